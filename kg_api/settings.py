@@ -14,6 +14,7 @@ from pydantic_core import ErrorDetails
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
+    InitSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     SettingsError,
@@ -541,29 +542,18 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         source = cast("EnvSettingsSource", env_settings)
         source.env_vars = with_secrets_of_files(source.env_vars, secret_variables())
-        return init_settings, _TheirOwnNames(settings_cls, source.env_vars), source
+        own = InitSettingsSource(settings_cls, _by_their_own_names(source.env_vars))
+        return init_settings, own, source
 
 
-class _TheirOwnNames(PydanticBaseSettingsSource):
-    """Reads OPENAI_API_KEY into `openai.api_key`, and so on; the names in `environment` are in lower case."""
-
-    def __init__(self, settings_cls: type[BaseSettings], environment: Mapping[str, str | None]) -> None:
-        super().__init__(settings_cls)
-        self._environment = environment
-
-    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[object, str, bool]:
-        section = cast("type[Section]", type(field.default))
-        own = {
-            name: value
-            for name in section.model_fields
-            if (value := self._environment.get(f"{field_name}_{name}"))
-        }
-        return own, field_name, True
-
-    def __call__(self) -> dict[str, object]:
-        fields = self.settings_cls.model_fields
-        found = {name: self.get_field_value(fields[name], name)[0] for name in BY_THEIR_OWN_NAMES}
-        return {name: own for name, own in found.items() if own}
+def _by_their_own_names(environment: Mapping[str, str | None]) -> dict[str, dict[str, str]]:
+    """Return OPENAI_API_KEY as `openai.api_key`, and so on; the names in the environment are in lower case."""
+    found: dict[str, dict[str, str]] = {}
+    for section in BY_THEIR_OWN_NAMES:
+        for name in type(Settings.model_fields[section].default).model_fields:
+            if value := environment.get(f"{section}_{name}"):
+                found.setdefault(section, {})[name] = value
+    return found
 
 
 def variables(*, constants: bool = False) -> Iterator[tuple[str, FieldInfo]]:

@@ -219,13 +219,10 @@ class Body(BaseModel):
         """Take 57.0 as 57: to JSON Schema it is an integer."""
         if not isinstance(given, dict):
             return given
-        fields = cast("dict[str, Any]", given)
-        whole = {
-            name: int(value)
-            for name, value in fields.items()
-            if isinstance(value, float) and value.is_integer()
+        return {
+            name: int(value) if isinstance(value, float) and value.is_integer() else value
+            for name, value in cast("dict[str, Any]", given).items()
         }
-        return {**fields, **whole} if whole else fields
 
 
 class Answer(BaseModel):

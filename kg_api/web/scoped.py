@@ -1,11 +1,11 @@
-"""Routes that are declared with the scope that a key needs for them."""
+"""Routes that are declared with the scope of their keys, and examples of bodies."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Body
 
 from kg_api.schemas.vocabulary import KeyScope
 from kg_api.web.shared.routes import ApiRoute, GuardedRoute
@@ -13,6 +13,11 @@ from kg_api.web.shared.scopes import requires
 
 EndpointT = TypeVar("EndpointT", bound=Callable[..., Any])
 Declare = Callable[[EndpointT], EndpointT]
+
+
+def example(**fields: Any) -> Any:
+    """Declare the body of a request, with an example of its fields."""
+    return Body(openapi_examples={"example": {"value": fields}})
 
 
 class Routes:

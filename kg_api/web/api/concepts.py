@@ -54,8 +54,7 @@ from kg_api.schemas.vocabulary import (
     ProposalKind,
     ProposalState,
 )
-from kg_api.web.api.examples import example
-from kg_api.web.scoped import Routes
+from kg_api.web.scoped import Routes, example
 from kg_api.web.shared.dependencies import ConceptId, Offset, Ontology, OntologyFilter, Open, PageSize
 
 communities_router = Routes("communities")

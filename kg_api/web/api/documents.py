@@ -57,8 +57,7 @@ from kg_api.schemas.search import ImagePage
 from kg_api.schemas.vocabulary import DEFAULT_PAGE_WIDTH, MAX_PAGE_WIDTH, MAX_QUERY_CHARACTERS, MIN_PAGE_WIDTH
 from kg_api.spaces.plans import read_embedding_states
 from kg_api.text.linked_files import MAX_REFERENCES, key_of
-from kg_api.web.api.examples import example
-from kg_api.web.scoped import Routes
+from kg_api.web.scoped import Routes, example
 from kg_api.web.shared.dependencies import (
     CalledDocument,
     IdempotencyKey,

@@ -24,8 +24,7 @@ from kg_api.schemas.embedding import (
     SpaceSwitched,
 )
 from kg_api.schemas.spaces import EmbeddingHealth, NewSpace, Slug, SpaceInfo, SpaceList
-from kg_api.web.api.examples import example
-from kg_api.web.scoped import Routes
+from kg_api.web.scoped import Routes, example
 from kg_api.web.shared.dependencies import IdempotencyKey, Ontology, OntologyFilter, Open
 from kg_api.web.shared.health import ModelHealth
 

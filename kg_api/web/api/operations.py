@@ -38,8 +38,7 @@ from kg_api.schemas.operations import (
     Start,
 )
 from kg_api.schemas.vocabulary import MAX_KEY_NAME, JobState
-from kg_api.web.api.examples import example
-from kg_api.web.scoped import Routes
+from kg_api.web.scoped import Routes, example
 from kg_api.web.shared.dependencies import JobId, Offset, OntologyFilter, Open, PageSize
 from kg_api.web.shared.forwarded import below_prefix
 from kg_api.web.shared.health import QueueWatch, Surroundings, readiness_of, without_names

@@ -49,8 +49,7 @@ from kg_api.schemas.vocabulary import (
     USUAL_READ,
 )
 from kg_api.search.answer import Writing
-from kg_api.web.api.examples import example
-from kg_api.web.scoped import Routes
+from kg_api.web.scoped import Routes, example
 from kg_api.web.shared.dependencies import (
     CalledDocument,
     CalledRead,
