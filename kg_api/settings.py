@@ -547,7 +547,7 @@ class Settings(BaseSettings):
 
 
 def _by_their_own_names(environment: Mapping[str, str | None]) -> dict[str, dict[str, str]]:
-    """Return OPENAI_API_KEY as `openai.api_key`, and so on; the names in the environment are in lower case."""
+    """Return OPENAI_API_KEY as `openai.api_key`, and so on, of an environment in lower case."""
     found: dict[str, dict[str, str]] = {}
     for section in BY_THEIR_OWN_NAMES:
         for name in type(Settings.model_fields[section].default).model_fields:
