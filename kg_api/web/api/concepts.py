@@ -57,7 +57,7 @@ from kg_api.schemas.vocabulary import (
 from kg_api.web.scoped import Routes, example
 from kg_api.web.shared.dependencies import ConceptId, Offset, Ontology, OntologyFilter, Open, PageSize
 
-communities_router = Routes("communities")
+communities = Routes("communities")
 
 OF_ONTOLOGY = "/ontologies/{ontology}/communities"
 CommunityId = Annotated[NodeId, Path(description="Id of a community, or digits that only it begins with.")]
@@ -69,7 +69,7 @@ Passages = Annotated[
 ]
 
 
-@communities_router.get(OF_ONTOLOGY, "read", "List the communities of an ontology's concepts")
+@communities.get(OF_ONTOLOGY, "read", "List the communities of an ontology's concepts")
 def list_communities(
     container: Open,
     ontology: Ontology,
@@ -83,9 +83,7 @@ def list_communities(
     return container.communities.page(ontology, level=level, parent=parent, offset=offset, limit=limit)
 
 
-@communities_router.get(
-    f"{OF_ONTOLOGY}/{{community_id}}", "read", "Get a community with its concepts and passages"
-)
+@communities.get(OF_ONTOLOGY + "/{community_id}", "read", "Get a community with its concepts and passages")
 def get_community(
     container: Open,
     ontology: Ontology,
@@ -97,7 +95,7 @@ def get_community(
     return container.communities.find(ontology, community_id, concepts=concepts, passages=passages)
 
 
-@communities_router.post(OF_ONTOLOGY, "write", "Detect communities now", status_code=202)
+@communities.post(OF_ONTOLOGY, "write", "Detect communities now", status_code=202)
 def detect_communities(container: Open, ontology: Ontology) -> CommunityRequest:
     """Start the job, or join the one there is; else a worker does it when enough has changed."""
     return container.communities.detect(ontology)
@@ -105,7 +103,7 @@ def detect_communities(container: Open, ontology: Ontology) -> CommunityRequest:
 
 # Concepts: found, proved, read in their places, brought along, and how they hang together.
 
-concepts_router = Routes("concepts")
+concepts = Routes("concepts")
 
 PATH_END = "A concept's id or name, or a phrase for it."
 Steps = Annotated[Hops, Query(description="Maximum number of hops.")]
@@ -115,7 +113,7 @@ Ontologies = Annotated[
 Related = Annotated[int, Query(ge=1, le=MAX_RELATED, description="How many concepts.")]
 
 
-@concepts_router.get("/concepts/search", "read", "Search concepts by meaning, words and name", filtered=True)
+@concepts.get("/concepts/search", "read", "Search concepts by meaning, words and name", filtered=True)
 def search_concepts(
     container: Open,
     query_text: Annotated[Phrase, Query(description="In plain words; no query language.")],
@@ -128,7 +126,7 @@ def search_concepts(
     return container.concepts.search(query_text, searched(container.graph, wanted or None), limit)
 
 
-@concepts_router.get("/concepts/paths", "read", "Find the shortest paths between two concepts", filtered=True)
+@concepts.get("/concepts/paths", "read", "Find the shortest paths between two concepts", filtered=True)
 def concept_paths(
     container: Open,
     *,
@@ -143,7 +141,7 @@ def concept_paths(
     return container.concepts.paths(start, end, within, hops, limit)
 
 
-@concepts_router.get("/concepts/{concept_id}", "read", "Get a concept with its evidence", filtered=True)
+@concepts.get("/concepts/{concept_id}", "read", "Get a concept with its evidence", filtered=True)
 def get_concept(
     container: Open,
     concept_id: ConceptId,
@@ -155,7 +153,7 @@ def get_concept(
     return container.concepts.details(concept_id, limit)
 
 
-@concepts_router.get(
+@concepts.get(
     "/concepts/{concept_id}/context", "read", "Get the passages in which a concept appears", filtered=True
 )
 def get_concept_context(
@@ -168,31 +166,28 @@ def get_concept_context(
     return container.concepts.context(concept_id, window_size, limit)
 
 
-@concepts_router.get("/concepts/{concept_id}/related", "read", "List related concepts", filtered=True)
+@concepts.get("/concepts/{concept_id}/related", "read", "List related concepts", filtered=True)
 def get_related_concepts(
     container: Open, concept_id: ConceptId, hops: Steps = 1, limit: Related = 50
 ) -> RelatedConcepts:
     return container.concepts.related(concept_id, hops, limit)
 
 
-@concepts_router.get(
-    "/concepts/{concept_id}/neighbourhood",
-    "read",
-    "Get the neighbourhood of a concept as nodes and edges",
-    filtered=True,
+@concepts.get(
+    "/concepts/{concept_id}/neighbourhood", "read", "Get what is around a concept as a graph", filtered=True
 )
 def get_neighbourhood(container: Open, concept_id: ConceptId, limit: Related = 50) -> Neighbourhood:
     return container.concepts.neighbourhood(concept_id, limit)
 
 
-@concepts_router.get("/ontologies/{ontology}/concepts", "read", "List the concepts of an ontology")
+@concepts.get("/ontologies/{ontology}/concepts", "read", "List the concepts of an ontology")
 def list_concepts(
     container: Open, ontology: Ontology, offset: Offset = 0, limit: PageSize = 100
 ) -> ConceptList:
     return container.concepts.page(ontology, offset, limit)
 
 
-@concepts_router.post("/ontologies/{ontology}/concepts", "write", "Import concepts")
+@concepts.post("/ontologies/{ontology}/concepts", "write", "Import concepts")
 def post_concepts(container: Open, ontology: Ontology, body: ConceptImport) -> ConceptsImported:
     """Earlier imports of the same sources are replaced; `problems` lists concepts without a place."""
     return import_concepts(container.graph, ontology, body.rows)
@@ -201,7 +196,7 @@ def post_concepts(container: Open, ontology: Ontology, body: ConceptImport) -> C
 MERGES = "/ontologies/{ontology}/concept-merges"
 
 
-@concepts_router.get(MERGES, "read", "List merges of concepts")
+@concepts.get(MERGES, "read", "List merges of concepts")
 def list_concept_merges(
     container: Open,
     ontology: Ontology,
@@ -212,7 +207,7 @@ def list_concept_merges(
     return container.concept_merges.page(ontology, concept_id, offset, limit)
 
 
-@concepts_router.post(MERGES + "/{merge_id}/undo", "write", "Undo a merge of concepts")
+@concepts.post(MERGES + "/{merge_id}/undo", "write", "Undo a merge of concepts")
 def undo_concept_merge(
     container: Open,
     ontology: Ontology,
@@ -225,15 +220,10 @@ def undo_concept_merge(
 
 # Constructive queries: steps that build a subgraph.
 
-constructive_router = Routes("search")
+constructive = Routes("search")
 
 
-@constructive_router.post(
-    "/queries/constructive",
-    "read",
-    "Build a subgraph by steps: seed, expand, filter, rank, limit",
-    filtered=True,
-)
+@constructive.post("/queries/constructive", "read", "Build a subgraph by steps", filtered=True)
 def constructive_query(
     container: Open,
     query: Annotated[
@@ -256,7 +246,7 @@ def constructive_query(
 
 # Links that are proposed between sources, and between concepts, of different documents.
 
-proposals_router = Routes("proposals")
+proposals = Routes("proposals")
 
 ProposalId = Annotated[NodeId, Path(description="Id of a proposal, or at least 8 digits it begins with.")]
 KindFilter = Annotated[ProposalKind | None, Query(description="Only links of these; unset: both.")]
@@ -266,7 +256,7 @@ Anew = Annotated[bool, Query(description="Look at everything again, not only at 
 PROPOSALS_OF_ONTOLOGY = "/ontologies/{ontology}/proposals-config"
 
 
-@proposals_router.get("/proposals", "read", "List proposed links", filtered=True)
+@proposals.get("/proposals", "read", "List proposed links", filtered=True)
 def list_proposals(
     container: Open,
     ontology: OntologyFilter = None,
@@ -279,36 +269,34 @@ def list_proposals(
     return container.proposals.page(ontology, kind, state, offset, limit)
 
 
-@proposals_router.get("/proposals/{proposal_id}", "read", "Get a proposed link", filtered=True)
+@proposals.get("/proposals/{proposal_id}", "read", "Get a proposed link", filtered=True)
 def get_proposal(container: Open, proposal_id: ProposalId) -> Proposal:
     return container.proposals.find(proposal_id)
 
 
-@proposals_router.post("/proposals/{proposal_id}/accept", "write", "Accept a proposed link", filtered=True)
+@proposals.post("/proposals/{proposal_id}/accept", "write", "Accept a proposed link", filtered=True)
 def accept_proposal(container: Open, proposal_id: ProposalId, body: Decision) -> Proposal:
     """Make the link: related concepts, paths and the source graph show it. Doing it twice changes nothing."""
     return container.proposals.decide(proposal_id, "accepted", body.by)
 
 
-@proposals_router.post("/proposals/{proposal_id}/reject", "write", "Reject a proposed link", filtered=True)
+@proposals.post("/proposals/{proposal_id}/reject", "write", "Reject a proposed link", filtered=True)
 def reject_proposal(container: Open, proposal_id: ProposalId, body: Decision) -> Proposal:
     """Remember that the two are not to be linked: they are never proposed again. A link of them goes."""
     return container.proposals.decide(proposal_id, "rejected", body.by)
 
 
-@proposals_router.post(
-    "/proposals/{proposal_id}/undo", "write", "Undo a decision on a proposed link", filtered=True
-)
+@proposals.post("/proposals/{proposal_id}/undo", "write", "Undo a decision on a proposed link", filtered=True)
 def undo_proposal(container: Open, proposal_id: ProposalId, body: Decision) -> Proposal:
     return container.proposals.decide(proposal_id, "open", body.by)
 
 
-@proposals_router.get(PROPOSALS_OF_ONTOLOGY, "read", "Get how links are proposed in an ontology")
+@proposals.get(PROPOSALS_OF_ONTOLOGY, "read", "Get how links are proposed in an ontology")
 def get_proposals_config(container: Open, ontology: Ontology) -> ProposalStatus:
     return container.proposals.status(ontology)
 
 
-@proposals_router.put(PROPOSALS_OF_ONTOLOGY, "admin", "Change how links are proposed in an ontology")
+@proposals.put(PROPOSALS_OF_ONTOLOGY, "admin", "Change how links are proposed in an ontology")
 def put_proposals_config(
     container: Open,
     ontology: Ontology,
@@ -320,7 +308,7 @@ def put_proposals_config(
     return container.proposals.configure(ontology, config, dry_run=dry_run)
 
 
-@proposals_router.post("/ontologies/{ontology}/proposals", "write", "Look for links now", status_code=202)
+@proposals.post("/ontologies/{ontology}/proposals", "write", "Look for links now", status_code=202)
 def search_proposals(container: Open, ontology: Ontology, *, anew: Anew = False) -> ProposalSearch:
     """Start the job, or join the one there is; else a worker does it when something has changed."""
     return container.proposals.search(ontology, anew=anew)
@@ -333,7 +321,7 @@ TYPES = "/ontologies/{ontology}/relationship-types"
 MergeId = Annotated[NodeId, Path(description="Id of a merge.")]
 
 
-@concepts_router.post("/relationships/search", "read", "Search relationships by what they say", filtered=True)
+@concepts.post("/relationships/search", "read", "Search relationships by what they say", filtered=True)
 def search_relationships(
     container: Open,
     body: Annotated[RelationshipSearch, example(query_text="what does a lease need", limit=5)],
@@ -342,14 +330,14 @@ def search_relationships(
     return container.relationships.search(narrowed(container.graph, body))
 
 
-@concepts_router.get(TYPES, "read", "List the relationship types of an ontology")
+@concepts.get(TYPES, "read", "List the relationship types of an ontology")
 def list_relationship_types(
     container: Open, ontology: Ontology, offset: Offset = 0, limit: PageSize = 100
 ) -> RelationshipTypes:
     return container.relationship_types.page(ontology, offset, limit)
 
 
-@concepts_router.get(TYPES + "/proposals", "read", "Propose relationship types to merge")
+@concepts.get(TYPES + "/proposals", "read", "Propose relationship types to merge")
 def propose_relationship_types(
     container: Open,
     ontology: Ontology,
@@ -360,7 +348,7 @@ def propose_relationship_types(
     return container.relationship_types.propose(ontology, min_similarity, limit)
 
 
-@concepts_router.put(TYPES + "/stance", "write", "Set what a relationship type speaks for")
+@concepts.put(TYPES + "/stance", "write", "Set what a relationship type speaks for")
 def put_stance(
     container: Open,
     ontology: Ontology,
@@ -370,14 +358,14 @@ def put_stance(
     return container.relationship_types.set_stance(ontology, body)
 
 
-@concepts_router.get(TYPES + "/merges", "read", "List merges of relationship types")
+@concepts.get(TYPES + "/merges", "read", "List merges of relationship types")
 def list_type_merges(
     container: Open, ontology: Ontology, offset: Offset = 0, limit: PageSize = 100
 ) -> TypeMerges:
     return container.relationship_types.merges(ontology, offset, limit)
 
 
-@concepts_router.post(TYPES + "/merges", "write", "Merge relationship types")
+@concepts.post(TYPES + "/merges", "write", "Merge relationship types")
 def merge_relationship_types(
     container: Open,
     ontology: Ontology,
@@ -387,6 +375,6 @@ def merge_relationship_types(
     return container.relationship_types.merge(ontology, body)
 
 
-@concepts_router.post(TYPES + "/merges/{merge_id}/undo", "write", "Undo a merge of relationship types")
+@concepts.post(TYPES + "/merges/{merge_id}/undo", "write", "Undo a merge of relationship types")
 def undo_type_merge(container: Open, ontology: Ontology, merge_id: MergeId, body: Decision) -> TypeMerge:
     return container.relationship_types.undo(ontology, merge_id, body.by)

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from fastapi import Header, HTTPException, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
-from pydantic import StringConstraints
+from pydantic import BaseModel, StringConstraints
 from starlette.datastructures import UploadFile
 from starlette.routing import Match
 from starlette.types import Scope
@@ -74,10 +74,10 @@ from kg_api.web.shared.openapi import BINARY, request_body, schema_of
 from kg_api.web.shared.routes import ApiRoute
 from kg_api.web.shared.security import CSRF_FIELD, OWN
 
-library_router = Routes("library")
+stored = Routes("library")
 
 
-@library_router.post("/queries/facets", "read", "Count the values of documents' fields", filtered=True)
+@stored.post("/queries/facets", "read", "Count the values of documents' fields", filtered=True)
 def count_values(
     container: Open,
     request: Annotated[FacetRequest, example(fields=["author", "date:year"], where=["tags=oncall"])],
@@ -85,14 +85,14 @@ def count_values(
     return count_facets(container.graph, narrowed(container.graph, request))
 
 
-@library_router.get("/ontologies", "read", "List ontologies", filtered=True)
+@stored.get("/ontologies", "read", "List ontologies", filtered=True)
 def list_ontologies(container: Open) -> OntologyList:
     counted = [embedding_state.counted for embedding_state in read_embedding_states(container.graph).values()]
     found = library.list_ontologies(container.graph, counted)
     return OntologyList(ontologies=found, waiting=count_waiting(container.graph))
 
 
-@library_router.delete("/ontologies/{ontology}", "admin", "Delete an ontology")
+@stored.delete("/ontologies/{ontology}", "admin", "Delete an ontology")
 def delete_ontology(container: Open, ontology: Ontology) -> Deleted:
     """Delete an ontology with all its documents. One that is not there is no error: zeros and a note."""
     deleted = document_writes.delete_ontology(container.graph, ontology)
@@ -100,7 +100,7 @@ def delete_ontology(container: Open, ontology: Ontology) -> Deleted:
     return deleted
 
 
-@library_router.get("/documents", "read", "List documents", filtered=True)
+@stored.get("/documents", "read", "List documents", filtered=True)
 def list_documents(
     container: Open,
     ontology: OntologyFilter = None,
@@ -114,7 +114,7 @@ def list_documents(
     )
 
 
-@library_router.get("/documents/{document_id:path}", "read", "Get a document with its text", filtered=True)
+@stored.get("/documents/{document_id:path}", "read", "Get a document with its text", filtered=True)
 def get_document(
     container: Open, document_id: CalledDocument, ontology: OntologyFilter = None
 ) -> DocumentContent:
@@ -122,7 +122,7 @@ def get_document(
     return library.find_document(container.graph, document_id, ontology)
 
 
-@library_router.patch(
+@stored.patch(
     "/documents/{document_id:path}", "write", "Change a document's title, address or metadata", filtered=True
 )
 def change_document(
@@ -135,7 +135,7 @@ def change_document(
     return library.change_called(container.graph, document_id, change, ontology)
 
 
-@library_router.post("/documents/delete", "write", "Delete documents by filter, or preview it", filtered=True)
+@stored.post("/documents/delete", "write", "Delete documents by filter, or preview it", filtered=True)
 def delete_documents(
     container: Open, deletion: Annotated[DocumentDeletion, example(ontology="notes", where=["date<2020"])]
 ) -> DeletedMatching:
@@ -145,7 +145,7 @@ def delete_documents(
     return deleted
 
 
-@library_router.delete("/documents/{document_id:path}", "write", "Delete a document", filtered=True)
+@stored.delete("/documents/{document_id:path}", "write", "Delete a document", filtered=True)
 def delete_document(container: Open, document_id: CalledDocument, ontology: OntologyFilter = None) -> Deleted:
     """Deletion is idempotent for whole ids. 404: no document has that name. 409: several have it."""
     deleted = document_writes.delete_called(container.graph, document_id, ontology)
@@ -155,7 +155,7 @@ def delete_document(container: Open, document_id: CalledDocument, ontology: Onto
 
 # Folders that are kept in step with an ontology.
 
-folders_router = Routes("folders")
+folders = Routes("folders")
 
 FolderId = Annotated[NodeId, Path(description="Id of a folder.")]
 Grant = Annotated[
@@ -169,12 +169,12 @@ Grant = Annotated[
 ]
 
 
-@folders_router.get("/folders", "admin", "List synchronised folders")
+@folders.get("/folders", "admin", "List synchronised folders")
 def list_folders(container: Open) -> FolderList:
     return container.folders.all()
 
 
-@folders_router.post("/folders", "admin", "Synchronise a folder", status_code=202)
+@folders.post("/folders", "admin", "Synchronise a folder", status_code=202)
 def add_folder(
     container: Open,
     folder: Annotated[NewFolder, example(path="/home/me/notes", ontology="notes")],
@@ -184,18 +184,18 @@ def add_folder(
     return container.folders.add(folder, grant)
 
 
-@folders_router.get("/folders/{folder_id}", "admin", "Get a folder")
+@folders.get("/folders/{folder_id}", "admin", "Get a folder")
 def get_folder(container: Open, folder_id: FolderId) -> Folder:
     return container.folders.get(folder_id)
 
 
-@folders_router.post("/folders/{folder_id}/scan", "admin", "Scan a folder now", status_code=202)
+@folders.post("/folders/{folder_id}/scan", "admin", "Scan a folder now", status_code=202)
 def scan_folder(container: Open, folder_id: FolderId, scan: ScanRequest) -> Folder:
     """Request a scan; a folder has at most one at a time. `job_id` is its job."""
     return container.folders.scan(folder_id, allow_empty=scan.allow_empty)
 
 
-@folders_router.delete("/folders/{folder_id}", "admin", "Stop synchronising a folder")
+@folders.delete("/folders/{folder_id}", "admin", "Stop synchronising a folder")
 def remove_folder(
     container: Open,
     folder_id: FolderId,
@@ -226,12 +226,13 @@ HEADERS = {
 MAX_NAME = 100
 
 
-def _file_of(*types: str) -> dict[int | str, dict[str, Any]]:
+def _files(*types: str, **headers: str) -> dict[str, Any]:
+    """Return the options of a route that gives files of some types, with numbers in some headers."""
     schema = {"schema": {"type": "string", "format": "binary"}}
-    return {
-        200: {"content": dict.fromkeys(types, schema), "description": "The picture."},
-        304: {"description": "It is the one that you have."},
-    }
+    told = {name: {"schema": {"type": "integer"}, "description": text} for name, text in headers.items()}
+    found = {"content": dict.fromkeys(types, schema), "description": "The picture.", "headers": told}
+    responses = {200: found, 304: {"description": "It is the one that you have."}}
+    return {"filtered": True, "head": True, "response_class": Response, "responses": responses}
 
 
 IfNoneMatch = Annotated[
@@ -239,36 +240,22 @@ IfNoneMatch = Annotated[
 ]
 
 
-@library_router.get("/images", "read", "List pictures", filtered=True)
+@stored.get("/images", "read", "List pictures", filtered=True)
 def list_images(
     container: Open, ontology: OntologyFilter = None, offset: Offset = 0, limit: PageSize = 100
 ) -> ImagePage:
     return container.images.page(ontology=ontology, offset=offset, limit=limit)
 
 
-@library_router.get(
-    "/images/{source_id:path}/thumbnail",
-    "read",
-    "Get the thumbnail of a picture",
-    filtered=True,
-    head=True,
-    response_class=Response,
-    responses=_file_of("image/webp"),
+@stored.get(
+    "/images/{source_id:path}/thumbnail", "read", "Get the thumbnail of a picture", **_files("image/webp")
 )
 def get_thumbnail(container: Open, source_id: SourceId, known: IfNoneMatch = None) -> Response:
     """Give a picture as WebP, of at most 256 pixels a side, upright, without what its file says of itself."""
     return _picture(container.images.thumbnail(source_id), known)
 
 
-@library_router.get(
-    "/images/{source_id:path}",
-    "read",
-    "Get a picture",
-    filtered=True,
-    head=True,
-    response_class=Response,
-    responses=_file_of(*get_args(ImageType)),
-)
+@stored.get("/images/{source_id:path}", "read", "Get a picture", **_files(*get_args(ImageType)))
 def get_image(container: Open, source_id: SourceId, known: IfNoneMatch = None) -> Response:
     """Return the file without its location, as an attachment. 404: the source is no picture."""
     return _picture(container.images.file(source_id), known)
@@ -298,7 +285,7 @@ def file_name(document: str, suffix: str) -> str:
 
 # Documents on their way in: as JSON text, or as an uploaded file, to the same address.
 
-ingest_router = Routes("ingest")
+ingest = Routes("ingest")
 
 Taken = TypeVar("Taken")
 
@@ -341,38 +328,21 @@ BATCH = request_body(DocumentBatch, {"documents": [DOCUMENT, {**DOCUMENT, "docum
 _BATCHED = BATCH["requestBody"]["content"]["application/json"]["schema"]
 _BATCHED["properties"]["documents"]["items"] = schema_of(DocumentText)
 
-UNCHANGED_BATCH: dict[int | str, dict[str, Any]] = {
-    200: {"model": IngestedBatch, "description": "There is nothing new to embed."}
-}
-UNCHANGED: dict[int | str, dict[str, Any]] = {
-    200: {"model": Ingested, "description": "There is nothing new to embed."}
-}
+
+def _ingesting(body: dict[str, Any], outcome: type[BaseModel] = Ingested) -> dict[str, Any]:
+    """Return the options of a route that ingests what a body describes."""
+    responses = {200: {"model": outcome, "description": "There is nothing new to embed."}}
+    return {"filtered": True, "status_code": 202, "openapi_extra": body, "responses": responses}
 
 
-@ingest_router.post(
-    "/documents",
-    "write",
-    "Ingest a document",
-    filtered=True,
-    status_code=202,
-    openapi_extra=BODY,
-    responses=UNCHANGED,
-)
+@ingest.post("/documents", "write", "Ingest a document", **_ingesting(BODY))
 async def ingest_document(container: Open, request: Request, response: Response) -> Ingested:
     """202: full text finds the document now, vector search after the job. 200: nothing new to embed."""
     ingested = await _take(request, container.ingest.ingest_text, container.ingest.ingest_bytes)
     return _set_status(ingested, response)
 
 
-@ingest_router.post(
-    "/documents/batch",
-    "write",
-    "Ingest several documents",
-    filtered=True,
-    status_code=202,
-    openapi_extra=BATCH,
-    responses=UNCHANGED_BATCH,
-)
+@ingest.post("/documents/batch", "write", "Ingest several documents", **_ingesting(BATCH, IngestedBatch))
 async def ingest_batch(
     container: Open, request: Request, response: Response, key: IdempotencyKey
 ) -> IngestedBatch:
@@ -385,15 +355,7 @@ async def ingest_batch(
     return done
 
 
-@ingest_router.post(
-    "/documents/conversation",
-    "write",
-    "Ingest a conversation",
-    filtered=True,
-    status_code=202,
-    openapi_extra=CONVERSATION,
-    responses=UNCHANGED,
-)
+@ingest.post("/documents/conversation", "write", "Ingest a conversation", **_ingesting(CONVERSATION))
 async def ingest_conversation(container: Open, request: Request, response: Response) -> Ingested:
     """Each message becomes a section. Sent again with more messages, only the new ones are embedded."""
     require_type(request, "application/json")
@@ -402,7 +364,7 @@ async def ingest_conversation(container: Open, request: Request, response: Respo
     return _set_status(ingested, response)
 
 
-@ingest_router.post(
+@ingest.post(
     "/documents/preview",
     "read",
     "Preview the chunks and cost of a document",
@@ -477,12 +439,12 @@ async def _from_upload(request: Request, taken: TakeFile[Taken]) -> Taken:
 # The language of an ontology's texts, for full text.
 
 
-@library_router.get("/ontologies/{ontology}/language", "read", "Get the language of an ontology")
+@stored.get("/ontologies/{ontology}/language", "read", "Get the language of an ontology")
 def get_language(container: Open, ontology: Ontology) -> OntologyLanguage:
     return read_language(container.graph, ontology)
 
 
-@library_router.put("/ontologies/{ontology}/language", "admin", "Set the language of an ontology")
+@stored.put("/ontologies/{ontology}/language", "admin", "Set the language of an ontology")
 def put_language(
     container: Open, ontology: Ontology, choice: Annotated[LanguageChoice, example(language="de")]
 ) -> OntologyLanguage:
@@ -506,29 +468,15 @@ class PageRoute(ApiRoute):
         return super().matches(scope)
 
 
-pages_router = Routes("library", PageRoute)
+pages = Routes("library", PageRoute)
 
-_PICTURE: dict[int | str, dict[str, Any]] = {
-    200: {
-        "content": {"image/png": {"schema": {"type": "string", "format": "binary"}}},
-        "description": "The page.",
-        "headers": {
-            PAGES: {"schema": {"type": "integer"}, "description": "Pages that the PDF has."},
-            BOXED: {"schema": {"type": "integer"}, "description": "Words that were found on it, and boxed."},
-        },
-    },
-    304: {"description": "It is the one that you have."},
-}
+PAGE = _files(
+    "image/png", **{PAGES: "Pages that the PDF has.", BOXED: "Words that were found on it, and boxed."}
+)
 
 
-@pages_router.get(
-    "/documents/{document_id:path}/pages/{page}.png",
-    "read",
-    "Get a page of a PDF as a picture",
-    filtered=True,
-    head=True,
-    response_class=Response,
-    responses=_PICTURE,
+@pages.get(
+    "/documents/{document_id:path}/pages/{page}.png", "read", "Get a page of a PDF as a picture", **PAGE
 )
 def get_page(
     container: Open,
@@ -558,12 +506,12 @@ def get_page(
 
 # Documents that wait until somebody approves them.
 
-review_router = Routes("review")
+review = Routes("review")
 
 _BODY = example(ontology="handbook", documents=["notes/leases.md", "notes/workers.md"])
 
 
-@review_router.get("/waiting", "read", "List documents that wait for approval", filtered=True)
+@review.get("/waiting", "read", "List documents that wait for approval", filtered=True)
 def list_waiting_documents(
     container: Open, ontology: OntologyFilter = None, offset: Offset = 0, limit: PageSize = 100
 ) -> WaitingDocuments:
@@ -573,13 +521,13 @@ def list_waiting_documents(
     return found
 
 
-@review_router.post("/waiting/approve", "write", "Approve documents that wait", filtered=True)
+@review.post("/waiting/approve", "write", "Approve documents that wait", filtered=True)
 def approve_documents(container: Open, review: Annotated[Approval, _BODY]) -> Approved:
     """Each document has its own outcome. With `all`, send `next` as `after` until there is none."""
     return container.review.approve(review)
 
 
-@review_router.post("/waiting/reject", "write", "Reject documents that wait", filtered=True)
+@review.post("/waiting/reject", "write", "Reject documents that wait", filtered=True)
 def reject_documents(container: Open, review: Annotated[Review, _BODY]) -> Rejected:
     """Stored documents stay. With `all`, reject up to 1,000 a request. A changed file waits again."""
     return container.review.reject(review)
@@ -588,13 +536,13 @@ def reject_documents(container: Open, review: Annotated[Review, _BODY]) -> Rejec
 # Words that searches of an ontology take for each other.
 
 
-@library_router.get("/ontologies/{ontology}/synonyms", "read", "Get the synonyms of an ontology")
+@stored.get("/ontologies/{ontology}/synonyms", "read", "Get the synonyms of an ontology")
 def get_synonyms(container: Open, ontology: Ontology) -> Synonyms:
     groups = read_synonyms(container.graph, ontology)
     return Synonyms(ontology=ontology, groups=[[*each] for each in groups])
 
 
-@library_router.put("/ontologies/{ontology}/synonyms", "write", "Set the synonyms of an ontology")
+@stored.put("/ontologies/{ontology}/synonyms", "write", "Set the synonyms of an ontology")
 def put_synonyms(
     container: Open,
     ontology: Ontology,

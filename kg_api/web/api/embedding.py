@@ -28,35 +28,27 @@ from kg_api.web.scoped import Routes, example
 from kg_api.web.shared.dependencies import IdempotencyKey, Ontology, OntologyFilter, Open
 from kg_api.web.shared.health import ModelHealth
 
-embedding_router = Routes("embedding")
+spaces = Routes("embedding")
 
 DryRun = Annotated[bool, Query(description="Show the effects only; change nothing.")]
 
 
-@embedding_router.get(
-    "/ontologies/{ontology}/embedding-status", "read", "Get the embedding progress of an ontology"
-)
+@spaces.get("/ontologies/{ontology}/embedding-status", "read", "Get the embedding progress of an ontology")
 def ontology_embedding_status(container: Open, ontology: Ontology) -> EmbeddingStatus:
     return container.configure.status(ontology)
 
 
-@embedding_router.get(
-    "/embedding-status", "read", "Get the embedding progress of all ontologies", filtered=True
-)
+@spaces.get("/embedding-status", "read", "Get the embedding progress of all ontologies", filtered=True)
 def embedding_status(container: Open) -> EmbeddingStatus:
     return container.configure.status(None)
 
 
-@embedding_router.get(
-    "/ontologies/{ontology}/embedding-config", "read", "Get the embedding configuration of an ontology"
-)
+@spaces.get("/ontologies/{ontology}/embedding-config", "read", "Get how an ontology is embedded")
 def get_embedding_config(container: Open, ontology: Ontology) -> EmbeddingConfiguration:
     return container.configure.show(ontology)
 
 
-@embedding_router.put(
-    "/ontologies/{ontology}/embedding-config", "admin", "Change the embedding configuration of an ontology"
-)
+@spaces.put("/ontologies/{ontology}/embedding-config", "admin", "Change how an ontology is embedded")
 def put_embedding_config(
     container: Open,
     ontology: Ontology,
@@ -68,23 +60,19 @@ def put_embedding_config(
     return container.configure.change(ontology, config, dry_run=dry_run)
 
 
-@embedding_router.post(
-    "/ontologies/{ontology}/embeddings", "write", "Start embedding what is missing or stale", status_code=202
-)
+@spaces.post("/ontologies/{ontology}/embeddings", "write", "Embed what is missing or stale", status_code=202)
 def embed_ontology(container: Open, ontology: Ontology, key: IdempotencyKey) -> EmbeddingStarted:
     """Start the job, whether or not new text is embedded automatically."""
     return container.embeddings.embed(ontology, key)
 
 
-@embedding_router.get(
-    "/ontologies/{ontology}/refused", "read", "List the sources that the embedding model rejected"
-)
+@spaces.get("/ontologies/{ontology}/refused", "read", "List the sources that the model rejected")
 def refused(container: Open, ontology: Ontology) -> RefusedSources:
     """Only full text finds them. They are retried when text or configuration changes, or on request."""
     return container.configure.refused(ontology)
 
 
-@embedding_router.post("/embeddings/regenerate", "admin", "Regenerate embeddings", status_code=202)
+@spaces.post("/embeddings/regenerate", "admin", "Regenerate embeddings", status_code=202)
 def regenerate(
     container: Open,
     asked: Annotated[Regeneration, example(ontology="notes", force=True)],
@@ -94,12 +82,12 @@ def regenerate(
     return container.embeddings.regenerate(asked, key)
 
 
-@embedding_router.get("/embedding/spaces", "read", "List embedding spaces and their models")
+@spaces.get("/embedding/spaces", "read", "List embedding spaces and their models")
 def list_spaces(container: Open) -> SpaceList:
     return SpaceList(spaces=container.models.infos())
 
 
-@embedding_router.post("/embedding/spaces", "admin", "Create an embedding space", status_code=201)
+@spaces.post("/embedding/spaces", "admin", "Create an embedding space", status_code=201)
 def add_space(
     container: Open,
     space: Annotated[
@@ -110,14 +98,14 @@ def add_space(
     return container.models.add(space)
 
 
-@embedding_router.get("/embedding/health", "read", "Get the last known health of the embedding models")
+@spaces.get("/embedding/health", "read", "Get the last known health of the embedding models")
 def embedding_health(container: Open, request: Request) -> EmbeddingHealth:
     """Return results of the last 30 s; `POST` always checks."""
     watch: ModelHealth = request.app.state.model_health
     return watch.health(container.models)
 
 
-@embedding_router.post("/embedding/health", "admin", "Check the health of the embedding models now")
+@spaces.post("/embedding/health", "admin", "Check the health of the embedding models now")
 def check_embedding_health(container: Open, request: Request) -> EmbeddingHealth:
     """Embed the probe text with each model: status, latency, and the error if there is one."""
     watch: ModelHealth = request.app.state.model_health
@@ -126,23 +114,19 @@ def check_embedding_health(container: Open, request: Request) -> EmbeddingHealth
 
 # Extraction of concepts: how it is configured, what it costs, how far it is.
 
-extraction_router = Routes("concepts")
+extraction = Routes("concepts")
 
 WithCost = Annotated[bool, Query(description="Estimate the cost of pending sources.")]
 
 
-@extraction_router.get(
-    "/ontologies/{ontology}/extraction-config", "read", "Get the extraction configuration of an ontology"
-)
+@extraction.get("/ontologies/{ontology}/extraction-config", "read", "Get how concepts are extracted")
 def get_extraction_config(
     container: Open, ontology: Ontology, *, with_cost: WithCost = False
 ) -> ExtractionStatus:
     return container.extraction.show(ontology, with_cost=with_cost)
 
 
-@extraction_router.put(
-    "/ontologies/{ontology}/extraction-config", "admin", "Change the extraction configuration of an ontology"
-)
+@extraction.put("/ontologies/{ontology}/extraction-config", "admin", "Change how concepts are extracted")
 def put_extraction_config(
     container: Open,
     ontology: Ontology,
@@ -154,9 +138,7 @@ def put_extraction_config(
     return container.extraction.set(ontology, config, dry_run=dry_run)
 
 
-@extraction_router.post(
-    "/ontologies/{ontology}/extraction", "write", "Start extracting concepts", status_code=202
-)
+@extraction.post("/ontologies/{ontology}/extraction", "write", "Start extracting concepts", status_code=202)
 def extract_concepts(
     container: Open,
     ontology: Ontology,
@@ -167,9 +149,7 @@ def extract_concepts(
     return container.extraction.extract(ontology, stale=stale)
 
 
-@extraction_router.get(
-    "/ontologies/{ontology}/extraction-refused", "read", "List the sources from which extraction failed"
-)
+@extraction.get("/ontologies/{ontology}/extraction-refused", "read", "List sources without extraction")
 def extraction_refused(container: Open, ontology: Ontology) -> UnreadSources:
     return container.extraction.refused(ontology)
 
@@ -181,37 +161,31 @@ OF_SPACE = "/embedding/spaces/{slug}"
 Name = Annotated[Slug, Path(description="Name of an embedding space.")]
 
 
-@embedding_router.post(
-    OF_SPACE + "/build", "admin", "Build an embedding space alongside the active one", status_code=202
-)
+@spaces.post(OF_SPACE + "/build", "admin", "Build an embedding space", status_code=202)
 def build(container: Open, slug: Name, asked: SpaceBuild) -> SpaceBuilding:
     """Embed in the background while the active space serves searches; new text is embedded in both."""
     return container.switch.build(slug, asked)
 
 
-@embedding_router.get(
-    OF_SPACE + "/check", "admin", "Check whether an embedding space is ready to be activated"
-)
+@spaces.get(OF_SPACE + "/check", "admin", "Check whether a space can be activated")
 def check(container: Open, slug: Name, ontology: OntologyFilter = None) -> SpaceCheck:
     """Look at the index, the model, whether all is built, at every vector, and ask the index for some."""
     return container.switch.check(slug, None if ontology is None else [ontology])
 
 
-@embedding_router.post(OF_SPACE + "/activate", "admin", "Activate an embedding space")
+@spaces.post(OF_SPACE + "/activate", "admin", "Activate an embedding space")
 def activate(container: Open, slug: Name, asked: SpaceActivation) -> SpaceSwitched:
     """Check, then switch all that was built there in one transaction; what answered is kept to go back to."""
     return container.switch.activate(slug, asked.ontologies, accept_refused=asked.accept_refused)
 
 
-@embedding_router.post(OF_SPACE + "/rollback", "admin", "Roll back to the previously active embedding space")
+@spaces.post(OF_SPACE + "/rollback", "admin", "Roll back to the previously active embedding space")
 def rollback(container: Open, slug: Name, asked: ChosenOntologies) -> SpaceSwitched:
     """Switch back in one transaction; a build that does not answer yet is given up."""
     return container.switch.rollback(slug, asked.ontologies)
 
 
-@embedding_router.delete(
-    OF_SPACE, "admin", "Drop an embedding space, or one ontology's vectors in it", status_code=202
-)
+@spaces.delete(OF_SPACE, "admin", "Drop a space, or one ontology's vectors in it", status_code=202)
 def drop(container: Open, slug: Name, ontology: OntologyFilter = None) -> SpaceDropped:
     """Let a worker remove index and vectors in portions. What answers or is being built cannot be removed."""
     return container.drop.drop(slug, ontology)

@@ -48,7 +48,7 @@ from kg_api.web.shared.scopes import public, requires
 from kg_api.web.shared.security import asking
 from kg_api.web.shared.streams import JobStreams
 
-keys_router = Routes("keys")
+key_routes = Routes("keys")
 
 OfKey = Annotated[
     Text | None,
@@ -58,7 +58,7 @@ Since = Annotated[datetime | None, Query(description="Only from then on; without
 NO_KEYS = frozenset({"local", "anyone"})
 
 
-@keys_router.get("/audit", "admin", "List what was changed and by whom")
+@key_routes.get("/audit", "admin", "List what was changed and by whom")
 def list_audit(
     container: Open, key: OfKey = None, since: Since = None, offset: Offset = 0, limit: PageSize = 100
 ) -> AuditPage:
@@ -108,20 +108,24 @@ def shown_readiness(request: Request, around: Sequence[Check] = ()) -> Readiness
 
 # Jobs, watched, cancelled and tried again; and the queue as a whole.
 
-jobs_router = Routes("jobs")
+jobs = Routes("jobs")
 
 Kind = Annotated[
     str | None, Query(max_length=50, pattern=r"^[a-z_]+$", description="Unset: all but scheduled ones.")
 ]
-EVENTS: dict[int | str, dict[str, Any]] = {
-    200: {
-        "description": "Server-Sent Events; the data of each is a Job.",
-        "content": {"text/event-stream": event_stream({"progress": Job, "end": Job})},
-    }
+EVENTS: dict[str, Any] = {
+    "filtered": True,
+    "response_class": Response,
+    "responses": {
+        200: {
+            "description": "Server-Sent Events; the data of each is a Job.",
+            "content": {"text/event-stream": event_stream({"progress": Job, "end": Job})},
+        }
+    },
 }
 
 
-@jobs_router.get("/jobs", "read", "List jobs, newest first", filtered=True)
+@jobs.get("/jobs", "read", "List jobs, newest first", filtered=True)
 def list_jobs(
     *,
     container: Open,
@@ -139,33 +143,19 @@ def list_jobs(
     return JobPage(jobs=found, total=total, offset=offset, limit=limit)
 
 
-@jobs_router.get(
-    "/jobs/events",
-    "read",
-    "Stream the progress of all jobs",
-    filtered=True,
-    response_class=Response,
-    responses=EVENTS,
-)
+@jobs.get("/jobs/events", "read", "Stream the progress of all jobs", **EVENTS)
 async def follow_jobs(request: Request, container: Open, ontology: OntologyFilter = None) -> Response:
     """Send `progress` and `end` events with a Job, of unfinished jobs first. 429: too many streams."""
     streams: JobStreams = request.app.state.streams
     return streams.of_all(container.graph, ontology)
 
 
-@jobs_router.get("/jobs/{job_id}", "read", "Get a job", filtered=True)
+@jobs.get("/jobs/{job_id}", "read", "Get a job", filtered=True)
 def get_job(container: Open, job_id: JobId) -> Job:
     return find_job(container.graph, identify_job(container.graph, job_id))
 
 
-@jobs_router.get(
-    "/jobs/{job_id}/events",
-    "read",
-    "Stream the progress of a job",
-    filtered=True,
-    response_class=Response,
-    responses=EVENTS,
-)
+@jobs.get("/jobs/{job_id}/events", "read", "Stream the progress of a job", **EVENTS)
 async def follow_job(request: Request, container: Open, job_id: JobId) -> Response:
     """Send `progress` events with the Job, then `end`; without it, request the job. 429: too many streams."""
     identity = await run_in_threadpool(identify_job, container.graph, job_id)
@@ -174,19 +164,19 @@ async def follow_job(request: Request, container: Open, job_id: JobId) -> Respon
     return streams.of_job(container.graph, identity)
 
 
-@jobs_router.post("/jobs/{job_id}/cancel", "write", "Cancel a job", filtered=True)
+@jobs.post("/jobs/{job_id}/cancel", "write", "Cancel a job", filtered=True)
 def cancel(container: Open, job_id: JobId) -> Job:
     """Written data stays; cancelled embedding rests until somebody requests it. 409: the job has ended."""
     return cancel_job(container.graph, identify_job(container.graph, job_id))
 
 
-@jobs_router.post("/jobs/{job_id}/retry", "write", "Retry a job", filtered=True)
+@jobs.post("/jobs/{job_id}/retry", "write", "Retry a job", filtered=True)
 def retry(container: Open, job_id: JobId) -> Job:
     """Requeue an incomplete job under its id, or run a waiting one now. 409: it cannot be retried."""
     return container.embeddings.retry(identify_job(container.graph, job_id))
 
 
-@jobs_router.get("/queue", "read", "Get the status of the queue and its workers")
+@jobs.get("/queue", "read", "Get the status of the queue and its workers")
 def get_queue(container: Open) -> QueueStatus:
     return queue_status(container.graph)
 
@@ -197,12 +187,12 @@ def get_queue(container: Open) -> QueueStatus:
 CalledKey = Annotated[Text, Path(min_length=1, max_length=MAX_KEY_NAME, description="Id or name of a key.")]
 
 
-@keys_router.get("/keys", "admin", "List API keys")
+@key_routes.get("/keys", "admin", "List API keys")
 def list_keys(container: Open, request: Request) -> ApiKeys:
     return ApiKeys(keys=read_keys(container.graph), required=request.app.state.keys_required)
 
 
-@keys_router.post("/keys", "admin", "Create an API key", status_code=201)
+@key_routes.post("/keys", "admin", "Create an API key", status_code=201)
 def create_key(
     container: Open,
     request: Request,
@@ -212,7 +202,7 @@ def create_key(
     return keys.create_key(container.graph, key, asking(request).key_id)
 
 
-@keys_router.post("/keys/{key_id}/rotate", "admin", "Replace an API key", status_code=201)
+@key_routes.post("/keys/{key_id}/rotate", "admin", "Replace an API key", status_code=201)
 def rotate_key(
     container: Open,
     request: Request,
@@ -223,7 +213,7 @@ def rotate_key(
     return keys.rotate_key(container.graph, key_id, rotation, asking(request).key_id)
 
 
-@keys_router.post("/keys/{key_id}/revoke", "admin", "Revoke an API key")
+@key_routes.post("/keys/{key_id}/revoke", "admin", "Revoke an API key")
 def revoke_key(
     container: Open,
     request: Request,

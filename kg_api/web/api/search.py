@@ -219,10 +219,7 @@ def get_map(container: Open, ontology: Ontology, limit: Points = USUAL_MAP_POINT
 
 
 @router.post(
-    "/queries/sources/{source_id:path}/related",
-    "read",
-    "Find passages that go with a picture, or pictures that go with a passage",
-    filtered=True,
+    "/queries/sources/{source_id:path}/related", "read", "Find what goes with a source", filtered=True
 )
 def related_sources(container: Open, source_id: SourceId, request: RelatedSearch) -> RelatedSources:
     """Join neighbours by document, concepts, words and pictures; `through` says how each was found."""
@@ -288,22 +285,12 @@ def source_graph(
     return container.similarity.graph(narrowed(container.graph, request))
 
 
-@router.post(
-    "/queries/sources/{source_id:path}/similar",
-    "read",
-    "Find similar sources in other documents",
-    filtered=True,
-)
+@router.post("/queries/sources/{source_id:path}/similar", "read", "Find similar sources", filtered=True)
 def similar_sources(container: Open, source_id: SourceId, request: SimilarSearch) -> SimilarSources:
     return container.similarity.similar(source_id, narrowed(container.graph, request))
 
 
-@router.post(
-    "/queries/documents/{document_id:path}/similar",
-    "read",
-    "Find similar documents and their matching passages",
-    filtered=True,
-)
+@router.post("/queries/documents/{document_id:path}/similar", "read", "Find similar documents", filtered=True)
 def similar_documents(
     container: Open, document_id: CalledDocument, request: SimilarDocumentSearch
 ) -> SimilarDocuments:

@@ -44,9 +44,7 @@ MAX_SYNONYMS = 1_000_000
 Number = Annotated[int | None, Form()]
 
 
-@pages.post(
-    "/ui/ontologies/{ontology}/embedding", "admin", "Change the embedding configuration of an ontology"
-)
+@pages.post("/ui/ontologies/{ontology}/embedding", "admin", "Change how an ontology is embedded")
 def change_embedding(
     request: Request,
     container: Open,
@@ -82,9 +80,7 @@ def change_embedding(
     return render("ontologies/embedding.html", {"ontology": ontology, **shown})
 
 
-@pages.post(
-    "/ui/ontologies/{ontology}/extraction", "admin", "Change the extraction configuration of an ontology"
-)
+@pages.post("/ui/ontologies/{ontology}/extraction", "admin", "Change how concepts are extracted")
 def change_extraction(
     request: Request,
     container: Open,

@@ -144,9 +144,7 @@ def deletion_page_runs(results: Results, name: ResultName) -> HTMLResponse:
     return render("evaluations/delete.html", {"name": name, "result": results.find(name)})
 
 
-@pages.post(
-    "/ui/evaluations/one/{name}/delete", "write", "Delete a saved result of an evaluation", filtered=True
-)
+@pages.post("/ui/evaluations/one/{name}/delete", "write", "Delete a result of an evaluation", filtered=True)
 def delete(request: Request, results: Results, name: ResultName) -> Response:
     return lead_to(request, delete_evaluation(results, name), address("/ui/evaluations", done="result"))
 
