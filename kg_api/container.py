@@ -197,16 +197,7 @@ def open_graph(settings: Settings) -> Graph:
 def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
     """Open everything: connect, migrate the schema, load the model, check the space.
 
-    Args:
-        settings: what to open.
-        needs_embedder: whether to refuse when the model cannot be loaded (a worker), or to go on with full
-            text only and say so in every answer (the service).
-
-    Raises:
-        DatabaseUnavailable: Neo4j does not answer.
-        SchemaTooNew: a newer kg has written the database.
-        ConfigurationError: the model is not the one whose vectors are stored, settings are wrong, or packages
-            that they need are not installed.
+    Without `needs_embedder` a model that cannot be loaded leaves full text, which every answer says.
     """
     require_extras(settings)
     graph = open_graph(settings)

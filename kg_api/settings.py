@@ -241,11 +241,7 @@ class ConversionSettings(Section):
 
 
 class S3Settings(Section):
-    """Pictures and PDFs in a bucket instead of a folder.
-
-    Its keys are read where all tools of S3 read them: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and
-    AWS_SESSION_TOKEN, or what the machine itself is given.
-    """
+    """Pictures and PDFs in a bucket; its keys are read where all tools of S3 read them."""
 
     bucket: Annotated[str | None, Field(pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$")] = None
     """Bucket of an S3-compatible store for pictures, their thumbnails and PDFs, instead of a folder (the

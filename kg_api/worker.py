@@ -34,9 +34,6 @@ def work(settings: Settings) -> None:
 
     A second signal, or a batch that takes longer than the time of grace, ends the process at once; the job
     goes on elsewhere when its lease has run out.
-
-    Raises:
-        ConfigurationError: settings, schema or model do not fit, or the port of the metrics is taken.
     """
     configure_logs(settings.log)
     stopping = _stop_on_signals(settings.worker.grace_seconds)

@@ -366,10 +366,7 @@ class Evidence(Answer):
 
 
 class UnverifiedQuote(Answer):
-    """What a language model quoted for a concept and is not in the source, or says nothing but its name.
-
-    It is no evidence, and not the source's words.
-    """
+    """What a language model quoted and the source does not say; it is no evidence."""
 
     quote: str
     source_id: str

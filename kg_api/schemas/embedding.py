@@ -227,10 +227,7 @@ class EmbeddingConfig(Chunking):
 
 
 class EmbeddingConfigChange(Body):
-    """What to change of how an ontology is embedded. What is left out stays as it is; null is the default.
-
-    Another strategy starts with its own default sizes. A new ontology begins with the defaults.
-    """
+    """What to change; what is left out stays, null is the default, a strategy has its own sizes."""
 
     strategy: Strategy | None = None
     chunk_size: Annotated[int, Field(strict=True)] | None = None

@@ -163,12 +163,9 @@ def _require_date(condition: Condition, value: str) -> None:
 
 
 def parse_condition(text: str) -> dict[str, Any]:
-    """A condition from one line: `date>=2025-01-01`, `tags=oncall`, `format in rst,text`, `author exists`.
+    """Return a condition from one line: `date>=2025-01-01`, `format in rst,text`, `author exists`.
 
     What reads as true, false or a number is one; quotes make it a text.
-
-    Raises:
-        ValueError: it is none.
     """
     if found := _EXISTS.fullmatch(text):
         return {"field": _unquote(found["field"]), "op": "exists", "value": found["no"] == "exists"}
@@ -199,12 +196,9 @@ def _unquote(text: str) -> str:
 
 
 def parse_conditions(text: str) -> dict[str, Any]:
-    """A condition, or alternatives of them, from one line: `tags=oncall || author=Ada && draft=false`.
+    """Return a condition, or alternatives from one line: `tags=oncall || author=Ada && draft=false`.
 
     `&&` binds closer than `||`; both have blanks around them, and within quotes they are text.
-
-    Raises:
-        ValueError: a part of it is no condition.
     """
     groups = [[*map(parse_condition, _split(group, _AND))] for group in _split(text, _OR)]
     if len(groups) == 1 and len(groups[0]) == 1:

@@ -138,10 +138,7 @@ def folder_id(path: str, ontology: str) -> str:
 
 
 def folder_grant(key: str, path: str, ontology: str) -> str:
-    """What only somebody who can read a home's key can make: leave to follow this folder into this ontology.
-
-    It says nothing of the key, and is worth nothing for another folder.
-    """
+    """Return what only a reader of a home's key can make: leave to follow one folder into one ontology."""
     said = f"follow\0{ontology}\0{path}"
     return hmac.digest(key.encode(), said.encode("utf-8", "surrogatepass"), "sha256").hex()
 

@@ -71,12 +71,9 @@ ROUTES = guarded_routes([*ROUTERS, *PAGES, rendering.router])
 def create_app(
     settings: Settings, on_hopeless: Callable[[KgError], None], *, opened: bool = False
 ) -> FastAPI:
-    """Make the app.
+    """Make the app; `on_hopeless` is called if it can never become ready, such as with a newer schema.
 
-    Args:
-        settings: what to open.
-        on_hopeless: called when the service can never become ready, such as with a newer schema.
-        opened: whether it answers only when it can answer everything; else `/health` does from the start.
+    With `opened` it answers only when it can answer everything; else `/health` does from the start.
     """
     opening = Opening(settings, on_hopeless)
     home = Home(settings.home)

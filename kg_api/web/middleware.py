@@ -41,11 +41,6 @@ class RequestLog:
     What nobody foresaw is logged and answered here too: so it carries the id, and the connection lives on.
     A request that expects the service of another home, which had this port before, is refused, and so is
     one of a foreign page or under a foreign name.
-
-    Args:
-        app: the next application.
-        instance: returns the id of this service's home; None if the home cannot be written.
-        origins: names and pages that are answered; None: all.
     """
 
     def __init__(

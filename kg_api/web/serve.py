@@ -62,11 +62,6 @@ class Workers:
 
     uvicorn's own supervisor lets each of its processes listen before it can answer, serves nothing itself
     and kills one that is busy for some seconds.
-
-    Args:
-        serve: what each does.
-        listening: the socket, bound.
-        count: how many.
     """
 
     def __init__(self, serve: Serve, listening: socket_module.socket, count: int) -> None:
@@ -151,12 +146,7 @@ SERVICE = "kg-api"
 def serve(settings: Settings, *, managed: bool = False) -> None:
     """Serve until SIGTERM or SIGINT, in as many processes as the settings say.
 
-    Args:
-        settings: of the service.
-        managed: whether `kg up` started it: if no port is set, it takes a free one and records that.
-
-    Raises:
-        ConfigurationError: the service can never become ready; the message says what to change.
+    A service that `kg up` started (`managed`) takes a free port if none is set, and records it.
     """
     configure_logs(settings.log)
     home, hopeless = Home(settings.home), list[KgError]()

@@ -31,6 +31,10 @@ def _file(kind: str) -> dict[str, Any]:
     return {kind: {"schema": {"type": "string", "format": "binary"}}}
 
 
+def _giving(kind: str, about: str) -> dict[str, Any]:
+    return {"response_class": Response, "responses": {200: {"content": _file(kind), "description": about}}}
+
+
 def _sent(kind: str) -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": _file(kind)}}
 
@@ -47,13 +51,7 @@ def get_export_offer(
     return container.moving.exports.offer(ontology)
 
 
-@router.get(
-    "/export/ontologies/{ontology}",
-    "admin",
-    "Export documents",
-    response_class=Response,
-    responses={200: {"content": _file(LINES), "description": "Lines of JSON; none behind the last."}},
-)
+@router.get("/export/ontologies/{ontology}", "admin", "Export documents", **_giving(LINES, "Lines of JSON."))
 def export_documents(
     container: Open,
     ontology: Ontology,
@@ -63,13 +61,7 @@ def export_documents(
     return Response(container.moving.exports.page(ontology, after), media_type=LINES)
 
 
-@router.get(
-    "/export/blobs/{key}",
-    "admin",
-    "Export a file",
-    response_class=Response,
-    responses={200: {"content": _file(FILE), "description": "The file."}},
-)
+@router.get("/export/blobs/{key}", "admin", "Export a file", **_giving(FILE, "The file."))
 def export_blob(container: Open, key: Key) -> Response:
     return Response(container.moving.exports.blob(key), media_type=FILE)
 
