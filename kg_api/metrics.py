@@ -157,10 +157,7 @@ _MAKING = threading.RLock()
 
 
 def once_per_process(make: Callable[[], T]) -> Callable[[], T]:
-    """Call a function once and keep its result, even if several threads call it first.
-
-    `functools.cache` alone lets both threads run the function. A registry accepts each metric only once.
-    """
+    """Call a function once and keep its result, even if several threads call it first."""
     made = cache(make)
 
     @wraps(make)

@@ -231,10 +231,7 @@ def spelt_nearly(wanted: str, names: Iterable[str]) -> list[str]:
 
 
 def nearest(wanted: str, names: Iterable[str]) -> list[str]:
-    """Up to three names that may be meant, the most similar first; case does not count.
-
-    They are spelt nearly so, or have all words of the one wanted, or are all of them words of it.
-    """
+    """Return up to three names that may be meant: spelt nearly so, or sharing all words of one."""
     known = list(dict.fromkeys(names))
     spelt = spelt_nearly(wanted, known)
     words = _words(wanted)

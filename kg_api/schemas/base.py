@@ -43,26 +43,17 @@ def document_id(ontology: str, document: str) -> str:
 
 
 def content_hash(text: str) -> str:
-    """The hash of what a source says; blanks behind it do not count.
-
-    Blanks before it do: offsets of its chunks are counted from its first character.
-    """
+    """Return the hash of what a source says; blanks behind it do not count, those before it do."""
     return digest("content", text.rstrip())
 
 
 def text_hash(preface: str, passages: Iterable[str]) -> str:
-    """The hash of what a document says, by the content hashes of its sources in reading order.
-
-    Neither its name nor what is said of it counts, but what its text says before its first source.
-    """
+    """Return the hash of a document's text: of its preface and its sources, not of its name."""
     return digest("text", preface, *passages)
 
 
 def source_ids(document: str, hashes: Iterable[str]) -> Iterator[str]:
-    """Ids of a document's sources in reading order; equal paragraphs are told apart by their count.
-
-    A paragraph keeps its id, and so its vector and evidence, wherever in the document it moves.
-    """
+    """Yield ids of a document's sources, kept wherever they move; equal paragraphs are counted."""
     seen: Counter[str] = Counter()
     for content in hashes:
         yield digest("source", document, content, str(seen[content]))
@@ -104,10 +95,7 @@ def concept_id(ontology: str, label: str) -> str:
 
 
 def concept_text(label: str, description: str, search_terms: Iterable[str]) -> str:
-    """What is embedded of a concept; a model that takes less takes its beginning.
-
-    Names of code without their underscores: `__gt__` is near to whatever is asked in some models (ADR 29).
-    """
+    """Return what is embedded of a concept; names of code without their underscores (ADR 29)."""
     names = ", ".join(map(_words_of_name, search_terms))
     return "\n".join(part for part in (_words_of_name(label), description, names) if part)
 

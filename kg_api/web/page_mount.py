@@ -36,11 +36,7 @@ KEPT: Final = ("retry-after", "www-authenticate", "allow", "set-cookie", "x-requ
 
 
 class ErrorPages:
-    """Shows the problem documents that answer requests for pages; who must sign in is led there.
-
-    Whoever is signed in can sign out there: another key may be good for it.
-    Somebody who opens an address that only forms are sent to, as after a session ended, is led to its page.
-    """
+    """Shows the problem documents that answer requests for pages; who must sign in is led there."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

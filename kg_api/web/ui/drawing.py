@@ -33,10 +33,7 @@ def draw_around(
     elsewhere: Sequence[RelatedSource],
     concepts: Mapping[str, Sequence[CarriedConcept]],
 ) -> Drawing:
-    """Draw a passage, its neighbours in the document, what goes with it, and their concepts by source.
-
-    Of the concepts, those of the passage are drawn, and those that several passages name.
-    """
+    """Draw a passage, what is near to it, its concepts, and those that several passages name."""
     places = list({each.source_id: each for each in (*beside, *elsewhere)}.values())
     carried = [(each.source_id, one) for each in places for one in concepts.get(each.source_id, ())]
     times = Counter(one.concept_id for _, one in carried)

@@ -60,10 +60,7 @@ def change_embedding(
     embed_on_ingest: Tick = False,
     confirmed: FormText = "",
 ) -> Response:
-    """Show what a change of how it is embedded would do; do it where that was seen.
-
-    What is confirmed are the fields that were shown, and no others that somebody has changed since.
-    """
+    """Show what a change would do; do it where that was seen, with the fields that were shown."""
     form: dict[str, Any] = {"strategy": strategy, "chunk_size": chunk_size, "overlap": overlap}
     form |= {"parent_size": parent_size, "context": context, "context_template": context_template or None}
     form |= {"space": space, "embed_on_ingest": embed_on_ingest}

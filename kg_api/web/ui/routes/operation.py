@@ -11,7 +11,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, RedirectResponse
 from fastapi.routing import APIRoute
 
-from kg_api.access.keys import SessionToken, end_session, open_session
+from kg_api.access.keys import end_session, open_session
 from kg_api.container import Container
 from kg_api.errors import NotFound
 from kg_api.graph.jobs import page_of_jobs
@@ -189,9 +189,12 @@ async def sign_in(
     rate: MinuteLimit = request.app.state.sign_in_limit
     address = client_address(request.scope)
     rate.hit(address)
-    token = await _open(request, container, key.strip())
-    if token is None:
+    door: Doorkeeper = request.app.state.door
+    access = await door.owner_of_key(request.scope, key.strip())
+    token = access and await run_in_threadpool(open_session, container.graph, access.key_id)
+    if access is None or token is None:
         return _form(page_to_show(request, then), WRONG)
+    caller_of(request.scope).known = access  # the logs tell who signed in
     rate.forget(address)
     await _end(request, container)
     response = RedirectResponse(page_to_show(request, then), 303, NOT_KEPT)
@@ -210,18 +213,6 @@ async def sign_out(request: Request, container: Open) -> Response:
 
 def _form(then: str, status: int = 200) -> HTMLResponse:
     return render("session/page.html", {"then": then, "is_wrong": status == WRONG}, status)
-
-
-async def _open(request: Request, container: Container, key: str) -> SessionToken | None:
-    """None where the key is no good."""
-    door: Doorkeeper = request.app.state.door
-    access = await door.owner_of_key(request.scope, key)
-    if access is None:
-        return None
-    token = await run_in_threadpool(open_session, container.graph, access.key_id)
-    if token is not None:
-        caller_of(request.scope).known = access  # the logs tell who signed in
-    return token
 
 
 async def _end(request: Request, container: Container) -> None:

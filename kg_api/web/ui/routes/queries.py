@@ -162,10 +162,7 @@ def first_page() -> Response:
 def search_page(
     request: Request, container: Open, question: AskedQuestion, cursor: Cursor = "", seen: Seen = 0
 ) -> HTMLResponse:
-    """Show what is found; to htmx the hits alone.
-
-    While somebody types, words alone are looked for where meaning would ask a provider at each pause.
-    """
+    """Show what is found; while somebody types, by words alone where meaning would ask a provider."""
     is_part = wants_part(request)
     is_paid = not question.is_blank and _is_paid(container, question)
     by_words = is_part and is_paid and request.headers.get(TRIGGER) == BOX
