@@ -104,8 +104,6 @@ class BackupSettings(Section):
     """Number of whole backups of this home that are kept by those that `kg up` makes."""
 
 
-# Settings of the REST service, of reading files and of keeping them.
-
 MIB = 1024 * 1024
 _HOST = re.compile(r"[A-Za-z0-9._-]+|\[?[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*\]?")
 _ORIGIN = re.compile(r"https?://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:\d{1,5})?")
@@ -322,9 +320,6 @@ def _read(path: Path) -> str:
     return text
 
 
-# How communities of concepts are made.
-
-
 class CommunitySettings(Section):
     """Communities of the concepts of each ontology."""
 
@@ -338,9 +333,6 @@ class CommunitySettings(Section):
     """Maximum concepts per ontology that are looked at, the most connected first."""
     changed_share: float = constant(0.1)
     """Share of sources, concepts or relationships that must have changed before the next detection."""
-
-
-# Settings of the models that embed.
 
 
 class EmbeddingSettings(Section):
@@ -399,9 +391,6 @@ class ImageEmbeddingSettings(Section):
     """Maximum input tokens of a model that kg does not know; each byte is counted as one."""
     query_prefix: str = ""
     """Query prefix of a model that kg does not know."""
-
-
-# How links are proposed in ontologies that say nothing else.
 
 
 class ProposalSettings(Section):

@@ -100,12 +100,8 @@ def create_app(
         redoc_url=None,
         redirect_slashes=False,  # a redirect would go wherever the Host header says
         responses=openapi.RESPONSES,
-        telemetry={
-            "tracing": False,
-            "metrics": False,
-            "logs": False,
-            "auto_configure": False,
-        },  # it tells texts
+        # It tells texts
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     _set_state(app, settings, opening, home)
     for router in ROUTERS:
@@ -116,12 +112,8 @@ def create_app(
     problems.install(app, ROUTES)
 
     def limit_of(path: str) -> int:
-        api = settings.api
-        return (
-            api.max_document_bytes
-            if path.startswith(WITH_FILES) or path == "/ui/documents"
-            else api.max_request_bytes
-        )
+        has_files = path.startswith(WITH_FILES) or path == "/ui/documents"
+        return settings.api.max_document_bytes if has_files else settings.api.max_request_bytes
 
     door = Doorkeeper(KeyCheck(lambda: opening.container().graph), home.folder_key)
     app.state.audit, app.state.door, app.state.sign_in_limit = writer, door, sign_in_limit()

@@ -436,9 +436,6 @@ async def _from_upload(request: Request, taken: TakeFile[Taken]) -> Taken:
     return await run_in_threadpool(taken, content, incoming_of(upload, ""), beside)
 
 
-# The language of an ontology's texts, for full text.
-
-
 @stored.get("/ontologies/{ontology}/language", "read", "Get the language of an ontology")
 def get_language(container: Open, ontology: Ontology) -> OntologyLanguage:
     return read_language(container.graph, ontology)
@@ -531,9 +528,6 @@ def approve_documents(container: Open, review: Annotated[Approval, _BODY]) -> Ap
 def reject_documents(container: Open, review: Annotated[Review, _BODY]) -> Rejected:
     """Stored documents stay. With `all`, reject up to 1,000 a request. A changed file waits again."""
     return container.review.reject(review)
-
-
-# Words that searches of an ontology take for each other.
 
 
 @stored.get("/ontologies/{ontology}/synonyms", "read", "Get the synonyms of an ontology")

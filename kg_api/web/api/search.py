@@ -202,9 +202,6 @@ def _fields(form: FormData) -> dict[str, Any]:
     return fields
 
 
-# The map of an ontology's passages.
-
-
 Points = Annotated[int, Query(ge=1, le=MAX_MAP_POINTS, description="Maximum passages; of more, a sample.")]
 
 
@@ -213,9 +210,6 @@ def get_map(container: Open, ontology: Ontology, limit: Points = USUAL_MAP_POINT
     """Points are principal components of the vectors; `explained` is the share of variance they show."""
     communities = container.communities.page(ontology, level=0, parent=None, offset=0, limit=MAX_PAGE)
     return container.similarity.map(ontology, limit, communities.communities)
-
-
-# From pictures to passages and back.
 
 
 @router.post(

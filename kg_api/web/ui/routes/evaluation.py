@@ -149,9 +149,6 @@ def delete(request: Request, results: Results, name: ResultName) -> Response:
     return lead_to(request, delete_evaluation(results, name), address("/ui/evaluations", done="result"))
 
 
-# The page that compares saved results.
-
-
 Chosen = Annotated[list[str] | None, Query(alias="name", max_length=MAX_COMPARED)]
 FEWEST: Final = 2
 
