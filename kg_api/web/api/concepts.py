@@ -54,8 +54,8 @@ from kg_api.schemas.vocabulary import (
     ProposalKind,
     ProposalState,
 )
-from kg_api.web.scoped import Routes, example
 from kg_api.web.shared.dependencies import ConceptId, Offset, Ontology, OntologyFilter, Open, PageSize
+from kg_api.web.shared.scoped import Routes, example
 
 communities = Routes("communities")
 

@@ -57,7 +57,6 @@ from kg_api.schemas.search import ImagePage
 from kg_api.schemas.vocabulary import DEFAULT_PAGE_WIDTH, MAX_PAGE_WIDTH, MAX_QUERY_CHARACTERS, MIN_PAGE_WIDTH
 from kg_api.spaces.plans import read_embedding_states
 from kg_api.text.linked_files import MAX_REFERENCES, key_of
-from kg_api.web.scoped import Routes, example
 from kg_api.web.shared.dependencies import (
     CalledDocument,
     IdempotencyKey,
@@ -72,6 +71,7 @@ from kg_api.web.shared.dependencies import (
 from kg_api.web.shared.limits import media_type, parse_text, read_model, require_type, valid
 from kg_api.web.shared.openapi import BINARY, request_body, schema_of
 from kg_api.web.shared.routes import ApiRoute
+from kg_api.web.shared.scoped import Routes, example
 from kg_api.web.shared.security import CSRF_FIELD, OWN
 
 stored = Routes("library")

@@ -24,9 +24,9 @@ from kg_api.schemas.embedding import (
     SpaceSwitched,
 )
 from kg_api.schemas.spaces import EmbeddingHealth, NewSpace, Slug, SpaceInfo, SpaceList
-from kg_api.web.scoped import Routes, example
 from kg_api.web.shared.dependencies import IdempotencyKey, Ontology, OntologyFilter, Open
 from kg_api.web.shared.health import ModelHealth
+from kg_api.web.shared.scoped import Routes, example
 
 spaces = Routes("embedding")
 

@@ -23,8 +23,8 @@ from kg_api.schemas.evaluation import (
     ResultDeleted,
 )
 from kg_api.schemas.vocabulary import MAX_COMPARED
-from kg_api.web.scoped import Routes, example
 from kg_api.web.shared.dependencies import Offset, Ontology, OntologyFilter, Open, PageSize, Results
+from kg_api.web.shared.scoped import Routes, example
 from kg_api.web.shared.security import asking
 
 router = Routes("evaluation")

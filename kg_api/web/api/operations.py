@@ -38,12 +38,12 @@ from kg_api.schemas.operations import (
     Start,
 )
 from kg_api.schemas.vocabulary import MAX_KEY_NAME, JobState
-from kg_api.web.scoped import Routes, example
 from kg_api.web.shared.dependencies import JobId, Offset, OntologyFilter, Open, PageSize
 from kg_api.web.shared.forwarded import below_prefix
 from kg_api.web.shared.health import QueueWatch, Surroundings, readiness_of, without_names
 from kg_api.web.shared.openapi import event_stream
 from kg_api.web.shared.routes import GuardedRoute
+from kg_api.web.shared.scoped import Routes, example
 from kg_api.web.shared.scopes import public, requires
 from kg_api.web.shared.security import asking
 from kg_api.web.shared.streams import JobStreams

@@ -49,7 +49,6 @@ from kg_api.schemas.vocabulary import (
     USUAL_READ,
 )
 from kg_api.search.answer import Writing
-from kg_api.web.scoped import Routes, example
 from kg_api.web.shared.dependencies import (
     CalledDocument,
     CalledRead,
@@ -62,6 +61,7 @@ from kg_api.web.shared.dependencies import (
 from kg_api.web.shared.limits import media_type, parse_text, read_model, valid
 from kg_api.web.shared.openapi import BINARY, event_stream, request_body
 from kg_api.web.shared.problems import of_error
+from kg_api.web.shared.scoped import Routes, example
 from kg_api.web.shared.streams import EventStream
 
 log = structlog.get_logger()

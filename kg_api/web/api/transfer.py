@@ -17,9 +17,9 @@ from kg_api.schemas.bundles import (
     OntologyToImport,
 )
 from kg_api.transfer.bundles import read_lines
-from kg_api.web.scoped import Routes
 from kg_api.web.shared.dependencies import Ontology, Open
 from kg_api.web.shared.limits import check_bounds, require_type
+from kg_api.web.shared.scoped import Routes
 
 router = Routes("moving")
 IMPORT_PATH = "/import"

@@ -31,9 +31,9 @@ from kg_api.web.api.embedding import (
     put_embedding_config,
     put_extraction_config,
 )
-from kg_api.web.scoped import Routes
 from kg_api.web.shared.dependencies import Ontology, Open
 from kg_api.web.shared.limits import valid
+from kg_api.web.shared.scoped import Routes
 from kg_api.web.shared.security import note_outcome
 from kg_api.web.ui.links import address, below
 from kg_api.web.ui.rendering import FormText, Named, Tick, lead_to, render, wants_part

@@ -15,9 +15,9 @@ from kg_api.graph.names import names_of_ontologies
 from kg_api.schemas.evaluation import Comparison, JudgedText, JudgementRequest
 from kg_api.schemas.vocabulary import MAX_COMPARED
 from kg_api.web.api.evaluation import ResultName, delete_evaluation, get_evaluation
-from kg_api.web.scoped import Routes
 from kg_api.web.shared.dependencies import Offset, Open, Results
 from kg_api.web.shared.limits import valid
+from kg_api.web.shared.scoped import Routes
 from kg_api.web.shared.security import note_outcome, viewer
 from kg_api.web.ui.links import address
 from kg_api.web.ui.rendering import AskedQuestion, Named, Question, lead_to, render, wants_part

@@ -44,9 +44,9 @@ from kg_api.web.api.embedding import (
     ontology_embedding_status,
     refused,
 )
-from kg_api.web.scoped import Routes
 from kg_api.web.shared.dependencies import CalledDocument, CalledRead, Offset, Ontology, Open
 from kg_api.web.shared.limits import valid
+from kg_api.web.shared.scoped import Routes
 from kg_api.web.shared.security import note_outcome
 from kg_api.web.ui.links import address, below
 from kg_api.web.ui.rendering import PAGE_SIZE as QUESTIONS_PAGE_SIZE

@@ -20,9 +20,9 @@ from kg_api.schemas.operations import FINISHED, AuditEntry, CreatedKey, KeyRotat
 from kg_api.schemas.vocabulary import MAX_KEY_NAME, JobState, KeyScope
 from kg_api.web.api import operations
 from kg_api.web.api.operations import CalledKey, create_key, list_audit, list_keys, revoke_key, rotate_key
-from kg_api.web.scoped import Routes
 from kg_api.web.shared.dependencies import JobId, Offset, Open
 from kg_api.web.shared.limits import valid
+from kg_api.web.shared.scoped import Routes
 from kg_api.web.shared.scopes import public
 from kg_api.web.shared.security import (
     Doorkeeper,

@@ -28,9 +28,9 @@ from kg_api.search.answer import Writing
 from kg_api.spaces.registry import is_paid
 from kg_api.web.api.documents import list_ontologies
 from kg_api.web.api.search import closed_after
-from kg_api.web.scoped import Routes
 from kg_api.web.shared.dependencies import Open
 from kg_api.web.shared.limits import valid
+from kg_api.web.shared.scoped import Routes
 from kg_api.web.ui.rendering import (
     HEADERS,
     KINDS,
