@@ -535,7 +535,8 @@ def _by_their_own_names(environment: Mapping[str, str | None]) -> dict[str, dict
     """Return OPENAI_API_KEY as `openai.api_key`, and so on, of an environment in lower case."""
     found: dict[str, dict[str, str]] = {}
     for section in BY_THEIR_OWN_NAMES:
-        for name in type(Settings.model_fields[section].default).model_fields:
+        fields = cast("type[Section]", type(Settings.model_fields[section].default)).model_fields
+        for name in fields:
             if value := environment.get(f"{section}_{name}"):
                 found.setdefault(section, {})[name] = value
     return found

@@ -25,8 +25,9 @@ class Routes:
 
     def __init__(self, tag: str | None = None, route_class: type[GuardedRoute] | None = None) -> None:
         route_class = route_class or (ApiRoute if tag else GuardedRoute)
-        tags = [tag] if tag else None
-        self.router = APIRouter(tags=tags, route_class=route_class, include_in_schema=tag is not None)
+        self.router = APIRouter(
+            tags=[tag] if tag else None, route_class=route_class, include_in_schema=tag is not None
+        )
 
     def get(self, path: str, scope: KeyScope, *summary: str, **options: Any) -> Declare[EndpointT]:
         return self._on("GET", path, scope, *summary, **options)

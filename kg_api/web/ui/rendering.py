@@ -400,10 +400,12 @@ _templates = Environment(
 )
 _FUNCTIONS = (address, below, address_of_hit, address_of_measured, viewer, may, condition_of)
 _FILTERS = (count, day, duration, moment, pace, share, time_left, as_text, excerpt, reasons, opening)
-_templates.globals.update({each.__name__: each for each in _FUNCTIONS})
-_templates.globals.update(version=__version__, asset=address_of)
-_templates.filters.update({each.__name__: each for each in _FILTERS})
-_templates.filters.update(pieces=pieces_of, ties=describe_ties, way=words_of_way)
+_globals: dict[str, Any] = {"version": __version__, "asset": address_of}
+_globals |= {each.__name__: each for each in _FUNCTIONS}
+_filters: dict[str, Any] = {"pieces": pieces_of, "ties": describe_ties, "way": words_of_way}
+_filters |= {each.__name__: each for each in _FILTERS}
+_templates.globals.update(_globals)
+_templates.filters.update(_filters)
 
 
 def lead_to(request: Request, done: BaseModel, page: str) -> Response:

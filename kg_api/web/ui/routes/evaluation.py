@@ -54,7 +54,7 @@ def judge_hit(
 ) -> Response:
     value = None if relevance == "none" else int(relevance)
     who = viewer()
-    given = {"question": question.text, "source_id": source_id, "relevance": value or 0}
+    given: dict[str, Any] = {"question": question.text, "source_id": source_id, "relevance": value or 0}
     given["by"] = None if who is None else who.name
     judgement = valid(JudgementRequest, given)
     if value is None:
