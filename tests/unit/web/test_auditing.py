@@ -14,8 +14,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from kg_api.access.keys import ANYONE
 from kg_api.errors import NotFound, Unavailable
 from kg_api.graph.keys import AuditRecord
+from kg_api.web.app import ROUTES
 from kg_api.web.shared import problems
-from kg_api.web.shared.routes import ApiRoute
+from kg_api.web.shared.routes import READING, ApiRoute
 from kg_api.web.shared.scopes import requires
 from kg_api.web.shared.security import caller_of, note_outcome
 
@@ -112,3 +113,9 @@ def test_change_is_written_down_with_its_outcome(
     assert client.post(path).status_code == status
     told = [(each.path, each.status, each.key_id, each.outcome) for each in recorder]
     assert told == ([] if outcome is None else [(path, status, "anyone", outcome)])
+
+
+def test_every_audited_route_has_a_summary_for_the_audit_page() -> None:
+    audited = [each for each in ROUTES if each.rule.audited and (each.methods or set()) - READING]
+    assert len(audited) > 50
+    assert [each.path_format for each in audited if not each.summary] == []
