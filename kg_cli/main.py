@@ -1,7 +1,7 @@
-"""The whole command line, in the order of its help: the commands, then the groups.
+"""The command line, in the order of its help: the commands, then the groups.
 
-What a command needs is imported in its body: all these modules are loaded for `kg --help`, which takes
-less than 0.2 s.
+Commands import heavy modules in their bodies: all modules here are loaded for `kg --help`, which takes less
+than 0.2 s.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from kg_api.errors import KgError
 from kg_cli.admin import commands as admin
 from kg_cli.bundle.commands import export, import_bundle
 from kg_cli.communities import commands as communities
-from kg_cli.concepts import commands
+from kg_cli.concepts import commands as concepts
 from kg_cli.documents import commands as documents
+from kg_cli.documents import folders
 from kg_cli.evaluate import commands as evaluate
 from kg_cli.jobs import commands as jobs
 from kg_cli.mcp import mcp
@@ -27,6 +28,7 @@ from kg_cli.proposals import commands as proposals
 from kg_cli.search import commands as searching
 from kg_cli.search import images
 from kg_cli.stack.commands import doctor, down, serve, status, supervise, up, worker
+from kg_cli.terminal import console
 
 COMMANDS = (
     *(up, down, status, doctor),
@@ -36,13 +38,13 @@ COMMANDS = (
     *(searching.source_graph, searching.subgraph),
 )
 NAMED = {"import": import_bundle}
-"""Commands whose names are words of Python."""
+"""Commands whose names are keywords of Python."""
 GROUPS = {
     "admin": admin.group,
     "communities": communities.group,
-    "concept": commands.group,
+    "concept": concepts.group,
     "eval": evaluate.group,
-    "folders": documents.folders,
+    "folders": folders.group,
     "images": images.group,
     "jobs": jobs.group,
     "proposals": proposals.group,
@@ -51,17 +53,13 @@ GROUPS = {
 }
 
 
-# The `kg` command: its entry point, and the one handler that turns errors into messages and exit codes.
-
 INTERRUPTED = 130
 UNEXPECTED = 1
 
 
 class _Commands(TyperGroup):
-    """The root of all commands."""
-
     def invoke(self, ctx: Any) -> Any:
-        """Run what is asked for. A wrong option is told without the name of Python's exception."""
+        """Run a command; the message of a wrong option omits the name of Python's exception."""
         try:
             return super().invoke(ctx)
         except typer.BadParameter as error:
@@ -72,7 +70,7 @@ class _Commands(TyperGroup):
 app = typer.Typer(
     name="kg",
     cls=_Commands,
-    help="Find passages in your own documents by meaning, with their exact place. Start with: kg up",
+    help="Find passages in your own documents, with their exact place. Start with: kg up",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # rich help costs 0.2 s, as much as all of `kg --help`
@@ -114,38 +112,28 @@ def run_command(arguments: list[str]) -> int:
     """Run one command.
 
     Returns:
-        The exit code: 0, that of the error's class, 2 for a wrong command line, 130 when interrupted.
+        The exit code: 0, that of the error's class, 2 for a wrong command line, 130 after an interrupt.
     """
     try:
         app(arguments, prog_name="kg")
     except SystemExit as end:
-        # Write what is still to be written; a reader that went away, such as `head`, is no error of ours
+        # Flush the output; a reader that ended early, such as `head`, is no error of ours
         code = end.code if isinstance(end.code, int) else 0 if end.code is None else UNEXPECTED
         try:
             sys.stdout.flush()
         except BrokenPipeError:
-            os.dup2(
-                os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
-            )  # or the interpreter complains at its end
+            silent = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(silent, sys.stdout.fileno())  # or the interpreter complains at its end
             return code or UNEXPECTED
         return code
-    except KgError as error:
-        _complain(str(error), error)
-        return error.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED
-    except Exception as error:  # noqa: BLE001 - the border of the process: nobody above would tell the person
-        from kg_cli.terminal import console as crash
-
-        _complain(crash.describe(error), error)
+    except Exception as error:  # noqa: BLE001 - the boundary of the process: a person reads the message
+        expected = isinstance(error, KgError)
+        console.complain(str(error) if expected else console.describe(error))
+        console.trace_when_debugging(error)
+        return error.exit_code if expected else UNEXPECTED
     return UNEXPECTED
-
-
-def _complain(message: str, error: Exception) -> None:
-    from kg_cli.terminal import console
-
-    console.complain(message)
-    console.trace_when_debugging(error)
 
 
 if __name__ == "__main__":

@@ -1,17 +1,18 @@
-"""Serving agents over standard input and output."""
+"""`kg mcp`: the MCP server for agents, over standard input and output."""
 
 from __future__ import annotations
 
 import sys
 
 from kg_cli.terminal.connect import open_client
+from kg_cli.terminal.console import say
 
 
 def mcp() -> None:
     """Serve an agent by the Model Context Protocol, over standard input and output.
 
-    The agent starts it; docs/guides/agents.md says how. It asks the service of `kg up`, or the one of
-    KG_API_URL. While that does not answer, each call says so and what to do.
+    The agent starts it; see docs/guides/agents.md. It calls the service of `kg up`, or the one of KG_API_URL. If that
+    does not answer, each call returns an error with the fix.
 
     Example: kg mcp
     """
@@ -19,14 +20,10 @@ def mcp() -> None:
     from kg_api.mcp.remote import RemoteService
     from kg_api.mcp.server import run_stdio
     from kg_api.settings import load_settings
-    from kg_cli.terminal.console import say
 
     configure_logs(load_settings().log)
     if sys.stdin.isatty():
-        say(
-            "Waiting for an agent's JSON-RPC on standard input; Ctrl-D ends. "
-            "docs/guides/agents.md says how to connect."
-        )
+        say("Waiting for an agent's JSON-RPC on standard input; Ctrl-D ends. See docs/guides/agents.md.")
     service = RemoteService(open_client)
     try:
         run_stdio(service.call)

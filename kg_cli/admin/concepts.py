@@ -1,33 +1,38 @@
-"""`kg admin concepts`: how concepts are extracted, what that costs, and how far it is."""
+"""`kg admin concepts` and `kg admin relationship-types`: extraction, its cost, and what was merged."""
 
 from __future__ import annotations
 
-import getpass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kg_api.schemas.vocabulary import ALIKE, MAX_PER_SOURCE, ExtractorName, Stance
-from kg_cli.admin.options import ByOption, CreateOption, DryRunOption, configure
-from kg_cli.terminal.connect import (
-    JsonOption,
+from kg_api.wording import are, pluralize
+from kg_cli.admin.embedding import describe_started, print_reasons
+from kg_cli.terminal import console
+from kg_cli.terminal.answers import Table, command, configure, messages, note_all
+from kg_cli.terminal.console import describe_price
+from kg_cli.terminal.options import (
+    ByOption,
+    CreateOption,
+    DryRunOption,
     LimitOption,
     OffsetOption,
     OntologyOption,
     PageOption,
-    emit,
     given,
-    open_client,
-    report,
 )
-from kg_cli.terminal.late import LateModule
 
 if TYPE_CHECKING:
-    from kg_api.schemas.concepts import RelationshipType
-    from kg_cli.admin import concept_views as views
-else:
-    views = LateModule("kg_cli.admin.concept_views")
+    from kg_api.client import KgClient
+    from kg_api.schemas.concepts import (
+        ConceptMerge,
+        ExtractionStatus,
+        TypeMerge,
+        TypeProposals,
+        UnreadSources,
+    )
 
 ExtractorOption = Annotated[
     ExtractorName | None,
@@ -39,22 +44,72 @@ PerSourceOption = Annotated[
 BudgetOption = Annotated[
     float | None, typer.Option(min=0, help="Total budget for the language model, in US dollars.")
 ]
+MergeArgument = Annotated[str, typer.Argument(help="Id of a merge, as `merges` lists it.")]
 
 group = typer.Typer(help="The concepts of sources.", no_args_is_help=True)
 
 
-@group.command()
-def status(*, ontology: OntologyOption, as_json: JsonOption = False) -> None:
-    """Count the sources that were read, those that are due, and what was found.
+def print_status(found: ExtractionStatus) -> None:
+    used, own = found.used, found.config
+    usual = " (the service's setting)"
+    counted = f"{found.total}: {found.extracted} read, {found.due} pending"
+    counted += f", {found.stale} stale" if found.stale else ""
+    counted += f", {found.refused} rejected" if found.refused else ""
+    relations = pluralize(found.relations, "relationship")
+    rows = [
+        ("extractor", f"{used.extractor}{'' if own.extractor is not None else usual}"),
+        ("concepts per source", f"at most {used.per_source}{'' if own.per_source is not None else usual}"),
+        *([("model", f"{found.model} (fingerprint {found.fingerprint})")] if found.model else []),
+        ("sources", counted),
+        ("found", f"{pluralize(found.concepts, 'concept')}, {pluralize(found.quotes, 'quote')}, {relations}"),
+    ]
+    if found.unverified_quotes or found.unverified_concepts:
+        quotes = f"{found.unverified_quotes} quotes that are not in their sources"
+        rows.append(("unverified", f"{quotes}, {found.unverified_concepts} concepts without a quote"))
+    if used.budget is not None:
+        rows.append(("budget", f"${used.budget:g}"))
+    if used.extractor == "llm" or found.spent:
+        bound = "no limit" if used.budget is None else f"of ${used.budget:g}"
+        expected = f"; about ${found.expected:.4f} expected" if found.expected else ""
+        rows.append(("spent", f"${found.spent:.4f}, {bound}{expected}"))
+    if cost := found.cost:
+        rows.append(("to read", pluralize(cost.sources, "source")))
+        if cost.requests:
+            tokens = f"about {pluralize(cost.tokens_read, 'token')} read, {cost.tokens_written} written"
+            rows.append(("language model", f"about {pluralize(cost.requests, 'request')}: {tokens}"))
+        rows += [("price", describe_price(cost.price)), *(("", each) for each in cost.notes)]
+    if found.stale_cost is not None:
+        price = describe_price(found.stale_cost.price)
+        rows.append(("stale", f"{pluralize(found.stale, 'source')} to read again with --stale: {price}"))
+    title = found.ontology if found.applied else f"{found.ontology} (dry run)"
+    console.print_table(["setting", "value"], rows, title=title)
+    if found.problem:
+        console.say(f"problem: {found.problem}")
+    if found.last_error:
+        fix = f"after the fix: kg admin concepts extract --ontology {found.ontology!r}"
+        console.say(f"last job: {found.last_error}; {fix}")
+    console.note(*found.notes)
+
+
+def print_progress(found: ExtractionStatus, kg: KgClient) -> None:
+    from kg_cli.concepts.commands import concepts_to_follow
+
+    print_status(found)
+    if told := concepts_to_follow(kg, found.ontology, found):
+        console.say(told)
+
+
+@command(group, asks="extraction_config", show=print_progress)
+def status(*, ontology: OntologyOption) -> None:
+    """Count the sources that were read, the pending ones, and the concepts.
 
     Example: kg admin concepts status --ontology notes
     """
-    with open_client() as client:
-        emit(client.extraction_config(ontology), partial(views.print_progress, client), as_json=as_json)
 
 
-@group.command()
+@command(group, show=print_status)
 def config(
+    kg: KgClient,
     *,
     ontology: OntologyOption,
     extractor: ExtractorOption = None,
@@ -62,131 +117,155 @@ def config(
     budget: BudgetOption = None,
     dry_run: DryRunOption = False,
     create: CreateOption = False,
-    as_json: JsonOption = False,
-) -> None:
+) -> ExtractionStatus:
     """Show or, with options, change the extraction configuration, which starts the work.
 
-    What is not given stays as it is. An ontology that is not there is made with --create only. A job that
-    has used up its money goes on with a larger budget.
+    Other options stay as they are. A missing ontology is created with --create only. A job without money
+    continues with a larger budget.
 
     Example: kg admin concepts config --ontology notes --extractor llm --budget 2
     """
     chosen = given(extractor=extractor, per_source=per_source, budget=budget)
-    more = {"dry_run": dry_run, "create": create}
-    report(
-        lambda kg: configure(kg.extraction_config, kg.set_extraction_config, ontology, chosen, **more),
-        views.print_status,
-        as_json=as_json,
+    return configure(
+        kg.extraction_config, kg.set_extraction_config, ontology, chosen, dry_run=dry_run, create=create
     )
 
 
-@group.command()
+@command(group, show=print_status)
 def preview(
+    kg: KgClient,
     *,
     ontology: OntologyOption,
     extractor: ExtractorOption = None,
     per_source: PerSourceOption = None,
     budget: BudgetOption = None,
-    as_json: JsonOption = False,
-) -> None:
+) -> ExtractionStatus:
     """Estimate the requests, tokens and cost of extraction; calls no model and changes nothing.
 
     Example: kg admin concepts preview --ontology notes --extractor llm
     """
     chosen = given(extractor=extractor, per_source=per_source, budget=budget)
-    with open_client() as client:
-        read = partial(client.extraction_config, with_cost=not chosen)
-        found = configure(read, client.set_extraction_config, ontology, chosen, dry_run=True)
-    emit(found, views.print_status, as_json=as_json)
+    read = partial(kg.extraction_config, with_cost=not chosen)
+    return configure(read, kg.set_extraction_config, ontology, chosen, dry_run=True)
 
 
-@group.command()
+@command(group, asks="extract_concepts", show=describe_started)
 def extract(
     *,
     ontology: OntologyOption,
     stale: Annotated[
-        bool, typer.Option("--stale", help="Also read what another model or prompt has read; it may cost.")
+        bool, typer.Option("--stale", help="Also re-read the sources of another model or prompt; may cost.")
     ] = False,
-    as_json: JsonOption = False,
 ) -> None:
-    """Start extracting concepts from what is due; failed sources are retried.
+    """Start extracting concepts from pending sources; failed sources are retried.
 
-    It happens automatically after ingestion, unless the extractor is none. What another language model has
-    read is read again only with --stale; `preview` says what that costs.
+    It happens automatically after ingestion, unless the extractor is none. Sources of another language model
+    are re-read only with --stale; `preview` shows the cost.
 
     Example: kg admin concepts extract --ontology notes && kg jobs watch
     """
-    report(lambda kg: kg.extract_concepts(ontology, stale=stale), views.print_started, as_json=as_json)
 
 
-@group.command()
-def refused(*, ontology: OntologyOption, as_json: JsonOption = False) -> None:
+def print_refused(found: UnreadSources) -> None:
+    print_reasons(found)
+    again = f"; to retry: kg admin concepts extract --ontology {found.ontology!r}" if found.total else ""
+    console.say(f"rejected: {pluralize(found.total, 'source')}{again}")
+
+
+@command(group, asks="extraction_refused", show=print_refused)
+def refused(*, ontology: OntologyOption) -> None:
     """List the sources from which extraction failed, and why.
 
     Example: kg admin concepts refused --ontology notes
     """
-    report(lambda kg: kg.extraction_refused(ontology), views.print_refused, as_json=as_json)
 
 
-@group.command()
+def _when(each: ConceptMerge) -> str:
+    at = f"{each.at:%Y-%m-%d %H:%M}"
+    if each.undone_at is None:
+        return at if each.undoable else f"{at}\ncannot be undone"
+    by = f" by {each.undone_by}" if each.undone_by else ""
+    return f"{at}\nundone{by}\n{each.undone_at:%Y-%m-%d %H:%M}"
+
+
+print_merges = Table(
+    "merges",
+    {
+        "merged": "{merged} → {into}\n{merge_id}",
+        "why": ["?{reason}", "?, {similarity:.2f}"],
+        "sources": "{sources}",
+        "when": _when,
+    },
+    noun="merge",
+)
+
+
+@command(group, asks="concept_merges", show=print_merges)
 def merges(
     *,
     ontology: OntologyOption,
-    concept: Annotated[
-        str | None, typer.Option("--concept", help="Only what became part of this one, by its id.")
+    concept_id: Annotated[
+        str | None, typer.Option("--concept", help="Only merges into this concept, by its id.")
     ] = None,
     offset: OffsetOption = 0,
     limit: PageOption = 50,
-    as_json: JsonOption = False,
 ) -> None:
-    """List the concepts that became one, and why, the last first.
+    """List merged concepts, and why, the last first.
 
     Example: kg admin concepts merges --ontology notes
     """
-    report(
-        lambda kg: kg.concept_merges(ontology, concept_id=concept, offset=offset, limit=limit),
-        views.print_merges,
-        as_json=as_json,
-    )
 
 
-@group.command()
-def undo(
-    merge_id: Annotated[str, typer.Argument(help="Id of a merge, as `merges` lists it.")],
-    *,
-    ontology: OntologyOption,
-    by: ByOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Part two concepts that became one, for good; each has again what it had.
+@command(
+    group,
+    asks="undo_concept_merge",
+    show=messages(
+        "{merged!r} and {into!r} are two concepts for good; sources that were read since then are re-read."
+    ),
+)
+def undo(merge_id: MergeArgument, *, ontology: OntologyOption, by: ByOption = None) -> None:
+    """Separate two merged concepts, for good; each has again its former sources.
 
     Example: kg admin concepts undo 4f1c0e... --ontology notes
     """
-    who = by or getpass.getuser()
-    report(lambda kg: kg.undo_concept_merge(ontology, merge_id, by=who), views.print_merge, as_json=as_json)
 
 
-# `kg admin relationship-types`: the vocabulary of an ontology's relationships.
+# `kg admin relationship-types`.
 
 relationships_group = typer.Typer(help="Types of relationships: list, merge, undo.", no_args_is_help=True)
 
+print_types = Table(
+    "types",
+    {"relationships": "{relations}", "type": "{name}", "stance": "{stance}", "merged into it": "{also}"},
+    noun="type",
+)
 
-@relationships_group.command("list")
-def show(
-    *, ontology: OntologyOption, offset: OffsetOption = 0, limit: PageOption = 50, as_json: JsonOption = False
-) -> None:
+
+@command(relationships_group, "list", asks="relationship_types", show=print_types)
+def list_types(*, ontology: OntologyOption, offset: OffsetOption = 0, limit: PageOption = 50) -> None:
     """List the types of an ontology's relationships, the most frequent first.
 
     Example: kg admin relationship-types list --ontology notes
     """
-    report(
-        lambda kg: kg.relationship_types(ontology, offset=offset, limit=limit),
-        views.print_types,
-        as_json=as_json,
-    )
 
 
-@relationships_group.command("preview")
+def print_proposals(answer: TypeProposals) -> None:
+    note_all(answer)
+    rows: list[list[str]] = []
+    for each in answer.proposals:
+        rows.append([each.into, str(each.relations), "", "", *(each.examples[:1] or [""])])
+        for like in each.merged:
+            figures = (str(like.relations), f"{like.similarity:.2f}", str(like.shared))
+            rows.append([f"  = {like.name}", *figures, *(like.examples[:1] or [""])])
+    if not rows:
+        console.say(f"No two of {pluralize(answer.compared, 'type')} are similar enough.")
+        return
+    console.print_table(["type", "relationships", "similarity", "same pairs", "example"], rows)
+    merging = f"kg admin relationship-types merge INTO TYPE... --ontology {answer.ontology!r}"
+    console.say(f"To merge types of the same meaning: {merging}")
+
+
+@command(relationships_group, "preview", asks="propose_relationship_types", show=print_proposals)
 def preview_type_merges(
     *,
     ontology: OntologyOption,
@@ -194,20 +273,27 @@ def preview_type_merges(
         float, typer.Option("--min-similarity", min=0, max=1, help="Minimum cosine similarity of two names.")
     ] = ALIKE,
     limit: LimitOption = 20,
-    as_json: JsonOption = False,
 ) -> None:
-    """Show types that may say the same, with examples; nothing is changed.
+    """Show types that may have the same meaning, with examples; nothing is changed.
 
     Example: kg admin relationship-types preview --ontology notes
     """
-    report(
-        lambda kg: kg.propose_relationship_types(ontology, min_similarity=min_similarity, limit=limit),
-        views.print_proposals,
-        as_json=as_json,
-    )
 
 
-@relationships_group.command()
+def print_relationship_merge(answer: TypeMerge) -> None:
+    note_all(answer)
+    names, count = ", ".join(map(repr, answer.merged)), len(answer.merged)
+    into, what = repr(answer.into), pluralize(answer.relations, "relationship")
+    if answer.merge_id is None:
+        console.say(f"{names} would be read as {into}: {what}. Nothing was changed: this is a dry run.")
+    elif answer.undone_at is not None:
+        console.say(f"{names} {are(count)} separate from {into} again.")
+    else:
+        undo_it = f"kg admin relationship-types undo {answer.merge_id} --ontology {answer.ontology!r}"
+        console.say(f"{names} {are(count)} read as {into}: {what}. Undo it with: {undo_it}")
+
+
+@command(relationships_group, asks="merge_relationship_types", show=print_relationship_merge)
 def merge(
     into: Annotated[str, typer.Argument(help="The type that stays.")],
     merged: Annotated[list[str], typer.Argument(help="Types that are read as that one.")],
@@ -215,73 +301,52 @@ def merge(
     ontology: OntologyOption,
     by: ByOption = None,
     dry_run: DryRunOption = False,
-    as_json: JsonOption = False,
 ) -> None:
-    """Let types be read as another one; what sources state is kept, and it can be undone.
+    """Read types as another one; the sources' own words are kept, and the merge can be undone.
 
     Example: kg admin relationship-types merge requires needs "depends on" --ontology notes
     """
-    who = by or getpass.getuser()
-    report(
-        lambda kg: kg.merge_relationship_types(ontology, into=into, merged=merged, by=who, dry_run=dry_run),
-        views.print_relationship_merge,
-        as_json=as_json,
-    )
 
 
-@relationships_group.command("merges")
-def list_type_merges(
-    *, ontology: OntologyOption, offset: OffsetOption = 0, limit: PageOption = 50, as_json: JsonOption = False
-) -> None:
-    """List what was merged, by whom and when, the last first.
+print_relationship_merges = Table(
+    "merges",
+    {
+        "merged": "{merged} → {into}\n{merge_id}",
+        "by": ["?{by}\n", "{at}"],
+        "undone": ["?{undone_by}\n", "?{undone_at}"],
+    },
+    noun="merge",
+)
+
+
+@command(relationships_group, "merges", asks="relationship_type_merges", show=print_relationship_merges)
+def list_type_merges(*, ontology: OntologyOption, offset: OffsetOption = 0, limit: PageOption = 50) -> None:
+    """List the merges, by whom and when, the last first.
 
     Example: kg admin relationship-types merges --ontology notes
     """
-    report(
-        lambda kg: kg.relationship_type_merges(ontology, offset=offset, limit=limit),
-        views.print_relationship_merges,
-        as_json=as_json,
-    )
 
 
-@relationships_group.command("undo")
-def undo_type_merge(
-    merge_id: Annotated[str, typer.Argument(help="Id of a merge, as `merges` lists it.")],
-    *,
-    ontology: OntologyOption,
-    by: ByOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Let the types of a merge be on their own again.
+@command(relationships_group, "undo", asks="undo_type_merge", show=print_relationship_merge)
+def undo_type_merge(merge_id: MergeArgument, *, ontology: OntologyOption, by: ByOption = None) -> None:
+    """Separate the types of a merge again.
 
     Example: kg admin relationship-types undo 4f1c0e... --ontology notes
     """
-    who = by or getpass.getuser()
-    report(
-        lambda kg: kg.undo_type_merge(ontology, merge_id, by=who),
-        views.print_relationship_merge,
-        as_json=as_json,
-    )
 
 
-@relationships_group.command()
+@command(relationships_group, show=messages("{name}: {stance}"))
 def stance(
+    kg: KgClient,
     kind: Annotated[str, typer.Argument(metavar="TYPE", help="A type of relationships.")],
     value: Annotated[
-        Stance | None, typer.Argument(metavar="STANCE", help="What it says; unset: what its name says.")
+        Stance | None, typer.Argument(metavar="STANCE", help="The stance; unset: by the type's name.")
     ] = None,
     *,
     ontology: OntologyOption,
-    as_json: JsonOption = False,
-) -> None:
-    """Set whether a type supports or contradicts what it goes to, for the grounding of concepts.
+) -> Any:
+    """Set whether a type supports or contradicts its object, for the grounding of concepts.
 
     Example: kg admin relationship-types stance "casts doubt on" contradicts --ontology notes
     """
-
-    def describe(answer: RelationshipType) -> None:
-        from kg_cli.terminal.console import say
-
-        say(f"{answer.name}: {answer.stance}")
-
-    report(lambda kg: kg.set_relationship_stance(ontology, kind, value), describe, as_json=as_json)
+    return kg.set_relationship_stance(ontology, kind, value)

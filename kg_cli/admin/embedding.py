@@ -1,47 +1,96 @@
-"""`kg admin source-embeddings`: how an ontology's text is embedded, and how far that is."""
+"""`kg admin source-embeddings` and `kg admin spaces`: the embedding of text, and the models."""
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from kg_api.schemas.vocabulary import ContextMode, ImageProvider, Modality, Provider, Strategy
-from kg_cli.admin.options import CreateOption, DryRunOption, FollowOption, SpacesGroup, configure
-from kg_cli.terminal.connect import (
+from kg_api.wording import are, pluralize
+from kg_cli.terminal import console
+from kg_cli.terminal.answers import Table, command, configure, emit, messages
+from kg_cli.terminal.connect import open_client
+from kg_cli.terminal.options import (
+    CreateOption,
+    DryRunOption,
+    FollowOption,
     JsonOption,
     OnlyOntologiesOption,
     OnlyOntologyOption,
     OntologyOption,
     YesOption,
     confirm,
-    emit,
     given,
-    open_client,
-    report,
 )
-from kg_cli.terminal.late import LateModule
 
 if TYPE_CHECKING:
-    from kg_cli.admin import embedding_views as views
-else:
-    views = LateModule("kg_cli.admin.embedding_views")
+    from kg_api.client import KgClient
+    from kg_api.schemas.documents import EmbeddingStatus
+    from kg_api.schemas.embedding import Build, EmbeddingConfiguration, RefusedSources, SpaceBuilding
+    from kg_api.schemas.spaces import SpaceInfo
 
 group = typer.Typer(help="The vectors of sources.", no_args_is_help=True)
 
 
-@group.command()
-def status(*, ontology: OnlyOntologyOption = None, as_json: JsonOption = False) -> None:
+def print_counts(found: EmbeddingStatus) -> None:
+    names = ("total", "embedded", "missing", "stale", "refused")
+    row = [found.ontology or "all ontologies", *(str(getattr(found, name)) for name in names)]
+    console.print_table(["ontology", *names[:-1], "rejected"], [row])
+    others = {"concepts": found.concepts, "relationships": found.edges, "images": found.images}
+    for name, counts in others.items():
+        if counts and counts.total:
+            told = ", ".join(f"{getattr(counts, each)} {each}" for each in names)
+            console.say(f"{name}: {told}".replace("refused", "rejected"))
+    if found.concepts and found.concepts.deferred:
+        console.say(
+            f"{found.concepts.deferred} concepts of a single source are embedded by their first search"
+        )
+    if found.building:
+        searchable = pluralize(found.searchable, "source")
+        console.say(f"the counts are of a build; until it is complete, vector search finds {searchable}")
+    if found.refused:
+        console.say("see the reasons: kg admin source-embeddings refused --ontology NAME")
+
+
+@command(group, asks="embedding_status", show=print_counts)
+def status(*, ontology: OnlyOntologyOption = None) -> None:
     """Count the sources that have their vector, and those that lack it.
 
     Example: kg admin source-embeddings status --ontology notes
     """
-    report(lambda kg: kg.embedding_status(ontology), views.print_counts, as_json=as_json)
 
 
-@group.command()
+def print_configuration(found: EmbeddingConfiguration) -> None:
+    config = found.config
+    rows = [
+        ("strategy", config.strategy),
+        ("chunk size", f"{config.chunk_size} {config.unit}"),
+        ("overlap", "-" if config.overlap is None else str(config.overlap)),
+        ("parent size", "-" if config.parent_size is None else f"{config.parent_size} characters"),
+        ("context", ": ".join(filter(None, (config.context, config.context_template)))),
+        ("space", f"{config.space} ({pluralize(found.dimensions, 'dimension')})"),
+        ("embed at ingestion", "on" if config.embed_on_ingest else "off"),
+        (
+            "sources",
+            f"{found.total}: {found.embedded} embedded, {found.missing} missing, {found.stale} stale"
+            + (f", {found.refused} rejected" if found.refused else ""),
+        ),
+    ]
+    for name, each in (("active until then", found.answering), ("previous", found.previous)):
+        if each is not None:
+            chunks = f"{each.strategy} of {each.chunk_size} {each.unit}"
+            rows.append((name, f"{chunks}, context {each.context}, space {each.space}"))
+    if found.missing + found.stale:
+        rows += console.cost_rows(found.regeneration)
+    title = found.ontology if found.applied else f"{found.ontology} (dry run)"
+    console.print_table(["setting", "value"], rows, title=title)
+    console.note(*found.notes)
+
+
+@command(group, show=print_configuration)
 def config(
+    kg: KgClient,
     *,
     ontology: OntologyOption,
     strategy: Annotated[Strategy | None, typer.Option(help="Chunking strategy.")] = None,
@@ -54,7 +103,7 @@ def config(
         typer.Option(help="Repeated in the next chunk: words, characters, or paragraphs (paragraph_group)."),
     ] = None,
     parent_size: Annotated[
-        int | None, typer.Option(help="Characters of what is read around a small chunk (hierarchical).")
+        int | None, typer.Option(help="Characters of the text to read around a small chunk (hierarchical).")
     ] = None,
     context: Annotated[
         ContextMode | None, typer.Option(help="Context that a chunk is embedded with.")
@@ -65,18 +114,16 @@ def config(
     space: Annotated[
         str | None, typer.Option(help="The embedding space: `kg admin spaces list` shows them.")
     ] = None,
-    on_ingest: Annotated[
+    embed_on_ingest: Annotated[
         bool | None, typer.Option("--on-ingest/--no-on-ingest", help="Embed new text automatically.")
     ] = None,
     dry_run: DryRunOption = False,
     create: CreateOption = False,
-    as_json: JsonOption = False,
-) -> None:
-    """Show or, with options, change the embedding configuration; says what becomes stale.
+) -> EmbeddingConfiguration:
+    """Show or, with options, change the embedding configuration; reports the stale sources.
 
-    What is not given stays as it is; another strategy starts with its own defaults. An ontology that is not
-    there is made with --create only. What is embedded now goes on
-    to answer until a worker has made all anew; then the new answers, by itself.
+    Other options stay as they are; another strategy starts with its own defaults. A missing ontology is
+    created with --create only. The present vectors serve searches until a worker has rebuilt all of them.
 
     Example: kg admin source-embeddings config --ontology notes --strategy sentence --dry-run
     """
@@ -88,65 +135,114 @@ def config(
         context=context,
         context_template=context_template,
         space=space,
-        embed_on_ingest=on_ingest,
+        embed_on_ingest=embed_on_ingest,
     )
-    more = {"dry_run": dry_run, "create": create}
-    report(
-        lambda kg: configure(kg.embedding_config, kg.set_embedding_config, ontology, chosen, **more),
-        views.print_configuration,
-        as_json=as_json,
+    return configure(
+        kg.embedding_config, kg.set_embedding_config, ontology, chosen, dry_run=dry_run, create=create
     )
 
 
-@group.command()
-def generate(*, ontology: OntologyOption, as_json: JsonOption = False) -> None:
-    """Embed what is missing or stale, now.
+def describe_started(started: Any) -> None:
+    """Print the job that was started for pending sources."""
+    if started.job_id is None:
+        console.say("No source is pending.")
+    else:
+        due = pluralize(started.due, "source")
+        console.say(f"{due} {are(started.due)} pending. Follow the job: kg jobs watch {started.job_id}")
+
+
+@command(group, asks="embed_ontology", show=describe_started)
+def generate(*, ontology: OntologyOption) -> None:
+    """Embed missing and stale sources now.
 
     It happens automatically if embedding on ingestion is on.
 
     Example: kg admin source-embeddings generate --ontology notes && kg jobs watch
     """
-    report(lambda kg: kg.embed_ontology(ontology), views.print_started, as_json=as_json)
 
 
-@group.command()
-def refused(*, ontology: OntologyOption, as_json: JsonOption = False) -> None:
+print_reasons = Table("sources", {"source": "{document}, paragraph {paragraph}", "reason": "{reason}"})
+
+
+def print_refused(found: RefusedSources) -> None:
+    print_reasons(found)
+    console.say(
+        f"{pluralize(found.total, 'source')} {are(found.total)} rejected; "
+        "to retry: kg admin source-embeddings generate"
+    )
+
+
+@command(group, asks="refused", show=print_refused)
+def refused(*, ontology: OntologyOption) -> None:
     """List the sources that the model rejected, and why; only full text finds them.
 
     Example: kg admin source-embeddings refused --ontology notes
     """
-    report(lambda kg: kg.refused(ontology), views.print_refused, as_json=as_json)
 
 
-# `kg admin spaces`: the embedding spaces, their models, and changing the model while people search.
+# `kg admin spaces`.
 
-NOT_OK = 1
 UNHEALTHY = 69
 SpaceArgument = Annotated[str, typer.Argument(help="Name of the space, as `kg admin spaces list` shows it.")]
 
 spaces_group = typer.Typer(
-    cls=SpacesGroup,
-    help="Embedding spaces: their models, and changing the model while people search.",
-    no_args_is_help=True,
+    help="Embedding spaces: their models, and changing the model while people search.", no_args_is_help=True
 )
 
 
-@spaces_group.command("list")
-def list_spaces(*, as_json: JsonOption = False) -> None:
-    """List the embedding spaces: state, model, what it takes and gives, and the ontologies that use them.
+def _price(each: SpaceInfo) -> str:
+    price = each.price_per_million_tokens
+    return "price unknown" if price is None else f"${price:g} per 1M tokens" if price else "free"
+
+
+def _takes(each: SpaceInfo) -> str:
+    tokens = f"{each.max_tokens} tokens a text" if each.max_tokens else ""
+    takes = ", ".join(filter(None, ["images" if each.modality == "image" else "", tokens]))
+    batch = "" if each.batch_size is None else f"\n{each.batch_size} a batch"
+    return f"{each.dimensions} dimensions\n{takes}{batch}\n{_price(each)}"
+
+
+def _uses(each: SpaceInfo) -> str:
+    told = [*each.ontologies, *(f"{name} (building)" for name in each.building)]
+    told += [f"{name} (retiring)" for name in each.retiring]
+    return "\n".join([*told, *(["new ones"] if each.for_new else [])]) or "-"
+
+
+@command(
+    spaces_group,
+    "list",
+    asks="embedding_spaces",
+    show=Table(
+        "spaces",
+        {
+            "space": "{slug}\n{state}",
+            "model": "{provider}\n{model}",
+            "dimensions, limits, price": _takes,
+            "ontologies": _uses,
+        },
+    ),
+)
+def list_spaces() -> None:
+    """List the embedding spaces: state, model, limits, and the ontologies that use them.
 
     Example: kg admin spaces list
     """
-    report(lambda kg: kg.embedding_spaces(), views.print_spaces, as_json=as_json)
 
 
-@spaces_group.command()
+@command(
+    spaces_group,
+    asks="add_embedding_space",
+    show=messages(
+        "created space {slug}: {provider} {model}, {dimensions} dimensions",
+        "change to it while people search: kg admin spaces build {slug} --ontology NAME",
+    ),
+)
 def create(
     slug: Annotated[str, typer.Argument(help="Name of the space: lower-case letters, digits and _.")],
     *,
     provider: Annotated[Literal[Provider, ImageProvider], typer.Option(help="Whose model it is.")],
     modality: Annotated[
-        Modality, typer.Option(help="What is embedded in it: text, or image for what is seen on pictures.")
+        Modality, typer.Option(help="Content of the space: text, or image for the pixels of images.")
     ] = "text",
     model: Annotated[
         str | None, typer.Option(help="Name of the model; unset: the provider's default.")
@@ -157,23 +253,16 @@ def create(
             help="Dimensions; unset: the model's default. Fewer if the model supports shortened vectors."
         ),
     ] = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Create an embedding space; the model is probed once, and gets its own index.
 
-    Its key and address come from the environment of service and worker (OPENAI_API_KEY, ...).
-    Models that see pictures: histogram and onnx (offline), nomic, openai, cohere (docs/guides/images.md).
+    Its key and URL come from the environment of service and worker (OPENAI_API_KEY, ...).
+    Models for images: histogram and onnx (offline), nomic, openai, cohere (docs/guides/images.md).
 
     Example: kg admin spaces create small --provider openai --model text-embedding-3-small --dimensions 512
 
     Example: kg admin spaces create seen --modality image --provider histogram
     """
-    chosen = given(model=model, dimensions=dimensions)
-    report(
-        lambda kg: kg.add_embedding_space(slug, provider=provider, modality=modality, **chosen),
-        views.print_created,
-        as_json=as_json,
-    )
 
 
 @spaces_group.command()
@@ -190,22 +279,41 @@ def build(
 ) -> None:
     """Embed ontologies in a space in the background, while the active one keeps serving searches.
 
-    What is written meanwhile is embedded in both. Nothing changes for searches until you activate it.
+    New text is embedded in both. Nothing changes for searches until you activate the space.
 
     Example: kg admin spaces build small --ontology notes --watch
     """
     from kg_cli.jobs.report import wait_for_jobs
 
+    def takes(each: Build) -> str:
+        if not dry_run:
+            return each.job_id or "-"
+        cost = console.cost_rows(each.cost) if each.cost else [("", "-")]
+        return "\n".join(f"{name}: {value}" if name else value for name, value in cost)
+
+    def print_builds(made: SpaceBuilding) -> None:
+        columns = {"ontology": "{ontology}", "active": "{answering}", "to embed": "{due}"}
+        Table("builds", {**columns, "cost" if dry_run else "job": takes})(made)
+
     with open_client() as client:
         made = client.build_space(slug, ontologies=ontology, activate=activate, dry_run=dry_run)
-        emit(made, partial(views.print_builds, dry_run=dry_run), as_json=as_json)
+        emit(made, print_builds, as_json=as_json)
         if watch:
             wait_for_jobs(client, [each.job_id for each in made.builds if each.job_id])
     if not (as_json or dry_run or activate):
-        views.say(f"when it is complete: kg admin spaces check {slug} && kg admin spaces activate {slug}")
+        then = f"kg admin spaces check {slug} && kg admin spaces activate {slug}"
+        console.say(f"when the build is complete: {then}")
 
 
-@spaces_group.command()
+@command(
+    spaces_group,
+    asks="check_space",
+    show=Table(
+        "findings",
+        {"check": "{name}", "result": lambda each: "ok" if each.ok else "NOT OK", "detail": "{detail}"},
+    ),
+    exit_code=lambda found: int(not found.ok),
+)
 def check(
     slug: SpaceArgument,
     *,
@@ -213,37 +321,44 @@ def check(
         str | None,
         typer.Option("--ontology", "-o", help="Ontology; unset: all that were built in the space."),
     ] = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Check whether a space is ready: index, model, completeness, every vector; exit code 1 if not.
 
     Example: kg admin spaces check small
     """
-    found = report(lambda kg: kg.check_space(slug, ontology), views.print_check, as_json=as_json)
-    if not found.ok:
-        raise typer.Exit(NOT_OK)
 
 
-@spaces_group.command()
-def health(*, as_json: JsonOption = False) -> None:
+@command(
+    spaces_group,
+    asks="embedding_health",
+    show=Table(
+        "spaces",
+        {"space": "{slug}", "status": "{status}", "latency (ms)": "{latency_ms:.0f}", "error": "{error}"},
+    ),
+    exit_code=lambda found: 0 if found.status == "ok" else UNHEALTHY,
+)
+def health() -> None:
     """Check that the model of each space responds; the exit code is 69 when one fails.
 
     Example: kg admin spaces health
     """
-    found = report(lambda kg: kg.embedding_health(), views.print_health, as_json=as_json)
-    if found.status != "ok":
-        raise typer.Exit(UNHEALTHY)
 
 
-@spaces_group.command()
+print_switched = Table(
+    "ontologies",
+    {"ontology": "{ontology}", "before": "{before}", "now": "{now}"},
+    hint="switched in {seconds:.2f} s; new ontologies use {space_of_new}",
+)
+
+
+@command(spaces_group, asks="activate_space", show=print_switched)
 def activate(
     slug: SpaceArgument,
     *,
-    ontology: OnlyOntologiesOption = None,
+    ontologies: OnlyOntologiesOption = None,
     accept_refused: Annotated[
         bool, typer.Option("--accept-refused", help="Activate even if the model rejected some texts.")
     ] = False,
-    as_json: JsonOption = False,
 ) -> None:
     """Activate an embedding space: it is checked, then switched at once.
 
@@ -253,39 +368,31 @@ def activate(
 
     Example: kg admin spaces activate small
     """
-    report(
-        lambda kg: kg.activate_space(slug, ontology, accept_refused=accept_refused),
-        views.print_switched,
-        as_json=as_json,
-    )
 
 
-@spaces_group.command()
-def rollback(
-    slug: SpaceArgument, *, ontology: OnlyOntologiesOption = None, as_json: JsonOption = False
-) -> None:
-    """Roll back to the previously active space, at once; cancel what is being built in this one.
+@command(spaces_group, asks="rollback_space", show=print_switched)
+def rollback(slug: SpaceArgument, *, ontologies: OnlyOntologiesOption = None) -> None:
+    """Roll back to the previously active space, at once; cancel the build in this one.
 
     Example: kg admin spaces rollback small
     """
-    report(lambda kg: kg.rollback_space(slug, ontology), views.print_switched, as_json=as_json)
 
 
-@spaces_group.command()
+@command(spaces_group, show=messages("the space is being removed: job {job_id}"))
 def drop(
+    kg: KgClient,
     slug: SpaceArgument,
     *,
     ontology: Annotated[
         str | None, typer.Option("--ontology", "-o", help="Only this ontology's unused vectors.")
     ] = None,
     yes: YesOption = False,
-    as_json: JsonOption = False,
-) -> None:
+) -> Any:
     """Drop a space with its index and vectors; it can no longer be rolled back to. Searches are not affected.
 
     Example: kg admin spaces drop small --yes
     """
-    what = f"the space {slug}" if ontology is None else f"what {ontology} does not need in {slug}"
     if not yes:
+        what = f"the space {slug}" if ontology is None else f"the unused vectors of {ontology} in {slug}"
         confirm(f"Remove {what} for good?")
-    report(lambda kg: kg.drop_space(slug, ontology), partial(views.print_dropped, what=what), as_json=as_json)
+    return kg.drop_space(slug, ontology)

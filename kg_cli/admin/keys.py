@@ -1,9 +1,9 @@
-"""`kg admin audit` and `kg admin keys`: who changed what, and who may use the service."""
+"""`kg admin audit` and `kg admin keys`: the log of changes, and the keys of the service."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,22 +15,36 @@ from kg_api.schemas.vocabulary import (
     USUAL_OVERLAP_HOURS,
     KeyScope,
 )
-from kg_cli.terminal.connect import JsonOption, report
-from kg_cli.terminal.late import LateModule
+from kg_cli.terminal import console
+from kg_cli.terminal.answers import Table, command, messages
+from kg_cli.terminal.options import OffsetOption
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
+    from kg_api.client import KgClient
     from kg_api.schemas.operations import ApiKey, ApiKeys, AuditPage, CreatedKey
-    from kg_cli.terminal import console
-else:
-    console = LateModule("kg_cli.terminal.console")
 
 FAILED = 500
 """From this status of HTTP on."""
 
 
+def print_entries(page: AuditPage) -> None:
+    """Print each entry on lines of its own: columns of a narrow terminal would break ids."""
+    if not page.entries:
+        console.say("Nothing was changed.")
+    for each in page.entries:
+        who = each.key_id if each.key_name is None else f"{each.key_name} ({each.key_id})"
+        failed = f"  failed ({each.status})" if each.status >= FAILED else ""  # a part may be done
+        at = each.at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+        console.line(f"{at}  {who}  {each.method} {each.path}{failed}")
+        if each.outcome:
+            console.line(f"    {', '.join(f'{name}={value}' for name, value in each.outcome.items())}")
+    if (last := page.offset + len(page.entries)) < page.total:
+        console.note(f"{page.total - last:,} older ones: --offset {last}")
+
+
+@command(show=print_entries)
 def audit(
+    kg: KgClient,
     *,
     key: Annotated[
         str | None,
@@ -38,165 +52,139 @@ def audit(
             help="Only with this key, by its id, or all of a name; `local`: on the service's machine."
         ),
     ] = None,
-    since: Annotated[datetime | None, typer.Option(help="Only from then on, in your own time.")] = None,
-    offset: Annotated[int, typer.Option(min=0, help="Number of entries to skip.")] = 0,
+    since: Annotated[datetime | None, typer.Option(help="Only from this local time on.")] = None,
+    offset: OffsetOption = 0,
     limit: Annotated[int, typer.Option(min=1, max=MAX_PAGE, help="Maximum number of entries.")] = 50,
-    as_json: JsonOption = False,
-) -> None:
-    """List what was changed, when and with which key, the newest first.
+) -> Any:
+    """List changes, with time and key, the newest first.
 
     Example: kg admin audit --key ada --since 2026-01-31
     """
-    moment = since and since.astimezone()
-    report(lambda kg: kg.audit(key, since=moment, offset=offset, limit=limit), print_entries, as_json=as_json)
+    return kg.audit(key, since=since and since.astimezone(), offset=offset, limit=limit)
 
 
-def print_entries(page: AuditPage) -> None:
-    """Print each with its own lines: in columns of a narrow terminal ids would be torn."""
-    if not page.entries:
-        console.say("Nothing was changed.")
-        return
-    for each in page.entries:
-        who = each.key_id if each.key_name is None else f"{each.key_name} ({each.key_id})"
-        failed = f"  failed ({each.status})" if each.status >= FAILED else ""  # it may have been done in part
-        at = each.at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
-        console.line(f"{at}  {who}  {each.method} {each.path}{failed}")
-        if each.outcome:
-            outcome = ", ".join(f"{name}={value}" for name, value in each.outcome.items())
-            console.line(f"    {outcome}")
-    if (last := page.offset + len(page.entries)) < page.total:
-        console.note(f"{page.total - last:,} older ones: --offset {last}")
+# `kg admin keys`.
+
+KeyArgument = Annotated[str, typer.Argument(metavar="KEY", help="Its id, its name, or the key itself.")]
+
+group = typer.Typer(help="Keys of the users of the service.", no_args_is_help=True)
 
 
-# `kg admin keys`: who may use the service, and for what.
-
-Called: TypeAlias = Annotated[str, typer.Argument(metavar="KEY", help="Its id, its name, or the key itself.")]
-DaysOption: TypeAlias = Annotated[
-    int | None,
-    typer.Option("--days", min=1, max=MAX_KEY_DAYS, help="For how many days it is good; unset: for ever."),
-]
-
-group = typer.Typer(help="Keys of those who use the service.", no_args_is_help=True)
+def _ontologies(key: ApiKey) -> str:
+    return "all" if key.ontologies is None else ", ".join(key.ontologies)
 
 
-@group.command("list")
-def show(*, as_json: JsonOption = False) -> None:
+def _day(moment: datetime | None) -> str:
+    return "never" if moment is None else moment.astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+_print_keys = Table(
+    "keys",
+    {
+        "key": "{key_id}",
+        "name": "{name}",
+        "scope": "{scope}",
+        "ontologies": _ontologies,
+        "state": "{state}",
+        "expires": lambda key: _day(key.expires_at),
+        "last used": lambda key: _day(key.last_used_at),
+    },
+    empty="There are no keys; create one with `kg admin keys create NAME`.",
+)
+
+
+def print_keys(answer: ApiKeys) -> None:
+    _print_keys(answer)
+    if not answer.required:
+        console.note(
+            "this service also answers requests without a key. To require keys, set "
+            "KG_API__REQUIRE_KEYS=true on its machine, or let it listen on a public address, and restart it."
+        )
+
+
+@command(group, "list", asks="keys", show=print_keys)
+def list_keys() -> None:
     """List all keys, also those that are expired or revoked.
 
     Example: kg admin keys list
     """
-    report(lambda kg: kg.keys(), _print_all, as_json=as_json)
 
 
-@group.command()
+def print_created(made: CreatedKey) -> None:
+    console.line(made.key)
+    until = "until it is revoked" if made.expires_at is None else f"until {_day(made.expires_at)}"
+    console.say(
+        f"key {made.key_id} of {made.name} ({made.scope}, ontologies: {_ontologies(made)}) is valid {until}"
+    )
+    console.note("save it now: it is shown once and stored nowhere. Send it with KG_API_KEY.")
+
+
+@command(group, asks="create_key", show=print_created)
 def create(
-    name: Annotated[str, typer.Argument(help=f"Who or what it is for, {MAX_KEY_NAME} characters at most.")],
+    name: Annotated[str, typer.Argument(help=f"Owner or purpose, {MAX_KEY_NAME} characters at most.")],
     *,
     scope: Annotated[
         KeyScope,
         typer.Option(help="read: search and read; write: also change documents; admin: also all the rest."),
     ] = "read",
-    ontology: Annotated[
+    ontologies: Annotated[
         list[str] | None,
-        typer.Option(help="Of this ontology alone; repeat for several. Unset: all.", metavar="NAME"),
+        typer.Option(
+            "--ontology", help="Only this ontology; repeat for several. Unset: all.", metavar="NAME"
+        ),
     ] = None,
-    days: DaysOption = None,
-    as_json: JsonOption = False,
+    valid_days: Annotated[
+        int | None,
+        typer.Option("--days", min=1, max=MAX_KEY_DAYS, help="Days until it expires; unset: never."),
+    ] = None,
 ) -> None:
-    """Make a key. It is shown once and stored nowhere.
+    """Create a key. It is shown once and stored nowhere.
 
     Example: kg admin keys create ada --scope write --ontology handbook --days 90
     """
-    report(
-        lambda kg: kg.create_key(name, scope=scope, ontologies=ontology, valid_days=days),
-        _print_new,
-        as_json=as_json,
-    )
 
 
-@group.command()
+def print_rotated(made: CreatedKey, overlap_hours: float) -> None:
+    print_created(made)
+    until = f"valid for at most {overlap_hours:g} more hours" if overlap_hours else "no longer valid"
+    console.say(f"the key {made.replaces}, which it replaces, is {until}")
+
+
+@command(group, asks="rotate_key", show=print_rotated)
 def rotate(
-    key: Called,
+    key: KeyArgument,
     *,
-    overlap: Annotated[
+    overlap_hours: Annotated[
         float,
-        typer.Option(min=0, max=MAX_OVERLAP_HOURS, help="Hours for which the old key is good beside it."),
+        typer.Option("--overlap", min=0, max=MAX_OVERLAP_HOURS, help="Hours for which both keys are valid."),
     ] = USUAL_OVERLAP_HOURS,
-    days: Annotated[
+    valid_days: Annotated[
         int | None,
-        typer.Option("--days", min=1, max=MAX_KEY_DAYS, help="Its life in days; unset: the old one's."),
+        typer.Option("--days", min=1, max=MAX_KEY_DAYS, help="Days until it expires; unset: the old key's."),
     ] = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Replace a key by another of the same name, scope and ontologies.
 
     Example: kg admin keys rotate ada --overlap 1
     """
 
-    def describe(made: CreatedKey) -> None:
-        _print_new(made)
-        until = f"good for {overlap:g} hours more at most" if overlap else "worth nothing any more"
-        console.say(f"the key {made.replaces}, which it replaces, is {until}")
 
-    report(lambda kg: kg.rotate_key(key, overlap_hours=overlap, valid_days=days), describe, as_json=as_json)
-
-
-@group.command()
+@command(
+    group,
+    asks="revoke_key",
+    show=messages("the key {key_id} of {name} is revoked; it loses effect within five seconds"),
+)
 def revoke(
-    key: Called,
+    key: KeyArgument,
     *,
     force: Annotated[
-        bool, typer.Option("--force", help="Also the last key that is good for everything.")
+        bool, typer.Option("--force", help="Also the last admin key of all ontologies.")
     ] = False,
-    as_json: JsonOption = False,
 ) -> None:
-    """Make a key worth nothing, within five seconds.
+    """Revoke a key, within five seconds.
 
-    The last one that is good for everything does not revoke itself, where keys are required: only a command
-    on the machine of the service could make another then.
+    The last admin key of all ontologies does not revoke itself if authentication is enabled: only a command
+    on the machine of the service could then create another.
 
     Example: kg admin keys revoke ada
     """
-
-    def describe(gone: ApiKey) -> None:
-        console.say(f"the key {gone.key_id} of {gone.name} is worth nothing any more, within five seconds")
-
-    report(lambda kg: kg.revoke_key(key, force=force), describe, as_json=as_json)
-
-
-def _print_all(answer: ApiKeys) -> None:
-    rows = [
-        [
-            each.key_id,
-            each.name,
-            each.scope,
-            _of(each),
-            each.state,
-            *map(_day, (each.expires_at, each.last_used_at)),
-        ]
-        for each in answer.keys
-    ]
-    if rows:
-        console.print_table(["key", "name", "scope", "ontologies", "state", "expires", "last used"], rows)
-    else:
-        console.say("There are no keys; `kg admin keys create NAME` makes one.")
-    if not answer.required:
-        console.note(
-            "this service answers without a key, too: set KG_API__REQUIRE_KEYS=true where it runs, or let it "
-            "listen beyond this machine, and start it again"
-        )
-
-
-def _print_new(made: CreatedKey) -> None:
-    console.line(made.key)
-    until = "until it is revoked" if made.expires_at is None else f"until {_day(made.expires_at)}"
-    console.say(f"the key {made.key_id} of {made.name} ({made.scope}, of {_of(made)}) is good {until}")
-    console.note("keep it now: it is shown this once and stored nowhere; it is sent by KG_API_KEY")
-
-
-def _of(key: ApiKey) -> str:
-    return "all" if key.ontologies is None else ", ".join(key.ontologies)
-
-
-def _day(moment: datetime | None) -> str:
-    return "never" if moment is None else moment.astimezone().strftime("%Y-%m-%d %H:%M")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kg_cli.terminal.connect import OwnJsonOption, YesOption
+from kg_cli.terminal.options import OwnJsonOption, YesOption
 
 FolderArgument = Annotated[
     Path | None,

@@ -41,8 +41,8 @@ from kg_api.wording import pluralize
 from kg_cli.stack.report import fetch_parts
 from kg_cli.stack.roles import changing, stack_roles, supervisor_role
 from kg_cli.terminal import console
-from kg_cli.terminal.connect import confirm
 from kg_cli.terminal.console import runnable
+from kg_cli.terminal.options import confirm
 
 
 @contextlib.contextmanager

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from kg_cli.terminal.connect import SOME_FAILED, JsonOption, open_client
+from kg_cli.terminal.connect import open_client
+from kg_cli.terminal.options import SOME_FAILED, JsonOption
 
 OntologiesOption = Annotated[
     list[str] | None, typer.Option("--ontology", "-o", help="Only this one; several times for several.")

@@ -1,8 +1,10 @@
-"""`kg concept`: what documents are about, with the quotes that prove it."""
+"""`kg concept`: concepts of documents, with the quotes that prove them."""
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
@@ -10,30 +12,40 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 import typer
 
 from kg_api.schemas.vocabulary import MAX_EVIDENCE, MAX_HOPS, MAX_PASSAGES, MAX_PATHS, MAX_RELATED
-from kg_cli.terminal.connect import (
+from kg_api.wording import are, pluralize
+from kg_cli.terminal import console
+from kg_cli.terminal.answers import Table, command, note_all
+from kg_cli.terminal.connect import open_client
+from kg_cli.terminal.console import Part
+from kg_cli.terminal.options import (
     SOME_FAILED,
-    JsonOption,
     LimitOption,
     NeighboursOption,
     OffsetOption,
     OnlyOntologyOption,
     PageOption,
     QueryArgument,
-    emit,
-    open_client,
-    report,
     require_words,
 )
-from kg_cli.terminal.late import LateModule
 
 if TYPE_CHECKING:
-    from kg_cli.concepts import views
-else:
-    views = LateModule("kg_cli.concepts.views")
+    from kg_api.client import KgClient
+    from kg_api.schemas.concepts import (
+        Concept,
+        ConceptContext,
+        ConceptDetails,
+        ConceptPaths,
+        ExtractionStatus,
+        Grounding,
+        Neighbourhood,
+        PathStep,
+        RelatedConcept,
+        RelatedConcepts,
+        RelationshipEvidence,
+        RelationshipHits,
+    )
 
 Form = Literal["kg", "openie"]
-
-
 ConceptArgument = Annotated[
     str, typer.Argument(help="A concept's id or name, or a phrase for it.", callback=require_words)
 ]
@@ -42,30 +54,157 @@ RelatedOption = Annotated[
     int, typer.Option("--limit", "-n", min=1, max=MAX_RELATED, help="How many concepts.")
 ]
 
-group = typer.Typer(help="Find concepts and what proves them.", no_args_is_help=True)
+group = typer.Typer(help="Find concepts and their quotes.", no_args_is_help=True)
 
 
-@group.command()
+def concepts_to_follow(client: KgClient, ontology: str, found: ExtractionStatus | None = None) -> str | None:
+    """Return a line about pending concepts; None if there are none."""
+    from kg_api.errors import KgError
+
+    try:
+        found = found or client.extraction_config(ontology)
+        counts = client.embedding_status(ontology).concepts
+    except KgError:  # the command itself has succeeded
+        return None
+    reads = found.due if found.problem is None and found.last_error is None else 0
+    embeds = counts.missing + counts.stale if counts else 0
+    told = [f"{pluralize(reads, 'source')} {are(reads)} still to be read"] if reads else []
+    told += [f"{pluralize(embeds, 'concept')} {are(embeds)} still to be embedded"] if embeds else []
+    return f"concepts follow: {', '.join(told)}" if told else None
+
+
+MAX_CANDIDATES = 20
+ID = re.compile("[0-9a-f]{32}")
+DIGITS = re.compile("[0-9a-f]{8,}")
+"""The first digits of an id, which the service completes."""
+
+
+def take_concept(client: KgClient, text: str, ontology: str | None) -> str:
+    """Return the id, or its first digits, of the concept for a phrase; report another name.
+
+    Raises:
+        NotFound: no concept fits.
+    """
+    from kg_api.errors import NotFound
+    from kg_api.schemas.concepts import find_meant, nearest_labels
+
+    if ID.fullmatch(text):
+        return text
+    found = client.search_concepts(text, ontology=ontology, limit=MAX_CANDIDATES)
+    best = find_meant(found.concepts)
+    if (best is None or best.fits == "meaning") and DIGITS.fullmatch(text):
+        return text
+    if best is None:
+        note_all(found)
+        nearest = nearest_labels(found.concepts)
+        raise NotFound(
+            f"no concept fits {text!r}{nearest}; `kg concept list ONTOLOGY` shows the existing ones"
+        )
+    if best.fits != "name":
+        console.say(f"No concept is called {text!r}; taken: {best.label}")
+    return best.concept_id
+
+
+# Parts of what is shown.
+
+
+def _concept(each: Concept) -> list[Part]:
+    also = f"  also {', '.join(each.search_terms)}" if each.search_terms else ""
+    where = f"  ({each.ontology}, {pluralize(each.sources, 'source')})"
+    unverified = "" if each.verified else "  unverified: no quote proves it"
+    about = f"\n{each.description}" if each.description else ""
+    return [
+        (each.label, "bold"),
+        (also, "cyan"),
+        where,
+        (unverified, "yellow"),
+        about,
+        (f"\n{each.concept_id}", "dim"),
+    ]
+
+
+def _statement(subject: str, target: str, kind: str, about: str) -> list[Part]:
+    return [(subject, "bold"), f" {kind} ", (target, "bold"), (f"  {about}", "dim")]
+
+
+def _evidence(each: RelationshipEvidence) -> list[Part]:
+    place = f"{each.source.document} ¶{each.source.paragraph}"
+    span = "" if each.start is None else f" {each.start}-{each.end}"
+    said = f"“{each.quote}”" if each.quote else f"{each.statement} (no quote proves it)"
+    return [f"  {said}\n", (f"  {place}{span}  {each.source.source_id}", "dim")]
+
+
+def _step(step: PathStep, names: Mapping[str, str]) -> list[Part]:
+    ends = (names.get(step.subject, step.subject), names.get(step.object, step.object))
+    shown = step.sources[0] if step.sources else ""
+    more = f" and {len(step.sources) - 1} more" if len(step.sources) > 1 else ""
+    return _statement(*ends, step.type, f"{shown}{more}")
+
+
+def _grounding(found: Grounding) -> list[Part]:
+    figures = f"belief {found.belief:.2f}, disbelief {found.disbelief:.2f}, unknown {found.uncertainty:.2f}"
+    parts: list[Part] = [("grounding ", "bold"), f"{found.strength:.2f}", (f"  {figures}", "dim")]
+    for name, side in (("for", found.supporting_evidence), ("against", found.contradicting_evidence)):
+        for each in side:
+            parts += [(f"\n  {name}: {each.statement}\n", "bold"), *_evidence(each)]
+    return parts
+
+
+def _print_related(label: str, related: Sequence[RelatedConcept]) -> None:
+    names = {each.concept.concept_id: each.concept.label for each in related}
+    for each in related:
+        near = label if each.via is None else names.get(each.via, each.via)
+        ends = (near, each.concept.label) if each.outgoing else (each.concept.label, near)
+        far = f", {each.hops} hops" if each.hops > 1 else ""
+        console.block(_statement(*ends, each.type, f"{pluralize(len(each.sources), 'source')}{far}"))
+
+
+# The commands.
+
+
+print_hits = Table(
+    "concepts",
+    {"similarity": "{similarity:.2f}", "concept": _concept},
+    numbered=True,
+    empty="No concept was found.",
+    hint="See the quotes of one: kg concept show ID",
+)
+
+
+@command(group, show=print_hits)
 def search(
-    text: QueryArgument,
-    *,
-    ontology: OnlyOntologyOption = None,
-    limit: LimitOption = 10,
-    as_json: JsonOption = False,
-) -> None:
-    """Find concepts by meaning, by words and by name.
+    kg: KgClient, text: QueryArgument, *, ontology: OnlyOntologyOption = None, limit: LimitOption = 10
+) -> Any:
+    """Find concepts by vector search, full-text search, and name.
 
     Example: kg concept search "delayed retries" --ontology notes
     """
-    report(
-        lambda kg: kg.search_concepts(text, ontology=ontology, limit=limit),
-        views.print_concept_hits,
-        as_json=as_json,
+    return kg.search_concepts(text, ontology=ontology, limit=limit)
+
+
+def print_concept(answer: ConceptDetails) -> None:
+    console.block(_concept(answer))
+    for each in answer.evidence:
+        place = f"{each.source.document} ¶{each.source.paragraph} {each.start}-{each.end}"
+        doubt = "" if each.score == 1 else f", likeness {each.score:.2f}"
+        console.block([f"“{each.quote}”", (f"\n  {place}{doubt}  {each.source.source_id}", "dim")])
+    for each in answer.unverified:
+        place = f"not the words of {each.document} ¶{each.paragraph}, or its name alone  {each.source_id}"
+        console.block([(f"“{each.quote}”", "dim"), ("\n  unverified: ", "yellow"), (place, "dim")])
+    if answer.grounding:
+        console.block(_grounding(answer.grounding))
+    _print_related(answer.label, answer.related)
+    unverified = f", {answer.more_unverified} unverified" if answer.more_unverified else ""
+    console.say(
+        f"carried by {pluralize(answer.sources, 'source')}; not shown: "
+        f"{pluralize(answer.more_evidence, 'quote')}, {answer.more_related} related{unverified}. "
+        "Read its passages: kg concept context ID"
     )
 
 
-@group.command()
+@command(group, show=print_concept)
 def show(
+    kg: KgClient,
     concept: ConceptArgument,
     *,
     ontology: OnlyOntologyOption = None,
@@ -75,41 +214,54 @@ def show(
             "--quotes", "-q", min=1, max=MAX_EVIDENCE, help="How many quotes, and related concepts."
         ),
     ] = 10,
-    as_json: JsonOption = False,
-) -> None:
-    """Show a concept: what it is, the quotes that prove it with their place, and what it is related to.
+) -> ConceptDetails:
+    """Show a concept: its description, its quotes with their place, and its related concepts.
 
     Example: kg concept show "lease" --ontology notes
     """
-    report(
-        lambda kg: kg.concept(views.take_concept(kg, concept, ontology), limit=quotes),
-        views.print_concept,
-        as_json=as_json,
-    )
+    return kg.concept(take_concept(kg, concept, ontology), limit=quotes)
 
 
-@group.command()
+def print_related(answer: RelatedConcepts) -> None:
+    note_all(answer)
+    if not answer.related:
+        console.say(f"No concept is known to be related to {answer.concept.label}.")
+        return
+    _print_related(answer.concept.label, answer.related)
+    more = f"; {answer.more_related} more" if answer.more_related else ""
+    console.say(f"{len(answer.related)} related within {pluralize(answer.hops, 'hop')}{more}.")
+
+
+@command(group, show=print_related)
 def related(
+    kg: KgClient,
     concept: ConceptArgument,
     *,
     ontology: OnlyOntologyOption = None,
     hops: HopsOption = 1,
     limit: RelatedOption = 20,
-    as_json: JsonOption = False,
-) -> None:
-    """Show what a concept is related to, in the words of the texts.
+) -> RelatedConcepts:
+    """Show the related concepts of a concept, with the relationships as the texts state them.
 
     Example: kg concept related "lease" --hops 2
     """
-    report(
-        lambda kg: kg.related_concepts(views.take_concept(kg, concept, ontology), hops=hops, limit=limit),
-        views.print_related,
-        as_json=as_json,
-    )
+    return kg.related_concepts(take_concept(kg, concept, ontology), hops=hops, limit=limit)
 
 
-@group.command()
+def print_relationships(answer: RelationshipHits) -> None:
+    note_all(answer)
+    if not answer.relationships:
+        console.say("No relationship was found.")
+    for hit in answer.relationships:
+        about = f"{hit.similarity:.2f}  {hit.ontology}, {pluralize(hit.sources, 'source')}"
+        console.block(_statement(hit.subject.label, hit.object.label, hit.type, about))
+        for each in hit.evidence:
+            console.block(_evidence(each))
+
+
+@command(group, show=print_relationships)
 def relations(
+    kg: KgClient,
     text: QueryArgument,
     *,
     ontology: OnlyOntologyOption = None,
@@ -120,21 +272,33 @@ def relations(
     min_similarity: Annotated[
         float | None, typer.Option("--min-similarity", min=-1, max=1, help="Minimum cosine similarity.")
     ] = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Find relationships by what they say, with the quotes that state them.
+) -> RelationshipHits:
+    """Find relationships by vector search, with the quotes that state them.
 
     Example: kg concept relations "what does a lease need" --type requires
     """
-    named = {"ontologies": [ontology] if ontology else None, "types": kinds or None}
-    report(
-        lambda kg: kg.search_relationships(text, **named, limit=limit, min_similarity=min_similarity),
-        views.print_relationships,
-        as_json=as_json,
+    ontologies = [ontology] if ontology else None
+    return kg.search_relationships(
+        text, ontologies=ontologies, types=kinds or None, limit=limit, min_similarity=min_similarity
     )
 
 
-@group.command()
+def print_paths(answer: ConceptPaths) -> None:
+    note_all(answer)
+    if answer.start.concept_id == answer.end.concept_id:
+        return
+    between = f"from {answer.start.label} to {answer.end.label}"
+    if not answer.paths:
+        console.say(f"There is no path {between} within {pluralize(answer.hops, 'hop')}.")
+        return
+    for number, each in enumerate(answer.paths, start=1):
+        names = {concept.concept_id: concept.label for concept in each.concepts}
+        for at, step in enumerate(each.steps):
+            console.block([("   " if at else f"{number}. ", "bold"), *_step(step, names)])
+    console.say(f"{pluralize(len(answer.paths), 'path')} {between}. Read a source: kg show ID")
+
+
+@command(group, asks="concept_paths", show=print_paths)
 def path(
     start: ConceptArgument,
     end: ConceptArgument,
@@ -144,75 +308,106 @@ def path(
     limit: Annotated[
         int, typer.Option("--limit", "-n", min=1, max=MAX_PATHS, help="Maximum number of paths.")
     ] = 5,
-    as_json: JsonOption = False,
 ) -> None:
     """Find the shortest paths between two concepts, through relationships or shared sources.
 
     Example: kg concept path "heartbeat" "retry" --hops 3
     """
-    report(
-        lambda kg: kg.concept_paths(start, end, ontology=ontology, hops=hops, limit=limit),
-        views.print_paths,
-        as_json=as_json,
-    )
 
 
-@group.command()
+def print_passages(answer: ConceptContext) -> None:
+    for passage in answer.passages:
+        first = passage.sources[0]
+        console.block(" > ".join([f"{first.ontology} / {first.document}", *first.heading]), "bold")
+        lines, proved = list[Part](), {each.source.source_id for each in passage.quotes}
+        for place in passage.sources:
+            carries = place.source_id in passage.carried_by
+            is_proved = not carries or place.source_id in proved
+            doubt = "" if is_proved else "  unverified: no quote of it proves the concept"
+            lines += [(f"¶{place.paragraph} {place.source_id}", "dim"), (f"{doubt}\n", "yellow")]
+            lines.append((place.full_text.strip() + "\n", "" if carries else "dim"))
+        console.block(lines)
+    more = f"; {pluralize(answer.more_passages, 'source')} more" if answer.more_passages else ""
+    shown = sum(len(passage.carried_by) for passage in answer.passages)
+    console.say(f"{answer.concept.label} in {pluralize(shown, 'source')}{more}.")
+
+
+@command(group, show=print_passages)
 def context(
+    kg: KgClient,
     concept: ConceptArgument,
     *,
     ontology: OnlyOntologyOption = None,
     window: NeighboursOption = 2,
     limit: Annotated[
-        int,
-        typer.Option("--limit", "-n", min=1, max=MAX_PASSAGES, help="How many of the sources that carry it."),
+        int, typer.Option("--limit", "-n", min=1, max=MAX_PASSAGES, help="How many sources with the concept.")
     ] = 5,
-    as_json: JsonOption = False,
-) -> None:
+) -> ConceptContext:
     """Show the sources in which a concept appears, with their neighbours.
 
     Example: kg concept context "lease" --window 1
     """
-    with open_client() as client:
-        identity = views.take_concept(client, concept, ontology)
-        answer = client.get_concept_context(identity, window_size=window, limit=limit)
-    emit(answer, views.print_passages, as_json=as_json)
+    return kg.get_concept_context(take_concept(kg, concept, ontology), window_size=window, limit=limit)
 
 
-@group.command()
+def print_neighbourhood(answer: Neighbourhood) -> None:
+    note_all(answer)
+    names = {each.concept_id: each.label for each in answer.concepts}
+    for step in answer.steps:
+        console.block(_step(step, names))
+    more = f"; {answer.left_out} more" if answer.left_out else ""
+    around = pluralize(len(names) - 1, "concept")
+    edges = pluralize(len(answer.steps), "connection")
+    console.say(f"{around} around {names[answer.centre]}, {edges}{more}.")
+
+
+@command(group, show=print_neighbourhood)
 def neighbourhood(
-    concept: ConceptArgument,
-    *,
-    ontology: OnlyOntologyOption = None,
-    limit: RelatedOption = 50,
-    as_json: JsonOption = False,
-) -> None:
-    """Show the concepts around one and how they are connected; --json gives nodes and edges for a picture.
+    kg: KgClient, concept: ConceptArgument, *, ontology: OnlyOntologyOption = None, limit: RelatedOption = 50
+) -> Neighbourhood:
+    """Show the concepts around one and their connections; --json returns nodes and edges for a graph.
 
     Example: kg concept neighbourhood "lease" --limit 30 --json
     """
-    report(
-        lambda kg: kg.neighbourhood(views.take_concept(kg, concept, ontology), limit=limit),
-        views.print_neighbourhood,
-        as_json=as_json,
-    )
+    return kg.neighbourhood(take_concept(kg, concept, ontology), limit=limit)
 
 
-@group.command("list")
+print_concepts = Table("concepts", {"sources": "{sources}", "concept": _concept}, noun="concept")
+
+
+@command(group, "list", asks="concepts", show=print_concepts)
 def list_concepts(
     ontology: Annotated[str, typer.Argument(help="Name of an ontology.")],
     *,
     offset: OffsetOption = 0,
     limit: PageOption = 50,
-    as_json: JsonOption = False,
 ) -> None:
-    """List the concepts of an ontology, those that most sources carry first.
+    """List the concepts of an ontology, those of most sources first.
 
     Example: kg concept list notes --limit 20
     """
-    report(
-        lambda kg: kg.concepts(ontology, offset=offset, limit=limit), views.print_concepts, as_json=as_json
+
+
+SHOWN_PROBLEMS = 20
+
+
+def print_import(total: Mapping[str, Any]) -> None:
+    at_most = "at most " if total["concepts_are_at_most"] else ""
+    console.line(
+        f"{total['ontology']}: {pluralize(total['rows'], 'row')}: {at_most}"
+        f"{pluralize(total['concepts'], 'different concept')}, {pluralize(total['appearances'], 'time')} in "
+        f"{pluralize(total['sources'], 'source')}, {total['unverified']} of them without a quote; "
+        f"{pluralize(total['relations'], 'relationship')}"
     )
+    if emptied := total["emptied"]:
+        lost = f"the former import for {pluralize(emptied, 'source')}"
+        console.line(f"  removed: {lost}: no row of them names anything that their text contains")
+    problems = total["problems"]
+    for each in problems[:SHOWN_PROBLEMS]:
+        about = f" ({each['label']})" if each["label"] else ""
+        console.line(f"  not placed: {each['place']}{about}: {each['reason']}")
+    if (more := max(0, len(problems) - SHOWN_PROBLEMS) + total["more_problems"]) > 0:
+        console.line(f"  and {more} more; --json names them")
 
 
 @group.command("import")
@@ -226,21 +421,19 @@ def import_file(
     ] = "kg",
     as_json: Annotated[bool, typer.Option("--json", help="Print the REST answers as one.")] = False,
 ) -> None:
-    """Tie concepts to documents that are stored already, with the sentences that say them.
+    """Attach concepts to stored documents, with the sentences that state them.
 
     A line names a document by its name or title, or a source by its id, and has concepts and relations:
     {"document": "notes/leases.md", "concepts": [{"label": "lease", "quotes": ["A worker renews its lease"]}],
     "relations": [["worker", "renews", "lease"]]}. The same again changes nothing. A row without its document
-    is told and the others go on; the exit code is 3 then.
+    is reported and skipped; the exit code is 3 then.
 
     Example: kg concept import openie.jsonl --ontology musique --format openie
     """
     from kg_api.schemas.concepts import portions
     from kg_cli.jobs.report import patiently
-    from kg_cli.terminal import console
 
     rows = _read_rows(file, form)
-    # rows go in portions; what the answers say is told as one
     total: dict[str, Any] = {"ontology": ontology, "concepts": 0, "concepts_are_at_most": False}
     with open_client() as client, console.progress("rows") as bar:
         task = bar.add_task("importing", total=len(rows))
@@ -256,7 +449,7 @@ def import_file(
     if as_json:
         console.print_json(total)
     else:
-        views.print_import(total)
+        print_import(total)
     if total["rows"] < len(rows):
         raise typer.Exit(SOME_FAILED)
 

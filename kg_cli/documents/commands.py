@@ -1,62 +1,67 @@
-"""Documents and folders: taken in, listed, changed, approved, followed and deleted."""
+"""`kg ingest`, `kg conversation`, `kg ontologies`, `kg documents`, `kg facets` and `kg delete`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kg_api.errors import Forbidden, NotFound
 from kg_api.schemas.formats import OcrMode
 from kg_api.schemas.vocabulary import DEFAULT_PAGE_WIDTH, MAX_FACET_VALUES, MAX_PAGE_WIDTH, MIN_PAGE_WIDTH
 from kg_api.wording import pluralize
-from kg_cli.terminal.connect import (
+from kg_cli.search.images import write_file
+from kg_cli.terminal import console
+from kg_cli.terminal.answers import Table, command, emit, note_all, print_rows
+from kg_cli.terminal.connect import open_client
+from kg_cli.terminal.console import Part, Shown
+from kg_cli.terminal.options import (
     SOME_FAILED,
+    IntoOntologyOption,
     JsonOption,
     OffsetOption,
     OnlyOntologiesOption,
     OnlyOntologyOption,
     OwnJsonOption,
     PageOption,
+    PrefixOption,
+    ReviewOption,
     WhereOption,
     WhichOntologyOption,
     YesOption,
     confirm,
-    emit,
-    grant_to_follow,
-    open_client,
-    report,
+    named_path,
 )
-from kg_cli.terminal.late import LateModule
 
 if TYPE_CHECKING:
     from kg_api.client import KgClient
-    from kg_api.schemas.folders import Folder
-    from kg_cli.documents import views
-else:
-    views = LateModule("kg_cli.documents.views")
+    from kg_api.schemas.documents import (
+        Deleted,
+        DocumentChanged,
+        DocumentOutcome,
+        DocumentSummary,
+        Ingested,
+        OntologyList,
+        OntologySummary,
+        WaitingDocument,
+    )
+    from kg_api.schemas.filters import DeletedMatching, Facets
+    from kg_api.schemas.images import PageImage
+    from kg_api.schemas.metadata import MetadataValue
+    from kg_api.schemas.search import SourcePlace
 
-LAST_NAME = "\U0010ffff"
-"""Behind the name of every document."""
-
-folders = typer.Typer(help="Folders whose documents follow their files.", no_args_is_help=True)
 documents = typer.Typer()
 delete = typer.Typer(
     help="Delete a document, the documents of a filter, or an ontology.", no_args_is_help=True
 )
 
+LAST_NAME = "\U0010ffff"
+"""Behind the name of every document."""
+BEGINNING = 100
+"""Characters of a waiting document that are shown."""
 
-def named_path(text: str) -> Path:
-    """A path that a person named; an empty one, as of a variable that is not set, would be this folder."""
-    if not text.strip():
-        raise typer.BadParameter("a path is empty; `.` is the folder you are in")
-    return Path(text)
-
-
-IntoOntologyOption = Annotated[str, typer.Option("--ontology", "-o", help="Ontology for the documents.")]
-PrefixOption = Annotated[str, typer.Option(help="Prefix for each document's name.")]
 WaitOption = Annotated[bool, typer.Option("--wait", help="Wait until everything is embedded.")]
 MetadataOption = Annotated[
     list[str] | None,
@@ -69,33 +74,23 @@ ListsOption = Annotated[
 IncludeOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--include", metavar="PATTERN", help="Only files of folders that fit, as in .gitignore; repeat."
+        "--include", metavar="PATTERN", help="Only matching files of folders, as in .gitignore; repeat."
     ),
 ]
 ExcludeOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--exclude", metavar="PATTERN", help="Leave out files and folders that fit, as in .gitignore; repeat."
+        "--exclude", metavar="PATTERN", help="Skip matching files and folders, as in .gitignore; repeat."
     ),
-]
-ReviewOption = Annotated[
-    bool, typer.Option("--review", help="Let new and changed files wait until they are approved.")
 ]
 OcrOption = Annotated[
     OcrMode,
     typer.Option("--ocr", help="PDF pages that OCR reads: those without readable text, all, or none."),
 ]
-SkipDuplicatesOption = Annotated[
-    bool,
-    typer.Option("--skip-duplicates", help="Leave out new files whose text another document has already."),
+DocumentArgument = Annotated[
+    str,
+    typer.Argument(help="Name, ONTOLOGY/NAME or id, as `kg documents` lists them; 8 digits are enough."),
 ]
-GitignoreOption = Annotated[
-    bool,
-    typer.Option("--gitignore/--no-gitignore", help="Leave out what .gitignore files in folders name."),
-]
-
-
-# Taking documents and conversations in.
 
 
 def ingest(
@@ -115,31 +110,36 @@ def ingest(
     several: ListsOption = None,
     include: IncludeOption = None,
     exclude: ExcludeOption = None,
-    gitignore: GitignoreOption = True,
-    skip_duplicates: SkipDuplicatesOption = False,
+    gitignore: Annotated[
+        bool, typer.Option("--gitignore/--no-gitignore", help="Skip files that .gitignore files name.")
+    ] = True,
+    skip_duplicates: Annotated[
+        bool,
+        typer.Option("--skip-duplicates", help="Skip new files with the same text as another document."),
+    ] = False,
     review: ReviewOption = False,
     ocr: OcrOption = "auto",
     as_json: OwnJsonOption = False,
 ) -> None:
     """Ingest text, PDF, web pages, office files, e-mail. Unchanged files cost nothing, changed ones little.
 
-    A document is named by its path below the folder given. Of a folder, files with endings that kg reads are
-    taken, the others counted, as are empty files and what .gitignore, --exclude '*.log' or --include 'docs/'
-    leave out; --json lists each. A file that is named itself is read as plain text if it is text. The exit
-    code is 3 when a file could not be read, though the others are stored, and when nothing was taken at all.
+    A document is named by its path below the given folder. From a folder kg ingests files with supported
+    extensions. It counts the others, empty files, and those that .gitignore, --exclude '*.log' or --include
+    'docs/' skip; --json lists each. A file that you name itself is read as plain text if it is text. The exit
+    code is 3 if a file could not be read, though the others are stored, and if no file was ingested.
 
-    A file whose text another document has already is stored all the same, and that is said;
-    --skip-duplicates leaves it out, unless its own name is stored already.
+    kg stores a file with the same text as another document, and reports it; --skip-duplicates skips the file,
+    unless its own name is stored already.
 
     If letters of a PDF come out wrong, --ocr always reads all of its pages as images.
 
-    With --review files wait, neither embedded nor found, until kg documents approve.
+    With --review files are pending, neither embedded nor found, until kg documents approve.
 
-    What --metadata and --list say (--metadata author=Ada --list tags=field,zoo) is kept with each document,
-    beside what its file says of itself, and can be searched by (--where).
+    --metadata and --list (--metadata author=Ada --list tags=field,zoo) are stored with each document, in
+    addition to its own metadata, and can be searched by (--where).
 
-    With --preview nothing is stored, embedded or paid until you say yes; without a terminal --yes says it,
-    and without that the exit code is 3. With --json and without --yes it only shows the preview.
+    With --preview nothing is stored, embedded or paid until you say yes; without a terminal pass --yes, or
+    the exit code is 3. With --json and without --yes it only shows the preview.
 
     Example: kg ingest ~/notes --ontology notes --wait
     """
@@ -164,7 +164,17 @@ def ingest(
         raise typer.Exit(SOME_FAILED)
 
 
+def print_ingested(told: Ingested) -> None:
+    sources = told.sources
+    changes = f"{pluralize(sources.added, 'source')} added, {sources.kept} kept, {sources.removed} removed"
+    console.line(f"{told.ontology} / {told.document}: {told.change}; {changes}")
+    for note in told.notes:
+        console.line(f"  note: {note}")
+
+
+@command(show=print_ingested)
 def conversation(
+    kg: KgClient,
     file: Annotated[
         Path, typer.Argument(help="JSON or JSON Lines; - reads standard input.", allow_dash=True)
     ],
@@ -179,35 +189,62 @@ def conversation(
         ),
     ],
     wait: WaitOption = False,
-    as_json: JsonOption = False,
-) -> None:
+) -> Ingested:
     """Ingest a conversation as one document, each message as a section.
 
     The file is a JSON list of messages, or has one on each line. A message has author, text and, if it is
-    known, timestamp (ISO 8601 with a zone). When it has gone on, the same title again embeds what is new.
+    known, timestamp (ISO 8601 with a zone). After more messages, the same title embeds only the new ones.
 
     Example: kg conversation standup.jsonl --ontology talks --title "Standup of 1 March" --wait
     """
     from kg_cli.jobs.report import wait_until_embedded
-    from kg_cli.terminal.console import read_messages
 
-    messages = read_messages(file)
-    with open_client() as client:
-        told = client.ingest_conversation(messages, ontology=ontology, title=title)
-        if wait:
-            wait_until_embedded(client, ontology, [told.job_id] if told.job_id else [])
-    emit(told, views.print_ingested, as_json=as_json)
+    told = kg.ingest_conversation(console.read_messages(file), ontology=ontology, title=title)
+    if wait:
+        wait_until_embedded(kg, ontology, [told.job_id] if told.job_id else [])
+    return told
 
 
-# What is there, changing and deleting it.
+# Lists and changes.
 
 
-def ontologies(*, as_json: JsonOption = False) -> None:
+def _embedded(each: OntologySummary) -> str:
+    embedded = each.searchable if each.building else each.embedded
+    share = f"{embedded} ({100 * embedded // each.sources} %)" if each.sources else "0"
+    return share + ("\nrebuilding" if each.building else "")
+
+
+def print_ontologies(found: OntologyList) -> None:
+    images = {"images": "?{images}"} if any(each.images for each in found.ontologies) else {}
+    counts = {"ontology": "{ontology}", "documents": "{documents}", "sources": "{sources}", **images}
+    print_rows(found.ontologies, {**counts, "embedded": _embedded, "space": "{space}"})
+    if not found.ontologies:
+        console.say("There are no ontologies: kg ingest FOLDER --ontology NAME")
+    for ontology, count in found.waiting.items():
+        pending = f"{pluralize(count, 'document')} of {ontology} wait{'s' if count == 1 else ''} for approval"
+        console.say(f"{pending}: kg documents waiting --ontology {ontology!r}")
+
+
+@command(asks="ontologies", show=print_ontologies)
+def ontologies() -> None:
     """List the ontologies and how much of each is embedded.
 
     Example: kg ontologies
     """
-    report(lambda kg: kg.ontologies(), views.print_ontologies, as_json=as_json)
+
+
+def _document(document: DocumentSummary) -> Shown:
+    title = f"\n{document.title}" if document.title != document.document else ""
+    name = (f"{document.ontology} / {document.document}", "bold")
+    return [name, title, (f"\n{document.document_id}\n", "dim")]  # on its own line, to be copied
+
+
+print_documents = Table(
+    "documents",
+    {"document": _document, "sources": "{sources}"},
+    noun="document",
+    empty="There are no documents here; `kg ontologies` lists the ontologies.",
+)
 
 
 @documents.callback(invoke_without_command=True)
@@ -227,13 +264,24 @@ def list_documents(
     """
     if context.invoked_subcommand is not None:
         return
-    report(
-        lambda kg: kg.documents(ontology, where=where, offset=offset, limit=limit),
-        views.print_documents,
-        as_json=as_json,
-    )
+    with open_client() as client:
+        page = client.documents(ontology, where=where, offset=offset, limit=limit)
+    emit(page, print_documents, as_json=as_json)
 
 
+def print_facets(found: Facets) -> None:
+    """Print a table for each field, and the number of omitted values."""
+    for each in found.facets:
+        name = f"{each.field}:{each.by}" if each.by else each.field
+        console.print_table([name, "documents"], [(str(of.value), str(of.documents)) for of in each.values])
+        if each.left_out:
+            console.say(f"{pluralize(each.left_out, 'further value')} omitted; --limit shows more")
+        if each.missing:
+            console.say(f"{each.missing} of {pluralize(found.documents, 'document')} have none")
+    note_all(found)
+
+
+@command(asks="facets", show=print_facets)
 def facets(
     fields: Annotated[
         list[str], typer.Argument(metavar="FIELD...", help="author, tags, format, ontology, date:year, ...")
@@ -244,7 +292,6 @@ def facets(
     limit: Annotated[
         int, typer.Option("--limit", "-n", min=1, max=MAX_FACET_VALUES, help="Values of each field.")
     ] = 20,
-    as_json: JsonOption = False,
 ) -> None:
     """Count documents by the values of their fields: metadata, format, ontology, dates.
 
@@ -252,61 +299,68 @@ def facets(
 
     Example: kg facets author date:year --where tags=oncall
     """
-    report(
-        lambda kg: kg.facets(fields, ontology=ontology, where=where, limit=limit),
-        views.print_facets,
-        as_json=as_json,
-    )
 
 
-@documents.command("set")
+def print_changed(changed: DocumentChanged) -> None:
+    console.say(f"{changed.document} of {changed.ontology}: {changed.title}")
+    rows = [(key, _value(each)) for key, each in changed.metadata.items()]
+    console.print_table(["key", "value"], rows)
+    note_all(changed)
+    if changed.job_id:
+        console.say(f"its passages are re-embedded by job {changed.job_id}")
+
+
+def _value(value: MetadataValue) -> str:
+    """Write a value as `kg documents set` reads it."""
+    if isinstance(value, list):
+        return ", ".join(map(_value, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+@command(documents, "set", show=print_changed)
 def set_document(
-    document: Annotated[str, typer.Argument(help="Name, ONTOLOGY/NAME or id; 8 digits do.")],
+    kg: KgClient,
+    document: DocumentArgument,
     values: Annotated[
-        list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Metadata; title= and uri= too.")
+        list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Metadata; also title= and uri=.")
     ] = None,
     *,
     several: ListsOption = None,
     remove: Annotated[list[str] | None, typer.Option("--remove", help="A key to delete; repeat.")] = None,
     ontology: WhichOntologyOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Change title, address or metadata of a document, without its text.
+) -> DocumentChanged:
+    """Change title, URL or metadata of a document, without its text.
 
-    What is set stays when the document is ingested again. true, false and numbers are read as such; quotes
-    make a text of one. Nothing is embedded anew, unless the contexts of the ontology's chunks use it.
+    Changes stay when the document is ingested again. true, false and numbers are read as such; quotes make a
+    text of them. Nothing is re-embedded, unless the contexts of the ontology's chunks use it.
 
     Example: kg documents set install.md author=Ada date=2025-01-31 --list tags=oncall,ops --remove draft
     """
     from kg_cli.documents.ingestion import read_changes
 
     change = read_changes(values or [], several or [], remove or [])
-    report(
-        lambda kg: kg.change_document(document, ontology=ontology, **change),
-        views.print_changed,
-        as_json=as_json,
-    )
+    return kg.change_document(document, ontology=ontology, **change)
 
 
 @documents.command("page")
 def save_page(
-    document: Annotated[str, typer.Argument(help="Name, ONTOLOGY/NAME or id of a PDF; 8 digits do.")],
+    document: Annotated[str, typer.Argument(help="Name, ONTOLOGY/NAME or id of a PDF; 8 digits are enough.")],
     page: Annotated[int, typer.Argument(min=1, help="Number of the page, from 1.")],
     to: Annotated[
-        Path, typer.Option("--out", metavar="FILE", help="Where to, as PNG; - for standard output.")
+        Path, typer.Option("--out", metavar="FILE", help="Target file, as PNG; - for standard output.")
     ],
     *,
     source: Annotated[
-        str | None, typer.Option("--source", metavar="ID", help="A hit, whose words are boxed.")
+        str | None, typer.Option("--source", metavar="ID", help="A hit, to box its words.")
     ] = None,
-    query: Annotated[str | None, typer.Option("--query", help="Words that are boxed.")] = None,
+    query: Annotated[str | None, typer.Option("--query", help="Words to box.")] = None,
     width: Annotated[
         int, typer.Option("--width", min=MIN_PAGE_WIDTH, max=MAX_PAGE_WIDTH, help="In pixels.")
     ] = DEFAULT_PAGE_WIDTH,
     ontology: WhichOntologyOption = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
-    """Save a page of a PDF as a picture, with the words of a hit boxed.
+    """Save a page of a PDF as an image, with the words of a hit boxed.
 
     Example: kg documents page manual.pdf 7 --out page.png --source 1f0c5a77
     """
@@ -315,125 +369,161 @@ def save_page(
             document, page, source_id=source, query=query, width=width, ontology=ontology
         )
         hit = None if source is None or image.boxed else client.source(source)
-    views.print_page(image, to, asked=source is not None or query is not None, force=force, source=hit)
+    print_page(image, to, asked=source is not None or query is not None, force=force, source=hit)
 
 
-@delete.command("document")
-def delete_document(
-    document: Annotated[
-        str, typer.Argument(help="Name, ONTOLOGY/NAME or id, as `kg documents` lists them; 8 digits do.")
-    ],
-    *,
-    ontology: WhichOntologyOption = None,
-    yes: YesOption = False,
-    as_json: JsonOption = False,
+def print_page(
+    image: PageImage, to: Path, *, asked: bool, force: bool, source: SourcePlace | None = None
 ) -> None:
+    """Write a page to a file, and print how many words were boxed.
+
+    Args:
+        image: the page.
+        to: the file.
+        asked: whether words were to be boxed.
+        force: whether an existing file is overwritten.
+        source: the hit if none of its words was boxed.
+    """
+    write_file(image.content, to, force=force)
+    place = ""
+    if source and source.page is not None:
+        several = source.last_page not in {None, source.page}
+        pages = f"pages {source.page} to {source.last_page}" if several else f"page {source.page}"
+        place = f" (the hit is on {pages})"
+    nothing = f"none of these words is on it{place}, nothing"
+    boxed = pluralize(image.boxed, "word") if image.boxed else nothing
+    console.say(f"page {image.page} of {image.pages}" + (f"; {boxed} boxed" if asked else ""))
+
+
+# Deletion.
+
+
+def _counts(found: Deleted | DeletedMatching) -> str:
+    return f"{pluralize(found.documents, 'document')}, {pluralize(found.sources, 'source')}"
+
+
+def print_deleted(deleted: Deleted | DeletedMatching, what: str = "") -> None:
+    for note in deleted.notes:
+        console.say(note)
+    if deleted.documents or not deleted.notes:
+        console.say(f"deleted: {what}{_counts(deleted)}")
+
+
+@command(delete, "document", show=print_deleted)
+def delete_document(
+    kg: KgClient, document: DocumentArgument, *, ontology: WhichOntologyOption = None, yes: YesOption = False
+) -> Deleted:
     """Delete a document with its sources.
 
-    A name that is not there is an error; a whole id that has gone is only told, so that scripts can repeat
-    it.
+    An unknown name is an error. Deletion by a whole id is idempotent, so that scripts can repeat it.
 
     Example: kg delete document install.md --ontology notes
     """
-    with open_client() as client:
-        identity = document
-        if not yes:
-            found = client.document(document, ontology=ontology)
-            identity = found.document_id
-            confirm(f"Delete {found.document} of {found.ontology} ({pluralize(found.sources, 'source')})?")
-        views.print_deleted(client.delete_document(identity, ontology=ontology), as_json=as_json)
+    identity = document
+    if not yes:
+        found = kg.document(document, ontology=ontology)
+        identity = found.document_id
+        confirm(f"Delete {found.document} of {found.ontology} ({pluralize(found.sources, 'source')})?")
+    return kg.delete_document(identity, ontology=ontology)
 
 
-@delete.command("documents")
+@command(delete, "documents", show=print_deleted)
 def delete_documents(
+    kg: KgClient,
     *,
-    where: Annotated[list[str], typer.Option("--where", help="Documents for which this holds; repeat: all.")],
+    where: Annotated[list[str], typer.Option("--where", help="Documents that match; repeat: all must hold.")],
     ontology: OnlyOntologiesOption = None,
     yes: YesOption = False,
-    as_json: JsonOption = False,
-) -> None:
-    """Delete the documents that fit a filter; what would go is shown first.
+) -> DeletedMatching:
+    """Delete the documents that match a filter, after showing them.
 
-    They are deleted only where the same ones still fit. --yes goes on without asking.
+    They are deleted only if the same ones still match. --yes continues without asking.
 
     Example: kg delete documents --ontology notes --where 'date<2020' --where tags=old
     """
-    with open_client() as client:
-        found = client.delete_documents(where, ontology=ontology)
-        if found.documents:
-            if not yes:
-                views.print_to_delete(found)
-                confirm(f"Delete {pluralize(found.documents, 'document')}?")
-            found = client.delete_documents(
-                where,
-                ontology=ontology,
-                dry_run=False,
-                expected=found.documents,
-                expected_digest=found.digest,
-            )
-    emit(found, views.print_deleted_matching, as_json=as_json)
+    found = kg.delete_documents(where, ontology=ontology)
+    if not found.documents:
+        return found
+    if not yes:
+        for each in found.first:
+            console.say(f"  {each.ontology} / {each.document}")
+        if more := found.documents - len(found.first):
+            console.say(f"  and {pluralize(more, 'more document')}")
+        console.say(f"would be deleted: {_counts(found)}")
+        confirm(f"Delete {pluralize(found.documents, 'document')}?")
+    return kg.delete_documents(
+        where,
+        ontology=ontology,
+        dry_run=False,
+        expected=found.documents,
+        expected_digest=found.digest,
+    )
 
 
-@delete.command("ontology")
+@command(
+    delete, "ontology", show=lambda answer, ontology: print_deleted(answer, f"the ontology {ontology}, ")
+)
 def delete_ontology(
+    kg: KgClient,
     ontology: Annotated[str, typer.Argument(help="Name of the ontology.")],
     *,
     yes: YesOption = False,
-    as_json: JsonOption = False,
-) -> None:
-    """Delete an ontology with all its documents. One that does not exist is reported.
+) -> Deleted:
+    """Delete an ontology with all its documents. A missing one is reported.
 
     Example: kg delete ontology notes
     """
-    from kg_api.errors import Forbidden, NotFound
     from kg_api.schemas.documents import Deleted
 
-    with open_client() as client:
-        if not yes:
-            try:
-                page = client.documents(ontology, limit=1)
-            except NotFound as missing:  # deleting is idempotent
-                notes = [f"nothing was deleted: {missing}"]
-                views.print_deleted(Deleted(documents=0, sources=0, notes=notes), as_json=as_json)
-                return
-            try:  # see, by reading nothing behind the last document, that the key is good for this
-                client.export_documents(ontology, after=LAST_NAME)
-            except Forbidden:
-                raise Forbidden(
-                    "to delete an ontology takes a key of the scope 'admin': ask an administrator for "
-                    "another; nothing was deleted"
-                ) from None
-            about = pluralize(page.total, "document")
-            confirm(f"Delete the ontology {ontology} with its {about}?")
-        views.print_deleted(
-            client.delete_ontology(ontology), as_json=as_json, what=f"the ontology {ontology}, "
-        )
+    if not yes:
+        try:
+            page = kg.documents(ontology, limit=1)
+        except NotFound as missing:  # deletion is idempotent
+            return Deleted(documents=0, sources=0, notes=[f"nothing was deleted: {missing}"])
+        try:  # check the scope of the key, by reading nothing behind the last document
+            kg.export_documents(ontology, after=LAST_NAME)
+        except Forbidden:
+            raise Forbidden(
+                "this API key lacks the scope 'admin', which the deletion of an ontology needs. Ask an "
+                "administrator for another key. Nothing was deleted."
+            ) from None
+        confirm(f"Delete the ontology {ontology} with its {pluralize(page.total, 'document')}?")
+    return kg.delete_ontology(ontology)
 
 
-# Documents that wait until they are approved.
+# Pending documents.
 
 NamesArgument = Annotated[list[str] | None, typer.Argument(metavar="NAME", help="As they are listed.")]
-ReviewedOption = Annotated[str, typer.Option("--ontology", "-o", help="Where they wait.")]
-AllOption = Annotated[bool, typer.Option("--all", help="All that wait there.")]
+ReviewedOption = Annotated[str, typer.Option("--ontology", "-o", help="Their ontology.")]
+AllOption = Annotated[bool, typer.Option("--all", help="All pending documents of the ontology.")]
 
 
-@documents.command("waiting")
+def _waiting(each: WaitingDocument) -> Shown:
+    change = " (changed)" if each.replaces else ""
+    beginning = " ".join(each.beginning.split())[:BEGINNING]
+    name: Part = (f"{each.ontology} / {each.document}", "bold")
+    return [name, change, (f"\n{beginning}", "dim")]
+
+
+@command(
+    documents,
+    "waiting",
+    asks="waiting",
+    show=Table(
+        "documents",
+        {"document": _waiting, "sources": "{sources}"},
+        noun="document",
+        empty="Nothing waits for approval here.",
+        hint="Decide with `kg documents approve NAME --ontology ONTOLOGY` or --all; `reject` likewise",
+    ),
+)
 def list_waiting(
-    *,
-    ontology: OnlyOntologyOption = None,
-    offset: OffsetOption = 0,
-    limit: PageOption = 100,
-    as_json: JsonOption = False,
+    *, ontology: OnlyOntologyOption = None, offset: OffsetOption = 0, limit: PageOption = 100
 ) -> None:
     """List documents that wait for approval, with the beginning of each.
 
     Example: kg documents waiting --ontology notes
     """
-    report(
-        lambda kg: kg.waiting(ontology, offset=offset, limit=limit),
-        views.print_waiting,
-        as_json=as_json,
-    )
 
 
 @documents.command()
@@ -444,10 +534,10 @@ def approve(
     everything: AllOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Approve documents that wait: they are stored, found and embedded as if they were ingested now.
+    """Approve pending documents: they are stored, found and embedded like newly ingested ones.
 
-    --all does not ask: it does what ingesting without --review does. The exit code is 3 when one could not be
-    stored; it waits on.
+    --all does not ask: it is the same as ingestion without --review. The exit code is 3 when one could not
+    be stored; it stays pending.
 
     Example: kg documents approve plan.md --ontology notes
     """
@@ -458,9 +548,27 @@ def approve(
         while everything and done.next:
             done = client.approve(ontology=ontology, all=True, after=done.next)
             outcomes += done.outcomes
-    views.print_approved(outcomes, done.unknown, ontology=ontology, as_json=as_json)
+    if as_json:
+        told = [each.model_dump(mode="json") for each in outcomes]
+        console.print_json({"outcomes": told, "unknown": done.unknown})
+    else:
+        _print_approved(outcomes, ontology)
+        _print_unknown(done.unknown)
     if done.unknown or any(each.problem for each in outcomes):
         raise typer.Exit(SOME_FAILED)
+
+
+def _print_approved(outcomes: Sequence[DocumentOutcome], ontology: str) -> None:
+    from kg_cli.documents.ingestion import describe_duplicates
+
+    stored = [each.ingested for each in outcomes if each.ingested]
+    console.line(f"{ontology}: {pluralize(len(stored), 'document')} approved")
+    duplicates = [(each.document, each.duplicate_of) for each in stored if each.duplicate_of]
+    for line in describe_duplicates(duplicates):
+        console.line(f"  {line}")
+    for each in outcomes:
+        if each.problem:
+            console.line(f"  failed: {each.problem.detail}", "red")
 
 
 @documents.command()
@@ -472,9 +580,9 @@ def reject(
     yes: YesOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Reject documents that wait: nothing of them is kept; what is stored under their names stays.
+    """Reject pending documents: they are discarded; stored documents of their names stay.
 
-    A file of a folder that is followed waits again when it has changed.
+    A file of a synchronised folder is pending again after a change.
 
     Example: kg documents reject draft.md --ontology notes
     """
@@ -488,131 +596,20 @@ def reject(
         while everything and done.waiting and done.rejected:
             done = client.reject(ontology=ontology, all=True)
             rejected += done.rejected
-    views.print_rejected(rejected, done.unknown, ontology=ontology, as_json=as_json)
+    if as_json:
+        console.print_json({"rejected": rejected, "unknown": done.unknown})
+    else:
+        console.line(f"{ontology}: {pluralize(rejected, 'document')} rejected")
+        _print_unknown(done.unknown)
     if done.unknown:
         raise typer.Exit(SOME_FAILED)
 
 
 def _check(names: Sequence[str] | None, *, everything: bool) -> None:
     if bool(names) == everything:
-        raise typer.BadParameter("name documents, or say --all: one of the two")
+        raise typer.BadParameter("name documents, or pass --all: one of the two")
 
 
-# Folders that are kept in step.
-
-ScanWaitOption = Annotated[
-    bool, typer.Option("--wait", help="Wait until the scan is done and everything is embedded.")
-]
-FolderArgument = Annotated[str, typer.Argument(metavar="ID|PATH", help="As `kg folders list` shows it.")]
-FeedsOption = Annotated[
-    str | None, typer.Option("--ontology", "-o", help="Which ontology, if the folder feeds several.")
-]
-
-
-@folders.command()
-def add(
-    path: Annotated[Path, typer.Argument(help="The folder.", parser=named_path, metavar="path")],
-    *,
-    ontology: IntoOntologyOption,
-    every: Annotated[str, typer.Option(help="Time between two scans, such as 30s, 5m, 2h or 1d.")] = "5m",
-    prefix: PrefixOption = "",
-    review: ReviewOption = False,
-    elsewhere: Annotated[
-        bool, typer.Option("--elsewhere", help="The folder is on the worker's machine, not on this one.")
-    ] = False,
-    wait: ScanWaitOption = False,
-    as_json: JsonOption = False,
-) -> None:
-    """Synchronise a folder: files added, changed or removed there change the ontology too.
-
-    The worker reads it, so it must run where the folder is. A folder that is not there, or suddenly empty,
-    removes nothing. Hidden folders, and kg's own, are never followed. With a service elsewhere, the folder
-    must lie below its KG_SYNC__ROOTS.
-
-    Example: kg folders add ~/notes --ontology notes --every 5m --wait
-    """
-    where = views.absolute(path, elsewhere=elsewhere)
-    with open_client() as client:
-        folder = client.add_folder(
-            where,
-            ontology=ontology,
-            every_seconds=views.interval_of(every),
-            prefix=prefix or None,
-            review=review,
-            grant=grant_to_follow(where, ontology),
-        )
-        _end_scan(client, folder, wait=wait, as_json=as_json)
-
-
-@folders.command("list")
-def list_folders(*, as_json: JsonOption = False) -> None:
-    """List synchronised folders, with the result of the last scan or why it failed.
-
-    Example: kg folders list
-    """
-    report(lambda kg: kg.folders(), views.show, as_json=as_json)
-
-
-@folders.command()
-def scan(
-    which: FolderArgument,
-    *,
-    ontology: FeedsOption = None,
-    allow_empty: Annotated[
-        bool,
-        typer.Option(
-            "--allow-empty",
-            help="Delete documents even if the folder is empty, or a drive of it is not mounted.",
-        ),
-    ] = False,
-    wait: ScanWaitOption = False,
-    as_json: JsonOption = False,
-) -> None:
-    """Scan a folder now.
-
-    Example: kg folders scan ~/notes --wait
-    """
-    with open_client() as client:
-        found = views.find(client, which, ontology)
-        folder = client.scan_folder(found.folder_id, allow_empty=allow_empty)
-        _end_scan(client, folder, wait=wait, as_json=as_json)
-
-
-@folders.command()
-def remove(
-    which: FolderArgument,
-    *,
-    ontology: FeedsOption = None,
-    delete_documents: Annotated[
-        bool,
-        typer.Option(
-            "--delete-documents/--keep-documents",
-            help="Whether to delete the documents that came from the folder.",
-        ),
-    ] = False,
-    yes: YesOption = False,
-    as_json: JsonOption = False,
-) -> None:
-    """Stop synchronising a folder. Its documents stay unless you delete them too; files are never touched.
-
-    Example: kg folders remove ~/notes
-    """
-    with open_client() as client:
-        found = views.find(client, which, ontology)
-        if delete_documents and not yes:
-            confirm(f"Delete {pluralize(found.documents, 'document')} of {found.ontology}?")
-        removed = client.remove_folder(found.folder_id, delete_documents=delete_documents)
-    emit(removed, views.print_removed, as_json=as_json)
-
-
-def _end_scan(client: KgClient, folder: Folder, *, wait: bool, as_json: bool) -> None:
-    """Wait for a scan if asked to, and print the folder.
-
-    Raises:
-        Exit: the scan refused a file.
-    """
-    if wait:
-        folder = views.wait_for_scan(client, folder)
-    emit(folder, partial(views.print_folder, waited=wait), as_json=as_json)
-    if wait and folder.last_scan and folder.last_scan.refused:
-        raise typer.Exit(SOME_FAILED)
+def _print_unknown(unknown: Sequence[str]) -> None:
+    for each in unknown:
+        console.line(f"  no pending document is named {each}", "red")

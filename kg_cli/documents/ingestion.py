@@ -15,7 +15,6 @@ from typing import Any, TypeVar
 
 import typer
 from pydantic import TypeAdapter, ValidationError
-from rich.markup import escape
 
 from kg_api.client import KgClient
 from kg_api.errors import Forbidden, InvalidInput, KgError, TooLarge, Unauthorized, Unavailable
@@ -29,11 +28,11 @@ from kg_api.schemas.problems import PASSING
 from kg_api.text.documents import SUFFIXES
 from kg_api.text.files import FileSelection, FileToIngest, to_printable
 from kg_api.wording import pluralize
-from kg_cli.concepts.views import concepts_to_follow
+from kg_cli.concepts.commands import concepts_to_follow
 from kg_cli.jobs.report import patiently, unfinished_jobs, wait_until_embedded
 from kg_cli.terminal import console
-from kg_cli.terminal.connect import SOME_FAILED
 from kg_cli.terminal.console import cost_rows
+from kg_cli.terminal.options import SOME_FAILED
 
 READS = f"kg reads {' '.join(sorted(SUFFIXES))}; save the others as one of these"
 _CONVERTERS = (
@@ -426,7 +425,7 @@ def run(client: KgClient, selection: FileSelection, into: Destination, *, wait: 
             else:
                 _report(outcome, selection, ontology, waited=wait)
     if wait and outcome.ingested and not as_json and (told := concepts_to_follow(client, ontology)):
-        console.say(f"{told} (kg admin concepts status --ontology {escape(repr(ontology))})")
+        console.say(f"{told} (kg admin concepts status --ontology {ontology!r})")
     return bool(outcome.ingested) and not outcome.failed
 
 
@@ -463,7 +462,7 @@ def _report(outcome: IngestOutcome, selection: FileSelection, ontology: str, *, 
             why = f". {READS}"
         console.complain(f"nothing was taken in{why}")
     if changes["waiting"]:
-        console.say(escape(f"What waits is listed by: kg documents waiting --ontology {ontology!r}"))
+        console.say(f"Pending documents: kg documents waiting --ontology {ontology!r}")
     if outcome.jobs() and not waited:
         console.say("Full text finds them now; embedding goes on (kg jobs watch).")
 

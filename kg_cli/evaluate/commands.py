@@ -11,7 +11,9 @@ from kg_api.schemas.vocabulary import Target, Tier
 from kg_api.wording import pluralize
 from kg_cli.evaluate.saved import judgements
 from kg_cli.evaluate.saved import results as results_group
-from kg_cli.terminal.connect import LimitOption, OwnJsonOption, open_client
+from kg_cli.terminal import console
+from kg_cli.terminal.connect import open_client
+from kg_cli.terminal.options import LimitOption, OwnJsonOption
 
 SetOption = Annotated[
     Path,
@@ -20,9 +22,7 @@ SetOption = Annotated[
 TierOption = Annotated[Tier, typer.Option(help="How many questions: 50, 300 or all; always the same ones.")]
 TargetOption = Annotated[
     Target | None,
-    typer.Option(
-        help="What counts as a hit: documents, judged passages or exact spans; unset: what the set has."
-    ),
+    typer.Option(help="Kind of hits: documents, judged passages or exact spans; unset: as in the set."),
 ]
 CorpusOption = Annotated[
     str | None, typer.Option("--ontology", "-o", help="Ontology for the documents; unset: a new one.")
@@ -34,15 +34,15 @@ ResultsOption = Annotated[
     Path | None, typer.Option(help="Folder for results; unset: `evaluations` in KG_HOME.")
 ]
 MODE_HELP = (
-    "What answers: text, vector, hybrid, concepts, graph, hybrid/concept, augment, answer; a wrong one names "
-    "all."
+    "Mode of search: text, vector, hybrid, concepts, graph, hybrid/concept, augment, answer; a wrong one "
+    "lists all."
 )
 QuestionKindOption = Annotated[
     Literal["quotes", "sentences", "judgements"] | None,
     typer.Option(
         "--kind",
-        help="Of what questions are made: quotes of concepts, sentences, or what people judged; unset: "
-        "quotes if any.",
+        help="Origin of the questions: quotes of concepts, sentences, or judgements of people; unset: quotes "
+        "if any.",
     ),
 ]
 
@@ -77,15 +77,14 @@ def run(
 ) -> None:
     """Run every question of a set through search, and score the results.
 
-    The set is taken in once, into an ontology of its own. A run that was interrupted goes on where it
-    stopped. The result is always saved, with all scores, the configuration and a picture.
+    The set is ingested once, into an ontology of its own. An interrupted run resumes. The result is always
+    saved, with all scores, the configuration and a plot.
 
     Example: kg eval run --set ~/sets/handbook --mode hybrid --option rerank=true
     """
     from kg_api.evaluation.sets import read_set
     from kg_cli.evaluate.choice import parse_choice
     from kg_cli.evaluate.run import RunSettings, evaluate, print_result, result_json
-    from kg_cli.terminal.console import print_json
 
     named = {"mode": mode, "strategy": strategy, "chunk_size": chunk_size, "context": context, "space": space}
     pairs = [f"{name}={value}" for name, value in named.items() if value is not None]
@@ -95,7 +94,7 @@ def run(
     with open_client() as client:
         saved = evaluate(client, questions, choice, settings, output=output)
     if as_json:
-        print_json(result_json(saved))
+        console.print_json(result_json(saved))
     else:
         print_result(saved)
 
@@ -137,12 +136,11 @@ def compare(
 ) -> None:
     """Compare results or configurations on the same questions, with paired significance tests.
 
-    Name saved results, or a set and configurations: what has not been measured yet is measured then.
+    Name saved results, or a set and configurations; missing measurements are made.
 
     Example: kg eval compare --set ~/sets/handbook --modes text,vector,hybrid --against best
     """
     from kg_cli.evaluate.run import RunSettings, compare_results, print_comparison, save
-    from kg_cli.terminal.console import print_json
 
     where = _results(results)
     settings = RunSettings(folder, tier, target, limit, ontology, in_place, where) if folder else None
@@ -150,7 +148,7 @@ def compare(
     found = compare_results(saved_results or [], configs, settings, metric, against, fresh=fresh)
     path = save(found, output, where)
     if as_json:
-        print_json({**found.model_dump(mode="json"), "comparison": str(path)})
+        console.print_json({**found.model_dump(mode="json"), "comparison": str(path)})
     else:
         print_comparison(found)
 
@@ -164,7 +162,7 @@ def make(
     seed: Annotated[int, typer.Option(help="Random seed for choosing questions.")] = 0,
     kind: QuestionKindOption = None,
     easy: Annotated[
-        bool, typer.Option("--easy", help="Keep questions that full text answers in the first place, too.")
+        bool, typer.Option("--easy", help="Also keep questions that full text answers first.")
     ] = False,
     llm: Annotated[
         bool, typer.Option("--llm", help="Let the language model (KG_LLM__MODEL) phrase the questions.")
@@ -173,31 +171,32 @@ def make(
 ) -> None:
     """Make a question set from an ontology: its documents, and questions that their quotes answer.
 
-    A question names two concepts that one document has together; their quotes are the answer. What full text
-    answers in the first place is left out. Without concepts sentences are taken, word for word, which favours
+    A question names two concepts of one document; their quotes are the answer. Questions that full text
+    answers first are skipped. Without concepts the questions are sentences, word for word, which favours
     full text. With --llm the questions are in other words; each costs a request to the language model.
-    With `--kind judgements` they are those that people judged passages for, on the page or by
+    With `--kind judgements` they are the questions for which people judged passages, on the page or with
     `kg eval judgements`.
 
     Example: kg eval make --ontology notes --output ~/sets/notes --count 200
     """
     from kg_cli.evaluate.make import MakeSettings
     from kg_cli.evaluate.make import make as made
-    from kg_cli.terminal.console import note, print_json, say
 
     with open_client() as client:
         about = made(client, output, MakeSettings(ontology, count, seed, kind, llm=llm, easy=easy))
     if as_json:
-        print_json({**about, "set": str(output)})
+        console.print_json({**about, "set": str(output)})
         return
-    say(
+    console.say(
         f"{pluralize(about['questions'], 'question')} about {pluralize(about['documents'], 'document')}: "
         f"{about['kind']}"
     )
-    note(*about.get("notes", ()))
+    console.note(*about.get("notes", ()))
     if about["answered_by_full_text"]:
-        say(f"left out, for full text answers them: {about['answered_by_full_text']}; --easy keeps them")
-    say(f"measure with: kg eval run --set {output} --ontology {ontology!r} --in-place")
+        console.say(
+            f"skipped, because full text answers them: {about['answered_by_full_text']}; --easy keeps them"
+        )
+    console.say(f"measure with: kg eval run --set {output} --ontology {ontology!r} --in-place")
 
 
 def _results(folder: Path | None) -> Path:

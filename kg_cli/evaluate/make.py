@@ -16,8 +16,6 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
 
-from rich.markup import escape
-
 from kg_api import __version__
 from kg_api.client import KgClient
 from kg_api.errors import Conflict, InvalidInput, KgError, LlmFailed, NotFound, Unavailable
@@ -437,6 +435,6 @@ def _ask_queries(
                 asked += 1
             except LlmFailed as error:
                 told["failed"] += 1
-                console.say(escape(f"left out: {error}"))
+                console.say(f"skipped: {error}")
     if told["failed"] and not asked:
         raise LlmFailed("the language model gives no question at all; choose another by KG_LLM__MODEL")

@@ -9,8 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rich.markup import escape
-
 from kg_api.client import KgClient
 from kg_api.errors import InvalidInput
 from kg_api.evaluation.comparing import compare
@@ -256,22 +254,19 @@ def print_result(saved: SavedResult) -> None:
         [[stage, *(f"{told[name]:.1f}" for name in columns)] for stage, told in latencies.items()],
     )
     for note in result.data.notes:
-        console.say(escape(f"note: {note}"))
+        console.note(note)
     for part, count in result.degraded.items():
-        console.say(
-            escape(
-                f"note: {count} of {result.data.asked} answers were degraded ({part}): not what was asked for"
-            )
-        )
+        console.note(f"{count} of {result.data.asked} answers were degraded ({part}): not as requested")
     if result.refused:
         _print_refused("", result.data.asked, result.refused)
-    console.say(escape(f"saved: {saved.path}"))
+    console.say(f"saved: {saved.path}")
 
 
 def _print_refused(label: str, asked: int, refused: Mapping[str, int]) -> None:
     told = ", ".join(f"{reason}: {count}" for reason, count in refused.items())
-    say = f"note: {label}{sum(refused.values())} of {asked} questions were not answered"
-    console.say(escape(f"{say} ({told}); they count as 0"))
+    console.note(
+        f"{label}{sum(refused.values())} of {asked} questions were not answered ({told}); they count as 0"
+    )
 
 
 def print_comparison(comparison: Comparison) -> None:
@@ -310,7 +305,7 @@ def print_comparison(comparison: Comparison) -> None:
     console.say("+ better, - worse, with p < 0.05 by the paired randomisation test, corrected by Holm")
     for label, parts in comparison.degraded.items():
         for part, count in parts.items():
-            console.say(escape(f"note: {label}: {count} answers were degraded ({part})"))
+            console.note(f"{label}: {count} answers were degraded ({part})")
     for label, refused in comparison.refused.items():
         if refused:
             _print_refused(f"{label}: ", comparison.data.asked, refused)

@@ -1,20 +1,19 @@
-"""Background work: listed, watched, cancelled, tried again."""
+"""`kg jobs`: background work."""
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kg_api.schemas.vocabulary import JobState
-from kg_cli.terminal.connect import JsonOption, OnlyOntologyOption, PageOption, emit, open_client, report
-from kg_cli.terminal.late import LateModule
+from kg_cli.terminal import console
+from kg_cli.terminal.answers import command, messages
+from kg_cli.terminal.connect import open_client
+from kg_cli.terminal.options import OnlyOntologyOption, PageOption
 
 if TYPE_CHECKING:
-    from kg_cli.jobs import report as views
-else:
-    views = LateModule("kg_cli.jobs.report")
+    from kg_api.schemas.operations import Job, JobPage, QueueStatus
 
 KIND_HELP = "Only this kind; unset: all but the scheduled backfill, link_proposal and community_detection."
 JobArgument = Annotated[str, typer.Argument(help="Job id.")]
@@ -22,34 +21,38 @@ JobArgument = Annotated[str, typer.Argument(help="Job id.")]
 group = typer.Typer(help="List, watch, cancel and retry background work.", no_args_is_help=True)
 
 
-@group.command("list")
+def _print_page(page: JobPage, kind: str | None) -> None:
+    from kg_cli.jobs.report import print_page
+
+    print_page(page, kind)
+
+
+@command(group, "list", asks="jobs", show=_print_page)
 def list_jobs(
     *,
     state: Annotated[JobState | None, typer.Option(help="Only in this state; unset: all.")] = None,
     kind: Annotated[str | None, typer.Option(help=KIND_HELP)] = None,
     ontology: OnlyOntologyOption = None,
     limit: PageOption = 20,
-    as_json: JsonOption = False,
 ) -> None:
     """List jobs, the newest first.
 
     Example: kg jobs list --state running
     """
-    report(
-        lambda kg: kg.jobs(state=state, kind=kind, ontology=ontology, limit=limit),
-        partial(views.print_page, kind=kind),
-        as_json=as_json,
-    )
 
 
-@group.command("show")
-def show_job(job_id: JobArgument, *, as_json: JsonOption = False) -> None:
-    """Show one job: how far it is, why it stopped, and what to do about it.
+def _print_job(job: Job, kg: Any) -> None:
+    from kg_cli.jobs.report import print_job
+
+    print_job(kg, job)
+
+
+@command(group, "show", asks="job", show=_print_job)
+def show_job(job_id: JobArgument) -> None:
+    """Show one job: its progress, why it stopped, and how to fix that.
 
     Example: kg jobs show 3f2a9c...
     """
-    with open_client() as client:
-        emit(client.job(job_id), partial(views.print_job, client), as_json=as_json)
 
 
 @group.command()
@@ -62,41 +65,50 @@ def watch(
 
     Example: kg jobs watch
     """
+    from kg_cli.jobs.report import print_dead, unfinished_jobs, wait_for_jobs
+
     with open_client() as client:
-        ids = [job_id] if job_id else views.unfinished_jobs(client, ontology=ontology)
+        ids = [job_id] if job_id else unfinished_jobs(client, ontology=ontology)
         if not ids:
-            views.console.say("No job is waiting or running.")
-        views.wait_for_jobs(client, ids)
+            console.say("No job is waiting or running.")
+        wait_for_jobs(client, ids)
         if job_id is None:
-            views.print_dead(client.queue().dead)
+            print_dead(client.queue().dead)
 
 
-@group.command()
-def cancel(job_id: JobArgument, *, as_json: JsonOption = False) -> None:
-    """Cancel a waiting or running job. What it has written stays.
+@command(
+    group,
+    asks="cancel_job",
+    show=messages("Cancelled; {done} of {total} were done. Continue with: kg jobs retry {job_id}"),
+)
+def cancel(job_id: JobArgument) -> None:
+    """Cancel a waiting or running job. Everything written so far stays.
 
-    An ontology whose embedding is cancelled is left alone until you ask for it again.
+    An ontology whose embedding is cancelled is not embedded until you request it again.
 
     Example: kg jobs cancel 3f2a9c...
     """
-    report(lambda kg: kg.cancel_job(job_id), views.print_cancelled, as_json=as_json)
 
 
-@group.command()
-def retry(job_id: JobArgument, *, as_json: JsonOption = False) -> None:
+@command(group, asks="retry_job", show=messages("The job is queued. Follow it: kg jobs watch {job_id}"))
+def retry(job_id: JobArgument) -> None:
     """Retry a job that is dead, cancelled or completed with errors; a waiting one starts now.
 
-    One that waits for work that goes before it shares turns with that from now on.
+    A job that waits for another one runs in parallel with it from now on.
 
     Example: kg jobs retry 3f2a9c... && kg jobs watch 3f2a9c...
     """
-    report(lambda kg: kg.retry_job(job_id), views.print_retried, as_json=as_json)
 
 
-@group.command()
-def queue(*, as_json: JsonOption = False) -> None:
-    """Show the queue: what waits and for how long, and the workers.
+def _print_queue(status: QueueStatus) -> None:
+    from kg_cli.jobs.report import print_queue
+
+    print_queue(status)
+
+
+@command(group, asks="queue", show=_print_queue)
+def queue() -> None:
+    """Show the queue: waiting jobs, for how long, and the workers.
 
     Example: kg jobs queue
     """
-    report(lambda kg: kg.queue(), views.print_queue, as_json=as_json)

@@ -1,4 +1,4 @@
-"""Jobs: in words, in live bars, in tables, and waited for."""
+"""Jobs: described, in live bars, in tables, and waited for."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from typing import TypeVar
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 from rich.table import Column
-from rich.text import Text
 from tenacity import RetryCallState
 
 from kg_api.client import KgClient
@@ -23,6 +22,7 @@ from kg_api.schemas.operations import FINISHED, JOB_KINDS, Job, JobAhead, JobPag
 from kg_api.schemas.vocabulary import JobState
 from kg_api.wording import pluralize
 from kg_cli.terminal import console
+from kg_cli.terminal.console import Shown
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
 EMBEDDING, PICTURES, FOLDER_SYNC = "source_embedding", "image_embedding", "folder_sync"
@@ -32,7 +32,7 @@ TOLD_BY = {
     EMBEDDING: "kg admin source-embeddings refused",
     "concept_extraction": "kg admin concepts refused",
 }
-"""Which command tells what jobs of a kind could not do, for as long as it is so."""
+"""The command that lists failed items of a kind of jobs, as long as they are failed."""
 
 
 def name_of(job: Job | JobAhead | JobWaiting) -> str:
@@ -40,27 +40,26 @@ def name_of(job: Job | JobAhead | JobWaiting) -> str:
 
 
 def describe_set_aside(job: Job) -> str:
-    """How many items could not be done, and what tells which: of the ontology or folder, as jobs go away."""
+    """Say how many items failed, and which command lists them: the job itself is deleted after a while."""
     noun = "file" if job.kind == FOLDER_SYNC else "item"
     place = "" if job.ontology is None else f" --ontology {job.ontology!r}"
     see = TOLD_BY.get(job.kind)
     where = f"kg jobs show {job.job_id}" if see is None else f"{see}{'' if see == FOLDERS else place}"
-    return f"{name_of(job)}: {pluralize(job.set_aside, noun)} could not be done; see: {where}"
+    return f"{name_of(job)}: {pluralize(job.set_aside, noun)} failed; see: {where}"
 
 
 def state_of(job: Job) -> str:
-    """Its state, and whether it waits for something."""
+    """Return the state, and the reason of a wait."""
     if job.stalled:
-        return "stalled: its worker gives no sign of life"
+        return "stalled: its worker sends no heartbeat"
     if job.state is JobState.QUEUED and (seconds := _seconds_to(job.run_after)) > 1:
-        return f"queued, tried again in {duration(seconds)}"
+        return f"queued, retried in {duration(seconds)}"
     if job.waits_for:
         return f"queued, {waits_for(job.waits_for)}"
     return job.state.value.replace("_", " ")
 
 
 def progress_of(job: Job | JobAhead) -> str:
-    """Done and total; done is never above it."""
     return f"{job.done}/{total_of(job)}"
 
 
@@ -69,33 +68,30 @@ def total_of(job: Job | JobAhead) -> int:
 
 
 def speed_of(job: Job) -> str:
-    """Rate and time to go, as long as it moves; else why it does not, in a few words."""
+    """Return rate and time left, or in a few words why there are none."""
     if job.state in FINISHED:
-        return f"{job.set_aside} set aside" if job.set_aside else job.state.value
+        return f"{job.set_aside} failed" if job.set_aside else job.state.value
     if job.stalled:
         return "stalled"
     if job.rate:
         return f"{rate(job.rate)}, {duration(job.eta_seconds or 0)} left"
     if job.waits_for:
         return f"behind {progress_of(job.waits_for)}{_left(job.waits_for)}"
-    if job.error and job.state is JobState.QUEUED:
-        return "waits to try again"
-    return job.state.value
+    return "waits for a retry" if job.error and job.state is JobState.QUEUED else job.state.value
 
 
 def waits_for(ahead: JobAhead) -> str:
-    """What a job waits for, and how long that may take."""
     speed = f", {rate(ahead.rate)}" if ahead.rate else ""
     return f"waits for {name_of(ahead)}: {progress_of(ahead)}{speed}{_left(ahead)}"
 
 
 def rate(items_a_second: float) -> str:
-    """Such as 12/s, 0.4/s."""
+    """Return a text such as 12/s, 0.4/s."""
     return f"{items_a_second:.0f}/s" if items_a_second >= 10 else f"{items_a_second:.2g}/s"  # noqa: PLR2004
 
 
 def duration(seconds: float) -> str:
-    """Such as 40 s, 3 min, 5 h, 2 days."""
+    """Return a text such as 40 s, 3 min, 5 h, 2 days."""
     if seconds < 2 * MINUTE:
         return f"{seconds:.0f} s"
     if seconds < 2 * HOUR:
@@ -104,7 +100,7 @@ def duration(seconds: float) -> str:
 
 
 def moment(time: dt.datetime) -> str:
-    """A time, and how long ago that was."""
+    """Return a time, and how long ago it was."""
     seconds = -_seconds_to(time)
     away = f"{duration(seconds)} ago" if seconds >= 0 else f"in {duration(-seconds)}"
     return f"{time.astimezone(dt.UTC):%Y-%m-%d %H:%M:%S} UTC ({away})"
@@ -118,10 +114,7 @@ def _seconds_to(time: dt.datetime) -> float:
     return (time - dt.datetime.now(tz=dt.UTC)).total_seconds()
 
 
-# Live bars of jobs. They fit into 80 columns; a reason that is longer stands on a line of its own, once.
-
-WIDEST_NAME = 30
-"""Columns."""
+# Live bars of jobs. They fit into 80 columns; a longer reason is printed once on a line of its own.
 
 
 class JobBars(Progress):
@@ -131,7 +124,7 @@ class JobBars(Progress):
         super().__init__(
             TextColumn(
                 "{task.description}",
-                table_column=Column(no_wrap=True, overflow="ellipsis", max_width=WIDEST_NAME),
+                table_column=Column(no_wrap=True, overflow="ellipsis", max_width=30),
             ),
             BarColumn(bar_width=None, table_column=Column(ratio=1, min_width=5)),
             MofNCompleteColumn(table_column=Column(no_wrap=True)),
@@ -140,113 +133,102 @@ class JobBars(Progress):
             expand=True,
         )
         self._bars: dict[str, TaskID] = {}
-        self._reasons: dict[str, str | None] = {}
-        self._waits: dict[str, str | None] = {}
+        self._told: dict[tuple[str, str], str | None] = {}
 
     def show(self, job: Job) -> None:
         if job.job_id not in self._bars:
             self._bars[job.job_id] = self.add_task(escape(name_of(job)), total=None, speed="")
-        if job.error and job.error != self._reasons.get(job.job_id) and job.state not in FINISHED:
-            console.say(escape(f"{name_of(job)}: {job.error}"))
-        self._reasons[job.job_id] = job.error
-        # Say once of each job that it waits for, how far that is; the bar goes on telling it in short
+        reason = job.error if job.state not in FINISHED else None
+        self._say_once(job, "error", reason, f"{name_of(job)}: {reason}")
         ahead = job.waits_for
-        if ahead and ahead.job_id != self._waits.get(job.job_id):
-            console.say(escape(f"{name_of(job)} {waits_for(ahead)}"))
-        self._waits[job.job_id] = ahead.job_id if ahead else None
+        self._say_once(job, "wait", ahead and ahead.job_id, ahead and f"{name_of(job)} {waits_for(ahead)}")
         self.update(self._bars[job.job_id], completed=job.done, total=total_of(job), speed=speed_of(job))
 
+    def _say_once(self, job: Job, kind: str, reason: str | None, told: str | None) -> None:
+        if reason and told and reason != self._told.get((job.job_id, kind)):
+            console.say(told)
+        self._told[job.job_id, kind] = reason
 
-# Jobs and their queue, printed for people.
+
+# Jobs and their queue, printed.
 
 MAX_SET_ASIDE = 20
 """Items whose reason is printed."""
 MAX_ERROR_LENGTH = 200
-"""Characters of an error in a list; `kg jobs show` gives all."""
+"""Characters of an error in a list; `kg jobs show` prints all."""
 
 
-def print_page(page: JobPage, *, kind: str | None) -> None:
-    for note in page.notes:
-        console.say(escape(note))
+def print_page(page: JobPage, kind: str | None) -> None:
+    console.note(*page.notes)
     print_jobs(page.jobs, kind)
     if page.total > len(page.jobs):
         console.say(f"{len(page.jobs)} of {page.total} shown; see more with --limit")
 
 
 def print_jobs(jobs: Sequence[Job], kind: str | None = None) -> None:
-    """Print a list; each id stands on a line of its own, so that it can be copied."""
-    rows: list[tuple[Text, str, str]] = []
+    """Print a list; each id is on a line of its own, so that it can be copied."""
+    rows: list[list[Shown]] = []
     for job in jobs:
         about = f"\n{name_of(job)}\n{moment(job.created_at)}"
         error = f"\n{job.error[:MAX_ERROR_LENGTH]}" if job.error else ""
         moving = f"\n{speed_of(job)}" if job.rate or job.set_aside or job.waits_for else ""
         state = "stalled" if job.stalled else job.state.value.replace("_", " ")
-        text = Text.assemble(job.job_id, (about, "dim"), (error, "red"), "\n")
-        rows.append((text, state, progress_of(job) + moving))
+        rows.append([[job.job_id, (about, "dim"), (error, "red"), "\n"], state, progress_of(job) + moving])
     if rows:
         console.print_table(["job", "state", "progress"], rows)
     elif kind is None or kind in JOB_KINDS:
         console.say("There are no such jobs.")
     else:
-        kinds = ", ".join(JOB_KINDS)
-        console.say(escape(f"There are no jobs of the kind {kind!r}; the kinds are {kinds}."))
+        console.say(f"There are no jobs of the kind {kind!r}; the kinds are {', '.join(JOB_KINDS)}.")
 
 
 def print_job(client: KgClient, job: Job) -> None:
-    """Print all that a person may want to know of a job, and what can be done with it."""
+    """Print all fields of a job, its failed items, and the next commands."""
     console.print_table(["", name_of(job)], _fields(job))
     if job.set_aside:
-        # Print what could not be done, with the reasons
         places = _set_aside(client, job)
         if places:
-            console.print_table(["set aside", "reason"], places[:MAX_SET_ASIDE])
+            console.print_table(["failed", "reason"], places[:MAX_SET_ASIDE])
         if len(places) != job.set_aside or len(places) > MAX_SET_ASIDE:
-            console.say(escape(describe_set_aside(job)))
+            console.say(describe_set_aside(job))
     if job.state in (JobState.DEAD, JobState.CANCELLED, JobState.COMPLETED_WITH_ERRORS):
-        console.say(f"-> try it again: kg jobs retry {job.job_id}")
+        console.say(f"-> retry it: kg jobs retry {job.job_id}")
     elif job.state not in FINISHED:
         console.say(f"-> follow it: kg jobs watch {job.job_id}")
         console.say(f"-> end it: kg jobs cancel {job.job_id}")
 
 
-def _fields(job: Job) -> Iterator[tuple[str, str | Text]]:
+def _fields(job: Job) -> Iterator[tuple[str, Shown]]:
     yield "id", job.job_id
     yield "state", state_of(job)
-    yield "progress", _progress(job)
+    moving = job.state not in FINISHED and job.rate
+    parts = [
+        progress_of(job),
+        *([f"{rate(moving)}, about {duration(job.eta_seconds or 0)} left"] if moving else []),
+    ]
+    parts += [f"{job.parts} parts still to do"] if job.parts else []
+    yield "progress", "; ".join([*parts, *([f"{job.set_aside} failed"] if job.set_aside else [])])
     if job.selection and (job.selection != "due" or job.forced):
-        yield "asked for", "everything anew" if job.forced else f"what is {job.selection}"
-    yield "made", moment(job.created_at)
-    if job.started_at:
-        yield "started", moment(job.started_at)
-    if job.finished_at:
-        yield "ended", moment(job.finished_at)
+        yield "selection", "everything" if job.forced else job.selection
+    for name, at in (("created", job.created_at), ("started", job.started_at), ("ended", job.finished_at)):
+        if at:
+            yield name, moment(at)
     if job.expected_cost is not None or job.spent:
         expected = "" if job.expected_cost is None else f" of about ${job.expected_cost:.4f} expected"
         yield "spent", f"${job.spent or 0:.4f}{expected}"
     if job.worker:
         yield "worker", job.worker
     if job.attempts > 1:
-        yield "turns", f"{job.attempts} (a worker works on a job for a while, then lets others go first)"
+        yield "time slices", f"{job.attempts} (a worker yields a long job to others)"
     if job.error:
-        yield "error", Text(job.error, "red")
-
-
-def _progress(job: Job) -> str:
-    parts = [progress_of(job)]
-    if job.state not in FINISHED and job.rate:
-        parts.append(f"{rate(job.rate)}, about {duration(job.eta_seconds or 0)} left")
-    if job.parts:
-        parts.append(f"{job.parts} parts still to do")
-    if job.set_aside:
-        parts.append(f"{job.set_aside} set aside")
-    return "; ".join(parts)
+        yield "error", [(job.error, "red")]
 
 
 def _set_aside(client: KgClient, job: Job) -> list[tuple[str, str]]:
-    """What is known of it now, by file or passage: a later job may have done some of it."""
+    """Return the failed items by file or passage, as of now: a later job may have done some of them."""
     if job.kind == FOLDER_SYNC:
         if job.state not in FINISHED:
-            return []  # its folder still tells of the scan before
+            return []  # its folder still shows the previous scan
         folders = client.folders().folders
         scans = [each.last_scan for each in folders if each.job_id == job.job_id and each.last_scan]
         return [(each.document, each.reason) for scan in scans for each in scan.refusals]
@@ -257,43 +239,30 @@ def _set_aside(client: KgClient, job: Job) -> list[tuple[str, str]]:
     return [(f"{each.document} ¶{each.paragraph}", each.reason) for each in found.sources]
 
 
-def print_cancelled(job: Job) -> None:
-    done = f"Cancelled; {progress_of(job)} were done"
-    console.say(f"{done}. Go on with: kg jobs retry {escape(job.job_id)}")
-
-
-def print_retried(job: Job) -> None:
-    console.say(f"It is queued; follow it with: kg jobs watch {escape(job.job_id)}")
-
-
 def print_queue(status: QueueStatus) -> None:
-    console.print_table(["jobs", ""], _numbers(status))
-    if status.workers:
-        rows: list[tuple[str, str, str]] = []
-        for worker in status.workers:
-            lost = "" if worker.alive else " (lost)"
-            rows.append((worker.name, f"{duration(worker.seen_seconds_ago)} ago{lost}", worker.job or "-"))
-        console.print_table(["worker", "last seen", "job"], rows)
+    later = f", {status.waiting} of them retried later" if status.waiting else ""
+    rows = [
+        ("queued", f"{status.queued}{later}"),
+        ("running", f"{status.running}" + (f", {status.stalled} stalled" if status.stalled else "")),
+        ("failed in the last 24 h", str(status.dead)),
+        ("longest wait", duration(status.oldest_waiting_seconds)),
+        ("oldest unfinished", duration(status.backlog_age_seconds)),
+        *((name_of(each), waits_for(each.waits_for)) for each in status.waits),
+        *([("paused", ", ".join(status.paused))] if status.paused else []),
+    ]
+    console.print_table(["jobs", ""], rows)
+    workers: list[tuple[str, str, str]] = []
+    for each in status.workers:
+        lost = "" if each.alive else " (lost)"
+        workers.append((each.name, f"{duration(each.seen_seconds_ago)} ago{lost}", each.job or "-"))
+    if workers:
+        console.print_table(["worker", "last heartbeat", "job"], workers)
     else:
-        console.say("No worker is there: start one with `kg up`, or `kg worker` on a server.")
+        console.say("No worker is running: start one with `kg up`, or `kg worker` on a server.")
     print_dead(status.dead)
 
 
-def _numbers(status: QueueStatus) -> Iterator[tuple[str, str]]:
-    later = f", {status.waiting} of them tried again later" if status.waiting else ""
-    yield "queued", f"{status.queued}{later}"
-    yield "running", f"{status.running}" + (f", {status.stalled} stalled" if status.stalled else "")
-    yield "failed in the last 24 h", str(status.dead)
-    yield "longest wait", duration(status.oldest_waiting_seconds)
-    yield "oldest unfinished", duration(status.backlog_age_seconds)
-    for each in status.waits:
-        yield name_of(each), waits_for(each.waits_for)
-    if status.paused:
-        yield "paused", ", ".join(status.paused)
-
-
 def print_dead(dead: int) -> None:
-    """Say that work was given up, if any was."""
     if dead:
         jobs = "a job has died" if dead == 1 else f"{dead} jobs have died"
         console.say(f"Within a day {jobs}; why: kg jobs list --state dead")
@@ -328,7 +297,7 @@ def patiently(call: Callable[[], T]) -> T:
 
 def _print_once(state: RetryCallState) -> None:
     if state.attempt_number == 1 and state.outcome is not None:
-        console.say(f"trying again: {escape(str(state.outcome.exception()))}")
+        console.say(f"trying again: {state.outcome.exception()!s}")
 
 
 def unfinished_jobs(client: KgClient, *, kind: str | None = None, ontology: str | None = None) -> list[str]:
@@ -361,7 +330,7 @@ def wait_for_jobs(client: KgClient, job_ids: Sequence[str]) -> list[Job]:
         ended = _follow(client, job_ids, show)
     for job in ended:
         if job.set_aside:
-            console.say(escape(describe_set_aside(job)))
+            console.say(describe_set_aside(job))
     if failed := [job for job in ended if job.state not in DONE]:
         raise JobFailed("\n".join(map(_why, failed)))
     return ended

@@ -1,16 +1,21 @@
-"""Pictures: which there are, what is known of one, its file, and what goes with it."""
+"""`kg images`: list, show, save and find images, and the passages that go with them."""
 
 from __future__ import annotations
 
-import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kg_api.schemas.vocabulary import SourceKind
-from kg_cli.terminal.connect import (
-    JsonOption,
+from kg_api.errors import Conflict, InvalidInput
+from kg_api.wording import pluralize
+from kg_cli.search.views import excerpt, passage_of
+from kg_cli.terminal import console
+from kg_cli.terminal.answers import Table, command, note_all, print_rows
+from kg_cli.terminal.connect import open_client
+from kg_cli.terminal.console import Shown
+from kg_cli.terminal.options import (
     LimitOption,
     OffsetOption,
     OnlyDocumentsOption,
@@ -18,121 +23,197 @@ from kg_cli.terminal.connect import (
     OnlyOntologyOption,
     PageOption,
     WhereOption,
-    open_client,
-    report,
+    without_place,
 )
-from kg_cli.terminal.late import LateModule
 
 if TYPE_CHECKING:
-    from kg_cli.search import views
-else:
-    views = LateModule("kg_cli.search.views")
+    from kg_api.client import KgClient
+    from kg_api.schemas.image_search import ImageHit, ImageHits, RelatedSource, RelatedSources, RelatedThrough
+    from kg_api.schemas.search import Place
 
-group = typer.Typer(help="Pictures: list, show, save and find them.", no_args_is_help=True)
+group = typer.Typer(help="Images: list, show, save and find them.", no_args_is_help=True)
 
 ImageArgument = Annotated[
-    str, typer.Argument(metavar="ID", help="Id of its source, as `kg images list` shows it; 8 digits do.")
+    str,
+    typer.Argument(metavar="ID", help="Id of its source, as `kg images list` shows it; 8 digits are enough."),
 ]
 SourceArgument = Annotated[
-    str, typer.Argument(metavar="ID", help="Id of a source, or ONTOLOGY/DOCUMENT#PARAGRAPH.")
+    str,
+    typer.Argument(
+        metavar="ID", callback=without_place, help="Id of a source, or ONTOLOGY/DOCUMENT#PARAGRAPH."
+    ),
 ]
-SameDocumentOption = Annotated[
-    bool, typer.Option("--same-document", help="Only in the document in which it stands.")
-]
+SameDocumentOption = Annotated[bool, typer.Option("--same-document", help="Only in its own document.")]
 SimilarityOption = Annotated[float | None, typer.Option(min=-1, max=1, help="Minimum cosine similarity.")]
+ImageFileOption = Annotated[
+    Path | None, typer.Option("--image", metavar="FILE", help="Find images that look like this file.")
+]
+WITH_IMAGE = frozenset({"image", "ontology", "documents", "where", "limit", "min_similarity", "as_json"})
+"""Options that go with an image to look for."""
+MAX_WORDS = 200
+LANES = {
+    "picture_space": "their pixels",
+    "words": "their text",
+    "concepts": "concepts",
+    "perceptual_hash": "their look",
+}
 
 
-def without_place(citation: str) -> str:
-    """What a citation is of: the source's id; a name may have a `#` of its own."""
-    return re.sub(r"#\d+-\d+$", "", citation)
+def _image(place: Place) -> Shown:
+    words = " ".join(place.full_text.split())[:MAX_WORDS]
+    name = (f"{place.ontology} / {place.document}", "bold")
+    return [name, f"\n{words}", (f"\n{place.source_id}\n", "dim")]
 
 
-@group.command("list")
+def _size(place: Place) -> str:
+    image = place.image
+    if image is None:
+        return ""
+    kind = image.content_type.removeprefix("image/")
+    return f"{image.width} x {image.height}\n{kind}, {max(1, image.bytes // 1000):,} kB"
+
+
+@command(
+    group,
+    "list",
+    asks="images",
+    show=Table(
+        "images",
+        {"image": _image, "size": _size},
+        noun="image",
+        empty="There are no images here; `kg ingest` reads PNG, JPEG, WebP, GIF, TIFF and BMP.",
+    ),
+)
 def list_images(
-    *,
-    ontology: OnlyOntologyOption = None,
-    offset: OffsetOption = 0,
-    limit: PageOption = 100,
-    as_json: JsonOption = False,
+    *, ontology: OnlyOntologyOption = None, offset: OffsetOption = 0, limit: PageOption = 100
 ) -> None:
-    """List pictures by ontology and document.
+    """List images by ontology and document.
 
     Example: kg images list --ontology holidays
     """
-    report(lambda kg: kg.images(ontology, offset=offset, limit=limit), views.print_images, as_json=as_json)
 
 
-@group.command()
-def show(image: ImageArgument, *, as_json: JsonOption = False) -> None:
-    """Show what is known of a picture, and the words that it is found by.
+def print_image(place: Place) -> None:
+    """Print the fields of an image.
+
+    Raises:
+        InvalidInput: the source is a passage of text.
+    """
+    if place.image is None:
+        raise InvalidInput(f"{place.source_id} is a passage of text, not an image: kg show {place.source_id}")
+    rows = [
+        ("image", f"{place.ontology} / {place.document}"),
+        ("id", place.source_id),
+        ("kind", place.image.content_type),
+        ("size", _size(place)),
+        ("storage key", place.image.storage_key),
+        ("perceptual hash", place.image.perceptual_hash),
+    ]
+    console.print_table(["", ""], rows)
+    console.block(place.full_text.strip())
+
+
+@command(group, show=print_image)
+def show(kg: KgClient, image: ImageArgument) -> Any:
+    """Show the fields of an image, and the text that it is found by.
 
     Example: kg images show 1f0c5a77
     """
-    report(lambda kg: kg.source(image), views.print_image, as_json=as_json)
+    return kg.source(image)
 
 
 @group.command()
 def save(
     image: ImageArgument,
-    to: Annotated[Path, typer.Argument(metavar="FILE", help="Where to; - for standard output.")],
+    to: Annotated[Path, typer.Argument(metavar="FILE", help="Target file; - for standard output.")],
     *,
     thumbnail: Annotated[
         bool, typer.Option("--thumbnail", help="As WebP, of at most 256 pixels a side.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
-    """Save a picture to a file.
+    """Save an image to a file.
 
     Example: kg images save 1f0c5a77 boat.jpg
     """
     with open_client() as client:
         content = client.thumbnail(image) if thumbnail else client.image(image)
-    views.write_file(content, to, force=force)
+    write_file(content, to, force=force)
 
 
-ImageFileOption = Annotated[
-    Path | None, typer.Option("--image", metavar="FILE", help="Find pictures that look like this file.")
-]
-WITH_IMAGE = frozenset({"image", "ontology", "document", "where", "limit", "min_similarity", "as_json"})
-"""Options that go with a picture to look for."""
+def write_file(content: bytes, to: Path, *, force: bool) -> None:
+    """Write a file, or to standard output.
+
+    Raises:
+        Conflict: the file exists.
+        InvalidInput: the file cannot be written.
+    """
+    if to == console.STDIN:
+        sys.stdout.buffer.write(content)
+        return
+    try:
+        with to.open("wb" if force else "xb") as file:
+            file.write(content)
+    except FileExistsError:
+        raise Conflict(f"{to} exists: --force overwrites it") from None
+    except OSError as error:
+        raise InvalidInput(f"{to} cannot be written: {error.strerror or error}") from None
+    console.say(f"{to}: {len(content):,} bytes")
 
 
-@group.command("search")
+def print_found(answer: ImageHits) -> None:
+    note_all(answer)
+    print_rows(answer.images, {"image": _found}, numbered=True)
+    by = f" by {', '.join(LANES[each] for each in answer.by)}" if answer.by else ""
+    how = " Save one: kg images save ID FILE" if answer.images else ""
+    found = pluralize(len(answer.images), "image")
+    console.say(f"{found}{by} in {answer.timings_ms['total']:.0f} ms.{how}")
+
+
+def _found(each: ImageHit) -> Shown:
+    told = list[str]()
+    for way in each.through:
+        lane = LANES[way.lane]
+        if way.lane == "words":  # vectors and full text both read words
+            lane += ", by vector search" if way.space else ", by full text"
+        rank = "" if way.rank is None else f", {way.rank}."
+        told.append(f"{lane}{rank}" + ("" if way.similarity is None else f" ({way.similarity:.2f})"))
+    told += ["looks nearly the same"] if each.near_duplicate else []
+    return passage_of(each, excerpt(each.full_text), each.source_id, told)
+
+
+@command(group, "search", show=print_found)
 def search_images(
+    kg: KgClient,
     query: Annotated[str | None, typer.Argument(help="What to look for, in plain words.")] = None,
     *,
     image: ImageFileOption = None,
     like: Annotated[
-        str | None, typer.Option("--like", metavar="ID", help="Find pictures that look like a stored one.")
+        str | None, typer.Option("--like", metavar="ID", help="Find images that look like a stored one.")
     ] = None,
     ontology: OnlyOntologiesOption = None,
-    document: OnlyDocumentsOption = None,
+    documents: OnlyDocumentsOption = None,
     where: WhereOption = None,
     limit: LimitOption = 10,
     min_similarity: SimilarityOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Find pictures by words, by a file, or by a stored picture.
+) -> Any:
+    """Find images by words, by a file, or by a stored image.
 
     Example: kg images search "red boat"
         kg images search --image boat.jpg --limit 5
         kg images search --like 1f0c5a77
     """
     if sum(each is not None for each in (query, image, like)) != 1:
-        raise typer.BadParameter("give words, --image FILE or --like ID, one of them")
-    within = {"ontology": ontology, "documents": document, "where": where}
+        raise typer.BadParameter("give one of: words, --image FILE, --like ID")
+    within = {"ontology": ontology, "documents": documents, "where": where}
     scope: dict[str, Any] = {**within, "limit": limit, "min_similarity": min_similarity}
     if image is not None:
-        report_like(image, as_json=as_json, **scope)
-        return
-    source_id = None if like is None else without_place(like)
-    report(
-        lambda kg: kg.search_images(query, source_id=source_id, **scope), views.print_found, as_json=as_json
-    )
+        return search_by_image(kg, image, **scope)
+    return kg.search_images(query, source_id=like and without_place(like), **scope)
 
 
-def report_like(image: Path, *, as_json: bool, **scope: Any) -> None:
-    """Search by a file, and print what was found.
+def search_by_image(kg: KgClient, image: Path, **scope: Any) -> ImageHits:
+    """Search by a file.
 
     Raises:
         BadParameter: the file cannot be read.
@@ -141,60 +222,80 @@ def report_like(image: Path, *, as_json: bool, **scope: Any) -> None:
         content = image.read_bytes()
     except OSError as error:
         raise typer.BadParameter(f"{image} cannot be read: {error.strerror or error}") from None
-    report(lambda kg: kg.search_by_image(content, **scope), views.print_found, as_json=as_json)
+    return kg.search_by_image(content, **scope)
 
 
 def require_only(context: typer.Context) -> None:
-    """Refuse options of a search that say nothing of a search by a picture.
+    """Reject options of `kg search` that have no effect with an image.
 
     Raises:
         BadParameter: naming one.
     """
-    for name in context.params:
-        source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE" and name not in WITH_IMAGE:
-            raise typer.BadParameter(f"{name.replace('_', '-')} does not go with --image")
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if source is not None and source.name == "COMMANDLINE" and parameter.name not in WITH_IMAGE:
+            raise typer.BadParameter(f"{parameter.opts[0].lstrip('-')} does not go with --image")
 
 
-@group.command("passages")
-def pictures_passages(
+def print_related(answer: RelatedSources) -> None:
+    note_all(answer)
+    noun = "image" if answer.kinds == ["image"] else "passage"
+    print_rows(answer.sources, {noun: _related}, numbered=True)
+    own = f"{answer.source.ontology} / {answer.source.document} ¶{answer.source.paragraph}"
+    took = f"{answer.timings_ms['total']:.0f} ms"
+    console.say(f"{pluralize(len(answer.sources), noun)} for {own} in {took}.")
+
+
+def _related(each: RelatedSource) -> Shown:
+    return passage_of(each, excerpt(each.full_text), each.source_id, map(_through, each.through))
+
+
+def _through(way: RelatedThrough) -> str:
+    measure = "" if way.similarity is None else f" ({way.similarity:.2f})"
+    match way.lane:
+        case "document":
+            return f"{pluralize(way.distance or 0, 'paragraph')} away in its document"
+        case "concepts":
+            return f"concepts: {', '.join(each.label for each in way.concepts)}"
+        case "words":
+            return f"similar text{measure}"
+        case "picture_space":
+            return f"similar pixels{measure}"
+        case "link":
+            return f"linked by a person{measure}"
+
+
+@command(group, "passages", show=print_related)
+def find_passages(
+    kg: KgClient,
     image: SourceArgument,
     *,
     ontology: OnlyOntologiesOption = None,
     where: WhereOption = None,
     same_document: SameDocumentOption = False,
     limit: LimitOption = 10,
-    as_json: JsonOption = False,
-) -> None:
-    """Find passages that go with a picture: beside it, by concepts, and by words.
+) -> Any:
+    """Find passages that go with an image: next to it, by concepts, and by words.
 
     Example: kg images passages 1f0c5a77 --limit 5
     """
-    scope = {"ontology": ontology, "where": where, "same_document": same_document, "limit": limit}
-    _report_related("passage", image, as_json=as_json, **scope)
+    scope: dict[str, Any] = {"ontology": ontology, "where": where, "limit": limit}
+    return kg.related_sources(image, kinds=["passage"], same_document=same_document, **scope)
 
 
-@group.command("for")
-def pictures_for(
+@command(group, "for", show=print_related)
+def find_images(
+    kg: KgClient,
     passage: SourceArgument,
     *,
     ontology: OnlyOntologiesOption = None,
     where: WhereOption = None,
     same_document: SameDocumentOption = False,
     limit: LimitOption = 10,
-    as_json: JsonOption = False,
-) -> None:
-    """Find pictures that go with a passage: beside it, by concepts, and by words.
+) -> Any:
+    """Find images that go with a passage: next to it, by concepts, and by words.
 
     Example: kg images for notes/harbours.epub#3
     """
-    scope = {"ontology": ontology, "where": where, "same_document": same_document, "limit": limit}
-    _report_related("image", passage, as_json=as_json, **scope)
-
-
-def _report_related(kind: SourceKind, source: str, *, as_json: bool, **scope: Any) -> None:
-    report(
-        lambda kg: kg.related_sources(without_place(source), kinds=[kind], **scope),
-        views.print_related,
-        as_json=as_json,
-    )
+    scope: dict[str, Any] = {"ontology": ontology, "where": where, "limit": limit}
+    return kg.related_sources(passage, kinds=["image"], same_document=same_document, **scope)

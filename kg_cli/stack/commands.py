@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kg_cli.terminal.connect import OwnJsonOption
+from kg_cli.terminal.options import OwnJsonOption
 
 if TYPE_CHECKING:
     from kg_api.settings import Settings

@@ -12,7 +12,6 @@ from types import FrameType
 from typing import Any, TypeVar
 
 import filelock
-from rich.markup import escape
 from rich.progress import TaskID
 from rich.text import Text
 
@@ -337,7 +336,7 @@ def print_up(status: StackStatus) -> None:
     """Say that kg runs, where, and what to do next."""
     console.line(Text.assemble(("kg is up", "bold green"), f" at {status.api_url}"))
     if not status.ready:
-        console.say(escape(f"It answers, but waits for {status.waiting_for}"))
+        console.say(f"It answers, but waits for {status.waiting_for}")
     kg = runnable()
     lines = [
         f"  Neo4j    {status.neo4j_uri}",

@@ -1,49 +1,15 @@
-"""What commands share: asking first, the service they talk to, answers, and options."""
+"""The service that a command talks to, and the key that it sends."""
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-import typer
-
-from kg_api.schemas.vocabulary import MAX_LIMIT, MAX_PAGE, MAX_WINDOW
-
 if TYPE_CHECKING:
-    from pydantic import BaseModel
-
     from kg_api.client import KgClient
     from kg_api.client.connection import KeySource
     from kg_api.settings import Settings
-
-REFUSED = 1
-"""The exit code of a no: what was asked for was not done."""
-
-
-def confirm(question: str) -> None:
-    """Ask, and go on with a yes only.
-
-    Raises:
-        Abort: nobody is there to ask; that is told.
-        Exit: it was no; that is told, too.
-    """
-    from kg_cli.terminal.console import complain, say
-
-    try:
-        agreed = typer.confirm(question, err=True)
-    except typer.Abort:
-        if not sys.stdin.isatty():
-            complain("nothing was done: without a terminal to ask, --yes goes on without asking")
-        raise
-    if not agreed:
-        say("nothing was done")
-        raise typer.Exit(REFUSED)
-
-
-# Finding the service that a command talks to.
 
 
 def open_client() -> KgClient:
@@ -150,95 +116,3 @@ def grant_to_follow(path: str, ontology: str) -> str | None:
         for each in home.services()
     )
     return folder_grant(key, path, ontology) if is_ours else None
-
-
-# How an answer of the service leaves a command.
-
-T = TypeVar("T", bound="BaseModel")
-
-
-def emit(answer: T, render: Callable[[T], None], *, as_json: bool) -> None:
-    """Print an answer for people, or for programs as it came."""
-    from kg_cli.terminal.console import print_json
-
-    if as_json:
-        print_json(answer.model_dump(mode="json"))
-    else:
-        render(answer)
-
-
-def report(ask: Callable[[KgClient], T], render: Callable[[T], None], *, as_json: bool) -> T:
-    """Ask the service once, print its answer as `emit` does, and give it."""
-    with open_client() as client:
-        answer = ask(client)
-    emit(answer, render, as_json=as_json)
-    return answer
-
-
-# Exit codes of commands that did a part of what they were asked; errors have theirs in `kg_api.errors`.
-
-SOME_FAILED: Final = 3
-"""Some of several were not done, and each was said; the others were."""
-
-
-# Options and arguments that several commands share: one word means one thing everywhere.
-
-
-def require_words(text: str) -> str:
-    """What was typed, unless it is blank.
-
-    Raises:
-        BadParameter: it is.
-    """
-    if not text.strip():
-        raise typer.BadParameter("it is blank: say what to look for")
-    return text
-
-
-QueryArgument = Annotated[
-    str, typer.Argument(help="What to look for, in plain words.", callback=require_words)
-]
-
-OntologyOption = Annotated[str, typer.Option("--ontology", "-o", help="The ontology.")]
-OnlyOntologyOption = Annotated[str | None, typer.Option("--ontology", "-o", help="Only this ontology.")]
-OnlyOntologiesOption = Annotated[
-    list[str] | None, typer.Option("--ontology", "-o", help="Only this ontology; repeat for several.")
-]
-WhichOntologyOption = Annotated[
-    str | None, typer.Option("--ontology", "-o", help="Which one, when several have the name.")
-]
-WhereOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--where",
-        help="Only documents for which this holds, such as 'date>=2025-01-01', tags=oncall, "
-        "'format in rst,text', 'author exists', 'tags=a || author=Ada && draft=false', and of them "
-        "only sources such as 'page>=3', kind=image; "
-        "repeat: all must hold.",
-    ),
-]
-OnlyDocumentsOption = Annotated[
-    list[str] | None,
-    typer.Option("--document", "-d", help="Only this document: its name, ONTOLOGY/NAME or id; repeat."),
-]
-
-LimitOption = Annotated[
-    int, typer.Option("--limit", "-n", min=1, max=MAX_LIMIT, help="Maximum number of results.")
-]
-PageOption = Annotated[
-    int, typer.Option("--limit", "-n", min=1, max=MAX_PAGE, help="Maximum number of results.")
-]
-OffsetOption = Annotated[int, typer.Option(min=0, help="Number of items to skip.")]
-NeighboursOption = Annotated[
-    int, typer.Option("--window", "-w", min=0, max=MAX_WINDOW, help="Paragraphs before and after.")
-]
-
-YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print the REST answer.")]
-OwnJsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-"""Where a command tells more, or other things, than one answer of the service."""
-
-
-def given(**options: Any) -> dict[str, Any]:
-    """What was named; the rest is as the service has it."""
-    return {name: value for name, value in options.items() if value is not None}

@@ -18,6 +18,7 @@ from kg_api.schemas.search import DescribedPlace, SourceHit
 from kg_api.settings import load_settings
 from kg_cli.search.views import title_of
 from kg_cli.stack import doctor
+from kg_cli.terminal.console import styled
 
 PLACE = {
     "source_id": "s",
@@ -53,8 +54,8 @@ def test_a_passage_of_a_page_that_was_read_is_marked_even_without_words() -> Non
 
 
 def test_hits_say_that_they_were_read_by_ocr() -> None:
-    assert "page 2 > ¶3 (OCR, confidence 0.93)" in title_of(DescribedPlace.model_validate(READ)).plain
-    assert "OCR" not in title_of(DescribedPlace.model_validate(PLACE)).plain
+    assert "page 2 > ¶3 (OCR, confidence 0.93)" in styled(title_of(DescribedPlace.model_validate(READ))).plain
+    assert "OCR" not in styled(title_of(DescribedPlace.model_validate(PLACE))).plain
     chunk = {"text": "Blueberries", "start": 100, "end": 120}
     hit = SourceHit.model_validate({**READ, "similarity": None, "score": 1, "ranks": {}, "chunk": chunk})
     assert hit_of(hit)["ocr_confidence"] == 0.934

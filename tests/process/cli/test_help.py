@@ -67,22 +67,6 @@ def test_every_group_says_what_its_commands_do(path: tuple[str, ...]) -> None:
     assert max(map(len, shown.output.splitlines())) <= 80
 
 
-@pytest.mark.parametrize(
-    ("before", "now"),
-    [
-        (("embedding", "status"), ("spaces", "list")),
-        (("embedding", "add"), ("spaces", "create")),
-        (("embedding", "health"), ("spaces", "health")),
-    ],
-)
-def test_the_commands_of_a_group_that_became_another_go_on(
-    before: tuple[str, ...], now: tuple[str, ...]
-) -> None:
-    told = [help_of("admin", *path).output.partition("\n")[2] for path in (before, now)]
-    assert told[0] == told[1] != ""
-    assert "\n  embedding " not in help_of("admin").output
-
-
 def test_help_loads_nothing_heavy() -> None:
     code = f"""
 import json, sys

@@ -46,7 +46,7 @@ def test_a_reason_is_told_in_full_and_once(screen: io.StringIO) -> None:
     shown = lines(screen)
     assert " ".join(shown).count(f"source embedding notes: {REASON}".strip()) == 1
     bar = [line for line in shown if "0/5" in line]
-    assert "waits to try again" in bar[-1]
+    assert "waits for a retry" in bar[-1]
     assert all(len(line) <= 80 for line in bar)
 
 

@@ -9,7 +9,7 @@ import pytest
 from kg_api.client import KgClient
 from kg_api.errors import NotFound
 from kg_api.schemas.concepts import ConceptHits
-from kg_cli.concepts.views import take_concept
+from kg_cli.concepts.commands import take_concept
 
 HIT = {"ontology": "notes", "description": "", "search_terms": [], "sources": 2, "score": 0.1}
 

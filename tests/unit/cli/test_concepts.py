@@ -26,9 +26,9 @@ from kg_api.schemas.concepts import (
     UnverifiedQuote,
 )
 from kg_api.schemas.search import Degradation
-from kg_cli.concepts import views
+from kg_cli.concepts import commands as views
 from kg_cli.terminal import console
-from kg_cli.terminal.connect import emit
+from kg_cli.terminal.answers import emit
 from tests.unit.search.found import place
 
 Printed = Callable[[], str]
@@ -58,7 +58,7 @@ STEP = PathStep(subject="[", type="ends in", object="r", sources=["s1", "s2", "s
 def test_found_concepts_are_a_table(printed: Printed) -> None:
     hit = {**LEASE.model_dump(), "similarity": 0.876, "score": 0.1}
     by_words = {**RETRY.model_dump(), "similarity": None, "score": 0.1}
-    views.print_concept_hits(
+    views.print_hits(
         ConceptHits.model_validate({"query_text": "q", "concepts": [hit, by_words], "degraded": NOTE})
     )
     for told in ("0.88", "[lease]", "tenancy", "A right for some time.", "notes, 2 sources", "[b]told[/b]"):
@@ -68,19 +68,19 @@ def test_found_concepts_are_a_table(printed: Printed) -> None:
 def test_that_no_concept_fits_is_said(printed: Printed) -> None:
     hit = {**LEASE.model_dump(), "similarity": 0.5, "score": 0.1}
     found = {"query_text": "q", "concepts": [hit], "degraded": [], "note": "no concept fits [b]q[/b]"}
-    views.print_concept_hits(ConceptHits.model_validate(found))
+    views.print_hits(ConceptHits.model_validate(found))
     assert "no concept fits [b]q[/b]" in printed()
 
 
 def test_nothing_found_is_said(printed: Printed) -> None:
-    views.print_concept_hits(ConceptHits(query_text="q", concepts=[], degraded=[]))
+    views.print_hits(ConceptHits(query_text="q", concepts=[], degraded=[]))
     assert "No concept was found." in printed()
 
 
 def test_a_page_says_how_many_there_are(printed: Printed) -> None:
     page = ConceptList(concepts=[LEASE, RETRY], total=9, offset=0, limit=2, notes=["[b]more[/b] to come"])
     views.print_concepts(page)
-    assert "2 of 9 concepts." in printed()
+    assert "2 of 9 concepts; continue with --offset 2." in printed()
     assert "note: [b]more[/b] to come" in printed()
 
 
@@ -130,16 +130,16 @@ def test_related_concepts_say_how_far_they_are_and_over_which(printed: Printed) 
     for told in ("[lease] ends in retry", "retry ends in worker", "2 hops", "2 related", "4 more", "[b]told"):
         assert told in printed()
     views.print_related(RelatedConcepts(concept=LEASE, hops=1, related=[], more_related=0))
-    assert "Nothing is known to be related to [lease]." in printed()
+    assert "No concept is known to be related to [lease]." in printed()
 
 
 def test_a_way_is_its_statements(printed: Printed) -> None:
     path = ConceptPath(concepts=[LEASE, RETRY], steps=[STEP])
     views.print_paths(ConceptPaths(start=LEASE, end=RETRY, paths=[path], hops=4, degraded=NOTE))
-    for told in ("1. [lease] ends in retry", "s1 and 2 more", "1 way from [lease] to retry", "[b]told[/b]"):
+    for told in ("1. [lease] ends in retry", "s1 and 2 more", "1 path from [lease] to retry", "[b]told[/b]"):
         assert told in printed()
     views.print_paths(ConceptPaths(start=LEASE, end=RETRY, paths=[], hops=1))
-    assert "There is no way from [lease] to retry within 1 hop." in printed()
+    assert "There is no path from [lease] to retry within 1 hop." in printed()
 
 
 def test_passages_show_the_sources_around(printed: Printed) -> None:

@@ -13,7 +13,7 @@ from rich.text import Text
 from kg_api.schemas.answers import Statement
 from kg_api.schemas.concepts import ConceptList
 from kg_api.schemas.search import ContextWindow
-from kg_cli.concepts import views
+from kg_cli.concepts import commands as views
 from kg_cli.search import views as answers
 from kg_cli.search import views as passages
 from kg_cli.terminal import console

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.errors import InvalidInput
-from kg_cli.documents.views import _every, absolute, seconds_of
+from kg_cli.documents.folders import absolute, duration_of, seconds_of
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_what_is_no_time_is_refused(written: str) -> None:
 
 @given(st.integers(1, 31 * 86_400))
 def test_a_time_is_shown_as_it_may_be_written(seconds: int) -> None:
-    assert seconds_of(_every(seconds)) == seconds
+    assert seconds_of(duration_of(seconds)) == seconds
 
 
 def test_a_folder_is_named_from_where_one_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from kg_api.schemas.image_search import ImageHit, ImageHits
-from kg_cli.search.views import print_found
+from kg_cli.search.images import print_found
 from kg_cli.terminal import console
 from tests.unit.search.found import place
 
@@ -25,5 +25,5 @@ def test_words_by_meaning_are_told_from_words_by_full_text(monkeypatch: pytest.M
     hit = ImageHit.model_validate({**place("a").model_dump(), "score": 1.0, "through": through})
     values = {"by": ["words"], "spaces": [], "degraded": [], "timings_ms": {"total": 3.0}}
     print_found(ImageHits.model_validate({**values, "images": [hit]}))
-    for told in ("their words, by meaning, 2. (0.60)", "their words, by full text, 1.", "concepts, 3."):
+    for told in ("their text, by vector search, 2. (0.60)", "their text, by full text, 1.", "concepts, 3."):
         assert told in written.getvalue()

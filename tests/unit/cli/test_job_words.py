@@ -30,14 +30,14 @@ USUAL: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("kind", "count", "told"),
     [
-        ("folder_sync", 1, "folder sync notes: 1 file could not be done; see: kg folders list"),
-        ("source_embedding", 2, "2 items could not be done; see: kg admin source-embeddings refused -"),
+        ("folder_sync", 1, "folder sync notes: 1 file failed; see: kg folders list"),
+        ("source_embedding", 2, "2 items failed; see: kg admin source-embeddings refused -"),
         (
             "concept_extraction",
             1,
-            "1 item could not be done; see: kg admin concepts refused --ontology 'notes'",
+            "1 item failed; see: kg admin concepts refused --ontology 'notes'",
         ),
-        ("concept_embedding", 1, "1 item could not be done; see: kg jobs show j1"),
+        ("concept_embedding", 1, "1 item failed; see: kg jobs show j1"),
     ],
 )
 def test_what_was_set_aside_is_told_by_what_stays(kind: str, count: int, told: str) -> None:
@@ -70,8 +70,8 @@ def job(**fields: Any) -> Job:
         ({"state": "queued"}, "queued"),
         ({"state": "queued", "waits_for": AHEAD}, "behind 120/340, about 6 s"),
         ({"state": "queued", "waits_for": {**AHEAD, "eta_seconds": None}}, "behind 120/340"),
-        ({"state": "queued", "error": "waiting: " + "word " * 100}, "waits to try again"),
-        ({"state": "completed_with_errors", "set_aside": 3}, "3 set aside"),
+        ({"state": "queued", "error": "waiting: " + "word " * 100}, "waits for a retry"),
+        ({"state": "completed_with_errors", "set_aside": 3}, "3 failed"),
         ({"state": "dead", "error": "NaN"}, "dead"),
     ],
 )
@@ -104,7 +104,7 @@ def test_a_moment_says_how_long_ago_it_was() -> None:
 
 def test_a_job_that_waits_says_until_when() -> None:
     later = job(state="queued", run_after=dt.datetime.now(dt.UTC) + dt.timedelta(seconds=200))
-    assert report.state_of(later) == "queued, tried again in 3 min"
+    assert report.state_of(later) == "queued, retried in 3 min"
     assert report.state_of(job(state="queued")) == "queued"
     assert report.state_of(job(stalled=True)).startswith("stalled")
     assert report.state_of(job(state="completed_with_errors")) == "completed with errors"

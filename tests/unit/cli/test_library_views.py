@@ -8,7 +8,7 @@ import pytest
 
 from kg_api.schemas.documents import DocumentChanged, OntologyList
 from kg_api.schemas.images import PageImage
-from kg_cli.documents.views import print_changed, print_ontologies, print_page
+from kg_cli.documents.commands import print_changed, print_ontologies, print_page
 from tests.unit.search.found import place
 
 CHANGED = {
@@ -56,4 +56,4 @@ def test_pictures_are_counted_where_there_are_any(
     counts = {"space": "default", "documents": 1, "sources": 4, "embedded": 4, "stale": 0}
     ontologies = [{**counts, "ontology": f"o{count}", "images": count} for count in images]
     print_ontologies(OntologyList.model_validate({"ontologies": ontologies}))
-    assert ("pictures" in capsys.readouterr().out) is shown
+    assert ("images" in capsys.readouterr().out) is shown

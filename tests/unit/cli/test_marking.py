@@ -9,6 +9,7 @@ from rich.text import Text
 
 from kg_api.schemas.search import SourcePlace, WordMatch
 from kg_cli.search.views import MARKING_SHOWN_CHARACTERS, excerpt, mark, marks_in
+from kg_cli.terminal.console import styled
 
 LONG = "before " * 200 + "needle " + "after " * 200
 NEEDLE = (LONG.index("needle"), LONG.index("needle") + 6)
@@ -22,25 +23,25 @@ def marked(text: Text) -> list[str]:
 
 
 def test_a_short_passage_is_shown_whole_and_its_marks_stay() -> None:
-    shown = excerpt("  a short one\n", [(4, 9)])
+    shown = styled(excerpt("  a short one\n", [(4, 9)]))
     assert (shown.plain, marked(shown)) == ("a short one", ["short"])
 
 
 def test_a_long_passage_is_shown_around_its_first_mark() -> None:
-    shown = excerpt(LONG, [NEEDLE, (len(LONG) - 6, len(LONG) - 1)])
+    shown = styled(excerpt(LONG, [NEEDLE, (len(LONG) - 6, len(LONG) - 1)]))
     assert (shown.plain[0], shown.plain[-1], len(shown)) == ("…", "…", MARKING_SHOWN_CHARACTERS + 2)
     assert "needle" in shown.plain[: len(shown) // 2]
     assert marked(shown) == ["needle"], "what is not shown is not marked"
 
 
 def test_a_passage_without_a_mark_is_shown_from_its_beginning() -> None:
-    shown = excerpt("first " + "more " * 300)
+    shown = styled(excerpt("first " + "more " * 300))
     assert (shown.plain[:5], shown.plain[-1]) == ("first", "…")
 
 
 def test_a_mark_at_the_end_shows_the_end() -> None:
     text = "before " * 200 + "needle"
-    shown = excerpt(text, [(len(text) - 6, len(text))])
+    shown = styled(excerpt(text, [(len(text) - 6, len(text))]))
     assert (shown.plain[0], shown.plain[-6:], marked(shown)) == ("…", "needle", ["needle"])
 
 
@@ -59,18 +60,18 @@ def test_marks_of_a_source_are_found_in_parts_of_its_document(
     start: int, text: str, expected: list[str]
 ) -> None:
     marks = marks_in(SOURCE, [WordMatch(start=2, end=7)], start, text)
-    assert marked(mark(text, marks)) == expected
+    assert marked(styled(mark(text, marks))) == expected
 
 
 @given(st.text(max_size=2000), st.data())
 def test_an_excerpt_is_a_part_of_the_passage(text: str, data: st.DataObject) -> None:
     places = st.integers(0, len(text))
     marks = sorted({(min(pair), max(pair)) for pair in data.draw(st.lists(st.tuples(places, places)))})
-    shown = excerpt(text, marks)
+    shown = styled(excerpt(text, marks))
     assert len(shown) <= MARKING_SHOWN_CHARACTERS + 2
-    whole = mark(text).plain
+    whole = styled(mark(text)).plain
     assert shown.plain in whole or shown.plain.removeprefix("…").removesuffix("…") in whole
 
 
 def test_control_characters_do_not_move_marks() -> None:
-    assert marked(mark("a\r\n\x0clease\x07", [(4, 9)])) == ["lease"]
+    assert marked(styled(mark("a\r\n\x0clease\x07", [(4, 9)]))) == ["lease"]

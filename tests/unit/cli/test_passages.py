@@ -129,7 +129,7 @@ def test_it_is_said_that_nothing_was_similar_enough(narrow: Console) -> None:
     answer.left_out = LeftOut(below_similarity=9, nearest=0.532)
     print_hits(answer, full=False)
     assert " ".join(narrow.export_text().split()) == (
-        "Nothing was similar enough: 9 passages left out, the nearest has 0.53."
+        "Nothing was similar enough: 9 passages omitted, the nearest has 0.53."
     )
 
 

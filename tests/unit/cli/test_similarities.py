@@ -60,7 +60,7 @@ def test_a_similar_passage_is_shown_with_its_place_and_its_copies(printed: Print
         "0.88",
         "notes / a.md",
         "One fox runs",
-        "says almost the same",
+        "near-duplicate",
         "o2 / b.md ¶4",
         "[b]told[/b]",
     ):
@@ -75,7 +75,7 @@ def test_by_words_the_score_is_shown(printed: Printed) -> None:
 
 def test_nothing_similar_is_said(printed: Printed) -> None:
     print_similar(similar())
-    assert "Nothing that is like it" in printed()
+    assert "Nothing similar" in printed()
 
 
 def test_a_graph_is_shown_by_its_pairs(printed: Printed) -> None:

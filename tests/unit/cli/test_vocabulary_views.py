@@ -13,7 +13,7 @@ from kg_api.schemas.concepts import (
     TypeMerges,
     TypeProposals,
 )
-from kg_cli.admin import concept_views
+from kg_cli.admin import concepts as concept_views
 
 MARKED = "is a [bold]kind[/bold] of [x]"
 MERGE_ID = "0123456789abcdef" * 2

@@ -11,7 +11,7 @@ from kg_api.graph.targets import KINDS
 from kg_api.jobs import backfill, extraction
 from kg_api.schemas.folders import SCAN_KIND
 from kg_api.schemas.operations import JOB_KINDS
-from kg_cli.documents.views import absolute, interval_of
+from kg_cli.documents.folders import absolute, interval_of
 from kg_cli.jobs.report import print_jobs
 from kg_cli.main import run_command
 
@@ -29,7 +29,7 @@ def test_a_blank_question_is_told_by_the_arguments_name(
 ) -> None:
     assert run_command(["concept", command, " "]) == 2
     said = capsys.readouterr().err
-    assert f"'{'concept' if command == 'show' else 'text'}': it is blank: say what to look for" in said
+    assert f"'{'concept' if command == 'show' else 'QUERY'}': it is blank: say what to look for" in said
     assert "query_text" not in said
 
 
@@ -42,7 +42,7 @@ def test_an_unknown_model_is_the_arguments_fault(capsys: pytest.CaptureFixture[s
 
 def test_a_file_and_a_short_time_are_no_folder_and_no_interval(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("text")
-    with pytest.raises(InvalidInput, match="is a file; kg folders follows folders"):
+    with pytest.raises(InvalidInput, match="is a file; kg folders synchronises folders"):
         absolute(tmp_path / "a.md", elsewhere=False)
     with pytest.raises(InvalidInput, match="'5' is not between 10s and 31d"):
         interval_of("5")

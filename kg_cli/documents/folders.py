@@ -1,0 +1,321 @@
+"""`kg folders`: folders that are synchronised with an ontology."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kg_api.errors import Conflict, InvalidInput, NotFound
+from kg_api.wording import pluralize
+from kg_cli.terminal import console
+from kg_cli.terminal.answers import command, emit
+from kg_cli.terminal.connect import grant_to_follow, open_client
+from kg_cli.terminal.console import Part
+from kg_cli.terminal.options import (
+    SOME_FAILED,
+    IntoOntologyOption,
+    JsonOption,
+    PrefixOption,
+    ReviewOption,
+    YesOption,
+    confirm,
+    named_path,
+)
+
+if TYPE_CHECKING:
+    from kg_api.client import KgClient
+    from kg_api.schemas.folders import Folder, FolderList, FolderRemoved, FolderScan
+
+SECONDS = {"d": 86_400, "h": 3600, "m": 60, "s": 1}
+REFUSALS_LISTED = 5
+
+group = typer.Typer(help="Synchronised folders: their documents follow their files.", no_args_is_help=True)
+
+ScanWaitOption = Annotated[
+    bool, typer.Option("--wait", help="Wait until the scan is done and everything is embedded.")
+]
+FolderArgument = Annotated[str, typer.Argument(metavar="ID|PATH", help="As `kg folders list` shows it.")]
+FeedsOption = Annotated[
+    str | None, typer.Option("--ontology", "-o", help="Which ontology, if the folder feeds several.")
+]
+
+
+@group.command()
+def add(
+    path: Annotated[Path, typer.Argument(help="The folder.", parser=named_path, metavar="path")],
+    *,
+    ontology: IntoOntologyOption,
+    every: Annotated[str, typer.Option(help="Time between two scans, such as 30s, 5m, 2h or 1d.")] = "5m",
+    prefix: PrefixOption = "",
+    review: ReviewOption = False,
+    elsewhere: Annotated[
+        bool, typer.Option("--elsewhere", help="The folder is on the worker's machine, not on this one.")
+    ] = False,
+    wait: ScanWaitOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Synchronise a folder: files added, changed or removed there change the ontology as well.
+
+    The worker reads it, so it must run on the folder's machine. A missing or suddenly empty folder removes
+    nothing. Hidden folders, and kg's own, are never read. With a service elsewhere, the folder must be below
+    its KG_SYNC__ROOTS.
+
+    Example: kg folders add ~/notes --ontology notes --every 5m --wait
+    """
+    where = absolute(path, elsewhere=elsewhere)
+    with open_client() as client:
+        folder = client.add_folder(
+            where,
+            ontology=ontology,
+            every_seconds=interval_of(every),
+            prefix=prefix or None,
+            review=review,
+            grant=grant_to_follow(where, ontology),
+        )
+        _end_scan(client, folder, wait=wait, as_json=as_json)
+
+
+def print_folders(found: FolderList) -> None:
+    """Print folders with their last scan and its failures; lines are not broken, for the ids."""
+    for each in found.folders:
+        prefix = f" as {each.prefix}" if each.prefix else ""
+        review = ", with review" if each.review else ""
+        where = f" -> {each.ontology}{prefix}, every {duration_of(each.every_seconds)}{review}"
+        parts: list[Part] = [(each.path, "bold"), where, (f"\n  {each.folder_id}", "dim")]
+        parts.append(f"\n  {pluralize(each.documents, 'document')}; {_last(each)}")
+        console.line([*parts, *((f"\n  {wrong}", "red") for wrong in _wrong(each))])
+    if not found.folders:
+        console.say("There are no synchronised folders: kg folders add PATH --ontology NAME")
+
+
+@command(group, "list", asks="folders", show=print_folders)
+def list_folders() -> None:
+    """List synchronised folders, with the result of the last scan or why it failed.
+
+    Example: kg folders list
+    """
+
+
+@group.command()
+def scan(
+    which: FolderArgument,
+    *,
+    ontology: FeedsOption = None,
+    allow_empty: Annotated[
+        bool,
+        typer.Option(
+            "--allow-empty",
+            help="Delete documents even if the folder is empty, or a drive of it is not mounted.",
+        ),
+    ] = False,
+    wait: ScanWaitOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Scan a folder now.
+
+    Example: kg folders scan ~/notes --wait
+    """
+    with open_client() as client:
+        found = _find(client, which, ontology)
+        folder = client.scan_folder(found.folder_id, allow_empty=allow_empty)
+        _end_scan(client, folder, wait=wait, as_json=as_json)
+
+
+def print_removed(removed: FolderRemoved) -> None:
+    console.say(f"{removed.path} is no longer synchronised; its files are unchanged.")
+    if removed.kept_documents:
+        console.say(f"kept in {removed.ontology}: {pluralize(removed.kept_documents, 'document')}.")
+    if removed.deleted_documents:
+        documents = pluralize(removed.deleted_documents, "document")
+        sources = pluralize(removed.deleted_sources, "source")
+        console.say(f"deleted from {removed.ontology}: {documents}, {sources}")
+        console.say(f"the ontology {removed.ontology} itself stays: kg ontologies shows its documents")
+
+
+@command(group, show=print_removed)
+def remove(
+    kg: KgClient,
+    which: FolderArgument,
+    *,
+    ontology: FeedsOption = None,
+    delete_documents: Annotated[
+        bool,
+        typer.Option(
+            "--delete-documents/--keep-documents",
+            help="Whether to delete the documents that came from the folder.",
+        ),
+    ] = False,
+    yes: YesOption = False,
+) -> Any:
+    """Stop synchronising a folder. Its documents stay unless you delete them; files are never touched.
+
+    Example: kg folders remove ~/notes
+    """
+    found = _find(kg, which, ontology)
+    if delete_documents and not yes:
+        confirm(f"Delete {pluralize(found.documents, 'document')} of {found.ontology}?")
+    return kg.remove_folder(found.folder_id, delete_documents=delete_documents)
+
+
+def _end_scan(client: KgClient, folder: Folder, *, wait: bool, as_json: bool) -> None:
+    """Wait for a scan if requested, and print the folder.
+
+    Raises:
+        Exit: the scan skipped a file.
+        JobFailed: the folder could not be scanned, or embedding failed.
+    """
+    from kg_cli.jobs.report import wait_for_jobs, wait_until_embedded
+
+    if wait:
+        if folder.job_id:
+            wait_for_jobs(client, [folder.job_id])
+        wait_until_embedded(client, folder.ontology, [])
+        folder = client.folder(folder.folder_id)
+    emit(folder, print_scanned if wait and folder.last_scan else print_added, as_json=as_json)
+    if wait and folder.last_scan and folder.last_scan.refused:
+        raise typer.Exit(SOME_FAILED)
+
+
+def print_added(folder: Folder) -> None:
+    console.line(f"{folder.folder_id}  {folder.path} -> {folder.ontology}")
+    console.say("A worker scans it: `kg folders list` shows the progress.")
+
+
+def print_scanned(folder: Folder) -> None:
+    from kg_cli.documents.ingestion import describe_duplicates
+
+    scan = folder.last_scan
+    if scan is None:
+        return
+    console.line(f"{folder.path} -> {folder.ontology}: {_counts(scan)}")
+    for suffix, count in sorted(scan.left_out.items()):
+        console.line(f"  skipped: {suffix} ({count}), not supported")
+    duplicates = [(each.document, each.duplicate_of) for each in scan.duplicate_files]
+    for told in describe_duplicates(duplicates, scan.duplicates):
+        console.line(f"  {told}")
+    for each in scan.refusals:
+        console.line(f"  failed: {each.document}: {each.reason}", "red")
+    if scan.refused > len(scan.refusals):
+        console.say(f"  and {scan.refused - len(scan.refusals)} more")
+
+
+def _last(folder: Folder) -> str:
+    from kg_api.schemas.operations import FINISHED
+
+    told = "not scanned yet"
+    if scan := folder.last_scan:
+        seconds = max(0, round((datetime.now(UTC) - scan.finished_at).total_seconds()))
+        letter, size = next(each for each in SECONDS.items() if seconds >= each[1] or each[1] == 1)
+        told = f"scanned {seconds // size}{letter} ago: {_counts(scan)}"
+    if folder.state is None or folder.state in FINISHED:
+        return told
+    total = f" of {folder.total}" if folder.total else ""
+    return f"{told}; the next scan is {folder.state}, {folder.done}{total} files done"
+
+
+def _wrong(folder: Folder) -> Iterator[str]:
+    """Return why the last scan failed, or the first files that failed."""
+    scan = folder.last_scan
+    if folder.removing:
+        yield "its removal was interrupted: repeat `kg folders remove`"
+    elif folder.error:
+        yield f"failed: {folder.error}"
+    elif scan and scan.refused:
+        told = scan.refusals[:REFUSALS_LISTED]
+        yield from (f"failed: {each.document}: {each.reason}" for each in told)
+        if scan.refused > len(told):
+            yield f"and {scan.refused - len(told)} more"
+
+
+def _counts(scan: FolderScan) -> str:
+    told = [f"{getattr(scan, name)} {name}" for name in ("added", "changed", "unchanged", "removed")]
+    more = (
+        (scan.waiting, "waiting for approval (kg documents waiting)"),
+        (scan.moved, "of those added renamed or moved"),
+        (scan.duplicates, "with the text of another document"),
+        (scan.postponed, "postponed to the next scan, because they were being written"),
+    )
+    told += [f"{scan.refused} failed", *(f"{count} {words}" for count, words in more if count)]
+    return ", ".join(told)
+
+
+def duration_of(seconds: int) -> str:
+    letter, size = next(each for each in SECONDS.items() if seconds % each[1] == 0)
+    return f"{seconds // size}{letter}"
+
+
+def seconds_of(time: str) -> int:
+    """Read a duration such as 30s, 5m, 2h, 1d; a number alone is seconds.
+
+    Raises:
+        InvalidInput: it is written in another way.
+    """
+    found = re.fullmatch(r"([0-9]{1,9})([smhd]?)", time.strip().lower())
+    if found is None:
+        raise InvalidInput(f"{time!r} is not a duration: write it as 30s, 5m, 2h or 1d")
+    return int(found[1]) * SECONDS[found[2] or "s"]
+
+
+def interval_of(time: str) -> int:
+    """Read the time between two scans of a folder.
+
+    Raises:
+        InvalidInput: it is no duration, or out of bounds.
+    """
+    from kg_api.schemas.folders import MAX_SCAN_SECONDS, MIN_SCAN_SECONDS
+
+    seconds = seconds_of(time)
+    if not MIN_SCAN_SECONDS <= seconds <= MAX_SCAN_SECONDS:
+        bounds = f"between {MIN_SCAN_SECONDS}s and {MAX_SCAN_SECONDS // 86_400}d"
+        raise InvalidInput(f"--every: {time!r} is not {bounds}")
+    return seconds
+
+
+def absolute(path: Path, *, elsewhere: bool) -> str:
+    """Return the path of a folder for the worker.
+
+    Raises:
+        InvalidInput: the folder is not on this machine, and --elsewhere is not set.
+    """
+    from kg_api.text.files import to_printable
+
+    if elsewhere:
+        return str(path)
+    where = path.expanduser().resolve()
+    if where.is_file():
+        raise InvalidInput(f"{to_printable(where)} is a file; kg folders synchronises folders")
+    if not where.is_dir():
+        raise InvalidInput(
+            f"{to_printable(where)}: no such folder on this machine; for one of the worker's pass --elsewhere"
+        )
+    return str(where)
+
+
+def _find(client: KgClient, which: str, ontology: str | None) -> Folder:
+    """Return the folder with an id or a path.
+
+    Raises:
+        NotFound: there is none.
+        Conflict: a path is synchronised with several ontologies.
+    """
+    from kg_api.text.files import to_printable
+
+    names = {which, str(Path(which).expanduser().resolve())}
+    found = [
+        each
+        for each in client.folders().folders
+        if names & {each.folder_id, each.path} and ontology in {None, each.ontology}
+    ]
+    if not found:
+        raise NotFound(
+            f"folder {to_printable(which)} is not synchronised; `kg folders list` shows the others"
+        )
+    if len(found) > 1:
+        told = ", ".join(each.ontology for each in found)
+        raise Conflict(f"{to_printable(which)} feeds several ontologies. Pass --ontology, one of {told}")
+    return found[0]

@@ -1,0 +1,223 @@
+"""Commands that ask the service once, and how their answers are shown: as JSON, or by a small description.
+
+A template is a text with fields of the answer or of a row, `"{source.document} ¶{source.paragraph}"`; a text
+with its style, `("{label}", "bold")`; a list of both; or a function. A text that begins with `?` is shown
+only if one of its fields has a value. `{sources:~source}` counts: "2 sources".
+"""
+
+from __future__ import annotations
+
+import inspect
+import string
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import wraps
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast, get_type_hints
+
+import typer
+
+from kg_api.wording import pluralize
+from kg_cli.terminal import console
+from kg_cli.terminal.connect import open_client
+from kg_cli.terminal.console import Part, Shown
+from kg_cli.terminal.options import JsonOption
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+Template: TypeAlias = "str | tuple[str, str] | Sequence[Part] | Callable[[Any], Shown]"
+AnswerT = TypeVar("AnswerT")
+View: TypeAlias = Callable[..., None]
+ANSWERED: dict[str, tuple[str, View | None, list[str]]] = {}
+"""By command: the client's method, the view and the options; tests compare them with the models."""
+
+
+class _Fields(string.Formatter):
+    def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        del kwargs
+        return getattr(args[0], str(key))
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if format_spec.startswith("~"):
+            count = len(value) if hasattr(value, "__len__") else cast("int", value)
+            return pluralize(count, *format_spec[1:].split("/"))
+        match value:
+            case None:
+                return "-"
+            case bool():
+                return "yes" if value else "no"
+            case datetime():
+                return value.astimezone().strftime(format_spec or "%Y-%m-%d %H:%M")
+            case list():
+                return ", ".join(map(str, cast("list[Any]", value)))
+            case _:
+                return format(value, format_spec)
+
+
+_FIELDS = _Fields()
+
+
+def fill(template: str, model: Any) -> str:
+    """Return the text with its fields; nothing for an optional text without values."""
+    if template.startswith("?"):
+        template = template[1:]
+        names = [name for _, name, _, _ in _FIELDS.parse(template) if name]
+        if not any(_FIELDS.get_field(name, (model,), {})[0] for name in names):
+            return ""
+    return _FIELDS.vformat(template, (model,), {})
+
+
+def shown(template: Template, model: Any) -> Shown:
+    if callable(template):
+        return template(model)
+    if isinstance(template, str):
+        return fill(template, model)
+    parts = [template] if isinstance(template, tuple) and isinstance(template[0], str) else template
+    return [
+        fill(each, model) if isinstance(each, str) else (fill(each[0], model), each[1])
+        for each in cast("Sequence[Part]", parts)
+    ]
+
+
+def note_all(answer: Any) -> None:
+    """Print what a response says of itself: degradations and notes."""
+    console.note(*(each.effect for each in getattr(answer, "degraded", ())))
+    console.note(getattr(answer, "note", None), *getattr(answer, "notes", ()))
+
+
+def print_rows(rows: Sequence[Any], columns: Mapping[str, Template], *, numbered: bool = False) -> None:
+    """Print a table of rows, if there are any."""
+    cells = [[shown(each, row) for each in columns.values()] for row in rows]
+    if numbered:
+        cells = [[str(number), *row] for number, row in enumerate(cells, start=1)]
+    if cells:
+        console.print_table([*(["#"] if numbered else []), *columns], cells)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A view with a row for each item of a field."""
+
+    rows: str
+    columns: Mapping[str, Template]
+    noun: str = ""
+    """Of a page: `document`, or `community/communities`."""
+    empty: str = ""
+    """Message if there are no rows."""
+    hint: str = ""
+    """Message behind the rows."""
+    numbered: bool = False
+
+    def __call__(self, answer: Any) -> None:
+        note_all(answer)
+        rows: Sequence[Any] = getattr(answer, self.rows)
+        print_rows(rows, self.columns, numbered=self.numbered)
+        if self.empty and not rows and not getattr(answer, "total", 0):
+            console.say(fill(self.empty, answer))
+        if self.noun and (rows or answer.total):
+            end = getattr(answer, "offset", 0) + len(rows)
+            more = f"; continue with --offset {end}" if rows and answer.total > end else ""
+            console.say(f"{len(rows)} of {pluralize(answer.total, *self.noun.split('/'))}{more}.")
+        if rows and self.hint:
+            console.say(fill(self.hint, answer))
+
+
+@dataclass(frozen=True, slots=True)
+class Messages:
+    """A view of sentences on standard error; an empty one is omitted."""
+
+    templates: Sequence[str]
+
+    def __call__(self, answer: Any) -> None:
+        note_all(answer)
+        for each in self.templates:
+            if told := fill(each, answer):
+                console.say(told)
+
+
+def messages(*templates: str) -> Messages:
+    return Messages(templates)
+
+
+def emit(answer: BaseModel, show: View, *, as_json: bool) -> None:
+    """Print an answer for people, or for programs as it came."""
+    if as_json:
+        console.print_json(answer.model_dump(mode="json"))
+    else:
+        show(answer)
+
+
+def configure(
+    read: Callable[[str], AnswerT],
+    change: Callable[..., AnswerT],
+    ontology: str,
+    chosen: Mapping[str, Any],
+    *,
+    dry_run: bool,
+    create: bool = False,
+) -> AnswerT:
+    """Change the chosen options of a configuration; without any only read it."""
+    if not create:
+        found = read(ontology)  # a typing error must not create an ontology
+        if not chosen:
+            return found
+    return change(ontology, dry_run=dry_run, **chosen)
+
+
+def command(
+    group: typer.Typer | None = None,
+    name: str | None = None,
+    *,
+    show: View | None = None,
+    asks: str = "",
+    exit_code: Callable[[Any], int] = lambda _: 0,
+) -> Callable[[Callable[..., Any]], Callable[..., None]]:
+    """Register a command that asks the service once; --json is added.
+
+    Args:
+        group: default: none; `kg_cli.main` registers the command.
+        name: default: the function's name.
+        show: the view; it gets the answer, and of the options and `kg`, the client, those that it names.
+        asks: the client's method, whose arguments are the command's options. Without it the function gets the
+            client as `kg`, and returns the answer.
+        exit_code: of an answer.
+    """
+
+    def register(function: Callable[..., Any]) -> Callable[..., None]:
+        written = {
+            name: each for name, each in function.__annotations__.items() if name not in {"kg", "return"}
+        }
+        hints = get_type_hints(SimpleNamespace(__annotations__=written), function.__globals__, None, True)
+        own = [
+            each.replace(annotation=hints[each.name])
+            for each in inspect.signature(function).parameters.values()
+            if each.name != "kg"
+        ]
+        names = {*inspect.signature(show).parameters} if inspect.isfunction(show) else set[str]()
+
+        @wraps(function)
+        def run(*, as_json: bool, **options: Any) -> None:
+            with open_client() as kg:
+                answer = getattr(kg, asks)(**options) if asks else function(kg=kg, **options)
+                if as_json or show is None:
+                    console.print_json(answer.model_dump(mode="json"))
+                else:
+                    told = {name: value for name, value in {**options, "kg": kg}.items() if name in names}
+                    show(answer, **told)
+            if code := exit_code(answer):
+                raise typer.Exit(code)
+
+        json = inspect.Parameter(
+            "as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=JsonOption
+        )
+        run.__signature__ = inspect.Signature([*own, json])  # pyright: ignore[reportAttributeAccessIssue]
+        run.__annotations__ = {each.name: each.annotation for each in [*own, json]}
+        if asks:
+            ANSWERED[f"{function.__module__}.{function.__name__}"] = asks, show, [each.name for each in own]
+        if group is not None:
+            group.command(name)(run)
+        return run
+
+    return register

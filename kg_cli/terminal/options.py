@@ -1,0 +1,131 @@
+"""Options that several commands share, and the question before a change."""
+
+from __future__ import annotations
+
+import getpass
+import re
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+
+from kg_api.schemas.vocabulary import MAX_LIMIT, MAX_PAGE, MAX_WINDOW
+from kg_cli.terminal.console import complain, say
+
+DECLINED: Final = 1
+"""The exit code if a person says no."""
+SOME_FAILED: Final = 3
+"""The exit code if some of several items failed; each is reported, and the others are done."""
+
+
+def confirm(question: str) -> None:
+    """Ask, and return after a yes only.
+
+    Raises:
+        Abort: there is no terminal; the message says so.
+        Exit: the answer is no.
+    """
+    try:
+        agreed = typer.confirm(question, err=True)
+    except typer.Abort:
+        if not sys.stdin.isatty():
+            complain("nothing was done: there is no terminal to ask. Pass --yes to continue without asking.")
+        raise
+    if not agreed:
+        say("nothing was done")
+        raise typer.Exit(DECLINED)
+
+
+def require_words(text: str) -> str:
+    if not text.strip():
+        raise typer.BadParameter("it is blank: say what to look for")
+    return text
+
+
+def without_place(citation: str) -> str:
+    """Return the source of a citation; a name may have a `#` of its own."""
+    return re.sub(r"#\d+-\d+$", "", citation)
+
+
+def named_path(text: str) -> Path:
+    """Return the path; an empty one, as of an unset variable, would be this folder."""
+    if not text.strip():
+        raise typer.BadParameter("a path is empty; `.` is the current folder")
+    return Path(text)
+
+
+def given(**options: Any) -> dict[str, Any]:
+    """Return the options that have a value."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
+QueryArgument = Annotated[
+    str,
+    typer.Argument(metavar="QUERY", help="What to look for, in plain words.", callback=require_words),
+]
+
+OntologyOption = Annotated[str, typer.Option("--ontology", "-o", help="The ontology.")]
+OnlyOntologyOption = Annotated[str | None, typer.Option("--ontology", "-o", help="Only this ontology.")]
+OnlyOntologiesOption = Annotated[
+    list[str] | None, typer.Option("--ontology", "-o", help="Only this ontology; repeat for several.")
+]
+WhichOntologyOption = Annotated[
+    str | None, typer.Option("--ontology", "-o", help="Which one, when several have the name.")
+]
+IntoOntologyOption = Annotated[str, typer.Option("--ontology", "-o", help="Ontology for the documents.")]
+PrefixOption = Annotated[str, typer.Option(help="Prefix for each document's name.")]
+ReviewOption = Annotated[
+    bool, typer.Option("--review", help="Let new and changed files wait until they are approved.")
+]
+WhereOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--where",
+        help="Only documents for which this holds, such as 'date>=2025-01-01', tags=oncall, "
+        "'format in rst,text', 'author exists', 'tags=a || author=Ada && draft=false', and of them "
+        "only sources such as 'page>=3', kind=image; "
+        "repeat: all must hold.",
+    ),
+]
+OnlyDocumentsOption = Annotated[
+    list[str] | None,
+    typer.Option("--document", "-d", help="Only this document: its name, ONTOLOGY/NAME or id; repeat."),
+]
+
+LimitOption = Annotated[
+    int, typer.Option("--limit", "-n", min=1, max=MAX_LIMIT, help="Maximum number of results.")
+]
+PageOption = Annotated[
+    int, typer.Option("--limit", "-n", min=1, max=MAX_PAGE, help="Maximum number of results.")
+]
+OffsetOption = Annotated[int, typer.Option(min=0, help="Number of items to skip.")]
+NeighboursOption = Annotated[
+    int, typer.Option("--window", "-w", min=0, max=MAX_WINDOW, help="Paragraphs before and after.")
+]
+
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the REST answer.")]
+OwnJsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+"""Where a command tells more, or other things, than one answer of the service."""
+
+# Options of changes.
+
+
+def _or_user(name: str | None) -> str:
+    return name or getpass.getuser()
+
+
+ByOption = Annotated[
+    str | None,
+    typer.Option(
+        "--by",
+        callback=_or_user,
+        help="Who does it, for the record; unset: the user of this machine.",
+    ),
+]
+DryRunOption = Annotated[
+    bool, typer.Option("--dry-run", help="Show the effects and the cost; change nothing.")
+]
+CreateOption = Annotated[bool, typer.Option("--create", help="Create the ontology if it does not exist.")]
+FollowOption = Annotated[bool, typer.Option("--watch", help="Follow the jobs until they end.")]
