@@ -378,7 +378,7 @@ def rollback(slug: SpaceArgument, *, ontologies: OnlyOntologiesOption = None) ->
     """
 
 
-@command(spaces_group, show=messages("the space is being removed: job {job_id}"))
+@command(spaces_group, show=messages("the space {slug} is being removed: job {job_id}"))
 def drop(
     kg: KgClient,
     slug: SpaceArgument,

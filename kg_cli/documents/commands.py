@@ -460,9 +460,11 @@ def delete_documents(
     )
 
 
-@command(
-    delete, "ontology", show=lambda answer, ontology: print_deleted(answer, f"the ontology {ontology}, ")
-)
+def _print_deleted_ontology(deleted: Deleted, ontology: str) -> None:
+    print_deleted(deleted, f"the ontology {ontology}, ")
+
+
+@command(delete, "ontology", show=_print_deleted_ontology)
 def delete_ontology(
     kg: KgClient,
     ontology: Annotated[str, typer.Argument(help="Name of the ontology.")],

@@ -204,7 +204,7 @@ def search_images(
         kg images search --like 1f0c5a77
     """
     if sum(each is not None for each in (query, image, like)) != 1:
-        raise typer.BadParameter("give one of: words, --image FILE, --like ID")
+        raise typer.BadParameter("give words, --image FILE or --like ID, one of them")
     within = {"ontology": ontology, "documents": documents, "where": where}
     scope: dict[str, Any] = {**within, "limit": limit, "min_similarity": min_similarity}
     if image is not None:

@@ -280,7 +280,7 @@ def test_the_command_counts_different_concepts(kg: KgClient, service: Service, t
     assert "removed" not in done.stdout
     file.write_text("\n".join(json.dumps({"document": name}) for name in "ab"), encoding="utf-8")
     done = command(service, str(file), "--ontology", "notes")
-    assert "removed: all that was imported before for 2 sources" in done.stdout
+    assert "removed: the former import for 2 sources" in done.stdout
 
 
 def test_the_command_names_a_line_that_is_wrong(service: Service, tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ def test_waiting_ends_when_the_messages_are_embedded(kg: Kg) -> None:
     [
         ("", "messages: give at least one"),
         ('{"author": "Ada"', "line 1 is not valid JSON"),
-        ("[1]", "no message"),
+        ("[1]", "not a message"),
         ('[{"author": "Ada"}]', "messages.0.text"),
         ("[]", "messages"),
     ],

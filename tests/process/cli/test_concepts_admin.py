@@ -40,7 +40,7 @@ def test_extraction_is_configured_previewed_and_asked_for(kg: Kg, service: Servi
     status = kg(*admin, "status", "--ontology", "notes")
     assert "1: 0 read, 1 due" in status.stdout
     assert "concepts follow: 1 source is still to be read" in status.stderr
-    assert "set aside: 0 sources" in kg(*admin, "refused", "--ontology", "notes").stderr
+    assert "rejected: 0 sources" in kg(*admin, "refused", "--ontology", "notes").stderr
     model = kg(*admin, "config", "--ontology", "notes", "--extractor", "llm")
     assert model.returncode == 2
     assert "KG_LLM__MODEL" in model.stderr

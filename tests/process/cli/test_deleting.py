@@ -48,7 +48,7 @@ def test_a_yes_deletes_and_a_second_time_is_harmless(kg: Kg, document: str) -> N
 def test_without_anybody_to_ask_the_way_to_go_on_is_told(kg: Kg, document: str) -> None:
     ran = kg("delete", "document", document, stdin="")
     assert (ran.returncode, left(kg)) == (1, 1)
-    assert "--yes goes on without asking" in " ".join(ran.stderr.split())
+    assert "--yes to continue without asking" in " ".join(ran.stderr.split())
 
 
 def test_a_no_is_taken_for_a_no(kg: Kg, document: str) -> None:

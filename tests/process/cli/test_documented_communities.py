@@ -19,7 +19,7 @@ from tests.support.running import Service
 
 COMMANDS = commands_in(section_of("docs/guides/concepts.md", "List topics"))
 TOLD = {
-    "communities list --ontology notes --parent": ("No communities are here", "2 on level 0"),
+    "communities list --ontology notes --parent": ("There are no communities here", "2 on level 0"),
     "communities list --ontology notes": ("2 of 2 communities", "9 are in one", "of a single source"),
     "communities show": ("level 0 5 concepts", "bakery.md#", "yeast", "1.00"),
     "communities detect": ("a worker detects communities", "kg communities list"),

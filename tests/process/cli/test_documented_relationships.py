@@ -36,7 +36,7 @@ TOLD = {
     "relationship-types preview": ("nothing was merged",),
     "relationship-types merge": ("read as 'requires'", "1 relationship"),
     "relationship-types merges": ("needs → requires", "Ada"),
-    "relationship-types undo": ("is no part of 'requires' any more",),
+    "relationship-types undo": ("is separate from 'requires' again",),
     "relationship-types stance": ("casts doubt on: contradicts",),
     "concept show": ("grounding 0.67", "for: lease supports safety"),
 }

@@ -100,7 +100,7 @@ def test_a_query_is_read_from_standard_input(kg: Kg, leases: Path) -> None:
     ("query", "told"),
     [
         ("", "is not valid JSON"),
-        ("[]", "holds no JSON object"),
+        ("[]", "contains no JSON object"),
         ("{}", "steps"),
         ('{"steps": [{"step": "limit", "nodes": 1}]}', "begin with 'seed'"),
         ('{"steps": [{"step": "seed", "by": "concept", "value": "zzyzx"}]}', "no concept fits"),

@@ -95,7 +95,7 @@ def test_a_passage_is_not_shown_as_a_picture(kg: Kg, folder: Path) -> None:
     refused = kg("images", "show", "notes/words.md#0")
     assert refused.returncode == 2
     assert "a passage of text" in refused.stderr
-    assert "no pictures here" in kg("images", "list", "--ontology", "notes").stderr
+    assert "no images here" in kg("images", "list", "--ontology", "notes").stderr
 
 
 def test_pictures_are_found_by_pictures_words_and_passages(kg: Kg, folder: Path) -> None:

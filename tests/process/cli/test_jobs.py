@@ -61,7 +61,7 @@ def test_a_job_is_shown_for_people(kg: Kg, driver: neo4j.Driver, job: str) -> No
     words = " ".join(ran.stdout.split())
     assert "source embedding notes" in words
     assert f"id {job}" in words
-    assert "queued, tried again in 3 min" in words
+    assert "queued, retried in 3 min" in words
     assert "progress 2/5" in words
     assert "turns 3" in words
     assert "ago)" in words
@@ -92,7 +92,7 @@ def test_what_was_set_aside_is_shown_with_its_reason(
     ran = kg("jobs", "show", job_id)
     assert ran.returncode == 0, ran.stderr
     assert "completed with errors" in ran.stdout
-    assert "1 set aside" in ran.stdout
+    assert "1 failed" in ran.stdout
     assert "odd.txt ¶0 too long for the model" in " ".join(ran.stdout.split())
     assert "kg jobs retry" in ran.stderr
 
@@ -120,7 +120,7 @@ def test_the_queue_is_shown_with_its_workers(kg: Kg, graph: Graph, driver: neo4j
     sign_of_life(graph, "a-worker-with-a-long-name-4711-deadbeef", host="here", pid=4711)
     ran = kg("jobs", "queue")
     words = " ".join(ran.stdout.split())
-    assert "queued 1, 1 of them tried again later" in words
+    assert "queued 1, 1 of them retried later" in words
     assert "a-worker-with-a-long-name-4711-deadbeef" in words
     assert max(map(len, ran.stdout.splitlines())) <= 80
     told = json.loads(kg("jobs", "queue", "--json").stdout)

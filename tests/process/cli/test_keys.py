@@ -37,7 +37,7 @@ def test_an_administrator_of_the_machine_gives_keys_to_others(kg: Kg, guarded: S
     elsewhere = {"KG_API_URL": guarded.url}
     assert "There are no keys" in kg("admin", "keys", "list", env=at_home).stderr
     made = kg("admin", "keys", "create", "ada", "--days", "30", env=at_home)
-    assert (made.returncode, "shown this once" in made.stderr) == (0, True), made.stderr
+    assert (made.returncode, "shown once" in made.stderr) == (0, True), made.stderr
     key = made.stdout.strip()
     assert re.fullmatch(r"kg_[0-9a-f]{8}_[\w-]{43}", key)
     assert key not in kg("admin", "keys", "list", env=at_home).stdout
@@ -64,12 +64,12 @@ def test_an_administrator_of_the_machine_gives_keys_to_others(kg: Kg, guarded: S
     again = kg("admin", "keys", "create", "ada", env=at_home)
     assert (again.returncode, "rotate" in again.stderr) == (Conflict.exit_code, True)
     said = kg("admin", "keys", "rotate", "ada", "--overlap", "2", env=at_home)
-    assert f"the key {key.split('_')[1]}, which it replaces, is good for 2 hours" in said.stderr
+    assert f"the key {key.split('_')[1]}, which it replaces, is valid for at most 2 more hours" in said.stderr
     heir = json.loads(kg("admin", "keys", "list", "--json", env=at_home).stdout)["keys"][0]["key_id"]
     turned = kg("admin", "keys", "rotate", heir, "--overlap", "0", "--json", env=at_home)
     assert json.loads(turned.stdout)["replaces"] == heir
     gone = kg("admin", "keys", "revoke", key.split("_")[1], env=at_home)
-    assert (gone.returncode, "worth nothing" in gone.stderr) == (0, True), gone.stderr
+    assert (gone.returncode, "revoked" in gone.stderr) == (0, True), gone.stderr
     listed = json.loads(kg("admin", "keys", "list", "--json", env=at_home).stdout)
     assert [each["state"] for each in listed["keys"]] == ["active", "expired", "revoked"]
     assert kg("admin", "keys", "revoke", "nobody", env=at_home).returncode == NotFound.exit_code

@@ -19,7 +19,7 @@ def test_files_wait_and_are_approved_or_rejected(kg: Kg, folder: Path) -> None:
     assert "3 documents of reviewed wait for approval" in kg("ontologies").stderr
     one = kg("documents", "approve", "a.md", "z.md", "--ontology", "reviewed")
     assert (one.returncode, "1 document approved" in one.stdout) == (3, True)
-    assert "nothing waits under the name z.md" in one.stdout
+    assert "no pending document is named z.md" in one.stdout
     assert "1 document rejected" in kg("documents", "reject", "b.md", "-o", "reviewed").stdout
     assert "1 document approved" in kg("documents", "approve", "--all", "-o", "reviewed").stdout
     stored = kg("documents", "--ontology", "reviewed").stdout

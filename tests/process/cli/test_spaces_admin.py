@@ -1,4 +1,4 @@
-"""`kg admin spaces` as a person types it, and the names that its commands had before."""
+"""`kg admin spaces` as a person types it."""
 
 from __future__ import annotations
 
@@ -38,15 +38,6 @@ def test_a_space_is_created_built_activated_and_dropped(kg: Kg, service: Service
     assert (gone.returncode, "the space other is being removed" in gone.stderr) == (0, True), gone.stderr
 
 
-def test_the_names_that_commands_had_before_go_on(kg: Kg, graph: Graph) -> None:
-    ensure_space(graph, small_embedder().identity)
-    before, now = (
-        json.loads(kg("admin", *path, "--json").stdout)
-        for path in (("embedding", "status"), ("spaces", "list"))
-    )
-    assert before == now
-    added = kg("admin", "embedding", "add", "more", "--provider", "deterministic", "--json")
-    assert json.loads(added.stdout)["slug"] == "more"
-    assert kg("admin", "embedding", "health").stdout.split()[:2] == ["space", "status"]
+def test_an_unknown_provider_is_an_error(kg: Kg) -> None:
     unknown = kg("admin", "spaces", "create", "odd", "--provider", "nobody")
     assert (unknown.returncode, "'nobody' is not one of" in unknown.stderr) == (2, True)

@@ -121,7 +121,7 @@ def test_a_person_configures_an_ontology(world: World) -> None:
     command = ("admin", "source-embeddings", "config", "--ontology", "person")
     printed = world.kg(*command, "--strategy", "sentence", "--space", "paid", "--dry-run").stdout
     told = " ".join(printed.split())
-    wanted = ("as it would be", "sentence", " words", "paid (64 dimensions)", "less than $")
+    wanted = ("dry run", "sentence", " words", "paid (64 dimensions)", "less than $")
     assert [each for each in wanted if each not in told] == [], printed
     for wrong, word in (
         (("--chunk-size", "3"), "from 20 to 2000 words"),
@@ -166,7 +166,7 @@ def test_embedding_at_ingestion_is_off_and_started_by_hand(world: World) -> None
     status = world.kg_json("admin", "source-embeddings", "status", "--ontology", "by_hand")
     assert (status["embedded"], status["missing"]) == (2, 0)
     again = world.kg("admin", "source-embeddings", "generate", "--ontology", "by_hand")
-    assert (again.returncode, "Nothing is missing or stale" in again.stdout + again.stderr) == (0, True)
+    assert (again.returncode, "No source is pending" in again.stdout + again.stderr) == (0, True)
 
 
 def test_a_preview_counts_and_neither_stores_nor_asks(world: World, client: KgClient, tmp_path: Path) -> None:
