@@ -122,7 +122,6 @@ class Home:
         self.run = self.path / "run"
         self.metrics = self.run / "metrics"
         self.state_file = self.run / "state.json"
-        self.started_with_file = self.run / "settings.json"
         self.ports_file = self.run / "ports.json"
         self.password_file = self.path / "neo4j-password"
         self.folder_key_file = self.path / "folder-key"

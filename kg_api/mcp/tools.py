@@ -85,18 +85,21 @@ class _Scope(Body):
     parent: NodeId | None = None
 
 
+class Scoped(Paged):
+    ontologies: Names | None = None
+    """Only in these collections; unset: all."""
+    where: list[str] | None = None
+    """Conditions: `date>=2025-01-01`, `tags=oncall`, `page=2`, `kind=image`."""
+
+
 # Searching
 
 
-class SearchArguments(Paged):
+class SearchArguments(Scoped):
     query: Query
     """A question, or words."""
-    ontologies: Names | None = None
-    """Only in these collections; unset: all."""
     documents: Names | None = None
     """Only in these documents: names, ONTOLOGY/NAME or ids."""
-    where: list[str] | None = None
-    """Conditions: `date>=2025-01-01`, `tags=oncall`, `page=2`, `kind=image`."""
     limit: Limit = 10
     """How many hits."""
     per_document: Limit | None = None
@@ -173,15 +176,11 @@ def _cite_part(source: SourceHit, chunk: MatchedChunk | None) -> str | None:
     return str(CitationPlace(source.source_id, chunk.start, chunk.end))
 
 
-class HybridArguments(Paged):
+class HybridArguments(Scoped):
     query: Query
     """A question or words to look for; no query language."""
-    ontologies: Names | None = None
-    """Only in these collections; unset: all."""
     documents: Names | None = None
     """Only in these documents: names, ONTOLOGY/NAME or ids."""
-    where: list[str] | None = None
-    """Conditions: `date>=2025-01-01`, `tags=oncall`, `page=2`, `kind=image`."""
     concept_limit: Annotated[int, Field(strict=True, ge=0, le=20)] = 5
     """How many concepts."""
     source_limit: Limit = 10
@@ -503,13 +502,9 @@ def _doubts(text: str, best: ConceptHit, found: Sequence[ConceptHit]) -> Iterato
 # Finding what is like a passage, and pictures
 
 
-class SimilarArguments(Paged):
+class SimilarArguments(Scoped):
     citation: Reference
     """Citation or source id of the passage at hand, or ONTOLOGY/DOCUMENT#PARAGRAPH."""
-    ontologies: Names | None = None
-    """Only in these collections; unset: all."""
-    where: list[str] | None = None
-    """Conditions: `date>=2025-01-01`, `tags=oncall`, `page=2`, `kind=image`."""
     limit: Limit = 10
     """How many passages."""
     min_similarity: Annotated[float, Field(ge=-1, le=1, allow_inf_nan=False)] | None = None
@@ -550,15 +545,11 @@ def find_similar_sources(library: Library, arguments: SimilarArguments, pager: P
     return frame
 
 
-class ImageArguments(Paged):
+class ImageArguments(Scoped):
     query: Query | None = None
     """Words; or leave it out and give `like`."""
     like: Reference | None = None
     """Citation or source id of a picture or a passage."""
-    ontologies: Names | None = None
-    """Only in these collections; unset: all."""
-    where: list[str] | None = None
-    """Conditions: `date>=2025-01-01`, `tags=oncall`, `page=2`, `kind=image`."""
     limit: Limit = 5
     """How many."""
     image_bytes: Annotated[int, Field(strict=True, ge=0, le=2_000_000)] = 200_000

@@ -15,13 +15,9 @@ from kg_api.schemas.vocabulary import (
     MAX_NODES,
     MAX_PAIRS,
     MAX_PARAGRAPH,
-    MAX_PER_PIECE,
-    MAX_PIECE,
-    MAX_PIECE_OVERLAP,
     MAX_TOKEN_BUDGET,
     MAX_WINDOW,
     MIN_ANSWER_TOKENS,
-    MIN_PIECE,
     USUAL_READ,
     Fusion,
     HybridMode,
@@ -172,25 +168,11 @@ def augment(
         bool, typer.Option("--messages", help="The file is a conversation, as for `kg conversation`.")
     ] = False,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=MAX_LIMIT, help="How many passages.")] = 5,
-    per_piece: Annotated[int, typer.Option(min=1, max=MAX_PER_PIECE, help="Hits considered per piece.")] = 5,
     per_document: Annotated[
         int, typer.Option(min=0, max=MAX_LIMIT, help="Maximum hits per document; 0: unlimited.")
     ] = 1,
     min_similarity: CalibratedOption = None,
     mode: ModeOption = "hybrid",
-    chunk_tokens: Annotated[
-        int | None,
-        typer.Option(
-            min=MIN_PIECE, max=MAX_PIECE, help="Maximum tokens per piece; 1800, or the model's limit."
-        ),
-    ] = None,
-    overlap_tokens: Annotated[
-        int | None, typer.Option(min=0, max=MAX_PIECE_OVERLAP, help="Tokens by which pieces overlap; 150.")
-    ] = None,
-    one_query_tokens: Annotated[
-        int | None,
-        typer.Option(min=0, max=MAX_PIECE, help="A text of at most this many tokens is not split."),
-    ] = None,
     whole: Annotated[bool, typer.Option("--whole", help="Also search for the whole text.")] = False,
     mmr_lambda: MmrOption = None,
     deduplicate: Annotated[bool, typer.Option("--deduplicate", help="Collapse near-duplicates.")] = False,

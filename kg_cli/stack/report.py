@@ -6,7 +6,7 @@ import contextlib
 import signal
 import threading
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from dataclasses import asdict, dataclass
 from types import FrameType
 from typing import Any, TypeVar
@@ -23,7 +23,7 @@ from kg_api.local.supervisor import RoleStatus, State, Supervisor
 from kg_api.logs import configure_logs
 from kg_api.providers.model_files import ensure_model
 from kg_api.schemas.operations import QueueStatus
-from kg_api.settings import Settings, given_variables
+from kg_api.settings import Settings
 from kg_api.transfer.backup import read_record
 from kg_api.wording import pluralize
 from kg_cli.jobs.report import duration, name_of, print_dead, waits_for
@@ -89,7 +89,8 @@ def start_in_background(settings: Settings) -> None:
     found = look(settings)
     if found.outdated:
         raise ConfigurationError(OUTDATED.format(home=home.path))
-    if not (found.ready and found.supervisor_pid is not None):
+    was_up = found.ready and found.supervisor_pid is not None
+    if not was_up:
         roles.choose_ports(home, settings)  # before 200 MB are fetched for a port that is taken
         fetch_parts(settings)
         roles.launch(home, settings)
@@ -105,7 +106,8 @@ def start_in_background(settings: Settings) -> None:
     if found.version != __version__:
         told = f"kg {found.version} runs here, this is {__version__}: `kg down` and `kg up` change over"
         console.say(told)
-    warn_of_settings(roles.differing(home, settings, given_variables()))
+    elif was_up:
+        console.say("kg was running already. Changed settings take effect after `kg down` and `kg up`.")
 
 
 def start_in_foreground(settings: Settings) -> None:
@@ -347,16 +349,6 @@ def print_up(status: StackStatus) -> None:
     console.line("\n".join(lines))
     if status.jobs:
         print_dead(status.jobs.dead)
-
-
-def warn_of_settings(names: Sequence[str]) -> None:
-    """Say that kg runs with other settings than these variables give now."""
-    if names:
-        verb = "has another value" if len(names) == 1 else "have other values"
-        console.say(
-            f"{', '.join(names)} {verb} than kg was started with; settings are taken when it starts: "
-            "`kg down` and `kg up`"
-        )
 
 
 def print_status(status: StackStatus) -> None:

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import hmac
 import os
-import secrets
 import sys
 import time
-from collections.abc import Callable, Collection, Generator, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import filelock
-from pydantic import BaseModel, SecretStr
 
 from kg_api.errors import Conflict, ManagedProcessError
 from kg_api.local import processes, supervisor
 from kg_api.local.neo4j import choose_bolt_port, neo4j_role
 from kg_api.local.processes import Home, ProcessId, Role, near_host
-from kg_api.settings import Settings, variable_of
+from kg_api.settings import Settings
 from kg_api.transfer.backup import HOUR, BackupSchedule, continue_forgotten
 from kg_api.transfer.restore import finish_swap
 
@@ -200,7 +196,6 @@ def _begin(home: Home, settings: Settings) -> None:
     if not any(map(processes.running, stack_roles(home, settings))):
         for file in home.metrics.glob("*.db"):  # counted by the processes of an earlier stack
             file.unlink(missing_ok=True)
-        remember(home, settings)
     choose_ports(home, settings)
 
 
@@ -271,39 +266,3 @@ def changing(home: Home) -> Generator[None]:
             yield
     except filelock.Timeout as error:
         raise ManagedProcessError(f"another kg command is starting or stopping kg in {home.path}") from error
-
-
-# The settings that kg was started with, as salted hashes, to tell which wait for its next start.
-
-
-def remember(home: Home, settings: Settings) -> None:
-    """Keep what is started with now, as hashes that only this file can be compared with."""
-    salt = secrets.token_hex(16)
-    hashes = {name: _hash(salt, value) for name, value in _values(settings)}
-    processes.write_json(home.started_with_file, {"salt": salt, "settings": hashes})
-
-
-def differing(home: Home, settings: Settings, variables: Collection[str]) -> list[str]:
-    """Return the variables whose values a running kg was not started with; none if that is unknown."""
-    known = processes.read_json(home.started_with_file)
-    salt, hashes = known.get("salt"), known.get("settings")
-    if not isinstance(salt, str) or not isinstance(hashes, dict):
-        return []
-    given = {*variables} - {"KG_HOME"}  # it says which kg is meant, and so never differs
-    return [
-        name for name, value in _values(settings) if name in given and hashes.get(name) != _hash(salt, value)
-    ]
-
-
-def _values(settings: BaseModel, path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
-    for name in type(settings).model_fields:
-        value = getattr(settings, name)
-        if isinstance(value, BaseModel):
-            yield from _values(value, (*path, name))
-        else:
-            plain = value.get_secret_value() if isinstance(value, SecretStr) else value
-            yield variable_of((*path, name)), repr(plain)
-
-
-def _hash(salt: str, value: str) -> str:
-    return hmac.new(salt.encode(), value.encode(), hashlib.sha256).hexdigest()

@@ -138,8 +138,7 @@ def test_up_again_changes_nothing_says_what_to_do_next_and_which_settings_wait(m
     assert machine.pids() == before
     assert machine.status()["api_url"] in out
     assert "kg ingest" in out
-    assert err.startswith("KG_CONVERSION__IMAGES_WITHIN has another value than kg was started with")
-    assert len(err.splitlines()) <= 2, "nothing else is said"
+    assert "Changed settings take effect after `kg down` and `kg up`" in err
 
 
 def test_the_doctor_is_content(machine: Machine) -> None:
