@@ -33,8 +33,6 @@ _FILE = {"Content-Type": "application/octet-stream"}
 
 
 class SpaceMethods:
-    """Embedding spaces."""
-
     @request
     def embedding_spaces(self) -> Call[SpaceList]:
         """List the embedding spaces and their models."""
@@ -97,8 +95,6 @@ class SpaceMethods:
 
 
 class KeyMethods:
-    """Keys."""
-
     @request
     def keys(self) -> Call[ApiKeys]:
         """List all keys, also those that are worth nothing any more; never their secrets."""
@@ -143,8 +139,6 @@ class KeyMethods:
 
 
 class MovingMethods:
-    """The parts of bundles."""
-
     @request
     def export_offer(self, ontologies: Sequence[str] | None = None) -> Call[BundleOffer]:
         """Ask what there is to export of some ontologies, or of all, and what a bundle does not hold."""

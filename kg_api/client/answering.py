@@ -22,8 +22,6 @@ def _answer_events(options: Mapping[str, Any]) -> Events[Statement | Answered]:
 
 
 class AnsweringMethods:
-    """What is built on searches."""
-
     @request
     def augment(
         self,
@@ -99,8 +97,6 @@ class AnsweringMethods:
 
 
 class EvaluationMethods:
-    """Saved results of evaluations."""
-
     @request
     def evaluations(
         self, ontology: str | None = None, *, offset: int = 0, limit: int = 50

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from itertools import pairwise
 from typing import TypeVar, cast
-from urllib.parse import unquote
 
 import httpx
 from pydantic import BaseModel, ValidationError
@@ -18,10 +16,6 @@ from kg_api.schemas.images import PageImage
 
 T = TypeVar("T")
 
-_NOWHERE = "there is nothing at "
-"""How kg says that no route has the address (kg_api/web/shared/problems.py)."""
-_SLASHED = frozenset({"documents", "images", "reading", "sources"})
-"""What stands before a name that may have slashes."""
 _BROKEN = "the answer broke off before its end; ask again"
 
 
@@ -52,21 +46,9 @@ def page_of(page: int, response: httpx.Response) -> PageImage:
 
 
 def _problem_of(response: httpx.Response) -> KgError:
-    told = f"kg answered {response.status_code} {response.reason_phrase}"
-    found = parse_problem(response.content, told)
-    nowhere = type(found) is KgError and str(found).startswith(_NOWHERE)
-    if nowhere and (called := _slashed(response.url)):
-        return NotFound(
-            f"there is nothing called {called!r}: no such name or id has a slash; the lists of kg show "
-            "those there are"
-        )
-    return found
-
-
-def _slashed(url: httpx.URL) -> str | None:
-    """What of an address has a slash in it where no route takes one; None: nothing has."""
-    parts = url.raw_path.decode("ascii").partition("?")[0].split("/")
-    return next((unquote(part) for of, part in pairwise(parts) if "%2F" in part and of not in _SLASHED), None)
+    found = parse_problem(response.content, f"kg answered {response.status_code} {response.reason_phrase}")
+    # no route of kg has the path (kg_api/web/shared/problems.py), such as an id with a slash
+    return NotFound(str(found)) if str(found).startswith("there is nothing at ") else found
 
 
 def parse_reply(call: Call[T], content: str | bytes, url: httpx.URL) -> T:

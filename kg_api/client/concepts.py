@@ -45,8 +45,6 @@ from kg_api.schemas.vocabulary import ALIKE, Stance
 
 
 class ConceptMethods:
-    """Concepts."""
-
     @request
     def search_concepts(
         self,

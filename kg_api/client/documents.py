@@ -36,8 +36,6 @@ from kg_api.schemas.metadata import MetadataValue
 
 
 class DocumentMethods:
-    """Documents."""
-
     @request
     def ingest_text(
         self,

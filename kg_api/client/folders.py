@@ -8,8 +8,6 @@ from kg_api.schemas.folders import Folder, FolderList, FolderRemoved, NewFolder,
 
 
 class FolderMethods:
-    """Folders."""
-
     @request
     def folders(self) -> Call[FolderList]:
         """List the folders that are followed, with what their last scans did."""

@@ -17,8 +17,6 @@ from kg_api.schemas.vocabulary import SourceKind
 
 
 class ImageMethods:
-    """Pictures, which are sources of their own."""
-
     @request
     def images(self, ontology: str | None = None, *, offset: int = 0, limit: int = 100) -> Call[ImagePage]:
         """List pictures by ontology and document, with the words that stand for them."""

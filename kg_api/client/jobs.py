@@ -8,8 +8,6 @@ from kg_api.schemas.operations import FINISHED, Job, JobPage, QueueStatus
 
 
 class JobMethods:
-    """Jobs."""
-
     @request
     def jobs(
         self,

@@ -33,8 +33,6 @@ from kg_api.schemas.vocabulary import (
 
 
 class OntologyMethods:
-    """Ontologies."""
-
     @request
     def ontologies(self) -> Call[OntologyList]:
         """List ontologies with their counts."""

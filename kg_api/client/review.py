@@ -26,8 +26,6 @@ from kg_api.schemas.vocabulary import ProposalKind, ProposalState
 
 
 class ReviewMethods:
-    """What waits for approval."""
-
     @request
     def waiting(
         self, ontology: str | None = None, *, offset: int = 0, limit: int = 100
@@ -64,8 +62,6 @@ def _decide(proposal_id: str, what: str, by: str | None) -> Call[Proposal]:
 
 
 class ProposalMethods:
-    """Links between sources, and between concepts, of different documents."""
-
     @request
     def proposals(
         self,
@@ -132,8 +128,6 @@ class ProposalMethods:
 
 
 class JudgementMethods:
-    """Which passages answer a question, as people say."""
-
     @request
     def judge(
         self, ontology: str, *, question: str, source_id: str, relevance: int, by: str | None = None

@@ -28,8 +28,6 @@ def get_page(search: SourceSearch) -> Call[SourceHits]:
 
 
 class SearchMethods:
-    """Searches."""
-
     @request
     def search_sources(
         self,

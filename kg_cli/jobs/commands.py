@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -12,22 +12,13 @@ from kg_cli.terminal.answers import command, messages
 from kg_cli.terminal.connect import open_client
 from kg_cli.terminal.options import OnlyOntologyOption, PageOption
 
-if TYPE_CHECKING:
-    from kg_api.schemas.operations import Job, JobPage, QueueStatus
-
 KIND_HELP = "Only this kind; unset: all but the scheduled backfill, link_proposal and community_detection."
 JobArgument = Annotated[str, typer.Argument(help="Job id.")]
 
 group = typer.Typer(help="List, watch, cancel and retry background work.", no_args_is_help=True)
 
 
-def _print_page(page: JobPage, kind: str | None) -> None:
-    from kg_cli.jobs.report import print_page
-
-    print_page(page, kind)
-
-
-@command(group, "list", asks="jobs", show=_print_page)
+@command(group, "list", asks="jobs", show="kg_cli.jobs.report:print_page")
 def list_jobs(
     *,
     state: Annotated[JobState | None, typer.Option(help="Only in this state; unset: all.")] = None,
@@ -41,13 +32,7 @@ def list_jobs(
     """
 
 
-def _print_job(job: Job, kg: Any) -> None:
-    from kg_cli.jobs.report import print_job
-
-    print_job(kg, job)
-
-
-@command(group, "show", asks="job", show=_print_job)
+@command(group, "show", asks="job", show="kg_cli.jobs.report:print_job")
 def show_job(job_id: JobArgument) -> None:
     """Show one job: its progress, why it stopped, and how to fix that.
 
@@ -100,13 +85,7 @@ def retry(job_id: JobArgument) -> None:
     """
 
 
-def _print_queue(status: QueueStatus) -> None:
-    from kg_cli.jobs.report import print_queue
-
-    print_queue(status)
-
-
-@command(group, asks="queue", show=_print_queue)
+@command(group, asks="queue", show="kg_cli.jobs.report:print_queue")
 def queue() -> None:
     """Show the queue: waiting jobs, for how long, and the workers.
 

@@ -182,11 +182,11 @@ def print_jobs(jobs: Sequence[Job], kind: str | None = None) -> None:
         console.say(f"There are no jobs of the kind {kind!r}; the kinds are {', '.join(JOB_KINDS)}.")
 
 
-def print_job(client: KgClient, job: Job) -> None:
+def print_job(job: Job, kg: KgClient) -> None:
     """Print all fields of a job, its failed items, and the next commands."""
     console.print_table(["", name_of(job)], _fields(job))
     if job.set_aside:
-        places = _set_aside(client, job)
+        places = _set_aside(kg, job)
         if places:
             console.print_table(["failed", "reason"], places[:MAX_SET_ASIDE])
         if len(places) != job.set_aside or len(places) > MAX_SET_ASIDE:

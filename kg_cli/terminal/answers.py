@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import wraps
+from importlib import import_module
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast, get_type_hints
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 Template: TypeAlias = "str | tuple[str, str] | Sequence[Part] | Callable[[Any], Shown]"
 AnswerT = TypeVar("AnswerT")
 View: TypeAlias = Callable[..., None]
-ANSWERED: dict[str, tuple[str, View | None, list[str]]] = {}
+ANSWERED: dict[str, tuple[str, View | str | None, list[str]]] = {}
 """By command: the client's method, the view and the options; tests compare them with the models."""
 
 
@@ -166,11 +167,19 @@ def configure(
     return change(ontology, dry_run=dry_run, **chosen)
 
 
+def _call_view(view: View | str, answer: Any, options: Mapping[str, Any]) -> None:
+    if isinstance(view, str):
+        module, _, name = view.partition(":")
+        view = cast("View", getattr(import_module(module), name))
+    names = {*inspect.signature(view).parameters} if inspect.isfunction(view) else set[str]()
+    view(answer, **{name: value for name, value in options.items() if name in names})
+
+
 def command(
     group: typer.Typer | None = None,
     name: str | None = None,
     *,
-    show: View | None = None,
+    show: View | str | None = None,
     asks: str = "",
     exit_code: Callable[[Any], int] = lambda _: 0,
 ) -> Callable[[Callable[..., Any]], Callable[..., None]]:
@@ -179,7 +188,8 @@ def command(
     Args:
         group: default: none; `kg_cli.main` registers the command.
         name: default: the function's name.
-        show: the view; it gets the answer, and of the options and `kg`, the client, those that it names.
+        show: the view, or `module:function` if its module is heavy. It gets the answer, and of the options
+            and `kg`, the client, those that it names.
         asks: the client's method, whose arguments are the command's options. Without it the function gets the
             client as `kg`, and returns the answer.
         exit_code: of an answer.
@@ -195,7 +205,6 @@ def command(
             for each in inspect.signature(function).parameters.values()
             if each.name != "kg"
         ]
-        names = {*inspect.signature(show).parameters} if inspect.isfunction(show) else set[str]()
 
         @wraps(function)
         def run(*, as_json: bool, **options: Any) -> None:
@@ -204,8 +213,7 @@ def command(
                 if as_json or show is None:
                     console.print_json(answer.model_dump(mode="json"))
                 else:
-                    told = {name: value for name, value in {**options, "kg": kg}.items() if name in names}
-                    show(answer, **told)
+                    _call_view(show, answer, {**options, "kg": kg})
             if code := exit_code(answer):
                 raise typer.Exit(code)
 

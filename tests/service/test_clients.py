@@ -60,5 +60,5 @@ def test_errors_of_the_service_are_raised_with_its_message(kg: KgClient) -> None
         kg.search_sources(query_vector=[1.0] * 3, space="default", mode="vector")
     with pytest.raises(InvalidInput, match="state"):
         kg.jobs(state="owned")
-    with pytest.raises(NotFound, match=r"nothing called 'a/\.\./b': no such name or id has a slash"):
+    with pytest.raises(NotFound, match="there is nothing at "):
         kg.delete_ontology("a/../b")
