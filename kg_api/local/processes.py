@@ -61,11 +61,7 @@ def write_json(path: Path, value: object) -> None:
 
 
 def rewrite_json(path: Path, value: object) -> None:
-    """Write JSON; on a full disk over the old content, which needs no room.
-
-    Raises:
-        OSError: neither works.
-    """
+    """Write JSON; on a full disk over the old content, which needs no room."""
     try:
         write_json(path, value)
     except OSError:
@@ -136,11 +132,7 @@ class Home:
         self.restore_file = self.path / "restore.json"
 
     def create(self) -> Home:
-        """Make the folders, readable by their owner alone.
-
-        Raises:
-            ConfigurationError: the place cannot be written.
-        """
+        """Make the folders, readable by their owner alone."""
         if self.path.is_file():
             raise ConfigurationError(
                 f"{self.path} is a file, not a folder. Name another folder with KG_HOME or --home."
@@ -172,11 +164,7 @@ class Home:
         return (read_text(self.password_file) or "").strip() or None
 
     def ensure_password(self) -> str:
-        """Return the password, made at random on first use.
-
-        Raises:
-            ConfigurationError: there is data of a Neo4j whose password file is gone.
-        """
+        """Return the password, made at random on first use."""
         if known := self.password():
             return known
         if self.has_data():
@@ -336,11 +324,7 @@ def is_free(port: int, host: str = LOOPBACK) -> bool:
 
 
 def listen_on(host: str, port: int) -> socket.socket:
-    """Return a socket that listens: from now on no other process can take the port.
-
-    Raises:
-        OSError: EADDRINUSE if another process has the port.
-    """
+    """Return a socket that listens: from now on no other process can take the port."""
     bound = _bind(host, port)
     try:
         bound.listen()
@@ -385,11 +369,7 @@ def free_port() -> int:
 def choose_port(
     *, wanted: int | None, remembered: int | None, default: int, variable: str, host: str = LOOPBACK
 ) -> int:
-    """Return the wanted port; without one that of the last start, the default, or any free one.
-
-    Raises:
-        ConfigurationError: the wanted port is taken; the message names `variable` and who has the port.
-    """
+    """Return the wanted port; without one that of the last start, the default, or any free one."""
     if wanted is None:
         usual = (port for port in (remembered, default) if port and is_free(port, host))
         return next(usual, None) or free_port()
@@ -534,12 +514,7 @@ def exchange(
     body: bytes | None = None,
     instance: str | None = None,
 ) -> tuple[int, bytes]:
-    """Send one request, a POST if there is a body; return the status and at most 8 MB of the answer.
-
-    Raises:
-        OtherHomeError: `instance` names another home than the one that answers.
-        OSError, http.client.HTTPException: nothing answers, or not as HTTP does.
-    """
+    """Send one request, a POST if there is a body; return the status and at most 8 MB of the answer."""
     parts = urlsplit(url)
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     with contextlib.closing(kind(parts.hostname or LOOPBACK, parts.port, timeout=timeout)) as connection:
@@ -648,11 +623,7 @@ def _process_of(entry: Mapping[str, Any]) -> ProcessId | None:
 
 
 def spawn(argv: Sequence[str], *, env: Mapping[str, str], log: Path, cwd: Path) -> ProcessId:
-    """Start a process in a session of its own, its output appended to `log`.
-
-    Raises:
-        OSError: the program or the log cannot be opened.
-    """
+    """Start a process in a session of its own, its output appended to `log`."""
     with log.open("ab") as output:
         child = subprocess.Popen(
             argv,
@@ -734,12 +705,7 @@ def running(role: Role) -> ProcessId | None:
 
 
 def start(role: Role) -> ProcessId:
-    """Start the role's process, detached; one that runs already is kept.
-
-    Raises:
-        ManagedProcessError: the program cannot be run, or its pid file not be written.
-        ConfigurationError: what it needs cannot be prepared.
-    """
+    """Start the role's process, detached; one that runs already is kept."""
     if found := running(role):
         return found
     role.prepare()
@@ -762,11 +728,7 @@ def start(role: Role) -> ProcessId:
 
 
 def wait(role: Role, process: ProcessId, *, timeout: float, on_wait: OnWait | None = None) -> None:
-    """Wait until the role works.
-
-    Raises:
-        ManagedProcessError: its process died, with the last words of its logs, or the time is up.
-    """
+    """Wait until the role works."""
     deadline = time.monotonic() + timeout
     while (reason := role.waiting_for()) is not None:
         if on_wait:

@@ -42,11 +42,7 @@ class CitationPlace:
 
 
 def read_citation(text: str) -> tuple[str, CitationPlace | None]:
-    """The source's id, and the place where one is given.
-
-    Raises:
-        InvalidInput: it is neither a source id nor a citation id.
-    """
+    """The source's id, and the place where one is given."""
     found = _FORM.fullmatch(text.strip())
     if found is None:
         raise InvalidInput(
@@ -61,11 +57,7 @@ def read_citation(text: str) -> tuple[str, CitationPlace | None]:
 
 
 def called(text: str) -> tuple[str, CitationPlace | None]:
-    """The source that a citation is of, and its place; else what a source or a document is called by.
-
-    Raises:
-        InvalidInput: it ends as a citation does, and is none.
-    """
+    """The source that a citation is of, and its place; else what a source or a document is called by."""
     try:
         return read_citation(text)
     except InvalidInput:
@@ -107,11 +99,7 @@ class Cursor:
     given: bytes
 
     def check(self, given: Iterable[str]) -> None:
-        """See that what was given before is still there.
-
-        Raises:
-            Conflict: it is not.
-        """
+        """See that what was given before is still there."""
         if digest_cursors(*given) != self.given:
             raise Conflict(
                 "what this call finds has changed since the cursor was given; call again without it"
@@ -119,11 +107,7 @@ class Cursor:
 
 
 def read_cursor(text: str, call: bytes) -> Cursor:
-    """Read a cursor.
-
-    Raises:
-        InvalidInput: it is damaged, or belongs to another call.
-    """
+    """Read a cursor."""
     index, offset, given = _HELD.unpack(_CURSOR_FORM.unseal(text, call))
     return Cursor(Position(index, offset), given)
 
@@ -288,9 +272,6 @@ class Pager:
     Args:
         tool: the tool's name.
         arguments: those of this call.
-
-    Raises:
-        InvalidInput: the cursor is damaged, or belongs to another call.
     """
 
     def __init__(self, tool: str, arguments: Paged) -> None:
@@ -327,9 +308,6 @@ class Pager:
             start: where in the whole list a walk begins.
             total: all there are; None: these.
             remembered: how many of those given before are compared when a cursor comes; None: all.
-
-        Raises:
-            Conflict: what was given before is no longer what it was.
         """
 
         def given(at: Position) -> Sequence[str]:

@@ -187,12 +187,7 @@ class Tool(Generic[ArgumentsT]):
     run: Run[ArgumentsT]
 
     def call(self, library: Library, given: Mapping[str, Any]) -> tuple[Item, list[InlineImage]]:
-        """Run it; give the answer, and pictures that stand behind it.
-
-        Raises:
-            InvalidInput: the arguments are not those of the input schema.
-            KgError: what went wrong in kg.
-        """
+        """Run it; give the answer, and pictures that stand behind it."""
         arguments = valid(self.arguments, read_arguments(self.arguments, given))
         pager = Pager(self.name, arguments)
         answer = self.run(library, arguments, pager)

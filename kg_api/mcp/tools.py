@@ -293,11 +293,7 @@ def get_source_context(library: Library, arguments: ContextArguments, pager: Pag
 
 
 def _find_now(citation: CitationPlace, source: Place) -> CitationPlace:
-    """Return where a cited place is now. A source keeps its id and text wherever in the document it moves.
-
-    Raises:
-        Conflict: the document has changed, and the place cannot be told any more.
-    """
+    """Return where a cited place is now. A source keeps its id and text wherever in the document it moves."""
     if citation.end - citation.start == source.end - source.start:
         return CitationPlace(source.source_id, source.start, source.end)
     if citation.end <= source.start or source.end <= citation.start:
@@ -307,11 +303,7 @@ def _find_now(citation: CitationPlace, source: Place) -> CitationPlace:
 
 
 def _text_of(library: Library, citation: CitationPlace, around: list[Place]) -> str:
-    """Return the text of a place, given the paragraphs around its source, which follow without a gap.
-
-    Raises:
-        Conflict: the document ends before the place does.
-    """
+    """Return the text of a place, given the paragraphs around its source, which follow without a gap."""
     begin = around[0].start
     if begin <= citation.start and citation.end <= around[-1].end:
         text = "".join(each.full_text for each in around)
@@ -323,11 +315,7 @@ def _text_of(library: Library, citation: CitationPlace, around: list[Place]) -> 
 
 
 def _show_page(library: Library, source: Place, page: int, frame: Item, pager: Pager) -> None:
-    """Put the largest picture of a page that an agent takes behind the answer.
-
-    Raises:
-        UnreadableDocument: there is none.
-    """
+    """Put the largest picture of a page that an agent takes behind the answer."""
     for width in PAGE_WIDTHS:
         image = library.page(source.document_id, page, source.source_id, width)
         if len(image.content) <= MAX_PAGE_BYTES:

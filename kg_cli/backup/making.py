@@ -68,13 +68,7 @@ def showing() -> Generator[BackupProgress]:
 
 
 def make_backup(folder: Path | None, keep: int | None, *, as_json: bool) -> None:
-    """Make a backup of this home, and say where it is, what is in it, and what it took.
-
-    Raises:
-        Conflict: another Neo4j is used, or one is being made.
-        NotFound: there is nothing to back up.
-        InvalidInput: the folder cannot be used.
-    """
+    """Make a backup of this home, and say where it is, what is in it, and what it took."""
     settings = managed_settings()
     home = Home(settings.home)
     place = folder_of(folder)
@@ -109,11 +103,7 @@ def make_backup(folder: Path | None, keep: int | None, *, as_json: bool) -> None
 
 
 def managed_settings() -> Settings:
-    """Read the settings of a kg that runs its own Neo4j.
-
-    Raises:
-        Conflict: it uses another.
-    """
+    """Read the settings of a kg that runs its own Neo4j."""
     settings = load_settings()
     if settings.neo4j.uri is not None:
         raise Conflict(
@@ -146,13 +136,7 @@ def _database(home: Home, settings: Settings, progress: BackupProgress) -> Gener
 
 
 def restore_backup(named: Path, *, replace: bool, agreed: bool, as_json: bool) -> None:
-    """Restore a backup into this home, and say what the home holds now, and what to do next.
-
-    Raises:
-        Conflict: the backup is not whole, kg runs, or there is something in the home.
-        NotFound: there is no such backup.
-        SchemaTooNew: a newer kg has made it.
-    """
+    """Restore a backup into this home, and say what the home holds now, and what to do next."""
     settings = managed_settings()
     home = Home(settings.home)
     found = find_backup(named, folder_of(None))

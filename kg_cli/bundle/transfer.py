@@ -84,11 +84,6 @@ def export_bundle(
         ontologies: None: all.
         begin: called with the number of all documents.
         advance: called with the documents that were written.
-
-    Raises:
-        Conflict: the folder holds something else; an ontology was deleted or changes too fast.
-        NotFound: an ontology is not there.
-        InvalidInput: the folder cannot be written.
     """
     try:
         progress = _begin(client, folder, None if ontologies is None else sorted(set(ontologies)))
@@ -228,11 +223,7 @@ class OntologyImport:
 
 
 def choose(manifest: Manifest, ontologies: Sequence[str] | None) -> list[BundledFile]:
-    """Return the files of some ontologies, or of all.
-
-    Raises:
-        NotFound: one is not in the bundle.
-    """
+    """Return the files of some ontologies, or of all."""
     known = {each.configuration.ontology: each for each in manifest.files}
     if unknown := [name for name in ontologies or () if name not in known]:
         raise NotFound(f"{no_ontology(unknown, known)} in the bundle")

@@ -80,11 +80,7 @@ DIGITS = re.compile("[0-9a-f]{8,}")
 
 
 def take_concept(client: KgClient, text: str, ontology: str | None) -> str:
-    """Return the id, or its first digits, of the concept for a phrase; report another name.
-
-    Raises:
-        NotFound: no concept fits.
-    """
+    """Return the id, or its first digits, of the concept for a phrase; report another name."""
     from kg_api.errors import NotFound
     from kg_api.schemas.concepts import find_meant, nearest_labels
 
@@ -455,12 +451,7 @@ def import_file(
 
 
 def _read_rows(file: Path, form: Form) -> list[Any]:
-    """The rows of a file.
-
-    Raises:
-        InvalidInput: naming the line that is none.
-        UnreadableDocument: the file cannot be read.
-    """
+    """The rows of a file."""
     from pydantic import ValidationError
 
     from kg_api.errors import InvalidInput

@@ -163,12 +163,7 @@ def remove(
 
 
 def _end_scan(client: KgClient, folder: Folder, *, wait: bool, as_json: bool) -> None:
-    """Wait for a scan if requested, and print the folder.
-
-    Raises:
-        Exit: the scan skipped a file.
-        JobFailed: the folder could not be scanned, or embedding failed.
-    """
+    """Wait for a scan if requested, and print the folder."""
     from kg_cli.jobs.report import wait_for_jobs, wait_until_embedded
 
     if wait:
@@ -250,11 +245,7 @@ def duration_of(seconds: int) -> str:
 
 
 def seconds_of(time: str) -> int:
-    """Read a duration such as 30s, 5m, 2h, 1d; a number alone is seconds.
-
-    Raises:
-        InvalidInput: it is written in another way.
-    """
+    """Read a duration such as 30s, 5m, 2h, 1d; a number alone is seconds."""
     found = re.fullmatch(r"([0-9]{1,9})([smhd]?)", time.strip().lower())
     if found is None:
         raise InvalidInput(f"{time!r} is not a duration: write it as 30s, 5m, 2h or 1d")
@@ -262,11 +253,7 @@ def seconds_of(time: str) -> int:
 
 
 def interval_of(time: str) -> int:
-    """Read the time between two scans of a folder.
-
-    Raises:
-        InvalidInput: it is no duration, or out of bounds.
-    """
+    """Read the time between two scans of a folder."""
     from kg_api.schemas.folders import MAX_SCAN_SECONDS, MIN_SCAN_SECONDS
 
     seconds = seconds_of(time)
@@ -277,11 +264,7 @@ def interval_of(time: str) -> int:
 
 
 def absolute(path: Path, *, elsewhere: bool) -> str:
-    """Return the path of a folder for the worker.
-
-    Raises:
-        InvalidInput: the folder is not on this machine, and --elsewhere is not set.
-    """
+    """Return the path of a folder for the worker."""
     from kg_api.text.files import to_printable
 
     if elsewhere:
@@ -297,12 +280,7 @@ def absolute(path: Path, *, elsewhere: bool) -> str:
 
 
 def _find(client: KgClient, which: str, ontology: str | None) -> Folder:
-    """Return the folder with an id or a path.
-
-    Raises:
-        NotFound: there is none.
-        Conflict: a path is synchronised with several ontologies.
-    """
+    """Return the folder with an id or a path."""
     from kg_api.text.files import to_printable
 
     names = {which, str(Path(which).expanduser().resolve())}

@@ -114,11 +114,7 @@ class Uploaded:
 
 
 def upload(client: KgClient, files: Sequence[FileToIngest], into: Destination) -> Iterator[Uploaded]:
-    """Send files in order and give each one's outcome as it comes.
-
-    Raises:
-        KgError: the service stays away or refuses everything; what came before is stored.
-    """
+    """Send files in order and give each one's outcome as it comes."""
     with ThreadPoolExecutor(PARALLEL_UPLOADS) as pool:
         for uploaded in pool.map(partial(_upload_batch, client, into), divide(files)):
             yield from uploaded  # an error cancels the batches that wait
@@ -145,12 +141,7 @@ def divide(files: Sequence[FileToIngest]) -> Iterator[list[FileToIngest]]:
 
 
 def send_file(send: Callable[..., T], file: FileToIngest, into: Destination) -> T:
-    """Send a file with what is known of it and the pictures it names, again while the service is away.
-
-    Raises:
-        OSError: it cannot be read.
-        KgError: as the call raises.
-    """
+    """Send a file with what is known of it and the pictures it names, again while the service is away."""
     from kg_api.text.linked_files import files_beside, reference_to
 
     content = file.path.read_bytes()
@@ -235,11 +226,7 @@ def _failed(file: FileToIngest, error: OSError | KgError) -> Uploaded:
 def show_preview(
     client: KgClient, selection: FileSelection, into: Destination, *, yes: bool, as_json: bool
 ) -> None:
-    """Show what taking in the files would make and cost, and ask whether to go on.
-
-    Raises:
-        Exit: the files shall not be taken in; with SOME_FAILED if there is nobody to ask.
-    """
+    """Show what taking in the files would make and cost, and ask whether to go on."""
     with console.progress("documents") as bar, ThreadPoolExecutor(PARALLEL_UPLOADS) as pool:
         task = bar.add_task("looking", total=len(selection.files))
         found: list[DocumentPreview | None] = []
@@ -368,13 +355,7 @@ class IngestOutcome:
 
 
 def run(client: KgClient, selection: FileSelection, into: Destination, *, wait: bool, as_json: bool) -> bool:
-    """Upload, wait if asked to, report; whether something was taken and nothing failed.
-
-    Raises:
-        InvalidInput: no ontology can have that name, or no document that metadata.
-        JobFailed: the embeddings waited for will not come; what was stored is reported all the same.
-        KgError: the service is away or refuses everything.
-    """
+    """Upload, wait if asked to, report; whether something was taken and nothing failed."""
     ontology = into.ontology
     try:  # told once, and not by the service for each file
         TypeAdapter[str](OntologyName).validate_python(ontology)
@@ -474,11 +455,7 @@ ABOUT = ("title", "uri")
 
 
 def read_changes(values: Sequence[str], several: Sequence[str], remove: Sequence[str]) -> dict[str, Any]:
-    """What is to be changed of a document, as the client takes it.
-
-    Raises:
-        BadParameter: a value has no key, or nothing is to be changed.
-    """
+    """What is to be changed of a document, as the client takes it."""
     given = dict(map(_divide, values))
     about = {key: value for key, value in given.items() if key in ABOUT}
     metadata: dict[str, Any] = {key: read_value(value) for key, value in given.items() if key not in ABOUT}
@@ -490,11 +467,7 @@ def read_changes(values: Sequence[str], several: Sequence[str], remove: Sequence
 
 
 def read_metadata(values: Sequence[str], several: Sequence[str]) -> dict[str, Any]:
-    """What is said of each of several documents.
-
-    Raises:
-        BadParameter: a value has no key, or is one that each document has for itself.
-    """
+    """What is said of each of several documents."""
     given = dict(map(_divide, values))
     if own := [key for key in ABOUT if key in given]:
         raise typer.BadParameter(

@@ -227,11 +227,7 @@ class Choice:
 
 
 def parse_choice(pairs: Iterable[str]) -> Choice:
-    """Read `name=value` pairs.
-
-    Raises:
-        InvalidInput: saying which name or value is wrong, and which there are.
-    """
+    """Read `name=value` pairs."""
     given = dict(map(_pair, pairs))
     mode = str(given.pop("mode", Choice().mode))
     if mode not in MODES:

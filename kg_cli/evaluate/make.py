@@ -60,12 +60,7 @@ class Corpus:
 
 
 def take_in(client: KgClient, questions: QuestionSet, choice: Choice, ontology: str | None) -> Corpus:
-    """Store what is not there yet, and wait until all of it is embedded; unset: in an ontology of its own.
-
-    Raises:
-        Conflict: the ontology holds other documents, or is embedded otherwise.
-        KgError: the service refuses a document, or stays away.
-    """
+    """Store what is not there yet, and wait until all of it is embedded; unset: in an ontology of its own."""
     # the set, its content, and the configuration if it is not the usual one
     words = re.sub(r"[^\w.\-]+", "-", questions.name).strip("-.")[:_MAX_NAME_LENGTH]
     name = ontology or "-".join(filter(None, ["eval", words, questions.corpus_hash[:8], choice.corpus]))
@@ -94,12 +89,7 @@ def take_in(client: KgClient, questions: QuestionSet, choice: Choice, ontology: 
 
 
 def in_place(client: KgClient, questions: QuestionSet, ontology: str) -> Corpus:
-    """Take an ontology as it is; it must hold the set's documents, and may hold more.
-
-    Raises:
-        NotFound: a document of the set is not there.
-        Conflict: one has another length, so that no offset can be trusted.
-    """
+    """Take an ontology as it is; it must hold the set's documents, and may hold more."""
     sent = {each.document: as_sent(each, "field") for each in questions.documents}
     stored = {each.document: each for each in _list_stored(client, ontology)}
     for each in sent.values():
@@ -122,12 +112,7 @@ def _list_stored(client: KgClient, ontology: str) -> Iterator[DocumentSummary]:
 
 
 def wait_for_concepts(client: KgClient, corpus: Corpus) -> Corpus:
-    """Wait until all concepts are extracted and embedded; how many there are goes into the record.
-
-    Raises:
-        Conflict: there are none, so that what is measured would be another mode.
-        JobFailed: a job is dead or cancelled.
-    """
+    """Wait until all concepts are extracted and embedded; how many there are goes into the record."""
     name = corpus.ontology
     wait_for_jobs(client, unfinished_jobs(client, kind="concept_extraction", ontology=name))
     embed_single = partial(client.search_concepts, "concepts", ontology=name, limit=1)
@@ -282,13 +267,7 @@ class MakeSettings:
 
 
 def make(client: KgClient, folder: Path, wanted: MakeSettings) -> dict[str, Any]:
-    """Make a set and write it to a new folder; return what is also written to about.json.
-
-    Raises:
-        NotFound: there is no such ontology, or nothing in it.
-        InvalidInput: nothing in it can be a question.
-        KgError: the service or the language model stays away.
-    """
+    """Make a set and write it to a new folder; return what is also written to about.json."""
     generate = _take_judged if wanted.kind == "judgements" else _generate
     documents, queries, told = generate(client, wanted)
     about = {
@@ -415,11 +394,7 @@ def _sentences(document: SetDocument) -> list[tuple[int, int]]:
 def _ask_queries(
     documents: Sequence[SetDocument], queries: Iterable[SetQuery], told: Counter[str]
 ) -> Iterator[SetQuery]:
-    """The same places, asked for by a language model; where it fails the question is left out and told.
-
-    Raises:
-        LlmFailed: it gives no question at all.
-    """
+    """The same places, asked for by a language model; where it fails the question is left out and told."""
     from kg_api.providers.chat import ask_back
     from kg_api.providers.openai_chat import open_chat
 

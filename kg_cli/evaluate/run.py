@@ -69,11 +69,7 @@ def evaluate(
     output: Path | None = None,
     reuse: bool = False,
 ) -> SavedResult:
-    """Measure one configuration; with `reuse` return a saved result of the very same run if there is one.
-
-    Raises:
-        KgError: the set does not fit, or the service stays away; answers so far are kept.
-    """
+    """Measure one configuration; with `reuse` return a saved result of the very same run if there is one."""
     if not settings.in_place:
         corpus = take_in(client, questions, choice, settings.ontology)
     elif settings.ontology is None:
@@ -186,12 +182,7 @@ def compare_results(
     *,
     fresh: bool,
 ) -> Comparison:
-    """Compare saved results, and configurations (`name=value` pairs with commas between).
-
-    Raises:
-        InvalidInput: they cannot be compared.
-        KgError: a run fails.
-    """
+    """Compare saved results, and configurations (`name=value` pairs with commas between)."""
     if configs and settings is None:
         raise InvalidInput("configurations are measured on a set: name it with --set")
     saved = [SavedResult(read_result(path), path, reused=True) for path in paths]
@@ -210,11 +201,7 @@ def compare_results(
 
 
 def save(comparison: Comparison, output: Path | None, folder: Path) -> Path:
-    """Write a comparison as JSON, with its picture beside; give the file.
-
-    Raises:
-        InvalidInput: it cannot be written.
-    """
+    """Write a comparison as JSON, with its picture beside; give the file."""
     name = f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{comparison.data.name}-comparison.json"
     path = output or folder / name
     try:

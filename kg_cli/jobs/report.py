@@ -287,11 +287,7 @@ class JobFailed(KgError):
 
 
 def patiently(call: Callable[[], T]) -> T:
-    """Call the service, again and again while a part of it is away; the call must be safe to repeat.
-
-    Raises:
-        Unavailable: it stays away.
-    """
+    """Call the service, again and again while a part of it is away; the call must be safe to repeat."""
     return ask_again(call, (Unavailable,), AWAY_SECONDS, POLL_SECONDS * 2, _print_once)
 
 
@@ -311,9 +307,6 @@ def wait_for_jobs(client: KgClient, job_ids: Sequence[str]) -> list[Job]:
 
     Returns:
         The jobs at their end.
-
-    Raises:
-        JobFailed: one is dead or cancelled; the message gives its reason.
     """
     hint = "No worker has taken the job yet. Is one running? `kg status` and `kg jobs queue` show it."
     impatience = threading.Timer(PATIENCE_SECONDS, console.say, [hint])
@@ -337,11 +330,7 @@ def wait_for_jobs(client: KgClient, job_ids: Sequence[str]) -> list[Job]:
 
 
 def wait_until_embedded(client: KgClient, ontology: str, job_ids: Sequence[str]) -> None:
-    """Wait until no source of an ontology lacks its vector, whichever jobs it takes.
-
-    Raises:
-        JobFailed: a job is dead or cancelled, or vectors are missing and no job is there to make them.
-    """
+    """Wait until no source of an ontology lacks its vector, whichever jobs it takes."""
     # Wait until what answers is complete; the job that is at it goes on with what is built beside
     told = False
     while patiently(lambda: client.embedding_status(ontology)).building and _missing(client, ontology):

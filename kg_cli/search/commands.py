@@ -87,11 +87,7 @@ RepeatedOption = Annotated[
 
 
 def hypothetical(text: str) -> int | Literal["auto"]:
-    """Read the value of --hyde.
-
-    Raises:
-        BadParameter: it is neither a number nor `auto`.
-    """
+    """Read the value of --hyde."""
     if text == "auto":
         return "auto"
     if text.isdecimal() and text.isascii():

@@ -94,11 +94,7 @@ def list_images(
 
 
 def print_image(place: Place) -> None:
-    """Print the fields of an image.
-
-    Raises:
-        InvalidInput: the source is a passage of text.
-    """
+    """Print the fields of an image."""
     if place.image is None:
         raise InvalidInput(f"{place.source_id} is a passage of text, not an image: kg show {place.source_id}")
     rows = [
@@ -142,12 +138,7 @@ def save(
 
 
 def write_file(content: bytes, to: Path, *, force: bool) -> None:
-    """Write a file, or to standard output.
-
-    Raises:
-        Conflict: the file exists.
-        InvalidInput: the file cannot be written.
-    """
+    """Write a file, or to standard output."""
     if to == console.STDIN:
         sys.stdout.buffer.write(content)
         return
@@ -213,11 +204,7 @@ def search_images(
 
 
 def search_by_image(kg: KgClient, image: Path, **scope: Any) -> ImageHits:
-    """Search by a file.
-
-    Raises:
-        BadParameter: the file cannot be read.
-    """
+    """Search by a file."""
     try:
         content = image.read_bytes()
     except OSError as error:
@@ -226,11 +213,7 @@ def search_by_image(kg: KgClient, image: Path, **scope: Any) -> ImageHits:
 
 
 def require_only(context: typer.Context) -> None:
-    """Reject options of `kg search` that have no effect with an image.
-
-    Raises:
-        BadParameter: naming one.
-    """
+    """Reject options of `kg search` that have no effect with an image."""
     for parameter in context.command.params:
         source = context.get_parameter_source(parameter.name or "")
         if source is not None and source.name == "COMMANDLINE" and parameter.name not in WITH_IMAGE:

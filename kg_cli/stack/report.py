@@ -41,12 +41,7 @@ QUEUE_SECONDS = 5.0
 
 
 def fetch_parts(settings: Settings) -> None:
-    """Fetch Neo4j's jars and the embedding model if they are missing, with a bar.
-
-    Raises:
-        ManagedProcessError: something cannot be fetched.
-        ConfigurationError: the model folder of the settings lacks a file.
-    """
+    """Fetch Neo4j's jars and the embedding model if they are missing, with a bar."""
     if settings.neo4j.uri is None:
         with _bar("fetching Neo4j (175 MB, once)") as on_progress:
             neo4j.fetch(settings.cache, on_progress)
@@ -79,11 +74,7 @@ def _bar(description: str) -> Generator[Callable[[int, int, str], None]]:
 
 
 def start_in_background(settings: Settings) -> None:
-    """Start what does not run, wait until it works, and leave it running.
-
-    Raises:
-        ConfigurationError, Conflict, ManagedProcessError: as in `roles.launch` and `wait_until_ready`.
-    """
+    """Start what does not run, wait until it works, and leave it running."""
     home = Home(settings.home).create()
     roles.refuse_other_database(home, settings)
     found = look(settings)
@@ -111,12 +102,7 @@ def start_in_background(settings: Settings) -> None:
 
 
 def start_in_foreground(settings: Settings) -> None:
-    """Start everything, watch over it until SIGINT or SIGTERM, then stop it.
-
-    Raises:
-        Conflict: kg is watched over by another process.
-        ConfigurationError, ManagedProcessError: as in `roles.launch` and `wait_until_ready`.
-    """
+    """Start everything, watch over it until SIGINT or SIGTERM, then stop it."""
     home = Home(settings.home).create()
     roles.choose_ports(home, settings)
     fetch_parts(settings)
@@ -147,10 +133,6 @@ def wait_until_ready(
         settings: what they run with.
         on_wait: called with what is being waited for.
         stop: ends the waiting early.
-
-    Raises:
-        ConfigurationError: one cannot start until a person changes something.
-        ManagedProcessError: one was given up, with the end of its log; the supervisor died; the time is up.
     """
     deadline = time.monotonic() + 2 * settings.neo4j.start_timeout_seconds
     while not (stop and stop.is_set()):
@@ -176,11 +158,7 @@ def wait_until_ready(
 
 
 def supervise(settings: Settings) -> None:
-    """Watch over the stack of a home until SIGTERM; its processes run on.
-
-    Raises:
-        Conflict: another supervisor is at work.
-    """
+    """Watch over the stack of a home until SIGTERM; its processes run on."""
     home = Home(settings.home).create()
     with supervising(home, settings) as (watch, stop):
         watch.run(stop)
@@ -188,11 +166,7 @@ def supervise(settings: Settings) -> None:
 
 @contextlib.contextmanager
 def supervising(home: Home, settings: Settings) -> Generator[tuple[Supervisor, threading.Event]]:
-    """Be the supervisor of a home: give it and the event that SIGTERM and SIGINT set.
-
-    Raises:
-        Conflict: another supervisor is at work.
-    """
+    """Be the supervisor of a home: give it and the event that SIGTERM and SIGINT set."""
     stop = threading.Event()
 
     def on_signal(_number: int, _frame: FrameType | None) -> None:

@@ -156,13 +156,7 @@ def neo4j_uri(home: Home, settings: Settings) -> str | None:
 
 
 def launch(home: Home, settings: Settings) -> None:
-    """Choose the ports and see to it that a supervisor runs; one whose role keeps dying is replaced.
-
-    Raises:
-        ConfigurationError: a port that the settings ask for is taken.
-        Conflict: kg runs here with another database.
-        ManagedProcessError: another command is at it and does not end.
-    """
+    """Choose the ports and see to it that a supervisor runs; one whose role keeps dying is replaced."""
     with changing(home):
         finish_swap(home)  # of a restore that was killed
         refuse_other_database(home, settings)
@@ -175,12 +169,7 @@ def launch(home: Home, settings: Settings) -> None:
 
 
 def take_over(home: Home, settings: Settings) -> None:
-    """Make this process the supervisor that `kg down` and `kg status` see; choose the ports.
-
-    Raises:
-        Conflict: another supervisor is at work.
-        ConfigurationError, ManagedProcessError: as in `launch`.
-    """
+    """Make this process the supervisor that `kg down` and `kg status` see; choose the ports."""
     with changing(home):
         watcher = supervisor_role(home, settings)
         if processes.running(watcher):
@@ -225,11 +214,7 @@ def _stop_one(role: Role, on_stop: Callable[[str], None]) -> bool:
 
 
 def choose_ports(home: Home, settings: Settings) -> None:
-    """Choose and remember the ports; processes that run keep theirs.
-
-    Raises:
-        ConfigurationError: a port that the settings ask for is taken.
-    """
+    """Choose and remember the ports; processes that run keep theirs."""
     if settings.neo4j.uri is None:
         choose_bolt_port(home, settings)
     if processes.load(home.pid_file("api")):
@@ -246,11 +231,7 @@ def choose_ports(home: Home, settings: Settings) -> None:
 
 
 def refuse_other_database(home: Home, settings: Settings) -> None:
-    """Refuse to mix two databases in one home.
-
-    Raises:
-        Conflict: what runs here was started with another Neo4j.
-    """
+    """Refuse to mix two databases in one home."""
     running_with, wanted = supervisor.read(home).neo4j_uri, neo4j_uri(home, settings)
     if running_with not in ("", wanted) and processes.running(supervisor_role(home, settings)):
         raise Conflict(

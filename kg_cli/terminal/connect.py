@@ -13,12 +13,7 @@ if TYPE_CHECKING:
 
 
 def open_client() -> KgClient:
-    """Give a client of the service that KG_API_URL names, else of the one `kg up` started here.
-
-    Raises:
-        ServiceUnreachable: neither is known.
-        ConfigurationError: a setting is wrong.
-    """
+    """Give a client of the service that KG_API_URL names, else of the one `kg up` started here."""
     from kg_api.errors import ServiceUnreachable
     from kg_api.local.processes import OUTDATED, Home
     from kg_api.settings import load_settings

@@ -250,11 +250,7 @@ _EXAMPLE = '{"author": "Ada", "timestamp": "2026-03-01T09:30:00+01:00", "text": 
 
 
 def read_text(path: Path) -> str:
-    """Read a file in any encoding that kg knows; `-` is standard input.
-
-    Raises:
-        UnreadableDocument: the file cannot be read, or is no text.
-    """
+    """Read a file in any encoding that kg knows; `-` is standard input."""
     from kg_api.text.decoding import decode
 
     try:
@@ -265,12 +261,7 @@ def read_text(path: Path) -> str:
 
 
 def read_messages(path: Path) -> list[dict[str, Any]]:
-    """Read a conversation: a JSON list, an object with `messages`, or JSON Lines.
-
-    Raises:
-        UnreadableDocument: the file cannot be read.
-        InvalidInput: the content is something else.
-    """
+    """Read a conversation: a JSON list, an object with `messages`, or JSON Lines."""
 
     def fail(why: str) -> InvalidInput:
         form = f"A conversation is a JSON list, or lines, of messages like {_EXAMPLE}"
@@ -298,12 +289,7 @@ def read_messages(path: Path) -> list[dict[str, Any]]:
 
 
 def read_object(path: Path) -> dict[str, Any]:
-    """Read the JSON object of a file; `-` is standard input.
-
-    Raises:
-        UnreadableDocument: the file cannot be read.
-        InvalidInput: the content is something else.
-    """
+    """Read the JSON object of a file; `-` is standard input."""
     try:
         found = json.loads(read_text(path))
     except (ValueError, RecursionError) as error:

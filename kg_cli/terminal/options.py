@@ -20,12 +20,7 @@ SOME_FAILED: Final = 3
 
 
 def confirm(question: str) -> None:
-    """Ask, and return after a yes only.
-
-    Raises:
-        Abort: there is no terminal; the message says so.
-        Exit: the answer is no.
-    """
+    """Ask, and return after a yes only."""
     try:
         agreed = typer.confirm(question, err=True)
     except typer.Abort:
