@@ -42,7 +42,6 @@ class Sending:
         self.close()
 
     def close(self) -> None:
-        """Close the connections."""
         self._http.close()
 
     def _send(self, call: Call[T]) -> T:
@@ -102,7 +101,6 @@ class AsyncSending:
         await self.close()
 
     async def close(self) -> None:
-        """Close the connections."""
         await self._http.aclose()
 
     async def _send(self, call: Call[T]) -> T:

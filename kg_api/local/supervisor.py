@@ -157,7 +157,6 @@ class Watch:
             self._handle_death(f"{self.role.name} was ended to be started again: {broken}", permanent=False)
 
     def _bury(self, process: ProcessId) -> None:
-        """Say why a process died."""
         code = processes.exit_code(process)
         if self._clock() - self._started > self._policy.healthy_after:
             self.deaths = 0

@@ -107,7 +107,6 @@ class Cursor:
 
 
 def read_cursor(text: str, call: bytes) -> Cursor:
-    """Read a cursor."""
     index, offset, given = _HELD.unpack(_CURSOR_FORM.unseal(text, call))
     return Cursor(Position(index, offset), given)
 
@@ -156,7 +155,6 @@ def passage(citation: str, text: str, **fields: Any) -> Item:
 
 
 def place_of(source: SourcePlace) -> str:
-    """Cite a whole source."""
     return str(CitationPlace(source.source_id, source.start, source.end))
 
 

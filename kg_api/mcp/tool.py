@@ -187,7 +187,6 @@ class Tool(Generic[ArgumentsT]):
     run: Run[ArgumentsT]
 
     def call(self, library: Library, given: Mapping[str, Any]) -> tuple[Item, list[InlineImage]]:
-        """Run it; give the answer, and pictures that stand behind it."""
         arguments = valid(self.arguments, read_arguments(self.arguments, given))
         pager = Pager(self.name, arguments)
         answer = self.run(library, arguments, pager)

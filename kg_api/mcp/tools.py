@@ -141,7 +141,6 @@ def search_sources(library: Library, arguments: SearchArguments, pager: Pager) -
 
 
 def hit_of(found: SourceHit, **more: Any) -> Item:
-    """Make a hit as agents get it."""
     return passage(
         place_of(found),
         found.full_text,

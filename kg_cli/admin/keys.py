@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from kg_api.schemas.operations import ApiKey, ApiKeys, AuditPage, CreatedKey
 
 FAILED = 500
-"""From this status of HTTP on."""
 
 
 def print_entries(page: AuditPage) -> None:

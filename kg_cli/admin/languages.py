@@ -133,7 +133,6 @@ def _set(kg: KgClient, ontology: str, before: list[list[str]], after: list[list[
 
 
 def _read(groups: Sequence[str]) -> list[list[str]]:
-    """Read groups of synonyms."""
     from kg_api.errors import InvalidInput
 
     read = [[word.strip() for word in each.split(BETWEEN)] for each in groups]

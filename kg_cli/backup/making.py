@@ -200,7 +200,6 @@ def _refuse_running(home: Home, settings: Settings) -> None:
 
 
 def print_backups(folder: Path | None, *, as_json: bool) -> None:
-    """List the backups of a folder."""
     place = folder_of(folder)
     found = list_backups(place)
     if as_json:

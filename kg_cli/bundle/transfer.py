@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from kg_api.client import KgClient
 
 Advance = Callable[[int], None]
-"""Called with the number of documents that were written or sent."""
 
 # Exporting. An interrupted export goes on at the first ontology whose file is not whole.
 
@@ -66,7 +65,6 @@ class ExportProgress(BaseModel):
     """The state of an export that is not finished."""
 
     asked: list[str] | None
-    """Ontologies; None: all."""
     offer: BundleOffer
     files: list[BundledFile] = Field(default_factory=list)
     """The whole ones, in the order of the offer."""
@@ -115,7 +113,6 @@ def export_bundle(
 
 
 def _begin(client: KgClient, folder: Path, asked: list[str] | None) -> ExportProgress:
-    """Begin an export, or go on with one."""
     folder.mkdir(parents=True, exist_ok=True)
     if (folder / MANIFEST).exists():
         raise Conflict(f"there is a bundle in {folder} already: name another folder")
@@ -213,8 +210,6 @@ Parcel = list[tuple[bytes, BundledLine]]
 
 @dataclass(slots=True)
 class OntologyImport:
-    """The outcome of importing an ontology."""
-
     ontology: str
     created: bool
     takes_vectors: bool
@@ -223,7 +218,6 @@ class OntologyImport:
 
 
 def choose(manifest: Manifest, ontologies: Sequence[str] | None) -> list[BundledFile]:
-    """Return the files of some ontologies, or of all."""
     known = {each.configuration.ontology: each for each in manifest.files}
     if unknown := [name for name in ontologies or () if name not in known]:
         raise NotFound(f"{no_ontology(unknown, known)} in the bundle")
@@ -298,7 +292,6 @@ MAX_NAMED = 20
 
 
 def print_exported(manifest: Manifest, folder: Path, *, as_json: bool, is_checked: bool = False) -> None:
-    """Say what is in a bundle, and what is not."""
     if as_json:
         whole = {"whole": True} if is_checked else {}
         console.print_json({"folder": str(folder), **whole, **manifest.model_dump(mode="json")})
@@ -320,7 +313,6 @@ def print_exported(manifest: Manifest, folder: Path, *, as_json: bool, is_checke
 
 
 def print_imported(imports: Sequence[OntologyImport], left_out: Sequence[str], *, as_json: bool) -> None:
-    """Say what became of each ontology."""
     if as_json:
         told = [{**asdict(each), "done": each.done.model_dump(mode="json")} for each in imports]
         console.print_json({"ontologies": told, "left_out": list(left_out)})

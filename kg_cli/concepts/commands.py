@@ -451,7 +451,6 @@ def import_file(
 
 
 def _read_rows(file: Path, form: Form) -> list[Any]:
-    """The rows of a file."""
     from pydantic import ValidationError
 
     from kg_api.errors import InvalidInput

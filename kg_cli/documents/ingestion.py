@@ -342,11 +342,8 @@ EMBEDDING = "source_embedding"
 
 @dataclass(slots=True)
 class IngestOutcome:
-    """What became of an ingest."""
-
     ingested: list[Ingested] = field(default_factory=list[Ingested])
     failed: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
-    """Path and reason."""
     seconds: float = 0.0
 
     def jobs(self) -> list[str]:

@@ -30,7 +30,6 @@ from kg_api.schemas.search import SourceHits, SourceSearch
 from kg_api.schemas.vocabulary import MAX_LIMIT, MAX_PER_PIECE, Target
 
 Options = Mapping[str, Any]
-"""Fields of a request."""
 Span = tuple[str, int, int]
 """Document, start and end, as kg has them."""
 
@@ -44,10 +43,7 @@ _NO_OPTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class ModeAnswer:
-    """What came of one question."""
-
     found: list[Span]
-    """The best first, each once."""
     timings_ms: dict[str, float]
     degraded: list[str]
     refusal: str | None = None
@@ -65,7 +61,6 @@ class Endpoint:
     method: str
     """Of the client."""
     found: Callable[[Any, Passage], Iterable[Span]]
-    """The places in an answer."""
     sized: Callable[[Target, int], Options]
     """What is asked for, for a target and so many hits; every option can be chosen otherwise."""
     own_limit: bool = False
@@ -73,7 +68,6 @@ class Endpoint:
 
     @property
     def options(self) -> list[str]:
-        """What can be chosen of it."""
         ours = _NO_OPTIONS if self.own_limit else {*_NO_OPTIONS, "limit"}
         return sorted(set(self.request.model_fields) - ours)
 
@@ -90,7 +84,6 @@ class EvalMode:
 
     endpoint: Endpoint
     fixed: Options = field(default_factory=dict[str, Any])
-    """What makes it this mode."""
     concepts: bool = False
     """Whether it is nothing without concepts."""
 
@@ -180,9 +173,7 @@ class Choice:
     """What was chosen; the rest is as kg has it."""
 
     mode: str = "hybrid"
-    """One of `MODES`."""
     search: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Fields of the mode's request."""
     embedding: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Fields of EmbeddingConfig."""
     extraction: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -218,16 +209,13 @@ class Choice:
 
     @property
     def asks(self) -> EvalMode:
-        """How it asks."""
         return MODES[self.mode]
 
     def asked(self, target: Target, limit: int) -> dict[str, Any]:
-        """The options of each request."""
         return {**self.asks.endpoint.sized(target, limit), **self.asks.fixed, **self.search}
 
 
 def parse_choice(pairs: Iterable[str]) -> Choice:
-    """Read `name=value` pairs."""
     given = dict(map(_pair, pairs))
     mode = str(given.pop("mode", Choice().mode))
     if mode not in MODES:

@@ -251,11 +251,8 @@ _PROSE = {"paragraph", "list_item"}
 
 @dataclass(frozen=True, slots=True)
 class MakeSettings:
-    """What questions are wanted."""
-
     ontology: str
     count: int
-    """How many, at most."""
     seed: int
     """The same one chooses the same."""
     kind: QuestionKind | None = None

@@ -41,7 +41,6 @@ class RunSettings:
     """What all configurations of a command share."""
 
     folder: Path
-    """The set's."""
     tier: Tier
     target: Target | None
     limit: int
@@ -53,8 +52,6 @@ class RunSettings:
 
 @dataclass(frozen=True, slots=True)
 class SavedResult:
-    """A result and its file."""
-
     result: EvalResult
     path: Path
     reused: bool = False
@@ -224,7 +221,6 @@ def result_json(saved: SavedResult) -> dict[str, Any]:
 
 
 def print_result(saved: SavedResult) -> None:
-    """Print the measures with their intervals, and the latencies."""
     result = saved.result
     names = families(result.metrics)
     at = ranks(result.metrics, names[0])

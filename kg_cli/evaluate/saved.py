@@ -82,7 +82,6 @@ judgements = typer.Typer(
 
 QuestionArgument = Annotated[str, typer.Argument(metavar="QUESTION", help="The question of the search.")]
 LABELS = ("neither answers nor helps", "helps to answer", "answers")
-"""By relevance."""
 NONE_JUDGED = "is judged here: kg eval judgements set QUESTION SOURCE"
 
 

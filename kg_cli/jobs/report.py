@@ -153,7 +153,6 @@ class JobBars(Progress):
 # Jobs and their queue, printed.
 
 MAX_SET_ASIDE = 20
-"""Items whose reason is printed."""
 MAX_ERROR_LENGTH = 200
 """Characters of an error in a list; `kg jobs show` prints all."""
 
@@ -183,7 +182,6 @@ def print_jobs(jobs: Sequence[Job], kind: str | None = None) -> None:
 
 
 def print_job(job: Job, kg: KgClient) -> None:
-    """Print all fields of a job, its failed items, and the next commands."""
     console.print_table(["", name_of(job)], _fields(job))
     if job.set_aside:
         places = _set_aside(kg, job)

@@ -87,7 +87,6 @@ RepeatedOption = Annotated[
 
 
 def hypothetical(text: str) -> int | Literal["auto"]:
-    """Read the value of --hyde."""
     if text == "auto":
         return "auto"
     if text.isdecimal() and text.isascii():

@@ -94,7 +94,6 @@ def list_images(
 
 
 def print_image(place: Place) -> None:
-    """Print the fields of an image."""
     if place.image is None:
         raise InvalidInput(f"{place.source_id} is a passage of text, not an image: kg show {place.source_id}")
     rows = [
@@ -138,7 +137,6 @@ def save(
 
 
 def write_file(content: bytes, to: Path, *, force: bool) -> None:
-    """Write a file, or to standard output."""
     if to == console.STDIN:
         sys.stdout.buffer.write(content)
         return
@@ -204,7 +202,6 @@ def search_images(
 
 
 def search_by_image(kg: KgClient, image: Path, **scope: Any) -> ImageHits:
-    """Search by a file."""
     try:
         content = image.read_bytes()
     except OSError as error:

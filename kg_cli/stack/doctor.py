@@ -57,13 +57,10 @@ _COLLECTOR = "OTEL_EXPORTER_OTLP_ENDPOINT"
 
 @dataclass(frozen=True, slots=True)
 class DoctorFinding:
-    """The outcome of one check."""
-
     name: str
     state: Literal["ok", "warn", "fail"]
     detail: str
     fix: str = ""
-    """What to do about it, when something is to be done."""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -193,8 +193,6 @@ def supervising(home: Home, settings: Settings) -> Generator[tuple[Supervisor, t
 
 @dataclass(frozen=True, slots=True)
 class RunningProcess:
-    """A live process of the stack."""
-
     role: str
     pid: int
 
@@ -209,11 +207,9 @@ class StackStatus:
     ready: bool
     processes: list[RunningProcess]
     waiting_for: str | None
-    """Why it is not ready."""
     home: str
     supervisor_pid: int | None
     roles: dict[str, RoleStatus]
-    """What the supervisor last said of each."""
     jobs: QueueStatus | None = None
     """The queue, when the service tells."""
     to_review: int | None = None
@@ -309,7 +305,6 @@ def describe_last(home: Home) -> str | None:
 
 
 def print_up(status: StackStatus) -> None:
-    """Say that kg runs, where, and what to do next."""
     console.line(Text.assemble(("kg is up", "bold green"), f" at {status.api_url}"))
     if not status.ready:
         console.say(f"It answers, but waits for {status.waiting_for}")
@@ -326,7 +321,6 @@ def print_up(status: StackStatus) -> None:
 
 
 def print_status(status: StackStatus) -> None:
-    """Print where things are and which processes run."""
     if status.ready:
         readiness = Text("ready", "green")
     elif status.slow:

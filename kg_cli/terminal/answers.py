@@ -89,7 +89,6 @@ def note_all(answer: Any) -> None:
 
 
 def print_rows(rows: Sequence[Any], columns: Mapping[str, Template], *, numbered: bool = False) -> None:
-    """Print a table of rows, if there are any."""
     cells = [[shown(each, row) for each in columns.values()] for row in rows]
     if numbered:
         cells = [[str(number), *row] for number, row in enumerate(cells, start=1)]
@@ -106,9 +105,7 @@ class Table:
     noun: str = ""
     """Of a page: `document`, or `community/communities`."""
     empty: str = ""
-    """Message if there are no rows."""
     hint: str = ""
-    """Message behind the rows."""
     numbered: bool = False
 
     def __call__(self, answer: Any) -> None:

@@ -113,7 +113,6 @@ def note(*notes: str | None) -> None:
 
 
 def complain(message: str) -> None:
-    """Print an error as one block."""
     say([("kg: ", "bold red"), message])
 
 

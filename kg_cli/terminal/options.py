@@ -51,7 +51,6 @@ def named_path(text: str) -> Path:
 
 
 def given(**options: Any) -> dict[str, Any]:
-    """Return the options that have a value."""
     return {name: value for name, value in options.items() if value is not None}
 
 
