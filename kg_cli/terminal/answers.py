@@ -164,7 +164,7 @@ def configure(
     return change(ontology, dry_run=dry_run, **chosen)
 
 
-def _call_view(view: View | str, answer: Any, options: Mapping[str, Any]) -> None:
+def call_view(view: View | str, answer: Any, options: Mapping[str, Any]) -> None:
     if isinstance(view, str):
         module, _, name = view.partition(":")
         view = cast("View", getattr(import_module(module), name))
@@ -210,7 +210,7 @@ def command(
                 if as_json or show is None:
                     console.print_json(answer.model_dump(mode="json"))
                 else:
-                    _call_view(show, answer, {**options, "kg": kg})
+                    call_view(show, answer, {**options, "kg": kg})
             if code := exit_code(answer):
                 raise typer.Exit(code)
 

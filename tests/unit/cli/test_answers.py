@@ -5,14 +5,20 @@ from __future__ import annotations
 import inspect
 import string
 from collections.abc import Iterator
-from typing import Any, get_args, get_origin, get_type_hints
+from datetime import UTC, datetime
+from enum import Enum
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import pytest
 from pydantic import BaseModel
 
 import kg_cli.main
 from kg_api.client import KgClient
-from kg_cli.terminal.answers import ANSWERED, Messages, Table, fill, shown
+from kg_cli.terminal.answers import ANSWERED, Messages, Table, call_view, fill, shown
+
+ASKING = {"kg_cli.jobs.commands.show_job", "kg_cli.admin.concepts.status"}
+"""Views that call the service themselves."""
 
 
 def answer_of(method: str) -> type[BaseModel]:
@@ -94,3 +100,38 @@ def test_parts_of_a_template_keep_their_styles() -> None:
     assert shown([("{name}", "bold"), " {count}"], Row()) == [("a", "bold"), " 2"]
     assert shown(("{name}", "dim"), Row()) == [("a", "dim")]
     assert shown(lambda row: row.name, Row()) == "a"
+
+
+def example(annotation: Any) -> Any:  # noqa: PLR0911 - a case each
+    """Return a value of a type, with something in each optional field and list."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return example(arguments[0])
+    if origin is Literal:
+        return arguments[0]
+    if origin in {Union, UnionType}:
+        return example(next(each for each in arguments if each is not type(None)))
+    if origin is list:
+        return [example(arguments[0])] * 2
+    if origin is dict:
+        return {"total": example(arguments[1])}
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        fields = annotation.model_fields.items()
+        return annotation.model_construct(**{name: example(field.annotation) for name, field in fields})
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return next(iter(annotation))
+    plain = {str: "text", int: 2, float: 0.5, bool: True, datetime: datetime(2026, 1, 31, tzinfo=UTC)}
+    return plain.get(annotation)
+
+
+@pytest.mark.parametrize("command", ANSWERED)
+def test_views_show_an_answer(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    method, view, options = ANSWERED[command]
+    asked = {"kg": None, **dict.fromkeys(options, 1)}
+    answer = example(answer_of(method))
+    assert view is not None
+    if command in ASKING:
+        return
+    call_view(view, answer, asked)
+    told = capsys.readouterr()
+    assert (told.out + told.err).strip()
