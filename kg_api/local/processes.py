@@ -289,14 +289,7 @@ def tail(path: Path, lines: int) -> list[str]:
 
 
 def telling(paths: Iterable[Path], markers: Sequence[str] = (), lines: int = 6, search: int = 200) -> str:
-    """Return the lines that say why a process died: the last marked ones, or the last ones of all.
-
-    Args:
-        paths: its logs; the most telling first.
-        markers: words that mark a telling line.
-        lines: number of lines of each log.
-        search: number of lines from the end that are searched.
-    """
+    """Return the lines that say why a process died: the last marked ones, or the last ones of all."""
     found: list[str] = []
     for path in paths:
         end = tail(path, search)

@@ -86,11 +86,7 @@ class Watch:
         self._last_exit: str | None = None
 
     def attend(self, working: set[str]) -> None:
-        """Look after the role once; a failure of that counts as a death and hinders no other role.
-
-        Args:
-            working: names of the roles that work.
-        """
+        """Look after the role once; a failure of that counts as a death and hinders no other role."""
         try:
             self._attend(working)
         except Exception as error:  # noqa: BLE001 - one role's trouble, such as a full disk, must not end the watch

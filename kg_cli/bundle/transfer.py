@@ -74,15 +74,7 @@ class ExportProgress(BaseModel):
 def export_bundle(
     client: KgClient, folder: Path, ontologies: Sequence[str] | None, begin: Advance, advance: Advance
 ) -> Manifest:
-    """Write a bundle, or what is missing of one, and its manifest last.
-
-    Args:
-        client: of the service.
-        folder: a new or empty one, or that of an export that was interrupted.
-        ontologies: None: all.
-        begin: called with the number of all documents.
-        advance: called with the documents that were written.
-    """
+    """Write a bundle, or what is missing of one, and its manifest last."""
     try:
         progress = _begin(client, folder, None if ontologies is None else sorted(set(ontologies)))
         begin(sum(progress.offer.documents.values()))
@@ -227,16 +219,7 @@ def choose(manifest: Manifest, ontologies: Sequence[str] | None) -> list[Bundled
 def import_ontology(
     client: KgClient, folder: Path, manifest: Manifest, file: BundledFile, *, replace: bool, advance: Advance
 ) -> OntologyImport:
-    """Send all of an ontology; stored documents are skipped, so that it can be repeated.
-
-    Args:
-        client: of the service that is to have it.
-        folder: where the bundle is.
-        manifest: of the bundle, which was looked at.
-        file: of the ontology.
-        replace: whether a document takes the place of another text of its name.
-        advance: called with the documents that were sent.
-    """
+    """Send all of an ontology; stored documents are skipped, so that it can be repeated."""
     about = {"format": manifest.format, "schema_version": manifest.schema_version}
     opened = patiently(lambda: client.open_import(file.configuration, **about))
     done, sent = ImportedLines(), set(manifest.blobs.lost)

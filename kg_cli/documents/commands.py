@@ -375,15 +375,7 @@ def save_page(
 def print_page(
     image: PageImage, to: Path, *, asked: bool, force: bool, source: SourcePlace | None = None
 ) -> None:
-    """Write a page to a file, and print how many words were boxed.
-
-    Args:
-        image: the page.
-        to: the file.
-        asked: whether words were to be boxed.
-        force: whether an existing file is overwritten.
-        source: the hit if none of its words was boxed.
-    """
+    """Write a page to a file, and print how many words were boxed."""
     write_file(image.content, to, force=force)
     place = ""
     if source and source.page is not None:

@@ -307,12 +307,7 @@ _NUMBERS = re.compile(r"\d+(?:[-, ]+\d+)*")
 
 
 def describe_duplicates(found: Sequence[tuple[str, str]], count: int | None = None) -> Iterator[str]:
-    """Documents that say the same as others, many of them in one line.
-
-    Args:
-        found: the names of each and of the other one; the first of them.
-        count: how many there are.
-    """
+    """Documents that say the same as others, many of them in one line."""
     count = len(found) if count is None else count
     if count <= MAX_NAMED_ALONE:
         yield from (f"{document} has the same text as {other}" for document, other in found)

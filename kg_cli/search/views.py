@@ -109,13 +109,7 @@ def _two_digits(similarity: float | None) -> str:
 
 
 def print_hits(answer: SourceHits, full: bool = False, cursor: str | None = None) -> None:
-    """Print the hits of a search.
-
-    Args:
-        answer: the page.
-        full: whole passages, not only excerpts.
-        cursor: of this page, if it is not the first.
-    """
+    """Print the hits of a search."""
     note_all(answer)
     if not answer.sources:
         console.say("There are no more hits." if cursor else _nothing(answer.left_out))

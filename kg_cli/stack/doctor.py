@@ -329,14 +329,7 @@ def _examine_models(url: str, settings: Settings) -> Findings:
 
 
 def examine_jobs(url: str, settings: Settings, *, start: str, patience_seconds: float = 0.0) -> Findings:
-    """Check workers and jobs.
-
-    Args:
-        url: of a service that answers.
-        settings: whose key is sent.
-        start: the command that starts a worker there.
-        patience_seconds: how long a worker may take for its first heartbeat.
-    """
+    """Check workers and jobs."""
     with client_of(url, settings, timeout_seconds=ANSWER_SECONDS) as client:
         try:
             yield from _examine_queue(client, settings, start, patience_seconds)

@@ -126,14 +126,7 @@ def start_in_foreground(settings: Settings) -> None:
 def wait_until_ready(
     home: Home, settings: Settings, on_wait: OnWait, stop: threading.Event | None = None
 ) -> None:
-    """Wait until every process works; jobs that wait are the worker's business.
-
-    Args:
-        home: where they run.
-        settings: what they run with.
-        on_wait: called with what is being waited for.
-        stop: ends the waiting early.
-    """
+    """Wait until every process works; jobs that wait are the worker's business."""
     deadline = time.monotonic() + 2 * settings.neo4j.start_timeout_seconds
     while not (stop and stop.is_set()):
         reason = "the supervisor to start"
