@@ -214,7 +214,8 @@ def require_only(context: typer.Context) -> None:
     for parameter in context.command.params:
         source = context.get_parameter_source(parameter.name or "")
         if source is not None and source.name == "COMMANDLINE" and parameter.name not in WITH_IMAGE:
-            raise typer.BadParameter(f"{parameter.opts[0].lstrip('-')} does not go with --image")
+            name = parameter.opts[0] if parameter.opts[0].startswith("-") else "QUERY"
+            raise typer.BadParameter(f"{name} does not go with --image")
 
 
 def print_related(answer: RelatedSources) -> None:
