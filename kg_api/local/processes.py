@@ -20,7 +20,7 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import filelock
@@ -415,10 +415,6 @@ def _home_of(process: psutil.Process | None) -> str | None:
 # Asking the REST service on this machine how it is, with the standard library alone.
 
 MAX_READ = 8_000_000
-OUTDATED: Final = (
-    "an older version of kg started the service of the home {home}. Run `kg down`, then `kg up`. Nothing was "
-    "changed."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -432,8 +428,6 @@ class ApiAnswer:
     """Whether it can do its own work; it may still not be ready, for jobs wait that no worker takes."""
     slow: bool = False
     """Whether it was there and did not answer in time: it may be busy, and nothing is known."""
-    outdated: bool = False
-    """Whether an older version of kg started it, which does not prove its home."""
 
 
 class OtherHomeError(OSError):
@@ -463,9 +457,6 @@ def ask_ready(
         return ApiAnswer(reached=False, waiting_for=waits, slow=True)
     except OtherHomeError:
         port = urlsplit(url).port or 0
-        if home and is_held_by_kg_of(home.path, port):
-            waits = "`kg down` and `kg up`: an older version of kg started the service"
-            return ApiAnswer(reached=False, waiting_for=waits, outdated=True)
         waits = f"the service at {url}, where {holder(port)} answers instead"
         return ApiAnswer(reached=False, waiting_for=waits)
     except (OSError, http.client.HTTPException):

@@ -284,7 +284,6 @@ def _examine_service(
     home = None if url == settings.api_url else Home(settings.home)
     answer = processes.ask_ready(url, headers_for(url, settings, "GET", "/ready"), home=home)
     if not answer.serves:
-        fix = "kg down, kg up" if answer.outdated else fix
         yield _fail("service", f"waits for {answer.waiting_for}", fix)
         return
     yield _ok("service", f"answers at {shown_address(url)}")

@@ -18,7 +18,7 @@ from rich.text import Text
 from kg_api import __version__
 from kg_api.errors import ConfigurationError, Conflict, KgError, ManagedProcessError, Unauthorized
 from kg_api.local import neo4j, processes, supervisor
-from kg_api.local.processes import OUTDATED, Home, OnWait
+from kg_api.local.processes import Home, OnWait
 from kg_api.local.supervisor import RoleStatus, State, Supervisor
 from kg_api.logs import configure_logs
 from kg_api.providers.model_files import ensure_model
@@ -78,8 +78,6 @@ def start_in_background(settings: Settings) -> None:
     home = Home(settings.home).create()
     roles.refuse_other_database(home, settings)
     found = look(settings)
-    if found.outdated:
-        raise ConfigurationError(OUTDATED.format(home=home.path))
     was_up = found.ready and found.supervisor_pid is not None
     if not was_up:
         roles.choose_ports(home, settings)  # before 200 MB are fetched for a port that is taken
@@ -215,8 +213,6 @@ class StackStatus:
     """The last backup, and what became of the last attempt; None: there never was one."""
     serves: bool = False
     """Whether it answers; it may not be ready all the same, for jobs wait that no worker takes."""
-    outdated: bool = False
-    """Whether an older version of kg started the service, so that commands do not use it."""
 
     def as_json(self) -> dict[str, Any]:
         told = {
@@ -264,7 +260,6 @@ def look(settings: Settings, *, with_jobs: bool = True) -> StackStatus:
         slow=answer.slow,
         backup=None if remote else describe_last(home),
         serves=answer.serves,
-        outdated=answer.outdated,
     )
 
 

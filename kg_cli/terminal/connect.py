@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def open_client() -> KgClient:
     """Give a client of the service that KG_API_URL names, else of the one `kg up` started here."""
     from kg_api.errors import ServiceUnreachable
-    from kg_api.local.processes import OUTDATED, Home
+    from kg_api.local.processes import Home
     from kg_api.settings import load_settings
 
     settings = load_settings()
@@ -23,13 +23,11 @@ def open_client() -> KgClient:
         return client_of(settings.api_url, settings)
     home = Home(settings.home)
     url = home.api_url() or next((each.url for each in reversed(home.services()) if each.url), None)
-    if url is None:
+    if url is None or home.instance() is None:
         raise ServiceUnreachable(
-            f"kg was never started with the home {settings.home}. Start it with `kg up`, or say where it is: "
-            "KG_API_URL for a service elsewhere, KG_HOME for another home."
+            f"kg was never started with the home {settings.home}. Start it with `kg up`, or set KG_API_URL "
+            "to a service elsewhere, or KG_HOME to another home."
         )
-    if home.instance() is None:
-        raise ServiceUnreachable(OUTDATED.format(home=settings.home))
     return client_of(url, settings)
 
 
@@ -47,15 +45,13 @@ def client_of(url: str, settings: Settings, **options: Any) -> KgClient:
     """
     from kg_api.client import KgClient
     from kg_api.client.connection import ExpectedHome
-    from kg_api.local.processes import OUTDATED, Home, holder, is_held_by_kg_of
+    from kg_api.local.processes import Home, holder
 
     home = Home(settings.home)
     instance = None if url == settings.api_url else home.instance()
 
     def describe_other() -> str:
         port = urlsplit(url).port or 0
-        if is_held_by_kg_of(home.path, port):
-            return OUTDATED.format(home=home.path)
         return (
             f"port {port} of this home's kg ({home.path}) is taken by {holder(port)}. Run `kg up`, or name "
             "another service with KG_API_URL."
