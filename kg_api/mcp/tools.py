@@ -24,7 +24,7 @@ from kg_api.mcp.answers import (
 )
 from kg_api.mcp.tool import ArgumentsT, Run, Tool, degradations
 from kg_api.schemas.answers import HybridSearch
-from kg_api.schemas.base import ID_DIGITS, Body, Flag, NodeId, OntologyName, Text
+from kg_api.schemas.base import ID_DIGITS, Body, Flag, NodeId, OntologyName, Page, Text
 from kg_api.schemas.concepts import ConceptHit, find_meant, nearest_labels
 from kg_api.schemas.filters import Limit, Window
 from kg_api.schemas.image_search import ImageHit, ImageSearch, RelatedSearch, RelatedSource
@@ -85,6 +85,18 @@ class _Scope(Body):
     parent: NodeId | None = None
 
 
+def _located(found: Place, **fields: Any) -> Item:
+    where = {"ontology": found.ontology, "document": found.document, "heading": found.heading}
+    return passage(place_of(found), found.full_text, **where, **fields)
+
+
+def _list_page(pager: Pager, page: Page, name: str, entries: list[Item], keys: list[str]) -> Item:
+    """Return the entries of a page that fit, with the number of all."""
+    frame: Item = {"total": page.total, name: [], "notes": page.notes, "degraded": []}
+    frame[name] = pager.step_page(frame, page, entries, keys, name)
+    return frame
+
+
 class Scoped(Paged):
     ontologies: Names | None = None
     """Only in these collections; unset: all."""
@@ -141,12 +153,8 @@ def search_sources(library: Library, arguments: SearchArguments, pager: Pager) -
 
 
 def hit_of(found: SourceHit, **more: Any) -> Item:
-    return passage(
-        place_of(found),
-        found.full_text,
-        ontology=found.ontology,
-        document=found.document,
-        heading=found.heading,
+    return _located(
+        found,
         title=None if found.title in found.heading else found.title,
         date=date_of(found.metadata),
         page=found.page,
@@ -514,12 +522,8 @@ def find_similar_sources(library: Library, arguments: SimilarArguments, pager: P
     same = arguments.model_dump(include={"limit", "min_similarity", "same_document", "where"})
     found = library.similar(source_id, valid(SimilarSearch, {"ontology": arguments.ontologies, **same}))
     passages = [
-        passage(
-            place_of(each),
-            each.full_text,
-            ontology=each.ontology,
-            document=each.document,
-            heading=each.heading,
+        _located(
+            each,
             similarity=None if each.similarity is None else round(each.similarity, 4),
             ocr_confidence=each.ocr_confidence,
             near_duplicate=each.near_duplicate,
@@ -580,12 +584,8 @@ def search_images(library: Library, arguments: ImageArguments, pager: Pager) -> 
 def _picture_hit(found: ImageHit | RelatedSource) -> Item:
     similarities = [way.similarity for way in found.through if way.lane == "picture_space"]
     similarity = next((each for each in similarities if each is not None), None)
-    return passage(
-        place_of(found),
-        found.full_text,
-        ontology=found.ontology,
-        document=found.document,
-        heading=found.heading,
+    return _located(
+        found,
         page=found.page,
         width=found.image.width if found.image else 0,
         height=found.image.height if found.image else 0,
@@ -669,10 +669,7 @@ def list_documents(library: Library, arguments: DocumentsArguments, pager: Pager
         item(**each.model_dump(mode="json", include=told), date=date_of(each.metadata))
         for each in page.documents
     ]
-    frame: Item = {"total": page.total, "documents": [], "notes": page.notes, "degraded": []}
-    keys = [each["document_id"] for each in entries]
-    frame["documents"] = pager.step_page(frame, page, entries, keys, "documents")
-    return frame
+    return _list_page(pager, page, "documents", entries, [each["document_id"] for each in entries])
 
 
 class CommunitiesArguments(Paged):
@@ -702,10 +699,7 @@ def list_communities(library: Library, arguments: CommunitiesArguments, pager: P
         }
         for each in page.communities
     ]
-    frame: Item = {"total": page.total, "communities": [], "notes": page.notes, "degraded": []}
-    keys = [each.community_id for each in page.communities]
-    frame["communities"] = pager.step_page(frame, page, entries, keys, "communities")
-    return frame
+    return _list_page(pager, page, "communities", entries, [each.community_id for each in page.communities])
 
 
 class ProposalsArguments(Paged):
@@ -740,7 +734,4 @@ def list_proposed_links(library: Library, arguments: ProposalsArguments, pager: 
         ]
         about = each.model_dump(include={"proposal_id", "ontology", "kind", "reason"})
         entries.append({**about, "score": round(each.score, 4), "ends": ends})
-    frame: Item = {"total": page.total, "links": [], "notes": page.notes, "degraded": []}
-    keys = [each.proposal_id for each in page.proposals]
-    frame["links"] = pager.step_page(frame, page, entries, keys, "links")
-    return frame
+    return _list_page(pager, page, "links", entries, [each.proposal_id for each in page.proposals])
