@@ -17,13 +17,15 @@ PAGES = [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md", ROOT / "CON
 KG: Any = get_command(app)
 SPAN = re.compile(r"`((?:[A-Z_]+=\S+ )*kg [^`\n]+)`")
 LINE = re.compile(r"^(?:\$ )?((?:[A-Z_]+=\S+ )*kg .+)$", re.MULTILINE)
-FENCE = re.compile(r"^```(?:bash|sh|shell|console)?\n(.*?)^```", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SHELLS = {"", "bash", "sh", "shell", "console"}
 WORD = re.compile(r"[a-z][a-z-]*")
 
 
 def find_commands(page: str) -> Iterator[str]:
     """Return code spans that begin with `kg`, and such lines of blocks."""
-    yield from (found[1] for block in FENCE.findall(page) for found in LINE.finditer(block))
+    blocks = [block for language, block in FENCE.findall(page) if language in SHELLS]
+    yield from (found[1] for block in blocks for found in LINE.finditer(block))
     yield from (found[1] for found in SPAN.finditer(FENCE.sub("", page)))
 
 
