@@ -46,7 +46,10 @@ def act(graph: Graph, folder: Path, step: tuple[str, str, str]) -> None:
         store_document(graph, record(name, [text]))
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=settings.default.max_examples // 3,  # each scans up to nine times
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(st.lists(STEP, max_size=8))
 def test_documents_are_what_files_are(
     graph: Graph, driver: object, folders: Iterator[Path], steps: list[tuple[str, str, str]]

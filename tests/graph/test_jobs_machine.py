@@ -22,7 +22,7 @@ from tests.support.cypher import rows
 from tests.support.jobs import claim, finish, owned, request
 
 SHORT = settings(
-    max_examples=30,
+    max_examples=15,
     stateful_step_count=40,
     derandomize=True,
     phases=[Phase.generate],  # to shrink a failure takes five minutes: run the long one for that
