@@ -42,7 +42,7 @@ class Opened:
 @pytest.fixture
 def opened() -> Iterator[Opened]:
     registry = CollectorRegistry()
-    with Provider() as provider, Asking("openai", provider, CHOICE, query_seconds=2) as asking:
+    with Provider() as provider, Asking("openai", provider, CHOICE, timeout=10, query_seconds=2) as asking:
         embedder: Embedder = meter(asking.embedder, EmbeddingMetrics(registry))
         probe = asking.embedder.embed_query(PROBE_TEXT)
         provider.requests.clear()
