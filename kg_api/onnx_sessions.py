@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
@@ -54,14 +54,14 @@ class Graph:
     vector depend on its neighbours, and several threads would make it depend on how they share the work.
     """
 
-    def __init__(self, path: Path, known: frozenset[str] = KNOWN_INPUTS, output: str | None = None) -> None:
-        """Load a model; `output` names the one that is used, by default the first."""
+    def __init__(
+        self, path: Path, known: frozenset[str] = KNOWN_INPUTS, preferred: Sequence[str] = ()
+    ) -> None:
+        """Load a model and choose the first of the preferred outputs, or else its first output."""
         self._session, self.inputs = load_session(path, known)
-        self.outputs = [str(node.name) for node in self._session.get_outputs()]
+        outputs = [str(node.name) for node in self._session.get_outputs()]
         self._types = {str(node.name): str(node.type) for node in self._session.get_inputs()}
-        self.output = output or self.outputs[0]
-        if self.output not in self.outputs:
-            raise ConfigurationError(f"{path} gives {', '.join(self.outputs)}, not {output}")
+        self.output = next((name for name in preferred if name in outputs), outputs[0])
 
     def run(self, given: Mapping[str, NDArray[Any]]) -> NDArray[np.float32]:
         """Return the output for one input, without the dimension of batches; other inputs are left out."""

@@ -17,19 +17,7 @@ from typing import Literal, Self
 import psutil
 
 from kg_api import __version__
-from kg_api.errors import (
-    ConfigurationError,
-    DatabasePanicked,
-    DatabaseUnavailable,
-    FolderEmptied,
-    FolderUnusable,
-    SchemaChanging,
-    StorageFull,
-    TooBusy,
-    TooLarge,
-    Unavailable,
-    UnreadableDocument,
-)
+from kg_api.errors import FolderEmptied, FolderUnusable, TooLarge, UnreadableDocument
 from kg_api.graph.folders import FileMark
 from kg_api.schemas.base import document_name
 from kg_api.schemas.documents import DocumentRecord, StoredChange
@@ -558,7 +546,6 @@ RESULT_OF_CHANGE: dict[str, Result] = {
     "unchanged": "unchanged",
     "waiting": "waiting",
 }
-_FAILED = "kg failed on it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -581,30 +568,12 @@ def refuse(document: str, reason: str, stamp: str = "") -> FileOutcome:
 
 def reason_of_failure(error: Exception) -> str:
     """What to tell of a file that kg itself fails on."""
-    return f"{_FAILED} ({type(error).__name__}): see the worker's log, and please report it"
-
-
-_AWAY = tuple(
-    f"{_FAILED} ({each.__name__})"
-    for each in (
-        Unavailable,
-        DatabaseUnavailable,
-        DatabasePanicked,
-        SchemaChanging,
-        StorageFull,
-        TooBusy,
-        ConfigurationError,
-    )
-)
-"""What earlier versions told of files while something that they need was away."""
+    return f"kg failed on it ({type(error).__name__}): see the worker's log, and please report it"
 
 
 def remembered(refusals: Iterable[RefusedFile]) -> dict[str, RefusedFile]:
-    """Files that need not be read again while they look the same, by name.
-
-    Not those that said nothing of themselves: earlier versions refused files while their store was away.
-    """
-    return {each.document: each for each in refusals if each.stamp and not each.reason.startswith(_AWAY)}
+    """Return the files that need not be read again while they look the same, by name."""
+    return {each.document: each for each in refusals if each.stamp}
 
 
 def add_up(tally: ScanTally, results: Sequence[Result], refusals: Sequence[RefusedFile] = ()) -> ScanTally:

@@ -28,23 +28,18 @@ class OnnxText:
 
     def __init__(
         self,
-        weights: Path,
+        graph: Graph,
         tokenizer: Path,
         *,
         dimensions: int,
         max_tokens: int,
         pooling: Pooling,
-        output: str | None = None,
         pad_to: int | None = None,
         pad_id: int = 0,
     ) -> None:
-        """Load both. `pad_to`: tokens that every text has, filled with `pad_id`.
-
-        Raises:
-            ConfigurationError: a file cannot be used.
-        """
+        """Load the tokenizer. `pad_to`: tokens that every text has, filled with `pad_id`."""
         self.tokenizer = WordPiece(tokenizer)
-        self._graph = Graph(weights, output=output)
+        self._graph = graph
         self._dimensions = dimensions
         self._max_tokens = max_tokens
         self._pooling: Pooling = pooling
@@ -140,7 +135,7 @@ class LocalEmbedder:
             ConfigurationError: the folder does not hold the model that `spec` describes.
         """
         self._model = OnnxText(
-            folder / WEIGHTS,
+            Graph(folder / WEIGHTS),
             folder / TOKENIZER,
             dimensions=spec.dimensions,
             max_tokens=spec.max_tokens,

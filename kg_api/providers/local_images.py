@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import re
-import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
-from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, ClassVar, cast
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from kg_api.errors import ConfigurationError, EmbeddingFailed, InvalidInput, KgError
+from kg_api.errors import ConfigurationError, EmbeddingFailed, InvalidInput
 from kg_api.machine import cores
-from kg_api.onnx_sessions import KNOWN_INPUTS, PICTURE_INPUTS, Graph
+from kg_api.onnx_sessions import PICTURE_INPUTS, Graph
 from kg_api.providers.embedding_port import (
     Pixels,
     Rendering,
@@ -156,261 +154,91 @@ def _row(values: Sequence[float]) -> NDArray[np.float32]:
     return np.array(values, dtype=np.float32)
 
 
-# What has to be known about a folder with a picture model: kg-model.json in it.
-#
-# The weights are somebody's, and decide what every vector means: their sha256 are part of the
-# description, and
-# a folder that holds other files than it describes is refused.
+# The facts about a model in a folder: its files contain most of them, and kg-model.json the others.
 
-PROFILE = "kg-model.json"
+OPTIONS = "kg-model.json"
 PREPROCESSOR = "preprocessor_config.json"
 TOKENIZER = "tokenizer.json"
-DESCRIBE = "python -m kg_api.providers.local_images FOLDER"
+_PICTURE_FILES = ("vision_model.onnx", "onnx/vision_model.onnx", "model.onnx", "onnx/model.onnx")
+_TEXT_FILES = ("text_model.onnx", "onnx/text_model.onnx")
 _WEIGHTS = (".onnx", ".onnx_data", ".data", ".bin")
-"""Endings of files that a model may read."""
-
-
-def _within(name: str) -> str:
-    path = PurePosixPath(name)
-    if not name or path.is_absolute() or ".." in path.parts or "\\" in name:
-        raise ValueError("must be the path of a file in the folder")
-    return name
-
-
-RelativePath = Annotated[str, AfterValidator(_within)]
-Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-
-
-@dataclass(frozen=True, slots=True)
-class PictureTowerProfile:
-    """The half that reads pictures."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
-
-    file: RelativePath
-    output: str
-    pooling: Pooling = "none"
-
-
-@dataclass(frozen=True, slots=True)
-class TextTowerProfile:
-    """The half that reads words."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
-
-    file: RelativePath
-    output: str
-    max_tokens: Annotated[int, Field(ge=16, le=1_000_000)]
-    pooling: Pooling = "none"
-    pad_to: Annotated[int, Field(ge=1, le=8192)] | None = None
-    """Tokens that every text has, filled with `pad_id`: 64 for SigLIP, which was trained so."""
-    pad_id: Annotated[int, Field(ge=0)] = 0
-    query_prefix: Annotated[str, Field(max_length=500)] = ""
-    tokenizer: RelativePath = TOKENIZER
-
-
-@dataclass(frozen=True, slots=True)
-class ImageModelProfile:
-    """A model of one or two halves in a folder."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
-
-    dimensions: Annotated[int, Field(ge=1, le=4096)]
-    picture: PictureTowerProfile
-    sha256: dict[RelativePath, Sha256]
-    """Of every file that is used."""
-    text: TextTowerProfile | None = None
-    preprocessor: RelativePath = PREPROCESSOR
-
-    @property
-    def revision(self) -> str:
-        """Changes when anything does that a vector depends on."""
-        return hashlib.sha256(_PROFILES.dump_json(self)).hexdigest()
-
-    @property
-    def used(self) -> set[str]:
-        """The files that are read by name."""
-        of_text = {self.text.file, self.text.tokenizer} if self.text else set[str]()
-        return {self.picture.file, self.preprocessor} | of_text
-
-
-_PROFILES = TypeAdapter(ImageModelProfile)
-
-
-def read_profile(folder: Path) -> ImageModelProfile:
-    """Read a folder's description, and hold its files to it.
-
-    Raises:
-        ConfigurationError: naming the file that is missing, wrong or another one.
-    """
-    path = folder / PROFILE
-    try:
-        profile = _PROFILES.validate_json(path.read_bytes())
-    except FileNotFoundError:
-        raise ConfigurationError(f"{path} is not there: {DESCRIBE} writes it") from None
-    except (OSError, ValidationError) as error:
-        raise ConfigurationError(f"{path} is wrong: {_in_short(error)}; {DESCRIBE} writes it anew") from None
-    found = checksums(folder, profile.used | set(profile.sha256))
-    if unknown := sorted(found.keys() - profile.sha256.keys()):
-        told = f"{folder / PROFILE} says nothing of {', '.join(unknown)}"
-        raise ConfigurationError(f"{told}: remove it, or describe all anew ({DESCRIBE})")
-    if others := [name for name, checksum in found.items() if checksum != profile.sha256[name]]:
-        raise ConfigurationError(
-            f"{folder / others[0]} is another file than {PROFILE} describes (sha256): put the right one "
-            "there; or, for another model, make a folder of its own"
-        )
-    return profile
-
-
-def write_profile(folder: Path, profile: ImageModelProfile) -> Path:
-    path = folder / PROFILE
-    path.write_bytes(TypeAdapter(dict[str, object]).dump_json(asdict(profile), indent=2) + b"\n")
-    return path
-
-
-def checksums(folder: Path, names: set[str]) -> dict[str, str]:
-    """The sha256 of files by their names in a folder, with those of all weights there.
-
-    Raises:
-        ConfigurationError: one cannot be read.
-    """
-    found = {
-        path.relative_to(folder).as_posix()
-        for path in folder.rglob("*")
-        if path.suffix in _WEIGHTS and path.is_file()
-    }
-    return {name: _sha256(folder / name) for name in sorted(names | found)}
-
-
-def _sha256(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise ConfigurationError(f"{path} cannot be read: {error.strerror}") from error
-
-
-def _in_short(error: Exception) -> str:
-    if not isinstance(error, ValidationError):
-        return str(error)
-    return "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:5])
-
-
-# Writes kg-model.json: python -m kg_api.providers.local_images FOLDER [--query-prefix "search_query: "].
-#
-# What the files say themselves is read from them; what they do not say is an option.
-
-_PICTURE_FILES = ("vision_model", "model")
-_TEXT_FILES = ("text_model",)
+"""Extensions of files that a model may read."""
 _OUTPUTS = ("image_embeds", "text_embeds", "sentence_embedding", "pooler_output", "last_hidden_state")
-"""The best first: what is projected into the common space before what is not."""
+"""The best first: vectors in the common space before all others."""
 _PADDED = {"siglip": 64, "siglip2": 64}
 """Kinds of models, by config.json, that were trained with texts of one length."""
 _MAX_TOKENS = 1_000_000
-"""More than that in a tokenizer_config.json stands for `no limit`."""
+"""A larger number in a tokenizer_config.json means `no limit`."""
 
 
-def describe(folder: Path, given: argparse.Namespace) -> ImageModelProfile:
-    """Describe a folder.
+class ImageModelOptions(BaseModel):
+    """Facts that the other files lack, or that they state wrongly."""
 
-    Raises:
-        ConfigurationError: saying which file is missing, or which option.
-    """
-    preprocessing = read_preprocessing(folder / PREPROCESSOR)
-    values = preprocessing.values(probe_picture(preprocessing.rendering))
-    file = _find(folder, given.picture_file, _PICTURE_FILES)
-    if file is None:
-        raise ConfigurationError(f"{folder} has no vision_model.onnx or model.onnx, there or in onnx/")
-    output, shape = _tried(folder / file, PICTURE_INPUTS, {"pixel_values": values})
-    picture = PictureTowerProfile(file, output, given.picture_pooling or _pooling(shape, "cls"))
-    text = _text(folder, given)
-    profile = ImageModelProfile(given.dimensions or shape[-1], picture, {}, text)
-    return ImageModelProfile(profile.dimensions, picture, checksums(folder, profile.used), text)
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    picture_pooling: Pooling | None = None
+    text_pooling: Pooling | None = None
+    max_tokens: Annotated[int, Field(ge=16, le=_MAX_TOKENS)] | None = None
+    pad_to: Annotated[int, Field(ge=1, le=8192)] | None = None
+    """Tokens that every text has, filled with `pad_id`: 64 for SigLIP."""
+    pad_id: Annotated[int, Field(ge=0)] | None = None
+    query_prefix: Annotated[str, Field(max_length=500)] = ""
 
 
-def _text(folder: Path, given: argparse.Namespace) -> TextTowerProfile | None:
-    file = _find(folder, given.text_file, _TEXT_FILES)
-    if file is None:
-        return None
-    kind = str(_read(folder / "config.json").get("model_type"))
-    pad_to = given.pad_to or _PADDED.get(kind)
-    pad_id = _pad_id(folder) if given.pad_id is None else given.pad_id
-    output, shape = _tried(folder / file, KNOWN_INPUTS, text_inputs([1] * 4, pad_to, pad_id))
-    pooling = given.text_pooling or _pooling(shape, "mean")
-    most = given.max_tokens or pad_to or _max_tokens(folder)
-    return TextTowerProfile(file, output, most, pooling, pad_to, pad_id, given.query_prefix)
+def read_options(folder: Path) -> ImageModelOptions:
+    path = folder / OPTIONS
+    try:
+        return ImageModelOptions.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        return ImageModelOptions()
+    except (OSError, ValidationError) as error:
+        raise ConfigurationError(f"{path} is wrong: {error}") from None
 
 
-def _find(folder: Path, given: str | None, names: Sequence[str]) -> str | None:
-    if given is not None:
-        return given
-    places = [f"{below}{name}.onnx" for name in names for below in ("", "onnx/")]
-    return next((place for place in places if (folder / place).is_file()), None)
+def _find(folder: Path, names: Sequence[str]) -> Path | None:
+    return next((folder / name for name in names if (folder / name).is_file()), None)
 
 
-def _tried(path: Path, known: frozenset[str], feed: dict[str, NDArray[Any]]) -> tuple[str, tuple[int, ...]]:
-    """The best output of a model, and its shape for one input."""
-    graph = Graph(path, known)
-    graph.output = next((name for name in _OUTPUTS if name in graph.outputs), graph.output)
-    return graph.output, graph.run(feed).shape
+def _checksums(folder: Path) -> dict[str, str]:
+    """Return the sha256 of all files that decide over vectors, by their names in the folder."""
+    settings = {PREPROCESSOR, TOKENIZER}
+    files = (path for path in folder.rglob("*") if path.suffix in _WEIGHTS or path.name in settings)
+    found = dict[str, str]()
+    for path in sorted(each for each in files if each.is_file()):
+        with path.open("rb") as file:
+            found[path.relative_to(folder).as_posix()] = hashlib.file_digest(file, "sha256").hexdigest()
+    return found
 
 
-def _pooling(shape: tuple[int, ...], usual: Pooling) -> Pooling:
-    return "none" if len(shape) == 1 else usual
+def _pooling(states: NDArray[np.float32], usual: Pooling) -> Pooling:
+    return "none" if states.ndim == 1 else usual
 
 
 def _pad_id(folder: Path) -> int:
-    padding = _read(folder / TOKENIZER).get("padding")
-    found = cast("dict[str, Any]", padding).get("pad_id") if isinstance(padding, dict) else None
+    found = _read(folder / TOKENIZER, "padding", "pad_id")
     return found if isinstance(found, int) else 0
 
 
 def _max_tokens(folder: Path) -> int:
-    truncation = _read(folder / TOKENIZER).get("truncation")
-    said = cast("dict[str, Any]", truncation).get("max_length") if isinstance(truncation, dict) else None
-    said = said or _read(folder / "tokenizer_config.json").get("model_max_length")
-    if not isinstance(said, int) or said > _MAX_TOKENS:
-        raise ConfigurationError("no file says how long a text may be: add --max-tokens")
-    return said
+    found = _read(folder / TOKENIZER, "truncation", "max_length")
+    found = found or _read(folder / "tokenizer_config.json", "model_max_length")
+    if not isinstance(found, int) or found > _MAX_TOKENS:
+        raise ConfigurationError(
+            f'no file in {folder} states how long a text may be: write {{"max_tokens": 77}}, with the number '
+            f"of the model, to {folder / OPTIONS}"
+        )
+    return found
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(path: Path, *names: str) -> object:
+    """Return a value in a JSON file; None if there is none."""
     try:
-        found: object = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
-
-
-def _options() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="describe", description="Describe a folder with a picture model.")
-    parser.add_argument("folder", type=Path)
-    for name in ("--picture-file", "--text-file"):
-        parser.add_argument(name, help="its path in the folder")
-    for name in ("--picture-pooling", "--text-pooling"):
-        parser.add_argument(name, choices=("none", "cls", "mean"))
-    for name in ("--dimensions", "--max-tokens", "--pad-to", "--pad-id"):
-        parser.add_argument(name, type=int)
-    parser.add_argument("--query-prefix", default="", help="what stands before words that look for pictures")
-    return parser
-
-
-def write_description(arguments: Sequence[str]) -> Path:
-    """Describe the folder that a command line names, and give the path of its description.
-
-    Raises:
-        ConfigurationError: as `describe`.
-    """
-    given = _options().parse_args(arguments)
-    return write_profile(given.folder, describe(given.folder, given))
-
-
-def main() -> None:
-    """Do so, and say where it is."""
-    try:
-        print(write_description(sys.argv[1:]))  # noqa: T201 - a command
-    except KgError as error:
-        sys.exit(str(error))
+        found: Any = json.loads(path.read_bytes())
+        for name in names:
+            found = found[name]
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+    return found
 
 
 # The embedder.
@@ -427,37 +255,62 @@ class OnnxImageEmbedder:
     """
 
     def __init__(self, folder: Path, threads: int | None = None) -> None:
-        """Load the model, and try it once.
+        """Load the model of a folder, whose name is the model's, and try it once.
 
         Args:
-            folder: whose name is the model's, with what it describes.
+            folder: with an image model, a preprocessor_config.json and perhaps a text model.
             threads: so many pictures are embedded at once; unset: one per core.
-
-        Raises:
-            ConfigurationError: the folder does not hold what it describes, or that cannot be used.
         """
-        profile = read_profile(folder)
-        preprocessing = read_preprocessing(folder / profile.preprocessor)
-        self._rendering = preprocessing.rendering
-        self._preprocessing = preprocessing
-        self._pooling: Pooling = profile.picture.pooling
-        self._graph = Graph(folder / profile.picture.file, PICTURE_INPUTS, profile.picture.output)
-        self._text = _open_text(folder, profile.text, profile.dimensions) if profile.text else None
-        self._identity = _identity(folder.name, profile)
-        self._pool = ThreadPoolExecutor(threads or cores(), thread_name_prefix="embed-image")
+        options = read_options(folder)
+        self._preprocessing = read_preprocessing(folder / PREPROCESSOR)
+        self._rendering = self._preprocessing.rendering
+        picture, text = _find(folder, _PICTURE_FILES), _find(folder, _TEXT_FILES)
+        if picture is None:
+            raise ConfigurationError(f"{folder} has no vision_model.onnx or model.onnx, there or in onnx/")
+        self._graph = Graph(picture, PICTURE_INPUTS, _OUTPUTS)
+        max_tokens = 0
+        self._text: OnnxText | None = None
         try:
-            self._embed(probe_picture(self._rendering))
-            if self._text is not None:
-                self._text.embed(f"{self._identity.query_prefix}warm up")
-        except (EmbeddingFailed, InvalidInput) as error:
-            self.close()
-            raise ConfigurationError(
-                f"{folder} does not hold a model as {PROFILE} describes: {error}"
-            ) from error
+            pixels = self._preprocessing.values(probe_picture(self._rendering))
+            states = self._graph.run({"pixel_values": pixels})
+            self._pooling: Pooling = options.picture_pooling or _pooling(states, "cls")
+            dimensions = unit(pooled(states, self._pooling), states.shape[-1]).size
+            used: list[object] = [self._graph.output, self._pooling]
+            if text is not None:
+                graph = Graph(text, preferred=_OUTPUTS)
+                pad_to = options.pad_to or _PADDED.get(str(_read(folder / "config.json", "model_type")))
+                pad_id = _pad_id(folder) if options.pad_id is None else options.pad_id
+                max_tokens = options.max_tokens or pad_to or _max_tokens(folder)
+                states = graph.run(text_inputs([1] * 4, pad_to, pad_id))
+                pooling = options.text_pooling or _pooling(states, "mean")
+                used += [graph.output, pooling, pad_to, pad_id, max_tokens, options.query_prefix]
+                self._text = OnnxText(
+                    graph,
+                    folder / TOKENIZER,
+                    dimensions=dimensions,
+                    max_tokens=max_tokens,
+                    pooling=pooling,
+                    pad_to=pad_to,
+                    pad_id=pad_id,
+                )
+                self._text.embed(f"{options.query_prefix}warm up")
+            revision = hashlib.sha256(json.dumps([used, _checksums(folder)]).encode()).hexdigest()
+        except (EmbeddingFailed, InvalidInput, OSError) as error:
+            raise ConfigurationError(f"{folder} holds no model that kg can use: {error}") from error
+        self._identity = SpaceIdentity(
+            provider="onnx",
+            model=folder.name,
+            revision=revision,
+            dimensions=dimensions,
+            max_tokens=max_tokens,
+            query_prefix=options.query_prefix if self._text else "",
+            modality="image",
+        )
+        self._pool = ThreadPoolExecutor(threads or cores(), thread_name_prefix="embed-image")
 
     @property
     def identity(self) -> SpaceIdentity:
-        """The folder's name, and the checksum of all that it describes."""
+        """The folder's name, and the checksum of all that decides over its vectors."""
         return self._identity
 
     @property
@@ -486,8 +339,8 @@ class OnnxImageEmbedder:
         require_text(text)
         if self._text is None:
             raise ConfigurationError(
-                f"the picture model {self._identity.model} (onnx) reads no text: {PROFILE} in its folder "
-                "describes no text tower"
+                f"the picture model {self._identity.model} (onnx) reads no text: its folder has no "
+                "text_model.onnx"
             )
         tower, prefix = self._text, self._identity.query_prefix
         pieces = query_pieces(text, cut(text, tower.measure(prefix)))
@@ -500,19 +353,6 @@ class OnnxImageEmbedder:
     def _embed(self, pixels: Pixels) -> Vectors:
         states = self._graph.run({"pixel_values": self._preprocessing.values(pixels)})
         return unit(pooled(states, self._pooling), self._identity.dimensions)
-
-
-def _open_text(folder: Path, profile: TextTowerProfile, dimensions: int) -> OnnxText:
-    return OnnxText(
-        folder / profile.file,
-        folder / profile.tokenizer,
-        dimensions=dimensions,
-        max_tokens=profile.max_tokens,
-        pooling=profile.pooling,
-        output=profile.output,
-        pad_to=profile.pad_to,
-        pad_id=profile.pad_id,
-    )
 
 
 def open_onnx(settings: Settings, choice: ImageModelChoice) -> OnnxImageEmbedder:
@@ -539,29 +379,12 @@ def _folder(settings: Settings, name: str | None) -> Path:
             "KG_IMAGE_EMBEDDING__FOLDER is not set where kg runs: set it to the folder whose subfolders hold "
             "picture models, then `kg down` and `kg up`"
         )
-    there = sorted(path.name for path in parent.glob("*/") if (path / PROFILE).is_file())
+    there = sorted(path.name for path in parent.glob("*/") if (path / PREPROCESSOR).is_file())
     if name is None and len(there) == 1:
         return parent / there[0]
     if name in there and _NAME.fullmatch(name):
         return parent / name
-    found = f"it has {', '.join(there)}" if there else f"none of its subfolders has a {PROFILE}"
+    found = f"it has {', '.join(there)}" if there else f"none of its subfolders has a {PREPROCESSOR}"
     raise ConfigurationError(
         f"KG_IMAGE_EMBEDDING__MODEL: {parent} has no model {name or 'that is the only one'}; {found}"
     )
-
-
-def _identity(name: str, profile: ImageModelProfile) -> SpaceIdentity:
-    text = profile.text
-    return SpaceIdentity(
-        provider="onnx",
-        model=name,
-        revision=profile.revision,
-        dimensions=profile.dimensions,
-        max_tokens=text.max_tokens if text else 0,
-        query_prefix=text.query_prefix if text else "",
-        modality="image",
-    )
-
-
-if __name__ == "__main__":
-    main()

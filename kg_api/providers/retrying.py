@@ -173,59 +173,25 @@ def _log_retry(kind: str, state: tenacity.RetryCallState) -> None:
 
 
 class Limiter:
-    """Bounds the requests in flight to one model, for all threads.
-
-    After a 429 half as many may be in flight, then one more for each round that passes. A thread whose
-    request was refused comes back by itself (`RetryPolicy`). The others wait: the same refusal would cost
-    each of them a try.
-    """
-
-    POLL_SECONDS = 0.05
+    """Bounds the requests in flight to one model, and pauses all of them while the provider wants a rest."""
 
     def __init__(
         self, most: int, *, sleep: Callable[[float], None] = wait, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self.bound = float(most)
-        self._most = most
+        self._slots = threading.BoundedSemaphore(most)
         self._sleep = sleep
         self._clock = clock
-        self._lock = threading.Lock()
-        self._in_flight = 0
         self._rests_until = float("-inf")
 
     @contextmanager
     def slot(self) -> Generator[None]:
-        """Wait until a request may begin, and learn from how it ends."""
-        while seconds := self._begin():
-            self._sleep(seconds)
-        try:
-            yield
-        except RetryableError as error:
-            if error.is_limit:
-                self._back_off(error.retry_after)
-            raise
-        else:
-            with self._lock:
-                self.bound = min(float(self._most), self.bound + 1 / self.bound)
-        finally:
-            with self._lock:
-                self._in_flight -= 1
-
-    def _begin(self) -> float:
-        """Begin a request and return 0, or return the seconds until the next attempt."""
-        with self._lock:
-            if (left := self._rests_until - self._clock()) > 0:
-                return left
-            if self._in_flight >= int(self.bound):
-                return self.POLL_SECONDS
-            self._in_flight += 1
-            return 0.0
-
-    def _back_off(self, retry_after: float | None) -> None:
-        with self._lock:
-            now = self._clock()
-            if now >= self._rests_until:  # requests that were refused together count once
-                self.bound = max(1.0, self._in_flight / 2)
-            rest = 1.0 if retry_after is None else retry_after
-            if rest <= MAX_WAIT_SECONDS:  # a longer one ends the job's try, and the job waits
-                self._rests_until = max(self._rests_until, now + rest)
+        with self._slots:
+            while (left := self._rests_until - self._clock()) > 0:
+                self._sleep(left)
+            try:
+                yield
+            except RetryableError as error:
+                rest = 1.0 if error.retry_after is None else error.retry_after
+                if error.is_limit and rest <= MAX_WAIT_SECONDS:  # a longer one ends the job's try
+                    self._rests_until = max(self._rests_until, self._clock() + rest)
+                raise

@@ -15,8 +15,6 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from kg_api.providers.local_images import write_description
-
 DIMENSIONS = 8
 SIDE = 24
 MEAN, STD = [0.48, 0.46, 0.41], [0.27, 0.26, 0.28]
@@ -38,7 +36,7 @@ _PROJECTION = np.random.default_rng(5).normal(size=(3, DIMENSIONS)).astype(np.fl
 
 
 def write_model(folder: Path, *, text: bool = True, states: bool = False, half: bool = False) -> Path:
-    """Write a model without its description.
+    """Write a model.
 
     Args:
         folder: that is made.
@@ -53,12 +51,6 @@ def write_model(folder: Path, *, text: bool = True, states: bool = False, half: 
         _save(_text_tower(states=states), folder / "text_model.onnx")
         _tokenizer().save(str(folder / "tokenizer.json"))
         (folder / "tokenizer_config.json").write_text('{"model_max_length": 16}', encoding="utf-8")
-    return folder
-
-
-def described(folder: Path, *options: str) -> Path:
-    """Describe a model, as the command does that people use."""
-    write_description([str(folder), *options])
     return folder
 
 

@@ -8,15 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.errors import (
-    ConfigurationError,
-    DatabaseUnavailable,
-    SchemaChanging,
-    StorageFull,
-    TooBusy,
-    Unavailable,
-)
-from kg_api.ingest.folder_listing import Phase, Result, ScanPosition, add_up, reason_of_failure, remembered
+from kg_api.ingest.folder_listing import Phase, Result, ScanPosition, add_up
 from kg_api.schemas.folders import MAX_REFUSALS_KEPT, NewFolder, RefusedFile, ScanTally, folder_id, overlap
 
 RESULTS = get_args(Result)
@@ -90,21 +82,3 @@ def test_a_time_between_scans_that_cannot_be_is_refused(seconds: int) -> None:
 
 def test_a_folder_is_another_one_in_another_ontology() -> None:
     assert len({folder_id(path, name) for path in ("/a", "/b") for name in ("one", "two")}) == 4
-
-
-def test_what_was_away_says_nothing_of_a_file() -> None:
-    """Versions before remembered it, so that nothing read the file again when it was back."""
-    bug = RefusedFile(document="bug", reason=reason_of_failure(ValueError()), stamp="1")
-    away = [
-        RefusedFile(document=str(each), reason=reason_of_failure(each()), stamp="1")
-        for each in (
-            Unavailable,
-            TooBusy,
-            StorageFull,
-            DatabaseUnavailable,
-            SchemaChanging,
-            ConfigurationError,
-        )
-    ]
-    unsettled = RefusedFile(document="unsettled", reason="why")
-    assert remembered([*away, bug, unsettled]) == {"bug": bug}
