@@ -59,13 +59,7 @@ class Opinion:
 
 
 def ground(graph: Graph, concept: Concept, shown: int) -> Grounding | None:
-    """What speaks for and against a concept; none where no source states anything that does.
-
-    Args:
-        graph: where it is.
-        concept: which.
-        shown: most statements that are given of each side.
-    """
+    """What speaks for and against a concept; none where no source states anything that does."""
     stances = read_stances(graph, concept.ontology)
     if not stances:
         return None

@@ -35,12 +35,7 @@ class ConceptMergeRecords:
         self._graph = graph
 
     def page(self, ontology: str, concept_id: str | None, offset: int, limit: int) -> ConceptMerges:
-        """What became one, the last first; or only what became part of one concept.
-
-        Raises:
-            NotFound: there is no such ontology, or no such concept in it.
-            Conflict: several ids begin as the concept's.
-        """
+        """What became one, the last first; or only what became part of one concept."""
         read_embedding_state(self._graph, ontology)
         merges, total = read_concept_merges(self._graph, ontology, offset, limit, concept_id=concept_id)
         if concept_id is not None and not total:
@@ -52,12 +47,7 @@ class ConceptMergeRecords:
         return ConceptMerges(ontology=ontology, merges=merges, total=total, offset=offset, limit=limit)
 
     def undo(self, ontology: str, merge_id: str, by: str | None) -> ConceptMerge:
-        """Part two concepts for good.
-
-        Raises:
-            NotFound: there is no such ontology, or merge.
-            Conflict: a later merge must be undone before; the message names it.
-        """
+        """Part two concepts for good."""
         read_embedding_state(self._graph, ontology)
         return unmerge_concepts(self._graph, ontology, merge_id, by)
 
@@ -317,12 +307,7 @@ def least_cosine(calibration: SimilarityCalibration | None) -> float:
 
 
 def likeness(cosine: float, calibration: SimilarityCalibration | None) -> float:
-    """A cosine on a scale that models share: 0 for unrelated texts, 1 for equal ones.
-
-    Args:
-        cosine: of two concepts in one space.
-        calibration: what the cosines of that space mean; None when it was not measured.
-    """
+    """A cosine on a scale that models share: 0 for unrelated texts, 1 for equal ones."""
     unrelated = UNKNOWN if calibration is None else calibration.unrelated
     return (cosine - unrelated) / (1 - unrelated)
 
@@ -332,11 +317,6 @@ def same(a: Text, b: Text, alikeness: float) -> Reason | None:
 
     Labels are compared with labels: what merged into a concept before is a name of it, and counts as an
     alias. And none of their names may be counterparts, such as "Article 5" and "Article 6".
-
-    Args:
-        a: the names of one.
-        b: the names of the other.
-        alikeness: of their vectors, as `likeness` gives it.
     """
     said = [
         concept_name(b.label) in map(concept_name, a.terms),
@@ -402,15 +382,6 @@ def merge_near(graph: Graph, space: Space, ontology: str, concept_ids: Iterable[
     What a merge leaves is looked at again. Safe to repeat, and while others write or merge. The text of a
     concept that another went into has changed, so it is due for embedding, whatever its id. Two of so many
     sources that merging them takes more than one transaction has stay two.
-
-    Args:
-        graph: where they are.
-        space: whose vectors are compared; those without one are passed over.
-        ontology: of the concepts.
-        concept_ids: those that are new, or were embedded anew.
-
-    Raises:
-        DatabaseUnavailable: Neo4j does not answer; what is merged stays merged.
     """
     waiting = deque(dict.fromkeys(concept_ids))
     merged = 0
@@ -428,17 +399,7 @@ def merge_near(graph: Graph, space: Space, ontology: str, concept_ids: Iterable[
 
 
 def link_near(graph: Graph, space: Space, ontology: str, concept_ids: Iterable[str]) -> None:
-    """Link some concepts with those of their ontology that are near to them in meaning.
-
-    Args:
-        graph: where they are.
-        space: whose vectors are compared; those without one are passed over.
-        ontology: of the concepts.
-        concept_ids: those that are new, or were embedded anew.
-
-    Raises:
-        DatabaseUnavailable: Neo4j does not answer.
-    """
+    """Link some concepts with those of their ontology that are near to them in meaning."""
     for ids in portions([*dict.fromkeys(concept_ids)], PORTION):
         _link(graph, space, ontology, ids)
 

@@ -61,17 +61,6 @@ def both_ends(start: str, end: str, ontologies: Sequence[str] | None, find: Find
     """Find the concepts that the ends of a path mean.
 
     An id or a name is taken literally, in whatever ontologies it is. A phrase is searched for next to it.
-
-    Args:
-        start: an id, a name or a phrase, as `end`.
-        end: where the path ends.
-        ontologies: where to look for names and phrases; None: everywhere.
-        find: gives the concept of an id, or raises NotFound.
-        search: gives the concepts that a phrase finds, the best first.
-
-    Raises:
-        NotFound: no concept fits, or has the id.
-        InvalidInput: they are of two ontologies, which have no concept in common.
     """
     texts = (start, end)
     sure: list[Sequence[Concept]] = [
@@ -244,13 +233,6 @@ def shortest_ways(start: str, end: str, expand: Expand, hops: int, most: int) ->
 
     A step that is not seen from a node that has too many neighbours is seen from its other end. So where
     neighbours were left out and nothing was found, each side goes one step further.
-
-    Args:
-        start: where they begin.
-        end: where they end.
-        expand: gives neighbours; what it leaves out may not be found.
-        hops: most steps.
-        most: most ways.
 
     Returns:
         Nodes in order, all ways of the same, smallest length; none when there is no way within so many steps.

@@ -84,11 +84,6 @@ def alike(
 ) -> list[tuple[int, list[tuple[int, float]]]]:
     """Groups of types of which the names are alike: each type is in one, and near to the first of its group.
 
-    Args:
-        types: the most frequent first; those come to stand for their groups.
-        vectors: of the types' names.
-        least: the cosine of names that are near enough.
-
     Returns:
         The places in `types` of those that stand for a group, each with the places of the others and how
         similar they are, the nearest first.
@@ -190,12 +185,7 @@ class RelationshipSearcher:
     def search(
         self, asked: RelationshipSearch, document_ids: Collection[str] | None = None
     ) -> RelationshipHits:
-        """Find relationships by their meaning. What could not be done is told in `degraded`.
-
-        Args:
-            asked: what is looked for.
-            document_ids: only what sources of these documents state; None: of all.
-        """
+        """Find relationships by their meaning. What could not be done is told in `degraded`."""
         known = self._snapshots.known(asked.ontologies or (), new_too=asked.ontologies is None)
         query = question(asked.query_text, asked.ontologies, known, self._spaces)
         missing = self._snapshots.populating(*(each.space.relation_index_name for each in query.meanings))
@@ -289,21 +279,13 @@ class RelationshipVocabulary:
         self._graph = graph
 
     def page(self, ontology: str, offset: int, limit: int) -> RelationshipTypes:
-        """Some of an ontology's types, the most frequent first.
-
-        Raises:
-            NotFound: there is no such ontology.
-        """
+        """Some of an ontology's types, the most frequent first."""
         types = self._types(ontology)
         shown = [each.described for each in types[offset : offset + limit]]
         return RelationshipTypes(ontology=ontology, types=shown, total=len(types), offset=offset, limit=limit)
 
     def propose(self, ontology: str, min_similarity: float, limit: int) -> TypeProposals:
-        """Which types may be one, by their names' vectors; nothing is changed.
-
-        Raises:
-            NotFound: there is no such ontology.
-        """
+        """Which types may be one, by their names' vectors; nothing is changed."""
         space = read_embedding_state(self._graph, ontology).answering.space
         every = self._types(ontology)
         types = every[:MAX_COMPARED]
@@ -350,40 +332,23 @@ class RelationshipVocabulary:
         )
 
     def merge(self, ontology: str, asked: TypeMerging) -> TypeMerge:
-        """Make types part of another, and keep a record of it.
-
-        Raises:
-            NotFound: there is no such ontology, or type.
-            Conflict: one is merged already.
-        """
+        """Make types part of another, and keep a record of it."""
         read_embedding_state(self._graph, ontology)
         return merge_types(self._graph, ontology, asked)
 
     def undo(self, ontology: str, merge_id: str, by: str | None) -> TypeMerge:
-        """Take a merge back.
-
-        Raises:
-            NotFound: there is no such ontology, or merge.
-        """
+        """Take a merge back."""
         read_embedding_state(self._graph, ontology)
         return unmerge_types(self._graph, ontology, merge_id, by)
 
     def merges(self, ontology: str, offset: int, limit: int) -> TypeMerges:
-        """What was merged, the last first.
-
-        Raises:
-            NotFound: there is no such ontology.
-        """
+        """What was merged, the last first."""
         read_embedding_state(self._graph, ontology)
         merges, total = read_merges(self._graph, ontology, offset, limit)
         return TypeMerges(ontology=ontology, merges=merges, total=total, offset=offset, limit=limit)
 
     def set_stance(self, ontology: str, change: StanceChange) -> RelationshipType:
-        """Say what a type, with all that was merged into it, speaks for.
-
-        Raises:
-            NotFound: there is no such ontology, or type.
-        """
+        """Say what a type, with all that was merged into it, speaks for."""
         meant = self._find(ontology, change.type)
         if not set_stance(self._graph, meant.type_id, change.stance):
             raise unknown_type(ontology, [change.type])

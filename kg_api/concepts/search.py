@@ -85,17 +85,7 @@ class ConceptQuery:
 def question(
     text: str, wanted: Sequence[str] | None, known: OntologySnapshot, spaces: SpaceRegistry
 ) -> ConceptQuery:
-    """Embed a question once in each space that answers for one of its ontologies.
-
-    Args:
-        text: what is looked for.
-        wanted: ontologies to look into; None: all.
-        known: all ontologies.
-        spaces: the models.
-
-    Raises:
-        NotFound: one of those wanted does not exist.
-    """
+    """Embed a question once in each space that answers for one of its ontologies."""
     known.require_known(wanted)
     embedding_states = known.embedding_states
     names = [*(embedding_states if wanted is None else dict.fromkeys(wanted))]
@@ -118,13 +108,7 @@ def question(
 
 
 def under_way(progress: Mapping[str, Progress], ontologies: Collection[str], what: str) -> list[Degradation]:
-    """How far some work is in each of some ontologies, where it goes on; no numbers until it is counted.
-
-    Args:
-        progress: by ontology.
-        ontologies: those that are told of.
-        what: waits, and what that means; the numbers go where it has braces.
-    """
+    """How far some work is in each of some ontologies, where it goes on; no numbers until it is counted."""
     told = list[Degradation]()
     for name, at in progress.items():
         if name in ontologies and len(told) < MAX_SHOWN:
@@ -167,16 +151,7 @@ def with_fits(
     *,
     variants: Sequence[Variant] = (),
 ) -> list[ConceptHit]:
-    """The same hits, each with what makes it fit.
-
-    Args:
-        graph: where they are.
-        hits: what was found.
-        called: ids of those that go by the very name.
-        words: those of the question; none: full text is not asked.
-        meanings: the question's vectors, whose spaces say which similarity is near.
-        variants: other ways to write the question's numbers and letters.
-    """
+    """The same hits, each with what makes it fit."""
     floors = {name: min_similarity_of(each.space) for each in meanings for name in each.ontologies}
     near = {
         hit.concept_id
@@ -204,10 +179,6 @@ def merge_passages(
     found: Sequence[Appearance], around: Mapping[str, Sequence[Place]]
 ) -> list[ConceptPassage]:
     """Put the sources that carry a concept among their neighbours.
-
-    Args:
-        found: the best first.
-        around: by the id of each its neighbours and itself, in reading order, of the same document.
 
     Returns:
         Passages that have no source in common and do not follow each other, that of the best source first.
@@ -289,19 +260,7 @@ def find_concepts(
     *,
     populating: Mapping[str, str] = NOTHING_WAITS,
 ) -> FoundConcepts:
-    """Find the concepts that fit a question best.
-
-    Args:
-        graph: where they are.
-        query_text: the question; empty: only its vectors are asked.
-        meanings: its vector in each space that is searched; a space without one is searched by words.
-        ontologies: where to look; those that are not there find nothing.
-        limit: most concepts.
-        populating: indexes that are not online, with their state; they are not asked.
-
-    Raises:
-        Unavailable: no index that could answer is online.
-    """
+    """Find the concepts that fit a question best."""
     depth = max(LANE_DEPTH, 2 * limit)
     usable = [each for each in meanings if each.space.concept_index_name not in populating]
     words = terms(query_text)
@@ -388,11 +347,6 @@ FOUND_BY_WORDS = "concepts that one source carries are found by their words unti
 def start_embedding(graph: Graph, known: OntologySnapshot, ontologies: Collection[str]) -> list[Degradation]:
     """Have all concepts embedded of ontologies whose concepts are asked for by meaning for the first time.
 
-    Args:
-        graph: where they are.
-        known: all ontologies.
-        ontologies: those that are searched.
-
     Returns:
         What is found by its words only until that is done.
     """
@@ -442,11 +396,7 @@ class ConceptService:
         self._embedding = self._snapshots.progress("concept_embedding")
 
     def search(self, query_text: str, ontologies: Sequence[str] | None, limit: int) -> ConceptHits:
-        """Find concepts by meaning, words and name. What could not be done is told in `degraded`.
-
-        Raises:
-            Unavailable: no index of concepts is online.
-        """
+        """Find concepts by meaning, words and name. What could not be done is told in `degraded`."""
         known = self._snapshots.known(ontologies or (), new_too=ontologies is None)
         asked = question(query_text, ontologies, known, self._spaces)
         names = (each.space.concept_index_name for each in asked.meanings)
@@ -471,11 +421,7 @@ class ConceptService:
         )
 
     def details(self, concept_id: str, shown: int = SHOWN) -> ConceptDetails:
-        """A concept with quotes that prove it and what it is related to.
-
-        Raises:
-            NotFound: there is none by that id.
-        """
+        """A concept with quotes that prove it and what it is related to."""
         concept = find_concept(self._graph, concept_id)
         evidence = evidence_of(self._graph, concept.concept_id, shown)
         around = find_related(self._graph, concept, 1, shown)
@@ -493,16 +439,7 @@ class ConceptService:
         )
 
     def context(self, concept_id: str, window: int, limit: int) -> ConceptContext:
-        """The sources that carry a concept, each among its neighbours of the same document.
-
-        Args:
-            concept_id: of the concept.
-            window: how many paragraphs before and after; windows that touch are one passage.
-            limit: most sources that carry it, those with a true quote first.
-
-        Raises:
-            NotFound: there is none by that id.
-        """
+        """The sources that carry a concept, each among its neighbours of the same document."""
         concept = find_concept(self._graph, concept_id)
         found = appearances(self._graph, concept.concept_id, limit)
         around = neighbours(self._graph, [each.place for each in found], window)
@@ -514,30 +451,17 @@ class ConceptService:
         )
 
     def related(self, concept_id: str, hops: int, limit: int) -> RelatedConcepts:
-        """What a concept is related to within some hops.
-
-        Raises:
-            NotFound: there is none by that id.
-        """
+        """What a concept is related to within some hops."""
         return find_related(self._graph, find_concept(self._graph, concept_id), hops, limit)
 
     def neighbourhood(self, concept_id: str, limit: int) -> Neighbourhood:
-        """The concepts around one, as nodes and edges.
-
-        Raises:
-            NotFound: there is none by that id.
-        """
+        """The concepts around one, as nodes and edges."""
         return neighbourhood(self._graph, find_concept(self._graph, concept_id), limit)
 
     def paths(
         self, start: str, end: str, ontologies: Sequence[str] | None, hops: int, limit: int
     ) -> ConceptPaths:
-        """The shortest ways between two concepts, given by id, name or phrase; `start` and `end` say which.
-
-        Raises:
-            NotFound: no concept fits one of them, or has its id.
-            InvalidInput: they are of two ontologies.
-        """
+        """Return the shortest ways between two concepts, each given by id, name or phrase."""
 
         def search(text: str, ontologies: Sequence[str] | None) -> Sequence[ConceptHit]:
             return self.search(text, ontologies, CANDIDATES).concepts
@@ -554,11 +478,7 @@ class ConceptService:
         )
 
     def page(self, ontology: str, offset: int, limit: int) -> ConceptList:
-        """Some of an ontology's concepts, those of most sources first; `notes` say when more are to come.
-
-        Raises:
-            NotFound: there is no such ontology.
-        """
+        """Some of an ontology's concepts, those of most sources first; `notes` say when more are to come."""
         read_embedding_state(self._graph, ontology)
         concepts, total = page_of_concepts(self._graph, ontology, offset, limit)
         due = [

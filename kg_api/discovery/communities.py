@@ -66,9 +66,6 @@ BLOCK: Final = 500
 def associate(incidence: Matrix) -> Matrix:
     """Weigh the pairs of concepts by the log-likelihood ratio of their co-occurrence.
 
-    Args:
-        incidence: passages by concepts, CSR, 1 where a passage carries a concept.
-
     Returns:
         Concepts by concepts, CSR, symmetric, without a diagonal; a pair that is together no more often than
         chance has it has no weight.
@@ -95,12 +92,6 @@ def log_likelihood_ratio(both: Floats, one: Floats, other: Floats, passages: flo
 
     Dunning: Accurate Methods for the Statistics of Surprise and Coincidence, Computational Linguistics 1993.
     Zero where they are together no more often than by chance. All arrays have the same shape.
-
-    Args:
-        both: passages that carry both.
-        one: passages that carry the first.
-        other: passages that carry the second.
-        passages: all.
     """
     neither = passages - one - other + both
     cells = (both, one - both, other - both, neither)
@@ -140,10 +131,6 @@ def centrality(weights: Matrix, members: Places) -> Floats:
     """How much each member is the community's own: the weight of its edges within, by their share of all.
 
     A concept that is everywhere has heavy edges, but few of them within.
-
-    Args:
-        weights: nodes by nodes, CSR, symmetric.
-        members: nodes of the community.
 
     Returns:
         One for each member, at least 0; the highest is 1, unless no edge is within.
@@ -195,14 +182,7 @@ class ConceptGraph:
 def read_concept_graph(
     graph: Graph, ontology: str, *, most: int, between: Callable[[], None]
 ) -> ConceptGraph:
-    """Read the concepts of an ontology that several sources or relationships tie, and what ties them.
-
-    Args:
-        graph: the database.
-        ontology: its name.
-        most: concepts at most, those of most ties.
-        between: called between portions; it may raise.
-    """
+    """Read the concepts of an ontology that several sources or relationships tie, and what ties them."""
     from scipy import sparse  # noqa: PLC0415 - only the job needs it
 
     ids, related = list[str](), list[Row]()
@@ -254,11 +234,6 @@ class Cluster:
 
 def find_clusters(weights: Matrix, *, max_size: int, min_size: int) -> list[Cluster]:
     """Cluster a graph; a cluster that is too large is clustered again by itself, with its own edges.
-
-    Args:
-        weights: nodes by nodes, CSR, symmetric, no diagonal.
-        max_size: a cluster of more nodes is divided, four levels at most.
-        min_size: a cluster of fewer is left out.
 
     Returns:
         A cluster before its parts; of one level and parent the larger first.
@@ -315,14 +290,7 @@ class Detected:
 
 
 def detect_communities(read: ConceptGraph, ontology: str, *, max_size: int, min_size: int) -> Detected:
-    """Find the communities of concepts, level by level.
-
-    Args:
-        read: the concept graph.
-        ontology: its name.
-        max_size: a community of more concepts is divided.
-        min_size: one of fewer is left out.
-    """
+    """Find the communities of concepts, level by level."""
     weights = associate(read.incidence)
     clusters = find_clusters(weights, max_size=max_size, min_size=min_size)
     ids = [
@@ -375,11 +343,7 @@ class CommunitySummary(BaseModel):
     sources: int
 
     def changed(self, size: OntologySize) -> float:
-        """The share of what they are of that has changed since, 0 to 1: of the kind that changed most.
-
-        Args:
-            size: of the ontology now, with what was written since.
-        """
+        """The share of what they are of that has changed since, 0 to 1: of the kind that changed most."""
         shares = (
             max(size.written, abs(size.sources - self.sources)) / max(self.sources, 1),
             abs(size.concepts - self.concepts) / max(self.concepts, 1),
@@ -495,13 +459,7 @@ class CommunityRequests:
                 ensure_job(self._graph, COMMUNITY_DETECTION, state.ontology, total=due)
 
     def begin(self, ontology: str) -> str:
-        """Find communities now; the job that does.
-
-        Raises:
-            NotFound: there is no such ontology.
-            TooBusy: too many jobs wait.
-            ConfigurationError: its packages are not installed.
-        """
+        """Find communities now; the job that does."""
         if not is_installed("communities"):
             raise missing("communities")
         require_state(self._graph, ontology)
@@ -534,18 +492,7 @@ class CommunityService:
         """Make the jobs of ontologies of which enough has changed."""
 
     def page(self, ontology: str, *, level: int, parent: str | None, offset: int, limit: int) -> Communities:
-        """Communities of a level, or the parts of one, the largest first.
-
-        Args:
-            ontology: which.
-            level: 0 is the coarsest.
-            parent: the id of a community, or its beginning: its parts, whatever the level says.
-            offset: so many are skipped.
-            limit: so many are given at most.
-
-        Raises:
-            NotFound: there is no such ontology, or no such parent.
-        """
+        """Communities of a level, or the parts of one, the largest first."""
         whole = find_community(self._graph, ontology, parent) if parent else None
         parent_id, level = (whole["community_id"], whole["level"] + 1) if whole else (None, level)
         state, found, total = page_of_communities(
@@ -568,12 +515,7 @@ class CommunityService:
         )
 
     def find(self, ontology: str, called: str, *, concepts: int, passages: int) -> CommunityDetails:
-        """One community with so many of its concepts, and of the passages and documents that say most of it.
-
-        Raises:
-            NotFound: there is no such ontology, or community.
-            Conflict: several ids begin so.
-        """
+        """Return one community with its main concepts, passages and documents."""
         found = find_community(self._graph, ontology, called)
         details = read_details(self._graph, found, concepts, passages)
         computed_at = found["computed_at"]
@@ -582,12 +524,7 @@ class CommunityService:
         )
 
     def detect(self, ontology: str) -> CommunityRequest:
-        """Detect communities now.
-
-        Raises:
-            NotFound: there is no such ontology.
-            TooBusy: too many jobs wait.
-        """
+        """Detect communities now."""
         return CommunityRequest(ontology=ontology, job_id=self._requests.begin(ontology))
 
     def _notes(self, summary: CommunitySummary | None) -> list[str]:

@@ -231,16 +231,7 @@ class ConstructiveService:
         }
 
     def query(self, query: ConstructiveQuery) -> Subgraph:
-        """Run the steps and return the subgraph that they built, with what each step left out.
-
-        Raises:
-            NotFound: a concept, a source, a document or an ontology that the query names does not exist.
-            Conflict: several are called like one that it names.
-            InvalidInput: a seed is of an ontology or a document that the query leaves out, or a condition is
-                of a field that no document has, and another one is called nearly so.
-            Unavailable: an index that a seed needs does not answer.
-            TookTooLong: the database takes too long to filter or to read what there is.
-        """
+        """Run the steps and return the subgraph that they built, with what each step left out."""
         until = time.monotonic() + query.seconds
         with limit_time(until + SEARCH_SECONDS):
             watch = Stopwatch("constructive")
@@ -345,10 +336,6 @@ class ConstructiveService:
 
         Returns:
             The concepts, at least one, and whether they only fit.
-
-        Raises:
-            NotFound: no concept has the id, or none fits.
-            Conflict: several ids begin so.
         """
         if DIGITS.fullmatch(step.value):
             try:
@@ -507,12 +494,7 @@ class ConstructiveService:
     # Filters and limits.
 
     def _filter(self, step: FilterStep, progress: _Progress) -> None:
-        """Keep nodes of some kinds and documents, and relationships that these documents state.
-
-        Raises:
-            InvalidInput: a condition is of a field that no document has, and another one is called nearly so.
-            Conflict: several documents' ids begin with digits that are named.
-        """
+        """Keep nodes of some kinds and documents, and relationships that these documents state."""
         built, removed = progress.built, 0
         ids: Sequence[str] | None = None
         if step.where or step.documents is not None:

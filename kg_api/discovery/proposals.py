@@ -107,14 +107,7 @@ def candidates(asked: Iterable[str], near: Neighbours, within: int, least: float
 def mutual_pairs(
     asked: Sequence[str], near: Neighbours, within: int, least: float
 ) -> Iterator[tuple[str, Near]]:
-    """Those near enough of which each is among so many that are nearest to the other; each pair once.
-
-    Args:
-        asked: ids.
-        near: the neighbours of these, and of all that are among theirs.
-        within: so many.
-        least: cosine.
-    """
+    """Those near enough of which each is among so many that are nearest to the other; each pair once."""
     seen = set[frozenset[str]]()
     for own in asked:
         for each in near.get(own, ())[:within]:
@@ -153,16 +146,7 @@ _NOUNS: Final[dict[ProposalKind, str]] = {"source": "passage", "concept": "conce
 def reason_of(
     kind: ProposalKind, similarity: float, *, within: int, hops: int, contrast: float, shared: list[str]
 ) -> str:
-    """The reason as a reader takes it.
-
-    Args:
-        kind: of what is linked.
-        similarity: cosine of the two.
-        within: each is among so many that are nearest to the other.
-        hops: nothing connects them within so many steps.
-        contrast: by how much that is over their cosines with what else is near.
-        shared: words that both have.
-    """
+    """The reason as a reader takes it."""
     noun = _NOUNS[kind]
     nearest = f"the nearest {noun}" if within == 1 else f"one of the {within} nearest {noun}s"
     steps = f"{hops} step{'s' if hops > 1 else ''}"
@@ -428,11 +412,7 @@ class ProposalRequests:
         self._begun = time.monotonic()
 
     def used(self, stored: StoredProposals) -> tuple[UsedProposals, str]:
-        """How links are proposed in an ontology, and the mark of that.
-
-        Raises:
-            NotFound: the ontology has gone.
-        """
+        """How links are proposed in an ontology, and the mark of that."""
         space = read_embedding_state(self._graph, stored.ontology).answering.space
         used = use(stored.config, self._settings, space)
         return used, mark_of(used, space)
@@ -446,11 +426,7 @@ class ProposalRequests:
         return self._settings.enabled if config.enabled is None else config.enabled
 
     def look_for_dropped(self, ontology: str) -> None:
-        """Look again for proposals that were dropped, if more are kept now than are open.
-
-        Raises:
-            NotFound: there is no such ontology.
-        """
+        """Look again for proposals that were dropped, if more are kept now than are open."""
         stored = read_proposals(self._graph, ontology)
         self._look_again(stored, at_most=self.most_open(stored.config) - 1)
 
@@ -461,16 +437,7 @@ class ProposalRequests:
                 self._look(stored)
 
     def begin(self, ontology: str, *, anew: bool) -> tuple[int, str | None]:
-        """Look for links now; how much is due, and the job.
-
-        Args:
-            ontology: where.
-            anew: whether to look at everything again.
-
-        Raises:
-            NotFound: there is no such ontology.
-            TooBusy: too many jobs wait.
-        """
+        """Look for links now; how much is due, and the job."""
         stored = read_proposals(self._graph, ontology)
         if anew:
             flag_again(self._graph, ontology)
@@ -563,27 +530,15 @@ class ProposalService:
         )
 
     def find(self, proposal_id: str) -> Proposal:
-        """One proposal.
-
-        Raises:
-            NotFound: there is none by that id.
-        """
+        """One proposal."""
         return find_proposal(self._graph, proposal_id)
 
     def decide(self, proposal_id: str, state: ProposalState, by: str | None) -> Proposal:
-        """Accept or reject a proposal, or open it again; doing it twice changes nothing more.
-
-        Raises:
-            NotFound: there is none by that id.
-        """
+        """Accept or reject a proposal, or open it again; doing it twice changes nothing more."""
         return decide(self._graph, proposal_id, state, by)
 
     def status(self, ontology: str) -> ProposalStatus:
-        """How links are proposed in an ontology, and how far that is.
-
-        Raises:
-            NotFound: there is no such ontology.
-        """
+        """How links are proposed in an ontology, and how far that is."""
         return self._status(read_proposals(self._graph, ontology), [])
 
     def configure(self, ontology: str, config: ProposalConfig, *, dry_run: bool) -> ProposalStatus:
@@ -591,9 +546,6 @@ class ProposalService:
 
         Open proposals behind the best that are kept now go at once. Where more are kept, those that were
         dropped are looked for again.
-
-        Raises:
-            NotFound: there is no such ontology.
         """
         if dry_run:
             told = _changed(read_proposals(self._graph, ontology), config)
@@ -613,12 +565,7 @@ class ProposalService:
         return True
 
     def search(self, ontology: str, *, anew: bool) -> ProposalSearch:
-        """Look for links now.
-
-        Raises:
-            NotFound: there is no such ontology.
-            TooBusy: too many jobs wait.
-        """
+        """Look for links now."""
         due, job_id = self._requests.begin(ontology, anew=anew)
         notes = ["everything is looked at again"] if anew else []
         notes = notes if job_id else ["nothing has changed since links were looked for"]

@@ -107,16 +107,7 @@ def compare(
     metrics: Sequence[str] | None,
     against: str,
 ) -> Comparison:
-    """Compare results with one of them.
-
-    Args:
-        results: two or more, of the same data and questions.
-        metrics: which; unset: the main ones.
-        against: `first`, `best` in the first metric, or a label.
-
-    Raises:
-        InvalidInput: they cannot be compared, or a name is unknown.
-    """
+    """Compare results with one of them."""
     _require_same(results)
     by_label: dict[str, EvalResult] = {}
     for each in results:

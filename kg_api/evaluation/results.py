@@ -119,10 +119,6 @@ def measure(
     """Measure, and save the result with its answers to `output`, or a new file in the folder of results.
 
     `ask` asks all that has no answer yet, and keeps it.
-
-    Raises:
-        Conflict: another process is at the same run.
-        InvalidInput: it cannot be written; the answers are kept.
     """
     started = datetime.now(tz=UTC)
     words = re.sub(r"[^\w.=]+", "-", f"{run.data.name}-{run.config['tier']}-{run.label}").strip("-")

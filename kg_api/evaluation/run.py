@@ -32,11 +32,7 @@ class AnswerFile:
     """Answers on disk, one a line; the first line names the run that they belong to."""
 
     def __init__(self, path: Path, key: str) -> None:
-        """Read what is there. Answers of another run, and a line that was cut by a kill, are dropped.
-
-        Raises:
-            InvalidInput: it cannot be read or written.
-        """
+        """Read what is there. Answers of another run, and a line that was cut by a kill, are dropped."""
         self.path = path
         self.answers: dict[str, QuestionResult] = {}
         with _readable(path):
@@ -46,11 +42,7 @@ class AnswerFile:
             path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
     def add(self, asked: QuestionResult) -> None:
-        """Keep an answer.
-
-        Raises:
-            InvalidInput: it cannot be written.
-        """
+        """Keep an answer."""
         self.answers[asked.query_id] = asked
         with _readable(self.path), self.path.open("a", encoding="utf-8") as file:
             file.write(asked.model_dump_json() + "\n")
@@ -167,18 +159,7 @@ def ask_again(
     pause: float,
     before: Callable[[RetryCallState], None] | None = None,
 ) -> T:
-    """Call, again and again while it fails in a way that passes; the call must be safe to repeat.
-
-    Args:
-        call: what is done.
-        errors: that may pass.
-        seconds: after so many it is not tried again.
-        pause: seconds between two tries.
-        before: called before each new try.
-
-    Raises:
-        KgError: it fails for longer, or in another way.
-    """
+    """Call, again and again while it fails in a way that passes; the call must be safe to repeat."""
     again, stop, wait = retry_if_exception_type(errors), stop_after_delay(seconds), wait_fixed(pause)
     return Retrying(retry=again, stop=stop, wait=wait, before_sleep=before, reraise=True)(call)
 
@@ -217,14 +198,7 @@ class SentDocument:
 
 
 def as_sent(document: SetDocument, titles: Titles) -> SentDocument:
-    """Give a document the form in which it is taken in.
-
-    Args:
-        document: as the set has it.
-        titles: `field` names the document so, and sends the text as it is; `above` puts the title on a line
-            before the text besides, so that it is embedded with the beginning, as is usual with these sets.
-            A text that begins with its title, or that the set gives a format, is left as it is.
-    """
+    """Give a document the form in which it is taken in."""
     text, title, form = document.text, document.title[:_MAX_TITLE_LENGTH], document.format
     begins = text.partition("\n")[0].rstrip() == title
     before = f"{title}\n\n" if titles == "above" and title and form is None and not begins else ""

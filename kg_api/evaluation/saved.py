@@ -70,11 +70,7 @@ class ComparedQuestion:
 
 
 def worst_first(result: EvalResult, by: str) -> list[ScoredQuestion]:
-    """The questions of a result, those with the lowest score in a measure first; by `ms` the slowest first.
-
-    Raises:
-        InvalidInput: there is no such measure.
-    """
+    """Return the questions of a result, those with the lowest score first, or the slowest by `ms`."""
     if by != LATENCY and by not in result.metrics:
         raise InvalidInput(f"there is no measure {by[:100]!r}; there are: {', '.join(result.metrics)}")
     found = [
@@ -112,11 +108,7 @@ class _Form(BaseModel):
 
 
 def read_result(path: Path) -> EvalResult:
-    """Read a saved result.
-
-    Raises:
-        InvalidInput: the file is not there, is none, or was written by a newer kg.
-    """
+    """Read a saved result."""
     text = text_of(path)
     try:
         return parse_result(text)
@@ -125,11 +117,7 @@ def read_result(path: Path) -> EvalResult:
 
 
 def parse_result(text: str) -> EvalResult:
-    """Read the text of a result.
-
-    Raises:
-        InvalidInput: it is none, or was written by a newer kg; the message goes on behind a name.
-    """
+    """Read the text of a result."""
     try:
         found = EvalResult.model_validate_json(text)
         form, problem = found.format, "" if found.metrics else "it has no measures"
@@ -221,12 +209,7 @@ class SavedResults:
         self._remembering, self._comparing = Lock(), Lock()
 
     def page(self, ontology: str | None, offset: int, limit: int) -> EvalSummaries:
-        """List results of an ontology, or of all that can be seen, the newest first.
-
-        Raises:
-            Forbidden: the ontology cannot be seen.
-            InvalidInput: the folder cannot be read.
-        """
+        """List results of an ontology, or of all that can be seen, the newest first."""
         asked = within(ontology)
         found, unreadable = list[EvalSummary](), list[UnreadableResult]()
         for each in self._look().values():
@@ -245,21 +228,11 @@ class SavedResults:
         )
 
     def find(self, name: str) -> EvalResult:
-        """Read a result with the scores of each question.
-
-        Raises:
-            NotFound: there is none of that name that can be seen.
-            InvalidInput: it cannot be read.
-        """
+        """Read a result with the scores of each question."""
         return self._read(name, self._file(name))
 
     def delete(self, name: str) -> ResultDeleted:
-        """Delete a result, with its answers and its picture.
-
-        Raises:
-            NotFound: there is none of that name that can be seen.
-            InvalidInput: its file cannot be deleted.
-        """
+        """Delete a result, with its answers and its picture."""
         about = self._file(name).about
         try:
             for ending in (*BESIDE, ENDING):  # the result last: what is left of it can be deleted again
@@ -270,13 +243,7 @@ class SavedResults:
         return ResultDeleted(name=name, ontology=of)
 
     def compare(self, names: Sequence[str], metrics: Sequence[str] | None, against: str) -> Comparison:
-        """Compare results as `comparing.compare` does; the same comparison is made once.
-
-        Raises:
-            NotFound: there is no result of one of these names that can be seen.
-            InvalidInput: one cannot be read, they cannot be compared, or are too many for the service.
-            Unavailable: another comparison is being made.
-        """
+        """Compare results as `comparing.compare` does; the same comparison is made once."""
         chosen = None if metrics is None else list(dict.fromkeys(metrics))
         files = [(name, self._file(name)) for name in names]
         asked = max((each.about.asked for _, each in files if isinstance(each.about, EvalSummary)), default=0)

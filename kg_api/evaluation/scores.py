@@ -27,13 +27,7 @@ class Scores:
 
 
 def scores(references: Sequence[Range], retrieved: Sequence[Range], elsewhere: int) -> Scores:
-    """Score what was retrieved from the question's own corpus.
-
-    Args:
-        references: what answers the question.
-        retrieved: the chunks of the question's corpus, as often as they were retrieved.
-        elsewhere: characters retrieved from other corpora.
-    """
+    """Score what was retrieved from the question's own corpus."""
     covered, missed = _cover(references, retrieved)
     read = _length(retrieved) + elsewhere
     return Scores(

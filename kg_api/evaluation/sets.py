@@ -37,13 +37,7 @@ MAX_SOURCES = 20
 
 
 def pair_query(one: ConceptDetails, other: ConceptDetails, shared: Iterable[str]) -> SetQuery | None:
-    """Make a question of two concepts, without an id; None if one document alone does not quote both.
-
-    Args:
-        one: A concept.
-        other: Another one.
-        shared: Ids of the sources that carry both.
-    """
+    """Make a question of two concepts, without an id; None if one document alone does not quote both."""
     if set(concept_name(one.label).split()) & set(concept_name(other.label).split()):
         return None  # one may be a form of the other
     sources = {*shared}
@@ -82,9 +76,6 @@ def judged_queries(judgements: Iterable[Judgement]) -> tuple[list[SetQuery], lis
 
     A document is as relevant as its best passage. Passages that answer are also exact spans if all of a
     question are in one document, as sets have them. A question without an answer is left out.
-
-    Args:
-        judgements: In any order, each passage once for a question.
     """
     of: dict[tuple[str, str], list[Judgement]] = {}
     for each in judgements:
@@ -143,12 +134,6 @@ def sample_quotes(
 
     They are spread over the documents, are there once in all of them, and belong to the half of their
     document with the rarest words.
-
-    Args:
-        documents: Where to choose.
-        sentences: For each document the places of its sentences, in code points.
-        count: How many, at most.
-        seed: The same one chooses the same.
     """
     found = [
         [each for each in (_candidate(document, *place) for place in places) if each]
@@ -211,11 +196,7 @@ class _Record:
         return _wrong(self.path, self.line, problem)
 
     def text(self, name: str, *, default: str | None = None) -> str:
-        """Return a field that is text; for `_id` a number, too.
-
-        Raises:
-            InvalidInput: It is missing, or no text that can be stored.
-        """
+        """Return a field that is text; for `_id` a number, too."""
         value = self.fields.get(name, default)
         if name == "_id" and isinstance(value, int) and not isinstance(value, bool):
             value = str(value)
@@ -232,11 +213,7 @@ def _wrong(path: Path, line: int, problem: str) -> InvalidInput:
 
 
 def text_of(path: Path) -> str:
-    """Read a file's text as it is; a byte-order mark is left out.
-
-    Raises:
-        InvalidInput: it is not there, cannot be read, or is not UTF-8.
-    """
+    """Read a file's text as it is; a byte-order mark is left out."""
     try:
         return path.read_bytes().decode("utf-8-sig")
     except OSError as error:
@@ -262,11 +239,7 @@ def _read_json_lines(path: Path) -> Iterator[_Record]:
 
 
 def read_set(folder: Path) -> QuestionSet:
-    """Read and check a question set.
-
-    Raises:
-        InvalidInput: naming file and line of what is wrong.
-    """
+    """Read and check a question set."""
     found = _read_corpus(folder)
     documents = {name: each for name, each in found.items() if each.text.strip() or each.title}
     if not documents:
@@ -405,11 +378,7 @@ def _reference(record: _Record, document: SetDocument, span: Any) -> Reference:
 def _read_qrels(
     folder: Path, queries: Container[str], documents: Container[str]
 ) -> tuple[dict[str, dict[str, int]], list[str]]:
-    """Read the judgements of a set, if it has any: relevance by question and document, and notes.
-
-    Raises:
-        InvalidInput: A line names what is not there, contradicts another, or has no score.
-    """
+    """Read the judgements of a set, if it has any: relevance by question and document, and notes."""
     path = next((folder / place for place in QRELS_PLACES if (folder / place).is_file()), None)
     if path is None:
         return {}, []
@@ -489,12 +458,7 @@ def sample_hash(queries: Sequence[SetQuery]) -> str:
 def write_set(
     folder: Path, documents: Sequence[SetDocument], queries: Sequence[SetQuery], about: Mapping[str, Any]
 ) -> None:
-    """Write corpus.jsonl, queries.jsonl with spans, qrels.tsv, and about.json, which says how it was made.
-
-    Raises:
-        Conflict: the folder has something in it.
-        InvalidInput: it cannot be written.
-    """
+    """Write corpus.jsonl, queries.jsonl with spans, qrels.tsv, and about.json, which says how it was made."""
     texts = {each.document: each.text for each in documents}
 
     def quote(each: Reference | JudgedPassage) -> str:

@@ -245,15 +245,7 @@ class LlmExtractor:
     """See `Extractor`; for several threads. What was answered before for the same text costs nothing."""
 
     def __init__(self, graph: Graph, model: str, ask: AskCounted, budget: LlmBudget, per_source: int) -> None:
-        """Nothing is asked yet.
-
-        Args:
-            graph: where answers are kept.
-            model: the language model's name.
-            ask: asks it.
-            budget: pays.
-            per_source: most concepts of a source.
-        """
+        """Nothing is asked yet."""
         self._graph = graph
         self._model = model
         self._ask = ask
@@ -272,12 +264,7 @@ class LlmExtractor:
     def extract(
         self, due: Sequence[SourceText], document: Sequence[SourceText], about: DocumentAbout
     ) -> list[Extraction]:
-        """See `Extractor`.
-
-        Raises:
-            LlmUnavailable, ConfigurationError, LlmFailed: the model does not answer as one does.
-            BudgetSpent: the ontology's money is used up; what was answered is kept.
-        """
+        """See `Extractor`."""
         passages = passages_of(due, document)
         keys = [key_of(self._model, self._per_source, about, each) for each in passages]
         wanted = dict(zip(keys, passages, strict=True))
@@ -417,11 +404,7 @@ class Extractors:
                 return NO_MARK
 
     def open(self, ontology: str, config: UsedExtraction, job_id: str | None = None) -> Extractor | None:
-        """Open an ontology's extractor, for a job; None when it has none. Nothing is asked yet.
-
-        Raises:
-            ConfigurationError: there is no language model to ask, or it has a budget and no known price.
-        """
+        """Open an ontology's extractor, for a job; None when it has none. Nothing is asked yet."""
         if config.extractor == "none":
             return None
         if config.extractor == "keyphrase":
@@ -451,11 +434,6 @@ def selection(stored: StoredExtraction, used: UsedExtraction, mark: str) -> Sele
 
     A language model costs money. What another model, prompt or number of concepts has read stays as it is
     until somebody asks for it.
-
-    Args:
-        stored: of the ontology.
-        used: how it is extracted.
-        mark: of its extractor.
     """
     return "missing" if used.extractor == "llm" and stored.asked != mark else "due"
 
@@ -478,16 +456,7 @@ class ExtractionRequests:
         return count_for_extraction(self._graph, stored.ontology, mark, selection(stored, used, mark))
 
     def begin(self, ontology: str, *, everything: bool = False) -> tuple[int, str | None]:
-        """Have read what is due, and what was set aside; how many sources, and the job.
-
-        Args:
-            ontology: whose.
-            everything: what was read by another extractor, too; with a language model that costs.
-
-        Raises:
-            NotFound: there is no such ontology.
-            TooBusy: too many jobs wait.
-        """
+        """Have read what is due, and what was set aside; how many sources, and the job."""
         stored = read_extraction(self._graph, ontology)
         used = self._extractors.used(stored.config)
         if used.extractor == "none":
@@ -515,11 +484,7 @@ class ExtractionRequests:
             request_job(tx, EXTRACTION, ontology, added=added, limited=False, paused=False)
 
     def look(self, stored: StoredExtraction) -> None:
-        """Make the job if something is due, unless it was cancelled, or has died of what a person must mend.
-
-        Raises:
-            TooBusy: too many jobs wait.
-        """
+        """Make the job if something is due, unless it was cancelled or a person must fix its error."""
         if not self._is_wanted(self._graph, stored):
             return
         mark = reading_mark(self._extractors.mark(self._extractors.used(stored.config)))

@@ -562,14 +562,7 @@ class RankedPhrase:
 def rank_phrases(
     mentions: Sequence[Mention], weights: Mapping[str, float], language: str, count: int
 ) -> list[RankedPhrase]:
-    """Join the forms of one phrase and order the phrases, the best first; ties by their labels.
-
-    Args:
-        mentions: of a document, in reading order.
-        weights: of its words, the less the better.
-        language: of the document, or empty.
-        count: words in the document.
-    """
+    """Join the forms of one phrase and order the phrases, the best first; ties by their labels."""
     unknown = median(weights.values()) if weights else 1.0
     least = min(max(count // _WORDS_A_MENTION, _MIN_MENTIONS.start), _MIN_MENTIONS.stop - 1)
     found = list[RankedPhrase]()

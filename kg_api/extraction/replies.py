@@ -33,12 +33,7 @@ from kg_api.text.sources import blocks_of
 
 
 def with_blocks(document: Sequence[SourceText], about: DocumentAbout) -> Sequence[SourceText]:
-    """A document's sources with their blocks, found by its parser where they are not stored.
-
-    Args:
-        document: all its sources, which join to its text.
-        about: its name and format.
-    """
+    """A document's sources with their blocks, found by its parser where they are not stored."""
     if all(each.blocks for each in document):
         return document
     parsed = parse("".join(each.full_text for each in document), about.document, about.format)
@@ -65,11 +60,7 @@ class LlmBudget:
         budget: float | None,
         job_id: str | None = None,
     ) -> None:
-        """Nothing is asked yet; the job says what it spends, where one is named.
-
-        Raises:
-            ConfigurationError: there is a budget, and the model's price is not known.
-        """
+        """Nothing is asked yet; the job says what it spends, where one is named."""
         if budget is not None and price_of(settings, 0, 0) is None:
             raise ConfigurationError(
                 f"extraction from {ontology!r} has a budget, and the language model's price is not known; "
@@ -87,13 +78,6 @@ class LlmBudget:
         """Set aside what a question may cost, in US dollars; to be given back by `release`.
 
         Waits for questions under way whose cost is not known yet, if there is not enough beside them.
-
-        Args:
-            question: what is asked.
-            answer_tokens: how much will be written, as is thought.
-
-        Raises:
-            BudgetSpent: there is not so much left.
         """
         if self._budget is None:
             return 0.0
@@ -166,10 +150,6 @@ def find_quote(text: str, quote: str) -> Quote | None:
 
     What is found begins and ends with words. By likeness alone no number and no denial may differ: such a
     sentence says something else.
-
-    Args:
-        text: of the source.
-        quote: what is said to be in it.
 
     Returns:
         The span of `text`, verbatim; None when it is not there.
@@ -302,11 +282,7 @@ class Unusable(Exception):
 
 
 def serialize(entry: Entry) -> str:
-    """What is remembered of an entry, in JSON: the fields that are asked for.
-
-    Raises:
-        Unusable: it is longer than any honest one.
-    """
+    """What is remembered of an entry, in JSON: the fields that are asked for."""
     text = json.dumps({name: entry.get(name) for name in ("concepts", "relations")})
     if len(text) > MAX_ENTRY_LENGTH:
         raise Unusable("more is said of it than of any passage can be")
@@ -321,9 +297,6 @@ def extraction_of(source: SourceText, entry: Entry, per_source: int) -> Extracti
     quote proves it, or a name of it is in the passage: then nothing proves it, and what was quoted is kept as
     unverified. A relation counts when both its ends are proved. What is no concept, or no relation, is passed
     over.
-
-    Raises:
-        Unusable: there is no list of concepts, or none of them counts.
     """
     said = entry.get("concepts")
     if not isinstance(said, list):

@@ -133,11 +133,6 @@ def place(
 ) -> Iterator[Missing]:
     """Put a row's concepts and relations where they stand; what stands nowhere goes to the first source.
 
-    Args:
-        row: what somebody brings.
-        sources: those it may stand in, at least one, in reading order; they grow.
-        allowance: of the request; unset: this row has its own.
-
     Returns:
         Quotes that are in none of them.
     """
@@ -267,13 +262,7 @@ class _Import:
 
 
 def import_concepts(graph: Graph, ontology: str, rows: Sequence[ConceptRow]) -> ConceptsImported:
-    """Tie concepts to the sources that say them; what was imported for these sources before is replaced.
-
-    Raises:
-        NotFound: there is no such ontology.
-        DatabaseUnavailable: nothing was stored.
-        TooBusy: too many jobs wait; nothing was stored.
-    """
+    """Tie concepts to the sources that say them; what was imported for these sources before is replaced."""
     read_extraction(graph, ontology)  # it must be there
     known = documents_called(graph, ontology, [name for row in rows for name in _names(row)])
     documents = [_document(row, known) for row in rows]

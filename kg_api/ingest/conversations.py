@@ -34,9 +34,6 @@ def consolidate(messages: Sequence[Message], title: str | None = None) -> tuple[
 
     Returns:
         The text, and notes for a person about skipped blank messages.
-
-    Raises:
-        InvalidInput: all messages are blank.
     """
     blank = [str(number) for number, message in enumerate(messages, start=1) if is_blank(message.text)]
     if len(blank) == len(messages):

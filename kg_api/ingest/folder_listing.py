@@ -57,14 +57,7 @@ class FolderAccess:
         return hmac.compare_digest(folder_grant(key, path, ontology).encode(), grant.encode())
 
     def objection(self, path: str, *, granted: bool, root: Path | None = None) -> str | None:
-        """Why a folder must not be read; None when it may.
-
-        Args:
-            path: as it was registered.
-            granted: whether this home's own user asked for it.
-            root: where it leads; unset: resolved here, as far as this machine has it, and not said: whoever
-                asks may not know where links of this machine lead.
-        """
+        """Why a folder must not be read; None when it may."""
         leads = f" (it leads to {root})" if root not in {None, Path(path)} else ""
         root = root or _resolve(Path(path))
         if _is_hidden(Path(path)) or _is_hidden(root):
@@ -161,17 +154,7 @@ class FolderListing:
 
 
 def list_folder(path: str, prefix: str, access: FolderAccess, *, granted: bool) -> FolderListing:
-    """List a folder.
-
-    Args:
-        path: where it is.
-        prefix: goes before each document's name.
-        access: what may be read.
-        granted: whether this home's own user asked for the folder.
-
-    Raises:
-        FolderUnusable: it is not there, is no folder, cannot be listed, or must not be read.
-    """
+    """List a folder."""
     root, seen = _resolve_listing(path)
     if objection := access.objection(path, granted=granted, root=root):
         raise FolderUnusable(f"{objection}; nothing was removed")
@@ -253,11 +236,7 @@ class MountCheck:
         self._gone = frozenset(listing.gone(stored))
 
     def refuse_absent_root(self) -> None:
-        """Refuse to delete anything if the file system of the folder itself is not the one of the last scan.
-
-        Raises:
-            FolderEmptied: it is not mounted, or another one is, and documents would be deleted.
-        """
+        """Raise FolderEmptied if the file system of the folder itself is not the one of the last scan."""
         before, now = self._point_of_root(self._before), self._point_of_root(self._now)
         if before is None or now is None or not self._gone:
             return
@@ -349,18 +328,7 @@ class Content:
 
 
 def inside(path: Path, root: Path, is_private: Callable[[Path], bool]) -> Path:
-    """The file behind a path, links resolved.
-
-    Args:
-        path: of a file in the folder.
-        root: the folder, links resolved.
-        is_private: whether a folder is one of kg's own.
-
-    Raises:
-        UnreadableDocument: a link leads out of the folder, or to what is passed over in it.
-        UnsettledFile: the file has gone.
-        OSError: it cannot be reached.
-    """
+    """The file behind a path, links resolved."""
     try:
         resolved = path.resolve(strict=True)
     except FileNotFoundError:
@@ -382,18 +350,7 @@ def stamp_of(seen: os.stat_result) -> str:
 
 
 def read_settled(path: Path, max_bytes: int) -> Content:
-    """Read a file that nobody writes meanwhile.
-
-    Args:
-        path: of a file, links resolved.
-        max_bytes: how large it may be.
-
-    Raises:
-        UnsettledFile: it changed while it was read, or has gone.
-        TooLarge: it is larger than that.
-        UnreadableDocument: it is no file.
-        OSError: it cannot be read.
-    """
+    """Read a file that nobody writes meanwhile."""
     try:
         handle = os.open(path, _FLAGS)
     except FileNotFoundError:
@@ -466,11 +423,7 @@ class FolderPictures:
         return self._stamp(file, json.loads(keys)) if keys else ""
 
     def read(self, file: FileToIngest, content: bytes) -> PicturesOfFile:
-        """Read those that a file names.
-
-        Raises:
-            UnsettledFile: one is being written.
-        """
+        """Read those that a file names."""
         keys = references_in(content, file.document)
         if not keys:
             return PicturesOfFile()
@@ -586,13 +539,7 @@ def add_up(tally: ScanTally, results: Sequence[Result], refusals: Sequence[Refus
 def add_same_texts(
     tally: ScanTally, found: Iterable[tuple[str, StoredChange]], gone: Collection[str]
 ) -> ScanTally:
-    """A tally with what was stored that other documents say too.
-
-    Args:
-        tally: of the scan so far.
-        found: documents by name, with what storing them did.
-        gone: documents whose files have gone.
-    """
+    """A tally with what was stored that other documents say too."""
     moved, duplicates = tally.moved, list[DuplicateFile]()
     for document, change in found:
         here = [name for name in change.same_text if name not in gone]

@@ -105,11 +105,7 @@ class FileInspection:
     """What becomes of PDFs: one that was refused or half read without OCR, or not kept, is read again."""
 
     def at(self, file: FileToIngest, known: KnownFile | None) -> FileOutcome:
-        """Look at a file: read only when it looks otherwise, parsed only when it says something else.
-
-        Raises:
-            Unavailable, ConfigurationError: what files need is away, which says nothing of this one.
-        """
+        """Look at a file: read only when it looks otherwise, parsed only when it says something else."""
         if known and known.taken_by:
             return refuse(file.document, name_taken(file.document, known.taken_by))
         try:
@@ -226,15 +222,8 @@ class Scan:
     def run(self, done: int) -> int:
         """Do what is left of the scan.
 
-        Args:
-            done: how many items of the job were done before.
-
         Returns:
             How many are done now.
-
-        Raises:
-            FolderUnusable: the folder looks as if it were not there; nothing is removed.
-            FolderGone: it is registered no more.
         """
         if self._place.phase == "end":
             return done
@@ -254,11 +243,7 @@ class Scan:
         return self._done
 
     def _stored(self) -> list[str]:
-        """The names of the folder's documents.
-
-        Raises:
-            FolderEmptied: their files have all gone: the folder may be one that is not mounted.
-        """
+        """The names of the folder's documents."""
         stored = [name for _, name in documents_of(self._graph, self._folder.folder_id)]
         stored += waiting_of(self._graph, self._folder.folder_id)
         if stored and not self._listing.files and not self._folder.allow_empty:
@@ -270,11 +255,7 @@ class Scan:
         return stored
 
     def _check_mounts(self, stored: Sequence[str]) -> None:
-        """Keep the documents of a file system that is not mounted.
-
-        Raises:
-            FolderEmptied: it is the one of the folder itself.
-        """
+        """Keep the documents of a file system that is not mounted."""
         before = self._folder.last_scan.mounts if self._folder.last_scan else {}
         self._mounts = read_mounts(self._listing.root)
         if self._folder.allow_empty:
@@ -439,15 +420,7 @@ class FolderSync:
         reader: DocumentReader,
         extract: AskForExtraction | None = None,
     ) -> None:
-        """Take what a worker may read.
-
-        Args:
-            graph: where documents go.
-            access: what may be read.
-            max_bytes: the largest file that is taken.
-            reader: reads files of every kind.
-            extract: asks for the reading of new text.
-        """
+        """Take what a worker may read."""
         self._graph = graph
         self._access = access
         self._max_bytes = max_bytes
@@ -455,11 +428,7 @@ class FolderSync:
         self._extract = extract
 
     def run(self, run: JobRun) -> None:
-        """Scan, again while somebody asked for another scan meanwhile.
-
-        Raises:
-            FolderUnusable: the folder is not there, or looks as if it were not; nothing was removed.
-        """
+        """Scan, again while somebody asked for another scan meanwhile."""
         done = run.job.done
         while True:
             with contextlib.suppress(FolderGone):
@@ -490,16 +459,7 @@ class FolderService:
         self._access = access
 
     def add(self, new: NewFolder, grant: str | None = None) -> Folder:
-        """Register a folder and ask for its first scan.
-
-        Args:
-            new: the folder.
-            grant: proof that this home's own user asks for it; what is none is as good as nothing.
-
-        Raises:
-            InvalidInput: it lies outside of KG_SYNC__ROOTS and nothing is granted, or is never followed.
-            Conflict: it overlaps with one that goes to the same ontology.
-        """
+        """Register a folder and ask for its first scan."""
         granted = self._access.is_granted(new.path, new.ontology, grant)
         if objection := self._access.objection(new.path, granted=granted):
             raise InvalidInput(objection)
@@ -511,19 +471,11 @@ class FolderService:
         return FolderList(folders=folders.list_folders(self._graph))
 
     def get(self, folder_id: str) -> Folder:
-        """Give one folder.
-
-        Raises:
-            NotFound: there is none by that id.
-        """
+        """Give one folder."""
         return folders.find_folder(self._graph, folder_id)
 
     def scan(self, folder_id: str, *, allow_empty: bool) -> Folder:
-        """Ask for a scan now.
-
-        Raises:
-            NotFound: there is no folder by that id.
-        """
+        """Ask for a scan now."""
         folders.request_scan(self._graph, folder_id, allow_empty=allow_empty)
         return folders.find_folder(self._graph, folder_id)
 
@@ -531,9 +483,6 @@ class FolderService:
         """Follow a folder no more; its documents stay unless they shall go too.
 
         What is interrupted can be repeated: the registration goes last.
-
-        Raises:
-            NotFound: there is no folder by that id.
         """
         found = folders.find_folder(self._graph, folder_id)
         folders.begin_removal(self._graph, folder_id)

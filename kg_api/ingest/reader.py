@@ -74,16 +74,7 @@ class DocumentReader:
     def from_bytes(
         self, content: bytes, incoming: Incoming, beside: Mapping[str, bytes] | None = None
     ) -> tuple[Incoming, Notes]:
-        """Read a file. Its text replaces `incoming.text`.
-
-        Args:
-            content: Bytes of the file.
-            incoming: Data of the document.
-            beside: Image files that the document refers to, by reference as `key_of` returns it.
-
-        Raises:
-            UnreadableDocument: the file is neither text in a known encoding nor of a supported format.
-        """
+        """Read a file. Its text replaces `incoming.text`."""
         form = format_of(incoming.document, incoming.format, content)
         files = beside or {}
         if form in CONVERTED:
@@ -101,11 +92,7 @@ class DocumentReader:
         return read, (*notes, *more)
 
     def from_text(self, incoming: Incoming) -> tuple[Incoming, Notes]:
-        """Read a document that was sent as text. HTML and similar formats are converted.
-
-        Raises:
-            UnreadableDocument: the format is not a text format.
-        """
+        """Read a document that was sent as text. HTML and similar formats are converted."""
         form = format_of(incoming.document, incoming.format)
         if form == "markdown":
             text, inline = take_inline_images(incoming.text)

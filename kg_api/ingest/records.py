@@ -74,9 +74,6 @@ def to_record(incoming: Incoming) -> tuple[DocumentRecord, tuple[str, ...]]:
 
     Returns:
         The record, and notes for a person.
-
-    Raises:
-        UnreadableDocument: the document has no text, or this version does not read its format.
     """
     parsed = parse(incoming.text, incoming.document, incoming.format, incoming.scopes)
     notes = parsed.notes

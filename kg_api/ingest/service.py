@@ -90,37 +90,19 @@ class IngestService:
         self._extract = extract
 
     def ingest_text(self, incoming: Incoming) -> Ingested:
-        """Store a document that was sent as text.
-
-        Raises:
-            UnreadableDocument: the document has no text, or its format is not supported.
-            DatabaseUnavailable: Neo4j does not answer. Nothing was stored.
-        """
+        """Store a document that was sent as text."""
         require(incoming.ontology)
         return self._store(*self._reader.from_text(incoming))
 
     def ingest_bytes(
         self, content: bytes, incoming: Incoming, beside: Mapping[str, bytes] | None = None
     ) -> Ingested:
-        """Store a file. Its text replaces `incoming.text`.
-
-        Args:
-            content: Bytes of the file.
-            incoming: Data of the document.
-            beside: Image files that the document refers to, by reference.
-
-        Raises:
-            UnreadableDocument: the file is neither text in a known encoding nor of a supported format.
-        """
+        """Store a file. Its text replaces `incoming.text`."""
         require(incoming.ontology)
         return self._store(*self._reader.from_bytes(content, incoming, beside))
 
     def ingest_conversation(self, conversation: Conversation) -> Ingested:
-        """Store messages as one Markdown document.
-
-        Raises:
-            InvalidInput: all messages are blank.
-        """
+        """Store messages as one Markdown document."""
         require(conversation.ontology)
         text, notes = consolidate(conversation.messages, conversation.title)
         incoming = Incoming(
@@ -134,18 +116,7 @@ class IngestService:
         return self._store(*self._reader.from_text(incoming), notes)
 
     def ingest_batch(self, batch: GivenBatch, key: str | None = None) -> IngestedBatch:
-        """Store documents, each with its own outcome.
-
-        Args:
-            batch: Documents as they were sent. Of two with one name in one ontology, the later one is
-                rejected.
-            key: Idempotency key. A repeated key returns the cached answer, unless a document hit a
-                transient error.
-
-        Raises:
-            Unavailable: kg cannot store anything at the moment, and nothing was stored.
-            Conflict: the key was used for another request.
-        """
+        """Store documents, each with its own outcome."""
         if key is None:
             return self._ingest_each(batch)
         done: list[IngestedBatch] = []
@@ -169,11 +140,7 @@ class IngestService:
         return IngestedBatch.model_validate(answer)
 
     def preview_text(self, incoming: Incoming) -> Preview:
-        """Return what `ingest_text` would do without storing anything.
-
-        Raises:
-            UnreadableDocument: the document has no text, or its format is not supported.
-        """
+        """Return what `ingest_text` would do without storing anything."""
         require(incoming.ontology)
         return self._preview(*self._reader.looking().from_text(incoming))
 
@@ -234,11 +201,7 @@ class ReviewService:
         self._extract = extract
 
     def approve(self, review: Approval) -> Approved:
-        """Store pending documents, each with its own outcome.
-
-        Raises:
-            Unavailable: kg cannot store anything at the moment, and nothing was stored.
-        """
+        """Store pending documents, each with its own outcome."""
         require(review.ontology)
         limit = APPROVED_A_REQUEST
         found = read_waiting(
@@ -283,15 +246,6 @@ def store_each(graph: Graph, records: Sequence[DocumentRecord], extract: AskForE
     """Store documents of any ontologies, many per transaction.
 
     If a transaction fails, kg halves it until only the documents at fault are left out.
-
-    Args:
-        graph: The database.
-        records: Documents. Each name occurs once per ontology.
-        extract: Requests extraction of new text.
-
-    Raises:
-        Unavailable: kg cannot store anything at the moment, and nothing was stored. If something was
-            stored, this error is the outcome of all other documents.
     """
     by_ontology: dict[str, list[DocumentRecord]] = {}
     for each in records:

@@ -185,9 +185,6 @@ def objects(pieces: Iterable[str]) -> Iterator[dict[str, Any]]:
 
     Thoughts, chatter before the list and what follows it are passed over; a list that breaks off gives what
     is whole.
-
-    Args:
-        pieces: the answer; more of it is asked for only when it is needed.
     """
     return ObjectReader().objects(pieces)
 
@@ -375,12 +372,7 @@ class LanguageModel:
     """What answers questions while somebody waits. Thread-safe."""
 
     def __init__(self, settings: Settings | None, policy: RetryPolicy | None = None) -> None:
-        """Nothing is opened yet.
-
-        Args:
-            settings: unset: there is no language model.
-            policy: when to ask again; by default once more.
-        """
+        """Nothing is opened yet."""
         self._settings = settings
         self._policy = policy or RetryPolicy(tries=2)
         self._opening = threading.Lock()
@@ -388,35 +380,19 @@ class LanguageModel:
 
     @property
     def name(self) -> str:
-        """The model's.
-
-        Raises:
-            ConfigurationError: there is none, naming the variable that is missing.
-        """
+        """The model's."""
         return self._open().model
 
     def ask(self, question: Prompt) -> str:
-        """See `Chat.ask`.
-
-        Raises:
-            ConfigurationError: there is no language model, too.
-        """
+        """See `Chat.ask`."""
         return self._open().ask(question)
 
     def ask_counted(self, question: Prompt) -> Reply:
-        """See `Chat.ask_counted`.
-
-        Raises:
-            ConfigurationError: there is no language model, too.
-        """
+        """See `Chat.ask_counted`."""
         return self._open().ask_counted(question)
 
     def stream(self, question: Prompt) -> Generator[str]:
-        """See `Chat.stream`.
-
-        Raises:
-            ConfigurationError: there is no language model, too.
-        """
+        """See `Chat.stream`."""
         with closing(self._open().stream(question)) as pieces:
             yield from pieces
 
@@ -449,10 +425,6 @@ def situate(ask: Ask, part: DocumentPart, chunks: Sequence[Chunk]) -> list[str]:
     """Give the contexts of chunks, one line each; they are asked for together.
 
     What an answer leaves out is asked for once more, one chunk at a time.
-
-    Raises:
-        LlmFailed: the model does not give a context for each.
-        ConfigurationError, InvalidInput, LlmUnavailable: see `Chat.ask`.
     """
     found = read(ask(question(part, chunks)))
     names = names_of(chunks)
@@ -494,12 +466,7 @@ _MAX_LENGTH = 1000
 
 
 def ask_back(ask: Ask, passage: str, answer: str) -> str:
-    """Give a question that `answer`, a sentence of `passage`, answers.
-
-    Raises:
-        LlmFailed: the model gives none.
-        ConfigurationError, InvalidInput, LlmUnavailable: see `Chat.ask`.
-    """
+    """Give a question that `answer`, a sentence of `passage`, answers."""
     data = json.dumps({"passage": passage, "answer": answer}, ensure_ascii=False)
     told = parse_objects(ask(Prompt(INSTRUCTION, data, "question", SCHEMA)))
     question = next((found["question"] for found in told if "question" in found), None)
@@ -527,12 +494,7 @@ HYPOTHETICAL_SCHEMA = object_of(passages=list_of(object_of(text=TEXT)))
 
 
 def hypothetical_answers(ask: Ask, question: str, count: int) -> list[str]:
-    """Give at most `count` different passages that would answer a question, one line each.
-
-    Raises:
-        LlmFailed: the model gives none.
-        ConfigurationError, InvalidInput, LlmUnavailable: see `Chat.ask`.
-    """
+    """Give at most `count` different passages that would answer a question, one line each."""
     data = json.dumps({"question": question, "passages": count}, ensure_ascii=False)
     told = ask(Prompt(HYPOTHETICAL_INSTRUCTION, data, "passages", HYPOTHETICAL_SCHEMA))
     lines = dict.fromkeys(line(item.get("text"), MAX_ANSWER_LENGTH) for item in objects([told]))

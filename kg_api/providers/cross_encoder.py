@@ -32,11 +32,7 @@ class CrossEncoder:
     """
 
     def __init__(self, folder: Path) -> None:
-        """Load the model and try it once.
-
-        Raises:
-            ConfigurationError: the files cannot be used, or hold another kind of model.
-        """
+        """Load the model and try it once."""
         self._whole = load_tokenizer(folder / TOKENIZER)
         self._windows = load_tokenizer(folder / TOKENIZER)
         self._windows.enable_truncation(MAX_TOKENS, stride=OVERLAP, strategy="only_second")
@@ -47,11 +43,7 @@ class CrossEncoder:
             raise ConfigurationError(f"{folder} holds no cross-encoder: {error}") from error
 
     def require_question(self, question: str) -> None:
-        """Refuse a question that leaves too little room for passages.
-
-        Raises:
-            RerankUnavailable: it is too long.
-        """
+        """Refuse a question that leaves too little room for passages."""
         too_long = len(question) > _PIECE
         if too_long or len(self._whole.encode(question, add_special_tokens=False)) > MAX_QUESTION_LENGTH:
             raise RerankUnavailable(
@@ -61,17 +53,8 @@ class CrossEncoder:
     def score(self, question: str, passage: str, until: float | None = None) -> float:
         """Score one pair; of a passage that is too long its best window counts, so that nothing is cut off.
 
-        Args:
-            question: one that `require_question` let pass.
-            passage: of any length.
-            until: by time.monotonic, when to give up between two windows.
-
         Returns:
             The model's own score, of any sign; the same for the same pair, always.
-
-        Raises:
-            TimeoutError: the time is over.
-            RerankUnavailable: the model gives no score.
         """
         best = -np.inf
         for window in self._pairs(question, passage):

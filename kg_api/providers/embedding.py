@@ -144,12 +144,6 @@ def open_embedder(settings: Settings, choice: ModelChoice | None = None) -> Embe
     """Open the embedder of a choice, by default the settings' own.
 
     A local model is fetched when it is not there. Nothing is asked of a provider yet.
-
-    Raises:
-        ConfigurationError: a key is missing, kg does not know the model, it cannot give vectors of that size,
-            the provider's packages are not installed, or the model's files are missing, wrong or cannot be
-            stored.
-        ManagedProcessError: the model cannot be fetched.
     """
     choice = choice or default_choice(settings)
     match choice.provider:

@@ -63,16 +63,7 @@ class JsonEndpoint(Generic[ItemT]):
         dimensions: int,
         hint: str,
     ) -> None:
-        """Set up; no request is sent yet.
-
-        Args:
-            provider: to ask.
-            path: behind the address.
-            body: makes a request of items and whether they are a query.
-            find: returns the vectors in a reply, in the order of the items; None if it has none.
-            dimensions: of each vector.
-            hint: how to fix another size.
-        """
+        """Set up; no request is sent yet."""
         self._provider = provider
         self._client = JsonClient(provider, path)
         self._body = body
@@ -132,10 +123,6 @@ def open_nomic(settings: Settings, choice: ModelChoice, policy: RetryPolicy | No
 
     Not by its client, which takes the key from a file of its own only, sends ten texts a request, and retries
     for 31 s without regard to Retry-After.
-
-    Raises:
-        ConfigurationError: there is no key, or kg does not know the model.
-        ManagedProcessError: the tokenizer, which comes with the packaged model, cannot be fetched.
     """
     own, model = settings.nomic, remote_model(choice, settings)
     if own.api_key is None:
@@ -160,11 +147,7 @@ def open_nomic(settings: Settings, choice: ModelChoice, policy: RetryPolicy | No
 
 
 def open_openai(settings: Settings, choice: ModelChoice, policy: RetryPolicy | None = None) -> RemoteEmbedder:
-    """Open the embedder for a model of OpenAI or of a server with its interface; no request is sent yet.
-
-    Raises:
-        ConfigurationError: there is no key, or the model's size is not known.
-    """
+    """Open the embedder for a model of OpenAI or of a server with its interface; no request is sent yet."""
     own, model = settings.openai, remote_model(choice, settings)
     if own.api_key is None and own.needs_key:
         raise ProviderMissing(
@@ -284,11 +267,7 @@ class OpenAIEndpoint:
     def _read(  # noqa: C901 - a table of what servers differ in
         self, reply: Reply, texts: int, form: _Form, tried: Collection[_Form]
     ) -> Vectors:
-        """Return the vectors of a reply.
-
-        Raises:
-            _OtherForm: another form, which was not tried yet, may work.
-        """
+        """Return the vectors of a reply."""
 
         def retry_in(other: _Form) -> None:
             if other not in tried:
@@ -376,12 +355,7 @@ class RemoteImageModel:
 
 
 def remote_image_model(choice: ImageModelChoice, settings: Settings) -> RemoteImageModel:
-    """Find a provider's model.
-
-    Raises:
-        ConfigurationError: no model is named, kg does not know it and its size is not set, or it cannot give
-            vectors of that size.
-    """
+    """Find a provider's model."""
     own, known = settings.image_embedding, _KNOWN[choice.provider]
     name = choice.model or DEFAULT_IMAGE_MODELS.get(choice.provider)
     if name is None:
@@ -419,12 +393,7 @@ def open_remote_images(
     policy: RetryPolicy | None = None,
     seconds: float | None = None,
 ) -> RemoteImageEmbedder:
-    """Open the embedder for an image model of Nomic, Cohere or a server like OpenAI's; no request is sent.
-
-    Raises:
-        ConfigurationError: there is no key, the address is OpenAI's own, whose models take no pictures, or as
-            `remote_image_model`.
-    """
+    """Open the embedder for an image model of Nomic, Cohere or a server like OpenAI's; no request is sent."""
     model = remote_image_model(choice, settings)
     facts, batch = model.facts, model.facts.batch
     name = choice.provider

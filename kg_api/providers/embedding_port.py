@@ -140,11 +140,7 @@ def gives_tokens(embedder: Embedder) -> TypeGuard[TokenEmbedder]:
 
 
 def require_text(text: str) -> None:
-    """Refuse what no model can embed.
-
-    Raises:
-        InvalidInput: the text is blank, or holds half of a surrogate pair.
-    """
+    """Refuse what no model can embed."""
     if not text or text.isspace():
         raise InvalidInput("a blank text cannot be embedded; give it some words or leave it out")
     try:
@@ -168,9 +164,6 @@ def unit(vector: NDArray[np.floating[Any]], dimensions: int) -> Vectors:
 
     Returns:
         float32, shape (dimensions,).
-
-    Raises:
-        EmbeddingFailed: the vector has another shape, is not finite, or is zero.
     """
     if vector.shape != (dimensions,):
         raise EmbeddingFailed(f"the model gave a vector of shape {vector.shape}, expected ({dimensions},)")
@@ -222,9 +215,6 @@ def embed_probed(embedder: Embedder, texts: Sequence[str], probe: str, *, query:
 
     Returns:
         float32, shape (len(texts) + 1, dimensions): those of the texts in their order, then the probe's.
-
-    Raises:
-        As `embed_query` and `embed_passages`.
     """
     together = getattr(embedder, "embed_probed", None)
     if callable(together):
@@ -380,12 +370,7 @@ class RemoteModel:
 
 
 def remote_model(choice: ModelChoice, settings: Settings) -> RemoteModel:
-    """Say all that has to be known of a provider's model.
-
-    Raises:
-        ConfigurationError: kg does not know the model and its size is not set, or the model cannot give
-            vectors of that size.
-    """
+    """Say all that has to be known of a provider's model."""
     if choice.provider == "nomic":
         name = choice.model or DEFAULT_MODELS["nomic"]
         if name not in NOMIC:
@@ -429,11 +414,7 @@ def refusal_of_parts(identity: SpaceIdentity) -> str | None:
 
 
 def require_tokens(embedder: Embedder) -> TokenEmbedder:
-    """The same embedder, if it can embed a text among its neighbours.
-
-    Raises:
-        ConfigurationError: it cannot; the message says which can.
-    """
+    """The same embedder, if it can embed a text among its neighbours."""
     if gives_tokens(embedder):
         return embedder
     told = refusal_of_parts(embedder.identity)
@@ -441,11 +422,7 @@ def require_tokens(embedder: Embedder) -> TokenEmbedder:
 
 
 def require_packaged_model(name: str) -> str:
-    """Check the name of a local model.
-
-    Raises:
-        ConfigurationError: there is none by that name.
-    """
+    """Check the name of a local model."""
     if name not in CATALOGUE:
         raise _unknown("KG_EMBEDDING__MODEL", name, CATALOGUE)
     return name

@@ -46,9 +46,6 @@ def require_extras(settings: Settings) -> None:
 
     Tracing is left out: a collector's address may be that of a whole cluster, so a service without the
     packages only warns.
-
-    Raises:
-        ConfigurationError: naming each setting, and one command that installs all that is missing.
     """
     from kg_api.providers.embedding_port import OPENAI  # noqa: PLC0415 - tokens.py, which it needs, imports this
 

@@ -124,12 +124,6 @@ def classify(
     - 401, 403, 498: the key. 402: the account. 404: the model or the address.
     - 400, 413, 422, 424: the texts, unless the reply blames the model or its dimensions.
     - Anything else: no such service.
-
-    Args:
-        status: of the reply, or of the error in it.
-        headers: names in lower case, or without regard to case.
-        body: parsed JSON, from which only a code and the name of a parameter are taken.
-        provider: which was asked.
     """
     error = fields_of(fields_of(body).get("error")) or fields_of(body)
     codes = (error.get("code"), error.get("type"))
@@ -288,11 +282,7 @@ class JsonClient:
         return self._send(receive)
 
     def read(self, reply: Reply) -> object:
-        """Return a reply's JSON.
-
-        Raises:
-            RetryableError, KgError: its status is not success, or it holds an error.
-        """
+        """Return a reply's JSON."""
         if (status := reply.failed_as) is None:
             return reply.body
         raise self.refusal(status, reply.headers, reply.body)

@@ -15,12 +15,7 @@ def default_image_choice(settings: Settings) -> ImageModelChoice:
 
 
 def open_image_embedder(settings: Settings, choice: ImageModelChoice | None = None) -> ImageEmbedder:
-    """Open the embedder of a choice, by default the settings' own. Nothing is asked of a provider yet.
-
-    Raises:
-        ConfigurationError: a key, a folder or the size of vectors is missing, kg does not know the model, or
-            its files are missing or other ones than those that are described.
-    """
+    """Open the embedder of a choice, by default the settings' own. Nothing is asked of a provider yet."""
     choice = choice or default_image_choice(settings)
     match choice.provider:
         case "histogram":

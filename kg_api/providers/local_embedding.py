@@ -52,10 +52,6 @@ class OnnxText:
         Returns:
             float32, shape (dimensions,), of length 1; the same bytes for the same text, always. And how
             many tokens were read.
-
-        Raises:
-            InvalidInput: the text is longer than the model takes.
-            EmbeddingFailed: the model gave no usable vector.
         """
         ids, _ = self._encode(text)
         states = self._states(ids)
@@ -68,9 +64,6 @@ class OnnxText:
         Returns:
             float32, shape (dimensions,), of length 1, for each span; None for one without a token. And how
             many tokens were read.
-
-        Raises:
-            InvalidInput, EmbeddingFailed: as `embed`.
         """
         ids, places = self._encode(text)
         states = self._states(ids)
@@ -78,11 +71,7 @@ class OnnxText:
         return [None if mean is None else unit(mean, self._dimensions) for mean in means], len(ids)
 
     def measure(self, before: str) -> TokenMeasure:
-        """How long texts are, in tokens, when they stand behind `before`.
-
-        Raises:
-            InvalidInput: `before` leaves no room.
-        """
+        """How long texts are, in tokens, when they stand behind `before`."""
         return measure(self.tokenizer, self._max_tokens, before)
 
     def _encode(self, text: str) -> tuple[list[int], list[Span]]:
@@ -107,11 +96,7 @@ def text_inputs(ids: list[int], pad_to: int | None, pad_id: int) -> dict[str, ND
 
 
 def pooled(states: NDArray[np.float32], pooling: Pooling) -> NDArray[np.floating[Any]]:
-    """Return one vector of a model's output for one input.
-
-    Raises:
-        EmbeddingFailed: the output has not one vector per part or token.
-    """
+    """Return one vector of a model's output for one input."""
     if pooling == "none":
         return states
     if states.ndim != 2 or not len(states):  # noqa: PLR2004 - parts or tokens, and their width
@@ -129,11 +114,7 @@ class LocalEmbedder:
     """
 
     def __init__(self, folder: Path, spec: ModelSpec, threads: int | None = None) -> None:
-        """Load the model from `folder`; `threads` texts are embedded at once (unset: one per core).
-
-        Raises:
-            ConfigurationError: the folder does not hold the model that `spec` describes.
-        """
+        """Load the model from `folder`; `threads` texts are embedded at once (unset: one per core)."""
         self._model = OnnxText(
             Graph(folder / WEIGHTS),
             folder / TOKENIZER,

@@ -93,11 +93,7 @@ class Preprocessing:
 
 
 def read_preprocessing(path: Path) -> Preprocessing:
-    """Read a preprocessor_config.json.
-
-    Raises:
-        ConfigurationError: it is none, or asks for what kg does not do.
-    """
+    """Read a preprocessor_config.json."""
     try:
         return _preprocessing(PreprocessorFile.model_validate_json(path.read_bytes()))
     except (OSError, ValidationError, ValueError) as error:
@@ -255,12 +251,7 @@ class OnnxImageEmbedder:
     """
 
     def __init__(self, folder: Path, threads: int | None = None) -> None:
-        """Load the model of a folder, whose name is the model's, and try it once.
-
-        Args:
-            folder: with an image model, a preprocessor_config.json and perhaps a text model.
-            threads: so many pictures are embedded at once; unset: one per core.
-        """
+        """Load the model of a folder, whose name is the model's, and try it once."""
         options = read_options(folder)
         self._preprocessing = read_preprocessing(folder / PREPROCESSOR)
         self._rendering = self._preprocessing.rendering
@@ -356,11 +347,7 @@ class OnnxImageEmbedder:
 
 
 def open_onnx(settings: Settings, choice: ImageModelChoice) -> OnnxImageEmbedder:
-    """Open the model of a folder below KG_IMAGE_EMBEDDING__FOLDER.
-
-    Raises:
-        ConfigurationError: there is no such folder, or it does not hold what it describes.
-    """
+    """Open the model of a folder below KG_IMAGE_EMBEDDING__FOLDER."""
     embedder = OnnxImageEmbedder(_folder(settings, choice.model), settings.embedding.threads)
     found = embedder.identity.dimensions
     if choice.dimensions not in {None, found}:

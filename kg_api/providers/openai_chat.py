@@ -52,9 +52,6 @@ def provider_of(settings: Settings) -> Provider:
     """Say whom the settings name.
 
     OpenAI's key goes nowhere but where OPENAI_BASE_URL points: another host has a key of its own, or none.
-
-    Raises:
-        ConfigurationError: naming the variable that is missing.
     """
     own, openais = settings.llm, settings.openai
     if own.model is None:
@@ -95,13 +92,6 @@ class Chat:
         """Give what the model writes; empty when it refuses to.
 
         A server that does not take the schema is asked without, from then on at once.
-
-        Raises:
-            ConfigurationError: the key, the model or the address is wrong.
-            InvalidInput: the model does not take the question.
-            LlmUnavailable: it does not answer, after all tries; with the time for which it asks to be left
-                alone, if it does.
-            LlmFailed: what answers is no chat service.
         """
         return self.ask_counted(question).text
 
@@ -114,9 +104,6 @@ class Chat:
 
         A server that does not stream is asked the usual way. It is not asked again in the middle: what was
         given stays given.
-
-        Raises:
-            As `ask`; LlmUnavailable also when it breaks off.
         """
         reply = self._as_it_takes(lambda with_schema: self._open(question, with_schema=with_schema))
         written, usage, is_broken = 0, None, False
@@ -221,11 +208,7 @@ class Chat:
 
 
 def open_chat(settings: Settings, policy: RetryPolicy | None = None) -> Chat:
-    """Open the language model that the settings name; nothing is asked yet.
-
-    Raises:
-        ConfigurationError: naming the variable that is missing.
-    """
+    """Open the language model that the settings name; nothing is asked yet."""
     return Chat(provider_of(settings), settings.llm, policy or RetryPolicy())
 
 

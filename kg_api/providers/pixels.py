@@ -183,11 +183,7 @@ def fits(shape: tuple[int, ...], rendering: Rendering) -> bool:
 
 
 def require_rendered(images: Sequence[Pixels], rendering: Rendering) -> None:
-    """Refuse pictures that were unpacked in another way than the model's.
-
-    Raises:
-        InvalidInput: saying which.
-    """
+    """Refuse pictures that were unpacked in another way than the model's."""
     for number, image in enumerate(images):
         if image.dtype != np.uint8 or not fits(image.shape, rendering):
             raise InvalidInput(

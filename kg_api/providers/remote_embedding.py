@@ -234,9 +234,6 @@ class Batches(Generic[ItemT]):
 
         Returns:
             The vectors, and the reasons of those that the server fails on, by their place.
-
-        Raises:
-            See `Endpoint.ask`; EmbeddingUnavailable: the provider does not answer, after all tries.
         """
         until = self._policy.clock() + self._limits.query_seconds if query else None
         vectors = np.empty((len(items), self._dimensions), dtype=np.float32)
@@ -492,18 +489,8 @@ def unit_rows(
 ) -> Vectors:
     """Check a reply's vectors and scale them to length 1.
 
-    Args:
-        found: one per text, in the order of the texts; numbers of any kind.
-        texts: how many were sent.
-        dimensions: the size that is wanted.
-        hint: what to do about another size.
-        what: was sent, if no texts.
-
     Returns:
         float32, shape (texts, dimensions).
-
-    Raises:
-        EmbeddingFailed: saying what is wrong with them.
     """
     if len(found) != texts:
         raise EmbeddingFailed(f"{texts} {what} were sent and {len(found)} vectors came back")
@@ -526,9 +513,6 @@ def in_order(indexes: Sequence[object]) -> list[int]:
 
     A single missing index is the one that the others leave: servers written in Go omit zeros. With several
     missing, the list is in the order of the texts, which the others must confirm.
-
-    Raises:
-        EmbeddingFailed: an index is no number of a text, is there twice, or the order cannot be known.
     """
     said = str(list(indexes[:MAX_SHOWN]))
     indexes = [_index(each) for each in indexes]
@@ -555,11 +539,7 @@ def _index(value: object) -> object:
 
 
 def plain_vector(embedding: object) -> object:
-    """Base64 of little-endian float32 as its numbers; anything else as it is: many servers know no base64.
-
-    Raises:
-        EmbeddingFailed: it is a text of another kind.
-    """
+    """Base64 of little-endian float32 as its numbers; anything else as it is: many servers know no base64."""
     if not isinstance(embedding, str):
         return embedding
     try:

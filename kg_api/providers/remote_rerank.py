@@ -81,19 +81,10 @@ class RemoteReranker(ABC):
 
     @abstractmethod
     def _request(self, query: str, texts: Sequence[str], seconds: float, max_bytes: int) -> list[float]:
-        """Score texts by one HTTP request, in their order, on the provider's own scale.
-
-        Raises:
-            RetryableError: it may work later.
-            RerankUnavailable: it will not.
-        """
+        """Score texts by one HTTP request, in their order, on the provider's own scale."""
 
     def _scores(self, found: list[object] | None, texts: int) -> list[float]:
-        """Return the scores of a reply in the order of the texts.
-
-        Raises:
-            RerankUnavailable: there are none, or not one for each text.
-        """
+        """Return the scores of a reply in the order of the texts."""
         entries = [fields_of(each) for each in found or []]
         if found is None or not all(entries):
             raise self._provider.no_service()
@@ -131,9 +122,6 @@ def in_order(items: Sequence[tuple[object, object]], texts: int) -> list[float]:
     """Put a reply's (index, score) pairs into the order of the texts.
 
     A missing index is 0: servers written in Go omit zeros.
-
-    Raises:
-        RerankUnavailable: an index is out of range or there twice, or a score is no finite number.
     """
     found = dict[int, float]()
     for given, score in items:
@@ -161,11 +149,7 @@ COHERE_MAX_TOKENS = 4096
 
 
 def open_cohere(settings: Settings, policy: RetryPolicy = POLICY) -> RemoteReranker:
-    """Open the reranker; no request is sent yet.
-
-    Raises:
-        ConfigurationError: there is no key.
-    """
+    """Open the reranker; no request is sent yet."""
     own = settings.cohere
     if own.api_key is None:
         raise ConfigurationError(
@@ -199,11 +183,7 @@ _OTHER_FORM = {400, 422}
 
 
 def open_endpoint(settings: Settings, policy: RetryPolicy = POLICY) -> RemoteReranker:
-    """Open the reranker; no request is sent yet.
-
-    Raises:
-        ConfigurationError: there is no address.
-    """
+    """Open the reranker; no request is sent yet."""
     own = settings.rerank
     if own.base_url is None:
         raise ConfigurationError("KG_RERANK__BASE_URL is not set; set it to the server's address")

@@ -36,10 +36,6 @@ def blend(fused: Sequence[float], scores: Sequence[float]) -> list[float]:
     Where the reranker sees no difference the order stays; where it is sure, a hit moves over many places.
     Only the order of the fused scores matters, not their scale.
 
-    Args:
-        fused: fused scores of the hits that were read, higher is better; equal ones share a place.
-        scores: the reranker's, from 0 to 1, in the same order.
-
     Returns:
         Scores to order the hits by, higher is better; finite, mostly negative.
     """
@@ -128,11 +124,7 @@ def packaged_folder() -> Path | None:
 
 
 def require_packaged() -> Path:
-    """Give the folder of the packaged model, its checksums looked at: 0.03 s.
-
-    Raises:
-        ConfigurationError: the package is not installed, or is another release.
-    """
+    """Give the folder of the packaged model, its checksums looked at: 0.03 s."""
     folder = packaged_folder()
     if folder is None:
         raise missing("rerank")
@@ -147,11 +139,7 @@ def require_packaged() -> Path:
 
 
 def require_files(folder: Path) -> Path:
-    """Look whether a folder holds a model.
-
-    Raises:
-        ConfigurationError: naming what is missing.
-    """
+    """Look whether a folder holds a model."""
     missing = [name for name in (WEIGHTS, TOKENIZER) if not (folder / name).is_file()]
     if missing:
         raise ConfigurationError(f"{folder} has no {' and no '.join(missing)}; both belong to a reranker")
@@ -176,13 +164,7 @@ class LocalReranker:
     """
 
     def __init__(self, folder: Path, name: str, threads: int | None = None) -> None:
-        """Nothing is loaded yet.
-
-        Args:
-            folder: with model.onnx and tokenizer.json.
-            name: of the model.
-            threads: how many pairs are read at once; unset: one per core.
-        """
+        """Nothing is loaded yet."""
         self._folder = folder
         self._name = f"local:{name}"
         self._threads = threads or cores()
@@ -250,9 +232,6 @@ def open_reranker(settings: Settings) -> Reranker | None:
 
     Returns:
         None when none is wanted, or `auto` finds none at hand.
-
-    Raises:
-        ConfigurationError: one is named, but a key, its packages or its files are missing or wrong.
     """
     own = settings.rerank
     match own.provider:

@@ -42,11 +42,7 @@ def waiting_unless(given_up: threading.Event) -> Generator[None]:
 
 
 def wait(seconds: float) -> None:
-    """Sleep.
-
-    Raises:
-        Abandoned: what the thread asks for is given up.
-    """
+    """Sleep."""
     given_up = _given_up.get()
     if given_up is None:
         time.sleep(seconds)
@@ -59,10 +55,6 @@ def ask_at_once(questions: Iterable[Callable[[], WaitedT]], at_once: int) -> lis
 
     None is begun any more when one has failed, or when what this thread asks for is given up: each may cost
     money. What was begun is waited for.
-
-    Raises:
-        Abandoned: it is given up.
-        As the first of those that failed.
     """
     with ThreadPoolExecutor(at_once) as pool:
         asked = [pool.submit(copy_context().run, _ask, each) for each in questions]
@@ -127,14 +119,7 @@ class RetryPolicy:
         *,
         kind: str = "other",
     ) -> ResultT:
-        """Ask, and ask again after each `RetryableError`; any other error is final.
-
-        Args:
-            ask: is given the seconds left until the deadline, None without one.
-            give_up: makes the error that is raised in the end.
-            until: the deadline, by `clock`: no try begins later, and no wait goes beyond it.
-            kind: what is asked, for /metrics.
-        """
+        """Ask, and ask again after each `RetryableError`; any other error is final."""
         retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(RetryableError),
             wait=self._wait,

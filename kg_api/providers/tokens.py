@@ -148,11 +148,7 @@ def fits(tokenizer: Tokenizer, text: str, max_tokens: int) -> bool:
 
 
 def measure(tokenizer: Tokenizer, max_tokens: int, before: str) -> TokenMeasure:
-    """How long texts are when they stand behind `before`.
-
-    Raises:
-        InvalidInput: `before` leaves no room.
-    """
+    """How long texts are when they stand behind `before`."""
     most = tokenizer.max_characters(max_tokens) - len(before)
     used = tokenizer.special + (tokenizer.count(before) if most > 0 else max_tokens)
     if max_tokens - used < tokenizer.widest:
@@ -212,11 +208,7 @@ class Cl100k:
     widest = 4
 
     def __init__(self) -> None:
-        """Load the tokenizer: 0.6 s for the first time in a process.
-
-        Raises:
-            ConfigurationError: the package is not installed.
-        """
+        """Load the tokenizer: 0.6 s for the first time in a process."""
         self._encoding = _cl100k()
 
     def max_characters(self, max_tokens: int) -> int:

@@ -14,11 +14,7 @@ CHARS_PER_TOKEN = 100
 
 
 def load_tokenizer(path: Path) -> TokenizersTokenizer:
-    """Load a tokenizer.json without its truncation and padding.
-
-    Raises:
-        ConfigurationError: it is none.
-    """
+    """Load a tokenizer.json without its truncation and padding."""
     try:
         tokenizer = TokenizersTokenizer.from_buffer(path.read_bytes())
     except (OSError, ValueError) as error:
@@ -35,11 +31,7 @@ class WordPiece:
     widest = 8
 
     def __init__(self, path: Path) -> None:
-        """Load a tokenizer.json.
-
-        Raises:
-            ConfigurationError: it is none.
-        """
+        """Load a tokenizer.json."""
         self._tokenizer = load_tokenizer(path)
         self.special = self._tokenizer.num_special_tokens_to_add(is_pair=False)
 
