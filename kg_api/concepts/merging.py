@@ -29,8 +29,6 @@ from kg_api.spaces.plans import read_embedding_state
 
 
 class ConceptMergeRecords:
-    """Shows merges of concepts, and undoes them."""
-
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
 
@@ -47,7 +45,6 @@ class ConceptMergeRecords:
         return ConceptMerges(ontology=ontology, merges=merges, total=total, offset=offset, limit=limit)
 
     def undo(self, ontology: str, merge_id: str, by: str | None) -> ConceptMerge:
-        """Part two concepts for good."""
         read_embedding_state(self._graph, ontology)
         return unmerge_concepts(self._graph, ontology, merge_id, by)
 
@@ -297,7 +294,6 @@ _OPPOSITES = (
 )
 """What one of them is said of is not what another is said of, or none."""
 _OTHERS = ({"male", "female"}, {"men", "women"}, {"king", "queen"}, {"prince", "princess"})
-"""They may be left out."""
 
 
 def least_cosine(calibration: SimilarityCalibration | None) -> float:

@@ -63,7 +63,6 @@ from kg_api.spaces.snapshot import snapshots_of
 
 NEGATIONS: Final = frozenset({"not", "no", "never", "without", "cannot", "non", "n't", "neither", "nor"})
 BLOCK: Final = 500
-"""Types compared with all at once."""
 
 
 class ComparableType(Protocol):
@@ -131,7 +130,6 @@ def _denies(words: Sequence[str]) -> bool:
 
 
 def _is_passive(words: Sequence[str]) -> bool:
-    """As in "published by"."""
     return len(words) > 1 and words[-1] == "by"
 
 
@@ -237,7 +235,6 @@ class RelationshipSearcher:
             depth *= STATEMENTS_A_HIT
 
     def _statements(self, looking: _Looking, depth: int) -> list[Ranked]:
-        """The nearest statements, the best first."""
         least, found = looking.asked.min_similarity, dict[str, tuple[float, str]]()
         for meaning in looking.query.meanings:
             near = self._near(looking, meaning, depth)
@@ -273,8 +270,6 @@ NOTHING = TypeExamples([], frozenset())
 
 
 class RelationshipVocabulary:
-    """The types of relationships of each ontology."""
-
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
 
@@ -337,12 +332,10 @@ class RelationshipVocabulary:
         return merge_types(self._graph, ontology, asked)
 
     def undo(self, ontology: str, merge_id: str, by: str | None) -> TypeMerge:
-        """Take a merge back."""
         read_embedding_state(self._graph, ontology)
         return unmerge_types(self._graph, ontology, merge_id, by)
 
     def merges(self, ontology: str, offset: int, limit: int) -> TypeMerges:
-        """What was merged, the last first."""
         read_embedding_state(self._graph, ontology)
         merges, total = read_merges(self._graph, ontology, offset, limit)
         return TypeMerges(ontology=ontology, merges=merges, total=total, offset=offset, limit=limit)

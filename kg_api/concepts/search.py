@@ -451,11 +451,9 @@ class ConceptService:
         )
 
     def related(self, concept_id: str, hops: int, limit: int) -> RelatedConcepts:
-        """What a concept is related to within some hops."""
         return find_related(self._graph, find_concept(self._graph, concept_id), hops, limit)
 
     def neighbourhood(self, concept_id: str, limit: int) -> Neighbourhood:
-        """The concepts around one, as nodes and edges."""
         return neighbourhood(self._graph, find_concept(self._graph, concept_id), limit)
 
     def paths(

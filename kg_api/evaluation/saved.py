@@ -54,8 +54,6 @@ class ScoredQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ComparedQuestion:
-    """A question of several results."""
-
     query_id: str
     text: str | None
     scores: Mapping[str, float]
@@ -65,7 +63,6 @@ class ComparedQuestion:
 
     @property
     def largest(self) -> float:
-        """The largest difference, whichever way."""
         return max(map(abs, self.differences.values()), default=0.0)
 
 
@@ -108,7 +105,6 @@ class _Form(BaseModel):
 
 
 def read_result(path: Path) -> EvalResult:
-    """Read a saved result."""
     text = text_of(path)
     try:
         return parse_result(text)
@@ -117,7 +113,6 @@ def read_result(path: Path) -> EvalResult:
 
 
 def parse_result(text: str) -> EvalResult:
-    """Read the text of a result."""
     try:
         found = EvalResult.model_validate_json(text)
         form, problem = found.format, "" if found.metrics else "it has no measures"
@@ -181,7 +176,6 @@ MAX_BYTES: Final = 100_000_000
 MAX_NAME: Final = 300
 """Characters that are compared with names that are there."""
 MAX_UNREADABLE: Final = 100
-"""So many are named."""
 RESERVED: Final = "compare"
 """`GET /evaluations/compare` is no result."""
 
@@ -228,11 +222,9 @@ class SavedResults:
         )
 
     def find(self, name: str) -> EvalResult:
-        """Read a result with the scores of each question."""
         return self._read(name, self._file(name))
 
     def delete(self, name: str) -> ResultDeleted:
-        """Delete a result, with its answers and its picture."""
         about = self._file(name).about
         try:
             for ending in (*BESIDE, ENDING):  # the result last: what is left of it can be deleted again

@@ -115,7 +115,6 @@ HOW: Final = how_to_install(["eval"])
 
 
 def missing(error: ImportError) -> ConfigurationError:
-    """Say how to get it."""
     return ConfigurationError(
         f"the packages for evaluation are not installed ({error.name} is missing); {HOW}"
     )

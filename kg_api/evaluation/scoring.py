@@ -45,7 +45,6 @@ def per_query(
 
 
 def means(scored: PerQuery) -> dict[str, float]:
-    """The mean of each measure over all questions."""
     names = list(next(iter(scored.values())))
     return {name: mean(each[name] for each in scored.values()) for name in names}
 

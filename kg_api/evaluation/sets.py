@@ -186,8 +186,6 @@ _SHORT = 3
 
 @dataclass(frozen=True, slots=True)
 class _Record:
-    """One line of a file."""
-
     path: Path
     line: int
     fields: dict[str, Any]
@@ -239,7 +237,6 @@ def _read_json_lines(path: Path) -> Iterator[_Record]:
 
 
 def read_set(folder: Path) -> QuestionSet:
-    """Read and check a question set."""
     found = _read_corpus(folder)
     documents = {name: each for name, each in found.items() if each.text.strip() or each.title}
     if not documents:

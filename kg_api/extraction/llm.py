@@ -376,7 +376,6 @@ class Extractors:
     """Opens extractors; the language model's connections are opened once."""
 
     def __init__(self, graph: Graph, settings: Settings) -> None:
-        """Nothing is opened yet."""
         self.settings = settings
         """Those it opens by."""
         self._graph = graph

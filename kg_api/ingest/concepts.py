@@ -45,13 +45,10 @@ _A_TEXT, _A_CHARACTER, _A_CUBE = 5e-5, 1e-8, 4e-11
 
 @dataclass(slots=True)
 class PlacedConcepts:
-    """What was found for one source."""
-
     source: SourceText
     concepts: list[ExtractedConcept] = field(default_factory=list[ExtractedConcept])
     relations: list[ExtractedRelation] = field(default_factory=list[ExtractedRelation])
     names: set[str] = field(default_factory=set[str])
-    """Of its concepts."""
     text: QuoteSearch = field(init=False)
     _named: NamePlaces = field(init=False)
     _sentences: list[tuple[int, int]] = field(init=False, default_factory=list[tuple[int, int]])
@@ -193,7 +190,6 @@ def _best(hits: Iterable[tuple[int, Quote | None]]) -> tuple[int, Quote] | None:
 
 
 def _says(placed: PlacedConcepts, names: Iterable[QuotedText]) -> Quote | None:
-    """The sentence in which a source names a concept."""
     for name in names:
         hit = placed.text.as_it_is(name) or placed.text.but_for_form(name)
         if hit is not None:
@@ -220,7 +216,6 @@ def _says(placed: PlacedConcepts, names: Iterable[QuotedText]) -> Quote | None:
 
 
 def _trim(text: str, start: int, end: int) -> tuple[int, int]:
-    """A span without the blanks around it."""
     said = text[start:end]
     return start + len(said) - len(said.lstrip()), start + len(said.rstrip())
 
@@ -241,13 +236,10 @@ def _relate(relation: ExtractedRelation, sources: Sequence[PlacedConcepts]) -> N
 
 MARK = "import"
 _SHOWN = 200
-"""Characters of a quote in a message."""
 
 
 @dataclass(slots=True)
 class _Import:
-    """What one request brings."""
-
     sources: dict[str, PlacedConcepts]
     by_document: dict[str, list[PlacedConcepts]]
     touched: dict[str, PlacedConcepts] = field(default_factory=dict[str, PlacedConcepts])

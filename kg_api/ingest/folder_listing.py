@@ -129,7 +129,6 @@ class FolderListing:
         return sorted(name for name in set(names) - there if not name.startswith(unseen))
 
     def is_still_there(self) -> bool:
-        """Whether the folder is the one that was listed."""
         try:
             return _place(self.root.stat()) == self.place
         except OSError:
@@ -154,7 +153,6 @@ class FolderListing:
 
 
 def list_folder(path: str, prefix: str, access: FolderAccess, *, granted: bool) -> FolderListing:
-    """List a folder."""
     root, seen = _resolve_listing(path)
     if objection := access.objection(path, granted=granted, root=root):
         raise FolderUnusable(f"{objection}; nothing was removed")
@@ -316,15 +314,12 @@ class UnsettledFile(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a file says."""
-
     data: bytes
     stamp: str | None
     """What it looked like; None when it changed so lately that it may change again and look the same."""
     file_hash: str
     """Of what it says, to the byte, as this kg would split it."""
     modified: str | None = None
-    """When it was last written."""
 
 
 def inside(path: Path, root: Path, is_private: Callable[[Path], bool]) -> Path:
@@ -397,13 +392,10 @@ _MARK = "|pictures:"
 
 @dataclass(slots=True)
 class PicturesOfFile:
-    """Pictures as they were read."""
-
     files: dict[str, bytes] = field(default_factory=dict[str, bytes])
     stamp: str | None = ""
     """Goes behind the file's own; None: one may change again and look the same."""
     file_hash: str = ""
-    """As above."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -423,7 +415,6 @@ class FolderPictures:
         return self._stamp(file, json.loads(keys)) if keys else ""
 
     def read(self, file: FileToIngest, content: bytes) -> PicturesOfFile:
-        """Read those that a file names."""
         keys = references_in(content, file.document)
         if not keys:
             return PicturesOfFile()
@@ -511,7 +502,6 @@ class FileOutcome:
     mark: FileMark | None = None
     """What shall be remembered of it, if that is new."""
     record: DocumentRecord | None = None
-    """What is to be stored."""
 
 
 def refuse(document: str, reason: str, stamp: str = "") -> FileOutcome:

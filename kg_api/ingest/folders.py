@@ -92,8 +92,6 @@ _NAME = TypeAdapter[str](DocumentName)
 
 @dataclass(frozen=True, slots=True)
 class FileInspection:
-    """What is needed to look at a folder's files."""
-
     ontology: str
     listing: FolderListing
     max_bytes: int
@@ -243,7 +241,6 @@ class Scan:
         return self._done
 
     def _stored(self) -> list[str]:
-        """The names of the folder's documents."""
         stored = [name for _, name in documents_of(self._graph, self._folder.folder_id)]
         stored += waiting_of(self._graph, self._folder.folder_id)
         if stored and not self._listing.files and not self._folder.allow_empty:
@@ -420,7 +417,6 @@ class FolderSync:
         reader: DocumentReader,
         extract: AskForExtraction | None = None,
     ) -> None:
-        """Take what a worker may read."""
         self._graph = graph
         self._access = access
         self._max_bytes = max_bytes
@@ -471,7 +467,6 @@ class FolderService:
         return FolderList(folders=folders.list_folders(self._graph))
 
     def get(self, folder_id: str) -> Folder:
-        """Give one folder."""
         return folders.find_folder(self._graph, folder_id)
 
     def scan(self, folder_id: str, *, allow_empty: bool) -> Folder:

@@ -21,14 +21,12 @@ from kg_api.text.documents import format_of
 from kg_api.text.linked_files import count_elsewhere, references, references_of, take_inline_images
 
 Notes = tuple[str, ...]
-"""Notes for a person."""
 
 _SHOWN, _MAX_SHOWN = 3, 100
 """Names in a note, and characters of each name."""
 _BETWEEN_WORDS = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])|(?<=[^\W\d_])(?=\d)")
 _SUFFIX = re.compile(r"\.\w{1,5}$")
 SAYING: Final = ("description", "caption")
-"""Metadata keys that describe an image."""
 
 
 class Converters(Protocol):
@@ -59,7 +57,6 @@ class DocumentReader:
 
     converters: Converters
     images: ImageKeeper = field(default_factory=ImageKeeper)
-    """Stores the images of documents."""
     keep_pdfs: bool = False
     """Whether to store original PDFs, so that their pages can be shown."""
 

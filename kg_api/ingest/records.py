@@ -30,8 +30,6 @@ from kg_api.text.sources import SPLITTER_VERSION, blocks_of, split
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """A document before it is stored."""
-
     ontology: str
     document: str
     text: str
@@ -40,20 +38,15 @@ class Incoming:
     title: str | None = None
     metadata: dict[str, MetadataValue] = field(default_factory=dict[str, MetadataValue])
     modified: str | None = None
-    """Time of the last change of the file."""
     own_title: str = ""
     """Title in the properties of the file, which the text may not contain."""
     pages: tuple[int, ...] = ()
     """Offset of each page in the text. Empty if the format has no pages."""
     duplicates: Duplicates = "keep"
     review: bool = False
-    """Whether the document waits for approval."""
     words: tuple[WordBox, ...] = ()
-    """Words of pages read by OCR."""
     scopes: tuple[CodeScope, ...] = ()
-    """Functions and classes of a program."""
     images: tuple[PlacedImage, ...] = ()
-    """Images in reading order."""
     original: str | None = None
     """Storage key of the file, if kg keeps it."""
     ocr: OcrMode = "auto"
@@ -62,7 +55,6 @@ class Incoming:
 
 
 def incoming_of(upload: DocumentRequest, text: str) -> Incoming:
-    """Return the document of a request."""
     about = upload.model_dump(
         include={"format", "uri", "title", "metadata", "modified", "duplicates", "review", "ocr"}
     )

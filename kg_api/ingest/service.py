@@ -66,13 +66,10 @@ _INCOMING = TypeAdapter(Incoming)
 Prepared = tuple[DocumentRecord, tuple[str, ...]]
 """A record to store, and notes for a person."""
 Stored = dict[str, StoreResult | KgError]
-"""Result or error by document id."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What ingesting a document would do."""
-
     record: DocumentRecord
     change: StoredChange
     new: list[SourceRecord]
@@ -90,7 +87,6 @@ class IngestService:
         self._extract = extract
 
     def ingest_text(self, incoming: Incoming) -> Ingested:
-        """Store a document that was sent as text."""
         require(incoming.ontology)
         return self._store(*self._reader.from_text(incoming))
 
@@ -102,7 +98,6 @@ class IngestService:
         return self._store(*self._reader.from_bytes(content, incoming, beside))
 
     def ingest_conversation(self, conversation: Conversation) -> Ingested:
-        """Store messages as one Markdown document."""
         require(conversation.ontology)
         text, notes = consolidate(conversation.messages, conversation.title)
         incoming = Incoming(
@@ -116,7 +111,6 @@ class IngestService:
         return self._store(*self._reader.from_text(incoming), notes)
 
     def ingest_batch(self, batch: GivenBatch, key: str | None = None) -> IngestedBatch:
-        """Store documents, each with its own outcome."""
         if key is None:
             return self._ingest_each(batch)
         done: list[IngestedBatch] = []
@@ -194,8 +188,6 @@ class IngestService:
 
 
 class ReviewService:
-    """Approves and rejects pending documents."""
-
     def __init__(self, graph: Graph, extract: AskForExtraction) -> None:
         self._graph = graph
         self._extract = extract

@@ -32,7 +32,6 @@ class CrossEncoder:
     """
 
     def __init__(self, folder: Path) -> None:
-        """Load the model and try it once."""
         self._whole = load_tokenizer(folder / TOKENIZER)
         self._windows = load_tokenizer(folder / TOKENIZER)
         self._windows.enable_truncation(MAX_TOKENS, stride=OVERLAP, strategy="only_second")

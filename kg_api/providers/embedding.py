@@ -60,7 +60,6 @@ class DeterministicEmbedder:
 
     @property
     def identity(self) -> SpaceIdentity:
-        """Its size is part of it."""
         return self._identity
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
@@ -225,7 +224,6 @@ class MeteredEmbedder:
 
     @property
     def identity(self) -> SpaceIdentity:
-        """That of the embedder watched."""
         return self._embedder.identity
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:

@@ -51,8 +51,6 @@ IMAGE_HINT = "set KG_IMAGE_EMBEDDING__DIMENSIONS, or the space's dimensions, to 
 
 
 class JsonEndpoint(Generic[ItemT]):
-    """One path of a provider that embeds."""
-
     def __init__(
         self,
         provider: Provider,
@@ -63,7 +61,6 @@ class JsonEndpoint(Generic[ItemT]):
         dimensions: int,
         hint: str,
     ) -> None:
-        """Set up; no request is sent yet."""
         self._provider = provider
         self._client = JsonClient(provider, path)
         self._body = body
@@ -111,7 +108,6 @@ def _data_in_order(reply: object) -> list[Any] | None:
 
 
 def _floats(reply: object) -> list[Any] | None:
-    """Return the vectors of Cohere's form."""
     return items_of(fields_of(reply).get("embeddings"), "float")
 
 
@@ -267,7 +263,6 @@ class OpenAIEndpoint:
     def _read(  # noqa: C901 - a table of what servers differ in
         self, reply: Reply, texts: int, form: _Form, tried: Collection[_Form]
     ) -> Vectors:
-        """Return the vectors of a reply."""
 
         def retry_in(other: _Form) -> None:
             if other not in tried:
@@ -355,7 +350,6 @@ class RemoteImageModel:
 
 
 def remote_image_model(choice: ImageModelChoice, settings: Settings) -> RemoteImageModel:
-    """Find a provider's model."""
     own, known = settings.image_embedding, _KNOWN[choice.provider]
     name = choice.model or DEFAULT_IMAGE_MODELS.get(choice.provider)
     if name is None:

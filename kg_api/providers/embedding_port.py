@@ -179,8 +179,6 @@ def unit(vector: NDArray[np.floating[Any]], dimensions: int) -> Vectors:
 
 @dataclass
 class TokenTally:
-    """The tokens read so far within `counting`."""
-
     tokens: int = 0
 
 
@@ -312,8 +310,6 @@ DEFAULT = BGE_SMALL
 
 @dataclass(frozen=True, slots=True)
 class KnownModel:
-    """What a model takes and gives."""
-
     dimensions: int
     max_tokens: int
     tokenizer: Literal["cl100k", "wordpiece", "bytes"]
@@ -422,7 +418,6 @@ def require_tokens(embedder: Embedder) -> TokenEmbedder:
 
 
 def require_packaged_model(name: str) -> str:
-    """Check the name of a local model."""
     if name not in CATALOGUE:
         raise _unknown("KG_EMBEDDING__MODEL", name, CATALOGUE)
     return name

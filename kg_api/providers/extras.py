@@ -18,7 +18,6 @@ PACKAGES: Final[Mapping[str, tuple[str, ...]]] = {
     "s3": ("obstore",),
     "tracing": ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http.trace_exporter"),
 }
-"""Modules by extra of pyproject.toml."""
 
 
 def is_installed(extra: str) -> bool:

@@ -64,8 +64,6 @@ class Service:
 
 
 class Variables(NamedTuple):
-    """The settings of a provider, for messages."""
-
     model: str
     address: str
     key: str
@@ -73,8 +71,6 @@ class Variables(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """A model at an address, with its key."""
-
     service: Service
     variables: Variables
     model: str
@@ -84,7 +80,6 @@ class Provider:
 
     @property
     def host(self) -> str:
-        """The name of its host, without port and path."""
         return urlsplit(self.address).hostname or "unknown"
 
     @property
@@ -201,8 +196,6 @@ class ReplyTooLarge(httpx.TransportError):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A reply of any status."""
-
     status: int
     headers: Mapping[str, str]
     body: object
@@ -216,8 +209,6 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class ReplyStream:
-    """A reply that is still coming."""
-
     status: int
     headers: Mapping[str, str]
     pieces: Iterator[bytes]
@@ -271,7 +262,6 @@ class JsonClient:
         return self._send(receive)
 
     def receive(self, stream: ReplyStream) -> Reply:
-        """Read a stream to its end."""
 
         def receive() -> Reply:
             try:
@@ -282,13 +272,11 @@ class JsonClient:
         return self._send(receive)
 
     def read(self, reply: Reply) -> object:
-        """Return a reply's JSON."""
         if (status := reply.failed_as) is None:
             return reply.body
         raise self.refusal(status, reply.headers, reply.body)
 
     def refusal(self, status: int, headers: Mapping[str, str], body: object) -> Exception:
-        """Return the error for a reply that is no success."""
         reason = "rejected" if status in _REJECTED else _REASONS.get(status)
         self._count(reason or ("server" if is_retryable(status) else "other"))
         failure, service = classify(status, headers, body, self.provider), self.provider.service

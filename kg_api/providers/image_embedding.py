@@ -9,7 +9,6 @@ from kg_api.settings import Settings
 
 
 def default_image_choice(settings: Settings) -> ImageModelChoice:
-    """Say which model the settings name."""
     own = settings.image_embedding
     return ImageModelChoice(own.provider, own.model, own.dimensions)
 

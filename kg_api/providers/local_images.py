@@ -42,8 +42,6 @@ Channels = Annotated[list[float], Field(min_length=CHANNELS, max_length=CHANNELS
 
 
 class PictureSize(BaseModel):
-    """A size, in either of two ways."""
-
     model_config = ConfigDict(extra="forbid")
 
     height: Side | None = None
@@ -52,7 +50,6 @@ class PictureSize(BaseModel):
 
     @property
     def sides(self) -> tuple[int, int] | None:
-        """Height and width, where both are told."""
         return (self.height, self.width) if self.height and self.width else None
 
 
@@ -75,8 +72,6 @@ class PreprocessorFile(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Preprocessing:
-    """How pictures become numbers."""
-
     rendering: Rendering
     height: int
     width: int
@@ -93,7 +88,6 @@ class Preprocessing:
 
 
 def read_preprocessing(path: Path) -> Preprocessing:
-    """Read a preprocessor_config.json."""
     try:
         return _preprocessing(PreprocessorFile.model_validate_json(path.read_bytes()))
     except (OSError, ValidationError, ValueError) as error:
@@ -306,12 +300,10 @@ class OnnxImageEmbedder:
 
     @property
     def rendering(self) -> Rendering:
-        """As its preprocessor_config.json says."""
         return self._rendering
 
     @property
     def reads_text(self) -> bool:
-        """Whether there is a text tower."""
         return self._text is not None
 
     @property

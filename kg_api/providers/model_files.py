@@ -180,7 +180,6 @@ def _sha256(path: Path) -> str:
 
 
 def tokenizer_of(model: KnownModel, settings: Settings) -> Tokenizer:
-    """Load the tokenizer of a provider's model."""
     match model.tokenizer:
         case "cl100k":
             return Cl100k()

@@ -198,7 +198,6 @@ def require_rendered(images: Sequence[Pixels], rendering: Rendering) -> None:
 
 MODEL: Final = "colours-and-edges"
 REVISION: Final = "1"
-"""Another one when its vectors change."""
 RENDERING = Rendering(128, 128, "stretch")
 WEIGHTS = {"colours": 0.5, "lights": 0.4, "cells": 0.7, "directions": 0.5, "strengths": 0.3}
 """Chosen on sample photographs, whose halves agree on it; see benchmarks/results/files.md."""
@@ -235,7 +234,6 @@ class HistogramEmbedder:
         return vectors
 
     def embed_query(self, text: str) -> NDArray[np.float32]:  # noqa: ARG002 - it reads none
-        """See `ImageEmbedder`: it reads no text."""
         raise ConfigurationError(
             f"the picture model {MODEL} (histogram) reads no text; words find pictures by what is written of "
             f"them, or by a model that sees (KG_IMAGE_EMBEDDING__PROVIDER)"

@@ -126,7 +126,6 @@ def traits_of(address: str, model: str, batch_setting: str = "") -> ServerTraits
 
 
 def list_learned() -> list[str]:
-    """Return the learned properties of all servers."""
     return [note for each in list(_known.values()) for note in each.notes]
 
 
@@ -164,8 +163,6 @@ class Endpoint(Protocol[AskedT_contra]):
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingLimits:
-    """Limits of one request."""
-
     items: int
     seconds: float
     query_seconds: float
@@ -180,7 +177,6 @@ class _Call(Generic[ItemT]):
 
     items: Sequence[ItemT]
     sizes: Sequence[int]
-    """Tokens of each."""
     own: int
     """The items behind these are probes, whose tokens are not counted as spent."""
     query: bool
@@ -339,7 +335,6 @@ class Batches(Generic[ItemT]):
             return self._endpoint.ask(items, query=query, seconds=seconds, max_bytes=max_bytes)
 
     def _fit(self, sizes: Sequence[int], begin: int, end: int) -> int:
-        """Return where a request ends that begins at a place."""
         items = min(self._limits.items, self._traits.max_items or self._limits.items)
         stop, used = begin + 1, sizes[begin]
         while stop < end and stop - begin < items and used + sizes[stop] <= self._limits.tokens:
@@ -416,7 +411,6 @@ class RejectedPictures(RejectedText):
     def __init__(self, reasons: dict[int, str]) -> None:
         super().__init__(next(iter(reasons.values())))
         self.reasons = reasons
-        """By the place of the picture."""
 
 
 class RemoteImageEmbedder:

@@ -38,12 +38,9 @@ RERANKER_OVERLAP = 0.125
 
 
 class RemoteReranker(ABC):
-    """A model behind HTTP."""
-
     def __init__(
         self, provider: Provider, path: str, name: str, settings: RerankSettings, policy: RetryPolicy
     ) -> None:
-        """Set up; no request is sent yet."""
         self._provider = provider
         self._client = JsonClient(provider, path)
         self._name = name
