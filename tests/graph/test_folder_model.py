@@ -47,7 +47,7 @@ def act(graph: Graph, folder: Path, step: tuple[str, str, str]) -> None:
 
 
 @settings(
-    max_examples=settings.default.max_examples // 3,  # each scans up to nine times
+    max_examples=settings().max_examples // 3,  # each scans up to nine times
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(st.lists(STEP, max_size=8))
