@@ -349,19 +349,23 @@ def check_probe(space: Space, answered: NDArray[np.float32]) -> None:
 # Unrelated texts have a cosine near 0 in one model and 0.75 in another, and fusion depends on the
 # difference. Each model embeds the same pairs once.
 
-_LINES = resources.files("kg_api").joinpath("spaces/calibration.txt").read_text(encoding="utf-8").splitlines()
-PAIRS: Final = tuple(zip(_LINES[0::2], _LINES[1::2], strict=True))
-"""Questions and their answers, of sixteen fields, sharing few words."""
+
+def read_pairs() -> list[tuple[str, str]]:
+    """Return questions and their answers, of sixteen fields, sharing few words."""
+    text = resources.files("kg_api").joinpath("spaces/calibration.txt").read_text(encoding="utf-8")
+    lines = text.splitlines()
+    return list(zip(lines[0::2], lines[1::2], strict=True))
 
 
 def calibrate_similarity(embedder: Embedder) -> SimilarityCalibration:
     """Return the mean cosine of questions with their own answers, and with all other answers."""
     # Both sides are embedded as passages: one call, whatever the provider.
-    vectors = embedder.embed_passages([_fitting(embedder, text) for pair in PAIRS for text in pair])
+    pairs = read_pairs()
+    vectors = embedder.embed_passages([_fitting(embedder, text) for pair in pairs for text in pair])
     vectors = vectors.astype(np.float64)
     cosines = vectors[0::2] @ vectors[1::2].T
     own = cosines.diagonal()
-    others = (cosines.sum(axis=1) - own) / (len(PAIRS) - 1)
+    others = (cosines.sum(axis=1) - own) / (len(pairs) - 1)
     return SimilarityCalibration(related=float(own.mean()), unrelated=float(others.mean()))
 
 

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from kg_api.errors import InvalidInput, NotFound
 from kg_api.schemas import bundles
 from kg_api.schemas.base import document_id
+from kg_api.schemas.bundles import MAX_LINE_BYTES
 from kg_api.schemas.problems import describe_problems
 
 CheckBounds = Callable[[bytes], None]
@@ -33,8 +34,8 @@ def require_format(told: int, by: str = "") -> None:
 
 
 def read_line(raw: bytes, check_bounds: CheckBounds) -> bundles.BundledLine:
-    if len(raw) > bundles.MAX_LINE_BYTES:
-        raise InvalidInput(f"it is longer than {bundles.MAX_LINE_BYTES:,} bytes")
+    if len(raw) > MAX_LINE_BYTES:
+        raise InvalidInput(f"it is longer than {MAX_LINE_BYTES:,} bytes")
     try:
         check_bounds(raw)
         return bundles.LINE.validate_json(raw)
@@ -147,9 +148,9 @@ def read_blob(folder: Path, key: str) -> bytes:
 
 
 def raw_lines(file: IO[bytes]) -> Iterator[bytes]:
-    while raw := file.readline(bundles.MAX_LINE_BYTES + 2):
-        if len(raw) > bundles.MAX_LINE_BYTES:
-            raise InvalidInput(f"the line behind it is longer than {bundles.MAX_LINE_BYTES:,} bytes")
+    while raw := file.readline(MAX_LINE_BYTES + 2):
+        if len(raw) > MAX_LINE_BYTES:
+            raise InvalidInput(f"the line behind it is longer than {MAX_LINE_BYTES:,} bytes")
         if not raw.endswith(b"\n"):
             raise InvalidInput("the line behind it is cut off")
         yield raw
