@@ -1,4 +1,4 @@
-"""Comparisons of saved results, each made once: with many questions they are work for seconds."""
+"""Saved results: read, listed, deleted and compared."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from os import scandir
 from pathlib import Path
 from threading import Lock
-from typing import Any, Final
+from typing import Final
 
-from cachetools import LRUCache
 from pydantic import BaseModel, ValidationError
 
 from kg_api.errors import InvalidInput, NotFound, Unavailable
@@ -34,7 +33,6 @@ MAX_SCORES: Final = 50_000
 """Questions times results times measures: some seconds of work."""
 MAIN_METRICS: Final = 4
 """At most so many are compared where none is named."""
-KEPT_COMPARISONS: Final = 16
 
 
 # The questions of results, with what each scored; the ones to look at first.
@@ -199,8 +197,7 @@ class SavedResults:
         self._folder = folder
         self._files: Mapping[str, _File] = {}
         self._reading = Lock()
-        self._compared: LRUCache[Any, Comparison] = LRUCache(KEPT_COMPARISONS)
-        self._remembering, self._comparing = Lock(), Lock()
+        self._comparing = Lock()
 
     def page(self, ontology: str | None, offset: int, limit: int) -> EvalSummaries:
         """List results of an ontology, or of all that can be seen, the newest first."""
@@ -235,7 +232,7 @@ class SavedResults:
         return ResultDeleted(name=name, ontology=of)
 
     def compare(self, names: Sequence[str], metrics: Sequence[str] | None, against: str) -> Comparison:
-        """Compare results as `comparing.compare` does; the same comparison is made once."""
+        """Compare results as `comparing.compare` does, one comparison at a time."""
         chosen = None if metrics is None else list(dict.fromkeys(metrics))
         files = [(name, self._file(name)) for name in names]
         asked = max((each.about.asked for _, each in files if isinstance(each.about, EvalSummary)), default=0)
@@ -246,12 +243,6 @@ class SavedResults:
                 f"{pluralize(measures, 'measure')} are too many to compare here: compare fewer results or "
                 "measures at once, or use `kg eval compare` on the command line"
             )
-        stored = tuple((name, each.version) for name, each in files)
-        key = (stored, None if chosen is None else tuple(chosen), against)
-        with self._remembering:
-            known = self._compared.get(key)
-        if known is not None:
-            return known
         if not self._comparing.acquire(blocking=False):
             raise Unavailable("other results are being compared at this moment; try again in some seconds")
         try:
@@ -260,10 +251,7 @@ class SavedResults:
             found = comparing.compare([self._read(*each) for each in files], chosen, against)
         finally:
             self._comparing.release()
-        made = found.model_copy(update={"results": dict(zip(found.labels, names, strict=True))})
-        with self._remembering:
-            self._compared[key] = made
-        return made
+        return found.model_copy(update={"results": dict(zip(found.labels, names, strict=True))})
 
     def _file(self, name: str) -> _File:
         seen = dict[str, _File]()
