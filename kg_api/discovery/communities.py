@@ -171,10 +171,7 @@ def name_of(labels: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ConceptGraph:
-    """Concepts, and what carries them."""
-
     concept_ids: list[str]
-    """In their order."""
     incidence: Matrix
     """Rows by concepts: a row is a source, or a relationship or link, which counts as a source of two."""
 
@@ -223,8 +220,6 @@ MAX_LEVELS: Final = MAX_COMMUNITY_LEVEL + 1
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Nodes that belong together."""
-
     members: Places
     """Nodes of the whole graph, ascending."""
     level: int
@@ -284,13 +279,11 @@ class Detected:
     members: list[Row]
     """In the order of their ids."""
     levels: list[int]
-    """How many communities each level has."""
     left_out: int
     """Concepts of the graph that are in none: what ties them is too small a group, or chance."""
 
 
 def detect_communities(read: ConceptGraph, ontology: str, *, max_size: int, min_size: int) -> Detected:
-    """Find the communities of concepts, level by level."""
     weights = associate(read.incidence)
     clusters = find_clusters(weights, max_size=max_size, min_size=min_size)
     ids = [
@@ -332,7 +325,6 @@ class CommunitySummary(BaseModel):
     mark: str
     """How they were found."""
     levels: list[int]
-    """How many communities each level has."""
     grouped: int
     """Concepts that are in one."""
     left_out: int
@@ -381,7 +373,6 @@ class CommunityDetection:
         self._settings = settings
 
     def run(self, run: JobRun) -> None:
-        """Find the communities of the job's ontology."""
         while True:
             if (ontology := run.job.ontology) is not None:
                 self._make(run, ontology)
@@ -434,8 +425,6 @@ BEFORE = (EXTRACTION, CONCEPT_EMBEDDING)
 
 
 class CommunityRequests:
-    """Makes the jobs that find communities."""
-
     def __init__(self, graph: Graph, settings: CommunitySettings) -> None:
         self._graph = graph
         self._settings = settings
@@ -482,8 +471,6 @@ OTHER_SETTINGS = "communities are being detected again: KG_COMMUNITIES__* settin
 
 
 class CommunityService:
-    """Communities of each ontology."""
-
     def __init__(self, graph: Graph, settings: CommunitySettings) -> None:
         self._graph = graph
         self._settings = settings
@@ -524,7 +511,6 @@ class CommunityService:
         )
 
     def detect(self, ontology: str) -> CommunityRequest:
-        """Detect communities now."""
         return CommunityRequest(ontology=ontology, job_id=self._requests.begin(ontology))
 
     def _notes(self, summary: CommunitySummary | None) -> list[str]:

@@ -126,10 +126,8 @@ class _Progress:
     document_ids: frozenset[str] | None = None
     """Those of `filters`."""
     number: int = 0
-    """Of the present step."""
     built: WorkingSet = field(default_factory=WorkingSet)
     cut: list[Cut] = field(default_factory=list[Cut])
-    """By the present step."""
     degraded: list[Degradation] = field(default_factory=list[Degradation])
     unseen: list[str] = field(default_factory=list[str])
     """Why there is nothing to search, or nothing was found."""

@@ -87,7 +87,6 @@ MAX_SOURCES = 50
 class Near:
     id: str
     similarity: float
-    """Cosine."""
     part: int = 0
     """Of the one that was asked about, the number of its part that is nearest."""
     chunk_id: str | None = None
@@ -146,7 +145,6 @@ _NOUNS: Final[dict[ProposalKind, str]] = {"source": "passage", "concept": "conce
 def reason_of(
     kind: ProposalKind, similarity: float, *, within: int, hops: int, contrast: float, shared: list[str]
 ) -> str:
-    """The reason as a reader takes it."""
     noun = _NOUNS[kind]
     nearest = f"the nearest {noun}" if within == 1 else f"one of the {within} nearest {noun}s"
     steps = f"{hops} step{'s' if hops > 1 else ''}"
@@ -296,7 +294,6 @@ class LinkSearch:
         self._min_contrast = used.min_contrast if is_source else used.min_concept_contrast
 
     def propose(self, due: Sequence[DueNode]) -> list[NewProposal]:
-        """Return the links to propose for some nodes."""
         self._near = dict[str, list[Near]]()
         self._texts = dict[str, str]()
         self._hashes = dict[str, str]()
@@ -404,8 +401,6 @@ BEFORE = (SOURCE_EMBEDDING, EXTRACTION, CONCEPT_EMBEDDING)
 
 
 class ProposalRequests:
-    """Makes the jobs that propose links."""
-
     def __init__(self, graph: Graph, settings: ProposalSettings) -> None:
         self._graph = graph
         self._settings = settings
@@ -482,8 +477,6 @@ ANOTHER_WAY = f"{AGAIN}: links are proposed in another way now"
 
 
 class ProposalService:
-    """Proposed links of each ontology."""
-
     def __init__(self, graph: Graph, requests: ProposalRequests) -> None:
         self._graph = graph
         self._requests = requests
@@ -498,7 +491,6 @@ class ProposalService:
         offset: int,
         limit: int,
     ) -> Proposals:
-        """Some proposals, the best first."""
         found, total = page_of_proposals(
             self._graph, ontology=ontology, kind=kind, state=state, offset=offset, limit=limit
         )
@@ -530,7 +522,6 @@ class ProposalService:
         )
 
     def find(self, proposal_id: str) -> Proposal:
-        """One proposal."""
         return find_proposal(self._graph, proposal_id)
 
     def decide(self, proposal_id: str, state: ProposalState, by: str | None) -> Proposal:
@@ -565,7 +556,6 @@ class ProposalService:
         return True
 
     def search(self, ontology: str, *, anew: bool) -> ProposalSearch:
-        """Look for links now."""
         due, job_id = self._requests.begin(ontology, anew=anew)
         notes = ["everything is looked at again"] if anew else []
         notes = notes if job_id else ["nothing has changed since links were looked for"]

@@ -43,8 +43,6 @@ class WorkingNode:
 
 @dataclass(slots=True)
 class WorkingEdge:
-    """An edge, once."""
-
     kind: EdgeKind
     subject: str
     object: str

@@ -107,7 +107,6 @@ def compare(
     metrics: Sequence[str] | None,
     against: str,
 ) -> Comparison:
-    """Compare results with one of them."""
     _require_same(results)
     by_label: dict[str, EvalResult] = {}
     for each in results:

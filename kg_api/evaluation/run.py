@@ -42,7 +42,6 @@ class AnswerFile:
             path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
     def add(self, asked: QuestionResult) -> None:
-        """Keep an answer."""
         self.answers[asked.query_id] = asked
         with _readable(self.path), self.path.open("a", encoding="utf-8") as file:
             file.write(asked.model_dump_json() + "\n")

@@ -36,14 +36,12 @@ _PART = 100_000
 """Characters of a document that are ranked together; a longer one is ranked in parts of whole sources."""
 
 Found = dict[str, tuple[ExtractedConcept, ...]]
-"""Concepts by source."""
 
 
 class KeyphraseExtractor:
     """Names, noun phrases and words that a document repeats."""
 
     def __init__(self, per_source: int) -> None:
-        """Find at most so many concepts in a source."""
         self._per_source = per_source
         self._last: tuple[tuple[tuple[str, str, tuple[SourceBlock, ...]], ...], Found] = ((), {})
 

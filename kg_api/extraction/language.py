@@ -209,7 +209,6 @@ class Lists:
 
 @cache
 def lists() -> Lists:
-    """Read the lists, once."""
     folder = files("kg_api.extraction").joinpath("words")
     texts = {
         each.name: folder.joinpath(f"{each.name}.txt")

@@ -101,13 +101,11 @@ class ExtractionPassage:
 
     @property
     def size(self) -> int:
-        """In bytes."""
         return len(self.source.full_text.encode(errors="replace"))
 
 
 @cache
 def instruction(per_source: int) -> str:
-    """The prompt, from its file."""
     text = resources.files("kg_api").joinpath("extraction/prompt.md").read_text(encoding="utf-8")
     return Template(text).substitute(per_source=per_source)
 
@@ -163,7 +161,6 @@ def question(about: DocumentAbout, batch: Sequence[ExtractionPassage], per_sourc
 
 
 def names(batch: Sequence[ExtractionPassage]) -> list[str]:
-    """The ids of passages in a question."""
     return names_of([Chunk(each.source.full_text, each.source.heading) for each in batch])
 
 
@@ -234,7 +231,6 @@ def extraction_cost(
 # Concepts by a language model: asked in batches, read with suspicion, each answer paid for once.
 
 AskCounted = Callable[[Prompt], Reply]
-"""`Chat.ask_counted`."""
 AT_ONCE = 4
 """Questions that are asked at the same time."""
 Batch = Mapping[str, ExtractionPassage]
@@ -245,7 +241,6 @@ class LlmExtractor:
     """See `Extractor`; for several threads. What was answered before for the same text costs nothing."""
 
     def __init__(self, graph: Graph, model: str, ask: AskCounted, budget: LlmBudget, per_source: int) -> None:
-        """Nothing is asked yet."""
         self._graph = graph
         self._model = model
         self._ask = ask
@@ -264,7 +259,6 @@ class LlmExtractor:
     def extract(
         self, due: Sequence[SourceText], document: Sequence[SourceText], about: DocumentAbout
     ) -> list[Extraction]:
-        """See `Extractor`."""
         passages = passages_of(due, document)
         keys = [key_of(self._model, self._per_source, about, each) for each in passages]
         wanted = dict(zip(keys, passages, strict=True))
@@ -377,7 +371,6 @@ class Extractors:
 
     def __init__(self, graph: Graph, settings: Settings) -> None:
         self.settings = settings
-        """Those it opens by."""
         self._graph = graph
         self._llm = LanguageModel(settings, RetryPolicy())
 
@@ -438,8 +431,6 @@ def selection(stored: StoredExtraction, used: UsedExtraction, mark: str) -> Sele
 
 
 class ExtractionRequests:
-    """Makes the jobs that extract concepts."""
-
     def __init__(self, graph: Graph, extractors: Extractors) -> None:
         self._graph = graph
         self._extractors = extractors

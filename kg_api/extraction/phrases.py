@@ -439,8 +439,6 @@ _APART = 4
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A phrase in a source."""
-
     source: int
     """Its place among those read."""
     sentence: tuple[int, int]
@@ -453,7 +451,6 @@ class Mention:
 
 
 Group = list[Mention]
-"""Mentions of one phrase."""
 
 
 def join_variants(groups: Sequence[Group]) -> list[Group]:
@@ -546,17 +543,12 @@ _MAX_FORMS = 5
 
 @dataclass(frozen=True, slots=True)
 class RankedPhrase:
-    """A concept of a document."""
-
     label: str
     others: tuple[str, ...]
-    """Its other forms there."""
     weight: float
     """The less the better, above 0."""
     mentions: tuple[Mention, ...]
-    """In reading order."""
     words: frozenset[str]
-    """Folded."""
 
 
 def rank_phrases(

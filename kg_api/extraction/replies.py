@@ -99,7 +99,6 @@ class LlmBudget:
         return cost
 
     def release(self, reserved: float) -> None:
-        """Give back what was set aside."""
         with self._settled:
             if reserved in self._reserved:
                 self._reserved.remove(reserved)
@@ -176,7 +175,6 @@ class QuotedText:
 
     @cached_property
     def folded(self) -> str:
-        """But for its form."""
         return fold(self.wanted).text.strip()
 
     @property
@@ -189,12 +187,10 @@ class QuoteSearch:
     """A text in which several quotes are looked for, in three ways; see `find_quote`."""
 
     def __init__(self, text: str) -> None:
-        """Nothing is read yet."""
         self.text = text
 
     @cached_property
     def folded(self) -> FoldedText:
-        """But for its form; once."""
         return fold(self.text)
 
     def as_it_is(self, quote: QuotedText) -> Quote | None:
@@ -264,7 +260,6 @@ def _says(passage: str) -> tuple[Counter[str], int]:
 # What a language model's answer is worth: nothing of it is believed but what its passage bears out.
 
 LABEL, DESCRIPTION, TERM, TYPE = 200, 1000, 200, 100
-"""Most characters."""
 MAX_TERMS, MAX_QUOTES = 20, 5
 RELATIONS_A_CONCEPT = 3
 MAX_ENTRY_LENGTH = 50_000
@@ -384,7 +379,6 @@ def _confidence(said: object) -> float | None:
 
 
 def _merge(found: Sequence[ExtractedConcept]) -> list[ExtractedConcept]:
-    """One for each name."""
     by_name: dict[str, ExtractedConcept] = {}
     for each in found:
         one = by_name.setdefault(concept_name(each.label), each)

@@ -139,7 +139,6 @@ def require_packaged() -> Path:
 
 
 def require_files(folder: Path) -> Path:
-    """Look whether a folder holds a model."""
     missing = [name for name in (WEIGHTS, TOKENIZER) if not (folder / name).is_file()]
     if missing:
         raise ConfigurationError(f"{folder} has no {' and no '.join(missing)}; both belong to a reranker")
@@ -164,7 +163,6 @@ class LocalReranker:
     """
 
     def __init__(self, folder: Path, name: str, threads: int | None = None) -> None:
-        """Nothing is loaded yet."""
         self._folder = folder
         self._name = f"local:{name}"
         self._threads = threads or cores()

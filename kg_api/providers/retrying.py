@@ -42,7 +42,6 @@ def waiting_unless(given_up: threading.Event) -> Generator[None]:
 
 
 def wait(seconds: float) -> None:
-    """Sleep."""
     given_up = _given_up.get()
     if given_up is None:
         time.sleep(seconds)

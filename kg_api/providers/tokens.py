@@ -34,8 +34,6 @@ class TokenSpan:
 
 @dataclass(frozen=True, slots=True)
 class TokenMeasure:
-    """How a model sees text."""
-
     tokens: Callable[[str], list[TokenSpan]]
     """The text's own tokens, without prefix and special ones."""
     fits: Callable[[str], bool]

@@ -31,7 +31,6 @@ class WordPiece:
     widest = 8
 
     def __init__(self, path: Path) -> None:
-        """Load a tokenizer.json."""
         self._tokenizer = load_tokenizer(path)
         self.special = self._tokenizer.num_special_tokens_to_add(is_pair=False)
 
