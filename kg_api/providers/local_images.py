@@ -182,7 +182,9 @@ def read_options(folder: Path) -> ImageModelOptions:
     except FileNotFoundError:
         return ImageModelOptions()
     except (OSError, ValidationError) as error:
-        raise ConfigurationError(f"{path} is wrong: {error}") from None
+        raise ConfigurationError(
+            f"{path} is wrong: {error}. Delete it, or keep only {', '.join(ImageModelOptions.model_fields)}"
+        ) from None
 
 
 def _find(folder: Path, names: Sequence[str]) -> Path | None:
