@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from kg_api.providers.local_embedding import LocalEmbedder
 from kg_api.providers.model_files import find_model
 from kg_api.settings import load_settings
-from kg_api.spaces.open_spaces import PAIRS
+from kg_api.spaces.open_spaces import read_pairs
 from kg_api.text.documents import parse
 from kg_api.text.sources import split
 
@@ -76,7 +76,7 @@ def load(file: Path, data: Path, passages: int) -> Seeds:
 
 def _make(file: Path, data: Path, passages: int) -> None:
     documents = [each for name, share in SHARES.items() for each in _some(data / name, int(passages * share))]
-    questions, others = _questions(data), [each for pair in PAIRS for each in pair]
+    questions, others = _questions(data), [each for pair in read_pairs() for each in pair]
     folder, spec = find_model(load_settings())
     embedder = LocalEmbedder(folder, spec)
     whole = [" ".join(passage) for document in documents for passage in document]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kg_api.providers.embedding import DeterministicEmbedder
-from kg_api.spaces.open_spaces import PAIRS
+from kg_api.spaces.open_spaces import read_pairs
 
 SHORTEST = 12
-CALIBRATING = [text for pair in PAIRS for text in pair]
+CALIBRATING = [text for pair in read_pairs() for text in pair]
 
 
 def small_embedder() -> DeterministicEmbedder:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from kg_api.providers.embedding import DeterministicEmbedder
-from kg_api.spaces.open_spaces import PAIRS, calibrate_similarity
+from kg_api.spaces.open_spaces import calibrate_similarity, read_pairs
 
 
 def test_related_texts_are_nearer_than_unrelated_ones() -> None:
@@ -16,5 +16,5 @@ def test_a_model_of_very_few_tokens_is_measured_too() -> None:
 
 
 def test_questions_and_answers_are_all_different() -> None:
-    texts = [text for pair in PAIRS for text in pair]
+    texts = [text for pair in read_pairs() for text in pair]
     assert len(set(texts)) == len(texts) == 32
