@@ -19,7 +19,7 @@ from typing import Any
 from benchmarks.stack import Stack, machine, stack
 from benchmarks.switch import ONTOLOGY, Load, timed, told, until
 from kg_api.client import KgClient
-from tests.support.image_models import described, write_model
+from tests.support.image_models import write_model
 
 FIRST, NEW = "default_images", "new_pictures"
 QUIET_SECONDS = 10.0
@@ -42,7 +42,7 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=10.0, help="searches a second")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        described(write_model(Path(folder) / "colours"))
+        write_model(Path(folder) / "colours")
         os.environ["KG_IMAGE_EMBEDDING__FOLDER"] = folder
         os.environ["KG_CONVERSION__OCR"] = "off"
         with stack() as running:

@@ -43,11 +43,13 @@ class SeedStep(Body):
     phrase for it. `relationship`: what concepts have to do with each other, in words. `source`: a source's
     id, or ONTOLOGY/DOCUMENT#PARAGRAPH. `image`: the same of a stored picture."""
     value: Value
+    """What to begin with; not blank."""
     limit: Annotated[int, Field(strict=True, ge=1, le=MAX_SEEDS)] = 10
     """At most so many nodes; of `relationship` so many relationships, each with its two concepts."""
     mode: SearchMode = "hybrid"
     """Of `text`: by meaning (`vector`), by words (`text`), or both."""
     kinds: Kinds | None = None
+    """Of `text`: only passages, or only images (`["image"]`)."""
     where: Where | None = None
     """Of `text`: only in documents for which this holds too; later steps may leave them."""
 
@@ -89,6 +91,7 @@ class FilterStep(Body):
 
     step: Literal["filter"]
     kinds: NodeKinds | None = None
+    """Only nodes of these kinds."""
     where: Where | None = None
     """Only documents for which all this holds, their sources, and concepts that appear in them. A text is
     read as a condition: `date>=2025-01-01`, `tags=oncall`."""

@@ -42,12 +42,14 @@ def test_each_question_is_asked_once_and_errors_are_counted() -> None:
 
 
 def test_aims_are_against_the_fastest_of_the_others() -> None:
-    reports = {"kg": told(0.96, 12.0, 240), "a": told(0.6, 9.5, 150), "b": told(0.7, 20.0, 190)}
+    reports = {"kg": told(0.96, 12.0, 240), "a": told(0.6, 11.5, 150), "b": told(0.7, 20.0, 190)}
+    reports["floor"] = told(0.96, 4.0, 460)  # it is a limit, not a peer
     found = aims(reports, {}, 10)
     assert found["taking in, share of the bare embedder"]["met"]
     assert found["new, 1 client, p50 ms"] == {"kg": 12.0, "aim": 12.5, "met": True}
-    assert found["new, 10 clients, a second"] == {"kg": 240, "aim": 228.0, "met": True}
+    assert found["new, 10 clients, a second"] == {"kg": 240, "aim": 209.0, "met": True}
     assert found["again, 10 clients, a second"] == {"kg": 240, "aim": 380.0, "met": False}
+    assert found["vector given, 10 clients, a second"] == {"kg": 240, "aim": 114.0, "met": True}
 
 
 def told(share: float, p50: float, rate: float) -> Report:

@@ -16,7 +16,7 @@ import pytest
 from kg_api.local.processes import Home
 from tests.neo4j_server import KEPT_PLANS
 from tests.process.managed.dummy import until
-from tests.process.managed.test_kg_up import Machine, machine_in
+from tests.process.managed.test_kg_up import Machine, fresh_machine, machine_in
 from tests.support.images import drawn, encoded
 
 GUIDES = Path(__file__).parents[3] / "docs" / "guides"
@@ -115,7 +115,7 @@ def test_a_copy_finds_the_same_and_makes_backups_on_its_schedule(machine: Machin
     wait_for_checkpoint(machine)
     before, boat = hits(machine.status()["api_url"]), picture(machine)
     made = json.loads(machine.kg("admin", "backup", "--json")[0])
-    copy = machine_in(tmp_path / "copy", first_start=True, KG_BACKUP__EVERY_HOURS=HOURS, KG_BACKUP__KEEP="1")
+    copy = fresh_machine(tmp_path / "copy", KG_BACKUP__EVERY_HOURS=HOURS, KG_BACKUP__KEEP="1")
     told = json.loads(copy.kg("admin", "restore", made["path"], "--json")[0])
     assert told["counts"] == made["counts"]
     assert not Home(copy.home).restoring.exists()

@@ -13,7 +13,7 @@ import pytest
 from kg_api.local.processes import Home
 from kg_api.transfer.backup import MANIFEST
 from tests.process.managed.dummy import until
-from tests.process.managed.test_kg_up import Machine, machine_in
+from tests.process.managed.test_kg_up import Machine, fresh_machine, machine_in
 from tests.support.backups import write_backup
 
 
@@ -49,7 +49,7 @@ def test_a_spoilt_backup_is_refused_and_the_home_stays_empty(
 ) -> None:
     backup = write_backup(tmp_path, "kg-1")
     harm(backup)
-    machine = machine_in(tmp_path / "kg", first_start=True)
+    machine = fresh_machine(tmp_path / "kg")
     assert told in machine.kg("admin", "restore", str(backup), code=5)[1]
     assert not Home(machine.home).has_data()
     assert not Home(machine.home).restoring.exists()
@@ -57,7 +57,7 @@ def test_a_spoilt_backup_is_refused_and_the_home_stays_empty(
 
 def test_one_of_tomorrow_is_refused_by_name(tmp_path: Path) -> None:
     backup = write_backup(tmp_path, "kg-1", schema_version="999_of_tomorrow", kg_version="9.9")
-    machine = machine_in(tmp_path / "kg", first_start=True)
+    machine = fresh_machine(tmp_path / "kg")
     assert "written by kg 9.9" in machine.kg("admin", "restore", str(backup), code=78)[1]
     assert not machine.home.exists()
 
@@ -65,7 +65,7 @@ def test_one_of_tomorrow_is_refused_by_name(tmp_path: Path) -> None:
 @pytest.mark.full
 def test_a_database_that_does_not_start_is_never_put_in_place(tmp_path: Path) -> None:
     backup = write_backup(tmp_path, "kg-1")
-    machine = machine_in(tmp_path / "kg", first_start=True)
+    machine = fresh_machine(tmp_path / "kg")
     home = Home(machine.home).create()
     password = home.ensure_password()
     (home.neo4j_data / "databases/system").mkdir(parents=True)
@@ -84,11 +84,11 @@ def test_another_neo4j_is_backed_up_by_its_own_tools(tmp_path: Path) -> None:
 
 
 def test_nothing_to_back_up_and_no_such_backup_are_said(tmp_path: Path) -> None:
-    machine = machine_in(tmp_path / "kg", first_start=True)
+    machine = fresh_machine(tmp_path / "kg")
     assert "never started" in machine.kg("admin", "backup", code=4)[1]
     assert "kg admin backups" in machine.kg("admin", "restore", "kg-1", code=4)[1]
     within = tmp_path / "data/neo4j/backups"
-    data = machine_in(tmp_path / "data", first_start=True)
+    data = fresh_machine(tmp_path / "data")
     assert "is a part of what" in data.kg("admin", "backup", str(within), code=2)[1]
     assert "no backups" in machine.kg("admin", "backups")[1]
 

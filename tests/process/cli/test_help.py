@@ -6,7 +6,9 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from typing import cast
 
+import click
 import pytest
 import typer
 from click.testing import CliRunner, Result
@@ -39,7 +41,9 @@ GROUPS = sorted({path[:depth] for path in COMMANDS for depth in range(len(path))
 
 
 def help_of(*path: str) -> Result:
-    return CliRunner().invoke(COMMAND, [*path, "--help"], prog_name="kg", env={"COLUMNS": "80"})
+    return CliRunner().invoke(
+        cast("click.Command", COMMAND), [*path, "--help"], prog_name="kg", env={"COLUMNS": "80"}
+    )
 
 
 def test_all_commands_are_found() -> None:

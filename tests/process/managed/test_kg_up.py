@@ -81,9 +81,14 @@ def alive(pid: int) -> bool:
     return processes.identify(pid) is not None  # an init may leave zombies
 
 
-def machine_in(home: Path, *, first_start: bool = False, **more: str) -> Machine:
-    if not first_start and "KG_NEO4J__URI" not in more:
+def machine_in(home: Path, **more: str) -> Machine:
+    """A machine whose Neo4j has been started before."""
+    if "KG_NEO4J__URI" not in more:
         migrated_home.give(home)
+    return fresh_machine(home, **more)
+
+
+def fresh_machine(home: Path, **more: str) -> Machine:
     ports = {"KG_NEO4J__PORT": str(free_port()), "KG_API__PORT": str(free_port())}
     return Machine(home, processes.inherit() | SMALL | ports | {"KG_HOME": str(home)} | more)
 
@@ -92,7 +97,7 @@ def machine_in(home: Path, *, first_start: bool = False, **more: str) -> Machine
 def first_ups(tmp_path_factory: pytest.TempPathFactory) -> Generator[tuple[Machine, list[tuple[int, str]]]]:
     """A stack that two `kg up` started at once, and how each of them ended."""
     home = tmp_path_factory.mktemp("machine") / "kg"
-    machine = machine_in(home, first_start=True, OPENAI_API_KEY=CANARY)
+    machine = fresh_machine(home, OPENAI_API_KEY=CANARY)
     try:
         with machine.start("up") as first, machine.start("up") as second:
             ends = [(up.wait(SECONDS), "".join(up.communicate())) for up in (first, second)]
@@ -246,4 +251,4 @@ def test_down_ends_everything_and_says_so(machine: Machine) -> None:
 
 def test_a_home_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    assert str(tmp_path / "file") in machine_in(tmp_path / "file", first_start=True).kg("up", code=78)[1]
+    assert str(tmp_path / "file") in fresh_machine(tmp_path / "file").kg("up", code=78)[1]
