@@ -75,9 +75,11 @@ class ExpandStep(Body):
     types: Annotated[list[TypeName], Field(min_length=1, max_length=MAX_TYPES)] | None = None
     """Of `related_to`: only relationships of these types, such as `["requires"]`."""
     hops: Hops = 1
+    """Maximum number of edges from a node."""
     fan_out: Annotated[int, Field(strict=True, ge=1, le=MAX_FAN_OUT)] = 10
     """From one node at most so many edges of each kind, those with the surest or most evidence."""
     limit: NodeLimit = 100
+    """Maximum number of new nodes."""
 
     @model_validator(mode="after")
     def _fits(self) -> ExpandStep:
@@ -96,6 +98,7 @@ class FilterStep(Body):
     """Only documents for which all this holds, their sources, and concepts that appear in them. A text is
     read as a condition: `date>=2025-01-01`, `tags=oncall`."""
     documents: DocumentNames | None = None
+    """Only these documents, their sources, and concepts that appear in them."""
 
     @model_validator(mode="after")
     def _fits(self) -> FilterStep:
@@ -126,6 +129,7 @@ class LimitStep(Body):
 
     step: Literal["limit"]
     nodes: NodeLimit
+    """Maximum number of nodes."""
     kinds: NodeKinds | None = None
     """Count and leave out only nodes of these kinds; the others stay."""
 
