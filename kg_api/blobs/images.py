@@ -1,4 +1,4 @@
-"""Files of pictures and documents: the graph says which there are and are used, a store has their bytes."""
+"""Stored files of images and documents. The graph records their use, and a blob store has the bytes."""
 
 from __future__ import annotations
 
@@ -37,16 +37,17 @@ from kg_api.schemas.search import ImagePage
 
 log = structlog.get_logger()
 
-LOOKED_FOR = 100  # blobs, and as many that have gone, whose files the store may have still
-REFUSED_SECONDS = 5.0  # for so long a store that was looked through is not looked through again
-LOOKED_AT_A_REQUEST = 100  # files, after documents were deleted: a bucket deletes one after the other
+LOOKED_FOR = 100  # blobs, and as many deleted ones, to search for in the store
+REFUSED_SECONDS = 5.0  # time for which kg caches the rejection of a store
+LOOKED_AT_A_REQUEST = 100  # files deleted after a deletion of documents (in S3, one request each)
 THUMBNAIL_TYPE = "image/webp"
 
 
 class RightStore:
-    """Tells whether the store is the right one: a folder may not be mounted, a bucket may be another.
+    """Check that a blob store belongs to this database.
 
-    A store says which one it is, by a marker; the graph remembers which one it uses. Thread-safe.
+    A folder may be unmounted, or a bucket may be another one. The store contains a marker, and the graph
+    remembers the marker. Thread-safe.
     """
 
     def __init__(self, graph: Graph, store: BlobStore) -> None:
@@ -54,16 +55,16 @@ class RightStore:
         self._store = store
         self._looking = threading.Lock()
         self._refused: tuple[str | None, float, str] = (None, 0, "")
-        """Marker of the store that was refused last, until when that holds, and the reason."""
+        """Marker of the last rejected store, end of the cached rejection, and reason."""
 
     def require(self) -> None:
-        """See that the store is the one; that it is, is never remembered, for it may go at any time.
+        """Check the store. kg caches only rejections, because a store can disappear at any time.
 
-        One that has no marker is given one where it has the files that the graph knows, or where that knows
+        A store without a marker gets one if it has the files that the graph knows, or if the graph knows
         none.
 
         Raises:
-            Unavailable: it is another one or is not there, or nobody can tell.
+            Unavailable: The store is missing, belongs to another database, or does not answer.
         """
         known = known_store(self._graph)
         if known is not None and self._store.identity() == known:
@@ -79,18 +80,18 @@ class RightStore:
                     "database: mount it, or correct the setting. If it is the right one all the same, for "
                     f"its files are lost, put {marker_of(expected)} there as {MARKER}"
                 )
-                # Remembered is only that it is another one: what did not answer may do so the next time
+                # Cache only a wrong store. A store that did not answer may answer the next time.
                 self._refused = (marked, time.monotonic() + REFUSED_SECONDS, reason)
                 raise Unavailable(reason)
 
     def _take(self, marked: str | None) -> str | None:
-        """Let the store be the one that the graph uses, where it may be; return the marker that it lacks."""
+        """Adopt the store if possible, or return the missing marker."""
         known = known_store(self._graph)
         sample = some_blobs(self._graph, LOOKED_FOR)
         there = [each for each in sample if self._store.has(name_of(*each.blob))]
-        # A file with a generation in its name is theirs for sure. One that is called by its hash alone may be
-        # in any store, as any picture may: of these most have to be there. One that has gone says nothing
-        # where its file has, too.
+        # A file name with a generation proves that the store belongs to this database. A name that is only a
+        # hash may exist in any store, so most of these files must be present. Deleted blobs do not count if
+        # their files are missing.
         left = sum(not each.dead for each in sample)
         some_are_theirs = any(each.blob.generation for each in there)
         if not sample or some_are_theirs or 2 * sum(not each.dead for each in there) > left:
@@ -99,15 +100,15 @@ class RightStore:
                 self._store.mark(known)
                 return None
         else:
-            marked = self._store.identity()  # whoever made the first blobs has marked it before
+            marked = self._store.identity()  # the writer of the first blobs marked the store earlier
             known = known or remember_store(self._graph, uuid.uuid4().hex)
         return None if marked == known else known
 
 
 class StoredFiles:
-    """Keeps, reads and deletes files by the key of their content. Thread-safe.
+    """Files by the key of their content. Thread-safe.
 
-    Nothing is asked of the store while a transaction is open.
+    No transaction is open during calls of the store.
     """
 
     def __init__(self, graph: Graph, store: BlobStore) -> None:
@@ -116,13 +117,16 @@ class StoredFiles:
         self._right = RightStore(graph, store)
 
     def keep(self, contents: Sequence[bytes]) -> str:
-        """Keep files until their document is stored, or an hour; gives the hold, which storing it releases.
+        """Store files until their document is stored, or for an hour.
 
-        The hold is committed before the first file is written: who collects sees it, or went before. Which
-        files were lost is asked when they have been written, for a reader may miss one until then.
+        kg commits the hold before it writes the first file, so `collect` either sees the hold or ran earlier.
+        kg queries lost files after writing, because a reader may report a file as lost until then.
+
+        Returns:
+            Id of the hold. Storing the document releases it.
 
         Raises:
-            Unavailable: the database or the store does not answer, or it is another store.
+            Unavailable: The database or the store does not answer, or the store is another one.
         """
         self._right.require()
         by_key = {key_of(content): content for content in contents}
@@ -136,24 +140,24 @@ class StoredFiles:
         return hold.hold_id
 
     def read(self, key: str) -> bytes:
-        """The file of a key.
+        """Return the file of a key.
 
         Raises:
-            FileLost: the store is there, and has not this file, or not whole.
-            Unavailable: it cannot be read.
+            FileLost: The file is missing or damaged.
+            Unavailable: The store does not answer.
         """
         try:
             return self._store.read(self._name(key))
         except FileLost:
             self._right.require()
-        lose_blob(self._graph, key)  # before it is read again: who writes it now sees what is to be mended
+        lose_blob(self._graph, key)  # first, so that a concurrent writer sees the lost file
         return self._store.read(self._name(key))
 
     def collect(self) -> int:
-        """Delete the files that nothing uses or is about to use; says how many.
+        """Delete the files that nothing uses or is about to use, and return their number.
 
         Raises:
-            KgError: the database or the store does not answer; what is left is deleted the next time.
+            KgError: The database or the store does not answer. The next run deletes the rest.
         """
         forget_holds(self._graph)
         deleted, after = self._delete_all_dead(), ""
@@ -164,13 +168,13 @@ class StoredFiles:
         return deleted
 
     def collect_some(self, most: int) -> int:
-        """As `collect`, but for so many: somebody waits for it. What was left behind goes first."""
+        """Collect at most `most` files for a waiting request, starting with files that earlier runs left."""
         deleted = self._delete(dead_blobs(self._graph, limit=most))
         bury_unused(self._graph, loose_blobs(self._graph, limit=most))
         return deleted + self._delete(dead_blobs(self._graph, limit=most))
 
     def sweep(self) -> int:
-        """Remove what was being written when its process died; says how many files."""
+        """Remove partial files of crashed processes, and return their number."""
         return self._store.sweep()
 
     def _name(self, key: str) -> str:
@@ -180,7 +184,7 @@ class StoredFiles:
         return name_of(*blob)
 
     def _delete_all_dead(self) -> int:
-        """Delete the files of blobs that have gone, those too that somebody else left behind."""
+        """Delete the files of deleted blobs, including those that other processes left."""
         deleted = 0
         while dead := dead_blobs(self._graph):
             deleted += self._delete(dead)
@@ -192,30 +196,30 @@ class StoredFiles:
         self._right.require()
         for blob in dead:
             self._store.delete(name_of(*blob))
-        self._right.require()  # what is not mounted any more deletes nothing, and says nothing of it
+        self._right.require()  # deletion in an unmounted folder succeeds without any effect
         return forget_dead(self._graph, dead)
 
 
 @dataclass(frozen=True, slots=True)
 class KeptImages:
-    """Pictures in the order in which they were given."""
+    """Images in input order."""
 
     images: list[StoredImage]
-    original: str | None  # the key of the file that they were found in, where that is kept
-    hold: str | None  # what keeps all of these files until their document is stored
+    original: str | None  # key of the file that contains the images, if kg stores it
+    hold: str | None  # id of the hold that protects the files until their document is stored
 
 
 @dataclass(frozen=True, slots=True)
 class ImageKeeper:
-    """Writes files into the store before their document is stored; without `files` it only looks."""
+    """Writer of files before their document is stored. Without `files`, it only computes keys."""
 
     files: StoredFiles | None = None
 
     def keep(self, images: Sequence[ReadImage], original: bytes | None = None) -> KeptImages:
-        """Keep the files of some pictures, and the one that they were found in if it is given.
+        """Store the files of images, and the original file if given.
 
         Raises:
-            Unavailable: the database or the store does not answer; nothing is stored.
+            Unavailable: The database or the store does not answer. kg stores nothing.
         """
         contents = [content for each in images for content in (each.content, each.thumbnail)]
         contents += [] if original is None else [original]
@@ -236,67 +240,68 @@ class ImageKeeper:
 
 
 class ImageFile(NamedTuple):
-    """A picture as it is given out."""
+    """Image in a response."""
 
     content: bytes
     content_type: ImageType
-    name: str  # of its document
-    key: str  # its content's hash: the same key is the same content for ever
+    name: str  # of the document
+    key: str  # hash of the content, so a response can be cached forever
 
 
 class ImageService:
-    """Gives out what is kept."""
+    """Reader of stored images and files."""
 
     def __init__(self, graph: Graph, files: StoredFiles) -> None:
         self._graph = graph
         self._files = files
 
     def page(self, *, ontology: str | None, offset: int, limit: int) -> ImagePage:
-        """Some pictures in the order of their documents."""
+        """Return a page of images in document order."""
         return list_images(self._graph, ontology=ontology, offset=offset, limit=limit)
 
     def file(self, source_id: str) -> ImageFile:
-        """The picture itself.
+        """Return the full image.
 
         Raises:
-            NotFound: there is no such picture.
-            Conflict: several begin like that.
+            NotFound: No image has this id.
+            Conflict: Several ids start with `source_id`.
         """
         found = find_image(self._graph, source_id)
         content = self._files.read(found.storage_key)
         return ImageFile(content, found.content_type, found.document, found.storage_key)
 
     def thumbnail(self, source_id: str) -> ImageFile:
-        """It as WebP, of at most 256 pixels a side.
+        """Return the thumbnail, a WebP image of at most 256 x 256 pixels.
 
         Raises:
-            NotFound, Conflict: as `file` does.
+            NotFound: No image has this id.
+            Conflict: Several ids start with `source_id`.
         """
         found = find_image(self._graph, source_id)
         content = self._files.read(found.thumbnail_key)
         return ImageFile(content, THUMBNAIL_TYPE, found.document, found.thumbnail_key)
 
     def read_blob(self, key: str) -> bytes:
-        """The file of a storage key.
+        """Return the file of a storage key.
 
         Raises:
-            NotFound: it is not there.
-            Unavailable: it cannot be read.
+            NotFound: The file does not exist.
+            Unavailable: The store does not answer.
         """
         return self._files.read(key)
 
     def tidy(self) -> int:
-        """Delete files that nothing uses, and what processes that died were writing; says how many.
+        """Delete unused files and partial files of crashed processes, and return their number.
 
         Raises:
-            KgError: the database or the store does not answer; what is left is deleted the next time.
+            KgError: The database or the store does not answer. The next run deletes the rest.
         """
         return self._files.sweep() + self._files.collect()
 
     def collect_after_delete(self) -> None:
-        """Delete some files that nothing uses any more, for a client waits; `tidy` deletes the others.
+        """Delete some unused files while a client waits. `tidy` deletes the rest.
 
-        What was deleted is deleted all the same, so that a failure is only logged.
+        An error is only logged, because the deletion of the documents is already complete.
         """
         try:
             self._files.collect_some(LOOKED_AT_A_REQUEST)

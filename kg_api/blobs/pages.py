@@ -1,4 +1,4 @@
-"""Pages of PDFs as pictures, with a hit's words marked; those that were drawn lately stay in memory."""
+"""PDF pages as images with highlighted passages and keywords, with a cache in memory."""
 
 from __future__ import annotations
 
@@ -23,35 +23,40 @@ from kg_api.schemas.documents import WordBox
 from kg_api.schemas.images import DrawnPage, PageBox, PageImage, PageToDraw
 from kg_api.wording import pluralize
 
-MAX_BYTES = 32 * 1024 * 1024  # of each process of the service: about a hundred pages of text
-DRAWN_BY = "1"  # another one, when pages are drawn otherwise: what others have kept is asked for again then
+MAX_BYTES = 32 * 1024 * 1024  # per service process: about 100 pages of text
+DRAWN_BY = "1"  # change with the rendering, to invalidate the caches of clients
 
 
 class PageDrawer(Protocol):
-    """Draws pages of files that may be hostile."""
+    """Renderer of pages from possibly hostile files."""
 
     def draw_page(self, read: Callable[[], bytes], wanted: PageToDraw) -> DrawnPage:
-        """Draw one; without content, where there is no such page. The file is read when its turn comes."""
+        """Render a page (without content if the page does not exist).
+
+        Args:
+            read: Returns the file. Called when rendering starts.
+            wanted: Page, width, and highlights.
+        """
         ...
 
     def close(self) -> None:
-        """Draw no more."""
+        """Stop rendering."""
         ...
 
 
 class PagePicture(NamedTuple):
-    """A page as it is given out."""
+    """Page image in a response."""
 
-    key: str  # the same key is the same picture for ever
+    key: str  # identifies the image, so a response can be cached forever
     document: str
-    drawn: DrawnPage | None  # None: whoever asks has it already
+    drawn: DrawnPage | None  # None: the client has this image
 
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """Which page, and what is to be marked on it."""
+    """Page to render, and what to highlight on it."""
 
-    called: str  # the document
+    called: str  # name or id of the document
     page: int
     width: int
     ontology: str | None = None
@@ -60,27 +65,30 @@ class PageRequest:
 
 
 class PageService:
-    """Draws pages, each once while it is in memory, whoever asks for it meanwhile."""
+    """Renderer of pages that renders concurrent requests for the same page once."""
 
     def __init__(self, graph: Graph, files: StoredFiles, drawer: PageDrawer) -> None:
-        """Open it."""
         self._graph = graph
         self._files = files
         self._drawer = drawer
         self._pages = DrawnPages()
 
     def close(self) -> None:
-        """End the process that draws."""
+        """Stop the rendering process."""
         self._drawer.close()
 
     def picture(self, request: PageRequest, known: str = "") -> PagePicture:
-        """A page as a picture.
+        """Return a page as an image.
+
+        Args:
+            request: Page and highlights.
+            known: Keys of images that the client has cached.
 
         Raises:
-            NotFound: there is no such document, source or page, or no file of it was kept.
-            InvalidInput: the source is of another document.
-            UnreadableDocument: it cannot be drawn.
-            TooBusy: too many others wait for pages.
+            NotFound: The document, source, or page does not exist, or kg did not store the file.
+            InvalidInput: The source belongs to another document.
+            UnreadableDocument: The page cannot be rendered.
+            TooBusy: Too many requests wait for pages.
         """
         original, wanted = self._asked(request)
         key = _key(original, wanted)
@@ -88,7 +96,7 @@ class PageService:
         return PagePicture(key, original.document, drawn)
 
     def image(self, request: PageRequest) -> PageImage:
-        """As `picture`, as a client gets it."""
+        """Return a page like `picture`, in the form for API clients."""
         original, wanted = self._asked(request)
         drawn = self._drawn(_key(original, wanted), original, wanted)
         return PageImage(drawn.content, request.page, drawn.pages, drawn.boxed)
@@ -108,7 +116,7 @@ class PageService:
     def _passage(
         self, original: Original, called: str, sources: Sequence[SourceOnPage]
     ) -> SourceOnPage | None:
-        """The source that is called so; None, where it stands on other pages."""
+        """Return the source, or None if the source is on other pages."""
         found = find_source(self._graph, called)
         if found.document_id != original.document_id:
             where = f"{found.ontology}/{found.document}"
@@ -131,7 +139,7 @@ def _key(original: Original, wanted: PageToDraw) -> str:
 def page_to_draw(
     page: int, width: int, sources: Sequence[SourceOnPage], passage: SourceOnPage | None, query: str | None
 ) -> PageToDraw:
-    """Return a page with all that is to be marked."""
+    """Return a page with its highlights."""
     read = [] if passage is None else passage.words(page)
     words, hits = list[str](), list[WordBox]()
     question = QuestionWords(query) if query else None
@@ -155,11 +163,11 @@ def page_to_draw(
     )
 
 
-MAX_WAITING = 20  # each of them holds a thread, and a process of the service has forty for all that it does
+MAX_WAITING = 20  # each waiting request blocks one of the 40 threads of a service process
 
 
 class DrawnPages:
-    """Pages that were drawn lately; what several ask for at once is drawn once. Thread-safe."""
+    """Cache of rendered pages that renders concurrent requests for the same page once. Thread-safe."""
 
     def __init__(self, max_waiting: int = MAX_WAITING) -> None:
         self._lock = threading.Lock()
@@ -168,7 +176,11 @@ class DrawnPages:
         self._places = threading.BoundedSemaphore(max_waiting)
 
     def get(self, key: str, draw: Callable[[], DrawnPage]) -> DrawnPage:
-        """Return a page; raises TooBusy if too many wait for pages already."""
+        """Return a page, and render it on a cache miss.
+
+        Raises:
+            TooBusy: Too many requests wait for pages.
+        """
         with self._lock:
             drawn, drawing = self._cache.get(key), self._drawing.setdefault(key, threading.Lock())
         if drawn:

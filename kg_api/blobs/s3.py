@@ -1,4 +1,4 @@
-"""Blobs as objects of a bucket, in any store that speaks the protocol of Amazon S3."""
+"""Blob store in a bucket of any service with the Amazon S3 protocol."""
 
 from __future__ import annotations
 
@@ -30,23 +30,29 @@ _KEYS = "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and the rights of these keys"
 
 
 class S3BlobStore(BlobStore):
-    """Keeps blobs in a bucket: each is one object, put by one request, so that no half of one is there."""
+    """Blobs as objects of a bucket. One request writes each object, so no partial object exists."""
 
     def __init__(self, bucket: S3Store, prefix: str, name: str) -> None:
-        """Use an open bucket, whose objects begin with a prefix, under the name that people know."""
+        """Initialize the store.
+
+        Args:
+            bucket: Open bucket.
+            prefix: Prefix of all object keys.
+            name: Name of the bucket in messages.
+        """
         self._bucket = bucket
         self._prefix = f"{prefix.rstrip('/')}/" if prefix else ""
         self._name = name
         self.place = f"{name} (KG_BLOBS__S3__*)"
 
     def sweep(self) -> int:
-        return 0  # nothing is left of a put that was broken off
+        return 0  # an interrupted put leaves nothing
 
     def _read(self, name: str) -> bytes:
         return obstore.get(self._bucket, self._prefix + name).bytes().to_bytes()
 
     def _holds(self, name: str, content: bytes) -> bool:
-        # An ETag does not tell: it is the hash of the bytes in some stores only
+        # An ETag is the hash of the bytes only in some stores
         try:
             found = obstore.get(self._bucket, self._prefix + name)
         except FileNotFoundError:
@@ -68,7 +74,7 @@ class S3BlobStore(BlobStore):
 
     @contextlib.contextmanager
     def _translated(self, done: str) -> Generator[None]:
-        # The library's own words may hold keys, and are told to nobody
+        # Messages of the library may contain credentials, so kg hides them
         try:
             yield
         except (BaseError, OSError, ValueError) as error:
@@ -83,10 +89,10 @@ class S3BlobStore(BlobStore):
 
 
 def open_bucket(settings: S3Settings) -> S3BlobStore:
-    """Use the bucket that the settings name; nothing is asked of it yet.
+    """Open the bucket of the settings without sending a request.
 
     Raises:
-        ConfigurationError: the settings do not fit together.
+        ConfigurationError: The settings are inconsistent.
     """
     endpoint, seconds = settings.endpoint, timedelta(seconds=settings.seconds)
     config: S3Config = {"region": settings.region, "disable_bulk_delete": True}

@@ -1,4 +1,4 @@
-"""Where bytes are kept that are no business of the database: pictures, their thumbnails and PDFs."""
+"""Storage for bytes outside the database: images, their thumbnails, and PDFs."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from kg_api.atomic_write import FOLDER_MODE, write_whole
 from kg_api.errors import FileLost, FileStoreFull, NotFound, Unavailable
 from kg_api.settings import BlobSettings
 
-MARKER = "store.json"  # what tells one store from another, beside its blobs
+MARKER = "store.json"  # identifies the store, next to the blobs
 _NAME = re.compile("([0-9a-f]{64})(-[0-9a-f]{32})?")
 
 
 class BlobStore(ABC):
-    """Keeps bytes by name. Thread-safe, and shared by all processes of one kg.
+    """Bytes by name. Thread-safe, and shared by all processes of one kg.
 
-    A name is the key of what it stands for, the hash of its bytes, and a generation: what was deleted comes
-    again under another name, so that a deletion that is carried out late, or twice, hurts nothing. Which
-    names are used is said in the graph (`kg_api/blobs/images.py`): a store knows no users.
+    A name is a key (hash of the bytes) and a generation. A file that is stored again after its deletion gets
+    a new generation, so a late or repeated deletion is harmless. The graph records which names are in use
+    (`kg_api/blobs/images.py`).
 
-    Methods raise Unavailable if the store does not answer, and FileStoreFull if there is no room.
+    Methods raise Unavailable if the store does not answer, and FileStoreFull if there is no space.
     """
 
-    place: str  # what people call it, with the settings that name it
+    place: str  # name for messages, with its settings
 
     def identity(self) -> str | None:
-        """Return which store it is; None: nobody has marked it, or it is not there."""
+        """Return the identity of the store, or None if it has no marker or does not exist."""
         with self._translated("read"):
             try:
                 identity = json.loads(self._read(MARKER))["store"]
@@ -42,12 +42,12 @@ class BlobStore(ABC):
         return identity if isinstance(identity, str) and identity else None
 
     def mark(self, identity: str) -> None:
-        """Let it be that store from now on."""
+        """Write the identity of the store."""
         with self._translated("kept"):
             self._write(MARKER, marker_of(identity).encode())
 
     def put(self, name: str, content: bytes) -> bool:
-        """Keep bytes, all of them or none; return whether they were not there already, whole."""
+        """Store bytes atomically, and return whether a complete copy was missing."""
         _require_name(name)
         with self._translated("kept"):
             if is_new := not self._holds(name, content):
@@ -58,7 +58,7 @@ class BlobStore(ABC):
         """Return the bytes of a name.
 
         Raises:
-            FileLost: they are not there, or are not what was put.
+            FileLost: The bytes are missing or differ from the stored ones.
         """
         _require_name(name)
         with self._translated("read"):
@@ -71,82 +71,81 @@ class BlobStore(ABC):
         return content
 
     def has(self, name: str) -> bool:
-        """Return whether there is something of that name."""
         with self._translated("read"):
             return self._has(name)
 
     def delete(self, name: str) -> None:
-        """Forget a name, which is never put again; one that is not there is no error."""
+        """Delete a file, if it exists. kg never reuses its name."""
         _require_name(name)
         with self._translated("deleted"):
             self._remove(name)
 
     @abstractmethod
     def sweep(self) -> int:
-        """Remove what was being written when its process died; return how many files."""
+        """Remove partial files of crashed processes, and return their number."""
 
     @abstractmethod
     def _read(self, name: str) -> bytes:
-        """Return the content; raises FileNotFoundError."""
+        """Return the content, or raise FileNotFoundError."""
 
     @abstractmethod
     def _holds(self, name: str, content: bytes) -> bool:
-        """Return whether it is there with this content: a disk may have kept its size, and other bytes."""
+        """Return whether this content is stored. The size is no proof, because a disk may damage bytes."""
 
     @abstractmethod
     def _has(self, name: str) -> bool: ...
 
     @abstractmethod
     def _write(self, name: str, content: bytes) -> None:
-        """Write it whole or not at all."""
+        """Write the file atomically."""
 
     @abstractmethod
     def _remove(self, name: str) -> None:
-        """Delete it, if it is there."""
+        """Delete the file, if it exists."""
 
     @abstractmethod
     def _translated(self, done: str) -> AbstractContextManager[None]:
-        """Turn errors of the file system or the bucket into Unavailable and FileStoreFull."""
+        """Convert errors of the file system or the bucket to Unavailable and FileStoreFull."""
 
 
 def _require_name(name: str) -> None:
-    """Reject a name that is no hash and generation: none leads to a file that is not the store's."""
+    """Reject a name other than a hash with an optional generation, so that no path leaves the store."""
     if not _NAME.fullmatch(name):
         raise NotFound("that is not the name of a stored file")
 
 
 def name_of(key: str, generation: str | None) -> str:
-    """Return what a store calls a blob; those of before there were generations have none."""
+    """Return the name of a blob in the store. Blobs of old versions have no generation."""
     return key if generation is None else f"{key}-{generation}"
 
 
 def gone(name: str) -> FileLost:
-    """Return the error of a file that is not there."""
+    """Return the error for a missing file."""
     return FileLost(f"the stored file {name} is not there any more: ingest its document again")
 
 
 def marker_of(identity: str) -> str:
-    """Return the content of a store's marker."""
+    """Return the content of the marker file."""
     return json.dumps({"store": identity})
 
 
 def key_of(content: bytes) -> str:
-    """Return the key of bytes: their SHA-256, in small hexadecimal letters."""
+    """Return the SHA-256 of the bytes as lower-case hexadecimal."""
     return hashlib.sha256(content).hexdigest()
 
 
-ABANDONED_SECONDS = 24 * 3600  # of a file that was being written: by then its writer has gone
+ABANDONED_SECONDS = 24 * 3600  # age after which the writer of a partial file no longer runs
 _BEING_WRITTEN = ".writing-"
 _NO_ROOM = frozenset({errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)})
 
 
 class FileBlobStore(BlobStore):
-    """Keeps blobs below a folder, `ab/abcdef...`; the folder is made when the first one comes."""
+    """Blobs as files `ab/abcdef...` in a folder. kg creates the folder for the first blob."""
 
     place = "the folder of stored files (KG_BLOBS__FOLDER)"
 
     def __init__(self, folder: Path) -> None:
-        """Args: the folder; nobody else writes below it."""
+        """Initialize the store with a folder that only kg writes to."""
         self._folder = folder.expanduser().absolute()
 
     def sweep(self, older_than: float = ABANDONED_SECONDS) -> int:
@@ -195,10 +194,10 @@ class FileBlobStore(BlobStore):
 
 
 def open_blobs(settings: BlobSettings, home: Path) -> BlobStore:
-    """Open the store that the settings name, by default the folder `home`; nothing is asked of it yet.
+    """Open the store of the settings (default: the folder `home`) without accessing it.
 
     Raises:
-        ConfigurationError: it is a bucket, and what it takes to reach one is missing.
+        ConfigurationError: The settings name a bucket, and its settings or package are missing.
     """
     if settings.s3.bucket is None:
         return FileBlobStore(settings.folder or home)

@@ -1,4 +1,4 @@
-"""CSV and TSV: titles and tables as on a sheet."""
+"""Conversion of CSV and TSV to Markdown titles and tables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ csv.field_size_limit(16 * 1024 * 1024)
 
 
 def convert(data: bytes) -> Converted:
-    """Make Markdown of a table of delimited values."""
     if what := binary_kind(data):
         raise UnreadableDocument(f"it is not a CSV file but {what}; name it for what it is")
     text, notes = decode_declared(data)
@@ -33,7 +32,7 @@ def convert(data: bytes) -> Converted:
 
 def _read_rows(text: str) -> list[list[str]]:
     delimiter = ""
-    if said := _DECLARED.match(text):  # a line for spreadsheet programs, which do not show it
+    if said := _DECLARED.match(text):  # `sep=` line, which spreadsheet programs hide
         delimiter, text = said[1], text[said.end() :]
     delimiter = delimiter or _find_delimiter(text[:_SAMPLE])
     rows: list[list[str]] = []
@@ -50,8 +49,11 @@ def _read_rows(text: str) -> list[list[str]]:
 
 
 def _find_delimiter(sample: str) -> str:
-    """Find the one that parts most lines into the same number of columns; csv.Sniffer may take a letter."""
-    best, most = ",", 0.2  # fewer lines than a third are prose with signs in it
+    """Return the delimiter that splits most lines into the same number of columns.
+
+    `csv.Sniffer` may return a letter.
+    """
+    best, most = ",", 0.2  # below about a third of the lines, the text is prose with punctuation
     for delimiter in _DELIMITERS:
         try:
             rows = csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter)

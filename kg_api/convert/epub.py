@@ -1,4 +1,4 @@
-"""EPUB books: the chapters in the order of the spine, each by the HTML road."""
+"""Conversion of EPUB books: chapters in spine order, each converted as HTML."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _KIND = "an EPUB book"
 _CONTAINER = "META-INF/container.xml"
 _ENCRYPTION = "META-INF/encryption.xml"
 _FONTS = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")
-"""What only makes fonts useless outside of the book."""
+"""Encryption methods that only obfuscate fonts."""
 _CHAPTERS = frozenset({
     *("application/xhtml+xml", "text/html", "image/svg+xml", "application/x-dtbook+xml"),
     "text/x-oeb1-document",
@@ -42,7 +42,7 @@ _CHAPTERS = frozenset({
 
 
 def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
-    """Make Markdown of a book, with its pictures."""
+    """Convert a book and its images to Markdown."""
     archive = open_archive(data, _KIND, needs=_CONTAINER)
     if _ENCRYPTION in archive.namelist():
         root = read_xml(read_entry(archive, _ENCRYPTION), _ENCRYPTION)
@@ -66,7 +66,7 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
             missing += 1
         else:
             left_out += found
-    del left_out[NAVIGATION]  # the table of contents: the chapters say the same
+    del left_out[NAVIGATION]  # the table of contents repeats the chapter titles
     if not writer.text():
         raise UnreadableDocument("it holds no text; nothing was stored")
     said: dict[str, list[str]] = {}
@@ -93,7 +93,7 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
 
 
 def _spine(package: Any, folder: str) -> Iterator[str]:
-    """The places of its chapters, each once."""
+    """Yield the path of each chapter once."""
     items = {str(each.get("id")): each for each in package.iter() if local_name(each) == "item"}
     order = [str(each.get("idref")) for each in package.iter() if local_name(each) == "itemref"]
     for key in dict.fromkeys(order):
@@ -110,7 +110,7 @@ def _kind(item: Any) -> str:
 
 
 class _Book:
-    """Chapters as they are written."""
+    """Converter of the chapters of a book."""
 
     def __init__(self, archive: zipfile.ZipFile, images: ImagesWithin) -> None:
         self.writer, self.images = MarkdownWriter(), images
@@ -118,10 +118,10 @@ class _Book:
         self._sheets: dict[str, str] = {}
 
     def write(self, name: str) -> Counter[str] | None:
-        """Write a chapter and count the words left out; None: it could not be read."""
+        """Write a chapter and count its skipped words, or return None if the chapter is unreadable."""
 
         def find(address: str) -> bytes | None:
-            """Return a file of the book; nothing is fetched from elsewhere."""
+            """Return a file of the book. kg never fetches other files."""
             place = posixpath.normpath(posixpath.join(posixpath.dirname(name), unquote(address)))
             try:
                 return read_entry(self._archive, place) if place in self._archive.NameToInfo else None
@@ -141,11 +141,11 @@ class _Book:
             tree = parse(text)
             sheets = list[str]()
             for address in (each.get("href", "") for each in tree.iter("link")):
-                if address.endswith(".css"):  # says what is struck or raised
+                if address.endswith(".css"):  # defines struck and raised text
                     place = posixpath.join(posixpath.dirname(name), address)
                     if place not in self._sheets:
                         self._sheets[place] = (find(address) or b"").decode("utf-8", "replace")
                     sheets.append(self._sheets[place])
             return write_chapter(tree, self.writer, read_image, sheets)
         except UnreadableDocument as error:
-            return Counter() if "no text" in str(error) else None  # one without text is none
+            return Counter() if "no text" in str(error) else None  # a chapter without text is not an error

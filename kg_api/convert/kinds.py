@@ -1,4 +1,4 @@
-"""Which module reads which kind of file; it is imported when the first such file comes."""
+"""Converter modules by format. kg imports a module when it converts the first file of its format."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _MODULES: dict[ConvertedFormat, str] = {
     "image": "image.embedded",
 }
 _OF_IMAGES = frozenset[ConvertedFormat]({"image", "html", "epub", "docx", "pptx", "pdf", "email", "notebook"})
-"""What may hold pictures: their modules are told how large one may be, and what is kept of it."""
+"""Formats that may contain images. Their converters receive the settings for image limits."""
 
 
 def load(name: str) -> Any:
-    """Import a module below `kg_api.convert`, some of which take a second."""
+    """Import a module of `kg_api.convert`. Some imports take a second."""
     return import_module(f"kg_api.convert.{name}")
 
 
 def convert(data: bytes, form: ConvertedFormat, settings: ConversionSettings) -> Converted:
-    """Make Markdown of a file, in this process."""
+    """Convert a file to Markdown in this process."""
     module = load(_MODULES[form])
     return module.convert(data, settings) if form in _OF_IMAGES else module.convert(data)
 
@@ -40,7 +40,14 @@ def convert(data: bytes, form: ConvertedFormat, settings: ConversionSettings) ->
 def convert_with(
     data: bytes, form: str, settings: ConversionSettings, beside: Mapping[str, bytes]
 ) -> Converted:
-    """Make Markdown of a page, or find the places in a Markdown text, with pictures by their references."""
+    """Convert an HTML page, or locate the images of a Markdown text.
+
+    Args:
+        data: Content of the file.
+        form: Format of the file.
+        settings: Limits for images.
+        beside: Image files by reference.
+    """
     if form == "html":
         return load("html.page").convert(data, settings, beside)
     return load("image.embedded").convert_markdown(data, settings, beside)

@@ -1,4 +1,4 @@
-"""E-mail messages (.eml): the subject, who wrote to whom and when, and what they wrote."""
+"""Conversion of e-mail messages (.eml) to Markdown: subject, people, date, and text."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ _TEXTS = frozenset({
 })  # fmt: skip
 _REPORTS = frozenset({"message/delivery-status", "message/disposition-notification"})
 _WORDS_OF_LINKS = re.compile(r"<?(?:https?|mailto):[^\s<>]+>?|\[(?:cid|image):[^\]\n]*\]", re.IGNORECASE)
-"""Addresses that a plain form writes behind a link's words."""
+"""URLs that a plain-text part repeats after the text of a link."""
 _MAX_EXAMPLE = 80
-_MAX_STUB = 60  # words of a plain form that says that there is HTML, and nothing else
+_MAX_STUB = 60  # words: a shorter plain-text part that mentions HTML is only a stub
 _QUOTED = re.compile(r"^[>\s]*>[ ]?")
 _LIST = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+")
-_UNDERLINE = re.compile(r"=+$|-+$")  # below a line it would make a heading of that
-_MAX_PEOPLE = 20  # recipients that the head of the text names; metadata has all of them
+_UNDERLINE = re.compile(r"=+$|-+$")  # Markdown reads the line above such a line as a heading
+_MAX_PEOPLE = 20  # recipients in the header lines of the text (metadata lists all)
 _MAX_DATE = 100
 
 
 def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
-    """Make Markdown of a message, with its pictures."""
+    """Convert a message and its images to Markdown."""
     message = _read(data)
     parts = _select_parts(message)
     writer, images = MarkdownWriter(), MailImages(parts.images, settings)
@@ -72,7 +72,7 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
 
 
 def _write_head(writer: MarkdownWriter, message: EmailMessage, level: int = 1) -> str:
-    """The subject as a heading and who wrote to whom and when below it: it is looked for by these."""
+    """Write the subject as a heading, and people and date below it, because users search for them."""
     subject = one_line(_header(message, "subject"))
     if subject:
         writer.add(heading(level, subject))
@@ -94,7 +94,7 @@ def _read(data: bytes) -> EmailMessage:
         for line in head.splitlines()
         if b":" in line
     }
-    if b"\x00" in head or len(names & _KNOWN) < 2:  # noqa: PLR2004 - one may be a word of any text
+    if b"\x00" in head or len(names & _KNOWN) < 2:  # noqa: PLR2004 - any text may contain one of these names
         raise UnreadableDocument(
             "it is not an e-mail message: it does not begin with lines such as From: and Subject:"
         )
@@ -105,7 +105,7 @@ def _read(data: bytes) -> EmailMessage:
 
 
 def _header(message: EmailMessage, name: str) -> str:
-    """Return a header's words; its encoded words are decoded by the labels that browsers know."""
+    """Return a header with its encoded words decoded by WHATWG encoding labels."""
     return _decode_words(_raw_header(message, name))
 
 
@@ -114,7 +114,7 @@ def _raw_header(message: EmailMessage, name: str) -> str:
     raw = "".join(raw.splitlines())
     if raw.isascii():
         return raw
-    try:  # bytes that no header may have: the library keeps them as halves of surrogate pairs
+    try:  # the email library keeps invalid header bytes as lone surrogates
         return decode_declared(raw.encode("utf-8", "surrogateescape"), message.get_content_charset("") or "")[
             0
         ]
@@ -123,10 +123,10 @@ def _raw_header(message: EmailMessage, name: str) -> str:
 
 
 def _decode_words(raw: str) -> str:
-    """Decode encoded words (RFC 2047); neighbours of one encoding are joined before they are decoded."""
+    """Decode encoded words (RFC 2047) after joining neighbors of the same encoding."""
     try:
         parts = decode_header(raw)
-    except HeaderParseError:  # base64 that is none
+    except HeaderParseError:  # invalid base64
         return raw
     return "".join(
         part if isinstance(part, str) else _decode_bytes(part, label or "") for part, label in parts
@@ -151,9 +151,9 @@ def _people(message: EmailMessage, name: str) -> list[str]:
 
 class _Parts(NamedTuple):
     body: list[EmailMessage | _Forwarded]
-    """What is read, in order: texts, the pictures between them, and the heads of messages in the message."""
+    """Texts, inline images, and forwarded messages in reading order."""
     images: list[MailImage]
-    attachments: list[str]  # the names of what is not read
+    attachments: list[str]  # names of the attachments that kg does not read
     notes: list[str]
 
 
@@ -163,7 +163,7 @@ class _Forwarded(NamedTuple):
 
 
 def _select_parts(message: EmailMessage) -> _Parts:
-    """Choose what is read: everything but the other forms of the same text (`multipart/alternative`)."""
+    """Select the parts to read, with one alternative for each `multipart/alternative`."""
     parts, deep = _Parts([], [], [], []), 0
     stack = [(message, 0, 0, False)]
     while stack:
@@ -199,7 +199,7 @@ def _sort_leaf(part: EmailMessage, parts: _Parts, *, is_dropped: bool) -> None:
 
 
 def _parts_below(part: EmailMessage) -> list[EmailMessage] | None:
-    """Return the parts of a part; None: it is a leaf."""
+    """Return the child parts, or None for a leaf."""
     below = part.get_payload() if part.is_multipart() else None
     if not isinstance(below, list) or part.get_content_type() in _REPORTS:
         return None
@@ -214,9 +214,10 @@ def _parts_below(part: EmailMessage) -> list[EmailMessage] | None:
 
 
 def _choose(forms: Sequence[EmailMessage], notes: list[str]) -> set[int]:
-    """Return the ids of forms that are not read: all but the one that says most, plain text if it says all.
+    """Return the ids of the alternatives to drop.
 
-    Words of the others that it does not have become a note.
+    Keep the alternative that lacks the fewest words, and prefer plain text on a tie. Add a note about the
+    missing words.
     """
     texts = [(each, split_tokens(_WORDS_OF_LINKS.sub(" ", _text_of(each)))) for each in forms]
     texts = [(each, words) for each, words in texts if words]
@@ -238,7 +239,7 @@ def _choose(forms: Sequence[EmailMessage], notes: list[str]) -> set[int]:
 
 
 def _subtract(words: Sequence[str], stored: Sequence[str]) -> list[str]:
-    """Return the words that are not stored as often, in their order; a number within another is none."""
+    """Return the words that `stored` contains less often, in order."""
     left, lacking = Counter(stored), list[str]()
     for word in words:
         if left[word]:
@@ -249,7 +250,7 @@ def _subtract(words: Sequence[str], stored: Sequence[str]) -> list[str]:
 
 
 def _text_of(form: EmailMessage) -> str:
-    """Return the text of all parts of a form, as simply as can be."""
+    """Return the text of all parts of an alternative without Markdown."""
     texts, stack = list[str](), [(form, 0)]
     while stack:
         part, depth = stack.pop()
@@ -287,12 +288,11 @@ def _name(part: EmailMessage) -> str:
 def _filename(part: EmailMessage) -> str:
     try:
         return _decode_words(part.get_filename() or "")
-    except Exception:  # noqa: BLE001 - whatever the library's parser of headers raises
+    except Exception:  # noqa: BLE001 - the header parser raises many kinds of errors
         return "unnamed"
 
 
 def _content(part: EmailMessage) -> tuple[str, tuple[str, ...]]:
-    """Return the text of a part, and notes about its encoding."""
     payload = part.get_payload(decode=True)
     if not isinstance(payload, bytes) or not payload:
         return "", ()
@@ -310,7 +310,7 @@ def _content(part: EmailMessage) -> tuple[str, tuple[str, ...]]:
 def _write_body(
     writer: MarkdownWriter, parts: Sequence[EmailMessage | _Forwarded], images: MailImages
 ) -> list[str]:
-    """The text of all parts with their pictures; what is to be said of them."""
+    """Write all parts and their images, and return notes for the user."""
     notes = list[str]()
     leaves = [part for part in parts if not isinstance(part, _Forwarded)]
     images.are_named_by(_content(part)[0] for part in leaves if _kind(part) == "html")
@@ -335,7 +335,7 @@ def _write_body(
 
 
 def _write_plain(writer: MarkdownWriter, lines: Iterable[str]) -> None:
-    """Paragraphs parted by blank lines or by another depth of quoting; what was a line stays one."""
+    """Write paragraphs with their line breaks, split at blank lines and at changes of quote depth."""
     words: list[str] = []
     depth = 0
     for line in lines:
@@ -362,6 +362,6 @@ def _add(writer: MarkdownWriter, words: list[str]) -> None:
 
 
 def _below(line: str) -> str:
-    """A line of a paragraph that begins above it."""
+    """Return a continuation line of a paragraph as Markdown."""
     words = paragraph(line)
     return f"\\{words}" if _UNDERLINE.match(words) else words

@@ -1,4 +1,4 @@
-"""Notebooks: Markdown as it is, code and its output between fences."""
+"""Conversion of notebooks: Markdown unchanged, code and its output as fenced blocks."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from kg_api.settings import ConversionSettings
 from kg_api.text.decoding import decode_declared
 
 _FIGURE = re.compile(r"<[\w.]*(?:Figure|Image) [^<>\n]*>|<[\w.]*Image object>")
-"""What stands for a picture in words that say nothing."""
+"""Text representation of an image, without useful words."""
 _OBJECT = re.compile(r"<[\w.]*(?:HTML|Markdown|Latex|Math|Styler)(?: object)?(?: at 0x\w+)?>")
 _COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
 _WRITTEN_OVER = re.compile(r"[^\n]*\r(?=[^\n])")
-MAX_OUTPUT = 2_000  # characters of a cell's output that are kept
+MAX_OUTPUT = 2_000  # characters kept of a cell's output
 
 
 def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
-    """Make Markdown of a notebook, with its pictures."""
+    """Convert a notebook and its images to Markdown."""
     notebook, notes = _read(data)
     about = _mapping(notebook.get("metadata"))
     named = _mapping(about.get("language_info")).get("name") or _mapping(about.get("kernelspec")).get(
@@ -60,7 +60,7 @@ def _read(data: bytes) -> tuple[Mapping[str, Any], tuple[str, ...]]:
     text, notes = decode_declared(data)
     try:
         cells = _mapping(json.loads(text)).keys() & {"cells", "worksheets"}
-        # whatever its version: the library brings it to this one, and complains in many ways
+        # nbformat converts any version to version 4 and emits several kinds of warnings
         with warnings.catch_warnings(action="ignore"):
             notebook: object = cast("Any", nbformat).reads(text, as_version=4) if cells else None
     except RecursionError as error:
@@ -100,14 +100,14 @@ def _write_words(writer: MarkdownWriter, outputs: Sequence[str], left_out: Count
 
 
 def _picture(data: Mapping[str, Any]) -> str:
-    """Its base64, of the first kind that is read; of others, such as SVG, something that is none."""
+    """Return an image as base64 (unsupported kinds such as SVG: invalid base64)."""
     kinds = [kind for kind in data if kind.startswith("image/")]
     kinds.sort(key=lambda kind: kind not in {"image/png", "image/jpeg", "image/webp", "image/gif"})
     return _text(data[kinds[0]]) or "?" if kinds else ""
 
 
 def _attachments(cell: Mapping[str, Any]) -> dict[str, str]:
-    """The base64 of pictures by the names of their files."""
+    """Return the attached images (base64) by file name."""
     files = {name: _mapping(kinds) for name, kinds in _mapping(cell.get("attachments")).items()}
     return {name: _picture(kinds) for name, kinds in files.items()}
 
@@ -128,12 +128,12 @@ def _output(output: Mapping[str, Any], left_out: Counter[str]) -> str:
 
 
 def _as_shown(text: str) -> str:
-    """Leave out colours, and what a progress bar has written over."""
+    """Remove ANSI colors and overwritten lines of progress bars."""
     return _WRITTEN_OVER.sub("", _COLOURS.sub("", text).replace("\r\n", "\n"))
 
 
 def _rich(data: Mapping[str, Any]) -> str:
-    """Return what is shown in place of words that only name its kind."""
+    """Return the Markdown, LaTeX, or HTML output as Markdown."""
     for kind in ("text/markdown", "text/latex"):
         if words := _text(data.get(kind)):
             return words

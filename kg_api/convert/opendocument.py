@@ -1,4 +1,4 @@
-"""ODS sheets: their cells as the file shows them."""
+"""Cells of ODS sheets as the file shows them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from kg_api.convert.shared.number_format import (
 from kg_api.convert.sheets import Range, Sheet, SheetNotes, join_runs, too_large
 from kg_api.errors import UnreadableDocument
 
-_MAX_COLUMNS = 1 << 20  # no program has as many
+_MAX_COLUMNS = 1 << 20  # more than any spreadsheet program supports
 _UNSHOWN = frozenset({"annotation", "tracked-changes", "ruby-text"})
 _PAGE_WORDS = frozenset({"p", "span", "region-left", "region-center", "region-right"})
 _FIELDS = {"page-number": "&P", "page-count": "&N"}
 _VALUES = ("string-value", "date-value", "time-value", "boolean-value", "value")
-"""What a cell says where no text is written in it, as some programs leave it."""
+"""Attributes with the value of a cell. Some programs write no text."""
 _HIDDEN = frozenset({"collapse", "filter"})
 _DURATION = re.compile(r"(-?)P(?:(\d+)D)?T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?")
 _QUOTED_OR_CELLS = re.compile(r'"[^"]*"|\[([^\]]*)\]')
@@ -43,7 +43,7 @@ _PLAIN = _Style()
 
 
 def read_ods_sheets(archive: zipfile.ZipFile, notes: SheetNotes) -> Iterator[Sheet]:
-    """Read the sheets of a `content.xml` in their order."""
+    """Yield the sheets of a `content.xml` in order."""
     names = archive.namelist()
     if "META-INF/manifest.xml" in names and b"encryption-data" in read_entry(
         archive, "META-INF/manifest.xml"
@@ -60,7 +60,7 @@ def read_ods_sheets(archive: zipfile.ZipFile, notes: SheetNotes) -> Iterator[She
     if book is None:
         raise UnreadableDocument("it is an OpenDocument file but not a spreadsheet")
     for each in book:
-        # A table with a source is a copy of cells of another file.
+        # A table with a source is a copy of cells from another file.
         if local_name(each) == "table" and not any(local_name(part) == "table-source" for part in each):
             yield _SheetReader(each, styles, notes).read()
 
@@ -69,13 +69,13 @@ def _note_page_texts(root: Any, notes: SheetNotes) -> None:
     for each in (each for page in root.iter() if local_name(page) == "master-page" for each in page):
         if local_name(each).startswith(("header", "footer")) and _attribute(each, "display") != "false":
             for part in each.iter():
-                if local_name(part) not in _PAGE_WORDS:  # what a program fills in
+                if local_name(part) not in _PAGE_WORDS:  # fields that a program fills in
                     part.text = _FIELDS.get(local_name(part), " ")
             notes.add_page_text("".join(each.itertext()))
 
 
 def _read_styles(roots: list[Any]) -> dict[str, _Style]:
-    """Return styles by name; a style has what its parent has unless it says otherwise."""
+    """Return styles by name, with properties inherited from their parents."""
     found: dict[str, Any] = {}
     for each in (each for root in roots for each in root.iter() if local_name(each) == "style"):
         found[_attribute(each, "name") or ""] = each
@@ -106,7 +106,7 @@ class _SheetReader:
         self._table, self._styles, self._notes = table, styles, notes
         hidden = styles.get(_attribute(table, "style-name") or "", _PLAIN).is_hidden
         self._sheet = Sheet(_attribute(table, "name") or "", hidden=hidden)
-        self._columns: list[str] = []  # the style of each column's cells
+        self._columns: list[str] = []  # default cell style of each column
         self._merges: list[Range] = []
 
     def read(self) -> Sheet:
@@ -132,7 +132,7 @@ class _SheetReader:
         return self._sheet
 
     def _read_row(self, row: Any, number: int) -> dict[int, str]:
-        """Return the filled cells of a row by their columns."""
+        """Return the filled cells of a row by column."""
         cells: dict[int, str] = {}
         column = 0
         for each in row:
@@ -178,7 +178,7 @@ class _SheetReader:
         return show_formula(formula)
 
     def _read_runs(self, element: Any, style: _Style) -> Iterator[Run]:
-        """Return words, blanks and line ends with how they stand; neither notes nor what was deleted."""
+        """Yield text runs, with whitespace elements as spaces, and without comments and deleted text."""
         yield element.text or "", style.script, style.is_struck
         for each in element:
             name = local_name(each)
@@ -190,7 +190,7 @@ class _SheetReader:
             yield each.tail or "", style.script, style.is_struck
 
     def _read_shape(self, shape: Any) -> None:
-        """Read the words of a shape; charts and pictures are counted."""
+        """Read the text of a shape, and count charts and images."""
         kinds = {local_name(each) for each in shape.iter()}
         if "object" in kinds:
             self._notes.leave_out("charts and embedded objects")
@@ -203,7 +203,7 @@ class _SheetReader:
 
 
 def _iterate_rows(element: Any) -> Iterator[Any]:
-    """Return columns, rows and shapes of a table, whatever groups they are in."""
+    """Yield columns, rows, and shapes of a table, including grouped ones."""
     for each in element:
         if local_name(each) in {"table-column", "table-row", "shapes"}:
             yield each
@@ -212,7 +212,7 @@ def _iterate_rows(element: Any) -> Iterator[Any]:
 
 
 def _show_value(cell: Any) -> str:
-    """Return what a cell says without showing it."""
+    """Return the value of a cell without displayed text."""
     name = next((name for name in _VALUES if _attribute(cell, name)), "")
     said = (_attribute(cell, name) if name else "") or ""
     if name == "boolean-value":
@@ -248,5 +248,5 @@ def _count(element: Any, name: str) -> int:
 
 
 def _attribute(element: Any, name: str) -> str | None:
-    """By its name alone: programs write other namespaces than the standard's."""
+    """Return an attribute by local name, because programs differ in namespaces."""
     return next((value for key, value in element.attrib.items() if key.rpartition("}")[2] == name), None)

@@ -1,4 +1,4 @@
-"""PPTX: each slide a heading and what stands on it, in reading order."""
+"""Conversion of PPTX: each slide becomes a heading with its content in reading order."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kg_api.settings import DEFAULT_CONVERSION as DEFAULTS
 from kg_api.settings import ConversionSettings
 
 _KIND = "a presentation (PPTX)"
-_SAME_LINE = 228_600  # a quarter of an inch, in EMU: shapes whose tops differ by less stand side by side
+_SAME_LINE = 228_600  # 0.25 inch in EMU: shapes with a smaller vertical distance form a row
 _FOOTERS = ("DATE", "FOOTER", "SLIDE_NUMBER", "HEADER")
 _TITLES = ("TITLE", "CENTER_TITLE", "SUBTITLE", "VERTICAL_TITLE")
 _NO_TITLES = frozenset({"PowerPoint Presentation", "Presentation", "PowerPoint-Präsentation"})
@@ -36,7 +36,7 @@ _ON = frozenset({"1", "true"})
 
 
 def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
-    """Make Markdown of a presentation, with its pictures."""
+    """Convert a presentation and its images to Markdown."""
     archive = open_office(data, _KIND, needs="ppt/presentation.xml")
     deck = _Deck(settings)
     try:
@@ -44,7 +44,7 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
         said = [deck.write_slide(slide) for slide in slides]
     except RecursionError as error:
         raise UnreadableDocument("its shapes are nested too deeply; save it anew, ungrouped") from error
-    except Exception as error:  # the library lets through what its parts raise: keys, XML, types
+    except Exception as error:  # python-pptx passes on errors of keys, XML, and types
         raise UnreadableDocument(
             f"it is not {_KIND}, or a damaged one ({error!r:.200}); save it anew"
         ) from error
@@ -66,17 +66,17 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
 
 
 class _Deck:
-    """Slides as they are written."""
+    """Converter of slides."""
 
     def __init__(self, settings: ConversionSettings) -> None:
         self.writer, self.pages, self.left_out = MarkdownWriter(), list[int](), Counter[str]()
         self.images = ImagesWithin(settings)
         self._dates: set[str] = set()
         self._numbered = False
-        """Whether places of the layout number their paragraphs; to look each up takes long."""
+        """Whether the layout numbers paragraphs. A lookup for each paragraph is slow."""
 
     def write_slide(self, slide: Any) -> bool:
-        """Write one slide; return whether it says anything."""
+        """Write one slide, and return whether it has content."""
         resolve_alternatives(slide.element)
         writer = self.writer
         self.pages.append(writer.position)
@@ -119,10 +119,10 @@ class _Deck:
         return bool(words) or writer.position > before
 
     def _find_shapes(self, shapes: Iterable[Any]) -> Iterator[Any]:
-        """From top to bottom, side by side from left to right; a group is opened where it stands."""
+        """Yield shapes in reading order, with the shapes of a group at the group's position."""
         for shape in sorted(shapes, key=lambda each: (round((each.top or 0) / _SAME_LINE), each.left or 0)):
             about = next(iter(shape.element.iter(q("p:cNvPr"))), None)
-            if about is not None and about.get("hidden") in _ON:  # by the selection pane
+            if about is not None and about.get("hidden") in _ON:  # hidden in the selection pane
                 self.left_out[_HIDDEN] += 1
             elif hasattr(shape, "shapes"):
                 yield from self._find_shapes(shape.shapes)
@@ -130,13 +130,13 @@ class _Deck:
                 yield shape
 
     def _write_picture(self, shape: Any) -> None:
-        """Write a picture that is in the presentation, else what a shape says to those who do not see it."""
+        """Write an embedded image, or the alternative text of a shape without one."""
         said = (str(each.get("descr") or "") for each in shape.element.iter())
         described = next(filter(None, said), "")
         described = "" if _FILE_NAME.fullmatch(described.strip()) else described
         try:
             content = bytes(shape.image.blob)
-        except (AttributeError, KeyError, ValueError, OSError):  # no picture, or one that is elsewhere
+        except (AttributeError, KeyError, ValueError, OSError):  # no image, or an external one
             content = None
         if (found := self.images.read(content)) is not None:
             self.writer.image(found, described, shape.image.filename or f"image.{shape.image.ext}")
@@ -144,7 +144,7 @@ class _Deck:
             self.writer.add(paragraph(described))
 
     def _write_footer(self, kind: str, text: str) -> None:
-        """A date once, as each slide repeats it; other footers are counted."""
+        """Write each date once, because every slide repeats it, and count other footers."""
         if kind == "DATE" and text not in self._dates:
             self._dates.add(text)
             self.writer.add(paragraph(text))
@@ -170,7 +170,7 @@ class _Deck:
 
 
 def _read_row(row: XmlElement) -> list[str]:
-    """The texts of a row of a table; what several cells share stands in the first of them."""
+    """Return the cell texts of a row. A merged cell has its text in the first cell."""
     return [
         "" if cell.get("hMerge", "0") in _ON or cell.get("vMerge", "0") in _ON else _read_cell(cell)
         for cell in row.findall(q("a:tc"))
@@ -190,22 +190,22 @@ def _get_level(element: XmlElement) -> int:
 
 
 def _find_graphic(shape: Any) -> str | None:
-    """The relationship of a chart or of the data of a diagram."""
+    """Return the relationship id of a chart or of the data of a diagram."""
     for each in shape.element.iter(q("c:chart"), q("cx:chart"), q("dgm:relIds")):
         return str(each.get(q("r:dm") if each.tag == q("dgm:relIds") else q("r:id"), ""))
     return None
 
 
 class _Numbers:
-    """Automatic numbers of the paragraphs of one shape."""
+    """Automatic paragraph numbers of one shape."""
 
     def __init__(self, styles: Iterable[XmlElement]) -> None:
         self._styles = list(styles)
         self._counts: list[tuple[str, int] | None] = [None] * _MAX_LEVELS
-        """By level: the format and the last number."""
+        """Format and last number by level."""
 
     def count(self, element: XmlElement) -> str:
-        """Return the number of a paragraph with text; nothing if it has none."""
+        """Return the number of a paragraph with text (empty: not numbered)."""
         level = _get_level(element)
         bullet = self._find_bullet(element, level)
         self._counts[level + 1 :] = [None] * (_MAX_LEVELS - level - 1)
@@ -232,14 +232,14 @@ _BULLETS = frozenset({q("a:buNone"), q("a:buChar"), q("a:buAutoNum"), q("a:buBli
 
 
 def _find_list_styles(shape: Any, *, inherited: bool) -> Iterator[XmlElement]:
-    """The list styles of a shape, of its place on the layout, and of that on the master."""
+    """Yield the list styles of a shape and of its placeholders on layout and master."""
     while shape is not None and shape.has_text_frame:
         yield from shape.element.iter(q("a:lstStyle"))
         shape = getattr(shape, "_base_placeholder", None) if inherited else None
 
 
 def _is_item(element: XmlElement, *, listed: bool) -> bool:
-    """Whether a paragraph has a bullet: it says so itself, or its place on the slide does."""
+    """Return whether a paragraph has a bullet, by its own properties or its placeholder."""
     settings = element.find(q("a:pPr"))
     marks = set[str]() if settings is None else {each.tag for each in settings}
     return q("a:buNone") not in marks and (listed or not marks.isdisjoint(_BULLETS))

@@ -1,6 +1,6 @@
-"""Functions and classes of programs, found by a grammar for each language.
+"""Functions and classes in program files, found with tree-sitter grammars.
 
-The names of nodes are those of the grammars' node-types.json.
+Node names come from the `node-types.json` of each grammar.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from kg_api.schemas.documents import CodeScope
 
 @dataclass(frozen=True, slots=True)
 class ProgramLanguage:
-    """How a language calls what has a name of its own."""
+    """Grammar of a language and its node types of definitions."""
 
-    grammar: str  # the module of its grammar
-    scopes: frozenset[str]  # definitions that hold others: classes, modules, namespaces
-    functions: frozenset[str]  # definitions that are read as one: functions, methods, types
-    function: str = "language"  # the grammar's function in its module
+    grammar: str  # module of the grammar
+    scopes: frozenset[str]  # definitions that contain others: classes, modules, namespaces
+    functions: frozenset[str]  # definitions read as a unit: functions, methods, types
+    function: str = "language"  # function of the module that returns the grammar
 
 
 def _language(grammar: str, scopes: str, functions: str, function: str = "language") -> ProgramLanguage:
@@ -75,28 +75,29 @@ LANGUAGES: Mapping[str, ProgramLanguage] = MappingProxyType(
         "sh": _language("bash", "", "function_definition"),
     }
 )
-"""By suffix."""
+"""Languages by suffix."""
 ALIASES: Mapping[str, str] = MappingProxyType(
     {"pyi": "py", "jsx": "js", "mjs": "js", "cjs": "js", "mts": "ts", "cts": "ts", "bash": "sh"}
     | dict.fromkeys(("h", "hpp", "hh", "cc", "cxx"), "cpp")
 )
-"""Other suffixes of the same; a header of C is nearly always one of C++, too."""
-SUFFIXES = frozenset(LANGUAGES.keys() | ALIASES.keys())  # without their dot
+"""Other suffixes of these languages. The C++ grammar reads headers, because most are also valid C++."""
+SUFFIXES = frozenset(LANGUAGES.keys() | ALIASES.keys())  # without the dot
 
 
 def language_of(suffix: str) -> ProgramLanguage:
-    """Return the language of files with a suffix, which is one of `SUFFIXES`."""
+    """Return the language of a suffix in `SUFFIXES`."""
     return LANGUAGES[ALIASES.get(suffix, suffix)]
 
 
-# The functions and classes of a program text, and where they begin and end.
+# Definitions and their positions
 
-MAX_BYTES = 2_000_000  # above this a file is data or generated; it is cut at blank lines
+MAX_BYTES = 2_000_000  # larger files are data or generated code, and kg splits them at blank lines
 _CALLS_A_BYTE = 0.1
 _MIN_CALLS = 10_000
-"""A parse reports every hundred operations or so: 0.01 reports a byte at most in real programs.
+"""Minimum budget of progress callbacks for one parse.
 
-Counted, not timed, so that the same file has the same passages on every machine.
+Tree-sitter reports about every 100 operations. Real programs cause at most 0.01 reports per byte. A count,
+unlike a time limit, yields the same passages on every machine.
 """
 _PIECE = 1 << 16
 _MAX_DEPTH = 60
@@ -116,22 +117,21 @@ _ABOVE = frozenset({"comment", "line_comment", "block_comment", "attribute_item"
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A function or class; places are bytes."""
+    """Function or class, with positions in bytes."""
 
-    path: tuple[str, ...]  # its name behind those of the definitions that it stands in
-    start: int  # with the comment above it
+    path: tuple[str, ...]  # names of the enclosing definitions, then its own name
+    start: int  # including the comment above
     end: int
     lines: int
 
 
 @cache
 def _grammar(language: ProgramLanguage) -> Language:
-    """Loaded when the first such file comes."""
     return Language(cast("object", getattr(import_module(language.grammar), language.function)()))
 
 
 def definitions(data: bytes, language: ProgramLanguage) -> list[Definition]:
-    """Find the definitions in reading order."""
+    """Return the definitions in reading order."""
     if len(data) > MAX_BYTES:
         raise UnreadableDocument(f"it has more than {MAX_BYTES // 1_000_000} MB")
     left = max(_MIN_CALLS, int(len(data) * _CALLS_A_BYTE))
@@ -146,10 +146,10 @@ def definitions(data: bytes, language: ProgramLanguage) -> list[Definition]:
 
     try:
         tree = Parser(_grammar(language)).parse(read, progress_callback=takes_too_much)
-    except ValueError as error:  # it was told not to go on
+    except ValueError as error:  # the progress callback stopped the parse
         raise UnreadableDocument("it takes too much work to be a program that people write") from error
     found = list[Definition]()
-    # A stack of its own: a hostile file is nested deeper than Python calls
+    # An explicit stack, because a hostile file can exceed the recursion limit
     stack: list[tuple[Node, tuple[str, ...], Node | None]] = [(tree.root_node, (), None)]
     while stack:
         node, path, wrapper = stack.pop()
@@ -170,12 +170,12 @@ def _is_definition(node: Node, language: ProgramLanguage) -> bool:
         value = node.child_by_field_name("value")
         return node.type in language.functions and value is not None and value.type in _VALUES
     if node.type.endswith("_specifier") and node.child_by_field_name("body") is None:
-        return False  # only named: struct stat buffer;
+        return False  # a use, not a definition: struct stat buffer;
     return node.type in language.scopes or node.type in language.functions
 
 
 def _name(node: Node) -> str:
-    """Return its name: of a C function the one in its declarators, of a Go method with its type."""
+    """Return the name of a definition. C names are inside declarators, and Go methods include their type."""
     if node.type == "impl_item":
         return _words(node.child_by_field_name("type"))
     found: Node | None = node
@@ -190,7 +190,7 @@ def _words(node: Node | None) -> str:
 
 
 def _start(node: Node) -> int:
-    """Return where the comments begin that stand right above."""
+    """Return the start of the definition, including comments directly above."""
     first = node
     while (above := first.prev_named_sibling) is not None and above.type in _ABOVE:
         last = above.end_point.row - (above.end_point.column == 0)
@@ -200,35 +200,35 @@ def _start(node: Node) -> int:
     return first.start_byte
 
 
-# Which function or class each part of a program belongs to.
+# Scopes of the text
 
-MIN_LINES = 4  # a definition of fewer is read with what stands around it
-_MIN_WORD_LINES = 3  # lines with words that what stands between definitions needs to be a section of its own
+MIN_LINES = 4  # shorter definitions belong to the surrounding text
+_MIN_WORD_LINES = 3  # lines with words that make the text between definitions a section
 _WORD_LINE = re.compile(r"^.*\w.*$", re.MULTILINE)
 _INDENT = re.compile(r"[ \t]*\Z")
 _REST = re.compile(r"[ \t;,]*(?:\r\n|\n|\r)?")
 
 
 class _Section(NamedTuple):
-    """From here on the text belongs to a definition, or to what stands around some."""
+    """Start of a definition or of the text around definitions."""
 
     start: int
     path: tuple[str, ...]
-    defines: bool  # whether it begins with a definition
+    defines: bool  # whether a definition starts here
 
 
 def find_scopes(data: bytes, suffix: str) -> list[CodeScope]:
-    """Find where functions and classes begin, and where the text around them goes on."""
+    """Return the positions where functions, classes, and the text around them start."""
     found = [each for each in definitions(data, language_of(suffix)) if each.lines >= MIN_LINES]
     text = data.decode("utf-8", "replace")
-    if len(text) != len(data):  # places in code points
+    if len(text) != len(data):  # convert positions to code points
         borders = sorted({border for each in found for border in (each.start, each.end)})
         places, at = dict[int, int](), 0
         for before, border in pairwise([0, *borders]):
             at += len(data[before:border].decode("utf-8", "replace"))
             places[border] = at
         found = [replace(each, start=places[each.start], end=places[each.end]) for each in found]
-    # Each definition opens a section, and its end another for what follows in the scope around it
+    # A definition starts a section, and its end starts another in the surrounding scope.
     sections = dict[int, _Section]()
     for each in found:
         rest = _REST.match(text, each.end)
@@ -240,7 +240,8 @@ def find_scopes(data: bytes, suffix: str) -> list[CodeScope]:
         begin = indent.start() if indent else each.start
         start = begin if begin == 0 or text[begin - 1] in "\r\n" else each.start
         sections[start] = _Section(start, each.path, defines=True)
-    # Those that say enough stay; the lines of others go to the next, and those at the end to the one before
+    # Keep sections with enough lines. Lines of a short section belong to the next one, or to the last if none
+    # follows.
     kept: list[CodeScope] = []
     begin = None
     ordered = [sections[start] for start in sorted(sections)]

@@ -1,4 +1,4 @@
-"""One model of a sheet for all readers, and its Markdown tables."""
+"""Sheet model for all workbook readers, and its conversion to Markdown tables."""
 
 from __future__ import annotations
 
@@ -12,32 +12,34 @@ from kg_api.convert.shared.markdown_text import MarkdownWriter, one_line, paragr
 from kg_api.errors import UnreadableDocument
 
 MAX_CELLS = 2_000_000
-"""Between the first and the last that is filled, in one sheet; a list of more cells is a database."""
+"""Limit for the area between the first and the last filled cell of a sheet. Larger data belongs in a
+database.
+"""
 _MAX_EXAMPLE = 80
-_PAGE_NUMBER = re.compile(r"\w*\s*&[PN]")  # a number of a page or of all pages, with the word before it
+_PAGE_NUMBER = re.compile(r"\w*\s*&[PN]")  # page number or page count, with the word before it
 
-Range = tuple[int, int, int, int]  # top, left, bottom and right of cells, counted from 0; the last are within
+Range = tuple[int, int, int, int]  # top, left, bottom, and right cell, 0-based and inclusive
 
 
 @dataclass(slots=True)
 class Sheet:
-    """What a reader of workbooks found on one sheet."""
+    """Content of one sheet."""
 
     name: str
     hidden: bool = False
     rows: list[list[str]] = field(default_factory=list[list[str]])
-    """From the first filled row to the last; those between may be empty, and each ends where it ends."""
+    """Rows from the first to the last filled one. Rows may be empty and differ in length."""
     merges: list[Range] = field(default_factory=list[Range])
     texts: list[str] = field(default_factory=list[str])  # paragraphs of text boxes
-    hidden_rows: int = 0  # how many that have cells
+    hidden_rows: int = 0  # hidden rows that contain cells
     hidden_columns: int = 0
     _filled: list[tuple[int, int, list[str]]] = field(default_factory=list[tuple[int, int, list[str]]])
-    _top: int = 0  # the first filled row, from 1; 0 if there is none
+    _top: int = 0  # first filled row, 1-based (0: none)
     _left: int = 1 << 30
     _right: int = 0
 
     def add_row(self, number: int, cells: Mapping[int, str], times: int = 1) -> None:
-        """Add the filled cells of a row below those before, by their columns from 0."""
+        """Add a row below the previous ones, with its filled cells by 0-based column."""
         left, right = min(cells), max(cells) + 1
         self._left, self._right = min(self._left, left), max(self._right, right)
         self._top = self._top or number
@@ -51,7 +53,7 @@ class Sheet:
     def place(
         self, merges: Iterable[Range], hidden_rows: Iterable[int], hidden_columns: Sequence[range]
     ) -> None:
-        """Place the rows as the sheet has them, with blank ones between, and all that belongs to them."""
+        """Set the rows with blank rows between them, the merged ranges, and the counts of hidden parts."""
         top, first = self._top, self._left if self._filled else 0
         for number, left, row in self._filled:
             self.rows += [[] for _ in range(number - top - len(self.rows))]
@@ -68,7 +70,6 @@ class Sheet:
 
 
 def too_large(name: str) -> UnreadableDocument:
-    """Return the error of a sheet with too many cells."""
     return UnreadableDocument(
         f"{name!r} in it has more than {MAX_CELLS:,} cells between its first and its last; "
         "save the part that is meant as CSV"
@@ -76,14 +77,14 @@ def too_large(name: str) -> UnreadableDocument:
 
 
 class SheetNotes:
-    """Count what a person should know of the sheets of a workbook."""
+    """Notes for the user about the sheets of a workbook."""
 
     def __init__(self) -> None:
-        self.uncomputed = 0  # cells whose formula has no stored result
+        self.uncomputed = 0  # formula cells without a stored result
         self._left_out: dict[str, tuple[int, str]] = {}
 
     def add_page_text(self, text: str) -> None:
-        """Count a header or footer, in which `&P` and `&N` stand for numbers of pages."""
+        """Count a page header or footer. `&P` and `&N` are page number and page count."""
         words = one_line(_PAGE_NUMBER.sub(" ", text))
         if any(map(str.isalnum, words)):
             self.leave_out("headers and footers of pages", words)
@@ -93,7 +94,7 @@ class SheetNotes:
         self._left_out[what] = count + 1, first or one_line(example)
 
     def describe(self) -> Iterator[str]:
-        """Return notes such as `left out: comments on cells (3), e.g. "Ask Ann"`."""
+        """Yield notes such as `left out: comments on cells (3), e.g. "Ask Ann"`."""
         if self.uncomputed:
             yield (
                 f"formulas without a stored result (cells: {self.uncomputed:,}): kg stored the formulas. "
@@ -105,24 +106,23 @@ class SheetNotes:
 
 
 def join_runs(runs: Iterable[tuple[str, Script, bool]]) -> str:
-    """Join runs of one text: each with its script, and whether it is struck out."""
+    """Join the runs (text, script, struck) of a text."""
     text = InlineText()
     for words, script, is_struck in runs:
         text.add(words, script, struck=is_struck)
     return text.render()
 
 
-# A sheet's grid as Markdown: titles as paragraphs, each table with its own header.
+# Titles and tables of a grid
 #
-# Sheets and CSV files have no marks for titles and tables, only cells and gaps. An unsure case stays one
-# table
-# with the first row as its header, because a wrong title or a wrong cut parts rows from their header.
+# Sheets and CSV files mark neither titles nor tables. They only have cells and gaps. A doubtful case stays
+# one table with its first row as the header, because a wrong split separates rows from their header.
 
-_SAMPLE = 20  # rows below a header that show what its columns hold
+_SAMPLE = 20  # rows below a header that show the kind of its columns
 _JUDGED_ROWS = 2_000
 _MAX_SIDE_BY_SIDE = 50
 _LABEL_WORDS = 8
-"""A single cell of more words between blank rows is a remark, not a row of the table around it."""
+"""A single cell of more words between blank rows is a remark, not a row of the surrounding table."""
 _VALUE = re.compile(
     r"""=.*|\#[A-Z/0!?]+|true|false
     |[<>≤≥~±]?\s*[+\-−(]?\s*[$€£¥₹]?\s*[+\-−]?[.,]?\d[\d.,\s'’]*(e[+-]?\d+)?\s*(%|‰|[$€£¥₹]|[A-Z]{3}\b)?\s*\)?
@@ -130,14 +130,14 @@ _VALUE = re.compile(
     |[-–—?.…]+|n/?a|nan|none|null|nil|tbd|unknown""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""Cells without words: a number, a date, a formula, an error, or a sign for an unknown value."""
+"""Cells without words: number, date, formula, error, or sign for an unknown value."""
 _YEAR_OR_DATE = re.compile(r"(?:1[5-9]|20|21)\d\d(?:-\d\d){0,2}")
 
 Row = Sequence[str]
 
 
 def write_grid(writer: MarkdownWriter, rows: Sequence[Row], merges: Sequence[Range] = ()) -> None:
-    """Write titles and tables of a grid; a table of a single row is a paragraph."""
+    """Write the titles and tables of a grid. A single-row table becomes a paragraph."""
     for block in split_tables(rows, merges):
         if isinstance(block, str):
             writer.add(paragraph(block))
@@ -148,13 +148,13 @@ def write_grid(writer: MarkdownWriter, rows: Sequence[Row], merges: Sequence[Ran
 
 
 def split_tables(rows: Sequence[Row], merges: Sequence[Range] = ()) -> Iterator[str | list[Row]]:
-    """Return titles and tables in reading order; side by side, the left one first."""
+    """Yield titles and tables in reading order, and neighboring tables from left to right."""
     spans = {(top, left): (bottom, right) for top, left, bottom, right in merges}
     yield from _Grid(_repeat_labels(rows, spans), spans).split()
 
 
 def _repeat_labels(rows: Sequence[Row], spans: Mapping[tuple[int, int], tuple[int, int]]) -> Sequence[Row]:
-    """Repeat words that span several rows in each of them, since each row is read alone; not values."""
+    """Repeat a text that spans several rows in each of them, because search reads each row separately."""
     tall = {place: end for place, end in spans.items() if end[0] > place[0]}
     if not tall:
         return rows
@@ -169,21 +169,21 @@ def _repeat_labels(rows: Sequence[Row], spans: Mapping[tuple[int, int], tuple[in
 
 
 def is_value(cell: str) -> bool:
-    """Whether a cell holds a number, a date or nothing, rather than words."""
+    """Return whether a cell contains a number, a date, or nothing."""
     return not cell or bool(_VALUE.fullmatch(cell.strip("~ ")))
 
 
 @dataclass(slots=True)
 class _Group:
-    """Rows of an area without a blank one between."""
+    """Consecutive rows without a blank row."""
 
     places: list[int]
     rows: list[Row]
-    left: int  # column of the sheet at which they begin
+    left: int  # first column
     gap: int  # blank rows above
 
     def count_titles(self) -> int:
-        """Count the first rows that have a single cell."""
+        """Count the leading rows with a single cell."""
         return next((at for at, row in enumerate(self.rows) if _count(row) > 1), len(self.rows))
 
 
@@ -214,7 +214,7 @@ class _Grid:
         return row if left == 0 and right >= len(row) else row[left:right]
 
     def _find_groups(self, places: Sequence[int], left: int, right: int) -> list[_Group]:
-        """Part rows at blank ones."""
+        """Split rows at blank rows."""
         groups, gap, open_ = list[_Group](), 0, False
         for place in places:
             row = self._cut(place, left, right)
@@ -227,13 +227,13 @@ class _Grid:
             groups[-1].places.append(place)
             groups[-1].rows.append(row)
         if len(groups) > 4 and sum(len(group.rows) == 1 for group in groups) >= 0.8 * len(groups):  # noqa: PLR2004
-            # Every other row is blank: the blank ones part nothing.
+            # Blank rows that alternate with filled rows are only spacing.
             every = [place for group in groups for place in group.places]
             return [_Group(every, [self._cut(place, left, right) for place in every], left, 0)]
         return groups
 
     def _find_columns(self, places: Sequence[int], left: int, right: int) -> list[tuple[int, int]]:
-        """Find the columns of tables that stand side by side."""
+        """Find the column ranges of neighboring tables."""
         blank = set(range(left, right))
         for place in places:
             blank.difference_update(
@@ -252,7 +252,7 @@ class _Grid:
         return [*found, (start, right)]
 
     def _are_apart(self, places: Sequence[int], one: tuple[int, int], other: tuple[int, int]) -> bool:
-        """Whether both sides of a blank column are tables of their own, not one table with a spacer."""
+        """Return whether a blank column separates two tables and is not just a spacer inside one."""
         sides = list[list[tuple[int, Row]]]()
         for left, right in (one, other):
             rows = [(place, self._cut(place, left, right)) for place in places]
@@ -272,7 +272,7 @@ class _Grid:
         )
 
     def _split_groups(self, groups: Sequence[_Group]) -> Iterator[str | list[Row]]:
-        """Part groups into titles and tables; a group without its own header continues the table above."""
+        """Split groups into titles and tables. A group without a header continues the table above."""
         if not groups:
             return
         left, right = _find_extent([row for group in groups for row in group.rows])
@@ -318,15 +318,15 @@ class _Grid:
         return group.gap > 1 or _count_contrasts(row, below) > 0 or left < extent[0] or right > extent[1]
 
     def _read_header(self, group: _Group, *, is_last: bool) -> tuple[list[Row], list[Row], list[Row]]:
-        """Part the rows of a table into titles above it, its header and its body."""
+        """Split the rows of a table into titles, header, and body."""
         rows, titles = group.rows, group.count_titles()
         if titles == len(rows):  # a single column
             return [], rows[:1], rows[1:]
         if titles and not (_is_header(rows[titles], rows[titles + 1 :]) or self._is_wide(group, titles - 1)):
-            titles -= 1  # a header that names one of its columns only
+            titles -= 1  # a header that names only one column
         header, at = rows[titles], titles + 1
         while (
-            at < len(rows) - is_last  # values may stand below a blank row
+            at < len(rows) - is_last  # the values may follow a blank row
             and (names := self._spread(group, at - 1, header))
             and _is_header(rows[at], rows[at + 1 :])
         ):
@@ -336,14 +336,14 @@ class _Grid:
         return rows[:titles], [header], rows[at:]
 
     def _is_wide(self, group: _Group, at: int) -> bool:
-        """Whether a single cell spans the columns of the rows below it."""
+        """Return whether a single cell spans the columns of the rows below."""
         column = next(column for column, cell in enumerate(group.rows[at]) if cell)
         _, last = self.spans.get((group.places[at], group.left + column), (0, 0))
         left, right = _find_extent(group.rows)
         return last - group.left + 1 >= right and column <= left
 
     def _spread(self, group: _Group, at: int, names: Row) -> Row:
-        """Repeat names of a header's upper row over the columns that each spans; empty if none does."""
+        """Repeat the names of an upper header row over the columns that they span (empty if none spans)."""
         place, left = group.places[at], group.left
         if _count(names) < 2:  # noqa: PLR2004
             return ()
@@ -368,7 +368,7 @@ def _is_remark(row: Row) -> bool:
 
 
 def _find_extent(rows: Sequence[Row]) -> tuple[int, int]:
-    """Find the first filled column and the end of the last."""
+    """Return the first filled column and the end of the last one."""
     filled = [row for row in rows if any(row)]
     return (
         min((0 if row[0] else next(at for at, cell in enumerate(row) if cell) for row in filled), default=0),
@@ -383,7 +383,7 @@ def _find_extent(rows: Sequence[Row]) -> tuple[int, int]:
 
 
 def _trim(rows: list[Row]) -> list[Row]:
-    """Leave out columns without any cell."""
+    """Remove columns without any filled cell."""
     blank = set(range(max(map(len, rows))))
     for row in rows:
         blank.difference_update([at for at, cell in enumerate(row) if cell])
@@ -398,7 +398,10 @@ def _is_full(rows: Sequence[tuple[int, Row]]) -> bool:
 
 
 def _is_header(row: Row, below: Sequence[Row]) -> bool:
-    """Whether a row can name columns: words, or years, dates and numbers in order above other values."""
+    """Return whether a row can name columns.
+
+    A header contains words, or ordered years, dates, or numbers above different values.
+    """
     cells = [*filter(None, row)]
     values = [(at, cell) for at, cell in enumerate(row) if cell and is_value(cell)]
     if len(cells) < 2:  # noqa: PLR2004

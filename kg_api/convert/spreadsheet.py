@@ -1,4 +1,4 @@
-"""XLSX, XLS and ODS: each sheet a heading and its tables."""
+"""Conversion of XLSX, XLS, and ODS: each sheet becomes a heading with its tables."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ _VALUES_ONLY = (
 
 
 def convert(data: bytes) -> Converted:
-    """Make Markdown of a workbook."""
     archive = None if data.startswith(_OLE) else open_archive(data, _KIND)
     writer, pages, notes = MarkdownWriter(), list[int](), SheetNotes()
     said, has_text = list[str](), False
@@ -66,7 +65,7 @@ def _describe_hidden(sheet: Sheet) -> Iterator[str]:
 
 @contextmanager
 def _damage(what: str) -> Generator[None]:
-    """Turn whatever a reader raises into one error; a panic of calamine is no `Exception`."""
+    """Convert any error of a reader to `UnreadableDocument`. A panic of calamine is not an `Exception`."""
     try:
         yield
     except UnreadableDocument:
@@ -80,7 +79,7 @@ def _damage(what: str) -> Generator[None]:
 
 
 def _read_old_sheets(data: bytes, notes: SheetNotes) -> Iterator[Sheet]:
-    """Read the values of an XLS file."""
+    """Yield the sheets of an XLS file with their values."""
     workbook = cast("Any", python_calamine).CalamineWorkbook.from_filelike(io.BytesIO(data))
     for each in workbook.sheets_metadata:
         name = str(each.name)
@@ -101,7 +100,7 @@ def _read_old_sheets(data: bytes, notes: SheetNotes) -> Iterator[Sheet]:
 
 
 def _show_value(value: object) -> str:
-    """Return a value of an XLS cell as a reader may see it."""
+    """Return the text of an XLS cell value."""
     if isinstance(value, bool):
         return str(value).upper()
     if isinstance(value, float):

@@ -1,7 +1,7 @@
-"""XLSX workbooks: the cells of each sheet as a reader sees them.
+"""Cells of XLSX workbooks as a spreadsheet program shows them.
 
-Fast libraries return values without number formats. Others take six times as long and lose raised text. None
-tells a formula without a stored result from an empty cell. The format is plain enough to be read here.
+Fast libraries return values without number formats. Others take six times as long and lose superscripts.
+None distinguishes a formula without a stored result from an empty cell.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _PAGE_CODE = re.compile(r'&(?:"[^"]*"|K[0-9A-Fa-f]{6}|K\d\d[+-]\d{3}|\d+|(?![PN]
 _TRUE = frozenset({"1", "true"})
 _PAGE_TEXTS = frozenset({"oddHeader", "oddFooter", "evenHeader", "evenFooter", "firstHeader", "firstFooter"})
 
-Run = tuple[str, Script, bool | None]  # text, its script, and whether it is struck; none: as its cell is
+Run = tuple[str, Script, bool | None]  # text, script, struck (None: as the cell)
 
 
 class _Style(NamedTuple):
@@ -59,11 +59,11 @@ class _Book:
     styles: list[_Style] = field(default_factory=list[_Style])
     since_1904: bool = False
     is_recomputed: bool = False
-    """Whether programs shall compute it when they open it, since the one that wrote it did not."""
+    """Whether the file asks programs to compute formulas on opening, because its writer did not."""
 
 
 def read_xlsx_sheets(archive: zipfile.ZipFile, notes: SheetNotes) -> Iterator[Sheet]:
-    """Read the sheets of a workbook in its order."""
+    """Yield the sheets of a workbook in order."""
     package = Package(archive)
     main = package.find_related("", "officeDocument") or "xl/workbook.xml"
     if not (package.has(main) and main.endswith(".xml")):
@@ -120,7 +120,7 @@ def _is_on(marks: Any, name: str) -> bool:
 
 
 def _read_runs(element: Any) -> str | list[Run]:
-    """Read a text; its reading aid for Japanese is no part of it."""
+    """Read a text without its phonetic guide (furigana)."""
     runs = list[Run]()
     for each in element:
         if local_name(each) == "t":
@@ -146,7 +146,7 @@ def _unescape(text: str | None) -> str:
 class _SheetReader:
     def __init__(self, book: _Book, sheet: Sheet, part: str) -> None:
         self._book, self._sheet, self._part = book, sheet, part
-        self._formulas: dict[str, str] = {}  # cells with formulas that others share, by their keys
+        self._formulas: dict[str, str] = {}  # cells with shared formulas by `si` key
         if not book.package.has(part):
             raise UnreadableDocument(f"{part[:200]!r} in it is missing; save the file anew")
 
@@ -157,7 +157,7 @@ class _SheetReader:
         for each in iterate_xml(self._book.package.read(self._part), self._part):
             name = local_name(each)
             if name == "row":
-                row = max(_number(each.get("r")), row + 1)  # rows that go back would overwrite others
+                row = max(_number(each.get("r")), row + 1)  # a smaller number would overwrite rows
                 if texts := self._read_row(each):
                     self._sheet.add_row(row, texts)
                     hidden_rows += [row] if each.get("hidden") in _TRUE or each.get("ht") == "0" else []
@@ -173,7 +173,7 @@ class _SheetReader:
         self._read_links()
 
     def _read_row(self, row: Any) -> dict[int, str]:
-        """Return the filled cells of a row by their columns."""
+        """Return the filled cells of a row by column."""
         cells: dict[int, str] = {}
         column, styles = -1, self._book.styles
         for cell in row:
@@ -229,12 +229,12 @@ class _SheetReader:
         text, key = one_line(formula.text or ""), str(formula.get("si") or "")
         if formula.get("t") == "shared" and text:
             self._formulas[key] = cell
-        elif key in self._formulas:  # the same formula from another place: its cells are others
+        elif key in self._formulas:  # a shared formula refers to other cells here
             return f"= as in {self._formulas[key]}"
         return f"={_NEWER.sub('', text)}" if text else ""
 
     def _read_links(self) -> None:
-        """Read text boxes, and count what else lies on the sheet."""
+        """Read text boxes, and count comments, images, and charts."""
         package, notes = self._book.package, self._book.notes
         links = [each for each in package.get_relationships(self._part).values() if package.has(each.target)]
         threaded = any(each.kind == "threadedComment" for each in links)
