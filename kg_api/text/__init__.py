@@ -1,1 +1,1 @@
-"""Text of documents: `sources.py` divides it into sources, `chunking.py` into chunks for embedding."""
+"""Text of documents: `sources.py` splits it into sources, and `chunking.py` into chunks for embedding."""

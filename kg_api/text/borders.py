@@ -1,4 +1,4 @@
-"""Cutting a text at sentences, clauses, words and characters as a reader sees them."""
+"""Boundaries of sentences, clauses, words, and characters for splitting a text."""
 
 from __future__ import annotations
 
@@ -16,59 +16,59 @@ from kg_api.text.cutting import Borders, Measure, cut, prose_levels, words
 from kg_api.text.lines import is_blank
 from kg_api.text.sentences import sentence_borders
 
-Span = tuple[int, int]  # (start, end) in code points, end excluded
+Span = tuple[int, int]  # (start, end) in code points, end exclusive
 SentenceVectors = Callable[[Sequence[str]], NDArray[np.float32]]
-"""Vectors of length 1, shape (sentences, dimensions), that tell where the meaning moves."""
+"""Function that embeds sentences: float32 unit vectors, shape (sentences, dimensions)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """One source's place. The paragraphs of a document join to its whole text."""
+    """Position of one source. The paragraphs of a document cover the whole text."""
 
     start: int
     end: int
     heading: tuple[str, ...] = ()
-    """The path of headings above it, the highest first; paragraphs of one section have the same."""
+    """Heading path, top level first. The paragraphs of one section have the same path."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkSpan:
-    """One chunk: text[start:end], no blank at either end."""
+    """Position of one chunk, without whitespace at its ends."""
 
     start: int
     end: int
     parent: tuple[int, int] | None = None
-    """The span that is given to the reader in its place; `hierarchical` only."""
+    """Span that search results show in place of the chunk (`hierarchical` only)."""
 
 
-_STOPS = "、。，．！？；：｡､।॥"  # marks that end a word where no space follows
-_ON_TOP = "\u0300-\u036f\u20d0-\u20f0\ufe00-\ufe0f\u200d"  # what joins the character before it, be it a stop
+_STOPS = "、。，．！？；：｡､।॥"  # punctuation that ends a word without a following space
+_ON_TOP = "\u0300-\u036f\u20d0-\u20f0\ufe00-\ufe0f\u200d"  # marks that combine with the previous character
 _WORD = re.compile(rf"[^\s{_STOPS}]+[{_STOPS}{_ON_TOP}]*|[{_STOPS}][{_STOPS}{_ON_TOP}]*")
 _CLAUSE = re.compile(r"[,;:–—،؛]\s+|[，、；：､]\s*")
 _CLUSTER = regex.compile(r"\X")
 _MAX_CLUSTER_LENGTH = 24
-"""Code points. The longest emoji has ten; above this somebody stacks marks without end."""
+"""Limit in code points. The longest emoji has 10, and longer clusters are abuse of combining marks."""
 
 
 def find_words(text: str, start: int, end: int) -> Iterator[Span]:
-    """Give the words of text[start:end], without the white space between them."""
+    """Yield the words of text[start:end], without whitespace."""
     return (word.span() for word in _WORD.finditer(text, start, end))
 
 
 def word_borders(text: str, start: int, end: int) -> Iterator[int]:
-    """At the beginning of each word."""
+    """Return the starts of words."""
     return (begin for begin, _ in find_words(text, start, end) if begin > start)
 
 
 def clause_borders(text: str, start: int, end: int) -> Iterator[int]:
-    """After commas, colons, semicolons and dashes."""
+    """Return the positions after commas, colons, semicolons, and dashes."""
     return (border for found in _CLAUSE.finditer(text, start, end) if (border := found.end()) < end)
 
 
 def clusters(text: str, start: int, end: int, longest: int) -> Iterator[Span]:
-    """Cut text[start:end] between characters as a reader sees them.
+    """Split text[start:end] between user-perceived characters.
 
-    The pieces have at most `longest` code points, or are one such character of at most 24.
+    A piece has at most `longest` code points, or is one character of at most 24 code points.
     """
     begin = start
     for cluster in _CLUSTER.finditer(text, start, end):
@@ -84,40 +84,40 @@ def clusters(text: str, start: int, end: int, longest: int) -> Iterator[Span]:
 
 _FIRST_MARK, _JOINER = "\u0300", "\u200d"
 _FINEST = 8
-"""What the last level cuts, words without end, it cuts into parts of at most this share of a piece."""
+"""Divisor of the piece size. The last level splits words into parts of at most this share of a piece."""
 
 
 def characters(text: str, start: int, end: int) -> int:
-    """Count code points; `words` of kg_api.text.sources is the other measure."""
+    """Count code points. `words` of kg_api.text.cutting is the other measure."""
     del text
     return end - start
 
 
 def divide(text: str, span: Span, measure: Measure, most: int) -> list[Span]:
-    """Cut text[start:end] into pieces of at most `most`, as even as good borders allow; they join to it.
+    """Split text[start:end] into pieces of at most `most`, of similar size, that cover the span.
 
-    Sentences and lines are the best borders, then clauses, then words, then the characters of a word.
+    The preferred boundaries are sentences and lines, then clauses, words, and characters.
     """
     size = measure(text, *span)
     if size <= most:
         return [span]
-    finest = max(1, most // _FINEST)  # characters; a word has two and more
+    finest = max(1, most // _FINEST)  # characters (a word has at least 2)
 
     def cluster_borders(text: str, start: int, end: int) -> Iterator[int]:
         return (begin for begin, _ in clusters(text, start, end, finest) if begin > start)
 
-    prose = prose_levels(text, *span, words(text, *span))[:2]  # lines and sentences, the better first
+    prose = prose_levels(text, *span, words(text, *span))[:2]  # lines and sentences, in the better order
     better = (_unbroken(kind) for kind in (*prose, clause_borders, word_borders))
     return cut(text, span, size, (*better, cluster_borders), above=most, most=most, measure=measure)
 
 
 def sentences(text: str, start: int, end: int) -> Iterator[Span]:
-    """Give the sentences of text[start:end]; they join to it."""
+    """Yield the sentences of text[start:end], which cover the span."""
     return pairwise(chain((start,), _unbroken(sentence_borders)(text, start, end), (end,)))
 
 
 def trim(text: str, start: int, end: int) -> Span | None:
-    """The span without white space at its ends; None when there is nothing to see in it."""
+    """Return the span without whitespace at its ends, or None for a blank span."""
     if is_blank(text, start, end):
         return None
     piece = text[start:end]
@@ -125,7 +125,7 @@ def trim(text: str, start: int, end: int) -> Span | None:
 
 
 def _unbroken(borders: Borders) -> Borders:
-    """Leave out the borders before a mark that is written on the character before it."""
+    """Remove boundaries before a mark that combines with the previous character."""
 
     def kept(text: str, start: int, end: int) -> Iterator[int]:
         return (at for at in borders(text, start, end) if not _joins(text, at))

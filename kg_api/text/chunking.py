@@ -1,4 +1,4 @@
-"""From a text and its sources to its chunks, by strategy. Offsets are code points, the end excluded."""
+"""Splitting of a text into chunks, by strategy. Offsets are code points, with exclusive ends."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from kg_api.text.contexts import contextual
 from kg_api.text.cutting import words
 from kg_api.text.semantic import by_meaning
 
-# A fixed number of words a chunk, whatever they say.
+# Strategy `count`: a fixed number of words
 
-_LONG_WORD = 10  # characters that `words` counts as one more word: no chunk has more than size times this
-_KEPT_WHOLE = 4  # what is written without spaces is kept whole up to this share of a chunk
+_LONG_WORD = 10  # characters per word in long words, as in `words`, so a chunk has at most size times this
+_KEPT_WHOLE = 4  # divisor of the chunk size: text without spaces stays whole up to this share
 
 
 def by_count(text: str, size: int, overlap: int) -> Iterator[Span]:
-    """Cut a text into chunks of exactly `size` words, the last one less; each begins `overlap` words early.
+    """Split a text into chunks of `size` words (the last one may be shorter) that overlap by `overlap` words.
 
-    Where words are longer than ten characters, or no spaces come between them, a chunk has as many as `words`
-    counts for `size`, and the overlap is as much as whole words allow.
+    For words of more than 10 characters or text without spaces, `words` determines the count, and the overlap
+    consists of whole words.
     """
     coming = _words(text, size // _KEPT_WHOLE)
     ready = deque[Span]()
@@ -47,7 +47,7 @@ def by_count(text: str, size: int, overlap: int) -> Iterator[Span]:
 
 
 def _words(text: str, whole: int) -> Iterator[Span]:
-    """The words, and pieces of what counts for more than `whole` words."""
+    """Yield the words, and pieces of words that count as more than `whole` words."""
     for start, end in find_words(text, 0, len(text)):
         if end - start <= 2 * whole or words(text, start, end) <= whole:
             yield start, end
@@ -56,7 +56,7 @@ def _words(text: str, whole: int) -> Iterator[Span]:
 
 
 def _fill(ready: deque[Span], coming: Iterator[Span], size: int) -> int:
-    """Let so many words come that a chunk cannot have more; give their number."""
+    """Fill `ready` with more words than a chunk can hold, and return their number."""
     visible = sum(end - start for start, end in ready)
     while len(ready) <= size or visible <= size * _LONG_WORD:
         if (atom := next(coming, None)) is None:
@@ -67,7 +67,7 @@ def _fill(ready: deque[Span], coming: Iterator[Span], size: int) -> int:
 
 
 def _fitting(text: str, ready: list[Span], size: int) -> int:
-    """How many of the first words make a chunk."""
+    """Return the number of leading words that fit in a chunk."""
     begin = ready[0][0]
     whole = len(ready) > size and text[ready[size][0] - 1].isspace()
     if whole and words(text, begin, ready[size - 1][1]) == size:
@@ -76,30 +76,31 @@ def _fitting(text: str, ready: list[Span], size: int) -> int:
 
 
 def _count_repeated(text: str, chunk: list[Span], overlap: int) -> int:
-    """How many of a chunk's last words the next one begins with."""
+    """Return the number of final words of a chunk that the next chunk repeats."""
     if not overlap:
         return 0
     end = chunk[-1][1]
     return bisect_right(chunk[:0:-1], overlap, key=lambda atom: words(text, atom[0], end))
 
 
-# Paragraphs of one section, together.
+# Strategy `paragraph_group`: paragraphs of one section
 
-SLACK = 1.2  # a section of up to this times the size stays one chunk, and so much has room where it must
+SLACK = 1.2  # a section of up to this times the size stays one chunk
 
 
 def by_group(text: str, paragraphs: Sequence[Paragraph], size: int, overlap: int) -> Iterator[Span]:
     """Join the paragraphs of a section to chunks of at most `size` words.
 
-    With `overlap` the last paragraph of several is the first of the next chunk too, where it has room with
-    the paragraph that follows. A paragraph of more than 1.2 times the size is cut, at sentences.
+    With `overlap`, a chunk starts with the last paragraph of the previous chunk, if both paragraphs fit and
+    the previous chunk has several. A paragraph of more than 1.2 times the size is split, at sentences if
+    possible.
     """
     for _, section in groupby(paragraphs, key=lambda paragraph: paragraph.heading):
         yield from _section(_parts(text, section, round(size * SLACK)), size, overlap)
 
 
 def _parts(text: str, section: Iterator[Paragraph], most: int) -> list[tuple[Span, int]]:
-    """Paragraphs and pieces of long ones, with their words; nothing blank."""
+    """Return the visible paragraphs and the pieces of long ones, with their word counts."""
     pieces = (piece for each in section for piece in divide(text, (each.start, each.end), words, most))
     seen = filter(None, (trim(text, *piece) for piece in pieces))
     return [(piece, words(text, *piece)) for piece in seen]
@@ -124,16 +125,16 @@ def _section(parts: list[tuple[Span, int]], size: int, overlap: int) -> Iterator
     yield parts[first][0][0], end
 
 
-# Small chunks that are found, inside large ones that are read.
+# Strategy `hierarchical`: small chunks for search inside large chunks for reading
 
 
 def by_hierarchy(
     text: str, paragraphs: Sequence[Paragraph], size: int, overlap: int, parent_size: int
 ) -> Iterator[ChunkSpan]:
-    """Give children of at most `size` characters inside parents of at most `parent_size`.
+    """Yield children of at most `size` characters inside parents of at most `parent_size` characters.
 
-    A parent is whole paragraphs where they fit. Each child but a parent's first begins as many whole words
-    before the end of the former as `overlap` characters hold.
+    A parent consists of whole paragraphs if they fit. Every child of a parent except the first repeats as
+    many whole words of the previous child as fit into `overlap` characters.
     """
     for start, end in _parents(text, paragraphs, parent_size):
         if parent := trim(text, start, end):
@@ -150,7 +151,7 @@ def _children(text: str, parent: Span, size: int, overlap: int) -> Iterator[Span
 
 
 def _parents(text: str, paragraphs: Iterable[Paragraph], most: int) -> Iterator[Span]:
-    """Join paragraphs as long as they fit; cut those that do not fit alone."""
+    """Join paragraphs up to the limit, and split longer ones."""
     begin = end = 0
     for paragraph in paragraphs:
         if end > begin and paragraph.end - begin > most:
@@ -165,7 +166,7 @@ def _parents(text: str, paragraphs: Iterable[Paragraph], most: int) -> Iterator[
 
 
 def _earlier(text: str, former: Span, begin: int, overlap: int) -> int:
-    """Where a child begins so that it repeats the end of the former one."""
+    """Return the start of a child that repeats the end of the previous child."""
     if not overlap:
         return begin
     low = max(former[0] + 1, begin - overlap)
@@ -177,25 +178,25 @@ def _earlier(text: str, former: Span, begin: int, overlap: int) -> int:
     return begin
 
 
-# Chunks that the model takes whole.
+# Chunks within the model's limit
 
 SpansOf = Callable[[str, str], Sequence[Span]]
-"""`Embedder.spans`: cuts a text so that its pieces fit the model with another text in front of each."""
+"""`Embedder.spans`: splits a text so that each piece fits into the model with another text in front."""
 
 
 def fit_chunks(
     text: str, spans: Sequence[ChunkSpan], spans_of: SpansOf, before: Callable[[ChunkSpan], str]
 ) -> list[ChunkSpan]:
-    """Cut the chunks that are over the model's limit with their context in front; nothing is left out.
+    """Split the chunks that exceed the model's limit with their context. No text is lost.
 
     Args:
-        text: the whole text.
-        spans: its chunks.
-        spans_of: the embedder's `spans`.
-        before: gives the context of a chunk, or of a piece of one; it is put in front by `contextual`.
+        text: Whole text.
+        spans: Chunks of the text.
+        spans_of: The embedder's `spans`.
+        before: Returns the context of a chunk or a piece. `contextual` joins both.
 
     Returns:
-        Chunks that fit, in order; pieces keep the parent of their chunk.
+        Chunks that fit, in order. Pieces keep the parent of their chunk.
     """
     fitting: list[ChunkSpan] = []
     todo = list(reversed(spans))
@@ -204,14 +205,14 @@ def fit_chunks(
         found = spans_of(text[span.start : span.end], contextual(before(span), ""))
         places = (trim(text, span.start + start, span.start + end) for start, end in found)
         pieces = [ChunkSpan(*place, span.parent) for place in places if place]
-        if len(pieces) > 1:  # a piece can have a longer context than the whole, so it is looked at again
+        if len(pieces) > 1:  # check again, because a piece can have a longer context than the whole chunk
             todo += reversed(pieces)
         else:
             fitting += pieces
     return fitting
 
 
-CHUNKER_VERSION = "1"  # another version means other chunks from the same text, or other lines before them
+CHUNKER_VERSION = "1"  # change with the chunks of a text or their context lines
 
 
 def chunk(
@@ -220,17 +221,17 @@ def chunk(
     chunking: Chunking,
     sentence_vectors: SentenceVectors | None = None,
 ) -> list[ChunkSpan]:
-    """Cut a text into chunks.
+    """Split a text into chunks.
 
     Args:
-        text: the whole text.
-        paragraphs: its sources; they join to it.
-        chunking: strategy and sizes.
-        sentence_vectors: finds where the meaning moves; for `semantic` only.
+        text: Whole text.
+        paragraphs: Sources, which cover the text.
+        chunking: Strategy and sizes.
+        sentence_vectors: Function that embeds sentences (`semantic` only).
 
     Returns:
-        Chunks in order, without white space at their ends. Together they hold every visible character. They
-        overlap only where that is asked for.
+        Chunks in order, without whitespace at their ends. Together they contain every visible character.
+        Chunks overlap only if `chunking` asks for it.
     """
     if chunking.strategy == "hierarchical":
         size, overlap, parent_size = chunking.size, chunking.overlap or 0, chunking.parent_size or 0
@@ -257,6 +258,6 @@ def _spans(
 
 
 def _within(text: str, paragraphs: Iterable[Paragraph], size: int) -> Iterator[Span]:
-    """Each paragraph alone, cut between sentences where it is longer than `size` words."""
+    """Yield each paragraph, split at sentences if it has more than `size` words."""
     for each in paragraphs:
         yield from divide(text, (each.start, each.end), words, size)

@@ -1,4 +1,4 @@
-"""The line before a chunk when it is embedded: its title, headings, date and author."""
+"""Context line in front of a chunk for embedding: title, headings, date, and author."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from kg_api.schemas.embedding import date_and_people, fill_template
 from kg_api.schemas.metadata import MetadataValue
 from kg_api.text.markdown import plain_title
 
-MAX_LINE_LENGTH = 300  # characters of a line, about 75 tokens: the rest is for the text
+MAX_LINE_LENGTH = 300  # characters, about 75 tokens, to leave room for the text
 _MARKS = "#=-~^*+\"'`_: \t"
-"""What stands around a heading's words in Markdown and reStructuredText."""
-_LINES = 12  # lines in which a chunk's own headings are looked for
+"""Characters around the words of a heading in Markdown and reStructuredText."""
+_LINES = 12  # lines at the start of a chunk that may contain its own headings
 
 
 def template(
     title: str, heading: Sequence[str], metadata: Mapping[str, MetadataValue], text: str = ""
 ) -> str:
-    """Give one line of title, headings, date and author, of at most 300 characters; empty when none is known.
+    """Return a line of title, headings, date, and author with at most 300 characters (empty: none is known).
 
     Args:
-        title: the document's title.
-        heading: the path of headings above the chunk, the highest first.
-        metadata: the document's; of its keys `date`, `published`, `updated` or `created`, and `author`,
-            `authors` or `by` are used.
-        text: the chunk; headings that it begins with are not repeated.
+        title: Title of the document.
+        heading: Heading path of the chunk, top level first.
+        metadata: Metadata of the document. The function uses the keys `date`, `published`, `updated`, or
+            `created`, and `author`, `authors`, or `by`.
+        text: Chunk. The line omits headings at its start.
     """
     path = _path(_without_repeats((title, *heading)), text)
     rest = map(_in_bounds, date_and_people(metadata))
@@ -37,7 +37,10 @@ def template(
 def by_template(
     pattern: str, title: str, heading: Sequence[str], metadata: Mapping[str, MetadataValue], text: str = ""
 ) -> str:
-    """Give the line of an ontology's own template, of at most 300 characters; else it is as `template`."""
+    """Return the line of an ontology's own template, with at most 300 characters.
+
+    The template has the fields title, heading, date, and author. See `template` for the arguments.
+    """
     date, people = map(_in_bounds, date_and_people(metadata))
     above = _without_repeats((title, *heading))[1:] if title else heading
     path = _shorten(_path(above, text), MAX_LINE_LENGTH // 2)
@@ -46,18 +49,18 @@ def by_template(
 
 
 def _path(names: Iterable[str], text: str) -> list[str]:
-    """Headings but for those that the text begins with."""
+    """Return the headings that are not at the start of the text."""
     own = {_fold(name) for name in _first_headings(text)}
     return [name for name in map(plain_title, names) if name and _fold(name) not in own]
 
 
 def contextual(before: str, text: str) -> str:
-    """The text with its context in front, as it is embedded."""
+    """Return the text for embedding, with its context in front."""
     return f"{before}\n\n{text}" if before else text
 
 
 def _without_repeats(names: Iterable[str]) -> list[str]:
-    """The first heading of a document is mostly its title."""
+    """Remove repeated names. The first heading of a document is usually its title."""
     kept: list[str] = []
     for name in names:
         if not kept or _fold(kept[-1]) != _fold(name):
@@ -66,7 +69,7 @@ def _without_repeats(names: Iterable[str]) -> list[str]:
 
 
 def _first_headings(text: str) -> Iterable[str]:
-    """Lines at the beginning of a chunk that may be headings, without their marks."""
+    """Return possible headings at the start of a chunk, without markup."""
     return islice((name for line in text[:2000].splitlines() if (name := line.strip(_MARKS))), _LINES)
 
 
@@ -79,11 +82,11 @@ def _in_bounds(value: str) -> str:
 
 
 def _shorten(path: Sequence[str], most: int) -> str:
-    """Join the path with `most` characters: its middle is left out first, then the ends of its names."""
+    """Join a path to at most `most` characters. Drop middle names first, then shorten the rest."""
     names = list(path)
     while len(line := " > ".join(names)) > most and len(names) > 1:
         middle = 1 if "…" not in names else 2
-        if len(names) - middle < 2:  # noqa: PLR2004 - the first and the last say most
+        if len(names) - middle < 2:  # noqa: PLR2004 - the first and last names matter most
             break
         names[1 : middle + 1] = ["…"]
     if len(line) <= most:

@@ -1,4 +1,4 @@
-"""The length of a text in words, and cutting a long text at its best borders without losing a character."""
+"""Word counts, and lossless splitting of a long text at its best boundaries."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from itertools import chain, pairwise
 from kg_api.text.lines import NEWLINE, is_blank
 from kg_api.text.sentences import sentence_borders
 
-# Measured on the same 240 paragraphs in English and in another language (XQuAD): an English word is 1.95
-# characters of Chinese and 5.7 of Thai. In the languages with spaces it is 0.8 to 1.4 words.
+# Measured on 240 parallel paragraphs (XQuAD): an English word corresponds to 1.95 characters of Chinese and
+# 5.7 of Thai, or to 0.8 to 1.4 words in languages with spaces.
 _TWO_A_WORD = re.compile("[\u2e80-\ua4cf\uf900-\ufaff\U0001b000-\U0001b16f\U00020000-\U0003ffff]+")
 _SIX_A_WORD = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+")
-_LONG_WORD = 10  # characters that count as one more word where no space comes: links, identifiers, data
+_LONG_WORD = 10  # characters per word in text without spaces, such as links and data
 _SIZE_WINDOW = 1 << 16
-"""Characters looked at together, so that a text of many megabytes does not become a list of its words."""
+"""Characters counted at once, to avoid a list of all words of a large text."""
 
 
 def words(text: str, start: int = 0, end: int | None = None) -> int:
-    """Count the words of text[start:end]; without spaces between words, characters are counted instead.
+    """Count the words of text[start:end]. In scripts without spaces, count characters.
 
-    What is joined never has more words than its parts together.
+    A joined text never counts more words than the sum of its parts.
     """
     stop = len(text) if end is None else end
     return sum(_count(text[at : min(at + _SIZE_WINDOW, stop)]) for at in range(start, stop, _SIZE_WINDOW))
@@ -43,13 +43,13 @@ def _count_matched(pattern: re.Pattern[str], text: str) -> int:
 
 
 Borders = Callable[[str, int, int], Iterator[int]]
-"""Gives the offsets strictly inside text[start:end] where it may be cut, in order."""
+"""Function that yields, in order, the offsets strictly inside text[start:end] where a split is possible."""
 Measure = Callable[[str, int, int], int]
-"""How long text[start:end] is. What is joined is never longer than its parts together."""
+"""Function that returns the length of text[start:end]. Joining never increases the total length."""
 Span = tuple[int, int]
 _WORD = re.compile(r"\S+\s*")
-_WORDS_OF_A_WRAPPED_LINE = 30  # above this the lines of a text are not lines of a paragraph
-_CLUSTER_STEP = 50  # characters between two places where a word without end may be cut
+_WORDS_OF_A_WRAPPED_LINE = 30  # with more words per line, each line is a paragraph
+_CLUSTER_STEP = 50  # characters between possible splits of a long word
 _MAX_CLUSTER_LENGTH = 32
 _JOINERS = "\u200d\ufe0e\ufe0f"
 _SKIN_TONES = range(0x1F3FB, 0x1F400)
@@ -65,19 +65,19 @@ def blank_line_borders(text: str, start: int, end: int) -> Iterator[int]:
 
 
 def line_borders(text: str, start: int, end: int) -> Iterator[int]:
-    """At the beginning of each line."""
+    """Return the starts of lines."""
     found = (newline.end() for newline in NEWLINE.finditer(text, start, end))
     return (border for border in found if border < end)
 
 
 def word_borders(text: str, start: int, end: int) -> Iterator[int]:
-    """At the beginning of each word."""
+    """Return the starts of words."""
     found = (word.start() for word in _WORD.finditer(text, start, end))
     return (border for border in found if border > start)
 
 
 def character_borders(text: str, start: int, end: int) -> Iterator[int]:
-    """Every few characters, not before one that belongs to the character on its left."""
+    """Yield every 50th position, moved behind marks that combine with the previous character."""
     for border in range(start + _CLUSTER_STEP, end, _CLUSTER_STEP):
         shift = 0
         while shift < _MAX_CLUSTER_LENGTH and border + shift < end and _joins_left(text, border + shift):
@@ -100,7 +100,7 @@ LINES: tuple[Borders, ...] = (blank_line_borders, line_borders, word_borders, ch
 
 
 def prose_levels(text: str, start: int, end: int, size: int) -> tuple[Borders, ...]:
-    """Kinds of borders for prose of `size` words: sentences, unless each line is a paragraph by itself."""
+    """Return boundary functions for prose of `size` words: sentences first, unless lines are paragraphs."""
     lines = 1 + sum(1 for _ in line_borders(text, start, end))
     if lines > 1 and size / lines > _WORDS_OF_A_WRAPPED_LINE:
         return (line_borders, sentence_borders, word_borders, character_borders)
@@ -117,16 +117,16 @@ def cut(
     most: int,
     measure: Measure = words,
 ) -> list[Span]:
-    """Cut text[start:end] of `size` words, or what else is measured, into pieces that join to it.
+    """Split text[start:end] into pieces that cover the span.
 
     Args:
-        text: the whole text.
-        span: start and end of the part to be cut.
-        size: its words.
-        levels: kinds of borders, the best first; the next is used for what the former leaves too long.
-        above: what has at most this many words stays whole.
-        most: the pieces have at most this many words, and are about equally long.
-        measure: by what else than words.
+        text: Whole text.
+        span: Start and end of the part to split.
+        size: Length of the span.
+        levels: Boundary functions, best first. The next one splits pieces that are still too long.
+        above: Maximum length of a span that stays whole.
+        most: Maximum length of a piece. The pieces have similar lengths.
+        measure: Unit of all lengths.
     """
     if size <= above or not levels:
         return [span]

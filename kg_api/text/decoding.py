@@ -1,4 +1,4 @@
-"""From the bytes of a file to its text. Newlines stay as they are: offsets refer to the file's own text."""
+"""Decoding of files to text. Newlines stay unchanged, because offsets refer to the text of the file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BMP_HEAD = struct.Struct("<2sI4xII")
 
 
 def is_image(data: bytes) -> bool:
-    """Whether bytes are plainly a picture of a kind that is read, by how they begin."""
+    """Return whether the first bytes are those of a supported image format."""
     if data.startswith(_BEGINNINGS) or (data[:4] == b"RIFF" and data[8:12] == b"WEBP"):
         return True
     if not data.startswith(b"BM") or len(data) < _BMP_HEAD.size:
@@ -54,18 +54,18 @@ _BRANDS = (
     (frozenset({b"avif", b"avis"}), "an AVIF picture"),
     (frozenset({b"heic", b"heix", b"hevc", b"heim", b"heis", b"mif1", b"msf1"}), "a HEIC picture"),
 )
-_MAX_BRANDS = 256  # bytes of the list of brands of a media file that are looked at
+_MAX_BRANDS = 256  # bytes of the brand list to read
 EXPORT = "export it as JPEG or PNG in the program that shows it, and take that"
-"""What is to be done with a picture of a kind that is not read."""
+"""Advice for images in unsupported formats."""
 
 
 def binary_kind(data: bytes) -> str | None:
-    """What kind of file bytes are that are no text, as far as that is plain."""
+    """Return the kind of a known binary file, or None."""
     return next((what for magic, what in _BINARY if data.startswith(magic)), None)
 
 
 def unread_picture(data: bytes) -> str | None:
-    """What kind of picture bytes are, of those that are not read."""
+    """Return the kind of an unsupported image, or None."""
     if data[4:8] == b"ftyp":
         brands = data[8 : min(int.from_bytes(data[:4]), _MAX_BRANDS)]
         named = {brands[at : at + 4] for at in range(0, len(brands), 4)}
@@ -92,14 +92,14 @@ READS = (
     "EPUB, e-mail (.eml), notebooks (.ipynb) and pictures (PNG, JPEG, WebP, GIF, TIFF, "
     "BMP); save it as one of these, with the ending that belongs to it, and ingest that."
 )
-"""The end of every message about a file that cannot be read."""
+"""Final sentence of every message about an unreadable file."""
 
 
 def decode(data: bytes) -> tuple[str, tuple[str, ...]]:
-    """Turn a file's bytes into text: by its byte-order mark, as UTF-8, or by a guess that is noted.
+    """Decode a file by its byte-order mark, as UTF-8, or by a guess.
 
     Returns:
-        The text without byte-order mark, its newlines untouched, and notes that a person should see.
+        The text without byte-order mark and with its newlines, and notes for the user.
     """
     if picture := unread_picture(data):
         raise UnreadableDocument(f"this is {picture}, a kind that is not read: {EXPORT}")
@@ -110,7 +110,7 @@ def decode(data: bytes) -> tuple[str, tuple[str, ...]]:
 
 
 def check_text(text: str) -> str:
-    r"""Give the text back if it can be stored."""
+    """Return the text if it can be stored."""
     half = None if text.isascii() else _SURROGATE.search(text)
     if half:
         raise InvalidInput(
@@ -147,13 +147,13 @@ def _decode_unmarked(data: bytes) -> tuple[str, tuple[str, ...]]:
 
 
 def guess_encoding(data: bytes) -> str | None:
-    """The encoding that bytes look most like, of those in use; None: they look like none."""
+    """Return the most likely common encoding, or None if none fits."""
     matches = list(from_bytes(data, cp_isolation=list(_CHARSETS)))
     return _most_used(matches) if matches else None
 
 
 def _most_used(matches: list[CharsetMatch]) -> str:
-    """Prefer the common one where several read nearly alike; cp1250 would take all Spanish otherwise."""
+    """Return the most common of several similar matches. Without this, cp1250 wins for all Spanish text."""
     best = matches[0]
     alike = {
         encoding
@@ -168,7 +168,7 @@ _WIDE = ("utf-16", "utf-32")
 _ONE_BYTE = frozenset({"koi8-r", "koi8-u", *(f"cp125{digit}" for digit in range(9))}) | {
     *(f"iso8859-{number}" for number in range(1, 17))
 }
-"""Codecs that take almost any byte: UTF-8 that is labelled so is not found out by an error."""
+"""Codecs that decode almost any byte, so a wrong label on UTF-8 causes no error."""
 _JAPANESE = "iso2022_jp+nec"
 _SUPERSETS = {"iso2022_jp": ("iso2022_jp_ext", _JAPANESE), "euc_jp": ("euc_jis_2004",)}
 _DECLARED = re.compile(
@@ -179,11 +179,11 @@ _HEAD_BYTES = 4_096
 
 
 def decode_declared(data: bytes, declared: str = "") -> tuple[str, tuple[str, ...]]:
-    """Return the text, and notes that a person should see.
+    """Return the text and notes for the user.
 
     Args:
-        data: bytes of a file or of a part.
-        declared: label of the encoding that the file names, read as browsers read it (WHATWG).
+        data: Bytes of a file or of a part.
+        declared: Encoding label in the file, interpreted as in browsers (WHATWG).
     """
     for mark, encoding in MARKS:
         if data.startswith(mark):
@@ -193,7 +193,7 @@ def decode_declared(data: bytes, declared: str = "") -> tuple[str, tuple[str, ..
         if not codec.startswith(_WIDE):
             raise UnreadableDocument("it has NUL bytes: not a text file; save it again, as UTF-8")
         return data.decode(codec, "replace"), ()
-    if codec.startswith(_WIDE):  # the label itself was readable byte by byte
+    if codec.startswith(_WIDE):  # a wrong label: the ASCII label itself was readable
         codec = "utf-8"
     if codec in _ONE_BYTE and not data.isascii() and (text := _try(data, "utf-8")) is not None:
         return text, (f"read as UTF-8: the file says that it is {declared}, which does not fit",)
@@ -204,7 +204,7 @@ def decode_declared(data: bytes, declared: str = "") -> tuple[str, tuple[str, ..
 
 
 def _try(data: bytes, codec: str) -> str | None:
-    if codec == _JAPANESE:  # signs such as ① of NEC's row, which Python knows in another set only
+    if codec == _JAPANESE:  # NEC special characters such as ①, which Python only decodes in another set
         data, codec = data.replace(b"\x1b$B", b"\x1b$(Q").replace(b"\x1b$@", b"\x1b$(Q"), "iso2022_jp_2004"
     try:
         return data.decode(codec)
@@ -213,7 +213,7 @@ def _try(data: bytes, codec: str) -> str | None:
 
 
 def _find_codec(label: str) -> str:
-    """Return the codec that a label means in browsers, or else in Python; UTF-8 for an unknown label."""
+    """Return the codec of a label in browsers or in Python (default: UTF-8)."""
     known = webencodings.lookup(label)
     if known and known.name not in {"replacement", "x-user-defined"}:
         name = known.codec_info.name
@@ -231,12 +231,12 @@ def _guess(data: bytes, remedy: str) -> tuple[str, tuple[str, ...]]:
     if encoding is None:
         raise UnreadableDocument(f"it is not UTF-8, and no other encoding fits. {remedy}")
     note = f"read as {encoding}: the file is not UTF-8 and does not say what it is"
-    if "\ufffd" in (text := data.decode(encoding, "replace")):  # the guess was made from samples
+    if "\ufffd" in (text := data.decode(encoding, "replace")):  # the guess comes from samples
         note += ", and unknown signs are �"
     return text, (note,)
 
 
 def declared_encoding(data: bytes) -> str:
-    """What a page says of its encoding, in its head."""
+    """Return the encoding that the start of an HTML or XML file declares."""
     said = _DECLARED.search(data[:_HEAD_BYTES])
     return (said[1] or said[2]).decode("ascii", "replace") if said else ""

@@ -1,4 +1,4 @@
-"""The formats of documents: which reader fits a file, and the structure of its text."""
+"""Document formats: selection of the parser for a file, and the structure of its text."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from kg_api.text.decoding import EXPORT, READS, check_text, is_image
 from kg_api.text.lines import is_blank
 from kg_api.text.markdown import FrontMatter, plain_title, read_front_matter
 
-Place = tuple[int, int]  # where the words of a picture begin and end
+Place = tuple[int, int]  # start and end of the text of an image
 
 
 def with_images(document: ParsedDocument, places: Sequence[Place]) -> ParsedDocument:
-    """The same document, where blocks that say nothing but a picture's words are pictures."""
+    """Return the document with blocks that only contain image text marked as images."""
     if not places:
         return document
     return replace(document, blocks=tuple(_marked(document, places)))
@@ -37,7 +37,7 @@ def _marked(document: ParsedDocument, places: Sequence[Place]) -> Iterator[Block
 
 
 def _divided(text: str, block: Block, places: Sequence[Place]) -> Iterator[Block]:
-    """A block whose lines are pictures and others is as many blocks."""
+    """Split a block with images and other text into one block for each."""
     at = block.start
     for start, end in places:
         if not is_blank(text, at, start):
@@ -50,20 +50,20 @@ def _divided(text: str, block: Block, places: Sequence[Place]) -> Iterator[Block
         yield replace(block, start=at)
 
 
-# Documents of every format that kg reads: one table, one module per format.
+# Parsers by format
 
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """How files with these suffixes are read."""
+    """Parser for files with these suffixes."""
 
     format: Format
     suffixes: frozenset[str]
     blocks: Callable[[str], Iterable[Block]]
     own_title: Callable[[str], str] = lambda _: ""
-    """The title that the document gives itself in front of its text, or nothing."""
+    """Title of the document before its text (empty: none)."""
     front: Callable[[str], FrontMatter] = lambda _: FrontMatter()
-    """What the document says of itself before its text begins."""
+    """Front matter of the document."""
 
 
 def _suffixes(names: str) -> frozenset[str]:
@@ -82,19 +82,19 @@ _READERS = (
     ),
 )
 SUFFIXES = frozenset(suffix for reader in _READERS for suffix in reader.suffixes)
-"""Suffixes, in lower case with their dot, of the files that are taken from a folder."""
+"""Suffixes of files that kg ingests from folders, in lower case with their dot."""
 _PDF = b"%PDF-"
 _HIDDEN = re.compile("[\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
 
 
 def format_of(name: str, format: Format | None = None, data: bytes = b"") -> Format:  # noqa: A002 - its own word
-    """The kind of a file: what is said, else what it plainly is, else what its name says."""
+    """Return the given format, or detect the format from the content, then from the name."""
     seen = plain_format(data) if format is None else None
     return seen or _reader(name, format).format
 
 
 def plain_format(data: bytes) -> ConvertedFormat | None:
-    """What a file plainly is by how it begins, whatever its name says; None where that does not tell."""
+    """Return the format that the first bytes prove, or None."""
     if data.startswith(_PDF):
         return "pdf"
     return "image" if is_image(data) else None
@@ -106,13 +106,13 @@ def parse(
     format: Format | None = None,  # noqa: A002 - its own word
     scopes: Sequence[CodeScope] = (),
 ) -> ParsedDocument:
-    """Find the structure of a text.
+    """Parse the structure of a text.
 
     Args:
-        text: the text, which is kept as it is; of a file that is converted, what it became.
-        name: the file's name or path; its suffix tells the format; its stem is the title if nothing else is.
-        format: the format, when the name does not tell it.
-        scopes: of a program, where its functions and classes begin, if that is known.
+        text: Text of the document (of a converted file: its Markdown). Stays unchanged.
+        name: Name or path of the file. Its suffix determines the format, and its stem is the default title.
+        format: Format, if the name does not determine it.
+        scopes: Starts of functions and classes in a program, if known.
     """
     reader = _reader(name, format)
     check_text(text)

@@ -21,23 +21,23 @@ IGNORED = "ignored by .gitignore"
 EXCLUDED = "excluded by --exclude"
 NOT_INCLUDED = "not named by --include"
 EMPTY = "empty file"
-_MAX_BYTES = 1_000_000  # of a .gitignore that is read
+_MAX_BYTES = 1_000_000  # maximum size of a .gitignore file
 
 
 @dataclass(frozen=True, slots=True)
 class FolderRules:
-    """What is wanted of folders. Patterns are those of .gitignore, relative to the folder that is named."""
+    """File selection for folders. Patterns follow .gitignore, relative to the given folder."""
 
-    include: Sequence[str] = ()  # only files that one of them fits; none: all
+    include: Sequence[str] = ()  # select only matching files (default: all)
     exclude: Sequence[str] = ()
-    gitignore: bool = True  # whether files that git would ignore are left out
+    gitignore: bool = True  # skip files that git ignores
 
 
 class FolderFilter:
-    """The rules, for one folder that a person named."""
+    """Selection rules applied to one folder."""
 
     def __init__(self, root: Path, rules: FolderRules) -> None:
-        """Read the .gitignore files above the folder, up to the repository that it is in."""
+        """Read the .gitignore files above the folder, up to the root of its repository."""
         self._given, self._root = root, root.resolve()
         self._include = _spec(rules.include) if rules.include else None
         self._exclude = _spec(rules.exclude)
@@ -47,7 +47,7 @@ class FolderFilter:
             self._specs[self._root.parent] = [*_above(self._root)]
 
     def reason_of(self, path: Path, *, is_folder: bool = False) -> str | None:
-        """Why a file is left out, or a folder with all that is below it; None: it is wanted."""
+        """Return the reason to skip a file, or a folder with its content, or None to select it."""
         below = path.relative_to(self._given).as_posix() + "/" * is_folder
         if self._exclude.match_file(below):
             return EXCLUDED
@@ -56,7 +56,7 @@ class FolderFilter:
         return IGNORED if self._gitignore and self._is_ignored(below) else None
 
     def _is_ignored(self, below: str) -> bool:
-        """As git decides it: the deepest file that says something of it, and the last line there."""
+        """Apply the rule of git: the last matching line of the deepest .gitignore with a match decides."""
         path = self._root / below
         for base, spec in reversed(self._of(path.parent)):
             said = spec.check_file(path.relative_to(base).as_posix() + "/" * below.endswith("/")).include
@@ -79,7 +79,7 @@ def _spec(patterns: Iterable[str]) -> GitIgnoreSpec:
 
 
 def _above(root: Path) -> Iterator[tuple[Path, GitIgnoreSpec]]:
-    """Those of the folders between a repository and the folder that was named, the highest first."""
+    """Yield the .gitignore files between the root of the repository and the folder, highest first."""
     above = [*root.parents]
     for at, folder in enumerate(above):
         if (folder / ".git").exists():
@@ -99,7 +99,7 @@ def _read(folder: Path) -> Iterator[tuple[Path, GitIgnoreSpec]]:
 
 
 def _is_pattern(line: str) -> bool:
-    """Git passes over lines that are no patterns."""
+    """Return whether a line is a valid pattern. git skips invalid lines."""
     with suppress(ValueError):
         GitIgnoreSpec.from_lines([line])
         return True
@@ -111,36 +111,36 @@ _SEEN_BYTES = 4096
 
 @dataclass(frozen=True, slots=True)
 class FileToIngest:
-    """A file and the name of its document: the path below the folder given, with `/`."""
+    """File and the name of its document, which is the path below the given folder, with `/`."""
 
     path: Path
     document: str
-    folder: Path | None = None  # the folder that was given; None: it was given itself
+    folder: Path | None = None  # given folder (None: the file itself was given)
 
     @property
     def root(self) -> Path:
-        """What it may refer to lies in here."""
+        """Folder that contains all files the document may refer to."""
         return (self.folder or self.path.parent).resolve()
 
 
 class FileProblem(NamedTuple):
-    """A path that cannot be taken."""
+    """Path that kg cannot ingest."""
 
     path: str
     reason: str
     document: str
-    """The name its document would have; of a folder that cannot be listed, what those below it begin with."""
+    """Name of its document. For an unlistable folder, the common prefix of the names below it."""
 
 
 @dataclass(slots=True)
 class FileSelection:
-    """What was found under the paths given."""
+    """Files under the given paths."""
 
     files: list[FileToIngest] = field(default_factory=list[FileToIngest])
     left_out: Counter[str] = field(default_factory=Counter[str])
-    """How many files of each other ending, in folders; they are told, not passed over silently."""
+    """Number of skipped files and folders by reason or unsupported extension."""
     review: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
-    """Path of each file or folder that was left out, and why or its ending."""
+    """Path, and reason or extension, of each skipped file or folder."""
     problems: list[FileProblem] = field(default_factory=list[FileProblem])
 
     def leave_out(self, path: Path, kind: str) -> None:
@@ -155,17 +155,17 @@ def select(
     passed_over: Callable[[Path], bool] = lambda _: False,
     rules: FolderRules | None = None,
 ) -> FileSelection:
-    """Find the files under some paths: a file as it is, a folder with all below it that can be read.
+    """Find the files under some paths: a file itself, or all readable files below a folder.
 
-    Hidden files and folders are passed over, and links to folders are not followed. Two files that would have
-    the same name are a problem of the second: it would take the place of the first.
+    The search skips hidden files and folders, and does not follow links to folders. If two files have the
+    same document name, the second is a problem, because it would replace the first.
 
     Args:
-        paths: files and folders.
-        suffixes: of the files that are taken from folders.
-        prefix: goes before each document's name.
-        passed_over: whether a folder is left out with all that is below it.
-        rules: what else is left out of folders, and then files that are empty or blank, too. None: nothing.
+        paths: Files and folders.
+        suffixes: Suffixes to select in folders.
+        prefix: Prefix of each document name.
+        passed_over: Returns whether to skip a folder with its content.
+        rules: Further rules for folders, which also skip empty and blank files (None: no rules).
     """
     selection = FileSelection()
     owners: dict[str, Path] = {}
@@ -182,12 +182,12 @@ def select(
 
 
 def to_printable(path: str | Path) -> str:
-    """A path as it can be printed: what is no UTF-8 in it is replaced."""
+    """Return a path for display, with invalid UTF-8 replaced."""
     return os.fsencode(path).decode("utf-8", "replace")
 
 
 def _unwanted(file: Path, suffixes: Collection[str], chosen: FolderFilter | None) -> str | None:
-    """Why a file of a folder is not taken, or its ending, which is not read; None: it is."""
+    """Return the reason to skip a file of a folder, or its unsupported extension, or None to select it."""
     if chosen and (reason := chosen.reason_of(file)):
         return reason
     if file.suffix.lower() not in suffixes:
@@ -196,7 +196,7 @@ def _unwanted(file: Path, suffixes: Collection[str], chosen: FolderFilter | None
 
 
 def is_empty(file: Path) -> bool:
-    """Whether it says nothing, or only blanks; what cannot be looked at is told later."""
+    """Return whether a file is empty or blank. An unreadable file is not, and causes an error later."""
     try:
         return stat.S_ISREG(file.stat().st_mode) and _is_blank(file)
     except OSError:
@@ -242,14 +242,14 @@ def _below(
 def _is_entered(
     folder: Path, selection: FileSelection, passed_over: Callable[[Path], bool], chosen: FolderFilter | None
 ) -> bool:
-    """Whether files are looked for below a folder; if not, it is told."""
+    """Return whether to search a folder, and record the reason if not."""
     if passed_over(folder):
         selection.leave_out(folder, "folder of kg itself")
         return False
     if chosen and (reason := chosen.reason_of(folder, is_folder=True)):
         selection.leave_out(folder, f"folder {reason}")
         return False
-    if folder.is_symlink():  # which the walk does not follow
+    if folder.is_symlink():  # `os.walk` does not follow links
         selection.leave_out(folder, "link to a folder")
     return True
 
@@ -268,7 +268,7 @@ def _take(file: FileToIngest, owners: dict[str, Path], selection: FileSelection)
 
 
 def _problem(file: FileToIngest) -> str | None:
-    """Why a file cannot be taken; reading a pipe or a device would not end."""
+    """Return the reason why a file cannot be read. Reading a pipe or a device would block."""
     try:
         file.document.encode()
         regular = stat.S_ISREG(file.path.stat().st_mode)

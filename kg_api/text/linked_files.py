@@ -1,4 +1,4 @@
-"""Images that a document refers to: their references, their files, and data URLs."""
+"""Image references of a document: detection, local files, and data URLs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from kg_api.text.cutting import line_borders
 from kg_api.text.decoding import declared_encoding, decode, decode_declared, is_image
 from kg_api.text.markdown import blocks, read_front_matter
 
-Span = tuple[int, int]  # where something begins and ends
+Span = tuple[int, int]  # (start, end)
 
 _IN_HTML = re.compile(
     r"<(?:(?P<raw>!--|(?:script|style|textarea)\b)|(?P<code>(?:pre|code)\b)|/(?P<closed>(?:pre|code)\b))",
@@ -36,15 +36,15 @@ _ENDS = {
     **{tag: re.compile(f"</{tag}", re.IGNORECASE) for tag in ("script", "style", "textarea")},
 }
 _CODE = re.compile(r"\\[\\`]|(?P<shown>(?<!`)(`+)(?!`)[\s\S]{1,2000}?(?<!`)\2(?!`)|<!--[\s\S]{0,2000}?-->)")
-"""Code and comments within a paragraph; beyond 2,000 characters a backtick is a character."""
+"""Inline code and comments. A backtick without its pair within 2,000 characters is a plain character."""
 
 
 def shown_in_markdown(text: str, places: Sequence[int]) -> list[Span]:
-    """Front matter, code and comments of a Markdown text, in their order, as far as some places need it.
+    """Return the spans of front matter, code, and comments that are relevant to `places`, in order.
 
     Args:
-        text: the text.
-        places: where it names pictures, in their order.
+        text: Markdown text.
+        places: Positions of image references, in order.
     """
     front = read_front_matter(text).end
     spans = [(0, front)] if front else []
@@ -56,13 +56,13 @@ def shown_in_markdown(text: str, places: Sequence[int]) -> list[Span]:
 
 
 def shown_in_html(text: str, begin: int = 0, end: int | None = None) -> list[Span]:
-    """Comments, scripts and code, in their order; code without an end hides nothing."""
+    """Return the spans of comments, scripts, and code, in order. Unclosed code hides nothing."""
     spans, opened = list[Span](), dict[str, int]()
     at, stop = begin, len(text) if end is None else end
     while found := _IN_HTML.search(text, at, stop):
         raw, code, closed = (each and each.lower() for each in found.group("raw", "code", "closed"))
         begin, at = found.span()
-        if raw:  # nothing within it is a tag
+        if raw:  # contains no tags
             ending = _ENDS[raw].search(text, begin + 2, stop)
             at = ending.end() if ending else stop
             spans.append((begin, at))
@@ -78,7 +78,7 @@ def shown_in_html(text: str, begin: int = 0, end: int | None = None) -> list[Spa
 
 
 def outside(starts: Iterable[int], spans: Sequence[Span]) -> Iterator[bool]:
-    """Whether each place is in none of some spans, which are in their order."""
+    """Yield whether each position is outside all spans, which are in order."""
     begins = [begin for begin, _ in spans]
     for start in starts:
         at = bisect_right(begins, start) - 1
@@ -92,18 +92,18 @@ def _in_block(text: str, block: Block) -> Iterator[Span]:
         yield from shown_in_html(text, block.start, block.end)
     else:
         lines = [block.start, block.end]
-        if block.kind == "table":  # code ends with its row
+        if block.kind == "table":  # inline code ends with its row
             lines[1:1] = line_borders(text, block.start, block.end)
         for begin, end in pairwise(lines):
             yield from (found.span() for found in _CODE.finditer(text, begin, end) if found["shown"])
 
 
-# Which pictures a Markdown text or a page names by relative references. Pure.
+# Relative image references
 
-MAX_REFERENCES = 500  # pictures of one document
+MAX_REFERENCES = 500  # images per document
 MAX_LENGTH = 1000
 _ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|[/\\#?]|$")
-"""How an address begins that is none of a file beside the document."""
+"""Start of a URL that is not a relative path."""
 _NETWORK = re.compile(r"\s*(?:https?:)?//", re.IGNORECASE)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _ALT = r"!\[(?P<alt>(?:[^\[\]\\]|\\.|\[[^\[\]]{0,500}\]){0,2000})\]"
@@ -122,7 +122,7 @@ _SOURCE = re.compile(r"""(?:^|\s)src\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""
 
 
 class ImageReference(NamedTuple):
-    """A picture that is named, and where in the text: `text[start:end]`."""
+    """Image reference at text[start:end]."""
 
     start: int
     end: int
@@ -130,7 +130,10 @@ class ImageReference(NamedTuple):
 
 
 def key_of(reference: str) -> str | None:
-    """A relative reference in one form: unquoted, with `/`, without query; None: it leads elsewhere."""
+    """Return the normalized path of a relative reference, or None for other references.
+
+    The path is unquoted, uses `/`, and has no query.
+    """
     plain = unquote(reference.strip().partition("#")[0].partition("?")[0]).replace("\\", "/")
     if _ELSEWHERE.match(reference.strip()) or _ELSEWHERE.match(plain) or _CONTROL.search(plain):
         return None
@@ -139,12 +142,12 @@ def key_of(reference: str) -> str | None:
 
 
 def reference_to(key: str) -> str:
-    """A reference that `key_of` gives this key of."""
+    """Return a reference with this key."""
     return quote(key)
 
 
 def references(text: str, form: Format) -> tuple[str, ...]:
-    """The keys of the pictures that a document names, each once, in their order."""
+    """Return the keys of the images in a document, each once and in order."""
     if form not in {"markdown", "html"}:
         return ()
     found = mentions_in_tags(text) if form == "html" else mentions(text)
@@ -152,39 +155,39 @@ def references(text: str, form: Format) -> tuple[str, ...]:
 
 
 def mentions(text: str) -> Iterator[ImageReference]:
-    """Pictures of a Markdown text, in brackets and in tags; none that code or a comment shows."""
+    """Yield the images of a Markdown text, in Markdown or HTML syntax, outside code and comments."""
     return _beside(_but_shown(text, _named(text)))
 
 
 def mentions_in_tags(text: str) -> Iterator[ImageReference]:
-    """Pictures of HTML, but none of a comment, a script or what is shown as code."""
+    """Yield the images of an HTML text, outside comments, scripts, and code."""
     found = list(_in_tags(text))
     shown = shown_in_html(text) if found else []
     return _beside(compress(found, outside((each.start for each in found), shown)))
 
 
 def count_elsewhere(text: str) -> int:
-    """How many pictures a Markdown text shows from addresses in a network."""
+    """Return the number of remote images in a Markdown text."""
     found = [each for each in _named(text) if _NETWORK.match(each.key)] if "//" in text else []
     return len({each.key for each in _but_shown(text, found)})
 
 
 def _beside(found: Iterable[ImageReference]) -> Iterator[ImageReference]:
-    """Those that lie beside the document; their references as keys."""
+    """Yield the references to local files, with their keys."""
     for each in found:
         if key := key_of(each.key):
             yield each._replace(key=key)
 
 
 def _but_shown(text: str, some: Iterable[ImageReference]) -> Iterator[ImageReference]:
-    """Those of a Markdown text that it does not show as they stand, in their order."""
+    """Yield the references of a Markdown text outside front matter, code, and comments, in order."""
     found = sorted(some)
     starts = [each.start for each in found]
     return compress(found, outside(starts, shown_in_markdown(text, starts)))
 
 
 def _named(text: str) -> Iterator[ImageReference]:
-    """All that may be a picture, with the reference as it is written."""
+    """Yield all possible images, with their references as written."""
     if "![" in text:
         labels = (
             {_label(each[1]): each[2] or each[3] for each in reversed(list(_DEFINITION.finditer(text)))}
@@ -212,11 +215,11 @@ def _label(words: str) -> str:
     return " ".join(words.casefold().split())
 
 
-# Which pictures a file names: read in the encoding in which its text is read.
+# References of a file
 
 
 def references_of(content: bytes, form: Format) -> tuple[str, ...]:
-    """The keys of the pictures that a file names; none, where it cannot be read."""
+    """Return the keys of the images in a file (empty if the file is unreadable)."""
     if form not in {"markdown", "html"}:
         return ()
     try:
@@ -226,21 +229,21 @@ def references_of(content: bytes, form: Format) -> tuple[str, ...]:
     return references(text, form)
 
 
-# The files of the pictures that a document names: none that lies out of the folder that was given.
+# Local image files, only inside the given folder
 
-MAX_BYTES = 50_000_000  # of all pictures that are sent with one document
+MAX_BYTES = 50_000_000  # total size of the images sent with one document
 _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _NAMING: dict[Format, frozenset[str]] = {
     "markdown": frozenset({".md", ".markdown"}),
     "html": CONVERTED["html"],
 }
 
-ReadFile = Callable[[Path, int], bytes]  # reads a file of so many bytes at most; raises OSError
+ReadFile = Callable[[Path, int], bytes]  # reads a file up to a size limit, or raises OSError
 
 
 @dataclass(slots=True)
 class FilesBeside:
-    """Pictures by their keys, as far as they are there."""
+    """Image files by key, and the keys without a file."""
 
     files: dict[str, bytes] = field(default_factory=dict[str, bytes])
     missing: list[str] = field(default_factory=list[str])
@@ -249,13 +252,13 @@ class FilesBeside:
 def find_beside(
     document: Path, root: Path, key: str, is_private: Callable[[Path], bool] = lambda _: False
 ) -> Path | None:
-    """The file that a document names, links resolved; None: it is not there, or not within the folder.
+    """Return the path of an image with links resolved, or None if it is missing or outside the folder.
 
     Args:
-        document: the file that names it.
-        root: the folder that was given, links resolved.
-        key: as `key_of` gives it.
-        is_private: whether a folder is one of kg's own.
+        document: File that refers to the image.
+        root: Given folder, with links resolved.
+        key: Result of `key_of`.
+        is_private: Returns whether a folder belongs to kg itself.
     """
     try:
         found = (document.parent / key).resolve(strict=True)
@@ -270,12 +273,12 @@ def find_beside(
 def read_beside(
     paths: Iterable[tuple[str, Path | None]], read: ReadFile, most: int = MAX_BYTES
 ) -> FilesBeside:
-    """Read pictures; what is none, is not there or is too much is missing.
+    """Read images. A file that is missing, too large, or not an image counts as missing.
 
     Args:
-        paths: their keys with their files.
-        read: how a file is read.
-        most: bytes of all together.
+        paths: Keys with their paths.
+        read: Function that reads a file.
+        most: Maximum total size in bytes.
     """
     found, left = FilesBeside(), most
     for key, path in paths:
@@ -292,7 +295,7 @@ def read_beside(
 
 
 def read_regular(path: Path, most: int) -> bytes:
-    """Read a file of so many bytes at most, which is no link, pipe or device."""
+    """Read a regular file (no link, pipe, or device) of at most `most` bytes."""
     with open(os.open(path, _FLAGS), "rb") as file:  # noqa: PTH123 - a handle, not a path
         seen = os.fstat(file.fileno())
         if not stat.S_ISREG(seen.st_mode) or seen.st_size > most:
@@ -301,7 +304,7 @@ def read_regular(path: Path, most: int) -> bytes:
 
 
 def references_in(content: bytes, name: str) -> tuple[str, ...]:
-    """The keys of the pictures that a file names, by what its name says that it is."""
+    """Return the keys of the images in a file. Its extension determines its format."""
     kind = PurePath(name).suffix.lower()
     for form, suffixes in _NAMING.items():
         if kind in suffixes:
@@ -310,18 +313,18 @@ def references_in(content: bytes, name: str) -> tuple[str, ...]:
 
 
 def files_beside(document: Path, root: Path, content: bytes) -> dict[str, bytes]:
-    """The pictures that a document names, as far as they are there.
+    """Return the existing images of a document by key.
 
     Args:
-        document: the file.
-        root: the folder that was given, links resolved.
-        content: of the document.
+        document: File with the references.
+        root: Given folder, with links resolved.
+        content: Content of the document.
     """
     keys = references_in(content, document.name)
     return read_beside(((key, find_beside(document, root, key)) for key in keys), read_regular).files
 
 
-# Images whose files are in their addresses (`data:`).
+# Data URLs
 
 MAX_DATA_URI = 64 * 1024 * 1024
 _DATA_URI = re.compile(r"data:image/[\w.+-]+((?:;[\w=.+-]+)*?)(;base64)?,", re.IGNORECASE)
@@ -333,12 +336,11 @@ _IN_MARKDOWN = re.compile(
 
 
 def is_data_uri(address: str) -> bool:
-    """Whether an address holds its file itself."""
     return address[:5].lower() == "data:"
 
 
 def from_data_uri(address: str) -> bytes:
-    """Return the file that an address holds; one that is damaged, too long or no image is empty."""
+    """Return the content of a data URL (empty: damaged, too long, or not an image)."""
     if len(address) > MAX_DATA_URI or not (found := _DATA_URI.match(address)):
         return b""
     content = unquote_to_bytes(address[found.end() :])
@@ -351,10 +353,10 @@ def from_data_uri(address: str) -> bytes:
 
 
 def take_inline_images(text: str) -> tuple[str, dict[str, bytes]]:
-    """Give images in addresses of a Markdown text names, so that their bytes are no words of it.
+    """Replace data URLs in a Markdown text by file names, so that their bytes are not part of the text.
 
     Returns:
-        The text, and the files by their names. What the text shows as code stays.
+        The text, and the files by name. Data URLs in code stay.
     """
     found = list(_IN_MARKDOWN.finditer(text)) if "data:image/" in text.lower() else []
     starts = [each.start() for each in found]

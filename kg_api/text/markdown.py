@@ -1,4 +1,4 @@
-"""Blocks, titles and front matter of Markdown, and blocks of plain text and programs."""
+"""Blocks, titles, and front matter of Markdown, and blocks of plain text and programs."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ _TOML = re.compile(r"\+\+\+[ \t]*(?:\r\n?|\n)((?:[^\r\n]*(?:\r\n?|\n)){0,500}?)\
 _BLANK_LINE = re.compile(r"[ \t]*(?:\r\n?|\n)(?:[ \t]*(?:\r\n?|\n|\Z)|\Z)|[ \t]*\Z")
 _MAX_JSON = 100_000
 _METADATA = TypeAdapter[dict[str, MetadataValue]](Metadata)
-_NOT_KEPT = 5  # so many names are told of those that are not kept
+_NOT_KEPT = 5  # names of skipped fields in the note
 _PLAIN = (str, bool, int, float)
 
 
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
-    """What stands at the head of a file."""
+    """Front matter of a file."""
 
-    end: int = 0  # where the text goes on; 0: there is none, or it is no YAML
+    end: int = 0  # start of the text (0: no valid front matter)
     title: str = ""
     metadata: Mapping[str, MetadataValue] = field(default_factory=dict[str, MetadataValue])
     notes: tuple[str, ...] = ()
 
 
 class _Loader(yaml.SafeLoader):
-    """Takes no aliases: a few lines of them become a tree of gigabytes."""
+    """YAML loader that rejects aliases, because a few lines of them can expand to gigabytes."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
@@ -52,7 +52,7 @@ class _Loader(yaml.SafeLoader):
 
 
 def read_front_matter(text: str) -> FrontMatter:
-    """Read the front matter of a Markdown text; invalid front matter stays part of the text."""
+    """Return the front matter of a Markdown text. Invalid front matter stays part of the text."""
     if text.startswith("+++"):
         return _read_toml(text)
     if text.startswith("{"):
@@ -81,7 +81,7 @@ def _read_toml(text: str) -> FrontMatter:
 
 
 def _read_json(text: str) -> FrontMatter:
-    """Read an object in front of a blank line, as Hugo takes it; other braces are words of the text."""
+    """Read a JSON object before a blank line, as Hugo does. Other braces are part of the text."""
     try:
         said, end = json.JSONDecoder().raw_decode(text[:_MAX_JSON])
     except (ValueError, RecursionError):
@@ -106,7 +106,7 @@ def _front_matter(end: int, said: Mapping[object, object]) -> FrontMatter:
 
 
 def _value(said: object) -> MetadataValue:
-    """A value, or a list of one kind of them; None for what is neither."""
+    """Return a scalar, or a list with one type of scalars, or None for other values."""
     if not isinstance(said, list):
         return _scalar(said)
     values = [_scalar(each) for each in cast("list[object]", said)]
@@ -130,11 +130,11 @@ def _notes(rest: list[str]) -> tuple[str, ...]:
     return (f"of its front matter this is no metadata that can be kept: {named}{more}",)
 
 
-# Program text, settings and logs: what stands between blank lines, and in which function or class.
+# Programs, settings, and logs: blocks between blank lines, with their scopes
 
 
 def program_blocks(text: str, scopes: Sequence[CodeScope] = ()) -> Iterator[Block]:
-    """Find the blocks; they end where scopes do, and the first of each scope tells it."""
+    """Yield the blocks, split where scopes start. The first block of each scope has its path."""
     starts = [scope.start for scope in scopes]
     current = -1
     for block in text_blocks(text, "program"):
@@ -145,11 +145,11 @@ def program_blocks(text: str, scopes: Sequence[CodeScope] = ()) -> Iterator[Bloc
             current = scope
 
 
-# Plain text: paragraphs with blank lines between them.
+# Plain text: paragraphs between blank lines
 
 
 def text_blocks(text: str, kind: BlockKind = "paragraph") -> list[Block]:
-    """Find the runs of lines that are not blank; those of program text are named so."""
+    """Return the runs of non-blank lines as blocks of this kind."""
     found: list[Block] = []
     begin: int | None = None
     for line, following in pairwise(line_starts(text)):
@@ -163,29 +163,29 @@ def text_blocks(text: str, kind: BlockKind = "paragraph") -> list[Block]:
 
 
 def whole_image(text: str) -> list[Block]:
-    """The words of a document that is a picture: one block, whatever lines it has."""
+    """Return the text of an image document as one block."""
     return [Block("image", 0, len(text))]
 
 
-# The words of a heading without its marks.
+# Titles without markup
 
-_MAX_TITLE_LENGTH = 200  # characters kept: the path of headings is stored with every source below it
+_MAX_TITLE_LENGTH = 200  # characters, because every source stores its heading path
 _LOOKED_AT = 2000
 
 _MARKS = (
-    (re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)"), r"\1"),  # Markdown link or picture
+    (re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)"), r"\1"),  # Markdown link or image
     (re.compile(r":[\w.+:-]+:`([^`<]*?)(?:\s*<[^`>]*>)?`"), r"\1"),  # RST role
     (re.compile(r"`([^`<]+?)\s*<[^`>]+>`_{0,2}"), r"\1"),  # RST link
     (re.compile(r"(`{1,2})([^`]+)\1_{0,2}"), r"\2"),  # code, or an RST reference
     (re.compile(r"(?<!\w)(\*{1,3}|~~)(?=\S)([^*~]+)(?<=\S)\1(?!\w)"), r"\2"),  # emphasis
-    (re.compile(r"\\\s"), ""),  # an RST space that separates nothing
-    (re.compile(r"\\([!-/:-@\[-`{-~])"), r"\1"),  # a mark that is meant as a character
-    (re.compile(r"\s*\{#[\w-]+\}\s*$"), ""),  # a heading's own anchor
+    (re.compile(r"\\\s"), ""),  # escaped space in RST
+    (re.compile(r"\\([!-/:-@\[-`{-~])"), r"\1"),  # escaped character
+    (re.compile(r"\s*\{#[\w-]+\}\s*$"), ""),  # anchor of a heading
 )
 
 
 def plain_title(raw: str) -> str:
-    """Give a heading's words on one line, at most 200 characters, without the usual inline marks."""
+    """Return a heading on one line, at most 200 characters, without inline markup."""
     title = raw[:_LOOKED_AT]
     for mark, words in _MARKS:
         title = mark.sub(words, title)
@@ -193,7 +193,7 @@ def plain_title(raw: str) -> str:
     return title if len(title) <= _MAX_TITLE_LENGTH else title[: _MAX_TITLE_LENGTH - 1].rstrip() + "…"
 
 
-# Markdown (CommonMark and tables), block level only, by markdown-it-py.
+# Markdown (CommonMark and tables), block level only, parsed by markdown-it-py
 
 _LEAVES: dict[str, BlockKind] = {
     "heading_open": "heading",
@@ -206,19 +206,19 @@ _LEAVES: dict[str, BlockKind] = {
 }
 _WINDOW = 2_000
 _MAX_WINDOW_LENGTH = 16_000
-"""Lines parsed at once: a line of a list makes 6 tokens of 300 bytes, one of a table 3 for each cell."""
+"""Limit of lines parsed at once. A list line needs 6 tokens of 300 bytes, a table line 3 tokens per cell."""
 _MAX_ROW_LENGTH = 100_000
-"""Characters of a line above which nothing is read as a table: each cell makes three tokens."""
+"""Limit in characters per line for tables, because each cell creates three tokens."""
 
 _CODE_IN_HTML = re.compile(r"<(?:pre|script|style|textarea|!|\?)", re.IGNORECASE)
 
 
 def blocks(text: str, begin: int = 0) -> list[Block]:
-    """Find the blocks of a Markdown text; those of lists and quotations are given one by one.
+    """Return the blocks of a Markdown text, with each block inside lists and quotations separate.
 
     Args:
-        text: the text.
-        begin: where its first line stands, behind the front matter.
+        text: Markdown text.
+        begin: Start of its first line after the front matter.
     """
     starts = line_starts(text)
     found: list[Block] = []
@@ -228,18 +228,18 @@ def blocks(text: str, begin: int = 0) -> list[Block]:
 
 
 def _windows(text: str, starts: Sequence[int], line: int) -> Iterator[tuple[int, list[Token]]]:
-    """Parse a large text part by part, each from a block's first line on, so that memory stays small."""
+    """Parse a large text in parts that start at a block, to limit memory."""
     lines, size = len(starts) - 1, _WINDOW
     while line < lines:
         stop = min(line + size, lines)
         tokens = _parse(text, starts, line, stop)
         last, begin = _last_block(tokens)
-        if stop < lines and begin > 0:  # the window may have cut its last block: begin again with that
+        if stop < lines and begin > 0:  # the last block may continue after the window, so restart with it
             yield line, tokens[:last]
             line, size = line + begin, _WINDOW
         elif stop < lines and tokens and (size < _MAX_WINDOW_LENGTH or tokens[0].type == "fence"):
             size *= 2
-        else:  # the end, or a table or paragraph without end, which goes on as a new one
+        else:  # the end of the text, or a huge table or paragraph, which continues as a new block
             yield line, tokens
             line, size = stop, _WINDOW
 
@@ -253,7 +253,7 @@ def _parse(text: str, starts: Sequence[int], line: int, stop: int) -> list[Token
 
 
 def _last_block(tokens: Sequence[Token]) -> tuple[int, int]:
-    """The last top-level block, or item of a top-level list: its place in `tokens`, and its line."""
+    """Return the token index and line of the last top-level block or list item."""
     for i in range(len(tokens) - 1, -1, -1):
         place, token = tokens[i].map, tokens[i]
         if place and (token.level == 0 or (token.level == 1 and token.type == "list_item_open")):

@@ -1,4 +1,4 @@
-"""Org files, block level only; what a headline's stars, keywords and tags are, orgparse knows."""
+"""Blocks of Org files. The library orgparse parses headlines with their stars, keywords, and tags."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kg_api.text.markdown import FrontMatter, plain_title
 
 _BEGIN = re.compile(r"[ \t]*#\+begin_(\w+)", re.IGNORECASE)
 _PROSE = frozenset({"quote", "verse", "center", "abstract"})
-"""Blocks whose lines are read as prose; of all others as code."""
+"""Org blocks with prose. All other Org blocks contain code."""
 _DRAWER = re.compile(r"[ \t]*:[\w-]+:[ \t]*$")
 _NOT_READ = re.compile(r"[ \t]*#(?:\+\w+:?|[ \t]|$)")
 _PLANNED = re.compile(r"[ \t]*(?:SCHEDULED|DEADLINE|CLOSED|CLOCK):")
@@ -29,7 +29,7 @@ _LINES: tuple[tuple[re.Pattern[str], BlockKind], ...] = (
     (_RULE, "other"),
     (_PLANNED, "markup"),
 )
-"""What one line is by itself."""
+"""Lines that are blocks of their own."""
 _KEYWORD = re.compile(
     r"#\+(title|author|date|language|filetags|keywords|description):[ \t]*(.*)", re.IGNORECASE
 )
@@ -39,14 +39,14 @@ _MAX_HEAD = 20_000
 
 
 def blocks(text: str) -> list[Block]:
-    """Find the blocks; items of lists are given one by one."""
+    """Return the blocks, with one block per list item."""
     starts = line_starts(text)
     lines = [text[start:end].rstrip("\r\n") for start, end in pairwise(starts)]
     return list(_Lines(lines, starts, _headlines(lines)).blocks())
 
 
 def read_keywords(text: str) -> FrontMatter:
-    """What `#+TITLE:` and its like say before the first line of text; they stay in the text."""
+    """Return title and metadata from keywords such as `#+TITLE:`. The keywords stay in the text."""
     said: dict[str, list[str]] = {}
     for line in text[:_MAX_HEAD].splitlines():
         if not _HEAD_LINE.match(line):
@@ -68,7 +68,10 @@ def _metadata(said: Mapping[str, Sequence[str]]) -> dict[str, MetadataValue]:
 
 
 def _headlines(lines: Sequence[str]) -> dict[int, tuple[int, str]]:
-    """Level and title by line; other characters that orgparse breaks lines at are taken for blanks."""
+    """Return level and title of headlines by line.
+
+    kg replaces other line break characters by spaces, because orgparse would split lines there.
+    """
     if not any(line.startswith("*") for line in lines):
         return {}
     nodes = cast("Any", orgparse).loads("\n".join(" ".join(line.splitlines()) for line in lines))[1:]
@@ -96,7 +99,7 @@ class _Lines:
             line = end
 
     def _next(self, line: int) -> tuple[BlockKind | None, int]:
-        """The kind of the block that begins here, None for a blank line, and the line behind it."""
+        """Return the kind of the block at this line (None: blank line), and the line after the block."""
         text = self._lines[line]
         if line in self._headlines:
             return "heading", line + 1
@@ -120,7 +123,7 @@ class _Lines:
         return ("list_item" if _ITEM.match(text) else "paragraph"), self._prose_end(line)
 
     def _behind(self, line: int, mark: str) -> int:
-        """The line behind the one that says `mark`; 0 where none does before the next headline."""
+        """Return the line after the mark, or 0 if a headline comes first."""
         lines = self._ends.get(mark, [])
         if (at := bisect_right(lines, line)) == len(lines):
             return 0

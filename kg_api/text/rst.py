@@ -17,7 +17,7 @@ _TAB = 8
 
 
 class RstLines:
-    """Lines by number. Past the end there are blank lines, so that looking ahead needs no care."""
+    """Lines by number. Lookahead past the end returns blank lines."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -27,28 +27,27 @@ class RstLines:
         self.indents.extend((_BLANK,) * _LOOKAHEAD)
 
     def __getitem__(self, line: int) -> str:
-        """The line without the white space around it."""
+        """Return the line without surrounding whitespace."""
         return self.text[self.starts[line] : self.starts[line + 1]].strip() if line < self.count else ""
 
     def is_blank(self, line: int) -> bool:
-        """Whether there is white space only."""
         return self.indents[line] == _BLANK
 
     def next_text(self, line: int) -> int:
-        """The first line from this one on that is not blank, or `count`."""
+        """Return the next non-blank line, starting with this one, or `count`."""
         while line < self.count and self.indents[line] == _BLANK:
             line += 1
         return line
 
     def run_end(self, line: int, deeper_than: int = _BLANK) -> int:
-        """The line after the last that follows without a blank one, and is indented deeper than given."""
+        """Return the end of the consecutive lines with a larger indentation than `deeper_than`."""
         end = line + 1
         while self.indents[end] > deeper_than:
             end += 1
         return end
 
     def body_end(self, line: int, within: int) -> int:
-        """The line after the last, from this one on, that is indented deeper than `within`."""
+        """Return the end of the lines indented deeper than `within`, including blank lines between them."""
         end = line
         while line < self.count and (self.indents[line] == _BLANK or self.indents[line] > within):
             line += 1
@@ -65,14 +64,13 @@ def _indent(line: str) -> int:
 _LOOKAHEAD = 3
 
 
-# reStructuredText, block level only, line by line.
+# Block parser
 #
-# One pass over the lines, by the rules of the reStructuredText specification: every line is looked at a few
-# times whatever stands in it, so the time is linear in the text. What is nested in list items, notes and
-# quotations is given block by block, as if it stood alone.
+# The parser follows the reStructuredText specification. It reads each line a few times, so the time is linear
+# in the text. Blocks inside list items, notes, and quotations are separate blocks.
 
 _ADORNMENT = re.compile(r"([!-/:-@\[-`{-~])\1*$")
-_ITEM = re.compile(r"(?:[-*+•‣⁃]|:(?![: ])[^:]{1,100}:)(?:\s+|$)")  # a bullet or a field
+_ITEM = re.compile(r"(?:[-*+•‣⁃]|:(?![: ])[^:]{1,100}:)(?:\s+|$)")  # bullet or field
 _NUMBER = re.compile(r"\(?(?:\d{1,9}|[a-zA-Z]|[ivxlcdmIVXLCDM]{1,9}|#)[.)](?:\s+|$)")
 _EXPLICIT = re.compile(r"\.\.(?:\s|$)")
 _DIRECTIVE = re.compile(r"\.\.\s+([\w.:+-]*[\w.+-])\s?::(?:\s|$)")
@@ -81,34 +79,34 @@ _TARGET = re.compile(r"\.\.\s+_.+:$")
 _GRID_BORDER = re.compile(r"\+-[-+]+\+$")
 _TABLE_TOP = re.compile(r"=+(?: +=+)+$")
 _TABLE_BORDER = re.compile(r"=+[ =]*$")
-_MIN_ADORNMENT_LENGTH = 4  # below this an adornment must be as long as its title, or it is text
+_MIN_ADORNMENT_LENGTH = 4  # a shorter adornment must be as long as its title
 
 _PEP_TITLE = re.compile(r"PEP: [^\n]*\n(?:[^\n]+\n){0,9}?Title:([^\n]*(?:\n[ \t]+[^\n]*)*)")
 
-_HEADER = 5000  # characters in which the title of a PEP is looked for
+_HEADER = 5000  # characters to search for the title of a PEP
 
 _BODY_KINDS: dict[str, BlockKind] = {
     **dict.fromkeys(("code", "code-block", "sourcecode", "parsed-literal", "math", "raw", "prompt"), "code"),
     **dict.fromkeys(("productionlist", "testcode", "testoutput", "doctest", "graphviz", "mermaid"), "code"),
     **dict.fromkeys(("table", "list-table", "csv-table", "flat-table"), "table"),
 }
-"""Directives whose whole content is one block; that of others (notes, figures) is read like any text."""
+"""Directives whose content is one block. kg parses the content of others, such as notes and figures."""
 
 
 def blocks(text: str) -> list[Block]:
-    """Find the blocks of an RST text."""
+    """Return the blocks of an RST text."""
     return list(_Scanner(text).scan())
 
 
 def pep_title(text: str) -> str:
-    """Give the title in the header of a Python Enhancement Proposal, or nothing."""
+    """Return the title in the header of a Python Enhancement Proposal (empty: none)."""
     title = _PEP_TITLE.match("\n".join(text[:_HEADER].splitlines()))
     return plain_title(title[1]) if title else ""
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A block from the present line up to line `end`."""
+    """Block from the current line to line `end`."""
 
     kind: BlockKind
     end: int
@@ -117,14 +115,14 @@ class _Found:
 
 
 class _Scanner:
-    """Goes through the lines from block to block."""
+    """Block parser of one text."""
 
     def __init__(self, text: str) -> None:
         self.lines = RstLines(text)
         self.levels: dict[tuple[str, bool], int] = {}
-        """Style of adornment (its character, and whether it is above, too) -> level, by first appearance."""
+        """Level by style of adornment (character, whether above the title), in order of appearance."""
         self.literal_within: int | None = None
-        """After a text that ends with `::`, the indentation that its literal block must exceed."""
+        """Minimum indentation (exclusive) of the literal block after a text that ends with `::`."""
 
     def scan(self) -> Iterator[Block]:
         starts, begin = self.lines.starts, None
@@ -133,7 +131,7 @@ class _Scanner:
             found = self._find(at)
             begin = at if begin is None else begin
             following = self.lines.next_text(found.end)
-            if following == self.lines.count or not _TARGET.match(self.lines[at]):  # it names what follows
+            if following == self.lines.count or not _TARGET.match(self.lines[at]):  # a target names the next
                 yield Block(found.kind, starts[begin], starts[found.end], found.level, found.title)
                 begin = None
             at = following
@@ -199,7 +197,7 @@ class _Scanner:
         return _Found("table", end) if end else None
 
     def _table_end(self, at: int) -> int | None:
-        """After the second border below the top, or the first that has a blank line after it."""
+        """Return the line after the second border below the top, or after a border before a blank line."""
         top, borders = self.lines[at], 0
         for i in range(at + 1, self.lines.count):
             if _TABLE_BORDER.match(self.lines[i]):
@@ -221,7 +219,7 @@ class _Scanner:
         if under and not self.lines.indents[at + 1] and self._adorns(following, line):
             return self._heading(at + 2, line, under[1], over=False)
         marker = marker or self._number(at)
-        # The end of the lines that belong to a paragraph, a list item, or a term with its definition
+        # Find the end of a paragraph, a list item, or a term with its definition.
         is_item = marker is not None
         indents, end = self.lines.indents, at + 1
         deeper = False
@@ -237,7 +235,10 @@ class _Scanner:
         return _Found("list_item" if marker or is_definition else "paragraph", end)
 
     def _number(self, at: int) -> re.Match[str] | None:
-        """`A. Einstein was` begins no list: the line after an item is blank, indented or an item itself."""
+        """Match an enumerator, but not `A. Einstein was` in a paragraph.
+
+        The line after a list item is blank, indented, or another item.
+        """
         following = self.lines[at + 1]
         goes_on = following and self.lines.indents[at + 1] == self.lines.indents[at]
         return None if goes_on and not _NUMBER.match(following) else _NUMBER.match(self.lines[at])

@@ -1,4 +1,4 @@
-"""Chunks that end where the meaning moves."""
+"""Chunking strategy `semantic`: chunks that end where the topic changes."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 from kg_api.text.borders import Paragraph, SentenceVectors, Span, divide, sentences, trim
 from kg_api.text.cutting import words
 
-BUFFER = 1  # sentences on each side of a border whose mean vectors are compared
-PERCENTILE = 80  # borders above this percentile of a text's distances are where the meaning moves
-_MIN_SIZE_DIVISOR = 4  # no chunk ends there before it has the size divided by this
-_BATCH = 2048  # sentences whose vectors are made at once; those of a large text would not fit in memory
+BUFFER = 1  # sentences on each side of a boundary in the comparison of mean vectors
+PERCENTILE = 80  # percentile of the distances in a text above which the topic changes
+_MIN_SIZE_DIVISOR = 4  # a topic change ends a chunk only if it has the size divided by this
+_BATCH = 2048  # sentences to embed at once, because a large text needs too much memory
 
 
 def by_meaning(
     text: str, paragraphs: Sequence[Paragraph], size: int, sentence_vectors: SentenceVectors
 ) -> Iterator[Span]:
-    """Cut a text between sentences: where the meaning moves, and where `size` words would be exceeded."""
-    # Start and end of each sentence, and of the pieces of those with more than `most` words
+    """Split a text between sentences, where the topic changes or where a chunk would exceed `size` words."""
+    # Start and end of each sentence, or of the pieces of a sentence with more than `size` words
     places = array("Q")
     for each in paragraphs:
         for sentence in sentences(text, each.start, each.end):
@@ -32,7 +32,7 @@ def by_meaning(
     lengths = array("Q", (words(text, *place) for place in pairs(places)))
     first, filled = 0, 0
     for at, length in enumerate(lengths):
-        while filled + length > size:  # no sentence alone is longer
+        while filled + length > size:  # no single sentence is longer
             cut = _farthest(moves, lengths, first, at)
             yield places[2 * first], places[2 * cut - 1]
             first, filled = cut, sum(lengths[cut:at])
@@ -45,12 +45,12 @@ def by_meaning(
 
 
 def distances(text: str, places: Sequence[int], sentence_vectors: SentenceVectors) -> NDArray[np.float32]:
-    """How far the sentences before each border are from those behind it: 1 - cosine of their mean vectors.
+    """Return the distance at each sentence boundary: 1 - cosine of the mean vectors before and after it.
 
     Args:
-        text: the whole text.
-        places: start and end of each sentence, one after the other.
-        sentence_vectors: gives the sentences' vectors.
+        text: Whole text.
+        places: Start and end of each sentence in a flat sequence.
+        sentence_vectors: Function that embeds sentences.
 
     Returns:
         float32, shape (sentences - 1,).
@@ -61,7 +61,7 @@ def distances(text: str, places: Sequence[int], sentence_vectors: SentenceVector
         low, high = max(0, begin + 1 - BUFFER), min(count, begin + _BATCH + BUFFER)
         vectors = sentence_vectors([text[start:end] for start, end in pairs(places[2 * low : 2 * high])])
         borders = np.arange(begin + 1, min(begin + 1 + _BATCH, count)) - low
-        # The distances at borders[i], which is before the sentence of that number
+        # Distance at borders[i], the boundary before sentence i
         sums = np.vstack([np.zeros_like(vectors[:1]), np.cumsum(vectors, axis=0)])
         before = sums[borders] - sums[np.maximum(borders - BUFFER, 0)]
         after = sums[np.minimum(borders + BUFFER, len(vectors))] - sums[borders]
@@ -73,12 +73,12 @@ def distances(text: str, places: Sequence[int], sentence_vectors: SentenceVector
 
 
 def pairs(places: Sequence[int]) -> Iterator[Span]:
-    """Starts and ends, two by two."""
+    """Group a flat sequence into (start, end) pairs."""
     return zip(places[::2], places[1::2], strict=True)
 
 
 def _farthest(moves: NDArray[np.float32], lengths: Sequence[int], first: int, at: int) -> int:
-    """The border with the largest distance in the second half of what has become too long."""
+    """Return the boundary with the largest distance in the second half of a chunk that is too long."""
     half = sum(lengths[first:at]) / 2
     low, filled = first, 0
     while low < at - 1 and filled < half:

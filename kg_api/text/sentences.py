@@ -1,4 +1,4 @@
-"""Sentence borders, found by sentencex in time linear in the text."""
+"""Sentence boundaries by sentencex, in time linear in the text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TypedDict, cast
 import sentencex
 
 _WINDOW = 3000
-"""Characters given to sentencex at once: it takes quadratic time on text with many closed quotes or CJK."""
+"""Characters per call of sentencex, which takes quadratic time on text with many closed quotes or CJK."""
 _SCRIPTS = (
     ("ja", re.compile("[\u3040-\u30ff]")),
     ("zh", re.compile("[\u4e00-\u9fff]")),
@@ -22,7 +22,7 @@ _SCRIPTS = (
     ("am", re.compile("[\u1200-\u137f]")),
     ("my", re.compile("[\u1000-\u109f]")),
 )
-_A_SCRIPT = 0.2  # share of the characters that makes a text one of that script
+_A_SCRIPT = 0.2  # minimum share of the characters of a script
 _COMMON_WORDS = {
     "en": "the of and to in is that it for was with as on are this be by",
     "de": "der die und das ist nicht ein eine zu den mit von auf dem im für sich",
@@ -37,19 +37,19 @@ _COMMON = {language: frozenset(words.split()) for language, words in _COMMON_WOR
 
 
 class _Sentence(TypedDict):
-    """What sentencex says of one; offsets are code points."""
+    """Sentence from sentencex, with offsets in code points."""
 
     start_index: int
     text: str
 
 
 def sentence_borders(text: str, start: int, end: int) -> Iterator[int]:
-    """Give the offsets within text[start:end] at which a new sentence begins, without `start` itself."""
+    """Yield the offsets within text[start:end] where a sentence begins, without `start`."""
     language = guess_language(text[start : start + _WINDOW])
     while start < end:
         stop = min(start + _WINDOW, end)
         borders = [start + at for at in _sentence_starts(language, text[start:stop]) if at]
-        if stop < end:  # the last sentence may be cut: begin again with it, if that gets on
+        if stop < end:  # the last sentence may be incomplete, so restart with it if it is in the second half
             stop = borders.pop() if borders and borders[-1] > start + _WINDOW // 2 else stop
             borders.append(stop)
         yield from borders
@@ -57,7 +57,7 @@ def sentence_borders(text: str, start: int, end: int) -> Iterator[int]:
 
 
 def guess_language(sample: str) -> str:
-    """Tell the language by its script, else by its commonest words; 'en' when nothing speaks for another."""
+    """Return the language by script, then by its most frequent words (default: 'en')."""
     for language, script in () if sample.isascii() else _SCRIPTS:
         if len(script.findall(sample)) > len(sample) * _A_SCRIPT:
             return language
@@ -74,5 +74,5 @@ def _sentence_starts(language: str, text: str) -> Iterator[int]:
         sentencex.get_sentence_boundaries(language, text),  # pyright: ignore[reportAttributeAccessIssue] - no stubs
     )
     for sentence in found:
-        if not sentence["text"].isspace():  # a blank line comes as a sentence of its own
+        if not sentence["text"].isspace():  # sentencex returns a blank line as a sentence
             yield sentence["start_index"]

@@ -1,6 +1,6 @@
-"""From a parsed document to its sources: spans in reading order that join to the whole text.
+"""Splitting of a parsed document into sources: spans in reading order that cover the whole text.
 
-A section decides alone which paragraphs to join, so an edit moves no border beyond its section.
+kg decides within each section which paragraphs to join, so an edit changes no boundary outside its section.
 """
 
 from __future__ import annotations
@@ -17,48 +17,44 @@ from kg_api.text.lines import is_blank
 
 @dataclass(frozen=True, slots=True)
 class SplitLimits:
-    """Sizes of sources in words, as `words` counts them."""
+    """Sizes of sources in words, as counted by `words`."""
 
     join_below: int = 40
-    """A piece below this is joined with its neighbours in the section; so are list items of any size."""
-    enough: int = 100  # joining ends when this is reached
-    most: int = 200  # joining does not go beyond this, and what is split is split into pieces of at most this
-    split_above: int = 250  # a paragraph above this is split
-    split_code_above: int = 400  # code and tables above this are split: they lose more by it than prose
+    """Join smaller pieces, and list items of any size, with their neighbors in the section."""
+    enough: int = 100  # size at which joining ends
+    most: int = 200  # maximum size of joined and of split pieces
+    split_above: int = 250  # size above which kg splits a paragraph
+    split_code_above: int = 400  # limit for code and tables, which lose more by a split than prose
 
 
-# From a parsed document to its sources: paragraph-level spans in reading order that join to the whole text.
-#
-# What lies together is decided within one section only, so that an edit moves no border beyond it.
-
-SPLITTER_VERSION = "2"  # part of a document's hash; another version means other sources from the same text
+SPLITTER_VERSION = "2"  # part of a document's hash, to change with the sources of a text
 _DEFAULTS = SplitLimits()
-_TAIL = 100  # characters in which the end of a piece is looked for behind the blanks
+_TAIL = 100  # characters to search for the end of a piece before trailing whitespace
 _WHOLE: frozenset[BlockKind] = frozenset({"code", "program", "table"})
 _BY_LINES: frozenset[BlockKind] = frozenset({"code", "program", "table", "markup", "other"})
 _JOINED: frozenset[BlockKind] = frozenset({"list_item", "code", "program", "table", "markup", "other"})
-"""Kinds that are joined with their neighbours whatever their size."""
+"""Kinds that kg joins with their neighbors regardless of size."""
 
 
 @dataclass(slots=True)
 class _Piece:
-    """text[start:end]: a block, a part of a long one, or several joined."""
+    """text[start:end]: a block, a part of a long block, or several joined blocks."""
 
     kind: BlockKind
     start: int
     end: int
     size: int
-    leads: bool = False  # it ends with a colon: what follows belongs to it
+    leads: bool = False  # ends with a colon, so the next piece belongs to this one
 
     def take(self, other: _Piece) -> None:
-        """Grow by the piece that follows."""
+        """Append the next piece."""
         self.kind, self.end, self.leads = other.kind, other.end, other.leads
         self.size += other.size
 
 
 @dataclass(slots=True)
 class _Section:
-    """Headings that follow each other, as one piece, and what lies below the last of them."""
+    """Consecutive headings as one piece, and the content below the last one."""
 
     path: tuple[str, ...] = ()
     head: _Piece | None = None
@@ -68,8 +64,8 @@ class _Section:
 def split(document: ParsedDocument, limits: SplitLimits = _DEFAULTS) -> list[SourceSpan]:
     """Split a document into sources.
 
-    The first span starts at `body`, each next one where the former ends, the last ends at len(text). Blank
-    text belongs to the source before it. A blank document has no sources.
+    The sources cover the text from `body` to its end without gaps. Blank text belongs to the source before
+    it. A blank document has no sources.
     """
     if is_blank(document.text, document.body, len(document.text)):
         return []
@@ -81,7 +77,7 @@ def split(document: ParsedDocument, limits: SplitLimits = _DEFAULTS) -> list[Sou
             before.take(last)
             sources.pop()
     spans = [SourceSpan(piece.start, piece.end, path) for piece, path in sources]
-    # Give spans in which nothing can be seen to the one before, or to the next at the beginning
+    # Add blank spans to the previous span, or at the beginning to the next one.
     kept: list[SourceSpan] = []
     start = document.body
     for span in spans:
@@ -94,7 +90,7 @@ def split(document: ParsedDocument, limits: SplitLimits = _DEFAULTS) -> list[Sou
 
 
 def blocks_of(document: ParsedDocument, spans: Sequence[SourceSpan]) -> list[tuple[SourceBlock, ...]]:
-    """The blocks of each source; what is in no block belongs to the one before it, or to the first."""
+    """Return the blocks of each source. Text outside blocks belongs to the previous or the first block."""
     blocks = document.blocks or (Block("paragraph", 0, len(document.text)),)
     starts = [block.start for block in blocks]
     found: list[tuple[SourceBlock, ...]] = []
@@ -131,7 +127,7 @@ def _sections(document: ParsedDocument, limits: SplitLimits) -> Iterator[_Sectio
 
 
 def _extents(document: ParsedDocument) -> Iterator[tuple[Block, int, int]]:
-    """Let the blocks take the blank text behind them, and the first the text before it, so that they tile."""
+    """Extend each block by the following blank text, and the first one to the start, to cover the text."""
     text = document.text
     blocks = [block for block in document.blocks if not is_blank(text, block.start, block.end)]
     blocks = blocks or [Block("paragraph", document.body, len(text))]
@@ -179,7 +175,7 @@ def _merge(
 
 
 def _is_led(former: _Piece, piece: _Piece, limits: SplitLimits) -> bool:
-    """Whether the piece is what the former announces with a colon."""
+    """Return whether the previous piece introduces this piece with a colon."""
     small, whole = former.size < limits.join_below, piece.kind in _WHOLE
     most = limits.split_code_above if small and whole else limits.split_above
     return former.leads and (small or whole) and former.size + piece.size <= most
@@ -188,7 +184,7 @@ def _is_led(former: _Piece, piece: _Piece, limits: SplitLimits) -> bool:
 def _belong_together(former: _Piece, piece: _Piece, limits: SplitLimits) -> bool:
     small = min(former.size, piece.size) < limits.join_below
     total = former.size + piece.size
-    if piece.kind in _WHOLE:  # it explains what stands before it
+    if piece.kind in _WHOLE:  # code and tables illustrate the text before them
         return total <= (limits.split_code_above if small else limits.most)
     if former.size >= limits.enough or not (small or piece.kind in _JOINED):
         return False
@@ -196,5 +192,5 @@ def _belong_together(former: _Piece, piece: _Piece, limits: SplitLimits) -> bool
 
 
 def _is_rest(former: _Piece, piece: _Piece, limits: SplitLimits) -> bool:
-    """Whether a piece has stayed small and the one before it has room."""
+    """Return whether a piece is still small and fits into the previous one."""
     return piece.size < limits.join_below and former.size + piece.size <= limits.split_above

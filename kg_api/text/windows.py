@@ -1,4 +1,4 @@
-"""Neighbouring chunks joined to windows, which a model reads as a whole (context mode `late`)."""
+"""Windows of neighboring chunks that a model embeds together (context mode `late`)."""
 
 from __future__ import annotations
 
@@ -10,36 +10,36 @@ from hashlib import blake2b
 from kg_api.text.borders import ChunkSpan, Paragraph, Span
 
 WINDOW_VERSION = "1"
-"""Another version means other windows from the same text, or other vectors from the same window."""
+"""Version of the windows of a text and of their vectors."""
 MIN_FILL = 2
-"""A window but the last is filled to at least 1 / MIN_FILL, so that there is a choice where it ends."""
-CHARACTERS = 50  # so many count as a token at least: of what has no tokens a window is not to be endless
+"""Every window except the last is filled to at least 1 / MIN_FILL, to leave a choice of boundaries."""
+CHARACTERS = 50  # characters that count as one token or more, to limit windows of text without tokens
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """How much a model reads at once."""
+    """Context length of a model."""
 
-    tokens: Callable[[str], int]  # of a text, without prefix and special tokens
-    most: int  # tokens of a window
-    fits: Callable[[str], bool]  # whether the model takes a text whole, to the token
+    tokens: Callable[[str], int]  # counts the tokens of a text, without prefix and special tokens
+    most: int  # maximum tokens of a window
+    fits: Callable[[str], bool]  # returns whether the model embeds a text without truncation
 
 
 def windows(text: str, spans: Sequence[ChunkSpan], paragraphs: Sequence[Paragraph], room: Room) -> list[Span]:
-    """Give each chunk the window that it is embedded in.
+    """Return the window of each chunk.
 
-    A window is consecutive chunks and what is between them. It ends with a section if it can, else with a
-    paragraph, else with a chunk; of several such places it is the one whose chunk has the largest hash: so an
-    edit moves the borders that are near, and not all that follow.
+    A window consists of consecutive chunks and the text between them. It ends with a section if possible,
+    otherwise with a paragraph, otherwise with a chunk. Of several equal boundaries, the window ends after the
+    chunk with the largest hash, so an edit only changes boundaries near it.
 
     Args:
-        text: the whole text.
-        spans: its chunks in order, each of which fits.
-        paragraphs: its sources.
-        room: the model's.
+        text: Whole text.
+        spans: Chunks in order, each of which fits.
+        paragraphs: Sources of the text.
+        room: Context length of the model.
 
     Returns:
-        As many as there are chunks; those of one window are equal.
+        One window per chunk. Chunks of one window have equal entries.
     """
     ends, sizes = _Ends(text, spans, paragraphs), _sizes(text, spans, room)
     found: list[Span] = []
@@ -47,13 +47,13 @@ def windows(text: str, spans: Sequence[ChunkSpan], paragraphs: Sequence[Paragrap
         first = len(found)
         last = _last(ends, sizes, first, room.most)
         while last > first and not room.fits(text[slice(*_hull(spans, first, last))]):
-            last -= 1  # some texts have more tokens together than one by one
+            last -= 1  # some texts have more tokens together than separately
         found += [_hull(spans, first, last)] * (last + 1 - first)
     return found
 
 
 class _Ends:
-    """How well a window ends behind a chunk."""
+    """Ranking of window boundaries."""
 
     def __init__(self, text: str, spans: Sequence[ChunkSpan], paragraphs: Sequence[Paragraph]) -> None:
         self._text = text
@@ -62,7 +62,7 @@ class _Ends:
         self._starts = [paragraph.start for paragraph in paragraphs]
 
     def quality(self, at: int) -> tuple[bool, bool, bytes]:
-        """The better the larger."""
+        """Return the rank of the boundary after a chunk (higher is better)."""
         span, following = self._spans[at], self._spans[at + 1]
         here = bisect_left(self._starts, span.end) - 1
         there = bisect_left(self._starts, following.start + 1) - 1
@@ -74,7 +74,7 @@ class _Ends:
 
 
 def _last(ends: _Ends, sizes: Sequence[Span], first: int, most: int) -> int:
-    """The chunk that a window ends with."""
+    """Return the last chunk of a window."""
     filled, last, enough = 0, first, first
     for at in range(first, len(sizes)):
         whole, until_next = sizes[at]
@@ -90,7 +90,7 @@ def _last(ends: _Ends, sizes: Sequence[Span], first: int, most: int) -> int:
 
 
 def _sizes(text: str, spans: Sequence[ChunkSpan], room: Room) -> list[Span]:
-    """The tokens of each chunk, and those of it before the next one begins."""
+    """Return the tokens of each chunk, and those before the next chunk begins."""
     sizes: list[Span] = []
     for at, span in enumerate(spans):
         whole = _size(text[span.start : span.end], room)

@@ -1,4 +1,4 @@
-"""Word documents: their text as Word shows it, as Markdown."""
+"""Conversion of Word documents to Markdown, as Word shows them."""
 
 from kg_api.convert.docx.document import convert
 

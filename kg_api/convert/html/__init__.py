@@ -1,4 +1,4 @@
-"""HTML pages: their content as Markdown, without what every page of a site repeats."""
+"""Conversion of HTML pages to Markdown, without the repeated parts of a site."""
 
 from kg_api.convert.html.page import convert
 

@@ -46,7 +46,7 @@ from kg_api.text.markdown import blocks, read_front_matter
 
 
 def convert(data: bytes, settings: ConversionSettings) -> Converted:
-    """Read a picture; its text is what it says of itself, which may be nothing."""
+    """Convert an image. Its text comes from its metadata and may be empty."""
     image, said, frames = _read(data, settings)
     text = "\n".join(filter(None, (said.title, said.description, said.dated)))
     notes = (f"it has {frames:,} frames or pages, and the first one is looked at",) if frames > 1 else ()
@@ -55,12 +55,15 @@ def convert(data: bytes, settings: ConversionSettings) -> Converted:
 
 
 def read_image(data: bytes, settings: ConversionSettings) -> ReadImage:
-    """Read a picture that is part of a document."""
+    """Read an image of a document."""
     return _read(data, settings)[0]
 
 
 def _read(data: bytes, settings: ConversionSettings) -> tuple[ReadImage, AboutImage, int]:
-    """What it says is read of the file that came; how it looks, of the one that is stored."""
+    """Return the image, its metadata, and its number of frames.
+
+    The metadata comes from the original file, and size and preview from the stored file.
+    """
     with opened(data, settings.image_max_megapixels) as picture:
         frames = frames_of(picture)
         said = about(picture, keep_place=settings.image_keep_place)
@@ -82,17 +85,17 @@ def _shown_size(picture: Image.Image) -> tuple[int, int]:
     return (height, width) if turn_of(picture) in ON_THEIR_SIDE else (width, height)
 
 
-# Pictures within documents: those that are worth a source of their own, within bounds.
+# Selection of images within documents, with limits
 
-MIN_SIDE = 32  # pixels: what is smaller both ways is an icon, a bullet or a spacer
+MIN_SIDE = 32  # pixels: a smaller image is an icon, a bullet, or a spacer
 MAX_IMAGES = 500
 _SHARE, _MEMORY = 0.5, 1 / 8
-"""Of the time that a file may take, and of the memory: an answer holds the files of all pictures, twice."""
+"""Shares of a file's time and memory limits for images. A response contains all image files twice."""
 _OTHERS = "pictures of other kinds than are read, or damaged"
 
 
 class ImagesWithin:
-    """Reads the pictures of one document; the same one twice is read once."""
+    """Reader of the images of one document. Reads each distinct image once."""
 
     def __init__(self, settings: ConversionSettings) -> None:
         self._settings = settings
@@ -103,7 +106,7 @@ class ImagesWithin:
         self._left_out: Counter[str] = Counter()
 
     def read(self, content: bytes | None) -> ReadImage | None:
-        """A picture by its file; None: it is none that is taken, or its file is not at hand."""
+        """Return an image, or None if its file is missing, unsupported, too small, or beyond the limits."""
         if content is None or not self.has_room():
             return None
         key = hashlib.sha256(content).digest()
@@ -116,7 +119,7 @@ class ImagesWithin:
         return found
 
     def has_room(self) -> bool:
-        """Whether another one is taken, before it is made ready; what there is no room for is counted."""
+        """Return whether the limits allow another image, and count the image as skipped if not."""
         if not self._settings.images_within:
             return False
         room = self._count < MAX_IMAGES and self._bytes < self._most and time.monotonic() <= self._ends
@@ -125,7 +128,7 @@ class ImagesWithin:
         return room
 
     def notes(self) -> tuple[str, ...]:
-        """What a person should know."""
+        """Return notes for the user."""
         return tuple(f"left out: {what} ({count:,})" for what, count in self._left_out.items())
 
     def _read(self, content: bytes) -> ReadImage | None:
@@ -137,22 +140,22 @@ class ImagesWithin:
         return None if max(found.width, found.height) < MIN_SIDE else found
 
 
-# The pictures of a message: those that its page shows, and those that are attached.
+# Images of an e-mail message, inline or attached
 
 _CID = re.compile(r"""cid:([^"'\s<>()]{1,500})""", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class MailImage:
-    """A part of a message that says it is a picture."""
+    """Part of a message with an image content type."""
 
     part: EmailMessage
     name: str
-    identity: str  # by which a page of the same message names it; empty: it has none
+    identity: str  # content id for references from HTML parts (empty: none)
 
 
 class MailImages:
-    """Reads the pictures of one message."""
+    """Reader of the images of one message."""
 
     def __init__(self, parts: Iterable[MailImage], settings: ConversionSettings) -> None:
         self._images = ImagesWithin(settings)
@@ -162,11 +165,11 @@ class MailImages:
         self._taken = set[int]()
 
     def are_named_by(self, pages: Iterable[str]) -> None:
-        """Tell which pages there are: what one shows stands in it, and not where its part does."""
+        """Record the images that HTML parts refer to. Their position is in the HTML, not at their own part."""
         self._named = {unquote(each) for page in pages for each in _CID.findall(page)}
 
     def find(self, address: str) -> ReadImage | None:
-        """A picture by the address that a page has for it; nothing is fetched."""
+        """Return the image of a URL in an HTML part, without a download."""
         if is_data_uri(address):
             return self._images.read(from_data_uri(address))
         named, _, identity = address.partition(":")
@@ -174,14 +177,16 @@ class MailImages:
         return self._read(part) if part else None
 
     def write(self, writer: MarkdownWriter, part: EmailMessage) -> None:
-        """Write a picture where its part stands, unless a page shows it; its words are its file's name."""
+        """Write an image at the position of its part, unless an HTML part shows it. Its text is the file
+        name.
+        """
         image = self._parts[id(part)]
         if image.identity not in self._named and (found := self._read(image)):
             name = image.name if "/" not in image.name else "image"
             writer.image(found, re.sub(r"\.\w{1,5}$", "", name), name)
 
     def write_page(self, writer: MarkdownWriter, page: Converted) -> None:
-        """Write a page, whose pictures have their places in it."""
+        """Write a converted HTML part with its images."""
         begin = writer.position
         writer.add(page.text.rstrip("\n"))
         writer.images += [
@@ -189,12 +194,12 @@ class MailImages:
         ]
 
     def not_taken(self) -> list[str]:
-        """The names of attached pictures that are none, or too small."""
+        """Return the names of attached images that are invalid or too small."""
         left = (each for each in self._parts.values() if id(each.part) not in self._taken)
         return [each.name for each in left if each.part.get_content_disposition() == "attachment"]
 
     def notes(self) -> tuple[str, ...]:
-        """What a person should know."""
+        """Return notes for the user."""
         return self._images.notes()
 
     def _read(self, image: MailImage) -> ReadImage | None:
@@ -205,18 +210,18 @@ class MailImages:
         return found
 
 
-# The pictures of a Markdown text that lie beside it: its text stays as it is, to the character.
+# Local images of a Markdown text, which stays unchanged
 
 _AROUND = re.compile(r"(?:[\s>*+\-\[\\]|\d{1,9}[.)](?=\s)|\]\([^()\s]{0,2000}\)|<[^<>]{0,2000}>)*")
-"""What may stand beside pictures on lines of their own: marks of lists and quotations, links, other tags."""
+"""Markup that may surround images on their own lines: list markers, quotation marks, links, and tags."""
 
 
 def convert_markdown(
     data: bytes, settings: ConversionSettings = DEFAULTS, beside: Mapping[str, bytes] | None = None
 ) -> Converted:
-    """Find the pictures of a text in UTF-8 that stand on lines of their own.
+    """Find the images of a UTF-8 text that are on their own lines.
 
-    One in the middle of a sentence stays a word of it, for a passage is a part of the text.
+    An image within a sentence stays part of it, because a passage is a part of the text.
     """
     text, files, images = data.decode(), beside or {}, ImagesWithin(settings)
     left = sorted(each for each in mentions(text) if each.key in files)
@@ -224,7 +229,7 @@ def convert_markdown(
     taken, within = list[FoundImage](), 0
     front = read_front_matter(text).end
     for block in blocks(text, 0 if is_blank(text, front, len(text)) else front):
-        if block.kind in {"code", "other"}:  # there are examples of pictures
+        if block.kind in {"code", "other"}:  # code may contain examples of images
             continue
         here = left[bisect_left(starts, block.start) : bisect_left(starts, block.end)]
         alone = list(_alone(text, block, here))
@@ -236,7 +241,7 @@ def convert_markdown(
 
 
 def _alone(text: str, block: Block, here: Sequence[ImageReference]) -> Iterator[ImageReference]:
-    """Those that are all there is on their lines; they share what stands beside them there."""
+    """Yield the references that are alone on their lines, with the surrounding markup."""
     if block.kind == "markup":
         yield from _of_line(text, block.start, block.end, here)
     elif block.kind in {"paragraph", "list_item"}:
@@ -261,7 +266,7 @@ def _of_line(text: str, start: int, end: int, here: Sequence[ImageReference]) ->
         yield ImageReference(begin, begin + len(text[begin:stop].rstrip()), each.key)
 
 
-# The pictures of a notebook: what its code has drawn, and what is attached to its Markdown.
+# Images of a notebook: outputs of code, and attachments of Markdown
 
 MAX_BASE64 = 64 * 1024 * 1024
 _ATTACHED = re.compile(r"!\[([^\[\]]{0,2000})\]\(\s{0,9}attachment:([^()\s]{1,1000})[^()\n]{0,1000}\)")
@@ -278,14 +283,14 @@ _MAX_TITLES = 10
 
 
 class NotebookImages:
-    """Reads the pictures of one notebook, and knows the prose before them."""
+    """Reader of the images of one notebook, with the prose before them."""
 
     def __init__(self, settings: ConversionSettings) -> None:
         self._images = ImagesWithin(settings)
         self._prose = ""
 
     def write_prose(self, writer: MarkdownWriter, text: str, attached: Mapping[str, str]) -> None:
-        """Write Markdown; a picture that has a line for itself stands there, another one behind all of it."""
+        """Write Markdown. An image on its own line stays there, and other images follow the text."""
         text, inline = self._take_inline(text)
         attached = {**attached, **inline}
         self._prose, at, behind = text, 0, list[tuple[ReadImage, str, str]]()
@@ -305,7 +310,7 @@ class NotebookImages:
 
     @staticmethod
     def _take_inline(text: str) -> tuple[str, dict[str, str]]:
-        """Make attachments of images whose files are in their addresses."""
+        """Convert data URLs to attachments."""
         files: dict[str, str] = {}
 
         def name(found: re.Match[str]) -> str:
@@ -317,14 +322,14 @@ class NotebookImages:
         return (_INLINE.sub(name, text) if "data:" in text.lower() else text), files
 
     def write_output(self, writer: MarkdownWriter, content: str, source: str) -> None:
-        """Write what code has drawn; its words are its titles, and the prose before."""
+        """Write an image output. Its text consists of the titles in its code and the prose before."""
         if image := self._read(content):
             titles = [single or double for single, double in _TITLES.findall(source)][:_MAX_TITLES]
             words = dict.fromkeys(filter(None, [*titles, words_before(self._prose.split("\n\n"))]))
             writer.image(image, ". ".join(words), "output")
 
     def notes(self) -> tuple[str, ...]:
-        """What a person should know."""
+        """Return notes for the user."""
         return self._images.notes()
 
     def _read(self, content: str) -> ReadImage | None:
@@ -342,15 +347,15 @@ def _is_alone(text: str, start: int, end: int) -> bool:
     return not (before + after).strip()
 
 
-# What OCR reads on a picture that is a document of its own.
+# OCR of an image document
 
 MIN_CONFIDENCE = 0.7
-"""More than of a page, which is text for certain: on photographs OCR sees letters where there are none."""
+"""Higher than for pages, because OCR often detects letters in photographs without text."""
 MAX_CHARACTERS = 20_000
 
 
 def convert_words(data: bytes, engine: EngineName, settings: ConversionSettings) -> Converted:
-    """The lines that OCR is sure of, from top to bottom as the engine gives them; there may be none."""
+    """Return the confident OCR lines in engine order (possibly none)."""
     try:
         with opened(data, settings.image_max_megapixels) as picture:
             grey = np.asarray(shown(picture, settings.ocr_max_megapixels * 1e6).convert("L"))

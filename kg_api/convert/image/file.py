@@ -1,4 +1,4 @@
-"""What a picture says of itself: title, description, author, when and where it was taken."""
+"""Image files: metadata (title, description, author, date, place), decoding, thumbnails, and rendering."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ from kg_api.text.decoding import EXPORT, binary_kind, is_image, unread_picture
 _DESCRIPTION, _AUTHOR, _CHANGED, _XP_TITLE, _XP_COMMENT = 0x010E, 0x013B, 0x0132, 0x9C9B, 0x9C9C
 _EXIF, _TAKEN, _GPS = 0x8769, 0x9003, 0x8825
 _SIDES = ((1, 2, "S"), (3, 4, "W"))
-"""Of latitude and longitude: which side, the number, and the side that is negative."""
+"""Latitude and longitude: tag of the hemisphere, tag of the number, and the negative hemisphere."""
 _MAX_LENGTH = 2000
 _DATE = re.compile(r"(\d{4}):(\d\d):(\d\d)(.*)", re.DOTALL)
 _NO_WORDS = frozenset({"olympus digital camera", "digital camera", "dcim", "untitled", "screenshot"})
-"""What cameras write where a title should stand."""
+"""Default titles of cameras."""
 
 
 @dataclass(frozen=True, slots=True)
 class AboutImage:
-    """What it says, as it is searched and as it is stored of its document."""
+    """Metadata of an image, for search and for its document."""
 
     title: str
     description: str
-    dated: str  # when it was taken, or else when its file was made, in words; it may not say
+    dated: str  # text with the date of the photograph or of the file (empty: unknown)
     metadata: dict[str, MetadataValue]
 
 
 def about(picture: Image.Image, *, keep_place: bool) -> AboutImage:
-    """Read EXIF, and what a PNG says in its text chunks."""
+    """Read EXIF, and the text chunks of a PNG."""
     said = cast("Any", picture.getexif())
     texts = {str(key).lower(): value for key, value in picture.info.items() if isinstance(value, str)}
     title = _words(said.get(_XP_TITLE)) or _words(texts.get("title"))
@@ -67,14 +67,14 @@ def about(picture: Image.Image, *, keep_place: bool) -> AboutImage:
 
 
 def _words(said: object) -> str:
-    if isinstance(said, bytes):  # of Windows: UTF-16; of others: anything
+    if isinstance(said, bytes):  # UTF-16 from Windows, any encoding from others
         said = said.decode("utf-16-le" if b"\0" in said else "utf-8", "replace")
     words = one_line(str(said or "").replace("\0", " ")[:_MAX_LENGTH])
     return "" if words.lower() in _NO_WORDS else words
 
 
 def _date(said: object) -> str:
-    """EXIF has colons within a date; a camera whose clock was never set says 0000."""
+    """Return a date as ISO 8601. EXIF dates contain colons, and an unset camera clock yields 0000."""
     words = _words(said)
     if found := _DATE.fullmatch(words):
         words = f"{found[1]}-{found[2]}-{found[3]}{found[4]}"
@@ -87,12 +87,12 @@ def _degrees(said: Mapping[int, Any], side: int, number: int, negative: str) -> 
     return -value if str(said[side]).strip("\0 ").upper() == negative else value
 
 
-# Opening a picture that nobody vouches for: its kind by its content, its size before it is unpacked.
+# Opening of untrusted images: format by content, and size check before decoding
 
 TYPES: dict[str, ImageType] = {
     "PNG": "image/png",
     "JPEG": "image/jpeg",
-    "MPO": "image/jpeg",  # several in one JPEG, as some cameras write them
+    "MPO": "image/jpeg",  # several images in one JPEG, from some cameras
     "WEBP": "image/webp",
     "GIF": "image/gif",
     "TIFF": "image/tiff",
@@ -103,13 +103,13 @@ _DAMAGE = (
     *(OSError, SyntaxError, ValueError, EOFError, LookupError, TypeError, OverflowError),
     *(struct.error, zlib.error, RuntimeError, AssertionError),
 )
-"""What Pillow raises for pictures that are damaged or meant to harm."""
+"""Errors of Pillow for damaged or malicious images."""
 
 
 @contextmanager
 def opened(data: bytes, max_megapixels: float) -> Generator[Image.Image]:
-    """Open a picture; of several frames the first one is shown."""
-    Image.MAX_IMAGE_PIXELS = None  # its own bound only warns
+    """Open an image at its first frame."""
+    Image.MAX_IMAGE_PIXELS = None  # Pillow's own limit only warns
     try:
         with Image.open(io.BytesIO(data), formats=[*TYPES.keys() - {"MPO"}]) as picture:
             _check(picture, max_megapixels)
@@ -125,12 +125,12 @@ def opened(data: bytes, max_megapixels: float) -> Generator[Image.Image]:
 
 
 def frames_of(picture: Image.Image) -> int:
-    """How many frames or pages it has."""
+    """Return the number of frames or pages."""
     return int(cast("Any", picture).n_frames) if hasattr(picture, "n_frames") else 1
 
 
 def _no_picture(data: bytes) -> str:
-    """What it is instead, and what to do."""
+    """Return the actual kind of the file, and a remedy."""
     if not data:
         return "it is not a picture: it is empty (0 bytes), as a copy that broke off leaves it: copy it again"
     if what := unread_picture(data):
@@ -163,11 +163,11 @@ def _check(picture: Image.Image, max_megapixels: float) -> None:
         )
 
 
-# A picture made small: to be shown, and to be compared.
+# Small images for display and comparison
 
 THUMBNAIL_PIXELS = 256
 _ENOUGH = 4 * THUMBNAIL_PIXELS
-ORIENTATION = 0x0112  # in EXIF: how a photograph is to be turned
+ORIENTATION = 0x0112  # EXIF tag
 _TURNS = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
     3: Image.Transpose.ROTATE_180,
@@ -178,24 +178,25 @@ _TURNS = {
     8: Image.Transpose.ROTATE_90,
 }
 ON_THEIR_SIDE = frozenset(_TURNS[each] for each in range(5, 9))
-"""Turns by which width and height change places."""
+"""Rotations that swap width and height."""
 _QUALITY = 80
 _WHITE = (255, 255, 255)
 _SIXTEEN_TO_EIGHT = 257
-_BITS = (9, 8)  # pixels that the 64 bits of a difference hash are made of
+_BITS = (9, 8)  # size in pixels of the image for the 64-bit difference hash
 
 
 def small(picture: Image.Image) -> Image.Image:
-    """A picture as it is shown, not much larger than a thumbnail."""
+    """Return the upright image at slightly more than thumbnail size."""
     return shown(picture, _ENOUGH**2)
 
 
 def shown(picture: Image.Image, max_pixels: float) -> Image.Image:
-    """A picture as it is shown: upright, in RGB, with no more pixels than that; the whole is not kept."""
+    """Return the upright image in RGB with at most `max_pixels`, without keeping the full image in memory."""
     turn = turn_of(picture)
     factor = max(1, int(math.sqrt(picture.width * picture.height / max_pixels)))
     if factor > 1:
-        picture.draft("RGB", (picture.width // factor, picture.height // factor))  # JPEG is unpacked smaller
+        # JPEG supports decoding at a smaller size
+        picture.draft("RGB", (picture.width // factor, picture.height // factor))
     picture.load()
     factor = max(1, int(math.sqrt(picture.width * picture.height / max_pixels)))
     made = flat(picture, (factor, factor))
@@ -205,15 +206,15 @@ def shown(picture: Image.Image, max_pixels: float) -> Image.Image:
 
 
 def turn_of(picture: Image.Image) -> Image.Transpose | None:
-    """How a photograph is to be turned to stand upright; a TIFF is turned by Pillow when it is unpacked."""
+    """Return the rotation that makes a photograph upright. Pillow rotates a TIFF while decoding."""
     if picture.format == "TIFF":
         return None
     return _TURNS.get(picture.getexif().get(ORIENTATION, 1))
 
 
 def flat(picture: Image.Image, factor: tuple[int, int]) -> Image.Image:
-    """In RGB, so many times smaller by means of whole pixels; what can be seen through lies on white."""
-    if picture.mode in {"P", "PA"}:  # no mean can be taken of these pixels
+    """Return the image in RGB on a white background, reduced by averaging."""
+    if picture.mode in {"P", "PA"}:  # palette indices cannot be averaged
         picture = picture.convert("RGBA")
     elif picture.mode.startswith("I;16"):
         picture = Image.fromarray((np.asarray(picture) // _SIXTEEN_TO_EIGHT).astype(np.uint8))
@@ -222,7 +223,7 @@ def flat(picture: Image.Image, factor: tuple[int, int]) -> Image.Image:
     if max(factor) > 1:
         picture = picture.reduce(factor)
     if picture.mode.startswith(("I", "F")):
-        # Greys of 32 bits, from the darkest to the brightest
+        # Scale 32-bit grays from the darkest to the brightest value
         values: Any = np.nan_to_num(np.asarray(picture, dtype=np.float32))
         darkest, brightest = float(values.min()), float(values.max())
         scaled = (values - darkest) * (255.0 / max(brightest - darkest, 1e-9))
@@ -236,7 +237,7 @@ def flat(picture: Image.Image, factor: tuple[int, int]) -> Image.Image:
 
 
 def thumbnail(picture: Image.Image) -> bytes:
-    """As WebP, of at most 256 pixels a side, and with nothing else in it."""
+    """Return a WebP of at most 256 x 256 pixels without metadata."""
     made = picture.copy()
     made.thumbnail((THUMBNAIL_PIXELS, THUMBNAIL_PIXELS))
     content = io.BytesIO()
@@ -245,17 +246,18 @@ def thumbnail(picture: Image.Image) -> bytes:
 
 
 def difference_hash(picture: Image.Image) -> str:
-    """Which of neighbouring pixels is brighter, in 9 x 8 of them: a crop or another size changes few bits.
+    """Return a 64-bit hash of brightness differences between neighboring pixels.
 
-    dHash by Neal Krawetz, "Kind of Like That" (The Hacker Factor Blog, 2013).
+    Cropping or resizing changes few bits. Source: dHash by Neal Krawetz, "Kind of Like That" (The Hacker
+    Factor Blog, 2013).
     """
     grey = np.asarray(picture.convert("L").resize(_BITS, Image.Resampling.LANCZOS), dtype=np.int16)
     return np.packbits(grey[:, 1:] > grey[:, :-1]).tobytes().hex()
 
 
-# A picture unpacked for a model that sees: upright, in RGB, of the size that it takes.
+# Rendering for image embedding models: upright RGB at the model's input size
 
-_SPARE = 3  # so many times the target's size is kept, where there is so much, for the one resampling
+_SPARE = 3  # multiple of the target size to keep before the final resampling
 _RESAMPLING = {
     "nearest": Image.Resampling.NEAREST,
     "bilinear": Image.Resampling.BILINEAR,
@@ -267,17 +269,17 @@ Extent = tuple[float, float]
 
 
 def render(data: bytes, rendering: Rendering, settings: ConversionSettings) -> RenderedImage:
-    """Unpack a picture."""
+    """Decode and render an image for a model."""
     with opened(data, settings.image_max_megapixels) as picture:
         made = render_opened(picture, rendering)
     return RenderedImage(made.width, made.height, made.tobytes())
 
 
 def render_opened(picture: Image.Image, rendering: Rendering) -> Image.Image:
-    """Unpack a picture that is open.
+    """Render an open image for a model.
 
-    A JPEG is decoded at a fraction of its size, or means of whole pixels are taken, down to no less than
-    three times the target; then it is resampled once.
+    JPEG decoding and averaging first reduce the image to at least three times the target size. Then one
+    resampling step follows.
     """
     turn = turn_of(picture)
     wanted = (rendering.width, rendering.height)
@@ -286,7 +288,7 @@ def render_opened(picture: Image.Image, rendering: Rendering) -> Image.Image:
     target, _ = _fitted(picture.size, wanted, rendering)
     picture.draft("RGB", (_SPARE * target[0], _SPARE * target[1]))
     picture.load()
-    # The middle of a picture, of the extent of `part`, in the target's size
+    # Resample the center of the image, of size `part`, to the target size.
     part = _fitted(picture.size, wanted, rendering)[1]
     factor = (max(1, int(part[0] / target[0] / _SPARE)), max(1, int(part[1] / target[1] / _SPARE)))
     left, top = (picture.width - part[0]) / 2, (picture.height - part[1]) / 2
@@ -298,7 +300,7 @@ def render_opened(picture: Image.Image, rendering: Rendering) -> Image.Image:
 
 
 def _fitted(size: Size, wanted: Size, rendering: Rendering) -> tuple[Size, Extent]:
-    """The size to be made, and the extent of the part that it is made of."""
+    """Return the target size, and the size of the source area."""
     if rendering.fit == "stretch":
         return wanted, size
     scales = (wanted[0] / size[0], wanted[1] / size[1])

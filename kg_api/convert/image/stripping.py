@@ -1,4 +1,4 @@
-"""Images without what else their files say: a closed list of metadata stays."""
+"""Removal of metadata from images, except for a fixed list."""
 
 from __future__ import annotations
 
@@ -14,24 +14,25 @@ from PIL.PngImagePlugin import PngInfo
 from kg_api.convert.image.file import ORIENTATION, flat, frames_of
 
 _WORDS = frozenset({0x010E, 0x0132, 0x013B, 0x8298, 0x9C9B, 0x9C9C})
-"""EXIF: description, date of change, author, copyright, and title and comment as Windows writes them."""
+"""EXIF tags of description, modification date, author, copyright, and Windows title and comment."""
 _EXIF_DIRECTORY, _DATES = 0x8769, frozenset({0x9003, 0x9004, 0xA001})
-"""When it was taken and digitized (without the time zone), and its colour space."""
-_MAX_EXIF = 65_000  # a JPEG segment holds no more bytes
+"""EXIF directory, and its tags of dates (without the time zone) and color space."""
+_MAX_EXIF = 65_000  # bytes (limit of a JPEG segment)
 _SAVED_MODES = frozenset({"1", "L", "LA", "I;16", "P", "RGB", "RGBA"})
 _PNG_WORDS = frozenset({"title", "author", "description", "copyright", "creation time"})
 _JPEG_END, _JPEG_SCAN, _JFIF, _PROFILE, _ADOBE = 0xD9, 0xDA, 0xE0, 0xE2, 0xEE
 _JPEG_TABLES = frozenset({*range(0xC0, 0xD0), *range(0xDA, 0xE0)})
 _JPEG_ALONE = frozenset({0x00, 0x01, *range(0xD0, 0xD9), 0xFF})
 _JPEG_MARKER = re.compile(rb"\xff[\x01-\xcf\xd8-\xfe]")
-"""Ends the bits of a scan: neither a stuffed byte nor a restart."""
+"""End of scan data: a marker that is neither a stuffed byte nor a restart."""
 _PNG_LEVEL, _WEBP_QUALITY = 3, 95
 
 
 def stripped(data: bytes, picture: Image.Image) -> bytes:
-    """Return an image with pixels, profile, orientation, title, description, author, rights and dates alone.
+    """Return an image with only pixels, color profile, orientation, and the listed metadata.
 
-    A JPEG is copied part by part, since its pixels may need a quarter of a gigabyte. TIFF and BMP become PNG.
+    The listed metadata consists of title, description, author, rights, and dates. kg copies a JPEG segment by
+    segment, because decoding may need 250 MB. TIFF and BMP become PNG.
     """
     content = io.BytesIO()
     kept: dict[str, Any] = {"exif": _write_exif(picture), "icc_profile": picture.info.get("icc_profile")}
@@ -56,15 +57,15 @@ def stripped(data: bytes, picture: Image.Image) -> bytes:
             shown = picture if picture.mode in _SAVED_MODES else flat(picture, (1, 1))
             shown.save(
                 content, "PNG", save_all=several, pnginfo=words, compress_level=_PNG_LEVEL, **kept
-            )  # the usual level 6 takes four times as long
+            )  # the default level 6 takes four times as long
     return content.getvalue()
 
 
 def _write_exif(picture: Image.Image) -> bytes:
-    """Write the entries that stay; only the orientation if others are damaged or too long."""
+    """Return the kept entries, or only the orientation if the entries are damaged or too long."""
     said, made = picture.getexif(), Image.Exif()
     orientation = said.get(ORIENTATION, 1)
-    if orientation in range(2, 9) and picture.format != "TIFF":  # Pillow turns a TIFF when it unpacks it
+    if orientation in range(2, 9) and picture.format != "TIFF":  # Pillow rotates a TIFF while decoding
         made[ORIENTATION] = orientation
     turn = made.tobytes() if len(made) else b""
     try:
@@ -74,13 +75,13 @@ def _write_exif(picture: Image.Image) -> bytes:
         if dates:
             made.get_ifd(_EXIF_DIRECTORY).update(dates)
         content = made.tobytes() if len(made) or dates else b""
-    except Exception:  # noqa: BLE001 - whatever Pillow raises for values of another type
+    except Exception:  # noqa: BLE001 - Pillow raises many kinds of errors for wrong types
         return turn
     return content if len(content) <= _MAX_EXIF else turn
 
 
 def _keep_jpeg(data: bytes, exif: bytes) -> Iterator[bytes]:  # noqa: C901 - one walk
-    """Yield tables, scans, profile and EXIF, up to the end of the first image."""
+    """Yield tables, scans, profile, and EXIF up to the end of the first image."""
     yield b"\xff\xd8"
     at = 2
     while (at := data.find(b"\xff", at)) >= 0 and at + 1 < len(data):

@@ -1,9 +1,9 @@
-"""A process that converts one file after the other, and can do little else.
+"""Sandboxed process that converts one file after another.
 
 python -m kg_api.convert.isolated.child MAX_BYTES IDLE_SECONDS PARENT SETTINGS
 
-A message between kg and such a process is a length of four bytes, then so many bytes. Answers are JSON, never
-pickled: who has taken over such a process can say nothing but what a file says.
+A message between kg and the process is a length of 4 bytes, then the content. Responses are JSON and never
+pickled, so a compromised process can only return the content of a file.
 """
 
 from __future__ import annotations
@@ -33,38 +33,38 @@ from kg_api.schemas.images import DrawnPage, PageToDraw, RenderedImage
 from kg_api.settings import ConversionSettings
 
 MAX_INPUT = 1 << 30
-OUT_OF_MEMORY = 3  # exit code: nothing in this process can be trusted after that
-READY = b"ready"  # the first message of a process, once it has imported what it needs
+OUT_OF_MEMORY = 3  # exit code, because the state of the process is undefined afterwards
+READY = b"ready"  # first message of a process, after its imports
 _LENGTH = struct.Struct("!I")
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to make of a file, which is the next message."""
+    """Task for a file, which is the next message."""
 
     do: Literal["convert", "words", "beside", "scopes", "render", "page", "ocr", "ocr-all", "ocr-image"]
-    """`words`: convert without images. `ocr-all`: read every page, `ocr`: those without text."""
-    form: Any = ""  # the kind of file, the suffix of a program, or the OCR engine
+    """`words`: convert without images. `ocr`: read pages without text. `ocr-all`: read every page."""
+    form: Any = ""  # format, suffix of a program, or OCR engine
     rendering: Rendering | None = None
     page: PageToDraw | None = None
     beside: tuple[tuple[str, int], ...] = ()
-    """Names and lengths of images that follow the document in the same message."""
+    """Names and lengths of images after the document in the same message."""
 
 
 Answer = Converted | RenderedImage | DrawnPage | list[CodeScope] | str
-"""What a file became, or why it became nothing."""
+"""Result of a file, or the reason for its failure."""
 REQUESTS, ANSWERS = TypeAdapter[Request](Request), TypeAdapter[Answer](Answer)
 
 
 def send(pipe: BinaryIO, *parts: bytes) -> None:
-    """Write one message, which may be in parts."""
+    """Write one message, given in parts."""
     pipe.write(_LENGTH.pack(sum(map(len, parts))))
     pipe.writelines(parts)
     pipe.flush()
 
 
 def receive(pipe: BinaryIO, most: int) -> bytes | None:
-    """Read one message of at most so many bytes; None at the end."""
+    """Read one message of at most `most` bytes, or return None at the end."""
     head = pipe.read(_LENGTH.size)
     if len(head) < _LENGTH.size:
         return None
@@ -76,11 +76,11 @@ def receive(pipe: BinaryIO, most: int) -> bytes | None:
 
 
 def main() -> None:
-    """Answer until nobody asks, or for too long."""
+    """Process requests until the pipe closes or the process is idle for too long."""
     max_bytes, idle_seconds, parent = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3])
     settings = ConversionSettings.model_validate_json(sys.argv[4])
     requests, answers = os.fdopen(0, "rb"), os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a library prints is no answer
+    os.dup2(2, 1)  # output of libraries must not mix with responses
     faulthandler.disable()
     end_with(parent)
     enter(max_bytes, shutil.which("tesseract"))
@@ -95,7 +95,7 @@ def main() -> None:
             answer = str(error)
         except MemoryError:
             os._exit(OUT_OF_MEMORY)
-        except Exception as error:  # noqa: BLE001 - the border of a file: its parser's bug is that file's alone
+        except Exception as error:  # noqa: BLE001 - a parser bug must only affect this file
             answer = f"its parser failed on it ({type(error).__name__}): save it again, or in another format"
         send(answers, ANSWERS.dump_json(answer))
 
@@ -126,7 +126,7 @@ def _answer(request: Request, content: bytes, settings: ConversionSettings) -> A
             return load("pdf.scans").convert(content, form, settings, every=request.do == "ocr-all")
 
 
-# What a process gives up before it reads a file that nobody vouches for.
+# Restrictions before reading an untrusted file
 
 CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
 OPEN_FILES = 64
@@ -142,10 +142,10 @@ _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
 def enter(max_bytes: int, program: str | None = None) -> None:
-    """Give up the network, other programs, writing of files, and memory beyond a limit, for good.
+    """Permanently give up the network, other programs, writing files, and memory beyond a limit.
 
-    The kernel holds memory and file sizes everywhere that is Unix, and the network where Linux lets a process
-    leave it. The rest is held by Python's audit hooks, which stop a parser's Python, not its machine code.
+    The kernel limits memory and file sizes on Unix, and the network where Linux allows unprivileged
+    namespaces. Audit hooks of Python enforce the rest. They stop Python code, not machine code.
     """
     if sys.platform == "linux":
         with contextlib.suppress(OSError, AttributeError):
@@ -157,7 +157,7 @@ def enter(max_bytes: int, program: str | None = None) -> None:
 
 
 def end_with(parent: int) -> None:
-    """End this process when the one that started it has gone, even in the middle of a file."""
+    """End this process when its parent ends, even during a conversion."""
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -168,7 +168,7 @@ def end_with(parent: int) -> None:
 
 
 def end_group() -> None:
-    """End this process, and the program that it runs, at once."""
+    """Kill this process and the program that it runs."""
     if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
         os.killpg(os.getpid(), signal.SIGKILL)
     os._exit(1)
@@ -186,7 +186,7 @@ def _limit(max_bytes: int) -> None:
         resource.RLIMIT_NOFILE: OPEN_FILES,
     }
     for which, most in limits.items():
-        with contextlib.suppress(OSError, ValueError):  # macOS knows no limit of address space
+        with contextlib.suppress(OSError, ValueError):  # macOS has no address space limit
             resource.setrlimit(which, (most, most))
 
 
@@ -195,7 +195,7 @@ def _refuse(program: str | None, event: str, given: tuple[object, ...]) -> None:
         return
     if event in _FORBIDDEN:
         raise PermissionError(f"a converter may not do {event}")
-    of_path = event == "open" and not isinstance(given[0], int)  # not what is open already, such as a pipe
+    of_path = event == "open" and not isinstance(given[0], int)  # not an open descriptor such as a pipe
     if of_path and isinstance(flags := given[2], int) and flags & _WRITES:
         raise PermissionError("a converter may not write files")
 

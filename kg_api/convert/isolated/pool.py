@@ -1,4 +1,4 @@
-"""Files are converted in a few processes apart, which are used again and ended when they are idle."""
+"""Conversion of files in a few separate processes, which kg reuses and ends when idle."""
 
 from __future__ import annotations
 
@@ -42,51 +42,57 @@ log = structlog.get_logger()
 
 IDLE_SECONDS = 60.0
 START_SECONDS = 60.0
-"""Its imports take part of a second, or some seconds on a busy machine: that is not the file's time."""
-MAX_FILES = 200  # then it is replaced: a library that leaks does so in a process that ends
-PAGE_SECONDS = 20.0  # somebody waits for a page
+"""Time limit for imports (up to some seconds on a busy machine), separate from the time limit of a file."""
+MAX_FILES = 200  # then kg replaces the process, to limit memory leaks of libraries
+PAGE_SECONDS = 20.0  # short, because a user waits for the page
 OUTPUT_PER_INPUT = 50
-MIN_OUTPUT = 16 * 1024 * 1024  # bytes that an answer may have: so many, or so many times the file
-MAX_SIDE = 1536  # pixels: so large a rendered image fits into an answer
-WAITING_EACH = 4  # so many files may wait for each process: who waits holds a thread that a search may need
+MIN_OUTPUT = 16 * 1024 * 1024  # size limit of a response in bytes (or OUTPUT_PER_INPUT times the input)
+MAX_SIDE = 1536  # pixels: a larger rendered image would exceed a response
+WAITING_EACH = 4  # waiting files per process, because each one blocks a thread that a search may need
 _KEPT = (
     *("TESSDATA_PREFIX", "PATH", "LANG", "LC_ALL", "TZ", "SYSTEMROOT", "LD_LIBRARY_PATH", "VIRTUAL_ENV"),
     "PYTHONPATH",
 )
-"""Of the environment: keys and passwords are none of its business."""
+"""Environment variables for converters, without keys and passwords."""
 
 _Kind = TypeVar("_Kind")
 
 
 class ConverterDied(Exception):
-    """It ended without an answer, or was ended; the reason is meant for people."""
+    """Error when a converter process ends without a response, with a reason for the user."""
 
     def __init__(self, reason: str, *, again: bool, late: bool) -> None:
-        """Store the reason, and whether another process may do better, or the time was up."""
+        """Initialize the error.
+
+        Args:
+            reason: Reason for the user.
+            again: Whether a retry in a new process may succeed.
+            late: Whether the time limit caused the end.
+        """
         super().__init__(reason)
         self.again, self.late = again, late
 
 
 @dataclass(slots=True)
 class Spent:
-    """What the requests for one file have taken of its time limit; waiting for a process is not counted."""
+    """Time that the requests for one file have used of its limit, without the wait for a process."""
 
     seconds: float = 0
 
 
 class ConverterProcess:
-    """A process of its own session, with little memory and no network. Not thread-safe."""
+    """Process in its own session, with limited memory and without network access. Not thread-safe."""
 
     def __init__(self, settings: ConversionSettings, module: str = "kg_api.convert.isolated.child") -> None:
-        """Start a module."""
+        """Start a module as a converter process."""
         self._settings = settings
         self._ending = threading.Lock()
         self._is_ready = False
         self._files = 0
-        # Where Python finds kg and tesseract its languages, and little else
+        # Python needs the path of kg, and tesseract needs the path of its languages.
         kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
         paths = filter(None, [str(Path(__file__).parents[3]), kept.get("PYTHONPATH")])
-        kept |= {"PYTHONPATH": os.pathsep.join(paths), "OMP_THREAD_LIMIT": "1"}  # threads slow tesseract down
+        kept |= {"PYTHONPATH": os.pathsep.join(paths), "OMP_THREAD_LIMIT": "1"}  # threads slow down tesseract
         given = [str(settings.max_memory_mb * 1024 * 1024), str(IDLE_SECONDS), str(os.getpid())]
         self._process = subprocess.Popen(
             [sys.executable, "-B", "-m", module, *given, settings.model_dump_json()],
@@ -94,38 +100,38 @@ class ConverterProcess:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=kept,
-            start_new_session=True,  # Ctrl-C is for the service
+            start_new_session=True,  # only the service handles Ctrl-C
         )
         self._requests = cast("BinaryIO", self._process.stdin)
         self._answers = cast("BinaryIO", self._process.stdout)
 
     @property
     def is_usable(self) -> bool:
-        """Whether it can be given another file."""
+        """Whether the process can convert another file."""
         return self._process.poll() is None and self._files < MAX_FILES
 
     def ask(self, request: Request, parts: Sequence[bytes], spent: Spent | None = None) -> Answer:
-        """Return what a file became, or why it did not."""
+        """Return the result for a file, or the reason for its failure."""
         spent = spent or Spent()
         self._files += 1
         seconds = self._settings.max_seconds
         if request.do == "page":
             seconds = min(seconds, PAGE_SECONDS)
-        if request.do.startswith("ocr"):  # it keeps to its own limit, but for the page it is at
+        if request.do.startswith("ocr"):  # OCR checks its own limit only between pages
             seconds += self._settings.ocr_max_seconds
         late = threading.Event()
         begun = time.monotonic()
         try:
             if not self._is_ready:
                 with self._ended_after(START_SECONDS, threading.Event()):
-                    self._is_ready = receive(self._answers, len(READY)) == READY  # if not, it has ended
+                    self._is_ready = receive(self._answers, len(READY)) == READY  # False after a crash
                 begun = time.monotonic()
             with self._ended_after(seconds - spent.seconds, late):
                 send(self._requests, REQUESTS.dump_json(request))
                 send(self._requests, *parts)
                 most = max(MIN_OUTPUT, OUTPUT_PER_INPUT * sum(map(len, parts)))
                 if (answer := receive(self._answers, most)) is None:
-                    raise OSError("it has ended")  # noqa: TRY301 - as if writing had failed
+                    raise OSError("it has ended")  # noqa: TRY301 - handled like a write error
                 return ANSWERS.validate_json(answer)
         except (OSError, ValueError) as error:
             self.end()
@@ -137,7 +143,7 @@ class ConverterProcess:
 
     @contextlib.contextmanager
     def _ended_after(self, seconds: float, late: threading.Event) -> Generator[None]:
-        """End the process if a block takes longer, and set `late`."""
+        """Kill the process if the block exceeds a time limit, and set `late`."""
 
         def end_late() -> None:
             late.set()
@@ -160,10 +166,10 @@ class ConverterProcess:
             self._process.wait()
 
     def _kill(self) -> None:
-        """End it with a program that it may run: both are of a session of their own.
+        """Kill the process and the program that it may run. Both are in one separate session.
 
-        The program is ended also if the process has died by itself, but not once that was waited for, when
-        its number may be another's.
+        The program must also be killed if the process itself has already died. After `wait`, the process id
+        may belong to another process, so nothing is killed.
         """
         if self._process.returncode is not None:
             return
@@ -181,15 +187,15 @@ class ConverterProcess:
         limit = f"more than {self._settings.max_memory_mb} MB (KG_CONVERSION__MAX_MEMORY_MB)"
         if self._process.returncode == OUT_OF_MEMORY:
             return f"{took} took {limit}{then}"
-        if isinstance(error, ValueError):  # the answer was too long, or was none
+        if isinstance(error, ValueError):  # the response was too long or invalid
             return "it becomes far more text than it has bytes; it may be made to fill a disk"
-        # A library in C crashes where Python raises MemoryError, and nothing tells the two apart.
+        # C libraries crash when out of memory, so a crash and a lack of memory look the same.
         remedy = "save it again or in another format, divide it, or raise the limit"
         return f"its parser crashed, or wanted {limit}; {remedy}"
 
 
 class _Queue:
-    """So many at work, four times as many in line."""
+    """Limit of concurrent and waiting requests: per place, one active and four waiting."""
 
     def __init__(self, places: int) -> None:
         self._room = threading.BoundedSemaphore(places)
@@ -197,7 +203,7 @@ class _Queue:
 
     @contextlib.contextmanager
     def place(self) -> Generator[None]:
-        """Wait for a place at work."""
+        """Wait for a free place."""
         if not self._line.acquire(blocking=False):
             raise TooBusy("too many files are being converted; try again in a few seconds")
         try:
@@ -208,10 +214,14 @@ class _Queue:
 
 
 class ConverterPool:
-    """Converts files. Thread-safe; processes are started when the first file comes.
+    """Pool of converter processes. Thread-safe. The first file starts a process.
 
-    Each method waits while as many as may are at work. It raises TooBusy if too many others wait already, and
-    UnreadableDocument if the file is broken, protected, takes too much or holds nothing, with the remedy.
+    Each method waits for a free process.
+
+    Raises:
+        TooBusy: Too many requests wait already.
+        UnreadableDocument: The file is broken, protected, too expensive, or empty. The message includes a
+            remedy.
     """
 
     def __init__(
@@ -219,18 +229,18 @@ class ConverterPool:
         settings: ConversionSettings,
         start: Callable[[ConversionSettings], ConverterProcess] | None = None,
     ) -> None:
-        """Start nothing yet."""
+        """Initialize the pool without starting processes."""
         self._settings = settings
         self._start = partial(start or ConverterProcess, settings)
         self._queue = _Queue(settings.processes)
         self._ocr = _Queue(max(1, settings.processes - 1))
-        """Of those: pictures take minutes, and leave one process to all other files."""
+        """Limit for OCR, which can take minutes. One process stays free for other files."""
         self._lock = threading.Lock()
         self._idle: list[ConverterProcess] = []
         self._closed = False
 
     def convert(self, data: bytes, form: ConvertedFormat, ocr: OcrMode = "auto") -> Converted:
-        """Make Markdown of a file."""
+        """Convert a file to Markdown."""
         if form == "pdf" and ocr == "always":
             engine, reason = choose(self._settings)
             if engine is None:
@@ -247,7 +257,7 @@ class ConverterPool:
         engine, reason = choose(self._settings)
         if ocr == "never" or engine is None:
             return note_pictures(made, "OCR was not wanted (ocr: never)" if ocr == "never" else reason)
-        try:  # a request of its own: what OCR takes or breaks costs the other pages nothing
+        try:  # a separate request, so that a failure or timeout of OCR does not affect the other pages
             with self._ocr.place():
                 read = self._answer(Converted, Request("ocr", engine), data, spent=spent)
         except UnreadableDocument as error:
@@ -255,7 +265,7 @@ class ConverterPool:
         return note_pictures(read, "")
 
     def _add_words(self, made: Converted, data: bytes, spent: Spent) -> Converted:
-        """Add the words that OCR reads on an image to what it says of itself."""
+        """Append the text from OCR to the text of an image."""
         engine, _ = choose(self._settings)
         if engine is None:
             return made
@@ -270,43 +280,43 @@ class ConverterPool:
     def convert_with(
         self, data: bytes, form: Literal["html", "markdown"], beside: Mapping[str, bytes]
     ) -> Converted:
-        """Convert a document with the pictures that lie beside it, by their references."""
+        """Convert a document with its local images by reference."""
         named = tuple((name, len(content)) for name, content in beside.items())
         return self._answer(Converted, Request("beside", form, beside=named), data, *beside.values())
 
     def look_at(self, data: bytes) -> ReadImage:
-        """See what a picture is, without reading words on it."""
+        """Read an image without OCR."""
         made = self._answer(Converted, Request("convert", "image"), data)
         _require_one_image(made)
         return made.images[0].image
 
     def pictures_read_by(self) -> str:
-        """Return the fingerprint of the OCR that there is now, with its limits."""
+        """Return the fingerprint of the current OCR engine and its limits."""
         return fingerprint(self._settings)
 
     def find_scopes(self, data: bytes, suffix: str) -> list[CodeScope]:
-        """Find the functions and classes of a program, in UTF-8."""
+        """Return the functions and classes of a UTF-8 program."""
         return self._answer(list[CodeScope], Request("scopes", suffix), data)
 
     def render(self, data: bytes, rendering: Rendering) -> Pixels:
-        """Unpack a picture for a model that sees."""
+        """Decode an image for an image embedding model."""
         sides = (rendering.width, rendering.height)
         if min(sides) < 1 or max(sides) > MAX_SIDE:
             raise ValueError(f"pictures are rendered with sides of 1 to {MAX_SIDE} pixels, not {sides}")
         answer = self._answer(RenderedImage, Request("render", rendering=rendering), data)
         shape = (answer.height, answer.width, CHANNELS)
-        # Whoever has taken over that process can give no other pixels than were asked for
+        # Check the size, because a hostile file may control the process.
         if not fits(shape, rendering) or len(answer.pixels) != answer.height * answer.width * CHANNELS:
             raise UnreadableDocument("its parser gave other pixels than were asked for; save it again")
         return np.frombuffer(answer.pixels, dtype=np.uint8).reshape(shape)
 
     def draw_page(self, read: Callable[[], bytes], wanted: PageToDraw) -> DrawnPage:
-        """Draw a page of a PDF, with words marked."""
+        """Render a page of a PDF with highlights."""
         with self._queue.place():
             return _require(DrawnPage, self._ask(Request("page", page=wanted), (read(),), Spent()))
 
     def close(self) -> None:
-        """End the processes; one at work ends after its file."""
+        """End idle processes now, and busy ones after their file."""
         with self._lock:
             self._closed, idle = True, self._idle
             self._idle = []
@@ -326,14 +336,15 @@ class ConverterPool:
             except ConverterDied as died:
                 if not died.again:
                     raise
-                return self._ask_once(request, parts, spent, fresh=True)  # it may have died of other files
+                # Earlier files may have caused the crash
+                return self._ask_once(request, parts, spent, fresh=True)
         except ConverterDied as died:
             reason = str(died)
             log.warning("a converter died", form=request.form or request.do, reason=reason)
             of_pdf = (request.do, request.form) == ("convert", "pdf")
             if died.late or not (of_pdf and self._settings.images_within):
                 return reason
-        try:  # its pictures may have been too much: PDFium draws them, and stops at nothing
+        try:  # retry without images, because PDFium renders them without limits
             made = self._ask_once(replace(request, do="words"), parts, spent, fresh=True)
         except ConverterDied:
             return reason
@@ -382,7 +393,7 @@ def _require_one_image(made: Converted) -> None:
 
 
 def note_pictures(made: Converted, reason: str) -> Converted:
-    """Add notes on pages without text, and with text that cannot be read."""
+    """Add notes about pages without text and pages with unreadable text."""
     if made.text.strip():
         return replace(made, notes=(*made.notes, *_describe_pictures(made, reason)))
     told = reason or "; ".join(made.notes)

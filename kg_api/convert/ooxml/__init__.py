@@ -1,1 +1,1 @@
-"""What Word and PowerPoint files share: parts, drawing text, formulas, charts, diagrams, numbers."""
+"""Code for both Word and PowerPoint files: parts, drawings, formulas, charts, diagrams, and numbers."""

@@ -1,4 +1,4 @@
-"""PDF to Markdown: pages to pieces with places and fonts, to columns and lines, to blocks."""
+"""Conversion of PDF to Markdown: pages, positioned pieces of text, columns and lines, blocks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def convert(
     data: bytes, settings: ConversionSettings = DEFAULTS, pictures: PictureReader | None = None
 ) -> Converted:
-    """Read a PDF's text in reading order, with its headings, lists, code and pictures."""
+    """Return the text of a PDF in reading order, with headings, lists, code, and images."""
     with opened(data) as document:
         images, annotations = PdfImages(settings), Annotations(document, data)
         pages = [_page(annotations, number, images) for number in range(len(document))]
@@ -69,7 +69,7 @@ def _converted(
 
 
 def _page(annotations: Annotations, number: int, images: PdfImages) -> PageText:
-    """Read a page; one that is broken has no text, as if it were a picture."""
+    """Read a page. A broken page has no text, like a scanned page."""
     try:
         page, objects, text = annotations.read_page(number)
     except pdfium.PdfiumError:
@@ -85,9 +85,9 @@ def _page(annotations: Annotations, number: int, images: PdfImages) -> PageText:
 
 
 def _lines(page: PageText, number: int) -> list[Line]:
-    """Give a page's lines in reading order; what stands across them comes last, each piece by itself.
+    """Return the lines of a page in reading order, then the pieces across them.
 
-    The horizontal lines above a vertical text come first.
+    For vertical text, the horizontal lines above come first.
     """
     found = [line for column in columns(page.pieces, number) for line in column.lines]
     top = -min((piece.left for piece in page.pieces), default=0)

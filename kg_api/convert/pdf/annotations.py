@@ -1,8 +1,8 @@
-"""Text that a page shows besides its content: values of form fields, free text and stamps.
+"""Text of annotations: values of form fields, free text, and stamps.
 
-PDFium draws appearances into the page (`FPDFPage_Flatten`), so their text has its place like any other. A
-value replaces the text of its appearance if that is missing, cut off, or spaced for boxes. Comments, which
-a reader opens one by one, are counted.
+PDFium draws appearances into the page (`FPDFPage_Flatten`), so their text has a position. The value of a
+field replaces its appearance text if that text is missing, cut off, or spaced for boxes. Comments, which
+readers open one by one, are only counted.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kg_api.convert.pdf.letters import Box, PageObjects, list_form_texts, list_o
 from kg_api.wording import name_pages, pluralize
 
 CHECKED, UNCHECKED = "☒", "☐"
-_MAX_ANNOTATIONS = 5000  # of a page
+_MAX_ANNOTATIONS = 5000  # per page
 _MAX_EXAMPLE = 80
 _HIDDEN, _NO_VIEW = 1 << 1, 1 << 5
 _MULTILINE, _PASSWORD = 1 << 12, 1 << 13
@@ -43,17 +43,17 @@ _NO_TEXT = frozenset({
     *(raw.FPDF_ANNOT_UNDERLINE, raw.FPDF_ANNOT_SQUIGGLY, raw.FPDF_ANNOT_STRIKEOUT, raw.FPDF_ANNOT_INK),
     *(raw.FPDF_ANNOT_CARET, raw.FPDF_ANNOT_FILEATTACHMENT, raw.FPDF_ANNOT_SOUND),
 })  # fmt: skip
-"""Kinds that are drawn as icons or lines only."""
+"""Kinds with icons or lines only."""
 _NO_COMMENT = frozenset({raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP, raw.FPDF_ANNOT_FREETEXT})
 _BOXES = frozenset({raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON})
 
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """A field, or another annotation, that shows a text."""
+    """Field or other annotation with a text."""
 
     kind: Literal["value", "mark", "text"]
-    """A mark always replaces its appearance, a value where it says more, a text only where there is none."""
+    """A mark always replaces its appearance, a value if it says more, and a text if no appearance exists."""
     box: Box
     value: str
     size: float = 0
@@ -64,11 +64,11 @@ class _Item:
 class _Found:
     items: list[_Item] = field(default_factory=list[_Item])
     comments: list[str] = field(default_factory=list[str])
-    is_drawn: bool = False  # something has an appearance that may hold text
+    is_drawn: bool = False  # an appearance may contain text
 
 
 class Annotations:
-    """The forms and annotations of one document."""
+    """Forms and annotations of one document."""
 
     def __init__(self, document: pdfium.PdfDocument, data: bytes) -> None:
         self._document = document
@@ -76,12 +76,13 @@ class Annotations:
         if document.get_formtype() != raw.FORMTYPE_NONE:
             document.init_forms()
         self._form: Any = document.formenv.raw if document.formenv else None
-        self._stale = bool(_NEED_APPEARANCES.search(data))  # appearances are to be made anew of the values
+        # The file may ask programs to rebuild appearances from the values
+        self._stale = bool(_NEED_APPEARANCES.search(data))
         self._comments: dict[int, list[str]] = {}
         self._beyond = 0
 
     def read_page(self, number: int) -> tuple[pdfium.PdfPage, PageObjects, PageText]:
-        """Read a page with what it shows besides its content."""
+        """Read a page and its annotations."""
         page = self._document[number]
         found = self._find(page)
         if not found.is_drawn:
@@ -98,7 +99,7 @@ class Annotations:
         return page, objects, text
 
     def list_notes(self) -> Iterator[str]:
-        """Return what a person should know."""
+        """Yield notes for the user."""
         if self._comments:
             count = sum(map(len, self._comments.values()))
             first = " ".join(next(iter(self._comments.values()))[0].split())
@@ -113,7 +114,7 @@ class Annotations:
             yield f"left out: {pluralize(count, 'attached file')}; add each as a document of its own"
 
     def _find(self, page: pdfium.PdfPage) -> _Found:
-        """Look at the annotations of a page, and remove those without text before others are drawn."""
+        """Read the annotations of a page. If some will be drawn, remove the others first."""
         found, hidden = _Found(), list[int]()
         count = raw.FPDFPage_GetAnnotCount(page.raw)
         self._beyond += max(0, count - _MAX_ANNOTATIONS)
@@ -132,7 +133,7 @@ class Annotations:
         return found
 
     def _look(self, annotation: Any, found: _Found) -> bool:
-        """Add what an annotation shows; tell whether its appearance is to be drawn."""
+        """Add the text of an annotation, and return whether to draw its appearance."""
         kind: int = raw.FPDFAnnot_GetSubtype(annotation)
         if kind in {raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP}:
             return False
@@ -180,7 +181,7 @@ class Annotations:
         return True
 
     def _read_choice(self, annotation: Any) -> str:
-        """Return the chosen options as the form shows them, which may be stored by other values."""
+        """Return the displayed labels of the selected options, which may differ from the stored values."""
         count = raw.FPDFAnnot_GetOptionCount(self._form, annotation)
         chosen = (i for i in range(count) if raw.FPDFAnnot_IsOptionSelected(self._form, annotation, i))
         return ", ".join(
@@ -213,7 +214,7 @@ class Annotations:
             left = [each for each in left if id(each) not in taken]
             turn = own[0].turn if own else text.rotation if text.turn is None else text.turn
             shown = own if own and not self._says_more(item, own) else list(_write(item, own, turn))
-            # Unless the page's content has the same text at the same place
+            # Skip a text that the page content has at the same position.
             place = turn_box(item.box, text.turn or 0)
             there = " ".join(each.text for each in text.pieces if _is_within(each, place))
             words = _letters(" ".join(each.run.text for each in shown))
@@ -221,12 +222,12 @@ class Annotations:
         yield from left
 
     def _says_more(self, item: _Item, own: Sequence[FoundRun]) -> bool:
-        """Whether the value is to be read, and not its appearance."""
+        """Return whether the value replaces its appearance."""
         if item.kind != "value":
             return item.kind == "mark"
         shown, value = " ".join(each.run.text for each in own), _letters(item.value)
         if _letters(shown) == value:
-            return shown.split() != item.value.split()  # each letter in a box of its own
+            return shown.split() != item.value.split()  # one box per letter
         return self._stale or _letters(shown) in value
 
 
@@ -269,7 +270,7 @@ def _letters(text: str) -> str:
 
 
 def _write(item: _Item, own: Sequence[FoundRun], turn: int) -> Iterator[FoundRun]:
-    """Put a value into its box, where its appearance has it if there is one."""
+    """Place a value in its box, where its appearance is if any."""
     left, bottom, right, top = turn_box(item.box, turn)
     size = own[0].run.size if own else item.size
     lines = [each.strip() for each in item.value.splitlines() if each.strip()]

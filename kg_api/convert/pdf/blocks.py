@@ -1,4 +1,4 @@
-"""From lines of a PDF to headings, tables and paragraphs in Markdown."""
+"""Headings, tables, and paragraphs of a PDF, and their conversion to Markdown."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MAX_PIECES = 2
 _WORD = re.compile(r"[^\W\d_]{3}|[\u2e80-\uffff]")
 _PAGE_NUMBER = re.compile(r"\W*\d+$")
 _MAX_PREFIX = 12
-"""Letters that a heading may have in front of its title in the outline: its number, or "Chapter 1"."""
+"""Letters before the title of a heading that its outline entry lacks, such as a number or "Chapter 1"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +36,14 @@ class OutlineEntry:
 
 @dataclass(slots=True)
 class Heading:
-    """A heading of a document: lines that belong together, and its level."""
+    """Lines of a heading, and its level."""
 
     level: int
     lines: list[Line]
 
 
 def body_size(lines: Iterable[Line]) -> float:
-    """Give the font size of most letters."""
+    """Return the font size of most letters."""
     sizes: Counter[float] = Counter()
     for line in lines:
         sizes[round(line.size * 2) / 2] += 0 if line.mono else len(line.text)
@@ -51,7 +51,7 @@ def body_size(lines: Iterable[Line]) -> float:
 
 
 def headings(lines: Sequence[Line], outline: Sequence[OutlineEntry]) -> dict[int, Heading]:
-    """Find the headings among all lines of a document, by the `id` of each line."""
+    """Return the headings among all lines of a document, by the `id` of each line."""
     pages: dict[int, list[Line]] = defaultdict(list)
     for line in lines:
         pages[line.page].append(line)
@@ -68,7 +68,7 @@ def headings(lines: Sequence[Line], outline: Sequence[OutlineEntry]) -> dict[int
     groups = [
         group for group in _groups(lines, body_size(lines)) if not any(id(line) in taken for line in group)
     ]
-    # No lines of a table of contents: what a heading says elsewhere, and its page's number
+    # Skip lines of a table of contents: the text of a heading elsewhere, with its page number.
     titles = {_letters(entry.title) for entry in outline} | {_letters(_words(group)) for group in groups}
     by_size: list[list[Line]] = []
     for group in groups:
@@ -81,7 +81,7 @@ def headings(lines: Sequence[Line], outline: Sequence[OutlineEntry]) -> dict[int
 
 
 def _place(lines: list[Line], title: str, begin: int) -> tuple[int, int] | None:
-    """The lines that say a title, and what stands before it at most; the largest of several."""
+    """Return the range of lines with this title after a short prefix. Prefer the largest font."""
     found: list[tuple[float, int, int]] = []
     for start in range(begin, len(lines) if title else 0):
         letters = ""
@@ -90,7 +90,7 @@ def _place(lines: list[Line], title: str, begin: int) -> tuple[int, int] | None:
             prefix = len(letters) - len(title)
             if prefix > _MAX_PREFIX:
                 break
-            # The one is the other, but for a number or the like before it
+            # The texts are equal, except for a prefix such as a number.
             is_same = letters.endswith(title) or (title.endswith(letters) and -prefix <= _MAX_PREFIX)
             if letters and is_same and len(letters) > 0.5 * len(title):
                 found.append((lines[start].size + lines[start].bold - abs(prefix) / 50, -start, stop + 1))
@@ -105,7 +105,7 @@ def _letters(text: str) -> str:
 
 
 def _groups(lines: Sequence[Line], body: float) -> Iterator[list[Line]]:
-    """Yield lines in larger or bold letters that stand together and can be a heading."""
+    """Yield groups of consecutive lines in larger or bold letters that can be a heading."""
     group: list[Line] = []
     for i, line in enumerate(lines):
         if group and not _continues_heading(group[-1], line):
@@ -140,14 +140,14 @@ def _can_be_heading(group: list[Line], before: Sequence[Line], after: Line | Non
         return False
     if not (first.text[0].isupper() or first.text[0].isdigit()):
         return False
-    # A bold line is a heading if there is room above it, and text below that begins where it begins
+    # A bold line is a heading if there is space above, and text below in the same column.
     above = before[0] if before and before[0].column is first.column else None
     room = above is None or above.baseline - first.baseline > 1.35 * first.size
     return room and after is not None and after.column is last.column and len(after.pieces) == 1
 
 
 def _by_size(groups: Sequence[list[Line]], known: Sequence[Heading]) -> Iterator[Heading]:
-    """Larger letters are higher levels; beside an outline, its levels count for its headings' letters."""
+    """Yield headings with levels by font size, where levels of the outline take precedence."""
 
     def look(line: Line) -> tuple[float, bool]:
         return round(line.size), line.bold
@@ -165,29 +165,29 @@ def _by_size(groups: Sequence[list[Line]], known: Sequence[Heading]) -> Iterator
         yield Heading(levels[look(group[0])], group)
 
 
-# Tables: lines below each other whose pieces stand in the same columns.
+# Tables: consecutive lines with pieces in the same columns
 
 _MIN_ROWS = 3
-_MIN_FULL = 0.6  # of the rows: have a piece in every column
-_MAX_CELL = 60  # letters that a cell has on average: more is prose that stands side by side
+_MIN_FULL = 0.6  # minimum share of rows with a piece in every column
+_MAX_CELL = 60  # maximum average letters per cell (more: prose in columns)
 _MAX_DISTANCE = 2.6
 _WRAPPED = 1.35
-"""Of the font size: a line so near below that lacks the first column goes on in the cells above it."""
+"""Maximum distance, in font sizes, of a line without a first column that continues the cells above."""
 
 
 @dataclass(slots=True)
 class Table:
-    """Lines that are the rows of a table, and the lines of its cells."""
+    """Lines of a table, and its cells by row."""
 
     lines: list[Line]
     cells: list[list[str]]
 
 
 def tables(lines: Sequence[Line], is_other: Callable[[Line], bool]) -> dict[int, Table]:
-    """Find tables, by the `id` of each of their lines; lines that are something else end them."""
+    """Return the tables by the `id` of each line. A line for which `is_other` is true ends a table."""
     groups: list[list[Line]] = [[]]
     for line in lines:
-        # Lines near each other that have a gap in them, and single pieces below such lines
+        # Nearby lines with gaps, and single pieces below them
         goes_on = bool(groups[-1]) and _continues_table(groups[-1], line)
         if not goes_on:
             groups.append([])
@@ -206,7 +206,7 @@ def _continues_table(group: Sequence[Line], line: Line) -> bool:
 
 
 def _table(group: list[Line]) -> Table | None:
-    """Put every piece into its column; no table where one stands across columns."""
+    """Assign each piece to its column, or return None if a piece spans columns."""
     counts = Counter(len(line.pieces) for line in group if len(line.pieces) > 1)
     width, count = counts.most_common(1)[0]
     if count < max(_MIN_ROWS, _MIN_FULL * counts.total()):
@@ -232,7 +232,7 @@ def _table(group: list[Line]) -> Table | None:
     return Table(group, cells)
 
 
-# Lines to blocks: headings, paragraphs, items of lists, code.
+# Blocks: headings, paragraphs, list items, code
 
 _BULLET = re.compile(r"([•◦▪‣·●○■□∙⁃➢➤►✓❖–*-])(?:\s+|$)(?=\S|$)")
 _ORDINAL = re.compile(r"(\d{1,3})([.)])\s+(?=\S)")
@@ -240,21 +240,21 @@ _LETTERED = re.compile(r"(?:\([a-zA-Z\d]{1,4}\)|\[\w{1,9}\]|[a-zA-Z]\))\s+\S")
 _SENTENCE_END = re.compile(r"[.!?:;。！？…][\"'”’)\]»]*$")
 _LEADERS = re.compile(r"(?:\.\s?){4,}\s*\w*$|…\s*\d+$")
 _SAME_SIZE = 0.5
-_MONO_SHARE = 0.6  # of all letters: above it a document is a typescript, and its lines are no code
+_MONO_SHARE = 0.6  # minimum share of monospace letters in a typescript, where monospace lines are not code
 
 
 @dataclass(slots=True)
 class PdfBlock:
-    """Lines that are one heading, paragraph, item or listing; or a picture, whose one line has no words."""
+    """Heading, paragraph, list item, listing, table, or image (with one line without text)."""
 
     kind: Literal["heading", "paragraph", "item", "code", "table", "image"]
     lines: list[Line] = field(default_factory=list["Line"])
     level: int = 0
-    mark: str = ""  # what begins an item: `-`, or its number with the point
+    mark: str = ""  # `-`, or the number of an item with its punctuation
     cells: list[list[str]] = field(default_factory=list[list[str]])
     image: ReadImage | None = None
-    label: str = ""  # what its caption says
-    name: str = ""  # of its file
+    label: str = ""  # text of the caption
+    name: str = ""  # of the image file
 
     @property
     def last(self) -> Line:
@@ -262,7 +262,7 @@ class PdfBlock:
 
 
 def leading(lines: Sequence[Line]) -> float:
-    """Give the usual distance of two baselines, as a multiple of the font size."""
+    """Return the usual distance of two baselines, as a multiple of the font size."""
     ratios: Counter[float] = Counter()
     for above, line in pairwise(lines):
         if above.column is line.column and above.size == line.size:
@@ -273,7 +273,7 @@ def leading(lines: Sequence[Line]) -> float:
 
 
 def is_typescript(lines: Iterable[Line]) -> bool:
-    """Most of it is written in letters of one width, prose too."""
+    """Return whether most of the document, including prose, is monospace."""
     letters, mono = 0, 0
     for line in lines:
         letters += len(line.text)
@@ -282,7 +282,7 @@ def is_typescript(lines: Iterable[Line]) -> bool:
 
 
 def blocks(lines: Sequence[Line], found: Mapping[int, Heading]) -> list[PdfBlock]:
-    """Put the lines of a document, in reading order, together to blocks."""
+    """Group the lines of a document, in reading order, into blocks."""
     code = not is_typescript(lines)
 
     def is_no_cell(line: Line) -> bool:
@@ -294,7 +294,7 @@ def blocks(lines: Sequence[Line], found: Mapping[int, Heading]) -> list[PdfBlock
     builder = _Builder(found, leading(lines), code=code)
     for line in lines:
         builder.add(line, in_tables.get(id(line)))
-    # Paragraphs that a column or page cut in two are one again, where a sentence plainly goes on
+    # Rejoin paragraphs across columns and pages if the sentence clearly continues.
     joined: list[PdfBlock] = []
     for block in builder.blocks:
         if joined and _is_rest(joined[-1], block):
@@ -338,7 +338,7 @@ class _Builder:
             self.blocks.append(PdfBlock("paragraph", [line]))
 
     def _is_within(self, block: PdfBlock, line: Line) -> bool:
-        """A paragraph's line may be one long name in code's letters: its sentence goes on."""
+        """Return whether a monospace line continues a sentence, as a long name may fill a line."""
         last = block.last
         full = last.right > last.column.right - 0.2 * last.column.width
         return last.column is line.column and full and not self._is_apart(last, line) and not _ends(last.text)
@@ -364,7 +364,7 @@ class _Builder:
 
 
 def _is_begun(line: Line) -> bool:
-    """It has the mark of an item; a dash may stand at a line's beginning by chance: at the margin."""
+    """Return whether a line starts with a list marker. A dash at the margin may be accidental."""
     if match := _BULLET.match(line.text):
         return match[1] not in "–-*·" or line.left > line.column.left + 3 or len(line.pieces) > 1
     if _LETTERED.match(line.text):
@@ -373,7 +373,7 @@ def _is_begun(line: Line) -> bool:
 
 
 def _is_indented(block: PdfBlock, line: Line) -> bool:
-    """It begins a paragraph by its place: indented, or back at the margin after lines that hang."""
+    """Return whether a line starts a paragraph, by its indentation or at the end of a hanging indent."""
     first, last, step = block.lines[0], block.last, 0.8 * line.size
     if block.kind == "item":
         return len(block.lines) > 1 and line.left < last.left - step
@@ -385,7 +385,7 @@ def _is_indented(block: PdfBlock, line: Line) -> bool:
 
 
 def _stops_early(last: Line, line: Line) -> bool:
-    """The next line's first word would have had room: the line was broken on purpose."""
+    """Return whether the next line's first word fits into the last line, so the line break is intended."""
     word = line.text.split(maxsplit=1)[0] if line.text else ""
     letter = (line.right - line.left) / max(1, len(line.text))
     room = last.column.right - last.right - letter * (len(word) + 1)
@@ -413,14 +413,14 @@ def _is_rest(held: PdfBlock, block: PdfBlock) -> bool:
     return size and goes_on and 0 <= first.page - last.page <= 1
 
 
-# Blocks to Markdown, and where each page begins in it.
+# Markdown and its page offsets
 
 _MARK = re.compile(r"\S+\s*")
-_EMPTY_LINE = 1.9  # of the usual distance: further apart are two lines of code with an empty one between them
+_EMPTY_LINE = 1.9  # times the usual distance of lines of code, above which an empty line is between them
 
 
 def markdown(blocks: Sequence[PdfBlock], pages: int) -> tuple[str, tuple[int, ...], list[int]]:
-    """Give the text, and the offsets at which the text of each page, and each block, begin."""
+    """Return the text, the offset of each page, and the offset of each block."""
     words = Vocabulary(line.text for block in blocks for line in block.lines)
     parts: list[str] = []
     begins: dict[int, int] = {}
@@ -439,12 +439,12 @@ def markdown(blocks: Sequence[PdfBlock], pages: int) -> tuple[str, tuple[int, ..
         each.append(offset)
         begins.setdefault(block.lines[0].page, offset)
         for at, (above, line) in enumerate(pairwise(block.lines), 1):
-            if line.page != above.page:  # a paragraph may go on over the end of a page
+            if line.page != above.page:  # a paragraph may continue on the next page
                 before = _block(replace(block, lines=block.lines[:at]), words)
                 begins.setdefault(line.page, offset + len(before))
         parts.append(text)
         offset += len(text)
-    # A page on which nothing begins begins where the next text does; the first page at 0
+    # A page without a new block starts with the next text. The first page starts at 0.
     offsets, following = list[int](), offset
     for page in range(pages - 1, -1, -1):
         following = begins.get(page, following)
@@ -480,27 +480,27 @@ def _code(lines: Sequence[Line]) -> str:
         if i and steps[i - 1] > _EMPTY_LINE * usual:
             rows.append("")
         row = ""
-        for piece in line.pieces:  # each where it stands, so that indentation and columns of code stay
+        for piece in line.pieces:  # keep the position of each piece, to keep indentation and columns of code
             blanks = max(round((piece.left - left) / width) - len(row), 1 if row else 0)
             row += " " * blanks + piece.text.strip()
         rows.append(row.replace("\xad", "").rstrip())
     return fence("\n".join(rows))
 
 
-# Where in a document's Markdown the words stand that OCR read.
+# Positions of OCR words in the Markdown
 
 _AHEAD = 80
-"""Characters between two words at most: marks of lists and tables, words that are written otherwise."""
+"""Maximum characters between two words, for list markers, table markup, and differently written words."""
 _SCALE = 10_000
 
 
 def place_words(text: str, blocks: Sequence[PdfBlock], begins: Sequence[int]) -> tuple[WordBox, ...]:
-    """Find the words of blocks in the text that was made of them."""
+    """Find the OCR words of blocks in the Markdown."""
     boxes: list[WordBox] = []
     for block, at, end in zip(blocks, begins, [*begins, len(text)][1:], strict=True):
         for line in block.lines:
             for word in (word for piece in line.pieces for word in piece.words):
-                for written in (word.text, word.text.removesuffix("-")):  # a line's end tore it apart
+                for written in (word.text, word.text.removesuffix("-")):  # hyphenated at a line end
                     begin = text.find(written, at, min(end, at + len(written) + _AHEAD)) if written else -1
                     if begin >= 0:
                         at = begin + len(written)  # noqa: PLW2901 - the next word stands behind it

@@ -1,7 +1,7 @@
-"""The characters of PDF pages, with vertical text and ligatures.
+"""Characters of PDF pages, with vertical text and ligatures.
 
-A page's coordinates are turned for such text: a column becomes a line that runs from left to right, and the
-columns to its left become the lines below it. So the rest of the layout knows nothing of vertical writing.
+For vertical text, kg rotates the coordinates. A column becomes a line from left to right, and the columns to
+its left become the lines below, so the rest of the layout code ignores vertical writing.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ from kg_api.convert.pdf.letters import (
     written,
 )
 
-_MIN_LETTERS = 3  # single letters below each other that are a column: fewer may be cells of a table
+_MIN_LETTERS = 3  # minimum letters of a column of single letters (fewer may be table cells)
 _VERTICAL_ASIDE = 0.5
 _MIN_STEP, _MAX_STEP = 0.7, 2.2
 _CELL, _DIGITS = 1.4, 3
-"""How wide, of the font size, and of how many digits: a number within a column that stands across it."""
+"""Maximum width (in font sizes) and digits of a horizontal number within a vertical column."""
 
 
 def stack(found: Sequence[FoundRun]) -> list[FoundRun]:
-    """Join letters that are placed one below the other.
+    """Join letters that are stacked vertically.
 
-    If most of the page is written so, they are turned like letters of a font for vertical writing. Otherwise
-    they are a stacked label, which stays one piece at its place.
+    If most of the page is stacked, the letters become vertical lines, like those of a font for vertical
+    writing. Otherwise they are a stacked label, which becomes one piece.
     """
     chains: list[list[FoundRun]] = []
     for each in found:
@@ -99,7 +99,7 @@ def _middle(run: TextRun) -> float:
 
 
 def _take_numbers(found: Sequence[FoundRun]) -> Iterator[FoundRun]:
-    """Turn numbers that stand across a column, which fonts for vertical writing do not place."""
+    """Turn horizontal numbers within a vertical column, because fonts for vertical text do not place them."""
     columns = [each.run for each in found if each.turn == DOWN]
     for each in found:
         column = next((run for run in columns if _is_cell(each) and _is_within(each.run, run)), None)
@@ -116,53 +116,53 @@ def _is_within(run: TextRun, column: TextRun) -> bool:
     return beside and column.left - 2 * column.size < -run.baseline < column.right + 2 * column.size
 
 
-# The characters of a page as pieces of text with their places and fonts, by PDFium.
+# Text pieces with positions and fonts, from PDFium
 
-_WIDE_GAP = 0.9  # of the font size: what stands further apart is in another column or cell
+_WIDE_GAP = 0.9  # in font sizes: a larger gap separates columns or cells
 _SPACE, _NARROW_SPACE, _WIDER = 0.24, 0.15, 0.1
-"""Of the font size: a blank, and one in a line that is set tightly, where the letters before stand closer."""
+"""Gaps in font sizes: a space, a space in tight lines, and its minimum difference to the previous gap."""
 _OVERLAP = 0.6
-_THIN = 0.01  # points: PDFium skips text that is less wide
+_THIN = 0.01  # points: PDFium skips narrower text
 _UNMOVED = raw.FS_MATRIX(1, 0, 0, 1, 0, 0)
-_MIN_UNREADABLE = 8  # letters of a page that are worth reading it by OCR
-_ASIDE = 1.2  # of the font size: letters of a column begin at most so far apart
+_MIN_UNREADABLE = 8  # unreadable letters of a page that justify OCR
+_ASIDE = 1.2  # in font sizes: maximum horizontal offset of letters in a column
 _OTHER_BASELINE = 0.6
 _MONO_SHARE = 0.9
 
 
 @dataclass
 class PageText:
-    """A page's text: what is written along most of its lines, and what stands across them."""
+    """Text of a page: pieces in the main direction, and pieces across it."""
 
     height: float
     pieces: list[TextRun] = field(default_factory=list[TextRun])
     across: list[TextRun] = field(default_factory=list[TextRun])
-    is_blank: bool = False  # there is nothing on it at all, no picture either
+    is_blank: bool = False  # the page has no content, not even images
     turn: int | None = None
-    """Quarters against the clock in which most lines are written; None: there are none, or OCR read them."""
-    rotation: int = 0  # quarters with the clock in which the page is shown
+    """Counter-clockwise quarter turns of most lines (None: no text, or OCR text)."""
+    rotation: int = 0  # clockwise quarter turns of the page
     shown: list[FoundRun] = field(default_factory=list[FoundRun])
     """Text of annotations and values of form fields."""
     unreadable: list[TextRun] = field(default_factory=list[TextRun])
-    """Taken out of the pieces: nobody can say which letters these are."""
-    breadth: float = 0  # of the page across its lines
-    plain: str = ""  # all characters of the page as PDFium gives them, without any layout
+    """Pieces removed from `pieces`, because their letters are unknown."""
+    breadth: float = 0  # page size across the lines
+    plain: str = ""  # all characters of the page in PDFium's order, without layout
     left_out: list[str] = field(default_factory=list[str])
-    """Taken out of the pieces on purpose, which a note says."""
+    """Text removed on purpose, reported in a note."""
 
     @property
     def needs_ocr(self) -> bool:
-        """Whether it has more unreadable text than a few signs."""
+        """Whether the page has more than a few unreadable characters."""
         return sum(len(run.text) for run in self.unreadable) >= _MIN_UNREADABLE
 
     @property
     def is_vertical(self) -> bool:
-        """Whether it is written from top to bottom; then `across` are horizontal lines, such as a header."""
+        """Whether lines run from top to bottom. Then `across` contains horizontal lines such as a header."""
         return self.turn == DOWN
 
 
 def put_shown(pages: Iterable[PageText]) -> None:
-    """Put texts of annotations and fields among the pieces of their pages."""
+    """Move texts of annotations and fields into the pieces of their pages."""
     for page in pages:
         usual = page.rotation if page.turn is None else page.turn
         for turn, run, _ in page.shown:
@@ -171,12 +171,12 @@ def put_shown(pages: Iterable[PageText]) -> None:
 
 
 def without_text(pages: Sequence[PageText]) -> tuple[int, ...]:
-    """Give the pages, from 1, that have something on them but no text."""
+    """Return the 1-based numbers of pages with content but without text."""
     return tuple(n for n, page in enumerate(pages, 1) if not (page.pieces or page.across or page.is_blank))
 
 
 class _Open:
-    """A piece that is being written."""
+    """Piece under construction."""
 
     def __init__(self, style: Style, text: str, left: float, right: float, bottom: float) -> None:
         self.style, self.letters = style, [text]
@@ -185,9 +185,9 @@ class _Open:
         self.last_gap = float("inf")
         self.last_bottom = bottom
         self.last_style, self.of_last_style = style, 1
-        self.styles: Counter[Style] = Counter()  # how many letters have each, without those of the last one
+        self.styles: Counter[Style] = Counter()  # letters by style, without those of the last style
         self.from_right = self.unmapped = 0
-        self.starts = [(0, style)]  # where letters of another size or baseline begin
+        self.starts = [(0, style)]  # starts of letters with another size or baseline
 
     def takes(self, style: Style, left: float, bottom: float) -> bool:
         size = style.size
@@ -198,10 +198,10 @@ class _Open:
         gap, step = left - self.last_right, left - self.last_left
         if -_OVERLAP * size < gap < _WIDE_GAP * size:
             return True
-        return 0 <= step <= size and bottom > self.last_bottom - size / 2  # a ligature's share its box
+        return 0 <= step <= size and bottom > self.last_bottom - size / 2  # letters of a ligature share a box
 
     def is_above(self, style: Style, left: float, top: float) -> bool:
-        """Whether a letter of the same text object stands below: its font is for vertical writing."""
+        """Return whether the next letter of the text object is below, so its font is for vertical writing."""
         size = style.size
         below = top < self.last_bottom + size / 2 and abs(left - self.last_left) < _ASIDE * size
         return below and style is self.last_style and style.turn == 0
@@ -215,9 +215,9 @@ class _Open:
         return near and style.turn == self.style.turn
 
     def is_apart(self, style: Style, left: float, text: str, *, inserted: bool) -> bool:
-        """A blank is left before it, though none is written; letters that are all spread out have none."""
+        """Return whether a missing space precedes the letter. Letter-spaced text has no such spaces."""
         gap = left - self.last_right
-        if gap <= _NARROW_SPACE * style.size and not inserted:  # quick: nearly all letters
+        if gap <= _NARROW_SPACE * style.size and not inserted:  # fast path for nearly all letters
             return False
         if gap < CJK_BLANK * style.size and are_cjk(self.letters[-1], text):
             return False
@@ -274,7 +274,7 @@ class _Open:
 
 
 class _Reader:
-    """Reads one page. Calls of PDFium are counted in microseconds here: there are thousands a page."""
+    """Reader of one page. Each PDFium call costs microseconds, and a page needs thousands."""
 
     def __init__(self, text_page: pdfium.PdfTextPage, of_annotations: Container[int]) -> None:
         self.page: Any = text_page.raw
@@ -288,7 +288,7 @@ class _Reader:
         self.found: list[FoundRun] = []
 
     def read(self) -> list[FoundRun]:
-        """Return the pieces in the order of the page's content."""
+        """Return the pieces in content order."""
         page, styles, address = self.page, self.styles, 0
         unicode_of, object_of = raw.FPDFText_GetUnicode, raw.FPDFText_GetTextObject
         for i in range(raw.FPDFText_CountChars(page)):
@@ -298,7 +298,7 @@ class _Reader:
                 if text_object:
                     self.space = True
                     continue
-                if code in LINE_ENDS:  # PDFium puts them in, as it does with some blanks
+                if code in LINE_ENDS:  # PDFium inserts line ends and some spaces
                     self._close()
                 self.inserted = True
                 continue
@@ -316,7 +316,7 @@ class _Reader:
         return self.found
 
     def _is_unmapped(self, i: int) -> bool:
-        """Whether the file does not say which letter this is; then every letter of the font is looked at."""
+        """Return whether the file does not define the letter. Then kg checks every letter of the font."""
         if raw.FPDFText_HasUnicodeMapError(self.page, i) == 1:
             self.styles.font.unchecked = -1
             return True
@@ -344,7 +344,7 @@ class _Reader:
         self.space = self.inserted = False
 
     def _turn_down(self, last: _Open, i: int) -> None:
-        """Take the rest of a text object, and its first letter, to be written downwards."""
+        """Treat the rest of a text object, and its first letter, as vertical text."""
         self.style = self.styles.downwards(self.style, i)
         if len(last.letters) > 1:
             self._close()
@@ -361,7 +361,7 @@ class _Reader:
 
 
 def is_ligature(text_page: Any, code: int, number: int) -> bool:
-    """Fonts of TeX without names for their letters have a ligature where others have a line's end."""
+    """Return whether a line-end code is a ligature. TeX fonts without glyph names use this code for one."""
     if code != 0x0D:  # noqa: PLR2004
         return False
     box = raw.FS_RECTF()
@@ -371,10 +371,10 @@ def is_ligature(text_page: Any, code: int, number: int) -> bool:
 
 
 def open_text(page: pdfium.PdfPage, texts: Iterable[Any]) -> pdfium.PdfTextPage:
-    """Open the text of a page with all of its characters.
+    """Open the text of a page with all characters.
 
-    PDFium skips text without a width, such as a single letter of a font that is neither embedded nor on this
-    machine. With an outline it has one.
+    PDFium skips zero-width text, such as a single letter of a font that is neither embedded nor installed. An
+    outline gives the text a width.
     """
     left, bottom, right, top = (ctypes.c_float() for _ in range(4))
     for item in texts:
@@ -386,7 +386,7 @@ def open_text(page: pdfium.PdfPage, texts: Iterable[Any]) -> pdfium.PdfTextPage:
 
 
 def read(page: pdfium.PdfPage, objects: PageObjects, of_annotations: Container[int] = ()) -> PageText:
-    """Give a page's pieces of text, turned so that most of them are written from left to right."""
+    """Return the text of a page, rotated so that most lines run from left to right."""
     text_page = open_text(page, objects.texts)
     try:
         runs = _Reader(text_page, of_annotations).read()

@@ -1,4 +1,4 @@
-"""The file itself: opening it, what it says of itself, its outline."""
+"""PDF file: opening, metadata, and outline."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NOBODY = {"anonymous", "unspecified", "unknown", "user", "(anonymous)", "(unspe
 
 @contextmanager
 def opened(data: bytes) -> Generator[pdfium.PdfDocument]:
-    """Open a PDF, or say why it cannot be."""
+    """Open a PDF, or raise an error with the reason."""
     try:
         document = pdfium.PdfDocument(data)
     except pdfium.PdfiumError as error:
@@ -55,13 +55,13 @@ def _reason(data: bytes, error: pdfium.PdfiumError) -> str:
 
 
 def title(document: pdfium.PdfDocument) -> str:
-    """Give the title that the file says, unless a program has made it up."""
+    """Return the title in the file, unless a program generated it."""
     found = _value(document, "Title")
     return "" if _NO_TITLE.match(found) or not any(map(str.isalpha, found)) else found
 
 
 def metadata(document: pdfium.PdfDocument) -> dict[str, MetadataValue]:
-    """Give author, date, subject, tags and language, where the file says them."""
+    """Return author, date, subject, tags, and language, if the file has them."""
     author, subject = _value(document, "Author"), _value(document, "Subject")
     found: dict[str, MetadataValue] = {
         "author": "" if author.casefold() in _NOBODY else author,
@@ -90,7 +90,7 @@ def _language(document: pdfium.PdfDocument) -> str:
 
 
 def _date(value: str) -> str:
-    """ISO 8601 of `D:20240131120000+01'00'`; as much as the file says."""
+    """Convert `D:20240131120000+01'00'` to ISO 8601, with the precision of the file."""
     match = _DATE.match(value)
     if not match or int(match[2] or 1) not in _MONTHS or int(match[3] or 1) not in _DAYS:
         return ""
@@ -108,7 +108,7 @@ def _date(value: str) -> str:
 
 
 def outline(document: pdfium.PdfDocument) -> list[OutlineEntry]:
-    """Give the bookmarks that lead to pages; a broken outline is none."""
+    """Return the bookmarks with a target page (empty: broken outline)."""
     found: list[OutlineEntry] = []
     with suppress(pdfium.PdfiumError, UnicodeError, RecursionError):
         bookmarks = cast("Iterable[Any]", document.get_toc(max_depth=_MAX_DEPTH))

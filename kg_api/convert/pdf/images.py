@@ -1,4 +1,4 @@
-"""Images of a PDF: which ones are kept, where they are, and their captions."""
+"""Images of a PDF: selection, positions, and captions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from kg_api.settings import ConversionSettings
 
 _MAX_DISTANCE = 60.0  # points
 _OVERLAP = 8.0
-_ABOVE, _BESIDE = 2.0, 3.0  # a caption below is more likely than one that is as near above, or beside
+_ABOVE, _BESIDE = 2.0, 3.0  # weights of distances: captions are most likely below an image
 _MAX_WORDS = 100
 _LABEL = re.compile(
     r"(?:fig(?:ure|ura|uur)?|abb(?:ildung)?|bild|photo(?:graph)?|foto|plate|tafel|image|imagen|immagine|chart|diagram"
@@ -36,12 +36,12 @@ _LABEL = re.compile(
     r"\.?\s*(?:\d+|[IVX]+)(?:[.\-–]\d+)*[a-z]?(?P<rest>.*)",
     re.IGNORECASE,
 )
-_MARK = re.compile(r"\s?[:|–—]|\.(?:\s|$)")  # what parts a label from its words
+_MARK = re.compile(r"\s?[:|–—]|\.(?:\s|$)")  # separator between label and caption text
 
 
 @dataclass(frozen=True, slots=True)
 class Caption:
-    """A caption and where it stands."""
+    """Caption and its position."""
 
     block: int
     page: int
@@ -50,7 +50,7 @@ class Caption:
 
 
 def captions(blocks: Sequence[PdfBlock]) -> Iterator[Caption]:
-    """Find the captions of a document."""
+    """Yield the captions of a document."""
     for number, block in enumerate(blocks):
         if block.kind in {"table", "code", "image"}:
             continue
@@ -65,7 +65,10 @@ def captions(blocks: Sequence[PdfBlock]) -> Iterator[Caption]:
 
 
 def _begins(line: Line, *, first: bool) -> bool:
-    """Within a paragraph only what cannot be part of a sentence, as `see Figure 3. It shows` is."""
+    """Return whether a line starts a caption.
+
+    Within a paragraph, text such as `see Figure 3. It shows` is not a caption.
+    """
     if not (found := _LABEL.match(line.text)):
         return False
     rest = found["rest"]
@@ -75,14 +78,14 @@ def _begins(line: Line, *, first: bool) -> bool:
 
 
 def find_caption(page: int, box: Box, found: Iterable[Caption]) -> Caption | None:
-    """Return the nearest caption of a picture; (a) and (b) share one."""
+    """Return the nearest caption of an image. Subfigures such as (a) and (b) share one."""
     here = ((_distance(box, each.box), each) for each in found if each.page == page)
     near = [(gap, each) for gap, each in here if gap is not None]
     return min(near, key=lambda pair: pair[0])[1] if near else None
 
 
 def _distance(box: Box, caption: Box) -> float | None:
-    """How far a caption is, as a reader judges it; None: too far."""
+    """Return the weighted distance of a caption, or None if the caption is too far."""
     left, bottom, right, top = box
     if caption[0] < right and caption[2] > left:
         below, above = bottom - caption[3], caption[1] - top
@@ -94,29 +97,29 @@ def _distance(box: Box, caption: Box) -> float | None:
     return weight * max(gap, 0.0) if -_OVERLAP <= gap <= _MAX_DISTANCE else None
 
 
-# The pictures that a page's content draws, also within forms, with their places. y grows upwards.
+# Images in page content and forms, with their positions (y grows upwards)
 
-MAX_FOUND = 1000  # pictures of a page
+MAX_FOUND = 1000  # images per page
 
 
 @dataclass(frozen=True, slots=True)
 class FoundPicture:
-    """A picture as a page shows it."""
+    """Image on a page."""
 
-    page: int  # from 0
-    part: int  # which one of the page's pictures it is
+    page: int  # 0-based
+    part: int  # index of the image on its page
     box: Box
     pixels: tuple[int, int]
-    key: bytes  # the same picture has the same one
+    key: bytes  # hash of the image data
 
     @property
     def sides(self) -> list[float]:
-        """Points of the shorter and of the longer side."""
+        """Shorter and longer side in points."""
         return sorted((self.box[2] - self.box[0], self.box[3] - self.box[1]))
 
 
 def find(page: pdfium.PdfPage, number: int, images: Sequence[DrawnObject]) -> list[FoundPicture]:
-    """Return a page's pictures, as far as they can be seen on it."""
+    """Return the images of a page that are at least partly visible."""
     shown = cast("Box", page.get_cropbox())
     found: list[FoundPicture] = []
     for part, item in enumerate(islice(images, MAX_FOUND)):
@@ -128,14 +131,14 @@ def find(page: pdfium.PdfPage, number: int, images: Sequence[DrawnObject]) -> li
     return found
 
 
-# Which pictures of a PDF are worth a source, and which are decoration, scans or parts of others. Pure.
+# Selection of images, without decoration and scans
 
-MIN_SIDE = 36.0  # points, half an inch: what is smaller both ways is an icon
+MIN_SIDE = 36.0  # points (0.5 inch): a smaller image is an icon
 MIN_SHORT_SIDE = 12.0
-MAX_ASPECT = 16.0  # longer ones are lines
-MIN_PAGES = 3  # the same picture on so many pages is a logo or an ornament
+MAX_ASPECT = 16.0  # a longer image is a line
+MIN_PAGES = 3  # an image on as many pages is a logo or an ornament
 _WHOLE, _WHOLE_WITHOUT_TEXT = 0.8, 0.5
-"""Of a page: a scan, or a background; of a page without text OCR reads it."""
+"""Shares of the page size above which an image is a scan or a background. OCR reads pages without text."""
 
 TINY, REPEATED = "small pictures and lines", "pictures that come again on many pages"
 WHOLE = "pictures behind whole pages"
@@ -143,7 +146,7 @@ WHOLE = "pictures behind whole pages"
 
 @dataclass(frozen=True, slots=True)
 class PageShape:
-    """What is to be known of a page."""
+    """Size of a page, and whether it has text."""
 
     width: float
     height: float
@@ -153,7 +156,7 @@ class PageShape:
 def choose(
     found: Iterable[FoundPicture], shapes: Mapping[int, PageShape]
 ) -> tuple[list[FoundPicture], Counter[str]]:
-    """Return those that are taken, page by page, and how many are not, by the reason."""
+    """Return the selected images by page, and the number of skipped images by reason."""
     pictures = list(found)
     pages: dict[bytes, set[int]] = defaultdict(set)
     for each in pictures:
@@ -166,7 +169,7 @@ def choose(
         if long < MIN_SIDE or short < MIN_SHORT_SIDE or long > MAX_ASPECT * short:
             left_out[TINY] += 1
         elif share > (_WHOLE if page.has_text else _WHOLE_WITHOUT_TEXT):
-            left_out[WHOLE] += page.has_text  # OCR tells of a scanned page
+            left_out[WHOLE] += page.has_text  # the OCR notes report scanned pages
         elif len(pages[each.key]) >= MIN_PAGES:
             left_out[REPEATED] += 1
         else:
@@ -174,21 +177,21 @@ def choose(
     return chosen, left_out
 
 
-# The file of a picture in a PDF: the JPEG that it holds, where that looks as shown; else it is drawn.
+# Image files: the embedded JPEG if it looks like the image on the page, otherwise a rendering
 
-MAX_DRAWN = 25_000_000  # pixels: PDFium and what follows need ten bytes for each
-_LOOK = 64 * 64  # pixels of what is compared
-_ALIKE = 12  # of 255: mean difference of a JPEG that is shown as it is; the two are made small in two ways
+MAX_DRAWN = 25_000_000  # pixels, at 10 bytes each for PDFium and later steps
+_LOOK = 64 * 64  # pixels of the images in the comparison
+_ALIKE = 12  # of 255: maximum mean difference for equal images, because two resampling methods are in use
 _MAX_SIDE = 30_000
 _QUALITY, _LEVEL = 90, 3
 _WHITE = (255, 255, 255)
 _LOSSY = frozenset({"DCTDecode", "JPXDecode"})
 _TURNS = (PdfMatrix(), PdfMatrix(0, -1, 1, 0), PdfMatrix(-1, 0, 0, -1), PdfMatrix(0, 1, -1, 0))
-"""With the clock, by so many quarters."""
+"""Clockwise rotations by quarter turns."""
 
 
 def file_of(part: DrawnObject, page: pdfium.PdfPage, turn: int, max_megapixels: float) -> bytes:
-    """Give a picture as a JPEG or a PNG, for lines written with `turn`; nothing if nothing is seen on it."""
+    """Return an image as JPEG or PNG (empty: one color only), rotated for lines with `turn`."""
     part = DrawnObject(part.handle, part.matrix.multiply(_TURNS[turn]))
     look = _draw(part, page, _LOOK)
     if all(low == high for low, high in cast("Any", look).getextrema()):
@@ -211,7 +214,7 @@ def file_of(part: DrawnObject, page: pdfium.PdfPage, turn: int, max_megapixels: 
 
 
 def _draw(part: DrawnObject, page: pdfium.PdfPage, most: float) -> Image.Image:
-    """Draw a picture with its mask, as large as it is stored, or of so many pixels at most."""
+    """Render an image with its mask at its stored size, or with at most `most` pixels."""
     left, bottom, right, top = part.box
     width, height = max(1e-3, right - left), max(1e-3, top - bottom)
     across, down = math.hypot(part.matrix.a, part.matrix.b), math.hypot(part.matrix.c, part.matrix.d)
@@ -224,14 +227,14 @@ def _draw(part: DrawnObject, page: pdfium.PdfPage, most: float) -> Image.Image:
     found = raw.FPDFImageObj_GetRenderedBitmap(page.pdf.raw, page.raw, part.handle)
     if not found:
         raise pdfium.PdfiumError("a picture cannot be drawn")
-    drawn = pdfium.PdfBitmap.from_raw(found).to_pil().copy()  # its memory goes with the last reference
+    drawn = pdfium.PdfBitmap.from_raw(found).to_pil().copy()  # the bitmap is freed with its last reference
     ground = Image.new("RGB", (max(1, round(scale * width)), max(1, round(scale * height))), _WHITE)
     ground.paste(drawn, (0, 0), drawn.getchannel("A") if drawn.mode == "RGBA" else None)
     return ground
 
 
 def _looks_like(jpeg: bytes, look: Image.Image, max_megapixels: float) -> bool:
-    """Not if it is turned, masked, inverted, or in colours that others read in another way."""
+    """Return whether a JPEG looks like the image on the page, not rotated, masked, inverted, or recolored."""
     try:
         with opened(jpeg, max_megapixels) as picture:
             if picture.mode not in {"RGB", "L"}:
@@ -242,19 +245,19 @@ def _looks_like(jpeg: bytes, look: Image.Image, max_megapixels: float) -> bool:
     return max(ImageStat.Stat(ImageChops.difference(own, look)).mean) < _ALIKE
 
 
-# Between which blocks of a document a picture stands, by its place on the page. Pure.
+# Positions of images between blocks
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedPicture:
-    page: int  # from 0
-    box: Box  # as the page's text is read: from left to right, y grows upwards
+    page: int  # 0-based
+    box: Box  # in the orientation of the text (y grows upwards)
     image: ReadImage
     name: str
 
 
 def with_pictures(blocks: Sequence[PdfBlock], pictures: Sequence[PlacedPicture]) -> list[PdfBlock]:
-    """The blocks of a document with its pictures between them."""
+    """Insert the images of a document between its blocks."""
     if not pictures:
         return list(blocks)
     ordered = sorted(pictures, key=lambda each: (each.page, -each.box[3], each.box[0]))
@@ -263,7 +266,7 @@ def with_pictures(blocks: Sequence[PdfBlock], pictures: Sequence[PlacedPicture])
     slots: dict[int, list[PdfBlock]] = defaultdict(list)
     for each in ordered:
         caption = find_caption(each.page, each.box, said)
-        line = Line([], each.page, Column(each.box[0], each.box[2]))  # has no words, and tells the page
+        line = Line([], each.page, Column(each.box[0], each.box[2]))  # has no text, but defines the page
         words = caption.text if caption else ""
         block = PdfBlock("image", [line], image=each.image, label=words, name=each.name)
         slots[pages.slot(each, caption)].append(block)
@@ -272,7 +275,7 @@ def with_pictures(blocks: Sequence[PdfBlock], pictures: Sequence[PlacedPicture])
 
 
 def images_of(text: str, blocks: Sequence[PdfBlock], begins: Sequence[int]) -> tuple[FoundImage, ...]:
-    """The pictures with the places of their words in the text."""
+    """Return the images with the positions of their text."""
     found: list[FoundImage] = []
     for block, begin in zip(blocks, begins, strict=True):
         if block.image:
@@ -282,18 +285,18 @@ def images_of(text: str, blocks: Sequence[PdfBlock], begins: Sequence[int]) -> t
 
 
 class _Pages:
-    """The lines of each page in reading order, with their blocks."""
+    """Lines of each page in reading order, with their blocks."""
 
     def __init__(self, blocks: Sequence[PdfBlock]) -> None:
         self._blocks = blocks
         self._lines: dict[int, list[tuple[int, Line]]] = defaultdict(list)
         for number, block in enumerate(blocks):
             for line in block.lines:
-                if line.column.lines:  # what stands across the page has a column without lines
+                if line.column.lines:  # text across the page has a column without lines
                     self._lines[line.page].append((number, line))
 
     def slot(self, picture: PlacedPicture, caption: Caption | None) -> int:
-        """Before which block it stands."""
+        """Return the block before which the image belongs."""
         page, middle = picture.page, (picture.box[1] + picture.box[3]) / 2
         if caption:
             above = (caption.box[1] + caption.box[3]) / 2 > middle
@@ -308,22 +311,22 @@ class _Pages:
         return self._after(above[-1], page) if above else self._before(beside[0][0], page)
 
     def _after(self, number: int, page: int) -> int:
-        """A paragraph that goes on behind the page's end stands behind its picture, which keeps its page."""
+        """Return the slot after a block, or before a paragraph that continues on the next page."""
         block = self._blocks[number]
         return number if block.lines[0].page == page < block.last.page else number + 1
 
     def _before(self, number: int, page: int) -> int:
-        """As above, of one that has begun on the page before."""
+        """Return the slot before a block, or after a paragraph that starts on the previous page."""
         return number + 1 if self._blocks[number].lines[0].page < page else number
 
 
-# The pictures of one PDF: looked for page by page, then those that are taken are read, within bounds.
+# Images of one PDF: detection by page, then reading of the selected images within limits
 
 _BROKEN = "pictures that are broken or of one colour"
 
 
 class PdfImages:
-    """Finds and reads the pictures of one document."""
+    """Reader of the images of one document."""
 
     def __init__(self, settings: ConversionSettings) -> None:
         self._wanted = settings.images_within
@@ -337,7 +340,7 @@ class PdfImages:
     def look(
         self, page: pdfium.PdfPage, number: int, images: Sequence[DrawnObject], turn: int | None
     ) -> None:
-        """Look what is on a page."""
+        """Find the images of a page."""
         if not self._wanted:
             return
         try:
@@ -351,7 +354,7 @@ class PdfImages:
             self._found += found
 
     def read(self, document: pdfium.PdfDocument) -> Iterator[PlacedPicture]:
-        """Read those that are worth it, in the order of their pages."""
+        """Yield the selected images in page order."""
         chosen, left_out = choose(self._found, self._shapes)
         self._left_out += left_out
         for number, some in groupby(chosen, key=lambda each: each.page):
@@ -370,7 +373,7 @@ class PdfImages:
                 page.close()
 
     def notes(self) -> tuple[str, ...]:
-        """What a person should know."""
+        """Return notes for the user."""
         told = (f"left out: {what} ({count:,})" for what, count in self._left_out.items() if count)
         return (*told, *self._within.notes())
 

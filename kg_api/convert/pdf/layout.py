@@ -1,4 +1,4 @@
-"""What a page is made of: pieces of text with their places, joined to lines. y grows upwards, as in PDF."""
+"""Lines and columns of a page, built from positioned pieces of text. As in PDF, y grows upwards."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ from typing import NamedTuple
 
 from kg_api.convert.pdf.letters import SizedText, are_cjk, write_scripts
 
-_SPACE, _OVERLAP = 0.15, 0.5  # of the font size: what is between two pieces of one word at most
-CJK_BLANK = 0.8  # of the font size: less is no blank between letters of scripts that have none between words
-ASCENT, DESCENT = 0.75, 0.22  # of the font size: every line is taken to be so high, whatever its font claims
+_SPACE, _OVERLAP = 0.15, 0.5  # in font sizes: limits for the gap between two pieces of a word
+CJK_BLANK = 0.8  # in font sizes: a smaller gap is not a space in scripts without spaces
+ASCENT, DESCENT = 0.75, 0.22  # in font sizes: assumed for every line, because values in fonts are unreliable
 
 
 @dataclass(frozen=True, slots=True)
 class PageWord:
-    """A word that OCR read."""
+    """Word from OCR."""
 
     text: str
     box: tuple[float, float, float, float]
-    """Left, top, right and bottom, from 0 to 1 of the page from its upper left corner."""
+    """Left, top, right, and bottom as a share of the page, from the upper left corner."""
     confidence: float
 
 
 @dataclass(slots=True)
 class TextRun:
-    """Text on one baseline without a wide gap in it: a line of a column, or a cell of a table's row."""
+    """Text on one baseline without a wide gap: a line of a column, or a table cell."""
 
     text: str
     left: float
     right: float
     baseline: float
     size: float
-    bold: float = 0  # how much of it is bold
+    bold: float = 0  # bold share
     mono: bool = False
-    from_right: bool = False  # it is written from right to left
-    words: tuple[PageWord, ...] = ()  # where OCR read it
-    unmapped: int = 0  # number of its characters for which the file names no letter
+    from_right: bool = False  # right-to-left text
+    words: tuple[PageWord, ...] = ()  # with OCR only
+    unmapped: int = 0  # characters without a letter in the file
 
     @property
     def top(self) -> float:
@@ -53,16 +53,16 @@ class TextRun:
 
 
 class FoundRun(NamedTuple):
-    """Text as it is found on a page."""
+    """Text with its direction."""
 
-    turn: int  # quarters against the clock in which it is written
+    turn: int  # counter-clockwise quarter turns
     run: TextRun
     is_annotation: bool = False
 
 
 @dataclass
 class Column:
-    """A part of a page that is read line by line."""
+    """Area of a page that is read line by line."""
 
     left: float
     right: float
@@ -74,14 +74,14 @@ class Column:
 
     @cached_property
     def is_ragged(self) -> bool:
-        """Few of its lines are full: they are no running text, each stands for itself, as in an index."""
+        """Whether most lines are short and independent, as in an index."""
         full = sum(line.right > self.right - 0.2 * self.width for line in self.lines)
         return len(self.lines) > 8 and full < 0.3 * len(self.lines)  # noqa: PLR2004
 
 
 @dataclass
 class Line:
-    """The pieces of a column that stand on one baseline, in reading order."""
+    """Pieces of a column on one baseline, in reading order."""
 
     pieces: list[TextRun]
     page: int
@@ -89,7 +89,7 @@ class Line:
 
     @cached_property
     def main(self) -> TextRun:
-        """The piece that says most: its size and baseline are the line's."""
+        """The longest piece, which defines size and baseline of the line."""
         return max(self.pieces, key=lambda piece: len(piece.text))
 
     @cached_property
@@ -115,17 +115,16 @@ class Line:
 
     @cached_property
     def all_bold(self) -> bool:
-        """Every letter of it is bold."""
         return all(piece.bold > 0.95 for piece in self.pieces)  # noqa: PLR2004  # but for a mark
 
     @cached_property
     def mono(self) -> bool:
-        """All of it has one width for every letter."""
+        """Whether all pieces are monospace."""
         return all(piece.mono for piece in self.pieces)
 
     @cached_property
     def ends_in_page_number(self) -> bool:
-        """It is a line of a table of contents: at its end stands a number by itself."""
+        """Whether the line ends in a separate number, as in a table of contents."""
         last = self.pieces[-1]
         apart = len(self.pieces) > 1 and last.left - self.pieces[-2].right > 1.5 * last.size
         return apart and last.text.isdecimal()
@@ -147,7 +146,7 @@ class Line:
 
 
 def rows(pieces: Iterable[TextRun]) -> list[list[TextRun]]:
-    """Put together what stands on one baseline (raised and lowered too), from the top and the left."""
+    """Group pieces by baseline, including superscripts and subscripts, from top to bottom."""
     found: list[list[TextRun]] = []
     mains: list[TextRun] = []
     for piece in sorted(pieces, key=lambda piece: -piece.baseline):
@@ -170,7 +169,7 @@ def rows(pieces: Iterable[TextRun]) -> list[list[TextRun]]:
 
 def _beside(one: TextRun, other: TextRun) -> bool:
     overlap = min(one.top, other.top) - max(one.bottom, other.bottom)
-    small = min(one.size, other.size) < 0.9 * max(one.size, other.size)  # raised or lowered, perhaps
+    small = min(one.size, other.size) < 0.9 * max(one.size, other.size)  # possibly a superscript or subscript
     return overlap >= (0.25 if small else 0.5) * min(one.top - one.bottom, other.top - other.bottom)
 
 
@@ -180,22 +179,22 @@ def _is_one_word(last: TextRun, piece: TextRun) -> bool:
     return -_OVERLAP * size < piece.left - last.right < most * size
 
 
-# The reading order of a page: columns one after the other, split by what runs across them.
+# Reading order: columns, separated by lines that span them
 
 _MIN_LINES = 3
-_MIN_LETTERS = 9  # widths of a letter (about half the font size) that a column of text has at least
-_FULL, _NEARLY_FULL = 0.5, 0.3  # of its lines: as wide as the column
-_MIN_ENTRIES, _MIN_ENTRY = 15, 8  # lines of a column of short ones, such as an index, and their letters
-_MAX_CELL = 22  # letters of a table's cell, on average; columns of text have more
+_MIN_LETTERS = 9  # minimum width of a column, in font sizes
+_FULL, _NEARLY_FULL = 0.5, 0.3  # minimum shares of lines as wide as their column
+_MIN_ENTRIES, _MIN_ENTRY = 15, 8  # minimum lines of an index column, and median letters per line
+_MAX_CELL = 22  # maximum average letters of a table cell
 _MAX_EDGES = 24
 _MAX_DEPTH = 4
-_MAX_PIECES = 2000  # on a page: more is no page of text, and would take long
+_MAX_PIECES = 2000  # limit per page: a page of text has fewer, and more would be slow
 
 _Zone = tuple[bool, list[TextRun]]
 
 
 def columns(pieces: Sequence[TextRun], page: int) -> list[Column]:
-    """Give a page's columns in reading order, each with its lines."""
+    """Return the columns of a page in reading order, with their lines."""
     found: list[Column] = []
     for part in _parts(list(pieces), 0):
         column = Column(min(piece.left for piece in part), max(piece.right for piece in part))
@@ -219,9 +218,9 @@ def _parts(pieces: list[TextRun], depth: int) -> Iterator[list[TextRun]]:
 
 
 def _best_zones(pieces: list[TextRun]) -> tuple[float, list[_Zone]] | None:
-    """The gutter with most text beside it, and the page's zones above each other that it splits, or not."""
+    """Return the gutter with the most text in columns, and the zones of the page, each split or not."""
     best, best_score = None, 0
-    # Columns may begin at what several pieces begin at, a bit left of it
+    # A column may begin slightly left of the common start of several pieces.
     edges = Counter(round(piece.left / 3) for piece in pieces)
     common = [at for at, count in edges.most_common(_MAX_EDGES) if count + edges[at - 1] >= _MIN_LINES]
     for edge in sorted(at * 3 - 2.5 for at in common):
@@ -262,7 +261,7 @@ def _zones(pieces: list[TextRun], edge: float) -> list[_Zone]:
 
 
 def _is_split(pieces: list[TextRun], edge: float) -> bool:
-    """Both sides hold columns of running text: not a table's cells, not marks of a list beside its items."""
+    """Return whether both sides are columns of running text, and not table cells or list markers."""
     left = [piece for piece in pieces if piece.right <= edge]
     right = [piece for piece in pieces if piece.right > edge]
     if min(len(rows(left)), len(rows(right))) < _MIN_LINES:
@@ -278,14 +277,14 @@ def _is_split(pieces: list[TextRun], edge: float) -> bool:
 
 
 def _is_running(side: list[TextRun], other: list[TextRun]) -> bool:
-    """Most lines are as wide as the column, and the other side's are not much narrower: prose by prose."""
+    """Return whether most lines on one side are full and the other side is similar or independent."""
     if _share_full(side) < _FULL:
         return False
     return _share_full(other) >= _NEARLY_FULL or not _share_baselines(side, other)
 
 
 def _has_cells(side: list[TextRun]) -> bool:
-    """Most lines are of several short pieces: columns of a table."""
+    """Return whether most lines have several short pieces, as in a table."""
     lines = rows(side)
     cells = [piece for line in lines if len(line) > 1 for piece in line]
     short = sum(len(piece.text) for piece in cells) < _MAX_CELL * len(cells)
@@ -300,7 +299,7 @@ def _share_full(side: list[TextRun]) -> float:
 
 
 def _are_lists(left: list[TextRun], right: list[TextRun]) -> bool:
-    """Long columns of one width, as in an index."""
+    """Return whether both sides are long columns of similar width, as in an index."""
     if min(len(rows(left)), len(rows(right))) < _MIN_ENTRIES:
         return False
     one, other = _width(left), _width(right)
@@ -318,7 +317,7 @@ def _width(pieces: list[TextRun]) -> float:
     return max(piece.right for piece in pieces) - min(piece.left for piece in pieces)
 
 
-# Lines to running text: words that a line's end tore apart are whole again.
+# Running text: rejoined words at line ends
 
 _TORN = re.compile(r"([^\W\d_]+)[-\xad]$")
 _RANGE = re.compile(r"\d[-–]$|\w-$")
@@ -328,7 +327,7 @@ _LEADERS = re.compile(r"(?:\s?[.·…_]){5,}")
 
 
 class Vocabulary:
-    """The words of a document, by which a hyphen at a line's end is judged."""
+    """Words of a document, to decide on hyphens at line ends."""
 
     def __init__(self, lines: Iterable[str]) -> None:
         self._seen: set[str] = set()
@@ -336,7 +335,7 @@ class Vocabulary:
             self._seen.update(_WORDS.findall(line.casefold()))
 
     def joined(self, lines: Iterable[str]) -> str:
-        """Make one line of the lines of a paragraph."""
+        """Join the lines of a paragraph."""
         text = ""
         for line in lines:
             text = self._join(text, line.strip()) if text else line.strip()
@@ -358,7 +357,9 @@ class Vocabulary:
         return text + between + line
 
     def _is_compound(self, text: str, head: str, tail: str) -> bool:
-        """Keep a hyphen that the document writes within a line too, unless the word stands there whole."""
+        """Return whether a hyphen at a line end belongs to the word, judged by the other words of the
+        document.
+        """
         if text[-1] == "\xad":
             return False
         head, tail = head.casefold(), tail.casefold()
@@ -370,5 +371,5 @@ class Vocabulary:
 
 
 def clean(text: str) -> str:
-    """Give the words on one line, without soft hyphens and rows of dots."""
+    """Return the text on one line, without soft hyphens and dot leaders."""
     return " ".join(_LEADERS.sub(" … ", text).replace("\xad", "").split())

@@ -1,4 +1,4 @@
-"""Letters, fonts and objects of a PDF page."""
+"""Letters, fonts, and objects of a PDF page."""
 
 from __future__ import annotations
 
@@ -32,46 +32,46 @@ _TEX = {
     0x0B: "ff", 0x0C: "fi", 0x0D: "fl", 0x0E: "ffi", 0x0F: "ffl", 0x10: "“", 0x11: "”", 0x15: "–", 0x16: "—",
     0x1B: "ff", 0x1C: "fi", 0x1D: "fl", 0x1E: "ffi", 0x1F: "ffl", 0x84: "†", 0x85: "‡", 0x88: "•",
 }  # fmt: skip
-"""Places in TeX's own encodings (OT1, T1, TS1), in files that do not say what their letters are."""
+"""Codes of TeX encodings (OT1, T1, TS1), for files without a Unicode mapping."""
 _HYPHENS = dict.fromkeys((0x02, 0xFFFE, 0x2010, 0x2011), "-")
 _BULLETS = {
     0xF0B7: "•", 0xF0A7: "▪", 0xF076: "•", 0xF0D8: "▪", 0xF06C: "●", 0xF06E: "■", 0xF071: "❑", 0xF06F: "□",
     0xF0A8: "□", 0xF0FC: "✓", 0xF0FB: "✗", 0xF0FD: "☒", 0xF0FE: "☑", 0xF0E0: "→",
 }  # fmt: skip
-"""Places in Symbol and Wingdings, as programs write their bullets."""
+"""Codes of bullets in Symbol and Wingdings."""
 _NOTHING = dict.fromkeys((0x200B, 0xFEFF, 0xFFFF), "")
 _LETTERS = _LIGATURES | _TEX | _HYPHENS | _BULLETS | _NOTHING
-UNKNOWN = "\ufdd0"  # stands for a control code, which some font draws as a letter
+UNKNOWN = "\ufdd0"  # stands for a control code, which some fonts render as a letter
 MEANINGLESS = frozenset((*range(0x20), *range(0x7F, 0xA0), *range(0xE000, 0xF900), 0xFFFD)) - _LETTERS.keys()
-"""Codes that are no letter of any script."""
+"""Codes without a letter in any script."""
 _CJK = re.compile("[\u2e80-\u30ff\u3100-\u312f\u31a0-\u9fff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef]")
-"""Scripts without blanks between words; Hangul has them."""
+"""Scripts without spaces between words (Hangul has spaces)."""
 
 
 @lru_cache(maxsize=8192)
 def letters(code: int) -> str:
-    """Give what a reader sees: a ligature is its letters, a control code nothing."""
+    """Return the visible letters: the letters of a ligature, and nothing for a control code."""
     return _LETTERS.get(code, chr(code) if _FIRST_PRINTED <= code <= 0x10FFFF else "")  # noqa: PLR2004  # Unicode's last
 
 
 def are_cjk(before: str, after: str) -> bool:
-    """Tell whether a gap between two texts is no blank between words."""
+    """Return whether a gap between two texts is not a space between words."""
     return bool(_CJK.match(before[-1:]) and _CJK.match(after[:1]))
 
 
 def is_from_right(code: int) -> bool:
-    """Tell letters that are written from right to left."""
+    """Return whether a letter belongs to a right-to-left script."""
     return code >= _FIRST_FROM_RIGHT and unicodedata.bidirectional(chr(code)) in {"R", "AL"}
 
 
 def accented(accent: str, letter: str) -> str | None:
-    """Give the letter with an accent that was drawn by itself, where it is one."""
+    """Return the letter combined with a separately drawn accent, or None."""
     mark = _ACCENTS.get(accent)
     return unicodedata.normalize("NFC", letter[0] + mark + letter[1:]) if mark and letter.isalpha() else None
 
 
 def written(parts: Sequence[str]) -> str:
-    """Join letters; halves of a character of UTF-16 become the character."""
+    """Join letters, and combine UTF-16 surrogate pairs."""
     text = "".join(parts)
     if _SURROGATE.search(text):
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "ignore")
@@ -79,11 +79,11 @@ def written(parts: Sequence[str]) -> str:
 
 
 def plain_text(text: str) -> str:
-    """Return PDFium's text of a page with letters as a reader sees them."""
+    """Return PDFium's text of a page with visible letters."""
     return text.replace("\r\n", "\n").translate(_LETTERS)
 
 
-# Where a text object stands, how large it is, and what its font looks like.
+# Position, size, and style of text objects
 
 _FIXED_PITCH, _FORCE_BOLD = 1, 1 << 18
 _BOLD = re.compile(r"bold|black|heavy|demi|[-,]bd\b|^(cm|sf|ec)(bx|b|ssbx|sx)\d", re.IGNORECASE)
@@ -92,11 +92,11 @@ _MONO = re.compile(
 )
 _SUBSET = re.compile(r"^[A-Z]{6}\+")
 _MIN_SIZE, _MAX_SIZE = 2, 300
-DOWN = 3  # quarter turns of lines that run from top to bottom and follow each other from right to left
+DOWN = 3  # quarter turns of vertical text, with lines from right to left
 
 
 class Style(NamedTuple):
-    """What the letters of a text object share. `turn` counts quarter turns against the clock."""
+    """Properties of the letters of a text object. `turn` counts counter-clockwise quarter turns."""
 
     turn: int = 0
     baseline: float = 0
@@ -107,30 +107,30 @@ class Style(NamedTuple):
 
 @dataclass(slots=True)
 class PageFont:
-    """A font as a page uses it."""
+    """Font on a page."""
 
     bold: bool = False
     mono: bool = False
     unchecked: int = 32
-    """Characters to look at before the font is taken to have a Unicode map. PDFium answers 1 M/s: not all."""
+    """Characters to check for a Unicode map. PDFium needs 1 µs for each, so kg does not check all."""
 
 
 class Styles:
-    """The styles of a page's text objects; fonts are looked at once."""
+    """Styles of a page's text objects, with a cache of fonts."""
 
     def __init__(self, page: Any) -> None:
         self._page = page
         self._fonts: dict[int, PageFont] = {}
-        self.font = PageFont()  # of the last style
+        self.font = PageFont()  # font of the last style
         self._box, self._matrix = raw.FS_RECTF(), raw.FS_MATRIX()
 
     def style(self, text_object: Any, i: int) -> Style:
-        """Give the style of a text object, by its first letter's index."""
+        """Return the style of a text object, given the index of its first letter."""
         matrix = self._matrix
         raw.FPDFText_GetMatrix(self._page, i, matrix)
         turn = _turn(matrix.a, matrix.b)
         size: float = raw.FPDFText_GetFontSize(self._page, i) * (matrix.c**2 + matrix.d**2) ** 0.5
-        if not _MIN_SIZE < size < _MAX_SIZE:  # fonts that are programs have sizes of their own
+        if not _MIN_SIZE < size < _MAX_SIZE:  # Type 3 fonts have their own units
             raw.FPDFText_GetLooseCharBox(self._page, i, self._box)
             size = max(1.0, abs(self._box.top - self._box.bottom))
         baseline = (matrix.f, -matrix.e, -matrix.f, matrix.e)[turn]
@@ -138,7 +138,7 @@ class Styles:
         return Style(turn, baseline, round(size, 1), self.font.bold, self.font.mono)
 
     def downwards(self, style: Style, i: int) -> Style:
-        """Return the style of a text object whose letters stand one below the other."""
+        """Return the style of a text object with vertically stacked letters."""
         raw.FPDFText_GetMatrix(self._page, i, self._matrix)
         return style._replace(turn=DOWN, baseline=self._matrix.e)
 
@@ -153,7 +153,7 @@ class Styles:
 
 
 def along(turn: int, box: Any) -> tuple[float, float]:
-    """Where a letter begins and ends in the direction of its line."""
+    """Return start and end of a letter in the direction of its line."""
     if turn == 0:
         return box.left, box.right
     low, high = (box.bottom, box.top) if turn in {1, 3} else (box.left, box.right)
@@ -167,7 +167,7 @@ def _turn(a: float, b: float) -> int:
 
 
 def _looks(font: Any) -> tuple[bool, bool]:
-    """Bold, and of one width; by the font's name first: weights that PDFium gives are not to be trusted."""
+    """Return whether a font is bold and monospace, mainly by name because PDFium's weights are unreliable."""
     buffer = ctypes.create_string_buffer(200)
     raw.FPDFFont_GetBaseFontName(font, buffer, 200)
     name = _SUBSET.sub("", buffer.value.decode("latin-1"))
@@ -175,18 +175,17 @@ def _looks(font: Any) -> tuple[bool, bool]:
     return bool(_BOLD.search(name) or flags & _FORCE_BOLD), bool(_MONO.search(name) or flags & _FIXED_PITCH)
 
 
-# Raised and lowered digits next to a number: `10` with a small raised `6` is `10⁶`, not 106.
+# Superscript and subscript digits next to a number: `10` with a small raised `6` is `10⁶`, not 106
 #
-# Only digits that would join a number are treated. Reference marks after words, and letters, stay as they
-# are.
+# Only digits next to a number change. Reference marks after words, and letters, stay unchanged.
 
 _SMALLER = 0.85
-_RAISED, _LOWERED = 0.2, 0.08  # of the font size: shifts of a baseline that are no accident of the layout
+_RAISED, _LOWERED = 0.2, 0.08  # in font sizes: minimum shifts of the baseline
 _BEGINS = re.compile(r"[-+−–]?\d")
 
 
 class SizedText(NamedTuple):
-    """Text with its place across the line."""
+    """Text with baseline and size."""
 
     text: str
     baseline: float
@@ -194,7 +193,7 @@ class SizedText(NamedTuple):
 
 
 def write_scripts(parts: Sequence[SizedText]) -> list[str]:
-    """Return the texts of parts that follow each other closely, with raised and lowered digits marked."""
+    """Return the texts of adjacent parts, with superscript and subscript digits marked."""
     texts = [part.text for part in parts]
     for at in range(1, len(parts)):
         before, part = parts[at - 1], parts[at]
@@ -208,7 +207,7 @@ def write_scripts(parts: Sequence[SizedText]) -> list[str]:
 
 
 def _find_shift(part: SizedText, base: SizedText) -> float:
-    """Return how far smaller text stands above its base, or 0 if it is no script of it."""
+    """Return the shift of a superscript or subscript from its base (0: neither)."""
     shift = part.baseline - base.baseline
     is_script = shift > _RAISED * base.size or shift < -_LOWERED * base.size
     return shift if is_script and part.size < _SMALLER * base.size else 0
@@ -218,32 +217,32 @@ def _write(text: str, shift: float) -> str:
     return raise_text(text) if shift > 0 else lower_text(text)
 
 
-# The objects of a page's content, also within forms.
+# Objects in page content and forms
 
-MAX_OBJECTS = 50_000  # objects of a page to look at. Drawings of maps have more
+MAX_OBJECTS = 50_000  # objects per page to read (maps have more)
 _MAX_NESTED = 8
 Box = tuple[float, float, float, float]  # left, bottom, right and top, in points
 
 
 @dataclass(frozen=True, slots=True)
 class DrawnObject:
-    """An image of PDFium's, with all that turns and moves it on its page."""
+    """PDFium image object with its complete transformation."""
 
     handle: Any
     matrix: PdfMatrix
 
     @property
     def box(self) -> Box:
-        """Where it is, as far as its matrix moves it."""
+        """Bounding box after the transformation."""
         return cast("Box", self.matrix.on_rect(0, 0, 1, 1))
 
     def on(self, page: pdfium.PdfPage) -> pdfium.PdfImage:
-        """Return it for reading; without its page pypdfium2 would free it."""
+        """Return the image for reading. Without the page, pypdfium2 would free the object."""
         return pdfium.PdfImage(self.handle, page=page)
 
     @property
     def pixels(self) -> tuple[int, int]:
-        """Width and height as the file tells them; none: 0."""
+        """Width and height in the file (0: unknown)."""
         width, height = ctypes.c_uint(), ctypes.c_uint()
         told = raw.FPDFImageObj_GetImagePixelSize(self.handle, width, height)
         return (width.value, height.value) if told else (0, 0)
@@ -251,7 +250,7 @@ class DrawnObject:
 
 @dataclass(slots=True)
 class PageObjects:
-    """The texts and images of a page, always in the same order."""
+    """Texts and images of a page in a stable order."""
 
     texts: list[Any] = field(default_factory=list[Any])
     images: list[DrawnObject] = field(default_factory=list[DrawnObject])
@@ -259,7 +258,6 @@ class PageObjects:
 
 
 def list_objects(page: pdfium.PdfPage) -> PageObjects:
-    """Return the texts and images of a page."""
     found = PageObjects(is_blank=not raw.FPDFPage_CountObjects(page.raw))
     items = _walk(page.raw, raw.FPDFPage_CountObjects, raw.FPDFPage_GetObject, PdfMatrix(), 0)
     for kind, item, matrix in islice(items, MAX_OBJECTS):
@@ -279,7 +277,7 @@ def list_form_texts(form: Any) -> list[Any]:
 def _walk(
     parent: Any, count: Callable[[Any], int], get: Callable[[Any, int], Any], outer: PdfMatrix, depth: int
 ) -> Iterator[tuple[int, Any, PdfMatrix]]:
-    """PDFium is asked at once: a page may have thousands of letters and lines between two images."""
+    """Yield objects with their transformation, with direct PDFium calls because a page may have thousands."""
     for i in range(max(0, count(parent))):
         item = get(parent, i)
         kind = raw.FPDFPageObj_GetType(item) if item else raw.FPDF_PAGEOBJ_UNKNOWN
@@ -297,7 +295,7 @@ def _read_matrix(item: Any) -> PdfMatrix:
 
 
 def turn_box(box: Box, turn: int) -> Box:
-    """Return a place as lines have theirs that are written with that many quarter turns."""
+    """Return a box in the coordinates of lines with this turn."""
     left, bottom, right, top = box
     return (box, (bottom, -right, top, -left), (-right, -top, -left, -bottom), (-top, left, -bottom, right))[
         turn

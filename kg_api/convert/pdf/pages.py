@@ -1,7 +1,7 @@
-"""Places of a passage on a drawn PDF page.
+"""Positions of a passage on a rendered PDF page.
 
-Passage and page are compared as letters without case, accents, marks, whitespace and hyphens, because
-conversion joins, divides and drops some of them.
+kg compares passage and page as letters without case, accents, punctuation, whitespace, and hyphens, because
+the conversion joins, splits, and drops some of these characters.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from kg_api.errors import UnreadableDocument
 from kg_api.schemas.images import DrawnPage, PageBox, PageToDraw
 
 _ACCENTS = frozenset({"Mn", "Sk", "Lm"})
-"""Categories of what is drawn upon or beside a letter; it divides no word."""
+"""Unicode categories of accents, which do not separate words."""
 
 
 @lru_cache(4096)
 def plain(letter: str) -> str:
-    """What a letter is compared by: of a ligature its letters, of an accent or a mark nothing."""
+    """Return the characters for comparison (the letters of a ligature; empty for accents and punctuation)."""
     apart = unicodedata.normalize("NFKD", letter).casefold()
     return "".join(each for each in apart if each.isalnum() and unicodedata.category(each) not in _ACCENTS)
 
@@ -45,17 +45,17 @@ def _divides(letter: str) -> bool:
 
 @dataclass(slots=True)
 class LetterStream:
-    """Letters in their order, and where each comes from."""
+    """Letters in order, with their origins."""
 
     text: str = ""
     origin: list[int] = field(default_factory=list[int])
-    """By place in the stream: the number of the character that it was."""
-    words: list[int] = field(default_factory=list[int])  # by place in the stream: the number of its word
-    begins: list[int] = field(default_factory=list[int])  # by word: where it begins in the stream
+    """Index of the original character, by position in the stream."""
+    words: list[int] = field(default_factory=list[int])  # index of the word, by position in the stream
+    begins: list[int] = field(default_factory=list[int])  # start of each word in the stream
 
     @classmethod
     def of(cls, letters: Iterable[str]) -> LetterStream:
-        """Read letters; what is no letter and no digit divides words, an accent does not."""
+        """Build a stream. Characters other than letters, digits, and accents separate words."""
         made, texts, apart = cls(), list[str](), True
         for number, letter in enumerate(letters):
             said = plain(letter)
@@ -70,51 +70,50 @@ class LetterStream:
         return made
 
     def end(self, number: int) -> int:
-        """Behind the last letter of a word."""
+        """Return the end of a word."""
         return self.begins[number + 1] if number + 1 < len(self.begins) else len(self.text)
 
 
-# Where the words of a passage stand in the letters of a page. Pure.
+# Passages in the letters of a page
 #
-# kg reads a page in another order than PDFium gives its letters (columns, tables), leaves out running headers
-# and joins what a line's end divides. So a passage is found in runs: each begins with a few letters that are
-# the same, and goes on as far as they are. Runs may come in any order.
+# The order of a passage differs from PDFium's (columns, tables), and the passage lacks running headers and
+# hyphens at line ends. So kg finds a passage in runs of equal letters, in any order.
 
-SEED = 12  # letters that begin a run
-_NO_BLANKS = "\u2e80"  # from here on most scripts have no blanks between words
-_CANDIDATES = 32  # places that are tried for one seed: a page may say the same many times
+SEED = 12  # minimum letters of a run
+_NO_BLANKS = "\u2e80"  # most scripts from here on have no spaces
+_CANDIDATES = 32  # positions to try for one seed, because a page may repeat a text
 
 
 @dataclass(frozen=True, slots=True)
 class EqualLetters:
     passage: int
-    page: int  # where it begins in each
+    page: int  # start in each text
     length: int
 
 
 def find_passage(passage: LetterStream, page: LetterStream) -> list[Sequence[int]]:
-    """The words of a passage that stand on a page: of each, the places of its letters there."""
-    places = [-1] * len(passage.text)  # by letter of the passage: where it is on the page
+    """Return the words of a passage on a page, each as the positions of its letters."""
+    places = [-1] * len(passage.text)  # position on the page of each letter
     for run in _runs(passage, page):
         places[run.passage : run.passage + run.length] = range(run.page, run.page + run.length)
     words = list[Sequence[int]]()
     for number, begin in enumerate(passage.begins):
         found = [each for each in places[begin : passage.end(number)] if each >= 0]
-        if 2 * len(found) > passage.end(number) - begin:  # most of its letters
+        if 2 * len(found) > passage.end(number) - begin:  # most letters
             words.append(found)
     return words
 
 
 def find_words(words: Sequence[str], page: LetterStream) -> list[Sequence[int]]:
-    """Return where some words stand on a page, whole ones: of each, the places of its letters.
+    """Return all occurrences of whole words on a page, each as the positions of its letters.
 
-    Words that stand beside each other may be given as one; each of them is given back.
+    An item of `words` may be a phrase. The result contains each word of the phrase.
     """
     wanted = {stream.text: len(each.split()) for each in words if (stream := LetterStream.of(each)).text}
     found: list[Sequence[int]] = []
     most = max(map(len, wanted), default=0)
     for number, begin in enumerate(page.begins):
-        # The longest of the wanted that begins with this word; several words may be one, torn apart
+        # Find the longest match that begins here. A hyphenated word may span several words.
         end, at = 0, number
         while at < len(page.begins) and page.end(at) - begin <= most:
             if page.text[begin : page.end(at)] in wanted:
@@ -129,7 +128,7 @@ def find_words(words: Sequence[str], page: LetterStream) -> list[Sequence[int]]:
         while at < end:
             found.append(range(at, page.end(page.words[at])))
             at = page.end(page.words[at])
-    for word in sorted(wanted):  # scripts without blanks between words
+    for word in sorted(wanted):  # scripts without spaces
         at = page.text.find(word) if max(word) >= _NO_BLANKS else -1
         while at >= 0:
             found.append(range(at, at + len(word)))
@@ -138,8 +137,8 @@ def find_words(words: Sequence[str], page: LetterStream) -> list[Sequence[int]]:
 
 
 def _runs(passage: LetterStream, page: LetterStream) -> Iterator[EqualLetters]:
-    """The longest that begins at each place, from the first on; of equals the nearest behind the last."""
-    if len(text := passage.text) < SEED:  # such as a heading: where it is whole words for the first time
+    """Yield the longest run from each position on. Of equal runs, prefer the nearest to the previous one."""
+    if len(text := passage.text) < SEED:  # a short text: its first occurrence as whole words
         for begin in page.begins if text else ():
             ends = begin + len(text)
             if page.text.startswith(text, begin) and (
@@ -166,7 +165,7 @@ def _runs(passage: LetterStream, page: LetterStream) -> Iterator[EqualLetters]:
 
 
 def _same(one: str, at: int, other: str, place: int) -> int:
-    """How many letters are the same from there on; compared by ever longer parts, which is quick."""
+    """Return the number of equal letters from these positions on, with increasing steps for speed."""
     most, same, step = min(len(one) - at, len(other) - place), 0, 64
     while same < most:
         step = min(step, most - same)
@@ -179,16 +178,16 @@ def _same(one: str, at: int, other: str, place: int) -> int:
     return same
 
 
-# Where the letters of a page stand on its picture, and the boxes that go around words.
+# Positions of letters on the page image, and boxes around words
 
-MAX_LETTERS = 200_000  # of a page: a page of a newspaper has 30,000
+MAX_LETTERS = 200_000  # per page (a newspaper page: 30,000)
 _GAP, _OVERLAP = 1.0, 0.5
-"""Of a box's height: how far apart words of one box are, and how much of it they share."""
+"""In box heights: maximum gap of words in one box, and minimum vertical overlap."""
 _SCALE = 10_000
 
 
 class Box(NamedTuple):
-    """A part of a picture, in pixels from its upper left corner."""
+    """Rectangle in pixels from the upper left corner of the image."""
 
     left: float
     top: float
@@ -202,11 +201,11 @@ class Box(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PageLetters:
-    """The letters of a page as PDFium gives them."""
+    """Letters of a page in PDFium's order."""
 
     page: pdfium.PdfPage
     text_page: pdfium.PdfTextPage
-    size: tuple[int, int]  # of the picture, in pixels
+    size: tuple[int, int]  # of the image, in pixels
     stream: LetterStream
 
     @classmethod
@@ -217,12 +216,12 @@ class PageLetters:
         return cls(page, text_page, size, stream)
 
     def boxes(self, words: Iterable[Sequence[int]]) -> list[Box]:
-        """Return boxes around words, each word by the places of its letters; one for each line."""
+        """Return boxes around words, given as letter positions, with one box per line."""
         numbers = (self.stream.origin[place] for word in words for place in word)
         return join_boxes(self._box(number) for number in dict.fromkeys(numbers))
 
     def _box(self, number: int) -> Box:
-        """Return a letter's place on the picture, whatever the page is turned by and cut to."""
+        """Return the box of a letter on the image, with rotation and crop of the page applied."""
         found: Any = raw.FS_RECTF()
         page: Any = self.page.raw
         raw.FPDFText_GetLooseCharBox(self.text_page.raw, number, found)
@@ -241,7 +240,7 @@ def _letter(text_page: Any, number: int) -> str:
 
 
 def of_parts(boxes: Iterable[PageBox], size: tuple[int, int]) -> list[Box]:
-    """Boxes that are told in ten thousandths of the page."""
+    """Convert boxes in 1/10,000 of the page to pixels."""
     width, height = size[0] / _SCALE, size[1] / _SCALE
     return join_boxes(
         Box(each.left * width, each.top * height, each.right * width, each.bottom * height) for each in boxes
@@ -249,7 +248,7 @@ def of_parts(boxes: Iterable[PageBox], size: tuple[int, int]) -> list[Box]:
 
 
 def join_boxes(boxes: Iterable[Box]) -> list[Box]:
-    """Join boxes that follow each other on one line."""
+    """Join neighboring boxes on one line."""
     joined: list[Box] = []
     for box in boxes:
         if joined:
@@ -265,25 +264,24 @@ def join_boxes(boxes: Iterable[Box]) -> list[Box]:
     return joined
 
 
-# A page as a picture in colours, with words marked, as a converting process draws it.
+# Rendering of a page with highlights, in a converter process
 
 MAX_PAGE_PIXELS = 8_000_000
-MAX_PNG = 11 * 1024 * 1024  # what an answer of a converting process has room for, as base64
+MAX_PNG = 11 * 1024 * 1024  # limit of a response of a converter process, as base64
 _MAX_OBJECTS = 20_000
 _PASSAGE, _PASSAGE_EDGE = (255, 243, 170), (222, 165, 32)
 _WORD, _WORD_EDGE = (255, 205, 150), (214, 90, 20)
 
 
 def draw_page(wanted: PageToDraw, data: bytes) -> DrawnPage:
-    """Draw one page of a PDF."""
     with opened(data) as document:
         count = len(document)
         if not 1 <= wanted.page <= count:
             return DrawnPage(count, b"", 0)
-        document.init_forms()  # what is filled in is to be seen
+        document.init_forms()  # show the values of form fields
         try:
             page = document[wanted.page - 1]
-            # A picture is unpacked whole before it is drawn; all else meets the limits of the process
+            # PDFium decodes an image completely before rendering. The limits of the process cover the rest.
             objects = cast("Iterable[Any]", page.get_objects(max_depth=8))
             for item in islice(objects, _MAX_OBJECTS):
                 if item.type == raw.FPDF_PAGEOBJ_IMAGE and math.prod(item.get_px_size()) > MAX_PIXELS:
@@ -299,7 +297,7 @@ def draw_page(wanted: PageToDraw, data: bytes) -> DrawnPage:
             boxed = _mark(page, picture, wanted)
         except (pdfium.PdfiumError, ValueError):
             raise UnreadableDocument(f"page {wanted.page} cannot be drawn: it is broken") from None
-        grey = picture.convert("L")  # without colours where it has none: a third of the size
+        grey = picture.convert("L")  # a third of the size for a page without colors
         plain = not ImageChops.difference(grey.convert("RGB"), picture).getbbox()
         content = io.BytesIO()
         (grey if plain else picture).save(content, "PNG")
@@ -309,7 +307,7 @@ def draw_page(wanted: PageToDraw, data: bytes) -> DrawnPage:
 
 
 def _mark(page: pdfium.PdfPage, picture: Image.Image, wanted: PageToDraw) -> int:
-    """Mark what is wanted; return how many words that were."""
+    """Highlight the passage and the words, and return their number."""
     passage, words = list[Sequence[int]](), list[Sequence[int]]()
     if wanted.passage or wanted.words:
         on_page = PageLetters.of(page, picture.size)
@@ -325,7 +323,7 @@ def _mark(page: pdfium.PdfPage, picture: Image.Image, wanted: PageToDraw) -> int
 def _fill(
     picture: Image.Image, boxes: Sequence[Box], colour: tuple[int, int, int], edge: tuple[int, int, int]
 ) -> None:
-    """Colour what is light within boxes, as a marker pen does, and draw a line around them."""
+    """Tint light areas within boxes, like a marker pen, and outline the boxes."""
     pen, line = ImageDraw.Draw(picture), max(1, round(picture.width / 800))
     for each in boxes:
         left, top = max(0, math.floor(each.left) - line), max(0, math.floor(each.top))

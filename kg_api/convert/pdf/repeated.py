@@ -1,4 +1,4 @@
-"""Headers and footers: at the same place, with the same words but for digits, on several pages."""
+"""Detection of headers and footers: equal text, except for digits, at the same position on several pages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kg_api.convert.pdf.characters import PageText
 from kg_api.convert.pdf.layout import TextRun, rows
 
 _MIN_PAGES = 3
-_ZONE = 0.25  # of the page's height, at both ends
+_ZONE = 0.25  # share of the page height at both ends
 _MAX_ROWS = 2
 _NUMBER = re.compile(r"\d+")
 _FIRST_NUMBER, _LAST_NUMBER = re.compile(r"(\d{1,5})(?=\s|$)"), re.compile(r"(?:^|\s)(\d{1,5})$")
@@ -26,7 +26,11 @@ class _Row(NamedTuple):
 
 
 def leave_out(pages: Sequence[PageText]) -> tuple[int, int]:
-    """Take headers, footers and page numbers out of the pages; say how many lines, of how many pages."""
+    """Remove headers, footers, and page numbers from the pages.
+
+    Returns:
+        Number of removed lines, and number of their pages.
+    """
     if len(pages) < _MIN_PAGES:
         return 0, 0
     ends = list[_Row]()
@@ -40,7 +44,7 @@ def leave_out(pages: Sequence[PageText]) -> tuple[int, int]:
         gone[row.page].update(id(piece) for piece in row.pieces)
         lines.add((row.page, row.place))
     if all(len(gone[number]) == len(_list_pieces(page)) for number, page in enumerate(pages)):
-        return 0, 0  # there is no other text
+        return 0, 0  # the pages have no other text
     for number, ids in gone.items():
         page = pages[number]
         page.left_out += [piece.text for piece in _list_pieces(page) if id(piece) in ids]
@@ -50,7 +54,7 @@ def leave_out(pages: Sequence[PageText]) -> tuple[int, int]:
 
 
 def _list_pieces(page: PageText) -> list[TextRun]:
-    """Return all pieces that may be a header. Those of a vertical page are mostly written across it."""
+    """Return the pieces that may be a header. On vertical pages, most headers are across the text."""
     return [*page.pieces, *page.across] if page.is_vertical else page.pieces
 
 
@@ -64,7 +68,7 @@ def _ends(number: int, pieces: Sequence[TextRun], height: float) -> Iterable[_Ro
 
 
 def _same_words(ends: list[_Row]) -> Iterable[_Row]:
-    """Rows that come again on near pages: on each other page at least, as left and right pages differ."""
+    """Yield rows that recur on nearby pages. Left and right pages may differ."""
     groups: dict[tuple[int, str], list[_Row]] = defaultdict(list)
     for row in ends:
         pattern = "#" if _ROMAN.fullmatch(row.words) else _NUMBER.sub("#", row.words)
@@ -77,7 +81,7 @@ def _same_words(ends: list[_Row]) -> Iterable[_Row]:
 
 
 def _with_page_numbers(ends: list[_Row], count: int) -> Iterable[_Row]:
-    """Rows of any words that begin or end with the page's number, at a place where most pages have one."""
+    """Yield rows that start or end with the page number, at a position where enough pages have one."""
     groups: dict[tuple[int, int], list[_Row]] = defaultdict(list)
     for row in ends:
         found = (_FIRST_NUMBER.match(row.words), _LAST_NUMBER.search(row.words))

@@ -1,4 +1,4 @@
-"""Pages without text: drawn as pictures, read by OCR, and put where PDFium's text would have been."""
+"""OCR of pages without text: rendering, recognition, and positions in PDF coordinates."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ from kg_api.schemas.documents import Converted
 from kg_api.settings import ConversionSettings
 from kg_api.wording import are, name_pages, pluralize, was
 
-# A page as a picture, of bounded size.
+# Rendering of a page with limited size
 
 _DPI, _POINTS = 200, 72
 MAX_PIXELS = 120_000_000
-"""Of one picture within a page, A3 at 600 dpi and a bit: a larger one takes its memory at once."""
+"""Limit for an image within a page (A3 at 600 dpi, with a margin). Decoding allocates all memory at once."""
 _MAX_OBJECTS = 20_000
 _MAX_NESTED = 8
 
 
 def draw(page: pdfium.PdfPage, most_pixels: float) -> Picture:
-    """Draw a page in grey, at 200 dpi where that has no more pixels than it may."""
+    """Render a page in grayscale at 200 dpi, or less to stay within `most_pixels`."""
     objects = cast("Iterable[Any]", page.get_objects(max_depth=_MAX_NESTED))
     for count, item in enumerate(objects):
         if count > _MAX_OBJECTS:
@@ -61,27 +61,27 @@ def draw(page: pdfium.PdfPage, most_pixels: float) -> Picture:
         bitmap.close()
 
 
-# Lines that OCR found, as the pieces of text that PDFium would have given: in points, y grows upwards.
+# OCR lines as text pieces in PDF coordinates (points, y grows upwards)
 
-_GAP = 1.2  # of the font size: words further apart are in another column or cell
-_AROUND = 0.3  # of the font size: a word that OCR finds is so far off at most
-_ALIKE = 0.2  # sizes of letters that differ by less are one size: they are measured on a picture
+_GAP = 1.2  # in font sizes: a larger gap separates columns or cells
+_AROUND = 0.3  # in font sizes: maximum position error of an OCR word
+_ALIKE = 0.2  # share: smaller differences of font sizes are measurement errors
 
 
 @dataclass(frozen=True, slots=True)
 class PictureScale:
-    """A page and the picture that was drawn of it."""
+    """Page and its rendered image."""
 
     size: tuple[float, float]  # width and height of the page, in points
-    pixels: tuple[int, int]  # width and height of the picture
+    pixels: tuple[int, int]  # width and height of the image
 
     @property
     def points(self) -> float:
-        """Of a pixel."""
+        """Points per pixel."""
         return self.size[0] / self.pixels[0]
 
     def read_page(self, lines: Sequence[PixelLine]) -> PageText:
-        """Return the text of the page. There is at least one line."""
+        """Return the text of a page with at least one line."""
         usual = median(line.size for line in lines for _ in line.words)
         pieces = [self._read_piece(part, line, usual) for line in lines for part in _divide(line, usual)]
         return PageText(self.size[1], pieces)
@@ -93,7 +93,7 @@ class PictureScale:
         within: Sequence[TextRun] | None = None,
         without: Sequence[TextRun] = (),
     ) -> list[PixelLine]:
-        """Return lines with those of their words that stand where some text does, or where none does."""
+        """Return the lines with only the words that overlap `within` and do not overlap `without`."""
         picked: list[PixelLine] = []
         for line in lines:
             words = tuple(
@@ -132,7 +132,7 @@ class PictureScale:
 
 
 def move_run(run: TextRun, right: float, up: float) -> TextRun:
-    """Return the same text at another place."""
+    """Return the same text at another position."""
     return replace(run, left=run.left + right, right=run.right + right, baseline=run.baseline + up)
 
 
@@ -146,25 +146,25 @@ def _divide(line: PixelLine, usual: float) -> Iterator[list[PixelWord]]:
     yield part
 
 
-# Which pages are read by OCR, within its bounds, and what is told of that.
+# Selection of pages for OCR, its limits, and notes
 
-MIN_CONFIDENCE = 0.5  # lines below it are guesses at what is no text, such as a photograph
+MIN_CONFIDENCE = 0.5  # lower values are usually not text, but for example a photograph
 
 
 @dataclass
 class PictureReader:
-    """Reads pages that are pictures, or whose letters no program can tell, of one document."""
+    """OCR reader for pages without text or with unreadable letters."""
 
     engine: OcrEngine
     limits: ConversionSettings
-    every: bool = False  # reads all pages, also those with text
+    every: bool = False  # read all pages, including pages with text
     confidences: dict[int, float] = field(default_factory=dict[int, float])
-    """Of the pages that were read, by their numbers from 1."""
-    reasons: dict[int, str] = field(default_factory=dict[int, str])  # why others were not
-    doubtful: int = 0  # lines that were left out
+    """Confidence by 1-based page number."""
+    reasons: dict[int, str] = field(default_factory=dict[int, str])  # reasons for unread pages
+    doubtful: int = 0  # skipped lines
 
     def read(self, document: pdfium.PdfDocument, pages: list[PageText]) -> None:
-        """Put what is read into those of the pages that have no text, or in the place of unreadable lines."""
+        """Replace pages without text, and unreadable lines, by the text from OCR."""
         ends = time.monotonic() + self.limits.ocr_max_seconds
         pictures = set(without_text(pages))
         chosen = [
@@ -188,7 +188,7 @@ class PictureReader:
                     self.reasons[number] = "it cannot be drawn, it is broken"
 
     def notes(self) -> tuple[str, ...]:
-        """What a person should know."""
+        """Return notes for the user."""
         return tuple(self._notes())
 
     def _read(self, document: pdfium.PdfDocument, number: int, pages: list[PageText], seconds: float) -> None:
@@ -216,7 +216,7 @@ class PictureReader:
             raise OcrFailed("no text was found on it")
         found = scale.read_page(lines)
         if is_part:
-            for each in found.pieces:  # with the size and baseline of the text that it stands for
+            for each in found.pieces:  # with size and baseline of the replaced text
                 run = move_run(each, left, bottom)
                 near = min(before.unreadable, key=lambda one: abs(one.baseline - run.baseline))
                 before.pieces.append(replace(run, size=near.size, baseline=near.baseline, bold=near.bold))
@@ -241,13 +241,12 @@ class PictureReader:
             yield f"{name_pages([number for _, number in pairs])} could not be read by OCR: {reason}"
 
 
-# A PDF with pages that are pictures, as a converting process reads it when it is asked to use OCR.
+# Conversion with OCR, in a converter process
 
 
 def convert(
     data: bytes, engine: EngineName, settings: ConversionSettings, *, every: bool = False
 ) -> Converted:
-    """Make Markdown of it."""
     try:
         reader = PictureReader(open_engine(engine, settings), settings, every)
     except OcrFailed as error:

@@ -1,8 +1,8 @@
-"""Text whose letters a program cannot tell, though a page draws them rightly.
+"""Detection of text without a character mapping.
 
-A font may name no letter for its characters: no ToUnicode map, and glyph names that are made up. PDFium
-then returns bare character codes. They are letters only if they happen to be the codes of ASCII, as in old
-files of TeX, which is judged by the words that they make. Codes of other scripts are never right by chance.
+A font may lack a ToUnicode map and real glyph names. PDFium then returns bare character codes. These codes
+are correct only if they match ASCII, as in old TeX files, so kg checks whether they form words. Codes of
+other scripts are never correct by chance.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from kg_api.convert.pdf.layout import TextRun
 from kg_api.convert.pdf.letters import UNKNOWN
 
 _MOST, _FEW = 0.5, 3
-"""Characters of a piece, as a share and at least: fewer are signs within text that can be read."""
+"""Minimum share and number of unmapped characters in a piece. Fewer are signs in readable text."""
 _MIN_LETTERS, _MIN_WORDS = 60, 20
-"""Of a page that is judged by itself, and of a text that is judged by its common words."""
+"""Minimum letters of a page to judge it separately, and minimum words to use common words."""
 _LETTER_SHARE, _NUMBER_SHARE = 0.5, 0.7
 _COMMON_SHARE = 0.08
-# Short words that texts are full of: en, de, fr, es, pt, it, nl, sv, da, no, fi, pl, cs, hu, ro, tr.
+# Frequent short words of en, de, fr, es, pt, it, nl, sv, da, no, fi, pl, cs, hu, ro, tr.
 _COMMON_WORDS = """
 the of and to in is it for on that as with be by are at this from or an not was have you if can will
 der die das und ist von zu den mit im dem des ein eine auf nicht sich es auch
@@ -38,7 +38,7 @@ _SAID_SHARE, _NEARLY_ALL, _MAX_WORD = 0.8, 0.95, 20
 
 
 def take_out_unreadable(pages: Sequence[PageText]) -> None:
-    """Move the pieces that nobody can read from the text of the pages to `unreadable`."""
+    """Move unreadable pieces from the text of the pages to `unreadable`."""
     suspects = [[run for run in (*page.pieces, *page.across) if _is_suspect(run)] for page in pages]
     if not any(suspects) or _says_words(run for some in suspects for run in some):
         return
@@ -57,7 +57,7 @@ def _is_suspect(run: TextRun, few: int = _FEW) -> bool:
 
 
 def _says_words(runs: Iterable[TextRun]) -> bool:
-    """Tell a language in ASCII's codes, or numbers, from codes that mean nothing."""
+    """Return whether codes form words of a language or numbers."""
     tokens = " ".join(run.text for run in runs).split()
     rest = [token for token in tokens if not _NUMBER.fullmatch(token)]
     if len(rest) <= (1 - _NUMBER_SHARE) * len(tokens):
@@ -74,13 +74,13 @@ def _says_words(runs: Iterable[TextRun]) -> bool:
 
 
 def _can_be_said(word: str) -> bool:
-    """Tell a word by its vowels: a text may be short, or in a language whose common words are not listed."""
+    """Return whether a word is pronounceable, for short texts and languages without listed common words."""
     is_case_usual = word[1:].islower() or word.isupper()
     return is_case_usual and len(word) <= _MAX_WORD and bool(_SAID.fullmatch(word.casefold()))
 
 
 def forget_unknown(pages: Iterable[PageText]) -> None:
-    """Leave out the few control codes within text that can be read: no letter is known for them."""
+    """Remove the few control codes within readable text, because their letters are unknown."""
     for page in pages:
         for run in (*page.pieces, *page.across):
             if UNKNOWN in run.text:

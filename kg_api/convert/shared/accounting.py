@@ -1,8 +1,8 @@
-"""Compare a converted document with everything a simple, independent reader sees in its file.
+"""Comparison of a converted document with the text that a simple, independent reader finds in the file.
 
 Each converter passes the text pieces of its file (paragraphs of XML text nodes, glyph lines, MIME text parts)
-without what it knows to be decoration. Words of these pieces that the Markdown does not contain become a note
-of the document, so that no text is lost silently.
+without known decoration. If the Markdown lacks words of these pieces, the document gets a note, so that no
+text is lost silently.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 _MAX_EXAMPLE = 80
 
-# Scripts without spaces count by character: a line break inside a run must not make other words of it.
+# Scripts without spaces count by character, so a line break inside a run does not change the words.
 _TOKEN = re.compile(
     r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\u0e00-\u0eff\u1780-\u17ff]|[^\W_\u3040-\u30ff\u3400-\u9fff]+"
 )
@@ -23,27 +23,27 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class MissingText:
-    """Words of a file that its Markdown does not contain."""
+    """Words of a file that its Markdown lacks."""
 
     words: int
-    example: str  # part of the first piece that lacks a word
+    example: str  # part of the first piece with a missing word
 
     def describe(self, place: str) -> str:
-        """Return the note of a document, such as `left out: 3 words of text boxes, e.g. "Load limit"`."""
+        """Return a note such as `left out: 3 words of text boxes, e.g. "Load limit"`."""
         noun = "word" if self.words == 1 else "words"
         return f'left out: {self.words:,} {noun} of {place}, e.g. "{self.example}"'
 
 
 def split_tokens(text: str) -> list[str]:
-    """Return words and numbers, compared by their compatibility form without case."""
+    """Return words and numbers in NFKC form without case."""
     return _TOKEN.findall(unicodedata.normalize("NFKC", text).casefold())
 
 
 def find_missing(pieces: Iterable[str], markdown: str) -> MissingText | None:
-    """Find words of `pieces` that `markdown` does not contain as often.
+    """Return the words of `pieces` that `markdown` contains less often, or None.
 
-    A word that the Markdown spells joined or apart (`10^6` for the pieces `10` and `6`, a word over two runs)
-    counts as found where its characters stand there in a row.
+    A word that the Markdown joins or splits (`10^6` for the pieces `10` and `6`, a word over two runs) counts
+    as found if its characters are consecutive.
     """
     read = [(piece, split_tokens(piece)) for piece in pieces]
     wanted = Counter(token for _, tokens in read for token in tokens)
@@ -69,6 +69,6 @@ def _shorten(piece: str, lacking: Counter[str]) -> str:
 
 
 def note_missing(pieces: Iterable[str], markdown: str, place: str) -> tuple[str, ...]:
-    """Return a note that says which words of `place` are missing, or nothing."""
+    """Return a note about the missing words of `place`, if any."""
     missing = find_missing(pieces, markdown)
     return (missing.describe(place),) if missing else ()
