@@ -1,4 +1,4 @@
-"""DOCX: one walk through the body, in which each paragraph and table is written as Word shows it."""
+"""Conversion of DOCX to Markdown, in one walk through the body."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _KIND = "a Word document (DOCX)"
 _WORDS = re.compile(rb"<w:t(?: [^<>]*)?>([^<]*)")
 _COMMENT = re.compile(rb"<w:comment[ >]")
 _MARGIN = re.compile(r"word/(?:header|footer)\d*\.xml")
-_MAX_SPAN = 63  # columns of a table of Word
+_MAX_SPAN = 63  # columns (limit of Word)
 _PARAGRAPH, _TABLE, _CONTROL, _CHUNK = q("w:p"), q("w:tbl"), q("w:sdt"), q("w:altChunk")
 _ROW, _CELL, _SETTINGS = q("w:tr"), q("w:tc"), q("w:pPr")
 _CHARTS, _EMBEDDED = "charts and diagrams that could not be read", "documents embedded as another format"
@@ -44,7 +44,7 @@ _BREAKS = re.compile(r"\n[ \t]*\n\s*")
 
 
 def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
-    """Make Markdown of a Word document, with its pictures."""
+    """Convert a Word document and its images to Markdown."""
     archive = open_office(data, _KIND, needs="[Content_Types].xml")
     package, images = Package(archive), ImagesWithin(settings)
     part = package.get_main_part("word/document.xml")
@@ -60,7 +60,7 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
         raise UnreadableDocument("it holds no text; nothing was stored")
     title, about = core_properties(archive)
     text = writer.text()
-    # Comments, and the words of headers and footers, which each page repeats
+    # Count comments, and distinct texts of page headers and footers.
     comments = "word/comments.xml"
     margins = (read_entry(archive, name) for name in archive.namelist() if _MARGIN.fullmatch(name))
     words = {unescape(said.decode("utf-8", "replace")) for part in margins for said in _WORDS.findall(part)}
@@ -80,7 +80,7 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
 
 
 class _Document:
-    """The parts of a document, and where the walk is in them."""
+    """State of the conversion of one document."""
 
     def __init__(self, package: Package, part: str, writer: MarkdownWriter, images: ImagesWithin) -> None:
         self._package, self._part, self._main = package, part, part
@@ -100,10 +100,10 @@ class _Document:
         self._references: list[tuple[NoteReference, str]] = []
         self._picture_count = 0
         self._code: list[str] = []
-        self._mark = ""  # of the note whose first paragraph comes next
+        self._mark = ""  # mark of the note whose first paragraph is next
 
     def write(self) -> None:
-        """Write the body, and the footnotes and endnotes behind it."""
+        """Write the body, then footnotes and endnotes."""
         root = self._package.parse(self._main)
         self.reader.fields.find_unmatched(root)
         for body in root.findall(q("w:body")):
@@ -119,7 +119,7 @@ class _Document:
                 self._mark = ""
 
     def describe_left_out(self) -> Iterator[str]:
-        """Return what a reader of the file sees, or could see, and the text lacks."""
+        """Yield notes about visible or hidden content that the text lacks."""
         yield from (f"left out: {what} ({count:,})" for what, count in self._left_out.items() if count)
         missing = self.reader.fields.without_result
         if missing:
@@ -148,7 +148,7 @@ class _Document:
                 self._write_text(f" {read_formula(child)} ")
             elif not str(child.tag).endswith("Pr"):
                 self._write_blocks(child)
-                # The state of a content control that holds no paragraph with text
+                # Write the state of a content control without text.
                 if child.tag == _CONTROL and not any(
                     (each.text or "").strip() for each in child.iter(q("w:t"), q("w:sym"))
                 ):
@@ -160,7 +160,7 @@ class _Document:
             self._writer.add(paragraph(text))
 
     def _close(self) -> None:
-        """End a list or code that is open."""
+        """End the open list or code block."""
         self._lists.close()
         if self._code:
             self._writer.add(fence("\n".join(self._code)))
@@ -199,7 +199,7 @@ class _Document:
             self._writer.add(paragraph(each), self._lists.indent)
 
     def _read_paragraph(self, element: XmlElement) -> tuple[ParagraphText, ParagraphNumber | None]:
-        """Read a paragraph, and count it if Word shows it."""
+        """Read a paragraph, and count its number if Word shows the paragraph."""
         read = self.reader.read(element)
         settings = element.find(_SETTINGS)
         mark = None if settings is None else settings.find(q("w:rPr"))
@@ -213,7 +213,7 @@ class _Document:
         return read, self._numbering.count(settings)
 
     def _write_anchored(self, anchored: list[Anchored], words: str = "") -> None:
-        """Write pictures, text boxes and graphics behind the block that they are anchored in."""
+        """Write images, text boxes, and graphics after the block with their anchor."""
         for each in anchored:
             if isinstance(each, FoundPicture):
                 self._writer.image(each.image, each.words or words, each.name, self._lists.indent)
@@ -270,7 +270,7 @@ class _Document:
             self._write_anchored([each], said)
 
     def _leave_out_row(self, row: XmlElement) -> bool:
-        """Whether nobody sees a row, which is counted then."""
+        """Return whether a row is hidden or deleted, and count its words if so."""
         settings = row.find(q("w:trPr"))
         if settings is None:
             return False
@@ -280,7 +280,7 @@ class _Document:
         return hidden or deleted
 
     def _find(self, container: XmlElement, tag: str) -> Iterator[XmlElement]:
-        """Rows or cells, also those that content controls, tags and insertions enclose."""
+        """Yield rows or cells, including those inside content controls, tags, and insertions."""
         for child in container:
             if child.tag == tag:
                 yield child
@@ -288,7 +288,7 @@ class _Document:
                 yield from self._find(child, tag)
 
     def _is_layout(self, element: XmlElement) -> bool:
-        """Whether a table only arranges blocks: tables, headings, code."""
+        """Return whether a table only arranges blocks: tables, headings, code."""
         return any(
             each is not element
             if each.tag == _TABLE
@@ -298,7 +298,7 @@ class _Document:
         )
 
     def _read_row(self, row: XmlElement, cells: list[XmlElement]) -> tuple[list[str], list[Anchored]]:
-        """The texts of a row; what spans several columns or rows stands in the first of them."""
+        """Return the cell texts of a row. A merged cell has its text in the first cell."""
         settings = row.find(q("w:trPr"))
         before = None if settings is None else settings.find(q("w:gridBefore"))
         line, anchored = [""] * _get_span(before, 0), list[Anchored]()
@@ -314,7 +314,7 @@ class _Document:
         return line, anchored
 
     def _read_cell(self, container: XmlElement) -> tuple[str, list[Anchored]]:
-        """The text of a cell on one line, and the pictures and graphics in it."""
+        """Return the text of a cell on one line, and its images and graphics."""
         texts, anchored = list[str](), list[Anchored]()
         for child in container:
             if child.tag == _PARAGRAPH:

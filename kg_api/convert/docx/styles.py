@@ -1,4 +1,4 @@
-"""Styles of a Word document: headings, numbering, and how runs look, through the chains of styles."""
+"""Styles of a Word document: headings, numbering, and appearance of runs, with inheritance."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _STYLE, _NAME, _BASE, _ID, _TYPE = q("w:style"), q("w:name"), q("w:basedOn"), q(
 _PARAGRAPH, _RUN, _RUN_STYLE, _OUTLINE = q("w:pPr"), q("w:rPr"), q("w:rStyle"), q("w:outlineLvl")
 _VANISH, _STRIKE, _DOUBLE, _SHIFT = q("w:vanish"), q("w:strike"), q("w:dstrike"), q("w:vertAlign")
 _FONTS, _ASCII, _MOVE = q("w:rFonts"), q("w:ascii"), q("w:position")
-_MIN_MOVE = 4  # half points; less than two points is a correction of the font
+_MIN_MOVE = 4  # half points: a smaller move only adjusts the font
 _HEADING = re.compile(r"heading ([1-9])", re.IGNORECASE)
 _CODE = frozenset({"code", "html preformatted", "source code", "preformatted text"})
 _BODY_LEVEL = 9
@@ -25,13 +25,13 @@ _SCRIPTS: dict[str, Script] = {"superscript": "raised", "subscript": "lowered"}
 
 
 def is_on(element: XmlElement | None) -> bool:
-    """Whether a property that is switched on by its presence is on."""
+    """Return whether an on/off property is present and not switched off."""
     return element is not None and element.get(VALUE, "1") not in {"0", "false", "off", "none"}
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """One style, without those that it is based on."""
+    """Style without its base styles."""
 
     identity: str
     name: str
@@ -41,17 +41,17 @@ class Style:
 
 
 class Look(NamedTuple):
-    """How a run is shown."""
+    """Appearance of a run."""
 
     script: Script = ""
-    moved: Script = ""  # whether it stands above or below its line, as drop caps and old superscripts do
+    moved: Script = ""  # vertical position, as for drop caps and old superscripts
     struck: bool = False
     hidden: bool = False
     font: str = ""
 
 
 class Styles:
-    """The styles of a document; their chains are followed once."""
+    """Styles of a document, with cached inheritance."""
 
     def __init__(self, root: XmlElement | None) -> None:
         self._styles: dict[str, Style] = {}
@@ -75,12 +75,12 @@ class Styles:
         self.language = "en" if language is None else language.get(VALUE, "en")
 
     def get_paragraph_style(self, properties: XmlElement | None) -> str:
-        """Return the id of the style of a paragraph."""
+        """Return the style id of a paragraph."""
         style = None if properties is None else properties.find(q("w:pStyle"))
         return self._default if style is None else style.get(VALUE, "")
 
     def follow(self, identity: str) -> tuple[Style, ...]:
-        """Return a style and those that it is based on, the nearest first."""
+        """Return a style and its base styles, nearest first."""
         if identity not in self._chains:
             found: dict[str, Style] = {}
             at = identity
@@ -91,7 +91,7 @@ class Styles:
         return self._chains[identity]
 
     def get_heading_level(self, properties: XmlElement | None) -> int:
-        """Return 1 to 9 for a heading, or 0."""
+        """Return 1 to 9 for a heading (0: not a heading)."""
         chain = self.follow(self.get_paragraph_style(properties))
         for name, settings in (("", properties), *((style.name, style.paragraph) for style in chain)):
             outline = None if settings is None else settings.find(_OUTLINE)
@@ -108,7 +108,7 @@ class Styles:
         return any(style.name in _CODE for style in self.follow(self.get_paragraph_style(properties)))
 
     def get_look(self, paragraph_style: str, run: XmlElement | None) -> Look:
-        """Return how a run with these properties looks in a paragraph of this style."""
+        """Return the appearance of a run in a paragraph of this style."""
         style = None if run is None else run.find(_RUN_STYLE)
         key = paragraph_style, "" if style is None else style.get(VALUE, "")
         if key not in self._looks:
@@ -130,7 +130,7 @@ class Styles:
         chains = [list(self._get_runs(each)) for each in (run_style, paragraph_style)]
         defaults = [] if self._defaults is None else [self._defaults]
         every = [*chains[0], *chains[1], *defaults]
-        # A switch that paragraph style and character style both set is off again (ECMA-376, 17.7.3).
+        # A toggle property in both paragraph style and character style is off (ECMA-376, 17.7.3).
         struck, hidden = (
             sum(is_on(_find_first(chain, name)) for chain in chains) == 1
             or is_on(_find_first(defaults, name))
@@ -163,7 +163,7 @@ def _value(element: XmlElement | None) -> str:
     return "" if element is None else element.get(VALUE, "")
 
 
-# Automatic numbers of paragraphs as Word shows them: `1.`, `2.1`, `Article IV`, `(c)`.
+# Automatic paragraph numbers: `1.`, `2.1`, `Article IV`, `(c)`
 
 _LEVELS = 9
 _NUMBERING, _NUM_ID, _LEVEL, _LEVEL_AT = q("w:numPr"), q("w:numId"), q("w:lvl"), q("w:ilvl")
@@ -171,7 +171,7 @@ _PLACE = re.compile(r"%([1-9])")
 
 
 class ParagraphNumber(NamedTuple):
-    """What stands before a paragraph."""
+    """Number or bullet of a paragraph."""
 
     level: int
     text: str  # the number, or `BULLET`
@@ -183,14 +183,14 @@ class _Level:
     text: str
     start: int
     restart: int | None
-    """Restarts below a paragraph of one of the first `restart` levels; None: of each level above."""
+    """Restart after a paragraph of one of the first `restart` levels (None: of any higher level)."""
     style: str
     legal: bool
 
 
 @dataclass(slots=True)
 class _List:
-    """A `w:num`: a list definition with what it overrides."""
+    """`w:num`: a list definition with overrides."""
 
     abstract: str
     levels: dict[int, _Level] = field(default_factory=dict[int, _Level])
@@ -198,9 +198,9 @@ class _List:
 
 
 class Numbering:
-    """Counts the numbered paragraphs of a document in reading order.
+    """Counter of the numbered paragraphs of a document in reading order.
 
-    Word counts by list definition: lists of one definition continue each other, unless one of them overrides
+    Word counts by list definition, so lists with the same definition continue each other unless one overrides
     the start.
     """
 
@@ -209,12 +209,12 @@ class Numbering:
         self._lists: dict[str, _List] = {}
         self._counts: dict[str, list[int | None]] = {}
         self._overridden: set[tuple[str, int]] = set()
-        self.unknown: Counter[str] = Counter()  # numbers in formats that are not known, and shown as decimals
+        self.unknown: Counter[str] = Counter()  # numbers in unknown formats, shown as decimals
         if root is not None:
             self._read(root)
 
     def count(self, properties: XmlElement | None) -> ParagraphNumber | None:
-        """Count a paragraph, and return what Word shows before it."""
+        """Count a paragraph, and return its number or bullet."""
         place = self._find_place(properties)
         if place is None:
             return None
@@ -229,7 +229,7 @@ class Numbering:
             counts[at] = None
         above = counts[at]
         counts[at] = _get_start(found, at) if above is None else above + 1
-        for upper in range(at):  # a level that was passed over counts as begun
+        for upper in range(at):  # a skipped level counts as started
             counts[upper] = _get_start(found, upper) if counts[upper] is None else counts[upper]
         for lower in range(at + 1, _LEVELS):
             restart = found.levels[lower].restart if lower in found.levels else None
@@ -252,7 +252,7 @@ class Numbering:
         return text
 
     def _find_place(self, properties: XmlElement | None) -> tuple[str, int] | None:
-        """The list and the level of a paragraph: its own, or those of its style."""
+        """Return list and level of a paragraph, from its properties or its style."""
         chain = self._styles.follow(self._styles.get_paragraph_style(properties))
         identity, at = "", None
         for style, settings in ((None, properties), *((style, style.paragraph) for style in chain)):
@@ -267,7 +267,7 @@ class Numbering:
             identity = name.get(VALUE, "")
             if (
                 style is not None and identity in self._lists
-            ):  # the level names the style, whatever the style says
+            ):  # a level linked to the style overrides the level in the style
                 linked = (
                     i for i, each in self._lists[identity].levels.items() if each.style == style.identity
                 )

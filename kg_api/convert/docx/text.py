@@ -1,4 +1,4 @@
-"""Text of a Word paragraph: fields, controls, notes and images."""
+"""Text of Word paragraphs: fields, content controls, notes, and images."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MAX_EXAMPLE = 60
 _SILENT = frozenset(
     {"XE", "TC", "TA", "RD", "SET", "ASK", "PRIVATE", "ADVANCE", "BIBLIOGRAPHY", "NEXT", "NEXTIF"}
 )
-"""Fields that show nothing: entries of indexes, variables, and steps of mail merge."""
+"""Fields without visible text: index entries, variables, and mail merge commands."""
 
 
 @dataclass(slots=True)
@@ -33,16 +33,16 @@ class _Field:
 
 
 class Fields:
-    """The fields that are open at a place of the document."""
+    """Open fields at a position of the document."""
 
     def __init__(self) -> None:
         self._open: list[_Field] = []
         self._unmatched: set[XmlElement] = set()
         self.without_result: Counter[str] = Counter()
-        """Codes of fields that Word computes anew and stores no result of."""
+        """Codes of fields without a stored result, which Word computes when it shows them."""
 
     def find_unmatched(self, root: XmlElement) -> None:
-        """Find fields of a part that begin and never end: their code must not hide what follows."""
+        """Record fields that never end, so that their code does not hide the following text."""
         deleted = {each for gone in root.iter(*_DELETED) for each in gone.iter(_MARK)}
         begun = list[XmlElement]()
         for each in root.iter(_MARK):
@@ -63,12 +63,12 @@ class Fields:
             self._open[-1].code += text
 
     def note_result(self) -> None:
-        """Remember that a result has text."""
+        """Record that the results of all open fields have text."""
         for each in self._open:
             each.has_result = True
 
     def switch(self, element: XmlElement) -> str:
-        """Begin, divide or end a field; return the text of a form field that stores its state alone."""
+        """Start, separate, or end a field, and return the text of a form field that stores only its state."""
         kind = element.get(_KIND, "")
         if kind == "begin" and element not in self._unmatched:
             self._open.append(_Field(element.find(_DATA)))
@@ -79,7 +79,7 @@ class Fields:
         return ""
 
     def begin_simple(self, code: str) -> None:
-        """Begin a `w:fldSimple`, which holds its result alone."""
+        """Start a `w:fldSimple`, which contains only its result."""
         self._open.append(_Field(None, code, in_result=True))
 
     def end_simple(self) -> None:
@@ -104,7 +104,7 @@ class Fields:
             return entries[int(at)] if at.isdecimal() and int(at) < len(entries) else ""
         if name == "SYMBOL":
             return _read_symbol(words)
-        if not ended.in_result or name == "EQ":  # Word draws the formula that is in its code
+        if not ended.in_result or name == "EQ":  # Word renders the formula from the field code
             self._count_missing(ended)
         return ""
 
@@ -115,7 +115,7 @@ class Fields:
 
 
 def read_check_box(data: XmlElement | None) -> str:
-    """Return the state of a check box of a form."""
+    """Return the state of a form check box."""
     box = None if data is None else data.find(q("w:checkBox"))
     if box is None:
         return _UNCHECKED
@@ -124,7 +124,7 @@ def read_check_box(data: XmlElement | None) -> str:
 
 
 def read_control_state(properties: XmlElement | None) -> str:
-    """Return what a content control holds that has no text: the state of its box, its choice or its date."""
+    """Return the value of a content control without text: its check box, selected item, or date."""
     if properties is None:
         return ""
     if (box := properties.find(q("w14:checkbox"))) is not None:
@@ -141,7 +141,7 @@ def read_control_state(properties: XmlElement | None) -> str:
 
 
 def _read_symbol(words: list[str]) -> str:
-    """Read the sign of `SYMBOL 177` in its font."""
+    """Return the symbol of a field such as `SYMBOL 177` in its font."""
     code = words[1] if len(words) > 1 else ""
     if not re.fullmatch(r"[0-9]{1,6}|0[xX][0-9a-fA-F]{1,5}", code):
         return ""
@@ -151,7 +151,7 @@ def _read_symbol(words: list[str]) -> str:
     )
 
 
-# The text of a Word paragraph as it is shown, and what is anchored in it.
+# Displayed text of a paragraph, and its anchored objects
 
 HIDDEN, DELETED, OBJECTS = "hidden words", "words of tracked deletions", "embedded objects"
 SYMBOLS = "signs of fonts that are not known"
@@ -168,7 +168,7 @@ _SKIPPED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class FoundPicture:
-    """A picture, and its own words."""
+    """Image with its own text."""
 
     image: ReadImage
     name: str
@@ -176,8 +176,9 @@ class FoundPicture:
 
 
 Anchored = FoundPicture | XmlElement | str
-"""A picture; text of a shape, which is no part of the line that the shape is anchored in (`w:txbxContent` or
-`a:p`); or a chart or a diagram, by the relationship of its part."""
+"""Image, text of a shape (`w:txbxContent` or `a:p`) outside the line of its anchor, or relationship id of a
+chart or diagram.
+"""
 
 
 @dataclass(slots=True)
@@ -187,7 +188,7 @@ class ParagraphText:
 
 
 class NoteReference(NamedTuple):
-    """A place of a footnote or an endnote."""
+    """Reference to a footnote or endnote."""
 
     kind: str
     identity: str
@@ -195,7 +196,7 @@ class NoteReference(NamedTuple):
 
 
 class TextReader:
-    """Reads paragraphs in the order of the document; fields may last over several."""
+    """Reader of paragraphs in document order. Fields may span several paragraphs."""
 
     def __init__(
         self,
@@ -204,10 +205,9 @@ class TextReader:
         mark_note: Callable[[NoteReference], str],
         find_picture: Callable[[str], tuple[ReadImage, str] | None],
     ) -> None:
-        """Create a reader."""
         self.fields = Fields()
         self.unshown = set[XmlElement]()
-        """Hidden, deleted and computed texts, which are no words of the document."""
+        """Hidden, deleted, and computed texts, which are not part of the document text."""
         self._styles = styles
         self._left_out = left_out
         self._mark_note = mark_note
@@ -251,11 +251,11 @@ class TextReader:
                 handler(child)
             elif (
                 child.tag not in _SKIPPED
-            ):  # links, insertions, tags, bidirectional text and what else has runs
+            ):  # links, insertions, tags, bidirectional text, and other containers of runs
                 self._read_children(child)
 
     def leave_out(self, element: XmlElement, reason: str = DELETED) -> None:
-        """Count the words below an element."""
+        """Count the words below a skipped element."""
         texts = list(element.iter(_TEXT, q("w:delText")))
         self.unshown.update(texts)
         self._left_out[reason] += sum(len((each.text or "").split()) for each in texts)
@@ -284,7 +284,7 @@ class TextReader:
                 self._text.inline.add(self.fields.switch(child), look.script, struck=look.struck)
             elif tag == q("w:instrText"):
                 self.fields.add_code(child.text or "")
-                self.unshown.update(child.iter(_TEXT))  # of fields within its code
+                self.unshown.update(child.iter(_TEXT))  # nested fields in the field code
             elif self.fields.in_code:
                 self.unshown.update(child.iter(_TEXT))
             elif tag in _SKIPPED:
@@ -296,7 +296,7 @@ class TextReader:
             elif handler := self._in_run.get(tag):
                 self.fields.note_result()
                 handler(child, look)
-            else:  # runs within runs come from tools that nest them
+            else:  # some tools nest runs
                 self._read_children(child)
 
     def _add_text(self, element: XmlElement, look: Look) -> None:

@@ -1,4 +1,4 @@
-"""Lists, tables and formulas of HTML."""
+"""Lists, tables, and formulas of HTML."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MAX_ROMAN = 3_999
 
 
 class ListNumbering:
-    """Counts the items of one list."""
+    """Counter of the items of one list."""
 
     def __init__(self, element: Element) -> None:
         self._style = _style(element) or ("decimal" if element.tag == "ol" else "disc")
@@ -36,7 +36,7 @@ class ListNumbering:
         self._next = first if start is None else start
 
     def count(self, item: Element) -> str:
-        """Return the label of the next item, such as `12.` or `iv.`; empty for a bullet."""
+        """Return the label of the next item, such as `12.` or `iv.` (empty: bullet)."""
         value = _integer(item.get("value", ""))
         number = self._next if value is None else value
         self._next = number + self._step
@@ -73,7 +73,7 @@ def _format(number: int, style: str) -> str:
     return str(number)
 
 
-# Tables of a page: which are data, and their cells.
+# Tables: detection of data tables, and their cells
 
 BLOCKS = frozenset({
     *("address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details", "dialog"),
@@ -89,14 +89,14 @@ _BETWEEN_CELLS = (
     f"descendant::*[{_PARTS}]/text()[normalize-space()]/.. "
     f"| descendant::*[{_PARTS}]/*[not({_PARTS} or {_CELLS})][normalize-space()]"
 )
-"""Text that is in a table and in none of its cells."""
+"""Text in a table outside its cells."""
 _NUMBER = re.compile("[0-9]{1,4}")
 _MAX_SPAN = 100
 _MAX_CELLS = 2_000_000
 
 
 def inline_text(element: Element, left_out: Counter[str] | None = None) -> str:
-    """Return the words of an element, in which blocks are parted by blanks only."""
+    """Return the text of an element, with spaces between blocks."""
     return "".join(_read_pieces(element, left_out))
 
 
@@ -116,15 +116,15 @@ def _read_pieces(element: Element, left_out: Counter[str] | None) -> Iterator[st
 
 
 def count_words(element: Element, reason: str, left_out: Counter[str]) -> None:
-    """Count the words of an element that is left out."""
+    """Count the words of a skipped element."""
     if reason != MACHINERY:
         left_out[reason] += sum(1 for _ in words(element))
 
 
 def rows(table: Element, left_out: Counter[str]) -> list[list[str]]:
-    """The cells of a table without tables in it; what spans several stands in the first of them."""
+    """Return the cells of a table without nested tables. A spanning cell has its text in the first cell."""
     found: list[list[str]] = []
-    waiting: dict[int, int] = {}  # columns that a cell above reaches into, and for how many rows
+    waiting: dict[int, int] = {}  # remaining rows of a spanning cell above, by column
     cells, hidden = 0, set[Element]()
     for group in table.iterchildren("thead", "tbody", "tfoot"):
         if reason := ignored(group):
@@ -181,7 +181,7 @@ def _span(cell: Element, name: str) -> int:
 
 
 def layout(root: Element) -> set[Element]:
-    """Tables and lists that only arrange what is in them: headings, tables, code, long definitions."""
+    """Return layout tables and lists, which contain headings, tables, code, or long definitions."""
     marked: set[Element] = set()
     _mark(marked, root.iter("h1", "h2", "h3", "h4", "h5", "h6"), {"table", "ul", "ol", "dl", "menu"})
     _mark(marked, root.iter("table", "pre"), {"table", "dl"})
@@ -196,7 +196,7 @@ def layout(root: Element) -> set[Element]:
 
 
 def label_items(root: Element, layout: set[Element]) -> None:
-    """Write the numbers of lists that are in cells into their items."""
+    """Write the numbers of lists in table cells into their items."""
     for items in root.xpath("descendant::table//ol"):
         if next(each for each in items.iterancestors() if each.tag == "table") in layout:
             continue
@@ -217,7 +217,7 @@ def _mark(marked: set[Element], inside: Iterable[Element], tags: set[str]) -> No
                 marked.add(above)
 
 
-# Formulas of a page (MathML) on one line.
+# MathML formulas on one line
 
 _MAX_DEPTH = 100
 _NOT_SHOWN = frozenset({"annotation", "annotation-xml", "mphantom", "mprescripts", "none"})
@@ -225,7 +225,7 @@ _SIGNS = frozenset("+-−±=<>≤≥·×/")
 
 
 def write_formula(element: Element, depth: int = 0) -> str:
-    """Return a formula as text in which no number joins another: `10⁶`, `1/2`, `x₁`, `√(a+b)`."""
+    """Return a formula as text that keeps numbers separate: `10⁶`, `1/2`, `x₁`, `√(a+b)`."""
     tag = str(element.tag).rpartition(":")[2]
     if tag in _NOT_SHOWN:
         return ""

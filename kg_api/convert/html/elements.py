@@ -1,4 +1,4 @@
-"""HTML as a tree of lxml, and what of it is content."""
+"""HTML as an lxml tree, and selection of its content."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from kg_api.errors import UnreadableDocument
 
 
 class Walker(Protocol):
-    """Events of a walk: `start` and `end` with the element."""
+    """Iterator of `start` and `end` events with their elements."""
 
     def __iter__(self) -> Iterator[tuple[str, Element]]: ...
 
     def skip_subtree(self) -> None:
-        """Pass over what is below the element that has just begun."""
+        """Skip the content of the element that just started."""
         ...
 
 
 def walk(element: Element) -> Walker:
-    """Walk through an element and all below it, without recursion."""
+    """Iterate over an element and its descendants without recursion."""
     return cast("Walker", cast("Any", etree).iterwalk(element, events=("start", "end")))
 
 
 def parse_html(data: bytes) -> tuple[Element | None, list[str]]:
-    """Read UTF-8 bytes as HTML; gives the tree, if there is one, and what the parser complains of."""
+    """Parse UTF-8 HTML, and return the tree (if any) and the messages of the parser."""
     library = cast("Any", etree)
     parser = library.HTMLParser(
         encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True, huge_tree=True
@@ -43,11 +43,11 @@ def parse_html(data: bytes) -> tuple[Element | None, list[str]]:
     return tree, [str(entry.message) for entry in parser.error_log]
 
 
-# What of a page is not its content: decided by elements, roles and a few classes that tools write.
+# Elements outside the content, by tag, role, and some classes of documentation tools
 
 NAVIGATION, MARGINS, FORMS, HIDDEN = "navigation", "page headers and footers", "forms", "hidden parts"
 SCRIPTLESS, FALLBACK = "text for browsers without scripts", "fallback text of embedded media"
-MACHINERY = "machinery"  # scripts and the like: nothing that a reader could miss
+MACHINERY = "machinery"  # scripts and similar elements without text for readers
 
 _TAGS = {
     **dict.fromkeys(("script", "style", "head", "title", "link", "meta", "iframe", "embed"), MACHINERY),
@@ -77,7 +77,7 @@ _ANCHORS = frozenset({"", "¶", "#", "§", "🔗", "link", "↑", "↩", "↩︎
 
 
 def ignored(element: Element) -> str:
-    """Why an element is left out with all that is in it; nothing: it is content."""
+    """Return the reason to skip an element with its content (empty: content)."""
     tag, attributes = str(element.tag), element.attrib
     if reason := _TAGS.get(tag):
         return "" if tag in _SHOWN_WITHIN and _is_shown(element, tag) else reason
@@ -89,7 +89,7 @@ def ignored(element: Element) -> str:
 
 
 def _is_shown(element: Element, tag: str) -> bool:
-    """Whether a button is a title that opens what is below it, or a template is part of the page."""
+    """Return whether a button is a heading that opens a section, or a template is part of the page."""
     if tag == "template":
         return "shadowrootmode" in element.attrib
     return any(each.tag in _TITLES for each in islice(element.iterancestors(), 2))
@@ -111,7 +111,7 @@ def _by_place(element: Element, tag: str) -> str:
     if tag == "a":
         own = element.get("href", "").startswith("#") and len(element) == 0
         return MACHINERY if own and (element.text or "").strip() in _ANCHORS else ""
-    if tag == "form":  # a page may be one whole form
+    if tag == "form":  # a form may contain the whole page
         return "" if next(element.iter(*_HEADINGS, "main", "article"), None) is not None else FORMS
     if tag == "header" and next(element.iter("h1"), None) is not None:
         return ""
@@ -121,7 +121,7 @@ def _by_place(element: Element, tag: str) -> str:
 
 
 def words(element: Element) -> Iterator[str]:
-    """All words below an element but those of scripts and the like, whether they are shown or not."""
+    """Yield all words below an element, visible or not, except those of scripts and similar elements."""
     walker = walk(element)
     for event, each in walker:
         if event == "start" and _TAGS.get(str(each.tag)) == MACHINERY:
@@ -132,14 +132,14 @@ def words(element: Element) -> Iterator[str]:
             yield from (each.tail or "").split()
 
 
-# From the text of a page to its tree, however deep its author's tools have nested it.
+# Parsing of pages, including deeply nested ones
 
 _NEUTRAL = re.compile(
     r"</?(?:div|span|font|b|i|em|strong|u|a|section|article|center|blockquote)\b[^<>]*>", re.IGNORECASE
 )
-"""What may go without a change in the order of words, when a page is nested too deeply."""
+"""Tags that can be removed from deeply nested pages without a change in word order."""
 _SELF_CLOSED = re.compile(r"<(title|script|style|textarea|iframe)\b([^<>]*)/>", re.IGNORECASE)
-"""XHTML's empty elements, which HTML takes for the beginning of one."""
+"""Empty elements of XHTML, which HTML parses as start tags."""
 _HEAD = frozenset({"title", "meta", "link", "script", "style", "base", "template"})
 _XHTML = re.compile(r"<\?xml\s|xmlns\s*=\s*[\"']http://www\.w3\.org/")
 _VOID = "area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr"
@@ -151,7 +151,7 @@ _FULL_SHARE = 0.5
 
 
 def parse(text: str) -> Element:
-    """Give the page's tree."""
+    """Return the tree of a page."""
     text = (
         _as_html(text) if _XHTML.search(text[:_HEAD_CHARACTERS]) else _SELF_CLOSED.sub(r"<\1\2></\1>", text)
     )
@@ -167,13 +167,13 @@ def parse(text: str) -> Element:
 
 
 def _as_html(text: str) -> str:
-    """What XML has and the parser of HTML does not know: empty elements, prefixes, CDATA."""
+    """Convert XML syntax that HTML parsers do not support: empty elements, prefixes, CDATA."""
     text = _EMPTY.sub(r"<\1\2></\1>", _PREFIX.sub(r"\1", text))
     return _CDATA.sub(lambda found: escape(found[1], quote=False), text) if "<![CDATA[" in text else text
 
 
 def _empty_head(tree: Element) -> None:
-    """Move text that the parser took for a part of the head, such as `<ruby>` on a page without `<body>`."""
+    """Move text out of the head, where the parser puts elements such as `<ruby>` if `<body>` is missing."""
     head, body = tree.find("head"), tree.find("body")
     if head is None:
         return
@@ -201,7 +201,7 @@ def _parse(text: str) -> tuple[Element | None, bool]:
 
 
 def content(tree: Element) -> Element:
-    """The part that is the page: `main` or the only article, where it holds most of the text; else all."""
+    """Return `main` or the only article if it contains most of the text, otherwise the body."""
     body = tree.find("body")
     body = tree if body is None else body
     found = [each for each in body.iter() if each.tag == "main" or each.get("role") == "main"]
@@ -216,7 +216,7 @@ def visible_words(element: Element) -> int:
 
 
 def words_by_reason(element: Element, without: Element | None = None) -> Counter[str]:
-    """Count the words of content, and those of what is left out by its reason; `without` is passed over."""
+    """Count the words of the content (key "") and skipped words by reason, outside the element `without`."""
     count: Counter[str] = Counter()
     content = 0
     walker = walk(element)

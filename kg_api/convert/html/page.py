@@ -1,4 +1,4 @@
-"""One walk through a page's tree, without recursion: each block is written when it ends."""
+"""Conversion of HTML pages to Markdown, in one iterative walk through the tree."""
 
 from __future__ import annotations
 
@@ -35,44 +35,49 @@ from kg_api.text.linked_files import from_data_uri, is_data_uri, key_of
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LISTS = frozenset({"ul", "ol", "dl", "menu", "dir"})
 _ITEMS = frozenset({"li", "dt", "dd"})
-_MAX_LEVELS = 6  # lists in lists: Markdown's parser ends at ten, and an indent of a whole line helps nobody
+_MAX_LEVELS = 6  # nested lists (limit of the Markdown parser: 10)
 _LANGUAGE = re.compile(r"(?:language|lang|highlight|sourceCode|brush:)[- ]?([\w+#.]+)")
 _NO_LANGUAGE = frozenset({"default", "none", "text", "notranslate", "plain", "source"})
 _MARKER = re.compile("[0-9]{1,9}[.]")
-"""A label that Markdown takes for that of a list; others are words of the item."""
+"""List marker of Markdown. Other labels become part of the item text."""
 _BREAK = "\n"
 
 FindImage = Callable[[str], ReadImage | None]
-"""Reads a picture by its address; none of those that are not at hand."""
+"""Function that reads an image by its URL, or returns None if it is not available."""
 
 
 @dataclass(slots=True)
 class _Level:
-    """A list that is open."""
+    """Open list."""
 
-    numbering: ListNumbering | None  # None: a list of definitions
+    numbering: ListNumbering | None  # None: definition list
     indent: str
-    flat: bool = False  # it only arranges what is in it: its items are no list items, but have their numbers
-    marker: str = ""  # of the item that has begun and has no text yet
-    inside: str = ""  # the indent of what follows in the same item
+    flat: bool = False  # layout list: its items are not list items, but keep their numbers
+    marker: str = ""  # of the current item, as long as the item has no text
+    inside: str = ""  # indent of further blocks of the item
 
 
 class PageWalk:
-    """Writes the content below an element; `left_out` counts words by the reason."""
+    """Writer of the content below an element. `left_out` counts skipped words by reason."""
 
     def __init__(self, writer: MarkdownWriter, images: FindImage | None = None) -> None:
-        """Args: where to write, and what reads pictures by their addresses; None: only their words count."""
+        """Initialize the walk.
+
+        Args:
+            writer: Destination.
+            images: Function that reads images by URL (None: keep only their text).
+        """
         self.left_out: Counter[str] = Counter()
         self._writer = writer
         self._find_image = images
         self._images: list[tuple[ReadImage, str, str]] = []
-        """Those of the block that is being read; they stand behind it."""
+        """Images of the current block, which follow the block."""
         self._words: list[str] = []
         self._level = 0
-        self._label = ""  # of the item that has begun, where it is a word of its text
+        self._label = ""  # label of the current item, if the label is part of its text
         self._lists: list[_Level] = []
         self._ended: str | None = None
-        """The indent of the list that has just ended: another one there is not part of it."""
+        """Indent of the list that just ended. A following list at this indent is separate."""
         self._layout: set[Element] = set()
 
     def write(self, root: Element) -> None:
@@ -96,7 +101,7 @@ class PageWalk:
         self._flush()
 
     def _is_whole(self, element: Element, tag: str) -> bool:
-        """Whether an element is done with: left out, or written at once."""
+        """Skip an element or write it completely, or return False to visit its content."""
         if reason := ignored(element):
             if tag in BLOCKS:
                 self._flush()
@@ -130,10 +135,11 @@ class PageWalk:
         if tag == "br":
             self._break()
         elif tag == "img":
-            # A picture is a block of its own behind the words that it stands in; else it is its words
+            # An available image becomes a block after the current text. For others, keep the alternative
+            # text.
             self._words.append(" " if self._take(element) else f" {element.get('alt', '')} ")
         elif tag == "span" and "classifier" in element.get("class", "").split():
-            self._words.append(" : ")  # as Docutils' style sheets show it: the type of a parameter
+            self._words.append(" : ")  # type of a parameter, as in the style sheets of Docutils
         elif tag in BLOCKS or tag in _LISTS:
             self._flush()
             if not self._level:
@@ -183,7 +189,7 @@ class PageWalk:
                 self._ended, self._label = None if level.flat else level.indent, ""
 
     def _break(self) -> None:
-        """One line break is a blank, two are a new paragraph."""
+        """Convert one line break to a space, and two to a paragraph break."""
         while self._words and not self._words[-1].strip() and self._words[-1] is not _BREAK:
             self._words.pop()
         if self._words and self._words[-1] is _BREAK:
@@ -192,7 +198,7 @@ class PageWalk:
             self._words.append(_BREAK)
 
     def _flush(self) -> None:
-        if self._level:  # a block in a heading does not end it
+        if self._level:  # a block inside a heading does not end the heading
             self._words.append(" ")
             return
         text, self._words = one_line("".join(self._words)), []
@@ -232,7 +238,7 @@ class PageWalk:
     def _add(self, block: str) -> None:
         level = self._innermost()
         self._ended = None
-        if block and level and level.marker not in {"", "- "}:  # the number of an item stands above its block
+        if block and level and level.marker not in {"", "- "}:  # the number of an item precedes its block
             self._label, level.marker = level.marker.strip(), ""
         if block and self._label:
             self._writer.add(paragraph(self._take_label()), level.indent if level else "")
@@ -258,12 +264,12 @@ class PageWalk:
 
 
 def _row_of(image: Element) -> str:
-    """The words of the row that a picture stands in."""
+    """Return the text of the table row around an image."""
     row = next((each for each in image.iterancestors() if each.tag == "tr"), None)
     return "" if row is None else one_line(inline_text(row))
 
 
-# A page as Markdown, and what its head says of it.
+# Page and metadata
 
 _AUTHORS = ("author", "article:author", "dc.creator", "dcterms.creator", "citation_author")
 _DATES = (
@@ -280,7 +286,7 @@ _DATES = (
 def convert(
     data: bytes, settings: ConversionSettings = DEFAULTS, beside: Mapping[str, bytes] | None = None
 ) -> Converted:
-    """Make Markdown of an HTML page, with the pictures that it holds itself or that are given by `key_of`."""
+    """Convert an HTML page with its inline images and the images in `beside` (by `key_of`)."""
     if what := binary_kind(data):
         raise UnreadableDocument(f"it is not an HTML page but {what}; name it for what it is")
     text, notes = decode_declared(data, declared_encoding(data))
@@ -295,7 +301,7 @@ def convert(
 
 
 def convert_letter(text: str, images: FindImage | None = None) -> Converted:
-    """Make Markdown of a page that is all letter, also its margins."""
+    """Convert an HTML part of a message, including its margins."""
     writer = MarkdownWriter()
     left_out = write_chapter(parse(text), writer, images)
     if not writer.text():
@@ -304,7 +310,7 @@ def convert_letter(text: str, images: FindImage | None = None) -> Converted:
 
 
 def convert_text(text: str, notes: tuple[str, ...] = (), images: FindImage | None = None) -> Converted:
-    """Make Markdown of a page whose encoding is known."""
+    """Convert decoded HTML."""
     tree = parse(text)
     writer = MarkdownWriter()
     left_out = write_page(tree, writer, images)
@@ -316,7 +322,7 @@ def convert_text(text: str, notes: tuple[str, ...] = (), images: FindImage | Non
 
 
 def write_page(tree: Element, writer: MarkdownWriter, images: FindImage | None = None) -> Counter[str]:
-    """Write a page's content; gives how many words were left out, by the reason."""
+    """Write the main content of a page, and count skipped words by reason."""
     part = content(tree)
     walk = PageWalk(writer, images)
     walk.write(part)
@@ -331,9 +337,9 @@ def write_page(tree: Element, writer: MarkdownWriter, images: FindImage | None =
 def write_chapter(
     tree: Element, writer: MarkdownWriter, images: FindImage | None = None, sheets: Iterable[str] = ()
 ) -> Counter[str]:
-    """Write all of a page that is no site's: what a book or a letter has at its margins is to be read."""
+    """Write a complete page, including margins, for books and messages."""
     for each in tree.iter("header", "footer", "aside", "form", "noscript"):
-        each.tag = "section" if each.tag != "noscript" else "div"  # its reader runs no scripts
+        each.tag = "section" if each.tag != "noscript" else "div"  # e-book and mail readers run no scripts
     for sheet in sheets:
         apply_sheet(tree, sheet)
     body = tree.find("body")
@@ -343,7 +349,7 @@ def write_chapter(
 
 
 def describe(left_out: Counter[str]) -> tuple[str, ...]:
-    """Say what was left out, if it had words."""
+    """Return notes about skipped words."""
     return tuple(
         f"left out: {what} ({count:,} word{'' if count == 1 else 's'})"
         for what, count in sorted(left_out.items())

@@ -1,6 +1,6 @@
-"""Marks that change what text says, written as text: scripts, struck text, readings, fields, formulas.
+"""Conversion of markup that changes the meaning of text: scripts, struck text, ruby, form fields, formulas.
 
-All that reads the tree afterwards (blocks, cells, code) needs to know plain text only.
+Afterwards, the code for blocks, cells, and code only handles plain text.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _MOVED = re.compile(
 )
 _RELATIVE = re.compile(r"position\s*:\s*relative", re.IGNORECASE)
 _LEAST_MOVE = {"px": 3, "pt": 2, "em": 0.2, "rem": 0.2, "ex": 0.4, "%": 20}
-"""Smaller moves align an icon or a label with the middle of its line."""
-_MAX_MOVED = 8  # characters: with a digit, so few are a power or a mark
+"""Minimum offsets. Smaller ones only align an icon or a label with its line."""
+_MAX_MOVED = 8  # characters: a short text with a digit is a power or a reference mark
 _NOTE_LINKS = "descendant::a[@role or @*[contains(name(), 'type')]][not(ancestor::sup or descendant::sup)]"
 _NOTE_TYPES = frozenset({"noteref", "doc-noteref"})
 _BLOCK = re.compile(r"(?:^|;)\s*display\s*:\s*(?:block|flow-root|grid|flex|table|list-item)", re.IGNORECASE)
@@ -40,7 +40,7 @@ _TAGS = ("sup", "sub", "ruby", "math", "q", "bdo", "svg", "iframe", "input", "se
 
 
 def simplify(root: Element) -> Counter[str]:
-    """Rewrite what is below `root`; return how many words were left out, by the reason."""
+    """Rewrite the tree below `root`, and count skipped words by reason."""
     left_out: Counter[str] = Counter()
     _apply_styles(root)
     _mark_notes(root)
@@ -48,7 +48,8 @@ def simplify(root: Element) -> Counter[str]:
         form.tag = "section"
     marked = root.xpath("descendant::*[self::del or self::s or self::strike or @style]")
     _strike([each for each in marked if each.tag in _STRUCK_TAGS or _STRUCK.search(each.get("style", ""))])
-    for element in reversed([*root.iter(*_TAGS)]):  # the innermost first: their text is in those around them
+    # Innermost first, because outer elements contain their text
+    for element in reversed([*root.iter(*_TAGS)]):
         tag = str(element.tag)
         if tag in {"sup", "sub"}:
             _write_script(element, raise_text if tag == "sup" else lower_text)
@@ -70,7 +71,7 @@ def simplify(root: Element) -> Counter[str]:
 
 
 def _apply_styles(root: Element) -> None:
-    """Give elements that a style raises, lowers or makes a block the name of what they look like."""
+    """Change elements that a style raises or lowers to `sup` or `sub`, and separate blocks by spaces."""
     *_, top = (root, *root.iterancestors())
     for sheet in top.iter("style"):
         apply_sheet(root, sheet.text or "")
@@ -85,7 +86,7 @@ def _apply_styles(root: Element) -> None:
 
 
 def _find_script(element: Element, style: str) -> str:
-    """Return `sup` or `sub` if a style raises or lowers an element, or nothing."""
+    """Return `sup` or `sub` for a style that raises or lowers an element (empty: neither)."""
     if script := _SCRIPT.search(style):
         return "sup" if script[1].lower() == "super" else "sub"
     if not (move := _find_move(style)):
@@ -95,7 +96,7 @@ def _find_script(element: Element, style: str) -> str:
 
 
 def _find_move(style: str) -> str:
-    """Return where a length moves text: `sup`, `sub` or nothing."""
+    """Return `sup` or `sub` for a style that moves text by a length (empty: neither)."""
     for found in _MOVED.finditer(style):
         kind, length, unit = found[1].lower(), float(found[2]), found[3].lower()
         if abs(length) >= _LEAST_MOVE[unit] and (kind == "vertical-align" or _RELATIVE.search(style)):
@@ -104,7 +105,7 @@ def _find_move(style: str) -> str:
 
 
 def _mark_notes(root: Element) -> None:
-    """Put links to notes into brackets if only a style sheet of the reader raises them."""
+    """Put links to notes into brackets if only an external style sheet raises them."""
     for link in root.xpath(_NOTE_LINKS):
         said = link.get("{http://www.idpf.org/2007/ops}type") or link.get("epub:type") or ""
         text = "".join(link.itertext()).strip()
@@ -115,7 +116,7 @@ def _mark_notes(root: Element) -> None:
 
 
 def apply_sheet(root: Element, sheet: str) -> None:
-    """Write struck, raised and lowered text of a style sheet's classes into the elements' own style."""
+    """Copy struck, raised, and lowered styles of classes in a style sheet to the elements."""
     if not any(word in sheet for word in ("line-through", "vertical-align", "relative")):
         return
     styles: dict[str, str] = {}
@@ -130,7 +131,7 @@ def apply_sheet(root: Element, sheet: str) -> None:
 
 
 def _strike(elements: list[Element]) -> None:
-    """Put `~~` around struck text, block by block; the outermost of nested elements comes first."""
+    """Put `~~` around struck text of each block. The outermost of nested elements comes first."""
     done = set[Element]()
     for outermost in elements:
         if any(each in done for each in (outermost, *outermost.iterancestors())):
@@ -157,7 +158,7 @@ def _wrap(text: str | None) -> str | None:
 
 
 def _enclose(element: Element, before: str, after: str) -> None:
-    """Put signs around all that an element holds, within its own whitespace."""
+    """Put marks around the content of an element, inside its outer whitespace."""
     text = element.text or ""
     begin = len(text) - len(text.lstrip())
     element.text = text[:begin] + before + text[begin:]
@@ -177,7 +178,7 @@ def _replace(element: Element, text: str, tag: str = "span") -> None:
 
 
 def _is_plain(element: Element) -> bool:
-    """Whether an element is nothing but text, however that looks."""
+    """Return whether an element contains only text and inline markup."""
     below = [*element.iterdescendants()]
     return not any(each.tag in BLOCKS or each.tag in _WHOLE or ignored(each) for each in below)
 
@@ -196,7 +197,7 @@ def _write_script(element: Element, write: Callable[[str], str]) -> None:
 
 
 def _is_link(element: Element) -> bool:
-    """Whether raised text leads to a note: the link is in it, or it is all of a link."""
+    """Return whether raised text is a link to a note: it contains a link, or is the whole content of one."""
     if any(each.get("href") and "".join(each.itertext()).strip() for each in element.iter("a")):
         return True
     above = element.getparent()
@@ -209,7 +210,7 @@ def _is_link(element: Element) -> bool:
 
 
 def _write_reading(ruby: Element) -> None:
-    """Write `東京(とうきょう)`: a word stays whole, also where each of its signs has a reading."""
+    """Write ruby as `東京(とうきょう)`, with a word in one piece even if each character has a reading."""
     bases, readings = [ruby.text or ""], list[str]()
     for child in ruby.iterchildren():
         text = "".join(child.itertext())
@@ -223,7 +224,7 @@ def _write_reading(ruby: Element) -> None:
     if next(ruby.iter("img"), None) is None:
         base = "".join(each for each in bases if each.strip()).strip()
         _replace(ruby, f"{base}({reading})" if reading else base)
-    else:  # a sign that is a picture
+    else:  # a character that is an image
         for child in [*ruby.iter("rt", "rp")]:
             _replace(child, f"({one_line(''.join(child.itertext()))})" if child.tag == "rt" else "")
 
@@ -235,21 +236,21 @@ def _turn(element: Element) -> None:
 
 
 def _separate_labels(drawing: Element) -> None:
-    """Part the labels of a drawing: each has a place of its own."""
+    """Separate the labels of a drawing, because each has its own position."""
     for each in drawing.iterdescendants("text", "tspan"):
         if each.tag == "text" or {"x", "y", "dx", "dy"}.intersection(each.attrib):
             each.text, each.tail = f" {each.text or ''}", f" {each.tail or ''}"
 
 
 def _count_frame(frame: Element) -> int:
-    """Count the words of a page that is in an attribute."""
+    """Count the words of a page in a `srcdoc` attribute."""
     page = frame.get("srcdoc", "")
     tree = parse_html(page.encode("utf-8", "replace"))[0] if page.strip() else None
     return 0 if tree is None else sum(1 for _ in words(tree))
 
 
 def _is_filled(form: Element) -> bool:
-    """Whether a form says something: a search or a sign-in does not."""
+    """Return whether a form contains values, and is not a search or login form."""
     fields = [(each, each.get("type", "text").strip().lower()) for each in form.iter("input")]
     if any(kind in {"search", "password"} for _, kind in fields) or form.get("role") == "search":
         return False
@@ -262,7 +263,7 @@ def _is_filled(form: Element) -> bool:
 
 
 def _write_field(field: Element, tag: str) -> int:
-    """Write the value that a field of a form shows; return how many other words it has."""
+    """Write the displayed value of a form field, and return the number of other words."""
     if tag == "textarea":
         _replace(field, f" {field.text or ''} ")
         return 0

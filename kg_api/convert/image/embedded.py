@@ -165,7 +165,7 @@ class MailImages:
         self._taken = set[int]()
 
     def are_named_by(self, pages: Iterable[str]) -> None:
-        """Record the images that HTML parts refer to. Their position is in the HTML, not at their own part."""
+        """Record the images that HTML parts refer to. HTML defines their position, not their own part."""
         self._named = {unquote(each) for page in pages for each in _CID.findall(page)}
 
     def find(self, address: str) -> ReadImage | None:
@@ -177,9 +177,7 @@ class MailImages:
         return self._read(part) if part else None
 
     def write(self, writer: MarkdownWriter, part: EmailMessage) -> None:
-        """Write an image at the position of its part, unless an HTML part shows it. Its text is the file
-        name.
-        """
+        """Write an image at the position of its part, with its file name, unless an HTML part shows it."""
         image = self._parts[id(part)]
         if image.identity not in self._named and (found := self._read(image)):
             name = image.name if "/" not in image.name else "image"

@@ -1,4 +1,4 @@
-"""Formulas, charts and graphics of Office files."""
+"""Formulas, charts, and graphics of Office files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from kg_api.convert.shared.markdown_text import (
 from kg_api.convert.shared.number_format import format_number, parse_number_format
 
 _LETTERS = re.compile("[\U0001d400-\U0001d7ff\u210b-\u2138]")
-"""Italic and bold letters of mathematics, which nobody types into a search."""
+"""Mathematical italic and bold letters, which no user types into a search."""
 _ATOM = re.compile(r"[\w.,′'∞°%\u0300-\u036f]*|\([^()]*\)|\[[^\[\]]*\]|\|[^|]*\|")
 _VALUE = q("m:val")
 _DELETED = frozenset({q("w:del"), q("w:moveFrom")})
@@ -36,7 +36,7 @@ _OFF = frozenset({"0", "off", "false"})
 
 
 def read_formula(element: XmlElement) -> str:
-    """Return a formula, or a part of one, as text that keeps each letter and number apart."""
+    """Return a formula, or a part of one, as text with letters and numbers kept separate."""
     text, after_structure = "", False
     for child in element:
         name = str(child.tag).rpartition("}")[2]
@@ -123,14 +123,14 @@ _FORMS: dict[str, Callable[[XmlElement], str]] = {
 }
 
 
-# Paragraphs of DrawingML: text on slides, in charts, diagrams and shapes.
+# DrawingML paragraphs: text on slides and in charts, diagrams, and shapes
 
 _RUN, _FIELD, _BREAK, _PROPERTIES, _DRAWING_TEXT = q("a:r"), q("a:fld"), q("a:br"), q("a:rPr"), q("a:t")
 _STRUCK = frozenset({"sngStrike", "dblStrike"})
 
 
 def read_paragraph(paragraph: XmlElement) -> str:
-    """Return the text of an `a:p`; of a paragraph that is a slide number alone, nothing."""
+    """Return the text of an `a:p` (empty: only a slide number)."""
     text, number_only = InlineText(), True
     for child in paragraph:
         if child.tag in {_RUN, _FIELD}:
@@ -164,7 +164,7 @@ def _add_run(text: InlineText, run: XmlElement) -> None:
 
 
 def _translate(text: str, properties: XmlElement) -> str:
-    """Show the signs of a symbol font: all letters of a run in it, or those that only it has."""
+    """Translate symbol fonts: all letters of a run in such a font, or only private-use characters."""
     for name in (q("a:latin"), q("a:sym")):
         found = properties.find(name)
         font = "" if found is None else found.get("typeface", "")
@@ -177,11 +177,11 @@ def _translate(text: str, properties: XmlElement) -> str:
 
 
 def read_lines(element: XmlElement) -> list[str]:
-    """Return the paragraphs with text below an element, each on one line."""
+    """Return the non-empty paragraphs below an element, each on one line."""
     return [line for each in element.iter(q("a:p")) if (line := one_line(read_paragraph(each)))]
 
 
-# Charts: titles as paragraphs, and the values that Office keeps with a chart as tables.
+# Charts: titles as paragraphs, and cached values as tables
 
 _MAX_POINTS = 100_000
 
@@ -194,10 +194,10 @@ class _Series(NamedTuple):
 
 
 def read_chart(root: XmlElement) -> list[str]:
-    """Return the blocks of a chart part; none if nothing in it can be read."""
+    """Return the blocks of a chart part (empty: unreadable)."""
     series = [_read_series(each) for each in root.iter(q("c:ser"))]
     blocks = list[str]()
-    for each in root.iter(q("c:tx")):  # the title, the titles of the axes, and labels that somebody wrote
+    for each in root.iter(q("c:tx")):  # titles of chart and axes, and custom labels
         parent = each.getparent()
         if parent is not None and parent.tag != q("c:ser"):
             rich = each.find(q("c:rich"))
@@ -207,7 +207,7 @@ def read_chart(root: XmlElement) -> list[str]:
 
 
 def _tabulate(series: list[_Series]) -> Iterator[str]:
-    """A table for each run of series with the same categories."""
+    """Yield a table for each group of consecutive series with the same categories."""
     for categories, group in groupby(series, key=lambda each: each.categories):
         same = list(group)
         columns = [column for each in same for column in (each.values, each.sizes) if column]
@@ -244,7 +244,7 @@ def _read_points(series: XmlElement, *names: str) -> tuple[str, ...]:
     count = min(max((max(column, default=-1) for column in columns), default=-1) + 1, _MAX_POINTS)
     if len(columns) == 1:
         return tuple(columns[0].get(at, "") for at in range(count))
-    # Outer levels come last and name only the first of the points that they hold.
+    # Outer levels come last, and name only the first of their points.
     for column in columns[1:]:
         for at in range(1, count):
             column.setdefault(at, column.get(at - 1, ""))
@@ -271,14 +271,14 @@ def _format_value(text: str, code: str) -> str:
     return one_line(format_number(text, parse_number_format(code)))
 
 
-# Charts and SmartArt; of that the texts of its data model, as an outline.
+# Charts, and SmartArt as an outline of the texts in its data model
 
 _POINT, _CONNECTION, _TEXT = q("dgm:pt"), q("dgm:cxn"), q("dgm:t")
 _MAX_LEVEL = 5
 
 
 def write_graphic(root: XmlElement, writer: MarkdownWriter) -> bool:
-    """Write a chart part or the data of a diagram; return whether it has any text."""
+    """Write a chart part or the data of a diagram, and return whether it has text."""
     before = writer.position
     if root.tag == q("dgm:dataModel"):
         outline = ListWriter(writer)
@@ -291,7 +291,6 @@ def write_graphic(root: XmlElement, writer: MarkdownWriter) -> bool:
 
 
 def _read_diagram(root: XmlElement) -> list[tuple[int, str]]:
-    """Return levels and texts in reading order."""
     texts = {
         each.get("modelId", ""): " ".join(read_lines(text))
         for each in root.iter(_POINT)

@@ -1,4 +1,4 @@
-"""Parts of an Office file with their relationships, as XML trees in which every alternative is decided."""
+"""Parts of an Office file with their relationships, as XML trees with resolved alternatives."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ _PREFIXES = {
     "wp": "http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing",
 }
 _STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/")
-"""ISO/IEC 29500 Strict names the same elements in other namespaces."""
+"""Namespaces of ISO/IEC 29500 Strict, which has the same element names."""
 
 
 @cache
 def q(name: str) -> str:
-    """Return the full name of `prefix:name`."""
+    """Return the qualified name of `prefix:name`."""
     prefix, _, local = name.partition(":")
     return f"{{{_PREFIXES[prefix]}}}{local}"
 
 
 class Relationship(NamedTuple):
-    """A part that another part names."""
+    """Reference from one part to another."""
 
     kind: str
     target: str
@@ -53,7 +53,7 @@ class Relationship(NamedTuple):
 
 
 class Package:
-    """An Office file whose archive was checked."""
+    """Office file with a checked archive."""
 
     def __init__(self, archive: zipfile.ZipFile) -> None:
         self._archive = archive
@@ -62,7 +62,7 @@ class Package:
         self._roots: dict[str, XmlElement] = {}
 
     def get_main_part(self, default: str) -> str:
-        """Return the name of the part that is the document."""
+        """Return the name of the main document part."""
         found = (each.target for each in self.get_relationships("").values() if each.kind == "officeDocument")
         return next((name for name in found if self.has(name)), default)
 
@@ -70,7 +70,7 @@ class Package:
         return name.lower() in self._names
 
     def get_relationships(self, part: str) -> dict[str, Relationship]:
-        """Return the relationships of a part by their ids."""
+        """Return the relationships of a part by id."""
         if part not in self._relationships:
             folder, _, name = part.rpartition("/")
             path = posixpath.join(folder, "_rels", f"{name}.rels")
@@ -88,12 +88,12 @@ class Package:
         return self._relationships[part]
 
     def find_related(self, part: str, kind: str) -> str | None:
-        """Return the name of the first part that `part` names as a `kind`."""
+        """Return the name of the first related part of this kind."""
         found = (each.target for each in self.get_relationships(part).values() if each.kind == kind)
         return next((name for name in found if self.has(name)), None)
 
     def get_target(self, part: str, identity: str) -> str | None:
-        """Return the name of the part behind a relationship id, if it is in the file."""
+        """Return the name of the part with this relationship id, if the file contains the part."""
         found = self.get_relationships(part).get(identity)
         return found.target if found and not found.external and self.has(found.target) else None
 
@@ -101,24 +101,24 @@ class Package:
         return read_entry(self._archive, self._names[name.lower()])
 
     def parse(self, name: str) -> XmlElement:
-        """Return the tree of a part, the same one each time."""
+        """Return the cached tree of a part."""
         key = name.lower()
         if key not in self._roots:
             self._roots[key] = parse_part(self.read(name), name)
         return self._roots[key]
 
     def read_pieces(self, parts: re.Pattern[str], unshown: Collection[XmlElement] = ()) -> Iterator[str]:
-        """Yield the text of each paragraph of some parts, to find text that a converter lost.
+        """Yield the text of each paragraph in some parts, to detect text that a converter lost.
 
-        This knows no lists, looks or positions. Text nodes in `unshown`, footers, hidden shapes and signs of
-        symbol fonts are left out.
+        The text has no lists, formats, or positions. It excludes nodes in `unshown`, footers, hidden shapes,
+        and letters of symbol fonts.
         """
         for name in filter(parts.fullmatch, self._names.values()):
             try:
                 root = self.parse(name)
             except UnreadableDocument:
                 continue  # the converter reports damaged parts
-            if "chart" in name.lower():  # each series repeats the categories, and numbers have formats
+            if "chart" in name.lower():  # skip numbers, which have formats, and repeated categories
                 caches = root.iter("{*}strCache", "{*}strDim", "{*}txData")
                 names = (each for cache in caches for each in cache.iter("{*}v", "{*}pt"))
                 yield from {each.text for each in (*names, *root.iter("{*}t")) if each.text}
@@ -127,7 +127,7 @@ class Package:
 
 
 def parse_part(data: bytes, name: str) -> XmlElement:
-    """Parse XML without entities and network, and decide its alternatives."""
+    """Parse XML without entities and network access, and resolve its alternatives."""
     library = cast("Any", etree)
     parser = library.XMLParser(resolve_entities=False, no_network=True, remove_comments=True, remove_pis=True)
     try:
@@ -147,10 +147,10 @@ _SHOWN = (q("a:blip"), q("v:imagedata"), q("c:chart"), q("cx:chart"), q("dgm:rel
 
 
 def resolve_alternatives(root: XmlElement) -> None:
-    """Put the content of one branch in the place of each `mc:AlternateContent`, in a whole tree.
+    """Replace each `mc:AlternateContent` in a tree by one of its branches.
 
-    The first branch with text or a graphic is the one that Office shows. An empty Choice with text in its
-    Fallback comes from programs that keep what an older Office cannot draw as a picture or as text.
+    The first branch with text or a graphic is the one that Office shows. Some programs write an empty Choice
+    and a Fallback with text, to preserve content for older Office versions as an image or as text.
     """
     for each in list(root.iter(_ALTERNATIVES)):
         parent = each.getparent()
@@ -200,7 +200,7 @@ def _read_paragraphs(root: XmlElement, unshown: Collection[XmlElement]) -> Itera
 
 
 def _find_unseen(root: XmlElement) -> Iterator[XmlElement]:
-    for each in root.iter("{*}rFonts", "{*}latin"):  # letters of a symbol font are signs
+    for each in root.iter("{*}rFonts", "{*}latin"):  # letters of a symbol font are symbols
         if is_symbol_font(each.get(q("w:ascii"), "") or each.get("typeface", "")):
             yield from islice(_climb(each), 1, 2)
     yield from (each for each in root.iter("{*}fld") if each.get("type", "") == "slidenum")

@@ -1,4 +1,4 @@
-"""Runs of text, list numbers and symbol fonts of Office files."""
+"""Text runs, list numbers, and symbol fonts of Office files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Script = Literal["", "raised", "lowered"]
 
 
 class InlineText:
-    """Runs of a paragraph; equal neighbours are shown as one, as Office cuts them anywhere."""
+    """Runs of a paragraph. Equal neighbors are merged, because Office splits runs anywhere."""
 
     def __init__(self) -> None:
         self._runs: list[tuple[str, Script, bool]] = []
@@ -25,11 +25,11 @@ class InlineText:
 
     @property
     def size(self) -> int:
-        """How many runs were added."""
+        """Number of runs."""
         return len(self._runs)
 
     def render(self) -> str:
-        """Return Markdown: `10⁶`, `~~499~~ 399`; line breaks stay."""
+        """Return Markdown such as `10⁶` and `~~499~~ 399`, with line breaks."""
         return "".join(
             strike_text(_render_scripts(runs)) if struck else _render_scripts(runs)
             for struck, runs in (
@@ -47,7 +47,6 @@ def _render_scripts(runs: list[tuple[str, Script, bool]]) -> str:
 
 
 def strike_text(text: str) -> str:
-    """Mark text as struck out."""
     words = text.strip()
     if not words:
         return text
@@ -55,36 +54,36 @@ def strike_text(text: str) -> str:
     return f"{text[:at]}~~{' '.join(words.split())}~~{text[at + len(words) :]}"
 
 
-# Items of lists with the numbers that Office shows.
+# List items with the numbers of Office
 
 _MARKDOWN_NUMBER = re.compile(r"[0-9]{1,9}[.)]")
-_MAX_LEVELS = 6  # lists in lists: Markdown's parser ends at ten
+_MAX_LEVELS = 6  # nested lists (limit of the Markdown parser: 10)
 BULLET = "•"
 
 
 class ListWriter:
-    """Writes items, each indented below the item of the level above."""
+    """Writer of list items, each indented below the item of the level above."""
 
     def __init__(self, writer: MarkdownWriter) -> None:
         self._writer = writer
         self._open: list[tuple[int, str, bool]] = []
-        """Levels with the indent of what belongs to their last item, and whether that has a bullet."""
+        """Levels, with the indent of their last item's content and whether the item has a bullet."""
 
     @property
     def indent(self) -> str:
-        """The indent of blocks that belong to the last item."""
+        """Indent of blocks in the last item."""
         return self._open[-1][1] if self._open else ""
 
     def close(self) -> None:
-        """End the list: the next item stands for itself."""
+        """End the list, so that the next item starts another one."""
         self._open.clear()
 
     def write(self, level: int, number: str, text: str) -> None:
-        """Write an item; `1.1` and `(a)` are no markers of Markdown, so they begin a paragraph."""
+        """Write an item. Markdown has no markers such as `1.1` and `(a)`, so these start a paragraph."""
         bulleted = number == BULLET
         while self._open and self._open[-1][0] >= level:
             before, _, was_bulleted = self._open.pop()
-            if before == level and was_bulleted != bulleted:  # another list, which begins after a blank line
+            if before == level and was_bulleted != bulleted:  # another list, which needs a blank line before
                 self._writer.end_list()
         indent = self.indent
         if bulleted:
@@ -102,7 +101,7 @@ class ListWriter:
             self._open.append((level, within, bulleted))
 
 
-# Automatic numbers in the formats of Word and PowerPoint (ECMA-376, ST_NumberFormat).
+# Automatic numbers in formats of Word and PowerPoint (ECMA-376, ST_NumberFormat)
 
 _ROMAN = (
     *((1000, "M"), (900, "CM"), (500, "D"), (400, "CD"), (100, "C"), (90, "XC")),
@@ -111,12 +110,12 @@ _ROMAN = (
 _CHINESE, _UNITS = "〇一二三四五六七八九", "十百千"
 _LATIN = "abcdefghijklmnopqrstuvwxyz"
 _RUSSIAN = "абвгдежзиклмнопрстуфхцчшщыэюя"
-_MAX_REPEATED = 30  # of one letter: numbers come from a file that anybody may have written
+_MAX_REPEATED = 30  # limit of one letter, because the file is untrusted
 
 
 def format_number(value: int, form: str, language: str = "en") -> str | None:
-    """Return a number as a list shows it; None for a format, or a language of ordinals, that is unknown."""
-    if plain := re.match(r"0*[0-9]", form):  # a custom format: its first number shows the width
+    """Return a number in a list format, or None for an unknown format or ordinal language."""
+    if plain := re.match(r"0*[0-9]", form):  # a custom format, whose first number defines the width
         return str(value).zfill(len(plain[0]))
     if form == "ordinal" and value > 0 and language.lower().startswith("en"):
         teens = value // 10 % 10 == 1
@@ -139,7 +138,7 @@ def _repeat_letters(letters: str, value: int) -> str:
 
 
 def _count_in_chinese(value: int) -> str | None:
-    """Return 一, 十一, 二十, 一百〇一."""
+    """Return a number such as 一, 十一, 二十, 一百〇一."""
     if value >= 10_000:  # noqa: PLR2004
         return None
     text = ""
@@ -184,16 +183,16 @@ _MARKS = {"Period": "{}.", "ParenR": "{})", "ParenBoth": "({})", "Plain": "{}", 
 
 
 def format_slide_number(value: int, form: str) -> str | None:
-    """Return a number in a format of DrawingML (ST_TextAutonumberScheme), such as `alphaLcParenBoth`."""
+    """Return a number in a DrawingML format (ST_TextAutonumberScheme) such as `alphaLcParenBoth`."""
     found = _AUTOMATIC.fullmatch(form)
     number = format_number(value, _SLIDE_FORMS.get(found[1], found[1])) if found else None
     return _MARKS[found[2]].format(number) if found and number else None
 
 
-# Symbol fonts, whose codes are signs instead of letters.
+# Symbol fonts
 
 _FIRST, _PRIVATE = 0x20, 0xF000
-_SIGNS = {  # by the codes from 32 to 255
+_SIGNS = {  # codes 32 to 255
     "symbol": (
         " !∀#∃%&∍()*+,−./0123456789:;<=>?≅ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩ"
         "ΞΨΖ[∴]⊥_‾αβχδεφγηιϕκλμνοπθρστυϖωξψζ{|}~�����������������"
@@ -242,6 +241,6 @@ def is_symbol_font(font: str) -> bool:
 
 
 def translate_symbols(text: str, font: str) -> str:
-    """Return the signs that `font` shows for `text`; codes that no table knows become U+FFFD."""
+    """Return the symbols of `text` in `font`, with U+FFFD for unknown codes."""
     shown = text.translate(_TABLES.get(font.lower(), {}))
     return "".join(_UNKNOWN if "\ue000" <= each <= "\uf8ff" else each for each in shown)

@@ -357,9 +357,7 @@ class Vocabulary:
         return text + between + line
 
     def _is_compound(self, text: str, head: str, tail: str) -> bool:
-        """Return whether a hyphen at a line end belongs to the word, judged by the other words of the
-        document.
-        """
+        """Return whether a hyphen at a line end belongs to the word, judged by the rest of the document."""
         if text[-1] == "\xad":
             return False
         head, tail = head.casefold(), tail.casefold()

@@ -1,4 +1,4 @@
-"""What files say of themselves, as metadata that can be stored and filtered by."""
+"""ZIP archives, XML, and metadata of files, with protection against hostile content."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PARTIAL = re.compile(r"\d{4}(?:-(?:0[1-9]|1[0-2]))?")
 
 
 def metadata(**said: object) -> dict[str, MetadataValue]:
-    """Keep what is said: words on one line, lists of words without repetition, dates as ISO 8601."""
+    """Return the non-empty values: text on one line, lists without duplicates, dates as ISO 8601."""
     found = {key: _value(value) for key, value in said.items()}
     return {key: value for key, value in found.items() if value}
 
@@ -47,18 +47,18 @@ def _short(text: str) -> str:
 
 
 def one_or_list(values: Iterable[object]) -> str | list[str]:
-    """One author is a word, several are a list."""
+    """Return a single value as a string, and several as a list."""
     words = list(dict.fromkeys(filter(None, (_short(str(each)) for each in values))))
     return words[0] if len(words) == 1 else words
 
 
 def keywords(text: str) -> list[str]:
-    """Keywords as people write them in one field: between commas or semicolons."""
+    """Split a keyword field at commas, semicolons, and line ends."""
     return [word.strip() for word in re.split(r"[;,\n]", text) if word.strip()]
 
 
 def iso_date(text: str) -> str:
-    """A date as ISO 8601, if it is one in any usual notation; nothing otherwise."""
+    """Return a date in any common notation as ISO 8601 (empty: not a date)."""
     words = text.strip()[:100]
     if _PARTIAL.fullmatch(words):
         return words
@@ -71,27 +71,30 @@ def iso_date(text: str) -> str:
     return ""
 
 
-# ZIP archives, checked by their directory before anything is unpacked.
+# ZIP archives, checked by their directory before unpacking
 
 MAX_ENTRIES = 10_000
-MAX_BYTES = 512 * 1024 * 1024  # unpacked, all entries together
+MAX_BYTES = 512 * 1024 * 1024  # unpacked size of all entries
 MAX_ENTRY_BYTES = 128 * 1024 * 1024
-MAX_RATIO = 200  # unpacked bytes for one packed byte; XML packs to a twentieth, a bomb to a thousandth
-_SMALL = 4 * 1024 * 1024  # a ratio says nothing about what is small unpacked
+MAX_RATIO = 200  # unpacked bytes per packed byte (XML: 20, a ZIP bomb: 1,000)
+_SMALL = 4 * 1024 * 1024  # bytes: the ratio of smaller archives is not significant
 _DAMAGE = (
     *(zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OSError),
     *(LookupError, ValueError, RuntimeError, OverflowError),
 )
-"""What the standard library raises for archives that are damaged or meant to harm."""
+"""Errors of the standard library for damaged or malicious archives."""
 _RECORD = b"PK\x01\x02"
-"""Begins an entry of the directory. Whoever opens an archive reads them all, at half a kilobyte each, so they
-are counted before; packed bytes look so by chance once in four gigabytes, archives within have some."""
+"""Signature of a directory entry.
+
+`ZipFile` reads all entries at 0.5 kB each, so kg counts the signatures first. Packed bytes match by chance
+once in 4 GB, but nested archives contain some.
+"""
 _MAX_RECORDS = 10 * MAX_ENTRIES
 _SAVE = "open it in the program that made it and save it again"
 
 
 def open_archive(data: bytes, kind: str, *, needs: str = "") -> zipfile.ZipFile:
-    """Open a ZIP archive whose entries can be read one by one without harm."""
+    """Open a ZIP archive that is safe to read entry by entry."""
     if not data:
         raise UnreadableDocument(f"it is empty, not {kind}")
     if data.startswith(b"\xd0\xcf\x11\xe0"):
@@ -136,7 +139,7 @@ def _too_many(entries: int) -> UnreadableDocument:
 
 
 def read_entry(archive: zipfile.ZipFile, name: str) -> bytes:
-    """Read one entry, as many bytes as the directory says and no more."""
+    """Read one entry with at most the size in the directory."""
     try:
         with archive.open(name) as entry:
             return entry.read(MAX_ENTRY_BYTES)
@@ -144,11 +147,11 @@ def read_entry(archive: zipfile.ZipFile, name: str) -> bytes:
         raise UnreadableDocument(f"{name[:200]!r} in it is missing or damaged ({error}); {_SAVE}") from error
 
 
-# Core properties of Office files and what OpenDocument calls by the same names.
+# XML, and core properties of Office and OpenDocument files
 
 
 class XmlElement(Protocol):
-    """An element of lxml as far as it is used here; lxml has no types."""
+    """Used subset of an lxml element, because lxml has no types."""
 
     tag: str
     text: str | None
@@ -183,20 +186,20 @@ _PLACES = ("docProps/core.xml", "meta.xml")
 
 
 def local_name(element: Any) -> str:
-    """Return the name of an element without its namespace: programs write others than the standard's."""
+    """Return the name of an element without its namespace, because programs differ in namespaces."""
     return str(element.tag).rpartition("}")[2]
 
 
 def read_xml(data: bytes, what: str) -> Any:
-    """Read XML without entities, document types and network."""
+    """Parse XML without entities, document types, and network access."""
     with note_damage(what):
-        if any(mark in data for mark in _DOCTYPES):  # needed to define entities; defusedxml is slow
+        if any(mark in data for mark in _DOCTYPES):  # needed to define entities, and defusedxml is slow
             return cast("Any", fromstring)(data, forbid_dtd=False)
         return ET.fromstring(data)  # noqa: S314 - see above
 
 
 def iterate_xml(data: bytes, what: str) -> Iterator[Any]:
-    """Return the elements of a large part as they end; clear each after use to keep memory small."""
+    """Yield the elements of a large part as they end. Clear each after use to save memory."""
     if any(mark in data for mark in _DOCTYPES):
         raise UnreadableDocument(f"{what} in it has a document type, which such a file never has")
     with note_damage(what):
@@ -206,7 +209,7 @@ def iterate_xml(data: bytes, what: str) -> Iterator[Any]:
 
 @contextmanager
 def note_damage(what: str) -> Generator[None]:
-    """Turn an error of a parser into one that names the part."""
+    """Convert errors of a parser to an error that names the part."""
     try:
         yield
     except defusedxml.DefusedXmlException as error:
@@ -218,7 +221,7 @@ def note_damage(what: str) -> Generator[None]:
 
 
 def open_office(data: bytes, kind: str, *, needs: str) -> zipfile.ZipFile:
-    """Open an Office file whose parts a library can read without harm."""
+    """Open an Office file that is safe for parsing by a library."""
     archive = open_archive(data, kind, needs=needs)
     for name in archive.namelist():
         part = read_entry(archive, name)
@@ -228,7 +231,7 @@ def open_office(data: bytes, kind: str, *, needs: str) -> zipfile.ZipFile:
 
 
 def core_properties(archive: zipfile.ZipFile) -> tuple[str, dict[str, MetadataValue]]:
-    """The title, and the properties that are filled; a file whose properties are damaged has none."""
+    """Return the title and the other properties of a file (empty: missing or damaged)."""
     name = next((each for each in _PLACES if each in archive.namelist()), "")
     try:
         found: list[Any] = list(read_xml(read_entry(archive, name), name).iter()) if name else []

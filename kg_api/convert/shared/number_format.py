@@ -1,8 +1,8 @@
-"""Numbers of XLSX cells with what their number format says of them, in one notation for all countries.
+"""Numbers of XLSX cells with the information of their number format, in one international notation.
 
-A format adds meaning: date, percent sign, currency, unit, leading zeros. It never changes digits: rounded and
-scaled numbers keep all that the file stores, and no decimals are appended. Dates are ISO 8601, decimals have
-a point, and thousands are not grouped.
+A format adds meaning: date, percent sign, currency, unit, leading zeros. It never changes digits. Rounded and
+scaled numbers keep all digits of the file, and kg appends no decimals. Dates are ISO 8601, decimals have a
+point, and thousands are not grouped.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _BUILTIN = {
     **dict.fromkeys((*range(27, 32), 36, *range(50, 55), 57, 58), "yyyy-mm-dd"),
     **dict.fromkeys((*range(32, 36), 55, 56), "h:mm:ss"),
 }
-"""Formats that files name by number only; those of East Asia as the kind that they are."""
+"""Formats with only a number in files. East Asian formats appear as their kind (date or time)."""
 
 _TOKEN = re.compile(
     r'"(?P<quoted>[^"]*)"?|\\(?P<escaped>.)|[_*].|\[(?P<bracket>[^\]]*)\]|(?P<general>General)'
@@ -54,8 +54,8 @@ _TOKEN = re.compile(
 _CONDITION = re.compile(r"\[[<>=]")
 _INTEGER = re.compile(r"(-?\d+)(?:\.0*)?")
 _EXCEL_DIGITS = Context(prec=15)
-"""Excel computes with 15 significant digits; what a file stores beyond is the noise of binary numbers."""
-_PLAIN = range(-7, 21)  # exponents of ten up to which a number is written without one
+"""Excel computes with 15 significant digits. Further digits in a file are binary rounding noise."""
+_PLAIN = range(-7, 21)  # powers of ten of numbers without exponent notation
 _YEAR_DAYS = 366
 
 
@@ -73,13 +73,13 @@ class _Section:
 
 @dataclass(frozen=True, slots=True)
 class NumberFormat:
-    """A number format of a workbook, read once for all its cells."""
+    """Parsed number format of a workbook."""
 
     sections: tuple[_Section, ...]
     is_date: bool = False
     is_time: bool = False
     is_elapsed: bool = False
-    fractions: bool = False  # whether it shows parts of a second
+    fractions: bool = False  # shows fractions of a second
 
 
 GENERAL = NumberFormat(())
@@ -87,7 +87,7 @@ GENERAL = NumberFormat(())
 
 @lru_cache(maxsize=4096)
 def parse_number_format(code: str) -> NumberFormat:
-    """Read a format code such as `#,##0.00 [$€-407];[Red]-#,##0.00`."""
+    """Parse a format code such as `#,##0.00 [$€-407];[Red]-#,##0.00`."""
     parts: list[list[tuple[str, str]]] = [[]]
     for found in _TOKEN.finditer(code):
         kind = found.lastgroup or ""
@@ -101,7 +101,7 @@ def parse_number_format(code: str) -> NumberFormat:
         kind == "bracket" and re.fullmatch("[hms]+", text, re.IGNORECASE) for kind, text in parts[0]
     )
     has_clock = any(kind == "clock" for kind, _ in parts[0])
-    has_digits = bool(re.search("[0#?]", re.sub(r"s[.,]0+", "", marks)))  # `0.00 EUR` is no date
+    has_digits = bool(re.search("[0#?]", re.sub(r"s[.,]0+", "", marks)))  # `0.00 EUR` is not a date
     is_general = any(kind == "general" for kind, _ in parts[0])
     if not (is_general or has_digits) and (is_elapsed or has_clock or re.search("[ymdhsegb]", marks)):
         is_time = bool(is_elapsed or has_clock or set(marks) & set("hs"))
@@ -112,13 +112,13 @@ def parse_number_format(code: str) -> NumberFormat:
             is_elapsed=is_elapsed,
             fractions=bool(re.search(r"s\.0", marks)),
         )
-    if _CONDITION.search(code):  # which section holds is not computed: a wrong unit would be worse than none
+    if _CONDITION.search(code):  # kg does not evaluate conditions, because a wrong unit is worse than none
         return GENERAL
     return NumberFormat(tuple(map(_read_section, parts[:4])))
 
 
 def find_builtin_format(number: int) -> NumberFormat:
-    """Return the format that a file names by its number."""
+    """Return the built-in format of a number."""
     return parse_number_format(_BUILTIN[number]) if number in _BUILTIN else GENERAL
 
 
@@ -136,7 +136,7 @@ def _read_section(tokens: list[tuple[str, str]]) -> _Section:
     def show(part: list[tuple[str, str]]) -> str:
         shown = ""
         for kind, text in part:
-            if kind == "bracket":  # a currency, with a locale behind it
+            if kind == "bracket":  # a currency and a locale
                 shown += text[1:].partition("-")[0] if text.startswith("$") else ""
             elif kind in {"quoted", "escaped"} or (kind == "other" and text not in ".,@"):
                 shown += text
@@ -144,7 +144,7 @@ def _read_section(tokens: list[tuple[str, str]]) -> _Section:
 
     before, after = show(tokens[: places[0]]), show(tokens[places[-1] + 1 :])
     if whole and "," in signs[whole[-1] + 1 :]:
-        # Thousands or millions: the number is kept, so that its unit would be wrong
+        # Scaling to thousands or millions: kg keeps the number, so the unit would be wrong.
         before, after = _keep_currency(before), _keep_currency(after)
     if ")" not in after:
         before = before.replace("(", "")
@@ -163,7 +163,7 @@ def _keep_currency(text: str) -> str:
 
 
 def format_number(literal: str, form: NumberFormat = GENERAL, *, since_1904: bool = False) -> str:
-    """Return the number of a cell, digits as the file stores them, as a reader sees it."""
+    """Return the number of a cell with its format and all digits of the file."""
     if form.is_date or form.is_time:
         return _format_moment(literal, form, since_1904=since_1904)
     if not form.sections:
@@ -178,9 +178,9 @@ def format_number(literal: str, form: NumberFormat = GENERAL, *, since_1904: boo
     before, after = section.before, section.after
     if not section.has_number:
         return (before + after).strip() if any(map(str.isalnum, before + after)) else write_digits(literal)
-    if "(" in before and ")" in after:  # a negative number of an account
+    if "(" in before and ")" in after:  # a negative number in accounting notation
         before, after = before.replace("(", "", 1), after.replace(")", "", 1)
-    if not value and before.strip() == "-":  # a dash for zero, as formats of accounts show it
+    if not value and before.strip() == "-":  # a dash for zero in accounting formats
         before = ""
     sign = "-" if value < 0 and not re.search("[-−–]", before + after) else ""
     digits = write_digits(literal).lstrip("-")
@@ -193,7 +193,7 @@ def format_number(literal: str, form: NumberFormat = GENERAL, *, since_1904: boo
 
 
 def format_text(text: str, form: NumberFormat) -> str:
-    """Return the text of a cell with what its format writes around text, such as `@" (draft)"`."""
+    """Return the text of a cell with the text of its format, such as `@" (draft)"`."""
     section = form.sections[-1] if form.sections else None
     if section is None or not section.has_text or not (section.before or section.after):
         return text
@@ -201,7 +201,7 @@ def format_text(text: str, form: NumberFormat) -> str:
 
 
 def write_digits(literal: str) -> str:
-    """Return a number without format: no digit of a whole one is lost, noise of a binary one is not shown."""
+    """Return a number without format, with all digits of an integer and without binary rounding noise."""
     try:
         shown = literal if literal.isdecimal() else f"{float(literal):.15g}"
         is_fraction = "." in shown and "e" not in shown
@@ -228,9 +228,9 @@ def _format_moment(literal: str, form: NumberFormat, *, since_1904: bool) -> str
     seconds = round(days * 86_400, 3) if form.fractions else float(round(days * 86_400))
     if form.is_elapsed:
         return format_duration(seconds)
-    if not form.is_date and 0 <= days < _YEAR_DAYS:  # a time of day; a date that it hides is read below
+    if not form.is_date and 0 <= days < _YEAR_DAYS:  # a time of day (the code below handles a hidden date)
         return format_duration(seconds % 86_400)
-    # Excel counts 29 February 1900, which was none: its first 60 days lie one day before the others.
+    # Excel counts 29 February 1900, which did not exist, so its first 60 days need another epoch.
     epoch = datetime(1904, 1, 1) if since_1904 else datetime(1899, 12, 31 if days < 60 else 30)  # noqa: DTZ001, PLR2004
     try:
         moment = epoch + timedelta(seconds=seconds)
@@ -240,7 +240,7 @@ def _format_moment(literal: str, form: NumberFormat, *, since_1904: bool) -> str
 
 
 def format_datetime(moment: datetime) -> str:
-    """Return ISO 8601 with a blank between date and time; midnight is a date only."""
+    """Return ISO 8601 with a space between date and time (midnight: the date only)."""
     if moment.hour == moment.minute == moment.second == moment.microsecond == 0:
         return moment.date().isoformat()
     shown = moment.isoformat(" ")
@@ -248,7 +248,7 @@ def format_datetime(moment: datetime) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """Return hours, minutes and seconds; hours go beyond 24."""
+    """Return hours, minutes, and seconds. Hours can exceed 24."""
     thousandths = round(abs(seconds) * 1000)
     minutes, rest = divmod(thousandths, 60_000)
     whole, part = divmod(rest, 1000)

@@ -1,4 +1,4 @@
-"""What OCR finds on a picture. Places are pixels from its upper left corner."""
+"""OCR engines and their results. Positions are pixels from the upper left corner."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from PIL import Image
 from kg_api.schemas.base import digest
 from kg_api.settings import ConversionSettings
 
-Picture = NDArray[np.uint8]  # shades of grey, row by row
+Picture = NDArray[np.uint8]  # grayscale, shape (height, width)
 
 
 class OcrFailed(Exception):
-    """It cannot read this picture; the reason is meant for people."""
+    """Error when OCR cannot read an image, with a reason for the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,41 +34,41 @@ class PixelWord:
     top: float
     right: float
     bottom: float
-    confidence: float  # from 0 to 1, as the engine says
+    confidence: float  # 0 to 1, from the engine
 
 
 @dataclass(frozen=True, slots=True)
 class PixelLine:
     words: tuple[PixelWord, ...]
     baseline: float
-    size: float  # of its letters, as a font's size is told
+    size: float  # font size of its letters
 
     @property
     def confidence(self) -> float:
-        """By letters."""
+        """Mean confidence, weighted by letters."""
         return mean_confidence([(word.text, word.confidence) for word in self.words])
 
 
 def mean_confidence(words: Sequence[tuple[str, float]]) -> float:
-    """The mean of words with their confidence, by letters."""
+    """Return the mean confidence of words, weighted by letters."""
     letters = sum(len(text) for text, _ in words)
     return sum(len(text) * confidence for text, confidence in words) / max(1, letters)
 
 
 class OcrEngine(Protocol):
-    """Reads pictures."""
+    """OCR engine for images."""
 
     @property
     def name(self) -> str:
-        """As people know it, with its languages."""
+        """Display name with the languages."""
         ...
 
     def read(self, picture: Picture, seconds: float) -> list[PixelLine]:
-        """Find the lines of a picture."""
+        """Return the lines of an image."""
         ...
 
 
-# Which OCR there is, and which is used.
+# Selection of the engine
 
 EngineName = Literal["tesseract", "rapidocr"]
 INSTALL = "install tesseract, or kg with its extra `ocr` (pip install '.[ocr]' in its checkout)"
@@ -78,13 +78,13 @@ _SECONDS = 20
 
 
 def installed() -> list[EngineName]:
-    """Name those that are installed; the first is the faster one."""
+    """Return the installed engines, fastest first."""
     found: list[EngineName] = ["tesseract"] if shutil.which("tesseract") else []
     return [*found, "rapidocr"] if find_spec("rapidocr") else found
 
 
 def choose(settings: ConversionSettings) -> tuple[EngineName | None, str]:
-    """Give the engine that reads pictures, or none and why."""
+    """Return the engine, or None with the reason."""
     if settings.ocr == "off":
         return None, "OCR is off (KG_CONVERSION__OCR)"
     there = installed()
@@ -96,14 +96,14 @@ def choose(settings: ConversionSettings) -> tuple[EngineName | None, str]:
 
 
 def fingerprint(settings: ConversionSettings) -> str:
-    """Of all that decides what is read on pictures: where it is another one, more may be read."""
+    """Return a fingerprint of the engine and its settings. After a change, OCR may read more text."""
     engine, reason = choose(settings)
     limits = settings.model_dump_json(include=_DECIDE)
     return digest("ocr", engine or reason, _languages() if engine == "tesseract" else "", limits)
 
 
 def _languages() -> str:
-    """As tesseract lists them; empty where it cannot be run."""
+    """Return the language list of tesseract (empty: tesseract does not run)."""
     program = shutil.which("tesseract") or "tesseract"
     try:
         told = subprocess.run([program, "--list-langs"], capture_output=True, timeout=_SECONDS, check=False)
@@ -112,18 +112,18 @@ def _languages() -> str:
     return told.stdout.decode(errors="replace")
 
 
-# Opening the engine that was chosen; its libraries are imported then.
+# Opening of the engine, which imports its libraries
 
 
 def open_engine(name: EngineName, settings: ConversionSettings) -> OcrEngine:
-    """Make ready an engine that is installed."""
+    """Open an installed engine."""
     return (open_rapidocr if name == "rapidocr" else open_tesseract)(settings)
 
 
-# OCR by rapidocr, whose models come inside its wheel; nothing is downloaded.
+# rapidocr, with models inside its wheel and no download
 
-_ROOM = 0.78  # of a box's height: the font's size, as boxes go a bit beyond their letters
-_BASE = 0.27  # of the font's size: the baseline is so far below the middle of a line
+_ROOM = 0.78  # font size as a share of the box height, because boxes include a margin
+_BASE = 0.27  # distance from the middle of a line to its baseline, in font sizes
 _DIMENSIONS = 2
 
 
@@ -137,16 +137,16 @@ class _Rapid:
         self._read: Any = RapidOCR(
             params={
                 "Global.log_level": "critical",
-                "Global.text_score": 0.0,  # what is doubtful is told, not dropped
-                "Global.use_cls": False,  # lines upside down: scans are upright
-                "Rec.rec_batch_num": 1,  # lines of other lengths in a batch cost more than they save
+                "Global.text_score": 0.0,  # report doubtful lines instead of dropping them
+                "Global.use_cls": False,  # no detection of upside-down lines, because scans are upright
+                "Rec.rec_batch_num": 1,  # lines of different lengths make batches slower
                 f"{runtime}.intra_op_num_threads": threads,
                 f"{runtime}.inter_op_num_threads": 1,
             }
         )
 
     def read(self, picture: Picture, seconds: float) -> list[PixelLine]:
-        del seconds  # a model cannot be stopped; the process can
+        del seconds  # only the process can be stopped, not the model
         try:
             found = self._read(np.repeat(picture[:, :, None], 3, axis=_DIMENSIONS), return_word_box=True)
         except MemoryError:
@@ -157,7 +157,7 @@ class _Rapid:
 
 
 def open_rapidocr(settings: ConversionSettings) -> _Rapid:
-    """Load its models; each process gets its share of the cores."""
+    """Load the models with this process's share of the cores."""
     return _Rapid(max(1, (os.cpu_count() or 1) // settings.processes))
 
 
@@ -182,7 +182,7 @@ def _word(found: Any) -> PixelWord:
     return PixelWord(str(text).strip(), float(left), float(top), float(right), float(bottom), sure)
 
 
-# OCR by the program tesseract: a picture goes in by a pipe, hOCR comes out by one; no file is written.
+# tesseract, with an image in and hOCR out by pipes, without files
 
 _LIST_SECONDS = 20
 _MAX_LANGUAGES = 3
@@ -192,7 +192,7 @@ _BASELINE = re.compile(r"baseline (-?[\d.]+) (-?[\d.]+)")
 _SIZE = re.compile(r"x_size ([\d.]+)")
 _CONFIDENCE = re.compile(r"x_wconf ([\d.]+)")
 _SIZE_SHARE = 0.97
-"""Of a font's size: from the lowest to the highest point of its letters, which tesseract tells."""
+"""Height of letters from lowest to highest point (`x_size` of tesseract), as a share of the font size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +217,7 @@ def open_tesseract(settings: ConversionSettings) -> _Tesseract:
     program = shutil.which("tesseract") or "tesseract"
     there = _run([program, "--list-langs"], b"", _LIST_SECONDS).decode(errors="replace").split("\n")[1:]
     known = [each.strip() for each in there if each.strip() not in {"", "osd", "equ"}]
-    # English first; what is a language's second model (`script/Latin`) is only used when asked for
+    # English first. Script models such as `script/Latin` are only for explicit settings.
     plain = sorted((each for each in known if "/" not in each), key=lambda each: each != "eng")
     asked = settings.ocr_languages.split("+") if settings.ocr_languages else plain[:_MAX_LANGUAGES]
     if missing := [each for each in asked if each not in known]:
