@@ -54,7 +54,7 @@ class PagePicture(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """Page to render, and what to highlight on it."""
+    """Page to render, with its highlights."""
 
     called: str  # name or id of the document
     page: int
@@ -96,7 +96,7 @@ class PageService:
         return PagePicture(key, original.document, drawn)
 
     def image(self, request: PageRequest) -> PageImage:
-        """Return a page like `picture`, in the form for API clients."""
+        """Return a page for API clients."""
         original, wanted = self._asked(request)
         drawn = self._drawn(_key(original, wanted), original, wanted)
         return PageImage(drawn.content, request.page, drawn.pages, drawn.boxed)

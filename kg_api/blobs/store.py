@@ -201,6 +201,6 @@ def open_blobs(settings: BlobSettings, home: Path) -> BlobStore:
     """
     if settings.s3.bucket is None:
         return FileBlobStore(settings.folder or home)
-    from kg_api.blobs.s3 import open_bucket  # noqa: PLC0415 - an extra
+    from kg_api.blobs.s3 import open_bucket  # noqa: PLC0415 - an optional extra
 
     return open_bucket(settings.s3)

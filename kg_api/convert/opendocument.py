@@ -82,7 +82,7 @@ def _read_styles(roots: list[Any]) -> dict[str, _Style]:
     styles: dict[str, _Style] = {}
 
     def resolve(name: str, depth: int = 0) -> _Style:
-        if name in styles or name not in found or depth > 20:  # noqa: PLR2004 - a ring of parents
+        if name in styles or name not in found or depth > 20:  # noqa: PLR2004 - a cycle of parents
             return styles.get(name, _PLAIN)
         style = resolve(_attribute(found[name], "parent-style-name") or "", depth + 1)
         said = {key.rpartition("}")[2]: value for part in found[name] for key, value in part.attrib.items()}

@@ -18,14 +18,14 @@ _LINES = 12  # lines at the start of a chunk that may contain its own headings
 def template(
     title: str, heading: Sequence[str], metadata: Mapping[str, MetadataValue], text: str = ""
 ) -> str:
-    """Return a line of title, headings, date, and author with at most 300 characters (empty: none is known).
+    """Return a line of title, headings, date, and author with at most 300 characters (possibly empty).
 
     Args:
         title: Title of the document.
         heading: Heading path of the chunk, top level first.
         metadata: Metadata of the document. The function uses the keys `date`, `published`, `updated`, or
             `created`, and `author`, `authors`, or `by`.
-        text: Chunk. The line omits headings at its start.
+        text: Chunk. The line omits headings at the start of the chunk.
     """
     path = _path(_without_repeats((title, *heading)), text)
     rest = map(_in_bounds, date_and_people(metadata))

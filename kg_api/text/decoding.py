@@ -73,14 +73,14 @@ def unread_picture(data: bytes) -> str | None:
     return next((what for magic, what in _UNREAD_PICTURES if data.startswith(magic)), None)
 
 
-MARKS = (  # UTF-32 first: its little-endian mark begins with that of UTF-16
+MARKS = (  # UTF-32 first, because its little-endian mark begins with the mark of UTF-16
     (codecs.BOM_UTF32_LE, "utf-32-le"),
     (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-_CHARSETS = (  # of equally good guesses the first is taken: the most used one
+_CHARSETS = (  # most used first, to decide between equally good guesses
     *("cp1252", "cp1250", "cp1251", "cp1254", "cp1253", "cp1255", "cp1256", "cp1257", "cp1258"),
     *("koi8_r", "koi8_u", "cp874", "gb18030", "big5", "cp932", "euc_jp", "cp949"),
 )

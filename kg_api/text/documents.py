@@ -87,7 +87,7 @@ _PDF = b"%PDF-"
 _HIDDEN = re.compile("[\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
 
 
-def format_of(name: str, format: Format | None = None, data: bytes = b"") -> Format:  # noqa: A002 - its own word
+def format_of(name: str, format: Format | None = None, data: bytes = b"") -> Format:  # noqa: A002 - the usual word
     """Return the given format, or detect the format from the content, then from the name."""
     seen = plain_format(data) if format is None else None
     return seen or _reader(name, format).format
@@ -103,7 +103,7 @@ def plain_format(data: bytes) -> ConvertedFormat | None:
 def parse(
     text: str,
     name: str,
-    format: Format | None = None,  # noqa: A002 - its own word
+    format: Format | None = None,  # noqa: A002 - the usual word
     scopes: Sequence[CodeScope] = (),
 ) -> ParsedDocument:
     """Parse the structure of a text.
@@ -127,7 +127,7 @@ def parse(
     return ParsedDocument(text, title, reader.format, blocks, notes, body, front.metadata)
 
 
-def _reader(name: str, format: Format | None) -> _Reader:  # noqa: A002 - its own word
+def _reader(name: str, format: Format | None) -> _Reader:  # noqa: A002 - the usual word
     suffix = PurePath(name).suffix.lower()
     for reader in _READERS:
         if suffix in reader.suffixes and format in {None, reader.format}:

@@ -64,8 +64,8 @@ class _Section:
 def split(document: ParsedDocument, limits: SplitLimits = _DEFAULTS) -> list[SourceSpan]:
     """Split a document into sources.
 
-    The sources cover the text from `body` to its end without gaps. Blank text belongs to the source before
-    it. A blank document has no sources.
+    The sources cover the text from `body` to its end without gaps. Blank text belongs to the previous source.
+    A blank document has no sources.
     """
     if is_blank(document.text, document.body, len(document.text)):
         return []

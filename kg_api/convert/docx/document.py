@@ -237,7 +237,7 @@ class _Document:
         name = self._package.get_target(self._part, relationship)
         try:
             image = self._images.read(self._package.read(name) if name else None)
-        except UnreadableDocument:  # a damaged entry of the archive
+        except UnreadableDocument:  # a damaged archive entry
             return None
         return (image, f"image{self._picture_count}") if image else None
 

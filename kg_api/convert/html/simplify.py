@@ -1,6 +1,6 @@
 """Conversion of markup that changes the meaning of text: scripts, struck text, ruby, form fields, formulas.
 
-Afterwards, the code for blocks, cells, and code only handles plain text.
+Afterwards, the modules for blocks, cells, and code listings only handle plain text.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ MAX_FILES = 200  # then kg replaces the process, to limit memory leaks of librar
 PAGE_SECONDS = 20.0  # short, because a user waits for the page
 OUTPUT_PER_INPUT = 50
 MIN_OUTPUT = 16 * 1024 * 1024  # size limit of a response in bytes (or OUTPUT_PER_INPUT times the input)
-MAX_SIDE = 1536  # pixels: a larger rendered image would exceed a response
+MAX_SIDE = 1536  # pixels, so that a rendered image fits into a response
 WAITING_EACH = 4  # waiting files per process, because each one blocks a thread that a search may need
 _KEPT = (
     *("TESSDATA_PREFIX", "PATH", "LANG", "LC_ALL", "TZ", "SYSTEMROOT", "LD_LIBRARY_PATH", "VIRTUAL_ENV"),
@@ -195,7 +195,7 @@ class ConverterProcess:
 
 
 class _Queue:
-    """Limit of concurrent and waiting requests: per place, one active and four waiting."""
+    """Limit of concurrent and waiting requests: one active and four waiting for each process."""
 
     def __init__(self, places: int) -> None:
         self._room = threading.BoundedSemaphore(places)
@@ -216,12 +216,8 @@ class _Queue:
 class ConverterPool:
     """Pool of converter processes. Thread-safe. The first file starts a process.
 
-    Each method waits for a free process.
-
-    Raises:
-        TooBusy: Too many requests wait already.
-        UnreadableDocument: The file is broken, protected, too expensive, or empty. The message includes a
-            remedy.
+    Each method waits for a free process. It raises TooBusy if too many requests wait already. It raises
+    UnreadableDocument, with a remedy, if the file is broken, protected, too expensive, or empty.
     """
 
     def __init__(

@@ -154,7 +154,7 @@ class Annotations:
             words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
             found.items.append(_Item("text", _read_box(annotation), words, _USUAL_SIZE))
         size = raw.FPDFAnnot_GetAP(annotation, raw.FPDF_ANNOT_APPEARANCEMODE_NORMAL, None, 0)
-        found.is_drawn = found.is_drawn or (is_drawn and size > 2)  # noqa: PLR2004 - bytes of the final zero
+        found.is_drawn = found.is_drawn or (is_drawn and size > 2)  # noqa: PLR2004 - bytes of the terminator
         return is_drawn
 
     def _look_at_field(self, annotation: Any, found: _Found) -> bool:
@@ -244,7 +244,7 @@ def _read_string(annotation: Any, key: bytes) -> str:
 
 def _read_wide(call: Callable[[Any, int], int]) -> str:
     length = call(None, 0)
-    if length <= 2:  # noqa: PLR2004 - the final zero
+    if length <= 2:  # noqa: PLR2004 - bytes of the terminator
         return ""
     buffer = ctypes.create_string_buffer(length)
     call(ctypes.cast(buffer, ctypes.POINTER(raw.FPDF_WCHAR)), length)
@@ -270,7 +270,7 @@ def _letters(text: str) -> str:
 
 
 def _write(item: _Item, own: Sequence[FoundRun], turn: int) -> Iterator[FoundRun]:
-    """Place a value in its box, where its appearance is if any."""
+    """Place a value in its box, at the position of its appearance if there is one."""
     left, bottom, right, top = turn_box(item.box, turn)
     size = own[0].run.size if own else item.size
     lines = [each.strip() for each in item.value.splitlines() if each.strip()]

@@ -240,7 +240,7 @@ _LETTERED = re.compile(r"(?:\([a-zA-Z\d]{1,4}\)|\[\w{1,9}\]|[a-zA-Z]\))\s+\S")
 _SENTENCE_END = re.compile(r"[.!?:;。！？…][\"'”’)\]»]*$")
 _LEADERS = re.compile(r"(?:\.\s?){4,}\s*\w*$|…\s*\d+$")
 _SAME_SIZE = 0.5
-_MONO_SHARE = 0.6  # minimum share of monospace letters in a typescript, where monospace lines are not code
+_MONO_SHARE = 0.6  # share of monospace letters above which monospace lines are not code
 
 
 @dataclass(slots=True)
@@ -267,13 +267,13 @@ def leading(lines: Sequence[Line]) -> float:
     for above, line in pairwise(lines):
         if above.column is line.column and above.size == line.size:
             ratio = round((above.baseline - line.baseline) / line.size, 1)
-            if 0.9 <= ratio <= 3:  # noqa: PLR2004  # further apart are paragraphs
+            if 0.9 <= ratio <= 3:  # noqa: PLR2004  # a larger distance separates paragraphs
                 ratios[ratio] += len(line.text)
     return ratios.most_common(1)[0][0] if ratios else 1.2
 
 
 def is_typescript(lines: Iterable[Line]) -> bool:
-    """Return whether most of the document, including prose, is monospace."""
+    """Return whether the document is typewritten: most of it, including prose, is monospace."""
     letters, mono = 0, 0
     for line in lines:
         letters += len(line.text)
@@ -503,7 +503,7 @@ def place_words(text: str, blocks: Sequence[PdfBlock], begins: Sequence[int]) ->
                 for written in (word.text, word.text.removesuffix("-")):  # hyphenated at a line end
                     begin = text.find(written, at, min(end, at + len(written) + _AHEAD)) if written else -1
                     if begin >= 0:
-                        at = begin + len(written)  # noqa: PLW2901 - the next word stands behind it
+                        at = begin + len(written)  # noqa: PLW2901 - the next word is behind
                         left, top, right, bottom = (
                             min(max(round(each * _SCALE), 0), _SCALE) for each in word.box
                         )

@@ -82,7 +82,7 @@ def _value(document: pdfium.PdfDocument, key: str) -> str:
 
 def _language(document: pdfium.PdfDocument) -> str:
     length = raw.FPDFCatalog_GetLanguage(document.raw, None, 0)
-    if not 2 < length < 200:  # noqa: PLR2004  # bytes of UTF-16, with the final zero
+    if not 2 < length < 200:  # noqa: PLR2004  # bytes of UTF-16 with terminator
         return ""
     buffer = ctypes.create_string_buffer(length)
     raw.FPDFCatalog_GetLanguage(document.raw, ctypes.cast(buffer, ctypes.POINTER(raw.FPDF_WCHAR)), length)

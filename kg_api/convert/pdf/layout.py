@@ -115,7 +115,7 @@ class Line:
 
     @cached_property
     def all_bold(self) -> bool:
-        return all(piece.bold > 0.95 for piece in self.pieces)  # noqa: PLR2004  # but for a mark
+        return all(piece.bold > 0.95 for piece in self.pieces)  # noqa: PLR2004  # ignores a single mark
 
     @cached_property
     def mono(self) -> bool:

@@ -151,7 +151,7 @@ class _Rapid:
             found = self._read(np.repeat(picture[:, :, None], 3, axis=_DIMENSIONS), return_word_box=True)
         except MemoryError:
             raise
-        except Exception as error:  # noqa: BLE001 - of three libraries in C
+        except Exception as error:  # noqa: BLE001 - errors of three C libraries
             raise OcrFailed(f"rapidocr failed on it ({type(error).__name__})") from None
         return list(_lines(found.boxes, found.word_results))
 
