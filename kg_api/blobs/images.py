@@ -240,8 +240,6 @@ class ImageKeeper:
 
 
 class ImageFile(NamedTuple):
-    """Image in a response."""
-
     content: bytes
     content_type: ImageType
     name: str  # of the document
@@ -249,8 +247,6 @@ class ImageFile(NamedTuple):
 
 
 class ImageService:
-    """Reader of stored images and files."""
-
     def __init__(self, graph: Graph, files: StoredFiles) -> None:
         self._graph = graph
         self._files = files
@@ -271,12 +267,7 @@ class ImageService:
         return ImageFile(content, found.content_type, found.document, found.storage_key)
 
     def thumbnail(self, source_id: str) -> ImageFile:
-        """Return the thumbnail, a WebP image of at most 256 x 256 pixels.
-
-        Raises:
-            NotFound: No image has this id.
-            Conflict: Several ids start with `source_id`.
-        """
+        """Return the thumbnail, a WebP image of at most 256 x 256 pixels, or raise the errors of `file`."""
         found = find_image(self._graph, source_id)
         content = self._files.read(found.thumbnail_key)
         return ImageFile(content, THUMBNAIL_TYPE, found.document, found.thumbnail_key)

@@ -39,9 +39,7 @@ class PageDrawer(Protocol):
         """
         ...
 
-    def close(self) -> None:
-        """Stop rendering."""
-        ...
+    def close(self) -> None: ...
 
 
 class PagePicture(NamedTuple):
@@ -74,7 +72,6 @@ class PageService:
         self._pages = DrawnPages()
 
     def close(self) -> None:
-        """Stop the rendering process."""
         self._drawer.close()
 
     def picture(self, request: PageRequest, known: str = "") -> PagePicture:
@@ -96,7 +93,6 @@ class PageService:
         return PagePicture(key, original.document, drawn)
 
     def image(self, request: PageRequest) -> PageImage:
-        """Return a page for API clients."""
         original, wanted = self._asked(request)
         drawn = self._drawn(_key(original, wanted), original, wanted)
         return PageImage(drawn.content, request.page, drawn.pages, drawn.boxed)
@@ -139,7 +135,6 @@ def _key(original: Original, wanted: PageToDraw) -> str:
 def page_to_draw(
     page: int, width: int, sources: Sequence[SourceOnPage], passage: SourceOnPage | None, query: str | None
 ) -> PageToDraw:
-    """Return a page with its highlights."""
     read = [] if passage is None else passage.words(page)
     words, hits = list[str](), list[WordBox]()
     question = QuestionWords(query) if query else None

@@ -42,7 +42,6 @@ class BlobStore(ABC):
         return identity if isinstance(identity, str) and identity else None
 
     def mark(self, identity: str) -> None:
-        """Write the identity of the store."""
         with self._translated("kept"):
             self._write(MARKER, marker_of(identity).encode())
 
@@ -120,12 +119,10 @@ def name_of(key: str, generation: str | None) -> str:
 
 
 def gone(name: str) -> FileLost:
-    """Return the error for a missing file."""
     return FileLost(f"the stored file {name} is not there any more: ingest its document again")
 
 
 def marker_of(identity: str) -> str:
-    """Return the content of the marker file."""
     return json.dumps({"store": identity})
 
 

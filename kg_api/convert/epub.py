@@ -42,7 +42,6 @@ _CHAPTERS = frozenset({
 
 
 def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
-    """Convert a book and its images to Markdown."""
     archive = open_archive(data, _KIND, needs=_CONTAINER)
     if _ENCRYPTION in archive.namelist():
         root = read_xml(read_entry(archive, _ENCRYPTION), _ENCRYPTION)
@@ -110,8 +109,6 @@ def _kind(item: Any) -> str:
 
 
 class _Book:
-    """Converter of the chapters of a book."""
-
     def __init__(self, archive: zipfile.ZipFile, images: ImagesWithin) -> None:
         self.writer, self.images = MarkdownWriter(), images
         self._archive = archive

@@ -47,7 +47,6 @@ _MAX_DATE = 100
 
 
 def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
-    """Convert a message and its images to Markdown."""
     message = _read(data)
     parts = _select_parts(message)
     writer, images = MarkdownWriter(), MailImages(parts.images, settings)
@@ -150,8 +149,7 @@ def _people(message: EmailMessage, name: str) -> list[str]:
 
 
 class _Parts(NamedTuple):
-    body: list[EmailMessage | _Forwarded]
-    """Texts, inline images, and forwarded messages in reading order."""
+    body: list[EmailMessage | _Forwarded]  # texts, inline images, and forwarded messages in reading order
     images: list[MailImage]
     attachments: list[str]  # names of the attachments that kg does not read
     notes: list[str]

@@ -30,7 +30,6 @@ MAX_OUTPUT = 2_000  # characters kept of a cell's output
 
 
 def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
-    """Convert a notebook and its images to Markdown."""
     notebook, notes = _read(data)
     about = _mapping(notebook.get("metadata"))
     named = _mapping(about.get("language_info")).get("name") or _mapping(about.get("kernelspec")).get(

@@ -132,7 +132,6 @@ class _SheetReader:
         return self._sheet
 
     def _read_row(self, row: Any, number: int) -> dict[int, str]:
-        """Return the filled cells of a row by column."""
         cells: dict[int, str] = {}
         column = 0
         for each in row:
@@ -190,7 +189,6 @@ class _SheetReader:
             yield each.tail or "", style.script, style.is_struck
 
     def _read_shape(self, shape: Any) -> None:
-        """Read the text of a shape, and count charts and images."""
         kinds = {local_name(each) for each in shape.iter()}
         if "object" in kinds:
             self._notes.leave_out("charts and embedded objects")

@@ -36,7 +36,6 @@ _ON = frozenset({"1", "true"})
 
 
 def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
-    """Convert a presentation and its images to Markdown."""
     archive = open_office(data, _KIND, needs="ppt/presentation.xml")
     deck = _Deck(settings)
     try:
@@ -66,14 +65,11 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
 
 
 class _Deck:
-    """Converter of slides."""
-
     def __init__(self, settings: ConversionSettings) -> None:
         self.writer, self.pages, self.left_out = MarkdownWriter(), list[int](), Counter[str]()
         self.images = ImagesWithin(settings)
         self._dates: set[str] = set()
-        self._numbered = False
-        """Whether the layout numbers paragraphs. A lookup for each paragraph is slow."""
+        self._numbered = False  # whether the layout numbers paragraphs. A lookup for each paragraph is slow
 
     def write_slide(self, slide: Any) -> bool:
         """Write one slide, and return whether it has content."""
@@ -201,8 +197,7 @@ class _Numbers:
 
     def __init__(self, styles: Iterable[XmlElement]) -> None:
         self._styles = list(styles)
-        self._counts: list[tuple[str, int] | None] = [None] * _MAX_LEVELS
-        """Format and last number by level."""
+        self._counts: list[tuple[str, int] | None] = [None] * _MAX_LEVELS  # format and last number by level
 
     def count(self, element: XmlElement) -> str:
         """Return the number of a paragraph with text (empty: not numbered)."""

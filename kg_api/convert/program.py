@@ -85,7 +85,6 @@ SUFFIXES = frozenset(LANGUAGES.keys() | ALIASES.keys())  # without the dot
 
 
 def language_of(suffix: str) -> ProgramLanguage:
-    """Return the language of a suffix in `SUFFIXES`."""
     return LANGUAGES[ALIASES.get(suffix, suffix)]
 
 

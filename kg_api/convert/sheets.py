@@ -23,8 +23,6 @@ Range = tuple[int, int, int, int]  # top, left, bottom, and right cell, 0-based 
 
 @dataclass(slots=True)
 class Sheet:
-    """Content of one sheet."""
-
     name: str
     hidden: bool = False
     rows: list[list[str]] = field(default_factory=list[list[str]])
@@ -77,8 +75,6 @@ def too_large(name: str) -> UnreadableDocument:
 
 
 class SheetNotes:
-    """Notes for the user about the sheets of a workbook."""
-
     def __init__(self) -> None:
         self.uncomputed = 0  # formula cells without a stored result
         self._left_out: dict[str, tuple[int, str]] = {}
@@ -214,7 +210,6 @@ class _Grid:
         return row if left == 0 and right >= len(row) else row[left:right]
 
     def _find_groups(self, places: Sequence[int], left: int, right: int) -> list[_Group]:
-        """Split rows at blank rows."""
         groups, gap, open_ = list[_Group](), 0, False
         for place in places:
             row = self._cut(place, left, right)
@@ -383,7 +378,6 @@ def _find_extent(rows: Sequence[Row]) -> tuple[int, int]:
 
 
 def _trim(rows: list[Row]) -> list[Row]:
-    """Remove columns without any filled cell."""
     blank = set(range(max(map(len, rows))))
     for row in rows:
         blank.difference_update([at for at, cell in enumerate(row) if cell])

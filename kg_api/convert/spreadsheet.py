@@ -79,7 +79,6 @@ def _damage(what: str) -> Generator[None]:
 
 
 def _read_old_sheets(data: bytes, notes: SheetNotes) -> Iterator[Sheet]:
-    """Yield the sheets of an XLS file with their values."""
     workbook = cast("Any", python_calamine).CalamineWorkbook.from_filelike(io.BytesIO(data))
     for each in workbook.sheets_metadata:
         name = str(each.name)
@@ -100,7 +99,6 @@ def _read_old_sheets(data: bytes, notes: SheetNotes) -> Iterator[Sheet]:
 
 
 def _show_value(value: object) -> str:
-    """Return the text of an XLS cell value."""
     if isinstance(value, bool):
         return str(value).upper()
     if isinstance(value, float):

@@ -173,7 +173,6 @@ class _SheetReader:
         self._read_links()
 
     def _read_row(self, row: Any) -> dict[int, str]:
-        """Return the filled cells of a row by column."""
         cells: dict[int, str] = {}
         column, styles = -1, self._book.styles
         for cell in row:

@@ -56,7 +56,6 @@ def find_words(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def word_borders(text: str, start: int, end: int) -> Iterator[int]:
-    """Return the starts of words."""
     return (begin for begin, _ in find_words(text, start, end) if begin > start)
 
 

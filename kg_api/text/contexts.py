@@ -10,8 +10,7 @@ from kg_api.schemas.metadata import MetadataValue
 from kg_api.text.markdown import plain_title
 
 MAX_LINE_LENGTH = 300  # characters, about 75 tokens, to leave room for the text
-_MARKS = "#=-~^*+\"'`_: \t"
-"""Characters around the words of a heading in Markdown and reStructuredText."""
+_MARKS = "#=-~^*+\"'`_: \t"  # characters around the words of a heading in Markdown and reStructuredText
 _LINES = 12  # lines at the start of a chunk that may contain its own headings
 
 

@@ -16,8 +16,7 @@ from kg_api.text.sentences import sentence_borders
 _TWO_A_WORD = re.compile("[\u2e80-\ua4cf\uf900-\ufaff\U0001b000-\U0001b16f\U00020000-\U0003ffff]+")
 _SIX_A_WORD = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+")
 _LONG_WORD = 10  # characters per word in text without spaces, such as links and data
-_SIZE_WINDOW = 1 << 16
-"""Characters counted at once, to avoid a list of all words of a large text."""
+_SIZE_WINDOW = 1 << 16  # characters counted at once, to avoid a list of all words of a large text
 
 
 def words(text: str, start: int = 0, end: int | None = None) -> int:
@@ -65,13 +64,11 @@ def blank_line_borders(text: str, start: int, end: int) -> Iterator[int]:
 
 
 def line_borders(text: str, start: int, end: int) -> Iterator[int]:
-    """Return the starts of lines."""
     found = (newline.end() for newline in NEWLINE.finditer(text, start, end))
     return (border for border in found if border < end)
 
 
 def word_borders(text: str, start: int, end: int) -> Iterator[int]:
-    """Return the starts of words."""
     found = (word.start() for word in _WORD.finditer(text, start, end))
     return (border for border in found if border > start)
 

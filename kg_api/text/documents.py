@@ -60,10 +60,8 @@ class _Reader:
     format: Format
     suffixes: frozenset[str]
     blocks: Callable[[str], Iterable[Block]]
-    own_title: Callable[[str], str] = lambda _: ""
-    """Title of the document before its text (empty: none)."""
-    front: Callable[[str], FrontMatter] = lambda _: FrontMatter()
-    """Front matter of the document."""
+    own_title: Callable[[str], str] = lambda _: ""  # title of the document before its text (empty: none)
+    front: Callable[[str], FrontMatter] = lambda _: FrontMatter()  # front matter of the document
 
 
 def _suffixes(names: str) -> frozenset[str]:

@@ -124,18 +124,13 @@ class FileToIngest:
 
 
 class FileProblem(NamedTuple):
-    """Path that kg cannot ingest."""
-
     path: str
     reason: str
-    document: str
-    """Name of its document. For an unlistable folder, the common prefix of the names below it."""
+    document: str  # name of its document. For an unlistable folder, the common prefix of the names below it
 
 
 @dataclass(slots=True)
 class FileSelection:
-    """Files under the given paths."""
-
     files: list[FileToIngest] = field(default_factory=list[FileToIngest])
     left_out: Counter[str] = field(default_factory=Counter[str])
     """Number of skipped files and folders by reason or unsupported extension."""

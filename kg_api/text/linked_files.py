@@ -102,8 +102,7 @@ def _in_block(text: str, block: Block) -> Iterator[Span]:
 
 MAX_REFERENCES = 500  # images per document
 MAX_LENGTH = 1000
-_ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|[/\\#?]|$")
-"""Start of a URL that is not a relative path."""
+_ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|[/\\#?]|$")  # start of a URL that is not a relative path
 _NETWORK = re.compile(r"\s*(?:https?:)?//", re.IGNORECASE)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _ALT = r"!\[(?P<alt>(?:[^\[\]\\]|\\.|\[[^\[\]]{0,500}\]){0,2000})\]"
@@ -313,13 +312,6 @@ def references_in(content: bytes, name: str) -> tuple[str, ...]:
 
 
 def files_beside(document: Path, root: Path, content: bytes) -> dict[str, bytes]:
-    """Return the existing images of a document by key.
-
-    Args:
-        document: File with the references.
-        root: Given folder, with links resolved.
-        content: Content of the document.
-    """
     keys = references_in(content, document.name)
     return read_beside(((key, find_beside(document, root, key)) for key in keys), read_regular).files
 

@@ -34,8 +34,6 @@ _PLAIN = (str, bool, int, float)
 
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
-    """Front matter of a file."""
-
     end: int = 0  # start of the text (0: no valid front matter)
     title: str = ""
     metadata: Mapping[str, MetadataValue] = field(default_factory=dict[str, MetadataValue])
@@ -207,8 +205,7 @@ _LEAVES: dict[str, BlockKind] = {
 _WINDOW = 2_000
 _MAX_WINDOW_LENGTH = 16_000
 """Limit of lines parsed at once. A list line needs 6 tokens of 300 bytes, a table line 3 tokens per cell."""
-_MAX_ROW_LENGTH = 100_000
-"""Limit in characters per line for tables, because each cell creates three tokens."""
+_MAX_ROW_LENGTH = 100_000  # limit in characters per line for tables, because each cell creates three tokens
 
 _CODE_IN_HTML = re.compile(r"<(?:pre|script|style|textarea|!|\?)", re.IGNORECASE)
 

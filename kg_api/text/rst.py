@@ -27,7 +27,6 @@ class RstLines:
         self.indents.extend((_BLANK,) * _LOOKAHEAD)
 
     def __getitem__(self, line: int) -> str:
-        """Return the line without surrounding whitespace."""
         return self.text[self.starts[line] : self.starts[line + 1]].strip() if line < self.count else ""
 
     def is_blank(self, line: int) -> bool:
@@ -94,7 +93,6 @@ _BODY_KINDS: dict[str, BlockKind] = {
 
 
 def blocks(text: str) -> list[Block]:
-    """Return the blocks of an RST text."""
     return list(_Scanner(text).scan())
 
 
@@ -115,8 +113,6 @@ class _Found:
 
 
 class _Scanner:
-    """Block parser of one text."""
-
     def __init__(self, text: str) -> None:
         self.lines = RstLines(text)
         self.levels: dict[tuple[str, bool], int] = {}

@@ -9,8 +9,7 @@ from hashlib import blake2b
 
 from kg_api.text.borders import ChunkSpan, Paragraph, Span
 
-WINDOW_VERSION = "1"
-"""Version of the windows of a text and of their vectors."""
+WINDOW_VERSION = "1"  # version of the windows of a text and of their vectors
 MIN_FILL = 2
 """Every window except the last is filled to at least 1 / MIN_FILL, to leave a choice of boundaries."""
 CHARACTERS = 50  # characters that count as one token or more, to limit windows of text without tokens

@@ -80,8 +80,6 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
 
 
 class _Document:
-    """State of the conversion of one document."""
-
     def __init__(self, package: Package, part: str, writer: MarkdownWriter, images: ImagesWithin) -> None:
         self._package, self._part, self._main = package, part, part
         self._writer, self._images = writer, images
@@ -160,7 +158,6 @@ class _Document:
             self._writer.add(paragraph(text))
 
     def _close(self) -> None:
-        """End the open list or code block."""
         self._lists.close()
         if self._code:
             self._writer.add(fence("\n".join(self._code)))

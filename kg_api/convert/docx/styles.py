@@ -75,7 +75,6 @@ class Styles:
         self.language = "en" if language is None else language.get(VALUE, "en")
 
     def get_paragraph_style(self, properties: XmlElement | None) -> str:
-        """Return the style id of a paragraph."""
         style = None if properties is None else properties.find(q("w:pStyle"))
         return self._default if style is None else style.get(VALUE, "")
 
@@ -108,7 +107,6 @@ class Styles:
         return any(style.name in _CODE for style in self.follow(self.get_paragraph_style(properties)))
 
     def get_look(self, paragraph_style: str, run: XmlElement | None) -> Look:
-        """Return the appearance of a run in a paragraph of this style."""
         style = None if run is None else run.find(_RUN_STYLE)
         key = paragraph_style, "" if style is None else style.get(VALUE, "")
         if key not in self._looks:
@@ -171,8 +169,6 @@ _PLACE = re.compile(r"%([1-9])")
 
 
 class ParagraphNumber(NamedTuple):
-    """Number or bullet of a paragraph."""
-
     level: int
     text: str  # the number, or `BULLET`
 

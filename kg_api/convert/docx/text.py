@@ -115,7 +115,6 @@ class Fields:
 
 
 def read_check_box(data: XmlElement | None) -> str:
-    """Return the state of a form check box."""
     box = None if data is None else data.find(q("w:checkBox"))
     if box is None:
         return _UNCHECKED
@@ -168,8 +167,6 @@ _SKIPPED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class FoundPicture:
-    """Image with its own text."""
-
     image: ReadImage
     name: str
     words: str
@@ -188,8 +185,6 @@ class ParagraphText:
 
 
 class NoteReference(NamedTuple):
-    """Reference to a footnote or endnote."""
-
     kind: str
     identity: str
     has_own_mark: bool

@@ -25,8 +25,6 @@ _MAX_ROMAN = 3_999
 
 
 class ListNumbering:
-    """Counter of the items of one list."""
-
     def __init__(self, element: Element) -> None:
         self._style = _style(element) or ("decimal" if element.tag == "ol" else "disc")
         descending = element.tag == "ol" and "reversed" in element.attrib
@@ -116,7 +114,6 @@ def _read_pieces(element: Element, left_out: Counter[str] | None) -> Iterator[st
 
 
 def count_words(element: Element, reason: str, left_out: Counter[str]) -> None:
-    """Count the words of a skipped element."""
     if reason != MACHINERY:
         left_out[reason] += sum(1 for _ in words(element))
 

@@ -151,7 +151,6 @@ _FULL_SHARE = 0.5
 
 
 def parse(text: str) -> Element:
-    """Return the tree of a page."""
     text = (
         _as_html(text) if _XHTML.search(text[:_HEAD_CHARACTERS]) else _SELF_CLOSED.sub(r"<\1\2></\1>", text)
     )

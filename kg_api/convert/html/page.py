@@ -38,8 +38,7 @@ _ITEMS = frozenset({"li", "dt", "dd"})
 _MAX_LEVELS = 6  # nested lists (limit of the Markdown parser: 10)
 _LANGUAGE = re.compile(r"(?:language|lang|highlight|sourceCode|brush:)[- ]?([\w+#.]+)")
 _NO_LANGUAGE = frozenset({"default", "none", "text", "notranslate", "plain", "source"})
-_MARKER = re.compile("[0-9]{1,9}[.]")
-"""List marker of Markdown. Other labels become part of the item text."""
+_MARKER = re.compile("[0-9]{1,9}[.]")  # list marker of Markdown. Other labels become part of the item text
 _BREAK = "\n"
 
 FindImage = Callable[[str], ReadImage | None]
@@ -48,8 +47,6 @@ FindImage = Callable[[str], ReadImage | None]
 
 @dataclass(slots=True)
 class _Level:
-    """Open list."""
-
     numbering: ListNumbering | None  # None: definition list
     indent: str
     flat: bool = False  # layout list: its items are not list items, but keep their numbers
@@ -264,7 +261,6 @@ class PageWalk:
 
 
 def _row_of(image: Element) -> str:
-    """Return the text of the table row around an image."""
     row = next((each for each in image.iterancestors() if each.tag == "tr"), None)
     return "" if row is None else one_line(inline_text(row))
 
@@ -310,7 +306,6 @@ def convert_letter(text: str, images: FindImage | None = None) -> Converted:
 
 
 def convert_text(text: str, notes: tuple[str, ...] = (), images: FindImage | None = None) -> Converted:
-    """Convert decoded HTML."""
     tree = parse(text)
     writer = MarkdownWriter()
     left_out = write_page(tree, writer, images)
@@ -349,7 +344,6 @@ def write_chapter(
 
 
 def describe(left_out: Counter[str]) -> tuple[str, ...]:
-    """Return notes about skipped words."""
     return tuple(
         f"left out: {what} ({count:,} word{'' if count == 1 else 's'})"
         for what, count in sorted(left_out.items())

@@ -236,7 +236,6 @@ def _turn(element: Element) -> None:
 
 
 def _separate_labels(drawing: Element) -> None:
-    """Separate the labels of a drawing, because each has its own position."""
     for each in drawing.iterdescendants("text", "tspan"):
         if each.tag == "text" or {"x", "y", "dx", "dy"}.intersection(each.attrib):
             each.text, each.tail = f" {each.text or ''}", f" {each.tail or ''}"

@@ -55,7 +55,6 @@ def convert(data: bytes, settings: ConversionSettings) -> Converted:
 
 
 def read_image(data: bytes, settings: ConversionSettings) -> ReadImage:
-    """Read an image of a document."""
     return _read(data, settings)[0]
 
 
@@ -128,7 +127,6 @@ class ImagesWithin:
         return room
 
     def notes(self) -> tuple[str, ...]:
-        """Return notes for the user."""
         return tuple(f"left out: {what} ({count:,})" for what, count in self._left_out.items())
 
     def _read(self, content: bytes) -> ReadImage | None:
@@ -147,16 +145,12 @@ _CID = re.compile(r"""cid:([^"'\s<>()]{1,500})""", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class MailImage:
-    """Part of a message with an image content type."""
-
     part: EmailMessage
     name: str
     identity: str  # content id for references from HTML parts (empty: none)
 
 
 class MailImages:
-    """Reader of the images of one message."""
-
     def __init__(self, parts: Iterable[MailImage], settings: ConversionSettings) -> None:
         self._images = ImagesWithin(settings)
         self._parts = {id(each.part): each for each in parts}
@@ -184,7 +178,6 @@ class MailImages:
             writer.image(found, re.sub(r"\.\w{1,5}$", "", name), name)
 
     def write_page(self, writer: MarkdownWriter, page: Converted) -> None:
-        """Write a converted HTML part with its images."""
         begin = writer.position
         writer.add(page.text.rstrip("\n"))
         writer.images += [
@@ -197,7 +190,6 @@ class MailImages:
         return [each.name for each in left if each.part.get_content_disposition() == "attachment"]
 
     def notes(self) -> tuple[str, ...]:
-        """Return notes for the user."""
         return self._images.notes()
 
     def _read(self, image: MailImage) -> ReadImage | None:
@@ -327,7 +319,6 @@ class NotebookImages:
             writer.image(image, ". ".join(words), "output")
 
     def notes(self) -> tuple[str, ...]:
-        """Return notes for the user."""
         return self._images.notes()
 
     def _read(self, content: str) -> ReadImage | None:
@@ -347,8 +338,7 @@ def _is_alone(text: str, start: int, end: int) -> bool:
 
 # OCR of an image document
 
-MIN_CONFIDENCE = 0.7
-"""Higher than for pages, because OCR often detects letters in photographs without text."""
+MIN_CONFIDENCE = 0.7  # higher than for pages, because OCR often detects letters in photographs without text
 MAX_CHARACTERS = 20_000
 
 

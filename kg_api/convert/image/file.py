@@ -125,7 +125,6 @@ def opened(data: bytes, max_megapixels: float) -> Generator[Image.Image]:
 
 
 def frames_of(picture: Image.Image) -> int:
-    """Return the number of frames or pages."""
     return int(cast("Any", picture).n_frames) if hasattr(picture, "n_frames") else 1
 
 
@@ -177,8 +176,7 @@ _TURNS = {
     7: Image.Transpose.TRANSVERSE,
     8: Image.Transpose.ROTATE_90,
 }
-ON_THEIR_SIDE = frozenset(_TURNS[each] for each in range(5, 9))
-"""Rotations that swap width and height."""
+ON_THEIR_SIDE = frozenset(_TURNS[each] for each in range(5, 9))  # rotations that swap width and height
 _QUALITY = 80
 _WHITE = (255, 255, 255)
 _SIXTEEN_TO_EIGHT = 257
@@ -269,7 +267,6 @@ Extent = tuple[float, float]
 
 
 def render(data: bytes, rendering: Rendering, settings: ConversionSettings) -> RenderedImage:
-    """Decode and render an image for a model."""
     with opened(data, settings.image_max_megapixels) as picture:
         made = render_opened(picture, rendering)
     return RenderedImage(made.width, made.height, made.tobytes())

@@ -84,7 +84,6 @@ class ConverterProcess:
     """Process in its own session, with limited memory and without network access. Not thread-safe."""
 
     def __init__(self, settings: ConversionSettings, module: str = "kg_api.convert.isolated.child") -> None:
-        """Start a module as a converter process."""
         self._settings = settings
         self._ending = threading.Lock()
         self._is_ready = False
@@ -107,7 +106,6 @@ class ConverterProcess:
 
     @property
     def is_usable(self) -> bool:
-        """Whether the process can convert another file."""
         return self._process.poll() is None and self._files < MAX_FILES
 
     def ask(self, request: Request, parts: Sequence[bytes], spent: Spent | None = None) -> Answer:
@@ -203,7 +201,6 @@ class _Queue:
 
     @contextlib.contextmanager
     def place(self) -> Generator[None]:
-        """Wait for a free place."""
         if not self._line.acquire(blocking=False):
             raise TooBusy("too many files are being converted; try again in a few seconds")
         try:
@@ -225,7 +222,6 @@ class ConverterPool:
         settings: ConversionSettings,
         start: Callable[[ConversionSettings], ConverterProcess] | None = None,
     ) -> None:
-        """Initialize the pool without starting processes."""
         self._settings = settings
         self._start = partial(start or ConverterProcess, settings)
         self._queue = _Queue(settings.processes)
@@ -236,7 +232,6 @@ class ConverterPool:
         self._closed = False
 
     def convert(self, data: bytes, form: ConvertedFormat, ocr: OcrMode = "auto") -> Converted:
-        """Convert a file to Markdown."""
         if form == "pdf" and ocr == "always":
             engine, reason = choose(self._settings)
             if engine is None:
@@ -291,7 +286,6 @@ class ConverterPool:
         return fingerprint(self._settings)
 
     def find_scopes(self, data: bytes, suffix: str) -> list[CodeScope]:
-        """Return the functions and classes of a UTF-8 program."""
         return self._answer(list[CodeScope], Request("scopes", suffix), data)
 
     def render(self, data: bytes, rendering: Rendering) -> Pixels:
@@ -307,7 +301,6 @@ class ConverterPool:
         return np.frombuffer(answer.pixels, dtype=np.uint8).reshape(shape)
 
     def draw_page(self, read: Callable[[], bytes], wanted: PageToDraw) -> DrawnPage:
-        """Render a page of a PDF with highlights."""
         with self._queue.place():
             return _require(DrawnPage, self._ask(Request("page", page=wanted), (read(),), Spent()))
 
@@ -389,7 +382,6 @@ def _require_one_image(made: Converted) -> None:
 
 
 def note_pictures(made: Converted, reason: str) -> Converted:
-    """Add notes about pages without text and pages with unreadable text."""
     if made.text.strip():
         return replace(made, notes=(*made.notes, *_describe_pictures(made, reason)))
     told = reason or "; ".join(made.notes)

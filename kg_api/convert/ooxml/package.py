@@ -45,8 +45,6 @@ def q(name: str) -> str:
 
 
 class Relationship(NamedTuple):
-    """Reference from one part to another."""
-
     kind: str
     target: str
     external: bool
@@ -62,7 +60,6 @@ class Package:
         self._roots: dict[str, XmlElement] = {}
 
     def get_main_part(self, default: str) -> str:
-        """Return the name of the main document part."""
         found = (each.target for each in self.get_relationships("").values() if each.kind == "officeDocument")
         return next((name for name in found if self.has(name)), default)
 
@@ -70,7 +67,6 @@ class Package:
         return name.lower() in self._names
 
     def get_relationships(self, part: str) -> dict[str, Relationship]:
-        """Return the relationships of a part by id."""
         if part not in self._relationships:
             folder, _, name = part.rpartition("/")
             path = posixpath.join(folder, "_rels", f"{name}.rels")

@@ -25,7 +25,6 @@ class InlineText:
 
     @property
     def size(self) -> int:
-        """Number of runs."""
         return len(self._runs)
 
     def render(self) -> str:

@@ -68,8 +68,6 @@ class _Found:
 
 
 class Annotations:
-    """Forms and annotations of one document."""
-
     def __init__(self, document: pdfium.PdfDocument, data: bytes) -> None:
         self._document = document
         self._xfa = document.get_formtype() in {raw.FORMTYPE_XFA_FULL, raw.FORMTYPE_XFA_FOREGROUND}
@@ -82,7 +80,6 @@ class Annotations:
         self._beyond = 0
 
     def read_page(self, number: int) -> tuple[pdfium.PdfPage, PageObjects, PageText]:
-        """Read a page and its annotations."""
         page = self._document[number]
         found = self._find(page)
         if not found.is_drawn:
@@ -99,7 +96,6 @@ class Annotations:
         return page, objects, text
 
     def list_notes(self) -> Iterator[str]:
-        """Yield notes for the user."""
         if self._comments:
             count = sum(map(len, self._comments.values()))
             first = " ".join(next(iter(self._comments.values()))[0].split())

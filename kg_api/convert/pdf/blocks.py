@@ -36,14 +36,11 @@ class OutlineEntry:
 
 @dataclass(slots=True)
 class Heading:
-    """Lines of a heading, and its level."""
-
     level: int
     lines: list[Line]
 
 
 def body_size(lines: Iterable[Line]) -> float:
-    """Return the font size of most letters."""
     sizes: Counter[float] = Counter()
     for line in lines:
         sizes[round(line.size * 2) / 2] += 0 if line.mono else len(line.text)

@@ -138,8 +138,7 @@ class PageText:
     pieces: list[TextRun] = field(default_factory=list[TextRun])
     across: list[TextRun] = field(default_factory=list[TextRun])
     is_blank: bool = False  # the page has no content, not even images
-    turn: int | None = None
-    """Counter-clockwise quarter turns of most lines (None: no text, or OCR text)."""
+    turn: int | None = None  # counter-clockwise quarter turns of most lines (None: no text, or OCR text)
     rotation: int = 0  # clockwise quarter turns of the page
     shown: list[FoundRun] = field(default_factory=list[FoundRun])
     """Text of annotations and values of form fields."""
@@ -147,8 +146,7 @@ class PageText:
     """Pieces removed from `pieces`, because their letters are unknown."""
     breadth: float = 0  # page size across the lines
     plain: str = ""  # all characters of the page in PDFium's order, without layout
-    left_out: list[str] = field(default_factory=list[str])
-    """Text removed on purpose, reported in a note."""
+    left_out: list[str] = field(default_factory=list[str])  # text removed on purpose, reported in a note
 
     @property
     def needs_ocr(self) -> bool:

@@ -41,8 +41,6 @@ _MARK = re.compile(r"\s?[:|–—]|\.(?:\s|$)")  # separator between label and c
 
 @dataclass(frozen=True, slots=True)
 class Caption:
-    """Caption and its position."""
-
     block: int
     page: int
     box: Box
@@ -50,7 +48,6 @@ class Caption:
 
 
 def captions(blocks: Sequence[PdfBlock]) -> Iterator[Caption]:
-    """Yield the captions of a document."""
     for number, block in enumerate(blocks):
         if block.kind in {"table", "code", "image"}:
             continue
@@ -326,8 +323,6 @@ _BROKEN = "pictures that are broken or of one colour"
 
 
 class PdfImages:
-    """Reader of the images of one document."""
-
     def __init__(self, settings: ConversionSettings) -> None:
         self._wanted = settings.images_within
         self._max_megapixels = settings.image_max_megapixels
@@ -340,7 +335,6 @@ class PdfImages:
     def look(
         self, page: pdfium.PdfPage, number: int, images: Sequence[DrawnObject], turn: int | None
     ) -> None:
-        """Find the images of a page."""
         if not self._wanted:
             return
         try:
@@ -373,7 +367,6 @@ class PdfImages:
                 page.close()
 
     def notes(self) -> tuple[str, ...]:
-        """Return notes for the user."""
         told = (f"left out: {what} ({count:,})" for what, count in self._left_out.items() if count)
         return (*told, *self._within.notes())
 

@@ -335,7 +335,6 @@ class Vocabulary:
             self._seen.update(_WORDS.findall(line.casefold()))
 
     def joined(self, lines: Iterable[str]) -> str:
-        """Join the lines of a paragraph."""
         text = ""
         for line in lines:
             text = self._join(text, line.strip()) if text else line.strip()

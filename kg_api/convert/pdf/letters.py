@@ -107,8 +107,6 @@ class Style(NamedTuple):
 
 @dataclass(slots=True)
 class PageFont:
-    """Font on a page."""
-
     bold: bool = False
     mono: bool = False
     unchecked: int = 32
@@ -185,8 +183,6 @@ _BEGINS = re.compile(r"[-+−–]?\d")
 
 
 class SizedText(NamedTuple):
-    """Text with baseline and size."""
-
     text: str
     baseline: float
     size: float
@@ -269,7 +265,6 @@ def list_objects(page: pdfium.PdfPage) -> PageObjects:
 
 
 def list_form_texts(form: Any) -> list[Any]:
-    """Return the text objects within a form object."""
     items = _walk(form, raw.FPDFFormObj_CountObjects, raw.FPDFFormObj_GetObject, PdfMatrix(), 1)
     return [item for kind, item, _ in islice(items, MAX_OBJECTS) if kind == raw.FPDF_PAGEOBJ_TEXT]
 

@@ -27,8 +27,7 @@ from kg_api.convert.pdf.scans import MAX_PIXELS
 from kg_api.errors import UnreadableDocument
 from kg_api.schemas.images import DrawnPage, PageBox, PageToDraw
 
-_ACCENTS = frozenset({"Mn", "Sk", "Lm"})
-"""Unicode categories of accents, which do not separate words."""
+_ACCENTS = frozenset({"Mn", "Sk", "Lm"})  # Unicode categories of accents, which do not separate words
 
 
 @lru_cache(4096)
@@ -70,7 +69,6 @@ class LetterStream:
         return made
 
     def end(self, number: int) -> int:
-        """Return the end of a word."""
         return self.begins[number + 1] if number + 1 < len(self.begins) else len(self.text)
 
 
@@ -181,8 +179,7 @@ def _same(one: str, at: int, other: str, place: int) -> int:
 # Positions of letters on the page image, and boxes around words
 
 MAX_LETTERS = 200_000  # per page (a newspaper page: 30,000)
-_GAP, _OVERLAP = 1.0, 0.5
-"""In box heights: maximum gap of words in one box, and minimum vertical overlap."""
+_GAP, _OVERLAP = 1.0, 0.5  # in box heights: maximum gap of words in one box, and minimum vertical overlap
 _SCALE = 10_000
 
 

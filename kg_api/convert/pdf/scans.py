@@ -70,8 +70,6 @@ _ALIKE = 0.2  # share: smaller differences of font sizes are measurement errors
 
 @dataclass(frozen=True, slots=True)
 class PictureScale:
-    """Page and its rendered image."""
-
     size: tuple[float, float]  # width and height of the page, in points
     pixels: tuple[int, int]  # width and height of the image
 
@@ -132,7 +130,6 @@ class PictureScale:
 
 
 def move_run(run: TextRun, right: float, up: float) -> TextRun:
-    """Return the same text at another position."""
     return replace(run, left=run.left + right, right=run.right + right, baseline=run.baseline + up)
 
 
@@ -188,7 +185,6 @@ class PictureReader:
                     self.reasons[number] = "it cannot be drawn, it is broken"
 
     def notes(self) -> tuple[str, ...]:
-        """Return notes for the user."""
         return tuple(self._notes())
 
     def _read(self, document: pdfium.PdfDocument, number: int, pages: list[PageText], seconds: float) -> None:

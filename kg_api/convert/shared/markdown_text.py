@@ -213,7 +213,6 @@ class MarkdownWriter:
         self.images.append(FoundImage(end - len(block), end, image))
 
     def text(self) -> str:
-        """Return all blocks."""
         return "".join(self._parts).rstrip("\n") + "\n" if self._parts else ""
 
     def end_list(self) -> None:

@@ -73,8 +73,6 @@ class _Section:
 
 @dataclass(frozen=True, slots=True)
 class NumberFormat:
-    """Parsed number format of a workbook."""
-
     sections: tuple[_Section, ...]
     is_date: bool = False
     is_time: bool = False
@@ -118,7 +116,6 @@ def parse_number_format(code: str) -> NumberFormat:
 
 
 def find_builtin_format(number: int) -> NumberFormat:
-    """Return the built-in format of a number."""
     return parse_number_format(_BUILTIN[number]) if number in _BUILTIN else GENERAL
 
 

@@ -45,7 +45,6 @@ class PixelLine:
 
     @property
     def confidence(self) -> float:
-        """Mean confidence, weighted by letters."""
         return mean_confidence([(word.text, word.confidence) for word in self.words])
 
 
@@ -56,16 +55,12 @@ def mean_confidence(words: Sequence[tuple[str, float]]) -> float:
 
 
 class OcrEngine(Protocol):
-    """OCR engine for images."""
-
     @property
     def name(self) -> str:
         """Display name with the languages."""
         ...
 
-    def read(self, picture: Picture, seconds: float) -> list[PixelLine]:
-        """Return the lines of an image."""
-        ...
+    def read(self, picture: Picture, seconds: float) -> list[PixelLine]: ...
 
 
 # Selection of the engine
@@ -116,7 +111,6 @@ def _languages() -> str:
 
 
 def open_engine(name: EngineName, settings: ConversionSettings) -> OcrEngine:
-    """Open an installed engine."""
     return (open_rapidocr if name == "rapidocr" else open_tesseract)(settings)
 
 
@@ -213,7 +207,6 @@ class _Tesseract:
 
 
 def open_tesseract(settings: ConversionSettings) -> _Tesseract:
-    """Find the program and its languages."""
     program = shutil.which("tesseract") or "tesseract"
     there = _run([program, "--list-langs"], b"", _LIST_SECONDS).decode(errors="replace").split("\n")[1:]
     known = [each.strip() for each in there if each.strip() not in {"", "osd", "equ"}]
