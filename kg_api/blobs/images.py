@@ -144,7 +144,7 @@ class StoredFiles:
 
         Raises:
             FileLost: The file is missing or damaged.
-            Unavailable: The store does not answer.
+            Unavailable: The store does not answer, or is another one.
         """
         try:
             return self._store.read(self._name(key))

@@ -121,7 +121,7 @@ def _by_place(element: Element, tag: str) -> str:
 
 
 def words(element: Element) -> Iterator[str]:
-    """Yield all words below an element, visible or not, except those of scripts and similar elements."""
+    """Yield all words below an element, visible or not, without scripts and similar elements."""
     walker = walk(element)
     for event, each in walker:
         if event == "start" and _TAGS.get(str(each.tag)) == MACHINERY:

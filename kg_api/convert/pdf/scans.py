@@ -145,7 +145,7 @@ def _divide(line: PixelLine, usual: float) -> Iterator[list[PixelWord]]:
 
 # Selection of pages for OCR, its limits, and notes
 
-MIN_CONFIDENCE = 0.5  # lower values are usually not text, but for example a photograph
+MIN_CONFIDENCE = 0.5  # lines below this value are usually not text, as in a photograph
 
 
 @dataclass
