@@ -47,8 +47,7 @@ log = structlog.get_logger()
 Row = dict[str, Any]
 T = TypeVar("T")
 
-ROWS_A_STATEMENT = 2000
-"""Rows that `portions` gives to one statement."""
+ROWS_A_STATEMENT = 2000  # Rows per statement, the default of `portions`
 CONNECT_SECONDS = 5.0
 CONNECTION_SECONDS = 5.0
 """Maximum age of a connection. A firewall can drop an idle connection silently. The driver notices that after

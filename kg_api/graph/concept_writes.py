@@ -41,13 +41,13 @@ from kg_api.schemas.embedding import RefusedSource
 from kg_api.schemas.vocabulary import Selection
 
 SOURCES_A_TRANSACTION: Final = 250
-"""At 50 concepts each, the most there can be: 12,500 appearances. 30,000 are too much for 512 MB of heap."""
+"""Maximum of 12,500 appearances at 50 concepts per source; 30,000 exceed 512 MB of heap."""
 
 
 def forget_evidence(tx: Transaction, source_ids: Sequence[str]) -> None:
-    """Delete what ties some sources to concepts, and the concepts that no other source carries."""
-    # Of concepts that stay, nothing is said any more that only these sources said. Call it before the sources
-    # themselves go, in the same transaction.
+    """Delete the evidence of sources, and concepts without any other source."""
+    # Remaining concepts lose text that only these sources contributed. Call this before deleting the sources,
+    # in the same transaction.
     for ids in portions(sorted(source_ids)):
         if rows := tx.run("concepts/hold_of_sources", source_ids=ids):
             ontology: str = rows[0]["ontology"]
@@ -56,7 +56,7 @@ def forget_evidence(tx: Transaction, source_ids: Sequence[str]) -> None:
             delete_orphans(tx, held)
             said = [row["concept_id"] for row in rows if row["said"]]
             changed = retell(tx, ontology, said, held)
-            # Deletion is never refused because too many jobs wait: the backfill finds what is pending.
+            # A full queue never blocks a deletion, because the backfill finds pending concepts
             if changed and would_be_taken(tx, CONCEPT_EMBEDDING, ontology):
                 ask_for_embedding(tx, ontology, changed, limited=False)
 
@@ -64,8 +64,8 @@ def forget_evidence(tx: Transaction, source_ids: Sequence[str]) -> None:
 def forget_in_parts(
     graph: Graph, source_ids: Sequence[str], goes: Callable[[Transaction], bool] = lambda _: True
 ) -> None:
-    """Delete the evidence of many sources in transactions of their own, before the sources go."""
-    # If the sources stay after all, as after a fault, they are due for extraction. Safe to repeat.
+    """Delete the evidence of many sources in separate transactions, before deleting the sources."""
+    # If the sources remain after a fault, they are pending for extraction. Safe to repeat.
 
     def forget(tx: Transaction, ids: Sequence[str]) -> None:
         if goes(tx):
@@ -76,17 +76,18 @@ def forget_in_parts(
         graph.transaction(partial(forget, ids=ids))
 
 
-# What an import of concepts reads: the documents it names, and their sources.
+# Documents and sources of an import
 
 
 @dataclass(frozen=True, slots=True)
 class KnownDocuments:
     by_name: dict[str, str] = field(default_factory=dict[str, str])
-    by_title: dict[str, list[str]] = field(default_factory=dict[str, list[str]])  # several may have one title
+    # several documents may have the same title
+    by_title: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
 
 
 def documents_called(graph: Graph, ontology: str, names: Iterable[str]) -> KnownDocuments:
-    """Return the documents of an ontology that have one of these names or titles."""
+    """Return the documents of an ontology with one of these names or titles."""
     known = KnownDocuments()
     wanted = sorted({form for name in names for form in spellings(name)})
     for row in graph.read("concepts/import_documents", ontology=ontology, names=wanted):
@@ -101,13 +102,13 @@ def documents_called(graph: Graph, ontology: str, names: Iterable[str]) -> Known
 def sources_to_carry(
     graph: Graph, ontology: str, document_ids: Collection[str], source_ids: Collection[str]
 ) -> list[SourceText]:
-    """Return the sources of some documents and some others of the ontology, in reading order."""
+    """Return the sources of some documents, and some other sources of the ontology, in reading order."""
     ids = {"document_ids": sorted(set(document_ids)), "source_ids": sorted(set(source_ids))}
     rows = graph.read("concepts/import_sources", ontology=ontology, **ids)
     return [source_text(row) for row in rows]
 
 
-# How concepts are extracted from each ontology, as it is stored, what it has cost, and how far it is.
+# Extraction settings, cost, and progress of ontologies
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +116,10 @@ class StoredExtraction:
     ontology: str
     config: ExtractionConfig = field(default_factory=ExtractionConfig)
     spent: float = 0.0  # US dollars
-    asked: str | None = None  # the mark of the extractor by which somebody wants all to be read, until it is
-    expected: float = 0.0  # US dollars that its jobs were to cost, as was estimated when each began
-    paused: bool = False
-    """Its extraction or its embedding was cancelled: it is left alone until somebody asks for it."""
+    # mark of the extractor that a user requested for all sources, until it has read them
+    asked: str | None = None
+    expected: float = 0.0  # US dollars: sum of the estimates at the start of jobs
+    paused: bool = False  # whether a user cancelled extraction or embedding; kg resumes it on request
 
 
 class ExtractionCounts(TypedDict):
@@ -144,48 +145,48 @@ def read_extractions(graph: Graph) -> list[StoredExtraction]:
 
 
 def write_extraction(tx: Transaction, ontology: str, config: ExtractionConfig) -> None:
-    """Set how concepts are extracted from an ontology, which is made when it is not there."""
+    """Set the extraction settings of an ontology, and create the ontology if it does not exist."""
     stored = json.dumps(config.model_dump(exclude_none=True), sort_keys=True)
     tx.run("extraction/configure", name=ontology, extraction=stored)
 
 
 def hold_extraction(tx: Transaction, ontology: str) -> ExtractionConfig | None:
-    """Lock an ontology; return how its concepts are extracted, or None if it was deleted."""
+    """Lock an ontology. Return its extraction settings, or None if it was deleted."""
     tx.run("ontologies/hold", names=[ontology])
     rows = tx.run("extraction/configuration", names=[ontology])
     return _to_stored(rows[0]).config if rows else None
 
 
 def read_spent(graph: Graph, ontology: str) -> float:
-    """Return the US dollars that extraction has cost; 0 if the ontology was deleted."""
+    """Return the extraction cost in US dollars. 0 if the ontology was deleted."""
     rows = graph.read("extraction/configuration", names=[ontology])
     return float(rows[0]["spent"]) if rows else 0.0
 
 
 def ask_for_all(tx: Transaction, ontology: str, mark: str | None) -> None:
-    """Note the mark of the extractor by which somebody wants everything to be read; None: of none."""
+    """Store the mark of the extractor that a user requested for all sources. None: no request."""
     tx.run("extraction/ask", ontology=ontology, mark=mark)
 
 
 def note_all_read(tx: Transaction, ontology: str, mark: str) -> None:
-    """Note that an extractor of this mark has read all that somebody wanted it to."""
+    """Record that an extractor with this mark has read all requested sources."""
     tx.run("extraction/all_read", ontology=ontology, mark=mark)
 
 
 def add_spent(
     tx: Transaction, ontology: str, dollars: float, receipt: str, job_id: str | None = None
 ) -> None:
-    """Add to what extraction has cost an ontology, and by a job, once for each receipt."""
+    """Add to the extraction cost of an ontology and of a job, once for each receipt."""
     tx.run("extraction/add_spent", ontology=ontology, cost=dollars, receipt=receipt, job_id=job_id)
 
 
 def expect_cost(graph: Graph, ontology: str, job_id: str, dollars: float) -> None:
-    """Note what a job is to cost, unless that is noted; and add it to what all were to cost."""
+    """Store the estimated cost of a job unless it is stored, and add it to the sum of estimates."""
     graph.write("extraction/expect_cost", ontology=ontology, job_id=job_id, cost=dollars)
 
 
 def count_extraction(graph: Graph, ontology: str, mark: str | None) -> ExtractionCounts:
-    """Return how far extraction is by a mark, by any where it is none, and what there is."""
+    """Return the extraction progress by a mark, or by any mark for None, and the counts of evidence."""
     rows = graph.read("extraction/status", ontology=ontology, mark=mark)
     return cast("ExtractionCounts", rows[0])
 
@@ -196,7 +197,7 @@ def unread_sources(graph: Graph, ontology: str, mark: str | None, *, limit: int)
 
 
 def retry_unread(tx: Transaction, ontology: str) -> int:
-    """Let sources that were set aside be tried again; how many."""
+    """Mark rejected sources as pending and return their number."""
     return tx.run("extraction/retry_refused", ontology=ontology)[0]["sources"]
 
 
@@ -206,7 +207,7 @@ def _to_stored(row: Row) -> StoredExtraction:
     return StoredExtraction(row["ontology"], config, spent, row["asked"], expected, bool(row["paused"]))
 
 
-# The evidence of locked sources: read, and written as `rows` tells it.
+# Evidence of locked sources
 
 
 def present_evidence(tx: Transaction, source_ids: Collection[str], proven: Collection[str]) -> EvidenceRows:
@@ -224,7 +225,7 @@ def present_evidence(tx: Transaction, source_ids: Collection[str], proven: Colle
 
 
 def write_evidence(tx: Transaction, ontology: str, found: Difference, *, new: Collection[str]) -> None:
-    """Write what is to be written, after what is to go."""
+    """Write the new rows after deleting the old ones."""
     for part in portions([row.relation_id for row in found.gone.relations]):
         tx.run("concepts/forget_relations", ids=part)
     for part in portions([row.instance_id for row in found.gone.quotes]):
@@ -241,7 +242,7 @@ def write_evidence(tx: Transaction, ontology: str, found: Difference, *, new: Co
 
 
 def _first_rows(write: EvidenceRows, new: Collection[str]) -> list[Row]:
-    """Return a row for each source that gives no evidence yet: its concepts, each with its quotes."""
+    """Return a row for each source without previous evidence: its concepts, each with its quotes."""
     quotes = dict[tuple[str, str], list[Row]]()
     for quote in write.quotes:
         quotes.setdefault((quote.source_id, quote.concept_id), []).append(to_row(quote))
@@ -261,29 +262,28 @@ def _rows(rows: Iterable[AppearanceRow | QuoteRow]) -> list[Row]:
     return [to_row(row) for row in rows]
 
 
-# Concepts and their evidence on their way in: all of a batch in one transaction, or nothing.
+# Writing extractions, each batch in one transaction
 #
-# Writers lock in one order: sources, names, concepts, each by id. What locks each other out all the same, as
-# merging and deleting may, is tried again by the driver.
+# Writers lock in one order: sources, names, and concepts, each by id. Merges and deletions may still
+# deadlock, and then the driver retries.
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
     done: int
-    emptied: int  # of them those that carried imported concepts before, and carry none now
+    emptied: int  # sources of `done` that lost their last imported concept
 
 
 REASON_CHARACTERS = 300
-LOOKS = 5  # so often names are looked up again when what they mean has gone meanwhile
+LOOKS = 5  # attempts to look up names whose concepts were deleted during the lookup
 
 
 def write_extractions(
     tx: Transaction, ontology: str, extractions: Sequence[Extraction], mark: str, *, imported: bool = False
 ) -> Written:
-    """Write within the caller's transaction what was found in some sources, and ask for its embedding."""
-    # What was found there before goes, if it is of the same origin. Doing it twice changes nothing. A source
-    # that has changed or gone meanwhile is passed over and stays due; one that was refused keeps its
-    # evidence.
+    """Write the concepts of some sources in the caller's transaction, and request their embedding."""
+    # The write replaces previous concepts of the same origin and is idempotent. It skips sources that have
+    # changed or no longer exist. They stay pending. A rejected source keeps its evidence.
     asked = sorted(extractions, key=lambda each: each.source_id)
     names_read = ("source_id", "content_hash", "block_kinds")
     rows = [{name: getattr(each, name) for name in names_read} for each in asked]
@@ -321,7 +321,8 @@ def write_extractions(
         tx.run("concepts/mark_sources", rows=marked, ontology=ontology, mark=mark)
     delete_orphans(tx, {row.concept_id for row in found.gone.appearances})
     retold = retell(tx, ontology, lost, known)
-    more_sources = {row.concept_id for row in found.write.appearances}  # a second one makes a concept due
+    # a second source makes a concept pending
+    more_sources = {row.concept_id for row in found.write.appearances}
     ask_for_embedding(tx, ontology, retold.union(changed, more_sources))
     before, after = (
         {
@@ -363,8 +364,8 @@ def _unread(ontology: str, mark: str, selection: Selection) -> Wanted:
 def _hold_concepts(
     tx: Transaction, ontology: str, names: Mapping[str, str], carried: Collection[str]
 ) -> tuple[dict[str, str], dict[str, Text]]:
-    """Lock the concepts of names and of sources; return concepts by name, and their texts."""
-    # Existing names are only read: whoever deletes one has locked its concept first
+    """Lock the concepts of names and sources. Return concepts by name, and their texts."""
+    # Existing names need no lock, because their deletion first locks the concept
     for _ in range(LOOKS):
         stored = _find_or_create(tx, ontology, names)
         held = hold_concepts(tx, ontology, {*carried, *filter(None, stored.values())})
@@ -376,8 +377,8 @@ def _hold_concepts(
 
 
 def _find_or_create(tx: Transaction, ontology: str, names: Mapping[str, str]) -> dict[str, str]:
-    """Return by name the concept that it means; new names are created and mean nothing yet."""
-    # A name that is just being deleted has no properties: creating it again waits for that
+    """Return the concept of each name. New names are created without a concept."""
+    # A name under deletion has no properties. Creating the name waits for that deletion
     rows = [row for ids in portions([*names]) for row in tx.run("concepts/find_names", name_ids=ids)]
     found = [row for row in rows if row["name_id"] and row["concept_id"]]
     there = {row["name_id"] for row in found}

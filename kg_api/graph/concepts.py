@@ -1,6 +1,6 @@
-"""Reading concepts, and the rows that write what an extraction found.
+"""Reading concepts, and preparing the rows of an extraction.
 
-Labels and quotes come from models and files, so all of them are cleaned.
+Labels and quotes come from models and files, so kg cleans all of them.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ TERMS: Final = 20
 
 
 def clean_name(text: str, characters: int) -> str:
-    """Return a text of one line without unseen characters, no longer than that."""
+    """Return a text as one line without invisible characters, cut to a maximum length."""
     return one_line(text)[:characters].strip()
 
 
@@ -58,10 +58,10 @@ class Text:
     description: str = ""
     terms: tuple[str, ...] = ()
     names: tuple[str, ...] = field(default=(), compare=False)
-    """All that it is called where it was found: its label, and other forms of it."""
+    """All names of the concept in the source: its label and other forms."""
 
     def with_more(self, found: Text) -> Text:
-        """Return the text with a description if it had none, and further terms while there is room."""
+        """Add a missing description, and further terms up to the limit."""
         known = {concept_name(each): each for each in (self.label, *self.terms)}
         for each in (found.label, *found.terms):
             known.setdefault(concept_name(each), each)
@@ -70,13 +70,13 @@ class Text:
 
     @property
     def text_hash(self) -> str:
-        """Changes when what is embedded does."""
+        """Return a hash that changes with the embedded text."""
         return concept_text_hash(self.label, self.description, self.terms)
 
 
-@lru_cache(maxsize=4096)  # each step of writing a batch asks for all of it
+@lru_cache(maxsize=4096)  # each step of writing a batch reads all concepts
 def to_named(found: ExtractedConcept) -> Text | None:
-    """Return a concept that was found, cleaned; None when nothing is left of its label."""
+    """Return a cleaned extracted concept, or None if its label is empty."""
     label = clean_name(found.label, LABEL_CHARACTERS)
     own = concept_name(label)
     forms = [clean_name(form, TERM_CHARACTERS) for form in found.forms[:TERMS]]
@@ -95,8 +95,9 @@ def all_named(extractions: Iterable[Extraction]) -> Iterator[Text]:
 
 
 def names_of(ontology: str, extractions: Iterable[Extraction]) -> dict[str, str]:
-    """Return all names of concepts by id, in the order of the ids."""
-    # No search terms: one may be broader, "Python" for "CPython". Merging judges them, by their vectors too
+    """Return all names of concepts by id, sorted by id."""
+    # No search terms, because one may be broader, such as "Python" for "CPython". Merging checks them with
+    # vectors
     names = [name for one in all_named(extractions) for name in one.names]
     return dict(sorted((name_id(ontology, name), concept_name(name)) for name in names))
 
@@ -104,7 +105,7 @@ def names_of(ontology: str, extractions: Iterable[Extraction]) -> dict[str, str]
 def resolve_names(
     ontology: str, extractions: Sequence[Extraction], known: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return by name id the concept that it means: a known one, then by label, then by other forms."""
+    """Return the concept of each name id: a known concept first, then by label, then by other forms."""
     means = dict(known)
     for one in all_named(extractions):
         means.setdefault(name_id(ontology, one.label), concept_id(ontology, one.label))
@@ -124,19 +125,19 @@ def terms_of(*lists: Iterable[str]) -> tuple[str, ...]:
 def first_texts(
     ontology: str, extractions: Iterable[Extraction], means: Mapping[str, str]
 ) -> dict[str, Text]:
-    """Return by concept the label under which it was found first."""
+    """Return by concept the label of its first occurrence."""
     first = dict[str, Text]()
     for found in all_named(extractions):
         first.setdefault(means[name_id(ontology, found.label)], Text(found.label))
     return first
 
 
-# The evidence of concepts as rows to write, told apart from what is there. Pure.
+# Evidence of concepts, and its difference to the stored evidence
 
 QUOTE_CHARACTERS: Final = 1000
 TYPE_CHARACTERS: Final = 100
-UNVERIFIED: Final = 20  # most unverified quotes that are kept of a concept in a source
-IMPORTED: Final = "imported:"  # stands before the mark of what was imported
+UNVERIFIED: Final = 20  # unverified quotes of a concept to store per source
+IMPORTED: Final = "imported:"  # prefix of the mark of imported evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +147,8 @@ class AppearanceRow:
     confidence: float
     verified: bool
     extracted_with: str
-    description: str = ""  # what the source says of it, as `terms`
-    terms: tuple[str, ...] = ()  # its label first, where that is another name than the concept's
+    description: str = ""  # description in this source
+    terms: tuple[str, ...] = ()  # terms in this source; its label first if it differs from the concept's
     unverified: tuple[str, ...] = ()
 
     @property
@@ -156,7 +157,7 @@ class AppearanceRow:
 
     @property
     def says(self) -> tuple[str, tuple[str, ...]]:
-        """All that the source says of it."""
+        """Return the description and terms that this source contributes."""
         return self.description, self.terms
 
 
@@ -164,7 +165,7 @@ class AppearanceRow:
 class QuoteRow:
     source_id: str
     concept_id: str
-    instance_id: str = field(compare=False)  # that of a concept which became this one stays as it was
+    instance_id: str = field(compare=False)  # the id stays when the concept is merged into another
     start: int
     end: int
     quote: str
@@ -178,7 +179,7 @@ class QuoteRow:
 
 
 def to_row(row: AppearanceRow | QuoteRow) -> Row:
-    """Return the fields, as `asdict` does in ten times the time."""
+    """Return the fields, ten times faster than `asdict`."""
     return {name: getattr(row, name) for name in row.__slots__}
 
 
@@ -210,7 +211,7 @@ def evidence(
     texts: Mapping[str, str],
     extracted_with: str,
 ) -> EvidenceRows:
-    """Return the rows of what was found, without quotes that are not verbatim in their source."""
+    """Return the rows of extractions, without quotes that are not verbatim in their source."""
     appearances = dict[tuple[str, ...], AppearanceRow]()
     quotes = dict[tuple[str, ...], QuoteRow]()
     relations = dict[tuple[str, ...], RelationRow]()
@@ -243,7 +244,7 @@ def evidence(
             new = AppearanceRow(source, concept, _share(found.confidence), bool(rows), extracted_with, *says)
             known = appearances.get(new.key)
             appearances[new.key] = _join_appearances(known, new) if known else new
-        # Relationships between two concepts that were found in the same source.
+        # Relationships between two concepts of the same source
         places = NamePlaces(partial(fold, text))
         for stated in each.relations:
             names = [clean_name(label, LABEL_CHARACTERS) for label in (stated.subject, stated.object)]
@@ -271,7 +272,7 @@ def evidence(
 
 
 def difference(wanted: EvidenceRows, present: EvidenceRows, *, imported: bool) -> Difference:
-    """Return the writes that turn present rows into the wanted ones; rows of another origin stay."""
+    """Return the changes that turn the present rows into the wanted rows. Rows of another origin stay."""
     known = {row.key: row.instance_id for row in present.quotes}
     own = [replace(row, instance_id=known.get(row.key, row.instance_id)) for row in wanted.quotes]
     quotes = _join(own, present.quotes, imported=imported)
@@ -283,7 +284,7 @@ def difference(wanted: EvidenceRows, present: EvidenceRows, *, imported: bool) -
             mark = proven[row.source_id, row.concept_id]
             appearances[row.key] = replace(row, extracted_with=mark, description="", terms=(), unverified=())
     appearances = {key: replace(row, verified=key in proven) for key, row in appearances.items()}
-    turned = [  # relationships that go between other concepts now
+    turned = [  # relationships that now connect other concepts
         row
         for row in present.relations
         if (now := relations.get(row.key)) and (row.subject, row.object) != (now.subject, now.object)
@@ -303,7 +304,7 @@ def difference(wanted: EvidenceRows, present: EvidenceRows, *, imported: bool) -
 
 
 def unsaid(found: Difference, present: EvidenceRows) -> set[str]:
-    """Return the concepts of which a source does not say any more what it said."""
+    """Return the concepts with a changed or deleted description or terms in a source."""
     after = {row.key: row.says for row in found.write.appearances}
     changed = {row.concept_id for row in present.appearances if row.says != after.get(row.key, row.says)}
     lost = changed.union(row.concept_id for row in found.gone.appearances)
@@ -313,7 +314,7 @@ def unsaid(found: Difference, present: EvidenceRows) -> set[str]:
 def find_changed_texts(
     before: Mapping[str, Text], known: Mapping[str, Text], said: Iterable[AppearanceRow]
 ) -> dict[str, Text]:
-    """Return by concept the texts of those that are new or better known now."""
+    """Return the new or extended texts, by concept."""
     now = dict(before)
     for row in said:
         text = now[row.concept_id]
@@ -344,7 +345,7 @@ def _find_changed(final: Mapping[tuple[str, ...], R], present: Sequence[R]) -> l
 
 
 def _in(text: str, quote: Quote) -> Quote | None:
-    """Return a verbatim quote, cut and without whitespace at its end, or None if it is not in the text."""
+    """Return a quote, cut and without trailing whitespace, or None if it is not verbatim in the text."""
     kept = quote.text[:QUOTE_CHARACTERS].rstrip()
     if not kept or quote.start < 0 or text[quote.start : quote.end] != quote.text:
         return None
@@ -360,14 +361,14 @@ def _share(number: float) -> float:
     return min(max(float(number), 0.0), 1.0) if math.isfinite(number) else 0.0
 
 
-# Reading concepts: what proves them, where they stand, and what they are related to. Never their vectors.
+# Reads of concepts, their evidence, and related concepts, without vectors
 #
-# A concept that very many sources carry has very many neighbours. So every step looks at so many
-# relationships of a concept at most, and takes so many neighbours, and says so where there are more.
+# A concept in many sources has many neighbours. So every step limits the relationships and neighbours per
+# concept, and reports if there are more.
 
-SCANNED = 10_000  # relationships of one concept that are looked at in one step
-SCANNED_IN_ALL = 50_000  # and of all concepts of a step together
-MAX_SOURCES = 100  # sources that are named for one relationship
+SCANNED = 10_000  # relationships of one concept to scan per step
+SCANNED_IN_ALL = 50_000  # relationships of all concepts to scan per step
+MAX_SOURCES = 100  # sources to name per relationship
 
 Pair = tuple[str, str]
 
@@ -386,7 +387,7 @@ class ReachedConcept:
 
 
 def concepts_of(graph: Graph, concept_ids: Iterable[str]) -> dict[str, Concept]:
-    """Return some concepts by id; what is not there is missing."""
+    """Return concepts by id. Unknown concepts are missing."""
     ids = list(dict.fromkeys(concept_ids))
     rows = graph.read("concepts/read_by_ids", concept_ids=ids) if ids else []
     there = [row for row in without_deleted(rows, Concept) if reaches(row["ontology"])]
@@ -394,7 +395,7 @@ def concepts_of(graph: Graph, concept_ids: Iterable[str]) -> dict[str, Concept]:
 
 
 def find_concept(graph: Graph, concept_id: str) -> Concept:
-    """Return one concept, by its id or at least eight digits that only this id begins with."""
+    """Return a concept by its id or by a unique prefix of at least eight digits."""
     found = concepts_of(graph, [concept_id])
     if not found and (whole := identify_concept(graph, concept_id)):
         found = concepts_of(graph, [whole])
@@ -429,7 +430,7 @@ def read_unverified(graph: Graph, concept_id: str, limit: int) -> tuple[list[Unv
 
 
 def appearances(graph: Graph, concept_id: str, limit: int) -> list[Appearance]:
-    """Return the sources that carry a concept, those with a true quote first."""
+    """Return the sources that contain a concept, sources with a verified quote first."""
     rows = graph.read("concepts/appearances", concept_id=concept_id, limit=limit)
     found = list[Appearance]()
     for row in without_deleted(rows, Place):
@@ -440,7 +441,7 @@ def appearances(graph: Graph, concept_id: str, limit: int) -> list[Appearance]:
 
 
 def relations_of(graph: Graph, concept_ids: Sequence[str], limit: int, hop: int) -> list[RelatedConcept]:
-    """Return the concepts stated to be related to some, `limit` of each; what most sources state first."""
+    """Return up to `limit` related concepts of each concept, by number of sources."""
     rows = graph.read(
         "concepts/related",
         concept_ids=list(concept_ids),
@@ -499,7 +500,10 @@ def expand_appearing(graph: Graph, concept_ids: Sequence[str], fan_out: int) -> 
 
 
 def statements_between(graph: Graph, pairs: Sequence[Pair]) -> dict[Pair, PathStep]:
-    """Return by pair of concepts the statement of most sources; a pair without one is missing."""
+    """Return by pair of concepts the statement with the most sources.
+
+    Pairs without a statement are missing.
+    """
     rows = graph.read(
         "concepts/statements_between",
         pairs=[[*pair] for pair in pairs],
@@ -515,7 +519,7 @@ def statements_between(graph: Graph, pairs: Sequence[Pair]) -> dict[Pair, PathSt
 
 
 def statements_among(graph: Graph, concept_ids: Sequence[str], limit: int) -> tuple[list[PathStep], bool]:
-    """Return the statements between some concepts, of most sources first, and whether some are left out."""
+    """Return the statements between concepts, by number of sources, and whether there are more."""
     rows = graph.read(
         "concepts/statements_among",
         concept_ids=list(concept_ids),
@@ -540,7 +544,7 @@ def _share_reads(concept_ids: Sequence[str]) -> int:
 
 
 def _evidence(place: Place, quote: Mapping[str, Any], start: int, end: int) -> Evidence:
-    """Return a quote with its place in the document; its place in its source is stored."""
+    """Return a quote with its position in the document. The database stores its position in the source."""
     return Evidence(
         instance_id=quote["instance_id"],
         quote=quote["quote"],

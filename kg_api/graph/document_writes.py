@@ -1,7 +1,8 @@
-"""Writing the differences of several documents of one ontology, each statement once for all of them.
+"""Storing and deleting documents.
 
-Whoever calls holds the documents. Workers who embed or read their sources do not: rows of sources that are
-there go in the order of their ids, as the workers' do.
+Each statement writes the differences of several documents of one ontology. The caller locks the documents.
+Workers that embed or extract sources do not, so rows of existing sources are in the order of their ids, as
+the workers' rows are.
 """
 
 from __future__ import annotations
@@ -52,22 +53,22 @@ from kg_api.schemas.documents import Deleted, DocumentRecord, SourceRecord, Stor
 from kg_api.schemas.filters import MAX_SHOWN, DeletedMatching, DocumentDeletion
 from kg_api.wording import pluralize
 
-# Storing documents as differences to what is there, many in one transaction.
+# Storing documents as differences
 
 SOURCES_A_STATEMENT = 1000
 AskForExtraction = Callable[[Transaction, str, int], None]
-"""Has so many sources of an ontology read, within the transaction that stores them."""
+"""Requests extraction of a number of sources of an ontology, in the transaction that stores them."""
 SOURCES_A_TRANSACTION = 2000
 CHARACTERS_A_TRANSACTION = 4_000_000
-"""What one transaction stores, unless a single document is more: Neo4j holds all of it in its heap."""
+"""Limit of one transaction, unless a single document exceeds it, because Neo4j holds all of it in its heap.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class StoreResult:
     change: StoredChange
     job_id: str | None
-    unread: int = 0
-    """Sources to be read for concepts: new ones, and those whose blocks are of other kinds than before."""
+    unread: int = 0  # sources to extract: new sources, and sources with changed block kinds
 
 
 def store_document(
@@ -79,14 +80,14 @@ def store_document(
 def store_documents(
     graph: Graph, records: Sequence[DocumentRecord], extract: AskForExtraction | None = None
 ) -> list[StoreResult]:
-    """Store documents and ask for the embedding and reading of their new sources, all in one transaction."""
-    # Sources that say the same as before keep node, vector and evidence, wherever they moved.
+    """Store documents and request embedding and extraction of their new sources, in one transaction."""
+    # Sources with the same text keep their node, vector, and evidence, even if they moved.
     forget_evidence_of_gone(graph, records)
     return graph.transaction(storing(records, extract))
 
 
 def split_to_transactions(records: Sequence[DocumentRecord]) -> Iterator[list[DocumentRecord]]:
-    """Divide documents into what one transaction shall store, in their order."""
+    """Yield documents in parts for one transaction each, in their order."""
     part, sources, characters = list[DocumentRecord](), 0, 0
     for record in records:
         sources, characters = sources + len(record.sources), characters + record.characters
@@ -99,7 +100,7 @@ def split_to_transactions(records: Sequence[DocumentRecord]) -> Iterator[list[Do
 
 
 def forget_evidence_of_gone(graph: Graph, records: Sequence[DocumentRecord]) -> None:
-    """Delete in parts the evidence of sources that a changed document loses, if they are many."""
+    """Delete in parts the evidence of sources that a changed document loses, if there are many."""
     rows = [
         {"document_id": each.document_id, "content_hash": each.content_hash}
         for each in records
@@ -116,8 +117,8 @@ def storing(
     records: Sequence[DocumentRecord], extract: AskForExtraction | None = None
 ) -> Callable[[Transaction], list[StoreResult]]:
     """Return the work of `store_documents` for a transaction that may run twice."""
-    # After a commit whose answer was lost, it finds its own documents by a mark, and returns the first
-    # outcome.
+    # After a lost response to a commit, the second run finds its own documents by a mark and returns the
+    # first outcome.
     mark, outcomes = uuid.uuid4().hex, dict[str, StoreResult]()
 
     def store(tx: Transaction) -> list[StoreResult]:
@@ -143,7 +144,7 @@ def storing(
 
 
 def preview_document(graph: Graph, record: DocumentRecord) -> tuple[StoredChange, list[SourceRecord]]:
-    """Return what storing a document would do, and its sources that would be new; nothing is stored."""
+    """Return the effect of storing a document, and its new sources, without storing anything."""
     rows = graph.read("documents/stored", document_id=record.document_id)
     before: Row = rows[0] if rows else {"content_hash": None, "uri": None, "sources": 0}
     if before["content_hash"] == record.content_hash:
@@ -161,7 +162,7 @@ def _store(
 ) -> dict[str, StoreResult]:
     same = [row for record, row in known if row["content_hash"] == record.content_hash]
     outcomes = {row["document_id"]: StoreResult(unchanged(row), None) for row in same}
-    # The time of a file may be another, though its document is unchanged
+    # The time of a file may change although its document is unchanged
     times = [
         {
             "document_id": record.document_id,
@@ -192,7 +193,10 @@ def _store(
 def _write(
     tx: Transaction, differences: Sequence[DocumentDifference], mark: str, extract: AskForExtraction | None
 ) -> dict[str, StoreResult]:
-    """Write documents; last what all writers of their ontology change, so that they wait least for it."""
+    """Write documents.
+
+    Properties that all writers of the ontology change come last, to minimize lock time.
+    """
     ontology = differences[0].record.ontology
     stored = read_configuration(tx, ontology)
     new = {each.record.document_id: len(each.new) for each in differences}
@@ -228,13 +232,13 @@ def _write(
 def _write_sources(
     tx: Transaction, differences: Sequence[DocumentDifference]
 ) -> tuple[Counter[str], Counter[str]]:
-    """Write sources; return by document how many of those that stay are to be read, and embedded, again."""
+    """Write sources. Return by document how many kept sources need extraction, and embedding, again."""
     owners = _owners(differences)
     blocks = [block_row(source_row(source)) for each in differences for source in each.other_blocks]
     changed = [row for part in _parts(blocks) for row in tx.run("sources/set_blocks", rows=part)]
     gone = [identity for each in differences for identity in each.gone]
     forget_evidence(tx, gone)
-    bereft = set[str]()  # they shared a chunk with one that goes
+    bereft = set[str]()  # sources that shared a chunk with a deleted source
     for ids in portions(sorted(gone), SOURCES_A_STATEMENT):
         bereft.update(tx.run("sources/delete_many", ids=ids)[0]["shared"])
     moved = [placed_row(each.record, source, each.language) for each in differences for source in each.moved]
@@ -262,7 +266,7 @@ def _write_sources(
 def _unmark_touched(
     tx: Transaction, differences: Sequence[DocumentDifference], stored: StoredConfiguration
 ) -> Counter[str]:
-    """Let sources be planned again whose chunks or contexts may be others now; by document, how many."""
+    """Mark sources as pending whose chunks or contexts may change. Return their number by document."""
     there = [each.record.document_id for each in differences if each.before["content_hash"] is not None]
     if not there:
         return Counter()
@@ -292,12 +296,12 @@ def _owners(differences: Sequence[DocumentDifference]) -> dict[str, str]:
 
 
 def _parts(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
-    """Yield rows of existing sources in the order of their ids, as workers lock them."""
+    """Yield rows of existing sources in the order of their ids, in which workers lock them."""
     return portions(sorted(rows, key=lambda row: row["source_id"]), SOURCES_A_STATEMENT)
 
 
 def _lock(tx: Transaction, records: Sequence[DocumentRecord]) -> dict[str, Row]:
-    """Hold the documents; return by id what each was before."""
+    """Lock the documents and return their previous state by id."""
     rows = [
         {"document_id": each.document_id, "document": each.document, "approves": each.approves}
         for each in sorted(records, key=lambda each: each.document_id)
@@ -308,15 +312,15 @@ def _lock(tx: Transaction, records: Sequence[DocumentRecord]) -> dict[str, Row]:
     return {row["document_id"]: row for row in found}
 
 
-# Deleting documents: one, those that fit a filter, or all of an ontology.
+# Deleting documents and ontologies
 
 DOCUMENTS_A_PORTION = 100
-Goes = Callable[[Transaction, str], bool]  # holds a document, and returns whether it is still to be deleted
+Goes = Callable[[Transaction, str], bool]  # locks a document and returns whether it should still be deleted
 
 
 def delete_document(graph: Graph, document_id: str, goes: Goes = lambda _tx, _id: True) -> Deleted:
-    """Delete a document with its sources and chunks; nothing when it is not there."""
-    # The evidence of a large one goes before, in parts. If it is interrupted, repeat it.
+    """Delete a document with its sources and chunks. Deletion is idempotent."""
+    # kg first deletes the evidence of a large document in parts. Repeat an interrupted deletion.
 
     def delete(tx: Transaction) -> Deleted:
         if not goes(tx, document_id):
@@ -328,9 +332,8 @@ def delete_document(graph: Graph, document_id: str, goes: Goes = lambda _tx, _id
 
 
 def delete_called(graph: Graph, called: str, ontology: str | None = None) -> Deleted:
-    """Delete a document by its id, a beginning of that, or its name."""
-    # One that is not there is an error; of a whole id it is a note only, for deleting twice shall be
-    # harmless.
+    """Delete a document by its id, a prefix of its id, or its name."""
+    # An unknown document is an error. For a complete id it is only a note, because deletion is idempotent.
     try:
         identity = identify_document(graph, called, ontology)
     except NotFound as error:
@@ -344,8 +347,8 @@ def delete_called(graph: Graph, called: str, ontology: str | None = None) -> Del
 
 
 def delete_ontology(graph: Graph, name: str) -> Deleted:
-    """Delete an ontology, one document a transaction; nothing, and a note, when it is not there."""
-    # Folders that it follows are followed no more, or their next scan would bring their documents back.
+    """Delete an ontology, one document per transaction. A missing ontology adds a note."""
+    # kg also removes its synced folders, because their next scan would restore the documents.
     graph.write("folders/remove_of_ontology", ontology=name)
     forget_waiting_of(graph, name)
     missing = note_on_ontologies(graph, [name])
@@ -360,7 +363,7 @@ def delete_ontology(graph: Graph, name: str) -> Deleted:
 
 
 def forget_evidence_of(graph: Graph, document_ids: Sequence[str], goes: Goes) -> None:
-    """Delete in parts the evidence of documents that are deleted in one transaction, if it is much."""
+    """Delete in parts the evidence of documents that one transaction deletes, if there is much."""
     rows = {each: graph.read("sources/ids_of_document", document_id=each) for each in document_ids}
     if sum(map(len, rows.values())) > concept_writes.SOURCES_A_TRANSACTION:
         for each, found in rows.items():
@@ -377,8 +380,8 @@ def delete_document_in(tx: Transaction, document_id: str) -> Deleted:
 
 
 def delete_matching(graph: Graph, request: DocumentDeletion) -> DeletedMatching:
-    """Delete the documents that fit, each in a transaction of its own; or say which they are."""
-    # Interrupted, some of them are left: what a dry run said of all does not hold for these.
+    """Delete the documents that satisfy a filter, each in its own transaction, or list them in a dry run."""
+    # An interrupted deletion leaves some documents, for which the digest of an earlier dry run is not valid.
     require_ontologies(graph, request.ontologies)
     matching = matching_documents(graph, request.where, request.ontologies, in_order=True)
     ids = [each for of_ontology in matching.values() for each in of_ontology]

@@ -1,4 +1,4 @@
-"""Differences between a document and its stored state, equal texts, names in filters, and edits."""
+"""Differences between a document and its stored state, equal texts, and edits of documents."""
 
 from __future__ import annotations
 
@@ -30,30 +30,29 @@ from kg_api.schemas.problems import valid
 @dataclass(frozen=True, slots=True)
 class DocumentDifference:
     record: DocumentRecord
-    before: Row  # the document as it was, by `documents/lock`
+    before: Row  # stored state, from `documents/lock`
     new: list[SourceRecord]
     moved: list[SourceRecord]
-    other_blocks: list[SourceRecord]
-    """Those that stay and whose blocks are others than are stored, or are not stored yet."""
+    other_blocks: list[SourceRecord]  # kept sources whose stored blocks differ or are missing
     gone: list[str]
     kept: list[SourceRecord]
-    new_headings: bool  # whether a source that stays has come under another heading
-    new_order: bool  # whether those that stay follow each other otherwise
+    new_headings: bool  # whether a kept source has another heading
+    new_order: bool  # whether the order of the kept sources changed
     new_blanks: bool
-    """Whether other blanks are behind one that stays: chunks and windows over several sources hold them."""
+    """Whether the whitespace after a kept source changed. Chunks and windows over several sources contain it."""
 
     @property
     def language(self) -> str | None:
-        """In which its ontology's sources are indexed; None: each in its own."""
+        """Return the index language of the ontology. None: each source has its own language."""
         return self.before["language"]
 
     @property
     def reshapes(self) -> bool:
-        """Whether chunks over several sources may be others now."""
+        """Return whether chunks over several sources may change."""
         return bool(self.new or self.gone or self.new_headings or self.new_order or self.new_blanks)
 
     def described_anew(self, context: str, template: str | None) -> bool:
-        """Return whether what a context is made of is another now, beside the text."""
+        """Return whether the inputs of the chunk context changed, apart from the text."""
         rows = (self.before["title"], self.before["metadata"]), (self.record.title, self.record.metadata)
         was, now = (
             used_in_context(context, template, title or "", json.loads(metadata or "{}"))
@@ -74,7 +73,7 @@ class DocumentDifference:
 
 
 def find_difference(record: DocumentRecord, before: Row, rows: Sequence[Row]) -> DocumentDifference:
-    """Compare a document with the places of its stored sources; there are none of one that is new."""
+    """Compare a document with its stored sources. A new document has no stored sources."""
     stored = {row["source_id"]: row for row in rows}
     new = [source for source in record.sources if source.source_id not in stored]
     kept = [source for source in record.sources if source.source_id in stored]
@@ -136,12 +135,12 @@ def source_row(source: SourceRecord) -> Row:
 
 
 def placed_row(record: DocumentRecord, source: SourceRecord, language: str | None) -> Row:
-    """Return a source with all that full text finds it by."""
+    """Return a source with all fields of the full-text index."""
     return {**source_row(source), "scope": scope_of(record, source, language)}
 
 
 def new_row(record: DocumentRecord, source: SourceRecord, language: str | None) -> Row:
-    """Return a source with all that is stored of it."""
+    """Return a source with all stored fields."""
     of_document = {
         "document_id": record.document_id,
         "ontology": record.ontology,
@@ -152,14 +151,14 @@ def new_row(record: DocumentRecord, source: SourceRecord, language: str | None) 
 
 
 def scope_of(record: DocumentRecord, source: SourceRecord, language: str | None) -> list[str]:
-    """Return the tokens by which full text finds a source beside its own words."""
+    """Return the full-text tokens of a source in addition to its own words."""
     texts = (source.full_text, *source.heading, record.title, record.document)
     aliases = aliases_at(source.paragraph, record.metadata)
     return scope_of_source(record.ontology, record.document_id, texts, language, aliases=aliases)
 
 
 def document_row(record: DocumentRecord, before: Row, mark: str) -> Row:
-    file = before["of_file"]  # of a folder, that waited: its document follows it from now on
+    file = before["of_file"]  # pending file of a synced folder; the document is synced from now on
     properties = {
         "written_by": mark,
         "title": record.title,
@@ -177,14 +176,14 @@ def document_row(record: DocumentRecord, before: Row, mark: str) -> Row:
     return {"document_id": record.document_id, "properties": properties}
 
 
-# Documents of one ontology that say the same under different names: found, or left out if that is wanted.
+# Documents with equal texts
 
-MAX_NAMED = 10  # so many others are named of one document
+MAX_NAMED = 10  # duplicates to report for one document
 Names = tuple[str, ...]
 
 
 def find_same_texts(tx: Transaction, written: Sequence[tuple[DocumentRecord, Row]]) -> dict[str, Names]:
-    """Return by document the others of its ontology with the same text, or those before it in the call."""
+    """Return by document the others with the same text: stored in its ontology, or earlier in the call."""
     stored = find_stored(tx, [record for record, _ in written])
     if any(may_be_left_out(*each) and each[0].text_hash in stored for each in written):
         raise ConcurrentChange
@@ -197,7 +196,7 @@ def find_same_texts(tx: Transaction, written: Sequence[tuple[DocumentRecord, Row
 
 
 def find_left_out(tx: Transaction, changed: Sequence[tuple[DocumentRecord, Row]]) -> dict[str, Names]:
-    """Return by id the new documents that are not wanted because others say the same."""
+    """Return by id the new documents to skip because other documents have the same text."""
     if not any(may_be_left_out(*each) for each in changed):
         return {}
     stored = find_stored(tx, [record for record, _ in changed])
@@ -216,12 +215,12 @@ def find_left_out(tx: Transaction, changed: Sequence[tuple[DocumentRecord, Row]]
 
 
 def read_same_texts(graph: Graph, record: DocumentRecord) -> Names:
-    """Return the other documents with the text of one that is not stored."""
+    """Return the stored documents with the same text as a new document."""
     return _by_text(graph.read("documents/of_same_text", **_asked([record]))).get(record.text_hash, ())
 
 
 def may_be_left_out(record: DocumentRecord, before: Row) -> bool:
-    """Return whether it is new: what is stored under its name is brought up to date, whatever others say."""
+    """Return whether a duplicate may be skipped. kg always updates a stored document."""
     return record.skip_duplicate and before["content_hash"] is None
 
 
@@ -230,7 +229,7 @@ def skipped(names: Names) -> StoredChange:
 
 
 def find_stored(tx: Transaction, records: Sequence[DocumentRecord]) -> dict[str, Names]:
-    """Return by text the other stored documents that say it."""
+    """Return by text hash the other stored documents with that text."""
     return _by_text(tx.run("documents/of_same_text", **_asked(records)))
 
 
@@ -247,11 +246,11 @@ def _asked(records: Sequence[DocumentRecord]) -> dict[str, Any]:
     }
 
 
-# What somebody changed of a document after it came: it stays so when the document comes again. Pure.
+# User edits of a document, which persist when the document is ingested again
 
 
 def join_changes(before: str | None, change: DocumentChange) -> str:
-    """Return all changes of a document as they are stored: the earlier ones and a further one, key by key."""
+    """Merge a further edit into the stored edits, key by key."""
     known: dict[str, Any] = json.loads(before or "{}")
     told = change.model_dump(exclude_none=True, include={"title", "uri"})
     metadata = {**known.get("metadata", {}), **change.metadata}
@@ -261,13 +260,13 @@ def join_changes(before: str | None, change: DocumentChange) -> str:
 def change_metadata(
     metadata: Mapping[str, MetadataValue], changed: Mapping[str, MetadataValue]
 ) -> dict[str, MetadataValue]:
-    """Metadata with some keys changed; null deletes one."""
+    """Return metadata with some keys changed. Null deletes a key."""
     deleted = {key for key, value in changed.items() if value is None}
     return {key: value for key, value in {**metadata, **changed}.items() if key not in deleted}
 
 
 def with_changes(record: DocumentRecord, changes: str | None) -> DocumentRecord:
-    """Return a document that comes again, with what was changed of it."""
+    """Apply the stored edits to a document that is ingested again."""
     if not changes:
         return record
     known: dict[str, Any] = json.loads(changes)
@@ -280,16 +279,16 @@ def with_changes(record: DocumentRecord, changes: str | None) -> DocumentRecord:
     )
 
 
-# Changing what is said of a document, without its text.
+# Edits without a new text
 
 
 def change_document(graph: Graph, document_id: str, change: DocumentChange) -> str | None:
-    """Change title, address or metadata; what is embedded stays, unless its contexts use what changed."""
+    """Change title, URL, or metadata. kg re-embeds only chunks whose context uses a changed value."""
     return graph.transaction(lambda tx: _change(tx, document_id, change))
 
 
 def note_same_words(form: str, change: DocumentChange) -> list[str]:
-    """Return the note that a picture's words stay: they were made of what was said when it came."""
+    """Return a note that an image keeps the search text from its ingestion."""
     if form != "image" or not (change.title or change.metadata):
         return []
     effect = "it is a picture, found by the words that it came with"
@@ -311,7 +310,7 @@ def _change(tx: Transaction, document_id: str, change: DocumentChange) -> str | 
     if all(before[name] == value for name, value in after.items()):
         return None
     stored = read_configuration(tx, before["ontology"])
-    # Whether the contexts of chunks use what changed
+    # Whether the contexts of chunks use a changed value
     configs = [layout.config(embed_on_ingest=True) for layout in stored.texts.kept_up]
     touched = any(_used(config, before) != _used(config, after) for config in configs)
     properties = {
@@ -324,7 +323,7 @@ def _change(tx: Transaction, document_id: str, change: DocumentChange) -> str | 
     if after["title"] != before["title"] or aliases_at(0, after["metadata"]) != aliases_at(
         0, before["metadata"]
     ):
-        # Where full text looks for them: the title on each source, the aliases on the first
+        # Full text indexes the title at each source, and the aliases at the first source
         about = {**before, **after}
         found = tx.run("documents/source_places", document_ids=[document_id])
         rows = [

@@ -40,15 +40,14 @@ PRUNED_AT_ONCE: Final = 10_000
 
 
 def prune_writes(graph: Graph) -> int:
-    """Delete up to 10,000 nodes that writes left; their number stays counted."""
+    """Delete up to 10,000 write markers. Their number stays counted."""
     return graph.write("documents/prune_writes", limit=PRUNED_AT_ONCE)[0]["pruned"]
 
 
-# Conditions on the page and the kind of sources, as `fits(s)` in a statement takes them.
+# Conditions on the page and kind of sources, as parameters of `fits(s)` in Cypher
 #
-# A search selects sources. A list of documents, a facet or a deletion selects documents: a document fits
-# if one
-# of its sources fits all conditions at once and, for `!=` and `does not exist`, none of its sources is so.
+# A search selects sources. Lists of documents, facets, and deletions select documents. A document fits if one
+# of its sources satisfies all conditions at once and, for `!=` and `does not exist`, no source violates them.
 
 MAX_SOURCES: Final = 2**63 - 1
 KINDS: Final = frozenset[SourceKind](get_args(SourceKind))
@@ -57,9 +56,9 @@ NOTHING: Final[list[Sequence[Row]]] = [[]]
 
 @dataclass(frozen=True, slots=True)
 class SourceFilter:
-    image: bool | None = None  # only images, or only passages; None: both
+    image: bool | None = None  # True: images only; False: passages only; None: both
     fits: Sequence[Sequence[Row]] = field(default_factory=list[Sequence[Row]])
-    """Of each one alternative holds; an alternative names documents, a kind, and pages."""
+    """In each entry, one alternative must hold. An alternative contains documents, a kind, and pages."""
 
     def __bool__(self) -> bool:
         return self.image is not None or bool(self.fits)
@@ -72,7 +71,7 @@ class SourceFilter:
         return {"image": self.image, "fits": list(self.fits)}
 
     def of_kinds(self, kinds: Collection[SourceKind] | None) -> SourceFilter:
-        """Return the filter for sources that are also of some kinds; None: of all."""
+        """Return the filter for sources that are also of these kinds. None: all."""
         return _of_kinds(KINDS.intersection(self.kinds, KINDS if kinds is None else kinds), self.fits)
 
 
@@ -81,7 +80,7 @@ Having = Callable[[SourceFilter], list[str]]
 
 
 def split_clauses(where: Iterable[Clause]) -> tuple[list[Clause], list[Clause]]:
-    """Return the clauses on documents alone, and those with a condition on sources."""
+    """Return the clauses on documents only, and the clauses with a condition on sources."""
     of_documents, of_sources = list[Clause](), list[Clause]()
     for clause in where:
         has_source = any(each.is_of_source for each in conditions_of([clause]))
@@ -92,7 +91,7 @@ def split_clauses(where: Iterable[Clause]) -> tuple[list[Clause], list[Clause]]:
 def filter_sources(
     clauses: Iterable[Clause], matching: SourcesMatching, having: Having | None = None
 ) -> SourceFilter:
-    """Build a filter from clauses, all of which hold."""
+    """Build a filter from clauses, all of which must hold."""
     kinds, fits = KINDS, list[Sequence[Row]]()
     for clause in clauses:
         groups = [_group_of(each, matching, having) for each in alternatives_of(clause)]
@@ -165,7 +164,7 @@ def _kinds(condition: Condition) -> frozenset[SourceKind]:
 
 
 def _pages(condition: Condition) -> Row:
-    """Return the pages of a condition; a source is on each page from its first to its last."""
+    """Return the pages of a condition. A source is on each page from its first to its last."""
     if condition.op == "exists":
         return {"spans": [{"first": -MAX_PAGE, "last": MAX_PAGE}], "wanted": bool(condition.value)}
     numbers = cast("list[int]", condition.values)
@@ -186,18 +185,18 @@ def _of_kinds(kinds: Collection[SourceKind], fits: Sequence[Sequence[Row]]) -> S
     return SourceFilter(None if len(kinds) == len(KINDS) else "image" in kinds, fits)
 
 
-# Metadata as properties that Cypher can compare, beside the JSON that is told.
+# Metadata as properties that Cypher can compare, in addition to the JSON
 #
-# `meta.KEY` holds a value as it is, a list as a list, a text to its first 1,000 characters; `when.KEY` holds
-# the points in time at which the dates among them begin (kg_api.schemas.metadata).
+# `meta.KEY` holds a value as it is, a list as a list, and the first 1,000 characters of a text. `when.KEY`
+# holds the start times of its dates (kg_api.schemas.metadata).
 
-MAX_COMPARED = 1000  # characters of a text that are compared
+MAX_COMPARED = 1000  # compared characters of a text
 VALUES: Final = "meta."
 TIMES: Final = "when."
 
 
 def metadata_properties(metadata: str, before: str | None = None) -> dict[str, Any]:
-    """Return the properties of a document's metadata; null for keys of what it was before."""
+    """Return the properties of a document's metadata, with null for all previous keys."""
     known: dict[str, MetadataValue] = json.loads(metadata)
     gone = json.loads(before or "{}").keys()
     properties: dict[str, Any] = {f"{kind}{key}": None for key in gone for kind in (VALUES, TIMES)}
@@ -214,7 +213,7 @@ def _compared(value: MetadataValue) -> Any:
     return value[:MAX_COMPARED] if isinstance(value, str) else value
 
 
-# The documents that fit the conditions of a filter.
+# Documents that satisfy a filter
 
 MAX_FIELDS_READ = 5000
 _NAMES: Final = frozenset({"document", "title"})
@@ -229,7 +228,7 @@ def matching_documents(
     *,
     in_order: bool = False,
 ) -> dict[str, list[str]]:
-    """Return the ids of documents that fit a filter, by ontology."""
+    """Return by ontology the ids of documents that satisfy a filter."""
     of_documents, of_sources = split_clauses(where)
     if of_sources:
         document_ids = _documents_by_sources(graph, of_sources, ontologies, document_ids)
@@ -259,7 +258,7 @@ def _documents_by_sources(
 def describe_unknown_fields(
     graph: Graph, where: Sequence[Clause], ontologies: Sequence[str] | None
 ) -> list[Degradation]:
-    """Describe the fields of a filter that no document has; a field that is spelt nearly so is an error."""
+    """Describe the fields of a filter that no document has. Raise InvalidInput for a probable misspelling."""
     return describe_unknown_keys(graph, keys_of(where), ontologies)
 
 
@@ -274,13 +273,13 @@ def describe_unknown_keys(
 
 
 def read_keys(graph: Graph, ontologies: Sequence[str] | None) -> list[str]:
-    """Return the keys that documents have in their metadata; it looks at each of them."""
+    """Return the metadata keys of documents. The query reads each document."""
     rows = graph.read("documents/fields", ontologies=_listed(ontologies), limit=MAX_FIELDS_READ)
     return [row["field"] for row in rows]
 
 
 def describe_missing_keys(asked: Sequence[str], known: Sequence[str]) -> list[Degradation]:
-    """Describe the keys that no document has; a key that is spelt nearly so is an error."""
+    """Describe the keys that no document has. Raise InvalidInput for a probable misspelling."""
     unknown = [key for key in dict.fromkeys(asked) if key not in known]
     for key in unknown:
         fields = [*known, *KNOWN_FIELDS]
@@ -296,7 +295,10 @@ def describe_missing_keys(asked: Sequence[str], known: Sequence[str]) -> list[De
 
 
 def _nearest_fields(key: str, known: Sequence[str]) -> list[str]:
-    """Compare bare names, and return each as a condition writes it: `metadata.title` is not `title`."""
+    """Return the nearest fields as conditions write them.
+
+    It compares bare names: `metadata.title` is not `title`.
+    """
     written = {name: [name] for name in KNOWN_FIELDS}
     for each in known:
         written.setdefault(each, []).append(field_of(each))
@@ -304,7 +306,7 @@ def _nearest_fields(key: str, known: Sequence[str]) -> list[str]:
 
 
 def asks_for_absence(where: Sequence[Clause]) -> bool:
-    """Return whether a document without a field may fit."""
+    """Return whether a document without a field may satisfy the filter."""
     return any(each.is_negative for each in conditions_of(where))
 
 
@@ -314,7 +316,7 @@ def _listed(names: Sequence[str] | None) -> list[str] | None:
 
 def _parameters(condition: Condition) -> Row:
     key, known = condition.key, condition.field
-    times = f"{TIMES}{key}" if key else known if known == "updated_at" else ""  # the one that is a date
+    times = f"{TIMES}{key}" if key else known if known == "updated_at" else ""  # field with dates
     spans = [] if condition.op in {"contains", "exists"} else [*map(_span, condition.values)]
     op: str = _OPERATORS.get(condition.op, condition.op)
     if op == "exists" and condition.value is False:
@@ -329,7 +331,7 @@ def _parameters(condition: Condition) -> Row:
 
 
 def _spelt(condition: Condition) -> list[Any]:
-    """Return values in each form that a name may have been stored in; the form of names comes first."""
+    """Return values in each form in which a name may be stored, the current form first."""
     forms = [spellings(document_name(each)) if isinstance(each, str) else [each] for each in condition.values]
     return [form for each in forms for form in each]
 
@@ -340,11 +342,11 @@ def _span(value: Any) -> Moment | None:
     return year(value) if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-# How many documents have each value of a field.
+# Facets: documents by the value of a field
 
 
 def count_facets(graph: Graph, request: FacetRequest) -> Facets:
-    """Count the values of fields among the documents that fit."""
+    """Count the values of fields among the documents that satisfy the filter."""
     names, ids = request.ontologies, None
     require_ontologies(graph, names)
     if request.where:
@@ -401,20 +403,20 @@ def _notes(graph: Graph, request: FacetRequest, counted: Sequence[FacetCounts], 
     return list(dict.fromkeys([*notes, *(each.effect for each in describe_unknown_keys(graph, keys, names))]))
 
 
-# What filters chose a moment ago, which holds until a document is written.
+# Cached results of filters, valid until a document is written
 
 Matching = Mapping[str, Sequence[str]]
-SETTLED_SECONDS = 2.0  # a write that is counted may take a moment until all of it is seen
+SETTLED_SECONDS = 2.0  # time until all of a counted write is visible
 KEPT_SECONDS = 60.0
 MAX_KEPT_IDS = 200_000
 MAX_KEPT = 100
 
 
 class RememberedFilters:
-    """Gives the documents that fit a filter; the same filter again costs a count only. For all threads."""
+    """A cache of the documents that satisfy a filter. A repeated filter costs only a count. Thread-safe."""
 
-    # Exact: each transaction that changes documents is counted in the database. What was chosen is kept where
-    # that number has stood still for a moment, and given while it stands.
+    # The cache is exact: each transaction that changes documents increments a count in the database. kg
+    # caches a result only after that count was stable for a moment, and uses it until the count changes.
 
     def __init__(self, graph: Graph, clock: Callable[[], float] = time.monotonic) -> None:
         self._graph = graph
@@ -451,7 +453,7 @@ class RememberedFilters:
             known = self._kept.get(key)
         if known is not None:
             return known
-        asked_at = self._clock()  # not when it is answered, which may be seconds after
+        asked_at = self._clock()  # start of the query, because its response may take seconds
         found = look()
         with self._lock:
             settled = asked_at - self._seen_at >= SETTLED_SECONDS
@@ -461,5 +463,5 @@ class RememberedFilters:
 
 
 def _size_of(found: Matching) -> int:
-    """Return the size in ids; at least so many that no more than 100 filters are kept."""
+    """Return the number of ids, at least 2,000 so that the cache holds at most 100 filters."""
     return max(MAX_KEPT_IDS // MAX_KEPT, sum(map(len, found.values())))

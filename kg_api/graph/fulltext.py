@@ -1,11 +1,11 @@
-"""Full-text queries of a question, and the language and synonyms of ontologies.
+"""Full-text queries, matches in texts, and the synonyms and language of ontologies.
 
-Lucene's own syntax would make errors of `foo/bar`, `AND` and `(`, match all with `*`, and let `title:x` read
-other fields (measured on Neo4j 2026.08.1). A quoted word is one clause, whatever the
-index's analyzer makes of it, so the server's limit of 1,024 clauses is never met.
+Raw Lucene syntax would fail on `foo/bar`, `AND`, and `(`, match everything with `*`, and let `title:x` read
+other fields (measured on Neo4j 2026.08.1). A quoted word is one clause, whatever the index's analyzer makes
+of it, so queries stay below the server's limit of 1,024 clauses.
 
-Words are asked for in normal form. That of words which a text writes otherwise is indexed beside it, in the
-field `scope`, as are parts that the analyzer does not tell apart (kg_api.graph.text_analysis).
+Queries use the normal form of words. The field `scope` contains it for texts with another spelling, and the
+parts of words that the analyzer keeps joined (kg_api.graph.text_analysis).
 """
 
 from __future__ import annotations
@@ -47,25 +47,24 @@ from kg_api.schemas.vocabulary import TextLanguage
 MAX_TERMS = 64
 MAX_STEMS = 64
 KNOWN_QUESTIONS = 1024
-"""A search takes its question apart three times: to look for it, to judge what is near, and to mark words."""
+"""Cached questions. A search parses its question three times: to query, to assess results, and to mark words.
+"""
 SCOPES_A_QUERY = 366
-"""64 words and 32 variants in four fields and `scope`, 64 stems, a name, 366 scopes: 911 of 1,024 clauses."""
+"""64 words and 32 variants in four fields and `scope`, 64 stems, a name, and 366 scopes: 911 of 1,024
+clauses."""
 FIELDS = {"full_text": 1.0, "heading": 1.0, "title": 1.0, "document": 0.5}
-"""The fields of sources that are searched and their weights."""
+"""Searched fields of sources, with weights."""
 CONCEPT_FIELDS = {"label": 2.0, "search_terms": 1.0, "description": 0.5}
-"""Those of concepts: what a concept is called says more than what is said of it."""
+"""Searched fields of concepts, with weights. Names matter more than descriptions."""
 LIGHT = "^0.5"
-"""The weight of stop words. With 0.2, nDCG@10 on xquad en is 0.6 points below equal weights (ADR 57)."""
+"""Weight of stop words. With 0.2, nDCG@10 on xquad en is 0.6 points below equal weights (ADR 57)."""
 STEMS_WEIGHT = 1.0
-"""The weight of stems. With 0.5, nDCG@10 falls by 0.5 points on xquad de (ADR 57)."""
-PARTS_WEIGHT = 1.0
-"""Of words that only their parts are found by."""
-NAME_WEIGHT = 2.0
-"""Of a document whose alias is the whole question."""
+"""Weight of stems. With 0.5, nDCG@10 falls by 0.5 points on xquad de (ADR 57)."""
+PARTS_WEIGHT = 1.0  # weight of words that only their parts find
+NAME_WEIGHT = 2.0  # weight of a document whose alias equals the question
 PHRASES_WEIGHT = 0.4
-"""The weight of two adjacent words. Without it, nDCG@10 falls by 0.4 to 3 points (ADR 46)."""
-MAX_PHRASES = 16
-"""Lucene counts each word of a phrase as a clause."""
+"""Weight of two adjacent words. Without it, nDCG@10 falls by 0.4 to 3 points (ADR 46)."""
+MAX_PHRASES = 16  # maximum phrases, because Lucene counts each word of a phrase as a clause
 
 _QUERIES_WORD = rf"\w[\w{EXTENDING}]*"
 _WORDS = re.compile(rf"{_QUERIES_WORD}(?:['’.]{_QUERIES_WORD})*")
@@ -73,11 +72,11 @@ _RESERVED = re.compile(r'(["\\])')
 
 
 def terms(text: str) -> list[str]:
-    """The words of a text, each once whatever its case, in order; empty when there are none.
+    """Return the words of a text in order, without case-insensitive duplicates.
 
-    What the analyzer may have stored as one word goes before its parts: `title:secret`, `title`, `secret`.
-    They are in normal form, and keep their case: the analyzer folds it as it did for what is stored, which
-    Python's rules would not.
+    A word that the analyzer may store as one token precedes its parts: `title:secret`, `title`, `secret`. The
+    words are in normal form and keep their case. The analyzer folds the case of queries and texts alike, but
+    Python's rules differ.
     """
     normal = normalise_text(text)
     separate = (
@@ -95,21 +94,21 @@ def terms(text: str) -> list[str]:
 
 @lru_cache(KNOWN_QUESTIONS)
 def question_terms(question: str) -> Sequence[str]:
-    """The words of a question, remembered."""
+    """Return the words of a question, cached."""
     return terms(question)
 
 
 def word_pairs(text: str) -> list[str]:
-    """Words that stand beside each other, in lower case, each pair once: what is said in the same words.
+    """Return pairs of adjacent words in lower case, without duplicates.
 
-    Words that the index leaves out are among them: `who is on call` has `on call`.
+    Pairs include words that the index ignores: `who is on call` contains `on call`.
     """
     words = [found[0].lower() for found in _WORDS.finditer(normalise_text(text))]
     return [*dict.fromkeys(map(" ".join, pairwise(words[:MAX_TERMS])))]
 
 
 def _split_joined(text: str) -> Iterator[tuple[int, str]]:
-    """Words that punctuation joins, which are more than one for a reader."""
+    """Yield the positions and words that punctuation joins and a reader sees as several words."""
     for found in runs(text):
         if not _WORDS.fullmatch(found[0]) and parts(found[0]):
             yield found.start(), found[0]
@@ -127,22 +126,21 @@ def lucene_queries(
     name: str | None = None,
     phrases: Sequence[str] = (),
 ) -> list[str]:
-    """Queries in Lucene syntax for any of the words, in some ontologies or documents only.
+    """Return Lucene queries for any of the words, limited to ontologies or documents.
 
-    Words that are `light`, told in lower case, count half.
-    Words beyond the first 64 are left out: the caller says so. There are several queries when the scopes are
-    too many for one, and their scores can be compared; none when there is nothing to look for.
+    kg ignores words beyond the first 64, and the caller reports them. Too many scopes produce several queries
+    with comparable scores. Without words there are no queries.
 
     Args:
-        words: of a question.
-        ontologies: where to look; None: everywhere.
-        document_ids: where to look; None: everywhere.
-        fields: to look through, with their weights.
-        light: words that say little.
-        stems: of the words in other languages.
-        variants: other ways to write the question's numbers and letters.
-        name: the token of the documents whose alias is the question.
-        phrases: words that stand beside each other in the question.
+        words: Words of a question.
+        ontologies: Ontologies to search. None: all.
+        document_ids: Documents to search. None: all.
+        fields: Fields to search, with weights.
+        light: Stop words in lower case, which get half the weight.
+        stems: Stems of the words in other languages.
+        variants: Other spellings of the question's numbers and letters.
+        name: Token of the documents whose alias equals the question.
+        phrases: Adjacent words of the question.
     """
     if not words:
         return []
@@ -164,7 +162,7 @@ def fuzzy_queries(
     ontologies: Sequence[str] | None = None,
     document_ids: Sequence[str] | None = None,
 ) -> list[str]:
-    """Queries for texts with words like one (kg_api.graph.text_analysis), where a search looks."""
+    """Return queries for texts with words similar to one word (kg_api.graph.text_analysis)."""
     searched = {**FIELDS, "scope": PARTS_WEIGHT}
     asked = f"+({' '.join(f'{name}:({clauses})^{weight}' for name, weight in searched.items())})"
     return [" ".join(filter(None, (asked, scope))) for scope in _within(ontologies, document_ids)]
@@ -183,7 +181,7 @@ def _to_lucene(
     fields: Mapping[str, float],
     beside: Sequence[tuple[str, str, float]],
 ) -> str:
-    """Each word with its weight in each field, and what is asked besides."""
+    """Return a clause for each word with its weight in each field, and the additional clauses."""
     plain = " ".join(_quote(word) + weight for word, weight in weighed)
     once: dict[str, str] = {}
     for word, weight in weighed:
@@ -196,9 +194,10 @@ def _to_lucene(
 
 
 def _may_be_hidden(word: str) -> bool:
-    """Not one Chinese character that the analyzer tells apart: few texts have it in `scope`, by chance.
+    """Return False for a single Chinese character that the analyzer separates.
 
-    There it would count as a rare word does: nDCG@10 of Chinese beside other languages 94.5, and 96.5 so.
+    Few texts contain such a character in `scope`, so it would score like a rare word. nDCG@10 of mixed
+    Chinese texts rises from 94.5 to 96.5 without it.
     """
     return not re.fullmatch(f"[{SINGLE}]", word) or bool(find_hidden_parts([word]))
 
@@ -208,20 +207,16 @@ def _quote(word: str) -> str:
 
 
 def _scopes(tokens: Sequence[str]) -> list[str]:
-    """Filters that leave the score as it is."""
+    """Return filters that do not change the score."""
     return [f"+scope:({' '.join(some)})^0" for some in portions(tokens, SCOPES_A_QUERY)]
 
 
-# Where the words of a question stand in a text, by the rules of the full-text index. Pure.
+# Matches of question words in texts, by the rules of the full-text index
 #
-# A text is taken apart as it is for the index: the parts of joined words one by one, and character by
-# character
-# what is written without spaces.
+# The code splits a text like the index: joined words into parts, and scripts without spaces into characters.
 
-MAX_MATCHES = 50
-"""Places of one text that are told: the first ones."""
-MAX_SCANNED = 200_000
-"""Characters that are looked through: 20 ms."""
+MAX_MATCHES = 50  # maximum number of matches to report per text
+MAX_SCANNED = 200_000  # maximum number of characters to scan, which takes 20 ms
 
 _WORD = re.compile(rf"(?:[^\W_]+|[{SYMBOLS}])(?:[{EXTENDING}{SYMBOLS}]+[^\W_]*)*")
 _JOINT = re.compile(r"\s*|_+|\s?°\s?|[-^'’＇.:/·]")
@@ -229,7 +224,7 @@ _POSSESSIVE = re.compile(r"(?<=[^\W_])['’＇][sS](?![^\W_])")
 
 
 class IndexToken(NamedTuple):
-    """A word of a text, or a part of one, and what it is compared by."""
+    """A word of a text, or a part of it, with its form for comparison."""
 
     start: int
     end: int
@@ -237,10 +232,10 @@ class IndexToken(NamedTuple):
 
 
 class QuestionWords:
-    """The words of a question; made once, looked for in many texts.
+    """The words of a question, compiled for many texts.
 
-    A word that says something is marked wherever it stands. Stop words are marked only as part of a phrase:
-    words beside each other as in the question, one of which says something.
+    Each significant word is a match. Stop words match only as part of a phrase: adjacent words of the
+    question with at least one significant word.
     """
 
     def __init__(self, question: str) -> None:
@@ -256,18 +251,18 @@ class QuestionWords:
         )
         self._wanted = self._alone.union(*self._pairs)
         self._seen: dict[str, tuple[IndexToken, ...]] = {}
-        # A stem begins as its word does, so one expression finds the few words of a text that may be wanted.
-        # What stands before a word is checked behind its first letters: a search for letters is the quickest
+        # A stem has the same first letters as its word, so one expression finds the candidates. It checks the
+        # preceding character after the first letters, because a search for letters is fastest
         begin = {form[:2] for form in self._wanted if form[:2].isascii()}
         parted = ((n, "|".join(re.escape(each) for each in begin if len(each) == n)) for n in (2, 1))
         found = [rf"(?:{letters})(?<![a-z0-9].{{{n}}})" for n, letters in parted if letters]
         self._plain = re.compile(rf"(?:{'|'.join(found)})[a-z0-9]*", re.DOTALL) if found else None
 
     def find(self, text: str) -> list[tuple[int, int]]:
-        """Start and end of each place, in order, none overlapping; no more than the first 50.
+        """Return start and end of the first 50 matches, in order and without overlap.
 
-        One loop without helpers: a search runs it over all that it shows, and a call per word took twice as
-        long.
+        The code is one loop without helpers, because a search runs it over all shown texts. A call per word
+        took twice as long.
         """
         text = text[:MAX_SCANNED]
         if not text.isascii():
@@ -277,7 +272,7 @@ class QuestionWords:
         else:
             words = self._plain.finditer(text.lower())
         found: list[tuple[int, int]] = []
-        # The phrase that may go on: start, end, last form, length, and whether a word of it says something
+        # The open phrase: start, end, last form, length, and whether it contains a significant word
         begun, ended, last, length, says = 0, 0, "", 0, False
         for word in words:
             known = self._seen.get(word[0])
@@ -305,7 +300,7 @@ class QuestionWords:
     def _add(
         self, found: list[tuple[int, int]], begun: int, ended: int, last: str, length: int, *, says: bool
     ) -> None:
-        """Add a phrase if it says something. One word may have several parts, which overlap."""
+        """Add a phrase if it is significant. The parts of one word may overlap."""
         if length == 0 or (found and begun < found[-1][1]):
             return
         if last in self._alone if length == 1 else (says or not self._telling):
@@ -314,13 +309,13 @@ class QuestionWords:
 
 @lru_cache(KNOWN_QUESTIONS)
 def words_of_question(question: str) -> QuestionWords:
-    """Return the words of a question, remembered: people ask the same again and page through answers."""
+    """Return the words of a question. The cache serves repeated questions and further pages."""
     return QuestionWords(question)
 
 
 @lru_cache(KNOWN_FORMS)
 def _split(word: str) -> tuple[IndexToken, ...]:
-    """The tokens that a word has, from 0; several of one character where it means several."""
+    """Return the tokens of a word, with positions from 0. One character may yield several tokens."""
     if word.isascii():
         return (IndexToken(0, len(word), word_form(word)),)
     return tuple(
@@ -335,27 +330,26 @@ def _forms(text: str) -> list[str]:
 
 
 def _telling(words: list[str]) -> list[str]:
-    """The words that say something; without any, those that the index has."""
+    """Return the significant words, or all indexed words if none is significant."""
     stop = stop_words_of(words) | OMITTED
     known = [word for word in words if word.lower() not in OMITTED]
     return [word for word in known if word.lower() not in stop] or known
 
 
-# Words that an ontology takes for each other: stored with it, added to questions. The last part is pure.
+# Synonyms of ontologies
 
-MAX_ADDED = 16
-"""Words that are added to one question."""
+MAX_ADDED = 16  # maximum number of synonyms to add to a question
 
 Groups = Sequence[Sequence[str]]
 _SYNONYMS_WORDS = re.compile(r"(?<!\S)\.\w+|\w+(?:\+\+|[+#]+(?![+#\w]))?")
-"""Signs that make another word are of it: C, C++ and C#; net and .NET."""
+"""Words with their symbols, so that C, C++, and C# differ, as do net and .NET."""
 
 
 def read_synonyms(graph: Graph, ontology: str) -> Groups:
-    """Of one ontology.
+    """Return the synonyms of an ontology.
 
     Raises:
-        NotFound: there is no such ontology.
+        NotFound: The ontology does not exist.
     """
     found = graph.search("ontologies/synonyms", name=ontology)
     if not found:
@@ -365,24 +359,23 @@ def read_synonyms(graph: Graph, ontology: str) -> Groups:
 
 @dataclass(frozen=True, slots=True)
 class OntologyWords:
-    """What an ontology says of its words."""
+    """The synonyms and the language of an ontology."""
 
     synonyms: Groups = ()
-    language: str | None = None
-    """Of all its sources; None: each has its own."""
+    language: str | None = None  # language of all its sources; None: each has its own
 
 
 def all_words(graph: Graph) -> Mapping[str, OntologyWords]:
-    """Of all ontologies that say anything."""
+    """Return the settings of all ontologies that have any."""
     rows = graph.search("ontologies/synonyms", name=None)
     return {row["ontology"]: OntologyWords(_groups(row["synonyms"]), row["language"]) for row in rows}
 
 
 def write_synonyms(tx: Transaction, ontology: str, groups: Groups) -> None:
-    """In the place of those there are.
+    """Replace the synonyms of an ontology.
 
     Raises:
-        NotFound: there is no such ontology.
+        NotFound: The ontology does not exist.
     """
     stored = [BETWEEN.join(group) for group in groups]
     if not tx.run("ontologies/set_synonyms", name=ontology, synonyms=stored):
@@ -390,9 +383,9 @@ def write_synonyms(tx: Transaction, ontology: str, groups: Groups) -> None:
 
 
 def synonyms_in(text: str, groups: Iterable[Sequence[str]]) -> list[str]:
-    """What is added to a question: the others of each group of which it has one, each once, sixteen at most.
+    """Return up to 16 synonyms to add: the other members of each group with a member in the text.
 
-    Case does not count; several words count where they stand in a row.
+    Case is ignored. Several words must be adjacent.
     """
     asked = _in_a_row(text)
     added: dict[str, str] = {}
@@ -404,7 +397,7 @@ def synonyms_in(text: str, groups: Iterable[Sequence[str]]) -> list[str]:
 
 
 def _in_a_row(text: str) -> str:
-    """Its words, a blank around each, so that one is found as a whole."""
+    """Return the words separated and surrounded by spaces, for finding whole words."""
     return f" {' '.join(_SYNONYMS_WORDS.findall(unicodedata.normalize('NFC', text).casefold()))} "
 
 
@@ -412,28 +405,28 @@ def _groups(stored: Iterable[str]) -> Groups:
     return [each.split(BETWEEN) for each in stored]
 
 
-# The language in which an ontology's sources are indexed: stored with it, and applied in portions.
+# Index language of ontologies
 
 MAX_SECONDS: Final = 15.0
-"""One request indexes sources for so long at most; the next one goes on where it stopped."""
+"""Time limit of one request. The next request continues where it stopped."""
 _CODES: Final = {name: code for code, name in LANGUAGE_NAMES.items()}
 
 
 def require_language(found: list[Row], language: str | None) -> None:
-    """See, before a transaction that indexes sources is committed, that it did so in the right language.
+    """Check before a commit that the transaction indexed sources in the right language.
 
     Raises:
-        ConcurrentChange: another was chosen since; the transaction is done again.
+        ConcurrentChange: The language has changed, and the transaction repeats.
     """
     if found and found[0]["language"] != language:
         raise ConcurrentChange
 
 
 def read_language(graph: Graph, ontology: str) -> OntologyLanguage:
-    """Of one ontology.
+    """Return the language of an ontology.
 
     Raises:
-        NotFound: there is no such ontology.
+        NotFound: The ontology does not exist.
     """
     found = graph.read("ontologies/language", name=ontology)
     if not found:
@@ -446,13 +439,13 @@ def read_language(graph: Graph, ontology: str) -> OntologyLanguage:
 def choose_language(
     graph: Graph, ontology: str, language: TextLanguage, *, seconds: float = MAX_SECONDS
 ) -> OntologyLanguage:
-    """Have the sources of an ontology indexed in a language, for so long; the same call goes on.
+    """Set the language of an ontology and re-index its sources within the time limit.
 
-    Documents that come meanwhile are indexed in it at once. Searches find all sources by their words as they
-    stand throughout.
+    Repeat the call until it is complete. New documents use the language at once. Searches find all sources by
+    their original words during the change.
 
     Raises:
-        NotFound: there is no such ontology.
+        NotFound: The ontology does not exist.
     """
     name = LANGUAGE_NAMES.get(language)
     place = graph.transaction(lambda tx: _choose(tx, ontology, name))
@@ -460,7 +453,7 @@ def choose_language(
     while place["after"] is not None and time.monotonic() < until:
         rows = graph.transaction(lambda tx, place=place: _index(tx, ontology, name, place))
         if rows is None:
-            break  # another language was chosen: that request goes on
+            break  # another request set a different language and continues
         indexed, place = indexed + len(rows), _behind(rows)
     return OntologyLanguage(
         ontology=ontology, language=language, complete=place["after"] is None, indexed=indexed
@@ -468,10 +461,10 @@ def choose_language(
 
 
 def write_language(tx: Transaction, ontology: str, language: TextLanguage) -> None:
-    """Choose the language of an ontology that has no sources yet, in the transaction that makes it.
+    """Set the language of an ontology without sources, in the transaction that creates the ontology.
 
     Raises:
-        NotFound: there is no such ontology.
+        NotFound: The ontology does not exist.
     """
     name = LANGUAGE_NAMES.get(language)
     place = _choose(tx, ontology, name)
@@ -480,7 +473,7 @@ def write_language(tx: Transaction, ontology: str, language: TextLanguage) -> No
 
 
 def _choose(tx: Transaction, ontology: str, language: str | None) -> Row:
-    """Where indexing in it begins."""
+    """Set the language and return the position at which indexing starts."""
     found = tx.run("ontologies/set_language", name=ontology, language=language)
     if not found:
         raise unknown_ontology(tx, ontology)

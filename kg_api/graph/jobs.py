@@ -1,4 +1,4 @@
-"""Jobs: requested, claimed by one worker at a time, fenced, shown, cancelled and retried."""
+"""Requesting, claiming, fencing, listing, cancelling, and retrying jobs."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from kg_api.tracing import current_traceparent
 LINK_PROPOSAL = "link_proposal"
 COMMUNITY_DETECTION = "community_detection"
 PERIODIC_KINDS = ("backfill", LINK_PROPOSAL, COMMUNITY_DETECTION)
-"""Kinds made by a schedule; hidden from lists unless asked for by kind."""
+"""Kinds that a schedule creates. Lists show them only on request by kind."""
 EXTRACTION = "concept_extraction"
 CONCEPT_EMBEDDING = "concept_embedding"
 IMAGE_EMBEDDING = "image_embedding"
 EDGE_EMBEDDING = "edge_embedding"
 SOURCE_EMBEDDING = "source_embedding"
 PAUSING_KINDS = (SOURCE_EMBEDDING, CONCEPT_EMBEDDING, IMAGE_EMBEDDING, EDGE_EMBEDDING, EXTRACTION)
-"""Cancelling one of these pauses such work of its ontology, and asking for one ends the pause."""
+"""Kinds whose cancellation pauses such work of the ontology. A request ends the pause."""
 
 FIRST, STALE = 0, 1
 _RANK_OF_KIND = {
@@ -46,9 +46,9 @@ _RANK_OF_KIND = {
     COMMUNITY_DETECTION: 4,
 }
 RANKS = (FIRST, STALE, 2, 3, 4)
-"""What work is worth: new text first, with the scans that bring it and what a person put first; then what is
-stale and what is to be cleared away; then concepts and
-relationships; last what may be linked, and the overview. Only jobs of one rank share turns (ADR 4)."""
+"""Priorities of jobs, highest first: new texts, scans, and jobs that a user moved to the front; stale vectors and
+cleanup; concepts and relationships; link proposals and communities. Only jobs of equal rank share time slices
+(ADR 4)."""
 
 
 def rank_of(kind: str) -> int:
@@ -57,7 +57,7 @@ def rank_of(kind: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ClaimedJob:
-    """A job that this worker owns as long as the fence is the newest."""
+    """A job that this worker owns while its fence is the newest."""
 
     job_id: str
     kind: str
@@ -67,22 +67,22 @@ class ClaimedJob:
     cursor: str
     wanted: int
     failures: int
-    waits: int  # times in a row that it has waited for something else
+    waits: int  # consecutive waits for another service
     selection: Selection = "due"
     forced_at: Any = None
-    """Database time; older vectors are made again although they are right. To be given back as it is."""
-    part: str = ""  # the range of document ids, `lo:hi`; "" for all
+    """Database time. kg re-embeds older vectors even if they are correct. Pass the value back unchanged."""
+    part: str = ""  # range of document ids, `lo:hi`; empty: all
     parent_id: str | None = None
     done: int = 0
     total: int = 0
-    request_id: str | None = None  # the request that first made it, as in the service's log
+    request_id: str | None = None  # first request for the job, as in the service log
     rank: int = FIRST
     traceparent: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """A worker's hold on a job, which every later write is checked against."""
+    """A worker's hold on a job. Every later write checks it."""
 
     job_id: str
     worker: str
@@ -116,13 +116,14 @@ def fresh_job(
     }
 
 
-# A claimed job: its progress and its end. Each function raises LeaseLost if another worker has the job, or
-# it has ended.
+# Progress and end of claimed jobs
+#
+# Each function raises LeaseLost if another worker owns the job or the job has ended.
 
 
 @dataclass(frozen=True, slots=True)
 class JobRequest:
-    """A request that came while the job ran."""
+    """A request that arrived while the job ran."""
 
     wanted: int
     selection: Selection
@@ -130,7 +131,10 @@ class JobRequest:
 
 
 def advance(tx: Transaction, owner: Owner, *, before: str, after: str, done: int, set_aside: int = 0) -> None:
-    """Move the job's cursor within the transaction of the work; do not commit it after a LeaseLost."""
+    """Move the job's cursor in the transaction of the work.
+
+    Do not commit that transaction after LeaseLost.
+    """
     places = {"before": before, "after": after, "done": done, "set_aside": set_aside}
     rows = tx.run("jobs/advance", **owner.parameters(), **places, lease_seconds=owner.lease_seconds)
     if not rows or not rows[0]["advanced"]:
@@ -138,14 +142,14 @@ def advance(tx: Transaction, owner: Owner, *, before: str, after: str, done: int
 
 
 def expect(graph: Graph, owner: Owner, *, left: int) -> None:
-    """Correct a job's total by the number of items that are left."""
+    """Correct the total of a job by the number of remaining items."""
     if not graph.write("jobs/expect", **owner.parameters(), left=left):
         raise owner.lost()
 
 
 def lower(graph: Graph, owner: Owner, *, wanted: int, rank: int) -> int | JobRequest:
-    """Lower a job's priority; return the rank, or a request that came meanwhile and is to be done first."""
-    # A job that a person has put first keeps its rank.
+    """Lower a job's priority. Return its rank, or a newer request to process first."""
+    # A job that a user moved to the front keeps its rank.
     rows = graph.write("jobs/lower", **owner.parameters(), wanted=wanted, rank=rank)
     if not rows:
         raise owner.lost()
@@ -153,7 +157,7 @@ def lower(graph: Graph, owner: Owner, *, wanted: int, rank: int) -> int | JobReq
 
 
 def finish(graph: Graph, owner: Owner, *, wanted: int) -> JobRequest | None:
-    """End the job, or return a request that came meanwhile, and the job goes on."""
+    """End the job, or return a newer request, with which the job continues."""
 
     def end(tx: Transaction) -> list[Row]:
         rows = tx.run("jobs/finish", **owner.parameters(), wanted=wanted)
@@ -171,9 +175,9 @@ def _requested(row: Row) -> JobRequest:
     return JobRequest(row["wanted"], row["selection"], row["forced_at"])
 
 
-# The workers: each reports every few seconds that it lives.
+# Heartbeats of workers, every few seconds
 
-ALIVE_SECONDS = 20.0  # a worker without a report for so long counts as gone
+ALIVE_SECONDS = 20.0  # a worker without a heartbeat for this time counts as lost
 
 
 def sign_of_life(graph: Graph, name: str, *, host: str, pid: int, notes: Sequence[str] = ()) -> None:
@@ -189,9 +193,10 @@ def unknown_kinds(graph: Graph, kinds: Sequence[str]) -> dict[str, int]:
     return {row["kind"]: row["waiting"] for row in rows}
 
 
-# Claiming jobs, keeping them, giving them back. All times are the database's own, so a worker whose clock is
-# wrong neither steals nor keeps a job. Every statement that changes a job locks it first, the whole before
-# its part, and looks at its state after that.
+# Claims, heartbeats, and returns of jobs
+#
+# All times are the database's, so a worker with a wrong clock neither steals nor keeps a job. Every statement
+# that changes a job locks it before reading its state, and locks the parent before the part.
 
 MAX_CANDIDATES = 10
 
@@ -199,10 +204,10 @@ MAX_CANDIDATES = 10
 def claim(
     graph: Graph, worker: str, kinds: list[str], *, lease_seconds: float, max_failures: int
 ) -> ClaimedJob | None:
-    """Claim a job. One that failed too often comes back in state dead, not to be run."""
-    # While a job of a smaller rank runs anywhere, none of a greater one is claimed. Of one rank, ontologies
-    # with the fewest running jobs come first, then the longest queued jobs. Each of several workers tries
-    # another of equal jobs first, so that they do not wait for each other's locks.
+    """Claim a job. A job with too many failures returns in state `dead` and must not run."""
+    # While a job runs anywhere, no job of a lower priority is claimed. Within a rank, ontologies with the
+    # fewest running jobs come first, then the longest queued jobs. Several workers start at different equal
+    # jobs, so they do not wait for each other's locks.
     given = {"worker": worker, "lease_seconds": lease_seconds, "max_failures": max_failures}
 
     def take(tx: Transaction, job_id: str) -> ClaimedJob | None:
@@ -231,7 +236,7 @@ def claim(
 
 
 def heartbeat(graph: Graph, owner: Owner, *, stuck_seconds: float = 86_400.0) -> bool:
-    """Renew the lease; False if the job made no progress for so long that it is dead now."""
+    """Renew the lease. Return False if the job made no progress for `stuck_seconds` and is now dead."""
     given = {
         "lease_seconds": owner.lease_seconds,
         "stuck_seconds": stuck_seconds,
@@ -251,7 +256,7 @@ def heartbeat(graph: Graph, owner: Owner, *, stuck_seconds: float = 86_400.0) ->
 
 
 def others_wait(graph: Graph, job: ClaimedJob, kinds: Sequence[str], *, over: bool = True) -> bool:
-    """Return whether a job shall let others go first."""
+    """Return whether a job should yield to other jobs."""
     about = {"kind": job.kind, "ontology": job.ontology or "", "parent_id": job.parent_id, "rank": job.rank}
     rows = graph.read("jobs/others_wait", kinds=list(kinds), over=over, **about)
     return bool(rows[0]["others"])
@@ -260,7 +265,7 @@ def others_wait(graph: Graph, job: ClaimedJob, kinds: Sequence[str], *, over: bo
 def fail(
     graph: Graph, owner: Owner, error: str, *, delay_seconds: float, max_failures: int, permanent: bool
 ) -> str:
-    """Record a failure; return the new state, or "lost"."""
+    """Record a failure. Return the new state, or "lost"."""
     given = {
         "error": error,
         "delay_seconds": delay_seconds,
@@ -285,15 +290,15 @@ def give_back(
     keeps_place: bool = False,
     error: str | None = None,
 ) -> None:
-    """Put a job at the end of the queue, or where it was, to be claimed after a delay."""
-    # `error` says which service that it needs does not answer.
+    """Return a job to the end of the queue, or to its place, for a claim after a delay."""
+    # `error` names a required service that does not respond.
     given = {"delay_seconds": delay_seconds, "keeps_place": keeps_place, "error": error}
     graph.write("jobs/give_back", **owner.parameters(), **given)
 
 
-# Jobs as a person sees them.
+# Jobs in lists and responses
 
-NEWEST = 100  # jobs that are looked through for one whose id is like a wrong one
+NEWEST = 100  # jobs to search for ids similar to an unknown id
 MAX_COOLDOWN_SECONDS = 600
 MAX_IN_LINE = 50
 RATE_DIGITS = 3
@@ -308,7 +313,7 @@ def find_job(graph: Graph, job_id: str) -> Job:
 
 
 def unknown_job(graph: Graph, job_id: str) -> NotFound:
-    """Return the error that says which of the newest jobs have an id like one that is not there."""
+    """Return an error that suggests similar ids among the newest jobs."""
     newest, _ = page_of_jobs(graph, state=None, kind=None, ontology=None, offset=0, limit=NEWEST)
     near = suggestion(job_id, [job.job_id for job in newest])
     return NotFound(f"there is no job {job_id!r}{near}; `kg jobs list` shows the existing ones")
@@ -317,7 +322,7 @@ def unknown_job(graph: Graph, job_id: str) -> NotFound:
 def page_of_jobs(
     graph: Graph, *, state: str | None, kind: str | None, ontology: str | None, offset: int, limit: int
 ) -> tuple[list[Job], int]:
-    """Return a page of jobs without their parts, the newest first, and the number of all."""
+    """Return a page of jobs without their parts, newest first, and the total number."""
     hidden = [each for each in PERIODIC_KINDS if each != kind]
     chosen = {"state": state, "kind": kind, "ontologies": within(ontology), "hidden": hidden}
     rows = graph.read("jobs/page", **chosen, offset=offset, limit=limit)
@@ -326,7 +331,7 @@ def page_of_jobs(
 
 
 def present_waiting(graph: Graph, rows: Sequence[Row]) -> list[Job]:
-    """Present jobs; of those that could be taken also what they wait for."""
+    """Present jobs. A ready job includes the job that it waits for."""
     line = jobs_in_line(graph) if any(map(_ready, rows)) else []
     return [
         job_of(row).model_copy(update={"waits_for": ahead_of(row["job_id"], row.get("rank") or 0, line)})
@@ -338,7 +343,7 @@ def present_waiting(graph: Graph, rows: Sequence[Row]) -> list[Job]:
 
 @dataclass(frozen=True, slots=True)
 class InLine:
-    """A job that is at work or could be, as others see it that wait."""
+    """A running or ready job, as waiting jobs see it."""
 
     ahead: JobAhead
     rank: int
@@ -346,14 +351,14 @@ class InLine:
 
 
 def jobs_in_line(graph: Graph) -> list[InLine]:
-    """Return what is at work, and what could be taken, each in the order in which it goes."""
+    """Return running jobs and ready jobs, each in processing order."""
     rows = graph.read("queue/ahead", ranks=list(RANKS), hidden=list(PERIODIC_KINDS), limit=MAX_IN_LINE)
     return [InLine(_ahead(row["job"]), row["rank"], row["at_work"]) for row in rows]
 
 
 def ahead_of(job_id: str, rank: int, line: Iterable[InLine]) -> JobAhead | None:
-    """Return what a job waits for: one at work that is worth no less, else one that goes before it."""
-    # None, too, where that is nothing for the eyes of whoever asks.
+    """Return the job ahead: a running job of at least equal priority, or an earlier job; None without one."""
+    # Also None if the caller cannot see that job.
     for each in line:
         if each.ahead.job_id != job_id and (each.rank < rank or (each.at_work and each.rank == rank)):
             return each.ahead if reaches(each.ahead.ontology) else None
@@ -366,7 +371,7 @@ def _ahead(row: Row) -> JobAhead:
 
 
 def _ready(row: Row) -> bool:
-    """Return whether it could be taken now; what has parts is not waiting for others."""
+    """Return whether a worker could claim the job now. A job with parts does not wait for other jobs."""
     return row["state"] == JobState.QUEUED and not row.get("parts") and row["run_after"] <= row["now"]
 
 
@@ -385,9 +390,9 @@ def embedding_progress(graph: Graph, kind: str = SOURCE_EMBEDDING) -> dict[str, 
 def rests(
     graph: Reader, kind: str, ontology: str, *, at_most: float, after_fault: float = MAX_COOLDOWN_SECONDS
 ) -> bool:
-    """Return whether work that has died shall not be begun again by itself yet."""
-    # At once after one death, then 30 s, 90 s and so on up to ten minutes, or ten minutes after a death of
-    # what a person must mend.
+    """Return whether failed work has to wait before it restarts automatically."""
+    # No wait after the first death, then 30 s, 90 s, and so on up to ten minutes. Ten minutes after a fault
+    # that a user must fix.
     rows = graph.read("jobs/deaths", kind=kind, ontology=ontology)
     deaths = list(takewhile(lambda row: row["dead"], rows))
     if not deaths:
@@ -401,7 +406,7 @@ def rests(
 
 
 def job_of(row: Row) -> Job:
-    """Return a job from its properties, the time `now`, and how many unfinished `parts` it has."""
+    """Return a job from its properties, the time `now`, and its number of unfinished `parts`."""
     known = with_times({name: row[name] for name in Job.model_fields if row.get(name) is not None})
     nothing = dict.fromkeys(name for name, field in Job.model_fields.items() if field.is_required())
     if row["kind"] == SCAN_KIND and known.get("error") and reach() is not None:
@@ -429,12 +434,13 @@ def _speed(row: Row) -> dict[str, float | None]:
 
 
 def speed(moved: int, seconds: float, left: int) -> tuple[float, float]:
-    """Return items per second, and the seconds that the rest takes at that rate."""
-    rate = float(f"{moved / max(seconds, 0.001):.{RATE_DIGITS}g}")  # a slow one is not rounded to nothing
+    """Return items per second, and the seconds for the remaining items at that rate."""
+    # significant digits keep a slow rate above zero
+    rate = float(f"{moved / max(seconds, 0.001):.{RATE_DIGITS}g}")
     return rate, round(max(left, 0) / rate, 1)
 
 
-# The queue of jobs, looked at as a whole.
+# State of the queue
 
 MAX_WAITS = 10
 
@@ -446,12 +452,12 @@ def queue_status(graph: Graph) -> QueueStatus:
 
 
 def is_touched(graph: Graph, *, within_seconds: float) -> bool:
-    """Return whether a worker has a job at this moment, or has got on with one within that time."""
+    """Return whether a worker has a job now, or made progress with one within that time."""
     return bool(graph.read("queue/touched", seconds=within_seconds)[0]["touched"])
 
 
 def lately(graph: Graph, ontology: str | None) -> list[Job]:
-    """Return up to 1,000 unfinished jobs, and those that ended within the last half minute."""
+    """Return up to 1,000 unfinished jobs, and jobs that ended within the last 30 seconds."""
     rows = graph.read("queue/lately", ontologies=within(ontology), hidden=list(PERIODIC_KINDS))
     return present_waiting(graph, [row["job"] for row in rows])
 
@@ -471,7 +477,9 @@ def _worker(row: Row) -> WorkerInfo:
     return WorkerInfo.model_validate({**with_times(row), "alive": alive})
 
 
-# The one way to request work: a job is made, or an unfinished one is joined. A request ends a pause.
+# Requests for work
+#
+# A request creates a job or joins an unfinished one, and ends a pause.
 
 
 def request_job(
@@ -486,7 +494,7 @@ def request_job(
     paused: bool = True,
     about: str | None = None,
 ) -> str:
-    """Request work on an ontology within the caller's transaction; return the id of the job that does it."""
+    """Request work on an ontology in the caller's transaction. Return the id of its job."""
     if paused:
         set_paused(tx, kind, ontology, paused=False)
     fresh = fresh_job(kind, ontology, key=f"{kind}:{about or ontology}", selection=selection)
@@ -496,7 +504,7 @@ def request_job(
 def ensure_job(
     graph: Graph, kind: str, ontology: str, *, total: int, selection: Selection = "due", force: bool = False
 ) -> tuple[str, bool]:
-    """Create a job for an ontology unless one is unfinished; return its id, and whether it is new."""
+    """Create a job unless the ontology has an unfinished one. Return its id and whether it is new."""
     fresh = fresh_job(kind, ontology, key=f"{kind}:{ontology}", selection=selection)
     given = {"force": force, "limited": True, "joins": False}
     return graph.transaction(lambda tx: _request(tx, fresh, total, **given))
@@ -505,11 +513,14 @@ def ensure_job(
 def _request(
     tx: Transaction, fresh: dict[str, Any], added: int, *, force: bool, limited: bool, joins: bool
 ) -> tuple[str, bool]:
-    """Return the id of the job, and whether it is new; `joins`: an unfinished one does this work too."""
+    """Return the id of the job and whether it is new.
+
+    With `joins`, an unfinished job does this work as well.
+    """
     while True:
         fresh = {**fresh, "job_id": uuid.uuid4().hex}
         row = tx.run("jobs/request", fresh=fresh, added=added, force=force, joins=joins)[0]
-        if row["open"]:  # otherwise it ended while this waited for its lock
+        if row["open"]:  # otherwise the job ended while this request waited for its lock
             if row["created"] and limited and not _has_room(tx, 0):
                 raise TooBusy(
                     f"{tx.most_queued} jobs are waiting already: try again when the "
@@ -519,12 +530,12 @@ def _request(
 
 
 def would_be_taken(tx: Transaction, kind: str, ontology: str) -> bool:
-    """Return whether work could be asked for now: it joins an unfinished job, or one more may wait."""
+    """Return whether a request would succeed now: it joins an unfinished job, or the queue has room."""
     return is_asked_for(tx, kind, ontology) or _has_room(tx, 1)
 
 
 def is_asked_for(tx: Transaction, kind: str, ontology: str) -> bool:
-    """Return whether there is an unfinished job for that work."""
+    """Return whether an unfinished job does that work."""
     return bool(tx.run("jobs/holder_of_key", unique_key=f"{kind}:{ontology}"))
 
 
@@ -538,15 +549,15 @@ def _has_room(tx: Transaction, more: int) -> bool:
 
 
 def enqueue_slot(graph: Graph, kind: str, slot: str | None = None, *, every_seconds: float = 60.0) -> str:
-    """Make the one job of a schedule's slot, unless one of the kind is unfinished; give the slot's job id."""
+    """Create the job of a schedule's slot unless one of its kind is unfinished. Return the slot's job id."""
     fresh = fresh_job(kind, None)
     del fresh["job_id"]
     return graph.write("jobs/enqueue_slot", slot=slot, every_seconds=every_seconds, fresh=fresh)[0]["job_id"]
 
 
 def add_parts(graph: Graph, owner: Owner, kind: str, ontology: str, parts: Sequence[str]) -> None:
-    """Divide a running job: each part is a job of its own, which any worker may take. Safe to repeat."""
-    # What a part gets done counts for the whole too. When the whole ends, in whatever way, its parts do.
+    """Split a running job into parts, which any worker can claim. Safe to repeat."""
+    # Progress of a part also counts for the parent. When the parent ends, its parts end.
     if not parts:
         return
     rows = [
@@ -562,21 +573,21 @@ def unfinished_parts(graph: Graph, job_id: str) -> list[str]:
 
 
 def set_paused(tx: Transaction, kind: str, ontology: str | None, *, paused: bool) -> None:
-    """Leave an ontology alone until somebody requests this kind of work; other kinds are not paused."""
+    """Pause or resume one kind of work on an ontology. A request for that kind resumes it."""
     if kind == EXTRACTION:
         tx.run("extraction/pause", ontology=ontology, paused=paused)
     elif kind in PAUSING_KINDS:
         tx.run("jobs/pause", ontology=ontology, paused=paused)
 
 
-# What a person does with jobs: cancel one, try one again. And forgetting what is long over.
+# Cancellation, retries, and cleanup of old jobs
 
 RETRIED = frozenset({JobState.DEAD, JobState.CANCELLED, JobState.COMPLETED_WITH_ERRORS})
 
 
 def cancel_job(graph: Graph, job_id: str) -> Job:
-    """End a job that waits or runs, and its parts; its worker writes nothing more, what it wrote stays."""
-    # An ontology whose embedding is cancelled is left alone until somebody asks for it again.
+    """End a queued or running job and its parts. Its worker writes nothing more, but earlier writes stay."""
+    # Cancelled embedding of an ontology stays paused until a user requests it.
     find_job(graph, job_id)
     graph.transaction(lambda tx: _cancel(tx, job_id))
     return find_job(graph, job_id)
@@ -597,11 +608,11 @@ def _cancel(tx: Transaction, job_id: str) -> None:
 
 
 def retry_job(graph: Graph, job_id: str) -> Job:
-    """Put a job that ended badly into the queue again, or let one that waits begin now."""
-    # One that waits for what is worth more shares turns with that from now on.
+    """Queue a job that ended badly again, or start a waiting job now."""
+    # A job that waits for higher priorities shares time slices with them from now on.
     try:
         graph.transaction(lambda tx: _retry(tx, job_id))
-    except ConstraintError:  # a job of its key was made at this very moment: now it can be seen
+    except ConstraintError:  # another transaction just created a job with this key, which is visible now
         graph.transaction(lambda tx: _retry(tx, job_id))
     return find_job(graph, job_id)
 
@@ -631,7 +642,7 @@ def _retry(tx: Transaction, job_id: str) -> None:
 
 
 def prune(graph: Graph, *, days: int) -> int:
-    """Delete finished jobs older than that, at most 10,000 a call, and lost workers and cached answers."""
+    """Delete old finished jobs, at most 10,000 per call, and lost workers and old cached responses."""
     graph.write("workers/forget_lost")
     forget_old_answers(graph)
     kinds = {"periodic": list(PERIODIC_KINDS), "asked_for": [EXTRACTION]}

@@ -1,4 +1,4 @@
-"""The retrievers of a search: vectors, full text and concepts."""
+"""Retrievers of a search (vectors, full text, concepts), shared reads, and the number of passages."""
 
 from __future__ import annotations
 
@@ -29,19 +29,17 @@ TEXT_INDEX = "source_words"
 
 @dataclass(frozen=True, slots=True)
 class FoundChunk:
-    """Where in its first source a chunk begins and in its last one it ends, in code points."""
+    """A chunk. `offset` counts code points in its first source, `end_offset` in its last source."""
 
     chunk_id: str
     offset: int
     end_offset: int
-    covers: tuple[str, ...]
-    """The sources that it covers, in reading order."""
-    parent_id: str | None
-    """The chunk that is read in its place."""
+    covers: tuple[str, ...]  # covered sources, in reading order
+    parent_id: str | None  # parent chunk, which a search returns instead
 
 
 class FoundSource(NamedTuple):
-    """Which source was found: as much as it takes to bring what was found into an order."""
+    """The identity of a retrieved source, sufficient for ranking."""
 
     source_id: str
     ontology: str
@@ -49,48 +47,42 @@ class FoundSource(NamedTuple):
 
 
 class LaneHit(NamedTuple):
-    """What one lane found. The lane's list is in its own order, the best first.
+    """A result of one retriever.
 
-    A search makes a hundred: as frozen dataclasses they and what is made of them took half a millisecond.
+    A search creates about 100 of them. Frozen dataclasses would cost half a millisecond more.
     """
 
     source: FoundSource
     similarity: float | None
-    score: float
-    """The lane's own measure."""
-    chunk: FoundChunk | None = None
-    """The part that matched; none: the whole source."""
-    without_vector: bool = False
-    """Found by words, and has no vector that the question's could be compared with."""
-    through: tuple[CarriedConcept, ...] = ()
-    """The concepts that led to it."""
+    score: float  # score by the retriever's own measure
+    chunk: FoundChunk | None = None  # matching part; None: the whole source
+    without_vector: bool = False  # full-text result without a vector to compare with the query vector
+    through: tuple[CarriedConcept, ...] = ()  # concepts that led to the source
 
 
 @dataclass(frozen=True, slots=True)
 class LaneHits:
-    """What one lane found, the best first."""
+    """The results of one retriever, best first."""
 
     found: list[LaneHit]
-    cut: bool
-    """Whether there may be more behind them."""
+    cut: bool  # whether there may be further results
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Where to look; None: everywhere."""
+    """The documents and sources to search; None: all."""
 
     ontologies: Sequence[str] | None = None
     document_ids: Sequence[str] | None = None
-    sources: SourceFilter = field(default_factory=SourceFilter)
-    """Which of their sources."""
+    sources: SourceFilter = field(default_factory=SourceFilter)  # conditions on sources
 
     @property
     def image(self) -> bool | None:
-        """Only images, or only passages; None: both."""
+        """Return True for images only, False for passages only, and None for both."""
         return self.sources.image
 
     def scope(self) -> Row:
-        """Return the parameters of statements; null: everywhere."""
+        """Return the parameters of Cypher statements, null for all."""
         return {
             "ontologies": None if self.ontologies is None else list(self.ontologies),
             "document_ids": None if self.document_ids is None else list(self.document_ids),
@@ -100,13 +92,12 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class SpaceVectors:
-    """The question's vector in each space that is searched, and which ontologies are not in the first one."""
+    """The query vector of each searched space, and the ontologies that do not use the first space."""
 
     vectors: Mapping[str, NDArray[np.float32]]
     properties: Mapping[str, str]
     spaces: Mapping[str, str]
-    parents: bool = False
-    """Whether an ontology that is searched has chunks with parents."""
+    parents: bool = False  # whether a searched ontology has chunks with parents
 
     def parameters(self) -> dict[str, Any]:
         return {
@@ -118,7 +109,7 @@ class SpaceVectors:
 
 @dataclass(frozen=True, slots=True)
 class ChunkText:
-    """What a chunk says, and where in its document."""
+    """The text of a chunk and its position in the document."""
 
     text: str
     start: int
@@ -128,21 +119,18 @@ class ChunkText:
 
 @dataclass(frozen=True, slots=True)
 class NearestPassages:
-    """The passages nearest to a vector of a space; the filter runs inside the index."""
+    """A search for the nearest passages in a space. The vector index applies the filter."""
 
     vector: NDArray[np.float32]
     space: Space
     filters: Filters
     limit: int
-    """Chunks to fetch; where many are of the same sources it is raised, up to 1,000."""
-    wanted: int = 0
-    """Sources to find, if there are so many."""
-    exact: bool = False
-    """Compare every vector, instead of asking the index."""
-    each_chunk: bool = False
-    """Give each chunk, not only the best one of each source and parent."""
+    """Chunks to fetch. If many chunks share a source, kg raises the limit to at most 1,000."""
+    wanted: int = 0  # minimum number of sources, if that many exist
+    exact: bool = False  # compare every vector instead of querying the index
+    each_chunk: bool = False  # return every chunk instead of the best chunk of each source and parent
     candidates: int = 0
-    """Chunks that the index is asked for, of which the nearest are fetched, if that is more."""
+    """Candidates to request from the index. kg uses the larger value of this and `limit`."""
 
     @property
     def lookup(self) -> Lookup:
@@ -150,19 +138,19 @@ class NearestPassages:
 
     @property
     def _compares(self) -> bool:
-        """Whether each vector is compared, instead of those that the index returns."""
+        """Whether to compare every vector instead of querying the index."""
         return self.exact or bool(self.filters.image)
 
     @property
     def _first(self) -> int:
-        """How many chunks to fetch at first; of all that the index returns, few may fit conditions."""
+        """Return the number of chunks to fetch first. Few candidates of the index may satisfy conditions."""
         takes_all = not self.filters.image and (self.exact or self.filters.sources.fits)
         return MAX_CHUNKS if takes_all else self.limit
 
     def hits(self, graph: Graph, found: Any) -> LaneHits:
-        """Return what was found, and look further if that is of too few sources.
+        """Return the results, and fetch more if they cover too few sources.
 
-        If what fits is behind all that the index returns, each fitting vector is compared.
+        If no candidate of the index satisfies the conditions, kg compares every vector that satisfies them.
         """
         limit, compares = self._first, self._compares
         while True:
@@ -183,7 +171,7 @@ class NearestPassages:
             (found,) = graph.look_up([self._lookup(limit, compares=compares)])
 
     def _fitting(self, graph: Graph, hits: Sequence[LaneHit]) -> list[LaneHit]:
-        """Return what fits: each chunk by the first source it covers that fits."""
+        """Return the results that satisfy the conditions, each with the first covered source that does."""
         covered = [hit.chunk.covers if hit.chunk else (hit.source.source_id,) for hit in hits]
         kept = keep_fitting(graph, self.filters.sources, chain.from_iterable(covered))
         first = [next((each for each in sources if each in kept), None) for sources in covered]
@@ -218,24 +206,23 @@ def _to_passage(row: Sequence[Any], parents: Mapping[str, str]) -> LaneHit:
 
 
 def by_vector(graph: Graph, nearest: NearestPassages) -> LaneHits:
-    """Find the passages nearest to a vector."""
     (found,) = graph.look_up([nearest.lookup])
     return nearest.hits(graph, found)
 
 
 def vectors_of(graph: Graph, hits: Sequence[Mapping[str, Any]]) -> dict[str, NDArray[np.float32]]:
-    """The vectors of some hits by their identity; one without is missing.
+    """Return vectors by the identity of hits. Hits without a vector are missing.
 
     Args:
-        graph: where they are.
-        hits: each with identity, source_id, chunk_id or none, and the property of its space's slot.
+        graph: Database.
+        hits: Rows with identity, source_id, chunk_id (or None), and the vector property of the space's slot.
     """
     rows = graph.search("search/vectors_of", hits=list(hits)) if hits else []
     return {row["identity"]: np.asarray(row["vector"].to_numpy(), dtype=np.float32) for row in rows}
 
 
 def chunk_texts(graph: Graph, chunk_ids: Sequence[str]) -> dict[str, ChunkText]:
-    """What some chunks say, by id; one that has gone meanwhile is missing."""
+    """Return the texts of chunks by id. Deleted chunks are missing."""
     rows = graph.search("chunks/texts", chunk_ids=list(dict.fromkeys(chunk_ids))) if chunk_ids else []
     return {row["chunk_id"]: _text(row) for row in rows}
 
@@ -249,7 +236,7 @@ def _text(row: Row) -> ChunkText:
 
 
 def _best_of_each(hits: Sequence[LaneHit]) -> list[LaneHit]:
-    """The best chunk of each source, and of each parent."""
+    """Return the best chunk of each source and parent."""
     best: dict[str, LaneHit] = {}
     parents: set[str] = set()
     for hit in hits:
@@ -269,7 +256,7 @@ def to_lane_hit(
     without_vector: bool = False,
     through: tuple[CarriedConcept, ...] = (),
 ) -> LaneHit:
-    """What a row of a lane says; it is measured by its similarity where there is no other score."""
+    """Convert a row of a retriever. Without a score, the similarity is the score."""
     chunk = None
     if row["chunk_id"] is not None:
         places = (row["chunk_id"], row["offset"], row["end_offset"])
@@ -280,36 +267,31 @@ def to_lane_hit(
     return LaneHit(source, similarity, measure, chunk, without_vector, through)
 
 
-# The lane of words: what full text is asked, and what its answer says.
+# Full-text retriever
 
-FIRST_LOOK = 20
-"""Sources that words find are looked at for each that is wanted, where a filter stands behind them..."""
-FURTHER_LOOK = 8
-"""... and so many times more where they are not enough."""
-SAID_ALIKE = 2
-"""Sources that words find are looked at for each that is wanted, for those that say it in the same words."""
-NEAR_TEXTS = 20
-"""So many texts are read for words that may be meant by one that none has."""
+FIRST_LOOK = 20  # candidates per requested result if a filter follows the full-text query
+FURTHER_LOOK = 8  # factor by which kg raises the candidates if the filter leaves too few results
+SAID_ALIKE = 2  # candidates per requested result if adjacent query words raise scores
+NEAR_TEXTS = 20  # texts to read for spelling suggestions of an unknown word
 PAIRS_WEIGHT = 1.0
-"""A source that has all pairs of neighbouring words of a short question counts so much more (ADR 46)."""
+"""Weight of adjacent query words: a source with all pairs of a short query gets twice its score (ADR 46)."""
 
 
 @dataclass(frozen=True, slots=True)
 class WordedPassages:
-    """The sources that a full-text query (in Lucene syntax, filters included) finds.
+    """A full-text query in Lucene syntax with filters.
 
-    Their similarity to the question's vector comes along, so that a fused list can show a measure for all.
-    Conditions, and documents that are too many for the query itself, are applied to what is found, and more
-    is asked for until it is enough or all has been looked at.
+    kg computes the similarity of each result to the query vector, so a fused list shows one measure for all.
+    It applies conditions and long lists of documents to the results. It fetches more candidates until there
+    are enough results or no more candidates.
     """
 
     query: str
     asked: SpaceVectors
     limit: int
     pairs: Sequence[str] = ()
-    """Words that stand beside each other in a short question: sources that have them so count more."""
-    document_ids: Sequence[str] | None = None
-    """None: all."""
+    """Adjacent words of a short query. Sources that contain them get a higher score."""
+    document_ids: Sequence[str] | None = None  # document ids; None: all
     sources: SourceFilter = field(default_factory=SourceFilter)
 
     @property
@@ -325,7 +307,7 @@ class WordedPassages:
         return (FIRST_LOOK if self._filters else SAID_ALIKE if self.pairs else 1) * self.limit
 
     def hits(self, graph: Graph, found: Any) -> LaneHits:
-        """What it found, and more where a filter left too few."""
+        """Return the results, and fetch more candidates if a filter leaves too few."""
         candidates = self._first
         while self._filters and len(found["passages"]) < self.limit and found["looked"] >= candidates:
             candidates *= FURTHER_LOOK
@@ -356,19 +338,18 @@ class WordedPassages:
 
 
 def by_text(graph: Graph, query: str, asked: SpaceVectors, limit: int) -> list[LaneHit]:
-    """Find the sources with the words of a full-text query."""
     worded = WordedPassages(query, asked, limit)
     (found,) = graph.look_up([worded.lookup])
     return worded.hits(graph, found).found
 
 
 def lookup_known_words(queries: Mapping[str, Sequence[str]]) -> Lookup:
-    """Which words full text finds at all, each by queries for it alone."""
+    """Return a lookup of the words that the full-text index contains. Each word has its own queries."""
     return Lookup("search/known_words", {"queries": _one_by_one(queries)})
 
 
 def texts_near(graph: Graph, queries: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """What sources say that have words like some, by word."""
+    """Return by word the texts of sources that contain similar words."""
     given: Row = {"queries": _one_by_one(queries), "limit": NEAR_TEXTS}
     (found,) = graph.look_up([Lookup("search/near_words", given)])
     texts: dict[str, list[str]] = {}
@@ -381,32 +362,30 @@ def _one_by_one(queries: Mapping[str, Sequence[str]]) -> list[Row]:
     return [{"word": word, "query": query} for word, every in queries.items() for query in every]
 
 
-# From concepts to the sources that carry them, and from sources to their concepts.
+# Concept retriever and the concepts of sources
 
 MAX_CONCEPTS: Final = 300
-"""So many concepts, those of most weight, lead to sources; as many are asked for what they are related to."""
+"""Maximum number of concepts, highest weights first, that lead to sources and to related concepts."""
 MAX_RELATED: Final = 1000
-"""A concept with more relationships hands no weight on: each would get less than a thirtieth."""
+"""Maximum number of relationships of a concept that passes on its weight. With more, each gets under 1/30."""
 MAX_SOURCES: Final = 1000
-"""A concept in more sources leads to none: it says less than a thirtieth of each."""
+"""Maximum number of sources of a concept that leads to sources. With more, each gets under 1/30."""
 MAX_APPEARANCES: Final = 1000
-"""So many appearances are followed in one search, those of the concepts of most weight: ten times as many
-find nothing more, and take a search of a large ontology its time (benchmarks/results/concepts.md)."""
+"""Maximum number of appearances that a search follows, highest concept weights first. Ten times as many find
+nothing more and slow down searches of large ontologies (benchmarks/results/concepts.md)."""
 NEAR_TO: Final = 8
-"""Of so many concepts, those of most weight, others that are near in meaning lead to sources too."""
-FOLLOWED: Final = 5
-"""Of what each is near to, the nearest."""
-MAX_LINKED: Final = 8
-"""Links of a concept whose ends are compared, the nearest by what was measured when they were linked."""
+"""Number of concepts, highest weights first, whose semantic neighbours also lead to sources."""
+FOLLOWED: Final = 5  # nearest neighbours that kg follows from each of these concepts
+MAX_LINKED: Final = 8  # stored links of a concept whose ends kg compares, highest stored similarity first
 NEAR_SHARE: Final = 0.5
-"""Of the weight of a concept; those near to it share it by the root of their number."""
+"""Share of a concept's weight that its neighbours get, divided by the root of their number."""
 MAX_SHOWN: Final = 3
 MAX_CARRIED: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """A concept that a search begins with."""
+    """A start concept of a search."""
 
     concept_id: str
     weight: float
@@ -422,22 +401,21 @@ class SeedPassage:
 
 @dataclass(frozen=True, slots=True)
 class ConceptNearness:
-    """Which concepts are near in meaning: those of a space, in the ontologies that it answers for."""
+    """The semantic neighbours of concepts in one space, for the ontologies that search it."""
 
     space: Space
     ontologies: Sequence[str]
-    least: float
-    """Cosine."""
+    least: float  # minimum cosine
 
     def links(self) -> dict[str, dict[str, Any]]:
-        """By ontology, where vectors and links are found, and which are near enough."""
+        """Return by ontology the properties of vectors and links, and the minimum cosine."""
         space, own = self.space, self.space.at("").vector_property
         of = {"space": space.slug, "property": own, "linked": near_property(space), "least": self.least}
         return dict.fromkeys(self.ontologies, of)
 
 
 def near_concepts(graph: Graph, within: ConceptNearness, concepts: Sequence[Seed]) -> list[Seed]:
-    """What the index finds near in meaning to concepts of a space, and its weight."""
+    """Return the concepts that the index finds near the given concepts, with their weights."""
     rows = graph.search(
         "search/near_concepts",
         within.space.slug,
@@ -460,19 +438,19 @@ def by_concepts(
     limit: int,
     nearness: Sequence[ConceptNearness] = (),
 ) -> list[LaneHit]:
-    """The sources that concepts lead to, and those that they are related to or near to; the best first.
+    """Return the sources of concepts and of their related and semantically near concepts, best first.
 
-    What was not linked with what is near to it yet is looked up in the index first, by a statement for each
-    space, and the concepts are walked once more.
+    kg looks up concepts without stored links in the vector index, by one statement for each space. Then it
+    repeats the walk.
 
     Args:
-        graph: where they are.
-        seeds: concepts.
-        passages: sources whose concepts share their weight.
-        filters: what is wanted.
-        asked: the question's vectors.
-        limit: so many.
-        nearness: what is near in meaning, by space.
+        graph: Database.
+        seeds: Start concepts.
+        passages: Sources whose concepts share their weight.
+        filters: Documents and sources to search.
+        asked: Query vectors.
+        limit: Maximum number of results.
+        nearness: Semantic neighbours, by space.
     """
     scope = {**filters.scope(), **asked.parameters(), "imported": IMPORTED}
     walk = {
@@ -517,42 +495,38 @@ def _looked_up(graph: Graph, within: ConceptNearness, unlinked: Sequence[Mapping
 
 
 def concepts_of(graph: Graph, source_ids: Sequence[str]) -> dict[str, list[CarriedConcept]]:
-    """The concepts that some sources carry, at most ten each."""
+    """Return the concepts of sources, at most ten each."""
     ids = list(dict.fromkeys(source_ids))
     rows = graph.search("search/concepts_of_sources", source_ids=ids, limit=MAX_CARRIED) if ids else []
     return {row["source_id"]: [CarriedConcept(**each) for each in row["concepts"]] for row in rows}
 
 
-# The lanes of a search for concepts, asked in one round trip.
+# Retrievers of a concept search, in one round trip
 
 WORDS_INDEX = "concept_words"
 
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """A question's vector in one space, and the ontologies whose concepts it is compared with."""
+    """A query vector in one space, and the ontologies whose concepts it searches."""
 
     space: Space
-    vector: NDArray[np.float32]
-    """Shape (dimensions,), length 1."""
+    vector: NDArray[np.float32]  # shape (dimensions,), length 1
     ontologies: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
 class ConceptLaneHit:
-    """What one lane found. The lane's list is in its own order, the best first."""
+    """A concept that one retriever returned."""
 
     concept: Concept
-    similarity: float | None
-    """Cosine of question and concept; none without a vector."""
-    without_vector: bool = False
-    """It has no vector that the question's could be compared with."""
-    score: float = 0.0
-    """Of the words."""
+    similarity: float | None  # cosine of query and concept; None without a vector
+    without_vector: bool = False  # whether the concept lacks a vector to compare with the query vector
+    score: float = 0.0  # full-text score
 
 
 def lookup_by_vector(meaning: Meaning, limit: int) -> Lookup:
-    """The concepts nearest to a vector; the filter runs inside the index."""
+    """Return a lookup of the concepts nearest to a vector. The vector index applies the filter."""
     parameters = {
         "vector": Vector.from_numpy(meaning.vector),
         "ontologies": list(meaning.ontologies),
@@ -563,18 +537,18 @@ def lookup_by_vector(meaning: Meaning, limit: int) -> Lookup:
 
 
 def lookup_by_text(query: str, meanings: Sequence[Meaning], limit: int) -> Lookup:
-    """The concepts that a full-text query finds, in Lucene syntax with filters inside."""
+    """Return a lookup of the concepts that a full-text query in Lucene syntax finds."""
     return Lookup("concepts/search_by_text", {"query": query, "limit": limit, **_to_parameters(meanings)})
 
 
 def by_name(name_ids: Sequence[str], meanings: Sequence[Meaning], limit: int) -> Lookup:
-    """The concepts that go by one of some names exactly, those of most sources first."""
+    """Return a lookup of the concepts with an exact name, by number of sources."""
     given = {"name_ids": list(name_ids), "limit": limit}
     return Lookup("concepts/search_by_name", {**given, **_to_parameters(meanings)})
 
 
 def look_up_concepts(graph: Graph, lookups: Sequence[Lookup]) -> list[list[ConceptLaneHit]]:
-    """What each finds, all in one round trip."""
+    """Run lookups in one round trip and return the results of each."""
     found = graph.look_up(lookups)
     return [[_to_hit(row) for row in without_deleted(rows, Concept)] for rows in found]
 
@@ -582,14 +556,14 @@ def look_up_concepts(graph: Graph, lookups: Sequence[Lookup]) -> list[list[Conce
 def concepts_by_text(
     graph: Graph, queries: Iterable[str], meanings: Sequence[Meaning], limit: int
 ) -> list[ConceptLaneHit]:
-    """The best of what several full-text queries find."""
+    """Return the best results of several full-text queries."""
     return best_of(
         look_up_concepts(graph, [lookup_by_text(each, meanings, limit) for each in queries]), limit
     )
 
 
 def best_of(found: Iterable[Iterable[ConceptLaneHit]], limit: int) -> list[ConceptLaneHit]:
-    """What queries by words found, in one order."""
+    """Merge the results of full-text queries into one order."""
     every = [hit for each in found for hit in each]
     return sorted(every, key=lambda hit: (-hit.score, hit.concept.concept_id))[:limit]
 
@@ -597,19 +571,19 @@ def best_of(found: Iterable[Iterable[ConceptLaneHit]], limit: int) -> list[Conce
 def nearness_of_concepts(
     graph: Graph, concept_ids: Sequence[str], meanings: Sequence[Meaning]
 ) -> dict[str, float]:
-    """By id the cosine of a question and some concepts; one without a vector is missing."""
+    """Return by concept id the cosine to the query vector. Concepts without a vector are missing."""
     asked = _to_parameters(meanings)
     rows = graph.search("constructive/nearness_of_concepts", ids=list(concept_ids), **asked)
     return {row["concept_id"]: row["similarity"] for row in rows}
 
 
 def has_concepts(graph: Graph, ontologies: Sequence[str]) -> bool:
-    """Whether some ontologies have a concept at all."""
+    """Return whether the ontologies contain any concept."""
     return bool(graph.read("concepts/any_of", ontologies=list(ontologies)))
 
 
 def _to_parameters(meanings: Sequence[Meaning]) -> Mapping[str, Any]:
-    """As statements take it: by space its vector and property, and which ontologies are not in the first."""
+    """Return parameters: vectors and properties by space, and the ontologies of further spaces."""
     return {
         "vectors": {each.space.slug: Vector.from_numpy(each.vector) for each in meanings},
         "properties": {each.space.slug: each.space.at("").vector_property for each in meanings},
@@ -627,47 +601,45 @@ def _to_hit(row: Row) -> ConceptLaneHit:
     return ConceptLaneHit(concept, row["similarity"], bool(row.get("without_vector")), row.get("score", 0.0))
 
 
-# What many ask for at the same time is read once for all of them.
+# Shared reads
 
 Result = TypeVar("Result")
 REMEMBERED_SECONDS = 1.0
 
 
 class SharedReading(Generic[Result]):
-    """Reads for all that ask meanwhile, and remembers it for a while. Thread-safe.
+    """A reader with a short-lived cache. Concurrent callers share one read. Thread-safe.
 
-    What a reading fails of is raised to all that wait: while the database is away each would try it again for
-    seconds, one after the other.
+    All waiting callers get the error of a failed read. Otherwise each would retry for seconds, one after the
+    other, while the database is unavailable.
 
     Args:
-        read: reads; it may know nothing of who asks.
-        seconds: for so long after it began a reading is remembered.
+        read: Reads the value. The value must not depend on the caller.
+        seconds: Lifetime of a value, from the start of the read.
     """
 
     def __init__(self, read: Callable[[], Result], seconds: float = REMEMBERED_SECONDS) -> None:
         self._read = read
         self._seconds = seconds
-        self._last: tuple[float, Result] | None = None
-        """When it began, and what it gave."""
-        self._failed: tuple[float, BaseException] | None = None
-        """When it ended, and why."""
+        self._last: tuple[float, Result] | None = None  # start time and result of the last read
+        self._failed: tuple[float, BaseException] | None = None  # end time and error of the last failed read
         self._reading = threading.Lock()
 
     def remembered(self) -> Result | None:
-        """What was read a moment ago; None where nothing was."""
+        """Return the cached value, or None if it has expired."""
         last = self._last
         return None if last is None or time.monotonic() - last[0] > self._seconds else last[1]
 
     def recent(self) -> Result:
-        """What was read a moment ago, or is read now; raise what that fails of."""
+        """Return the cached value, or read it."""
         known = self.remembered()
         return self.read() if known is None else known
 
     def read(self, *, anew: bool = False) -> Result:
-        """What is read, or raise what that fails of.
+        """Read the value, or return the result of a concurrent read.
 
         Args:
-            anew: by a reading that begins after this call; else one that is under way will do.
+            anew: Require a read that starts after this call.
         """
         asked, before = time.monotonic(), self._last
         with self._reading:
@@ -685,19 +657,20 @@ class SharedReading(Generic[Result]):
             return self._last[1]
 
 
-# How many passages a vector index is asked about; remembered, so that a search costs no extra round trip.
+# Passages of a vector index
 
 CROWDED = 62_500
-"""Passages from which on an index is asked for more than is fused, to find what is nearest (ADR 8)."""
+"""Passages from which kg requests more candidates from the index to find the nearest passages (ADR 8)"""
 WITHIN_SECONDS = 60.0
-"""For so long it is remembered of some ontologies: of many documents counting takes a while."""
+"""Lifetime of cached counts per selection of ontologies; counting many documents takes long."""
 MAX_REMEMBERED = 1000
 SAMPLE = 20
-"""Sources of an ontology whose chunks are counted: its configuration decides most of how many one has."""
+"""Sources of an ontology whose chunks kg counts; its configuration determines most of the chunks per source.
+"""
 
 
 class Crowds:
-    """Counts passages. Thread-safe; one a process."""
+    """Cached passage counts, which save a round trip per search. Thread-safe, one per process."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
@@ -706,7 +679,10 @@ class Crowds:
         self._stored = cached(remembered, lock=threading.Lock())(self._count_stored)
 
     def of(self, ontologies: Sequence[str] | None) -> int:
-        """How many passages some ontologies have, about; all for None. Few are not told apart."""
+        """Return the approximate number of passages in some ontologies, or in all for None.
+
+        If there are at most 62,500 passages, kg returns the number of all.
+        """
         passages = self._passages.recent()
         if ontologies is None or passages <= CROWDED:
             return passages

@@ -40,26 +40,27 @@ from kg_api.schemas.vocabulary import Modality
 QUANTIZATION: Final = "SCALAR"
 EXPANSION_FACTOR: Final = 3.0
 EF_CONSTRUCTION: Final = 200
-"""Candidates for the neighbours of a new vector; twice Neo4j's own, for large ontologies (ADR 8)."""
+"""Candidate neighbours of a new vector: twice Neo4j's default, for large ontologies (ADR 8)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """A registered space. Its own property, mark and index keep its vectors apart from all others."""
+    """A registered space. Its property, mark, and index separate its vectors from other spaces."""
 
-    # It has two slots for them: while the vectors in one answer, those of another chunking are built beside.
+    # A space has two slots. Searches use the vectors in one slot while kg builds another chunking in the
+    # other slot.
 
     slug: str
     identity: SpaceIdentity
     probe: NDArray[np.float32] | None = None
-    """What the model answered to the probe text when the space was made; shape (dimensions,)."""
-    dropping: bool = False  # it is being removed; nothing is written to it any more
+    """Vector of the probe text when the space was created; shape (dimensions,)."""
+    dropping: bool = False  # kg is removing the space and writes nothing to it
     for_new: bool = False
     created_at: Any = None
     slot: str = ""
-    calibration: SimilarityCalibration | None = None  # what its model's cosines mean; none: not measured yet
+    calibration: SimilarityCalibration | None = None  # meaning of the model's cosines; None: not measured
     labels: SimilarityCalibration | None = None
-    """What they mean between a question and a concept; none: too few concepts to tell."""
+    """Meaning of cosines between a query and a concept; None: too few concepts to measure."""
 
     @property
     def fingerprint(self) -> str:
@@ -71,7 +72,7 @@ class Space:
 
     @property
     def key(self) -> str:
-        """Names this slot of this space."""
+        """Return the name of this slot of the space."""
         return self.slug + self.slot
 
     @property
@@ -80,17 +81,17 @@ class Space:
 
     @property
     def concept_index_name(self) -> str:
-        """The vector index of its concepts; chunking does not concern them, so both slots have the same."""
+        """Return the vector index of concepts. Both slots share it: concepts are not chunked."""
         return of_space(FIRST_CONCEPT_INDEX, self.slug)
 
     @property
     def relation_index_name(self) -> str:
-        """The vector index of its relationships; as of concepts, both slots have the same."""
+        """Return the vector index of relationships. Both slots share it."""
         return of_space(FIRST_RELATION_INDEX, self.slug)
 
     @property
     def image_index_name(self) -> str:
-        """The vector index of its pictures; a space is of texts or of pictures."""
+        """Return the vector index of images. A space contains either texts or images."""
         return of_space(FIRST_IMAGE_INDEX, self.slug)
 
     @property
@@ -124,14 +125,14 @@ class Space:
 
     @property
     def slots(self) -> list[Space]:
-        """Both slots; a space of pictures has one, for pictures are not chunked."""
+        """Return both slots. A space of images has only one, because images are not chunked."""
         return [self.at("")] if self.is_of_images else [self.at(""), self.at(SECOND_SLOT)]
 
 
 @while_schema_changes
 def ensure_space(graph: Graph, identity: SpaceIdentity, slug: str = FIRST_SLUG) -> Space:
-    """Register a space with its index, or check that it is the one that was registered."""
-    # A further space is registered when its model has answered: what is registered stays.
+    """Register a space with its index, or check that the registered space has this identity."""
+    # kg registers a further space only after its model has answered, because a registration is permanent.
     graph.write(
         "spaces/register",
         slug=slug,
@@ -148,7 +149,7 @@ def ensure_space(graph: Graph, identity: SpaceIdentity, slug: str = FIRST_SLUG) 
 
 @while_schema_changes
 def ensure_index(graph: Graph, space: Space) -> None:
-    """Make the vector indexes of a space's slot, or check those that are there."""
+    """Create the vector indexes of a space's slot, or check the existing ones."""
     options = {"indexConfig": index_config(space.identity)}
     if space.is_of_images:
         graph.write("spaces/create_image_index", space.slug, name=space.image_index_name, options=options)
@@ -159,7 +160,8 @@ def ensure_index(graph: Graph, space: Space) -> None:
         graph.write("spaces/create_relation_index", space.slug, name=name, options=options)
     for name in space.index_names:
         found = index_states(graph)[name].options["indexConfig"]
-        wanted = _required(space.identity)  # one with the graph of an earlier version finds a little less
+        # An index with the graph settings of an earlier version has slightly lower recall
+        wanted = _required(space.identity)
         wrong = {key: found.get(key) for key, value in wanted.items() if found.get(key) != value}
         if wrong:
             raise ConfigurationError(
@@ -182,7 +184,7 @@ def all_spaces(graph: Graph) -> dict[str, Space]:
 
 
 def spaces_within(tx: Transaction) -> dict[str, Space]:
-    """As `all_spaces`, within a transaction: those too that were made since it began."""
+    """Return the spaces by slug in a transaction, including spaces that were created since it began."""
     return _by_name(tx.run("spaces/all"))
 
 
@@ -191,7 +193,7 @@ def text_spaces(graph: Graph) -> dict[str, Space]:
 
 
 def remember_probe(graph: Graph, space: Space, probe: NDArray[np.float32]) -> None:
-    """Keep what the model answers to the probe text, unless that is known already."""
+    """Store the vector of the probe text unless one is stored."""
     graph.write("spaces/remember_probe", slug=space.slug, vector=Vector.from_numpy(probe))
 
 
@@ -201,7 +203,7 @@ def index_config(identity: SpaceIdentity) -> dict[str, Any]:
 
 
 def _required(identity: SpaceIdentity) -> dict[str, Any]:
-    """Return those without which searches would be wrong."""
+    """Return the settings without which searches would be wrong."""
     return {
         "vector.dimensions": identity.dimensions,
         "vector.similarity_function": "COSINE",
@@ -217,7 +219,7 @@ def _by_name(rows: Iterable[Row]) -> dict[str, Space]:
 
 def _space(row: Row) -> Space:
     known = {name: row[name] for name in SpaceIdentity.__dataclass_fields__ if name in row}
-    identity = SpaceIdentity(**known)  # one that was made before there were pictures has no modality
+    identity = SpaceIdentity(**known)  # spaces from before image support have no modality
     probe = None if row.get("probe") is None else np.asarray(row["probe"], dtype=np.float32)
     return Space(
         row["slug"],
@@ -259,26 +261,25 @@ def _variables(identity: SpaceIdentity) -> str:
 
 
 def display_name(identity: SpaceIdentity) -> str:
-    """Return a model as a person reads it."""
+    """Return a display name of a model."""
     about = f"{identity.dimensions} dimensions, {identity.revision[:12]}"
     return f"{identity.provider} {identity.model} ({about})"
 
 
-# Marks: what a node says of how it is embedded, be it a source, a concept, a picture or a relationship.
+# Marks: the properties of nodes and relationships that record how kg embedded them
 
-EXTRACTION_MARK: Final = "extracted_with"  # the property that says which extractor has read a source
+EXTRACTION_MARK: Final = "extracted_with"  # property with the extractor that read a source
 RENEWED: Final = "renewed"
 MARK_DIGITS: Final = 16
 EmbeddedLabel = Literal["Source", "Concept", "Image", "RELATED_TO", "RelationType"]
-"""Of nodes and relationships that are embedded; each has its branch in the statements of
-`cypher/embedding/`."""
+"""Labels of embedded nodes and relationships. Each has a branch in the statements of `cypher/embedding`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """How nodes of a label shall be embedded: the value that a property of each shall have."""
+    """The required value of the mark property for nodes of a label."""
 
-    # Behind the value is the hash of what it was made for: of a concept's text, or of a picture's file.
+    # A hash follows the value: of the concept's text or of the image file.
 
     label: EmbeddedLabel
     key: str
@@ -288,7 +289,7 @@ class Mark:
 
     @property
     def refused(self) -> str:
-        """What the property of a node is that could not be embedded so."""
+        """Return the mark of a node that the model rejected."""
         return f"refused:{self.value}"
 
     def parameters(self) -> dict[str, str]:
@@ -307,14 +308,14 @@ def mark_of(label: EmbeddedLabel, space: Space, value: str) -> Mark:
 
 
 def reject(tx: Transaction, space: Space, mark: Mark, *, identity: str, text_hash: str, reason: str) -> bool:
-    """Mark a node whose text the model does not take, unless it has changed; whether that was done."""
+    """Mark a node whose text the model rejects. Return False if the node has changed."""
     require_writable(tx, space)
     texts = {"id": identity, "text_hash": text_hash, "property": space.vector_property}
     return bool(tx.run("embedding/refuse", **mark.parameters(), **texts, reason=reason))
 
 
 def retry_refused(tx: Transaction, ontology: str, mark: Mark) -> int:
-    """Let nodes that were set aside be tried again; how many."""
+    """Mark rejected nodes as pending, and return their number."""
     return tx.run("embedding/retry_refused", ontology=ontology, **mark.parameters())[0]["retried"]
 
 
@@ -324,24 +325,24 @@ def renew_documents(tx: Transaction, ontology: str, document_ids: Sequence[str],
 
 
 def require_writable(tx: Transaction, space: Space) -> None:
-    """Refuse to write to a space that is going."""
+    """Raise LeaseLost if the space is being removed."""
     rows = tx.run("spaces/writable", slug=space.slug)
     if not rows or rows[0]["fingerprint"] != space.fingerprint:
         raise LeaseLost(f"the space {space.slug!r} is being removed")
 
 
-# How each ontology is embedded, as it is stored on the ontology.
+# Embedding configuration of ontologies
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """One way in which the sources of an ontology are, were or shall be embedded."""
+    """One way to embed the sources of an ontology: previous, current, or target."""
 
-    # `slot` says which of a space's two sets of vectors: while one answers, the other can be built.
+    # `slot` selects one of the two vector sets of a space. kg builds one while searches use the other.
 
     space: str
     slot: str = ""
-    chunking: str = ""  # in JSON, keys sorted; empty for images, which are not chunked
+    chunking: str = ""  # JSON with sorted keys; empty for images, which are not chunked
 
     @property
     def key(self) -> str:
@@ -358,13 +359,12 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class SpaceUse:
-    """The layouts that the texts, or the images, of an ontology are, were or shall be embedded in."""
+    """The layouts for the texts or the images of an ontology."""
 
     target: Layout
-    serving: Layout | None = None
-    """The one that answers searches while the target is being built; None: the target itself."""
-    previous: Layout | None = None  # the one that answered before; a rollback returns to it
-    activates: bool = True  # whether a complete target answers automatically
+    serving: Layout | None = None  # layout that searches use while kg builds the target; None: the target
+    previous: Layout | None = None  # last layout before the current one, the target of a rollback
+    activates: bool = True  # whether kg activates a complete target automatically
 
     @property
     def answering(self) -> Layout:
@@ -372,11 +372,11 @@ class SpaceUse:
 
     @property
     def kept_up(self) -> list[Layout]:
-        """The layouts whose vectors are kept up to date, the answering one first."""
+        """Return the layouts that kg keeps up to date, the answering one first."""
         return [self.target] if self.serving is None else [self.serving, self.target]
 
     def built(self, wanted: Layout, *, answers: bool, activates: bool) -> SpaceUse:
-        """Return the use with another target. The answering layout answers until the target is complete."""
+        """Return the use with another target. The answering layout serves until the target is complete."""
         now = self.answering
         same_space = wanted.space == now.space
         beside = answers and (not same_space or wanted.chunking != now.chunking)
@@ -392,7 +392,7 @@ class SpaceUse:
         return SpaceUse(self.target, previous=self.serving)
 
     def rolled_back(self) -> SpaceUse | None:
-        """Return to the answering layout from a build, or to the previous one; None if there is neither."""
+        """Return to the answering layout from a build, or to the previous layout. None: neither exists."""
         if self.serving is not None:
             return replace(self, target=self.serving, serving=None, activates=True)
         if self.previous is not None:
@@ -401,7 +401,7 @@ class SpaceUse:
 
 
 FIRST_IMAGES: Final = SpaceUse(Layout(FIRST_IMAGE_SLUG))
-"""The images of an ontology that nobody has configured."""
+"""Image layout of an ontology without its own configuration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -409,10 +409,10 @@ class StoredConfiguration:
     texts: SpaceUse
     images: SpaceUse = FIRST_IMAGES
     embed_on_ingest: bool = True
-    paused: bool = False  # its job was cancelled; nothing is embedded until somebody requests it
+    paused: bool = False  # a user cancelled its job; kg embeds nothing until a user requests it
     wants_concepts: bool = field(default=False, compare=False)
-    """Whether concepts of a single source are embedded too."""
-    leftovers: tuple[str, ...] = field(default=(), compare=False)  # slots whose vectors are being removed
+    """Whether kg also embeds concepts that only one source contains."""
+    leftovers: tuple[str, ...] = field(default=(), compare=False)  # slots whose vectors kg is removing
 
     def of(self, modality: Modality) -> SpaceUse:
         return self.images if modality == "image" else self.texts
@@ -422,7 +422,7 @@ class StoredConfiguration:
 
     @property
     def kept_up(self) -> set[str]:
-        """The slots of spaces whose vectors are kept up to date."""
+        """Return the slots that kg keeps up to date."""
         return {layout.key for use in (self.texts, self.images) for layout in use.kept_up}
 
 
@@ -431,26 +431,26 @@ def layout_of(space: str, slot: str, chunking: Chunking) -> Layout:
 
 
 def read_configurations(graph: Graph, name: str | None = None) -> dict[str, StoredConfiguration]:
-    """Return configurations by ontology, in the order of their names."""
+    """Return configurations by ontology, sorted by name."""
     return _by_name_configuration(
         graph.search("ontologies/configuration", names=None if name is None else [name])
     )
 
 
 def count_ontologies(graph: Graph) -> int:
-    """Count all ontologies, also those that the caller cannot see."""
+    """Return the number of all ontologies, including those that the caller cannot see."""
     return graph.read("ontologies/count")[0]["ontologies"]
 
 
 def read_configuration(tx: Transaction, name: str) -> StoredConfiguration:
-    """Return the configuration of an ontology; the default if it does not exist."""
+    """Return the configuration of an ontology, or the default if it does not exist."""
     return _by_name_configuration(tx.run("ontologies/configuration", names=[name])).get(
         name
     ) or _to_configuration({})
 
 
 def hold_configurations(tx: Transaction, names: Sequence[str]) -> dict[str, StoredConfiguration]:
-    """Lock some ontologies until the end of the transaction, and read them as they are then."""
+    """Lock ontologies until the end of the transaction and return their configurations."""
     tx.run("ontologies/hold", names=sorted(names))
     return _by_name_configuration(tx.run("ontologies/configuration", names=list(names)))
 
@@ -472,7 +472,7 @@ def write_configuration(tx: Transaction, name: str, configured: StoredConfigurat
 
 
 def hold_spaces(tx: Transaction, slugs: Iterable[str]) -> None:
-    """Lock spaces that are about to be used."""
+    """Lock spaces before use. Raise Conflict if one no longer exists."""
     wanted = sorted(set(slugs))
     there = {row["slug"] for row in tx.run("spaces/hold", slugs=wanted)}
     if gone := [slug for slug in wanted if slug not in there]:
@@ -480,7 +480,7 @@ def hold_spaces(tx: Transaction, slugs: Iterable[str]) -> None:
 
 
 def spaces_of_new(graph: Graph) -> dict[Modality, str]:
-    """Return the spaces of ontologies that are not configured yet, for their texts and for their pictures."""
+    """Return the text space and the image space of unconfigured ontologies."""
     row = graph.read("spaces/of_new")[0]
     return {"text": row["text"], "image": row["image"]}
 
@@ -490,12 +490,12 @@ def space_of_new(graph: Graph, modality: Modality = "text") -> str:
 
 
 def set_space_of_new(tx: Transaction, slug: str) -> None:
-    """Let new ontologies use a space, for what it is of."""
+    """Set the space of new ontologies, for the modality of the space."""
     tx.run("spaces/use_for_new", slug=slug, first=FIRST_SLUG, first_of_images=FIRST_IMAGE_SLUG)
 
 
 def space_of_new_before(graph: Graph, slug: str) -> str | None:
-    """Return the space that new ontologies used before this one; None: it has gone, or was never noted."""
+    """Return the previous space of new ontologies. None if it no longer exists or kg never recorded it."""
     rows = graph.read("spaces/of_new_before", slug=slug)
     return rows[0]["slug"] if rows else None
 
@@ -527,12 +527,12 @@ def _to_configuration(row: Row) -> StoredConfiguration:
 
 
 def _usual() -> Layout:
-    """Return the layout of ontologies that nobody has configured."""
+    """Return the layout of unconfigured ontologies."""
     return layout_of(FIRST_SLUG, "", Chunking())
 
 
 def _stored_images(images: SpaceUse) -> dict[str, str | bool | None]:
-    """Return nothing to store for the default, so that such ontologies have the first space of images."""
+    """Return nulls for the default, so that unconfigured ontologies use the first image space."""
     return {
         "image_space": None if images == FIRST_IMAGES else images.target.space,
         "image_serving": images.serving.space if images.serving else None,
@@ -550,22 +550,22 @@ def _layout(stored: str | None) -> Layout | None:
     return None if known is None else Layout(**known)
 
 
-# Removing vectors that nothing needs any more: of a whole space, or of one ontology in it.
+# Removal of unused vectors, of a space or of one ontology in it
 
 CLEANUP = "space_cleanup"
 PORTION = 2000
 Vectored = Literal["chunks", "Source", "Concept", "near", "RELATED_TO", "RelationType"]
-"""What is removed, one after the other: chunks, links of concepts, and what the items of a label have."""
+"""Kinds of items to remove, one after the other: chunks, links between concepts, and vectors of labels."""
 OF_A_NODE = (FIRST_PROPERTY, FIRST_MARK, FIRST_TIME, FIRST_REFUSAL, FIRST_NEAR)
 
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
     keys: tuple[str, ...]
-    ontology: str | None  # only of this one; None: of all, and the space itself
+    ontology: str | None  # only this ontology; None: all, and the space itself
     slug: str | None = None
-    since: str | None = None  # database time, as text: a time that comes back is of another zone
-    seconds: int = 0  # for how long it is known already
+    since: str | None = None  # database time as text, because a returned time would have another time zone
+    seconds: int = 0  # time since the removal began
 
     @property
     def name(self) -> str:
@@ -573,7 +573,7 @@ class Leftover:
 
 
 def begin_dropping(tx: Transaction, slug: str) -> None:
-    """Let nothing be written to a space any more."""
+    """Block further writes to a space."""
     tx.run("spaces/begin_dropping", slug=slug)
 
 
@@ -595,7 +595,11 @@ def leftovers(graph: Graph) -> list[Leftover]:
 
 
 def forget_portion(tx: Transaction, leftover: Leftover, of: Vectored, after: str) -> str | None:
-    """Remove the vectors of one portion of nodes, chunks altogether; the last id of it, None at the end."""
+    """Remove the vectors of a batch of nodes, or delete a batch of chunks.
+
+    Returns:
+        Last id of the batch, or None at the end.
+    """
     given = {"after": after, "ontology": leftover.ontology, "limit": PORTION}
     if of == "chunks":
         return tx.run("chunks/forget", keys=list(leftover.keys), **given)[0]["last"]
@@ -624,7 +628,7 @@ def forgotten(tx: Transaction, leftover: Leftover) -> None:
 
 
 def is_still_wanted(tx: Transaction, leftover: Leftover) -> bool:
-    """Return whether it is still to be removed: not by then, and made anew since."""
+    """Return whether the removal is still pending: nobody completed it or re-created the space."""
     if leftover.slug is not None:
         return bool(tx.run("spaces/require_dropping", slug=leftover.slug, since=leftover.since))
     keys = {
@@ -637,27 +641,27 @@ def is_still_wanted(tx: Transaction, leftover: Leftover) -> bool:
 
 
 def _of_concepts(leftover: Leftover) -> list[str]:
-    """Return the spaces of which no slot is needed: their vectors of concepts and images go too."""
+    """Return the spaces without a used slot. kg also removes their vectors of concepts and images."""
     return [key for key in leftover.keys if key + SECOND_SLOT in leftover.keys]
 
 
-# What the cosines of a space's model mean, as it was measured, and what it is measured by.
+# Similarity calibration of spaces
 
 
 def remember_calibration(graph: Graph, space: Space, calibration: SimilarityCalibration) -> None:
-    """Keep what the model's cosines mean, unless that is known already."""
+    """Store the meaning of the model's cosines unless it is stored."""
     graph.write("spaces/remember_contrast", slug=space.slug, **asdict(calibration))
 
 
 def remember_labels(graph: Graph, space: Space, calibration: SimilarityCalibration) -> None:
-    """Keep what the model's cosines of questions and concepts mean, as it was measured last."""
+    """Store the latest meaning of cosines between queries and concepts."""
     graph.write("spaces/remember_labels", slug=space.slug, **asdict(calibration))
 
 
 def sample_of_concepts(
     graph: Graph, space: Space, limit: int, *, walked: int, hours: int
 ) -> tuple[list[str], NDArray[np.float32]]:
-    """Return labels and vectors of some concepts; none if they were measured a few hours ago."""
+    """Return labels and vectors of sample concepts. Return none if a measurement is only a few hours old."""
     rows = graph.read(
         "spaces/concept_sample",
         slug=space.slug,

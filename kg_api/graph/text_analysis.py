@@ -1,12 +1,12 @@
-"""Stems, forms and misspellings of words, for the full-text index and for questions.
+"""Stems, word forms, and misspellings, for the full-text index and for queries.
 
-Parts of words that the analyzer does not separate are indexed next to the text, as is the normal form of
-words (kg_api.normal_form).
+kg indexes the normal form of words (kg_api.normal_form) and the parts of words that the analyzer keeps
+joined.
 
-Neo4j's `english` analyzer cuts by the rules of Unicode (UAX #29, version 12.1): `title:secret`, `1,000`,
-`x·y`, `l'homme` and `snake_case` are one token each, a soft hyphen stays within its word, and `½` is none.
-None of them can be asked for by its parts. What each character does was measured with that analyzer; to take
-one for a character that joins costs some bytes, to miss one costs a word.
+Neo4j's `english` analyzer splits by Unicode rules (UAX #29, version 12.1). It indexes `title:secret`,
+`1,000`, `x·y`, `l'homme`, and `snake_case` as one token each, so a query cannot find their parts. It keeps a
+soft hyphen within a word and ignores `½`. The character classes were measured with that analyzer. A wrong
+joining character costs some bytes, but a missing one loses a word.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from kg_api.schemas.metadata import find_aliases
 
 
 def _class_of(categories: Container[str]) -> str:
-    """The characters of some categories for a class in a pattern, as ranges, which are quick."""
+    """Return a regular-expression class of Unicode categories, as ranges for speed."""
     planes = (*range(0x80, 0x20000), *range(0xE0000, 0xE0200))
     found = [at for at in planes if unicodedata.category(chr(at)) in categories and at != ord("\u200b")]
     ends = [at for at, following in zip(found, [*found[1:], -1], strict=True) if following != at + 1]
@@ -42,29 +42,27 @@ def _class_of(categories: Container[str]) -> str:
 
 
 EXTENDING = _class_of({"Mn", "Mc", "Me", "Cf"})
-"""Marks and format characters: they belong to the character on their left and never end a word."""
+"""Marks and format characters, which belong to the character on their left and never end a word."""
 SYMBOLS = "".join(
     chr(code)
     for code in (*range(0x2100, 0x2150), *range(0x3200, 0x3400), *range(0x1F100, 0x1F300))
     if not chr(code).isalnum() and any(map(str.isalnum, normalise_text(chr(code))))
-)
-"""Signs such as ㎏, ℃ and ㈱: words to a reader, which the analyzer leaves out."""
+)  # symbols such as ㎏, ℃, and ㈱, which readers see as words and the analyzer ignores
 _GLUE = (
     r"_\u02c2-\u02c5\u02d2-\u02d7\u02de\u02df\u02ed\u02ef-\u02ff\u055b\u055c\u055e\u05f3\u066b\u202f\u203f\u2040"
     r"\u2054\u24b6-\u24e9\ua720\ua721\ua789\ua78a\uab5b\ufe33\ufe34\ufe4d-\ufe4f\uff3f\U0001f130-\U0001f189"
     r"\U0001f3fb-\U0001f3ff\u109e\u109f\u19de\u19df\u1aa0-\u1aa6\u1aa8-\u1aad\u309b\u309c\u30a0\u32d0-\u32fe\u3300-\u3357"
     r"\uaa77-\uaa79\uaade\uaadf\U0001173f"
-)
-"""Signs that stay with the word beside them, even at its end."""
+)  # characters that belong to the adjacent word, even at its end
 _BETWEEN_LETTERS = "'.:\u00b7\u0387\u05f4\u2018\u2019\u2024\u2027\ufe13\ufe52\ufe55\uff07\uff0e\uff1a"
 _BETWEEN_DIGITS = (
     "',.;\u037e\u0589\u060c\u060d\u066c\u07f8\u2018\u2019\u2024\u2044\ufe10\ufe14\ufe50\ufe52\ufe54"
     "\uff07\uff0c\uff0e\uff1b"
 )
 SINGLE = "\u3005\u3007\u3041-\u3098\u309b-\u309f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-"""Scripts without spaces, which the analyzer takes apart character by character.
+"""Scripts without spaces, which the analyzer splits into characters.
 
-The sound marks \u3099 and \u309a belong to the kana before them, from which file systems part them.
+The sound marks \u3099 and \u309a belong to the preceding kana. File systems separate them.
 """
 _HEBREW = r"\u05d0-\u05f2"
 _UNKNOWN = (
@@ -75,8 +73,7 @@ _UNKNOWN = (
     r"\U00016a70-\U00016ac9\U00017000-\U0001affe\U0001b11f-\U0001b122\U0001b170-\U0001b2fb"
     r"\U0001df00-\U0001df1e\U0001e290-\U0001e2ad\U0001e7e0-\U0001e7fe\U0002a6d7-\U0002a6df"
     r"\U0002b735-\U0002b738\U00030000-\U000323af"
-)
-"""Letters that are younger than the analyzer's Unicode: it leaves them out."""
+)  # letters that are newer than the analyzer's Unicode version, so the analyzer ignores them
 
 
 def _run(piece: str) -> re.Pattern[str]:
@@ -90,19 +87,19 @@ def _run(piece: str) -> re.Pattern[str]:
 _ANY_RUN = _run(rf"[\w{EXTENDING}{_GLUE}{SYMBOLS}]+")
 _ASCII_RUN = _run(r"\w+")
 LATIN = "a-zA-Z\u00aa-\u03ff\u1e00-\u1fff"
-"""Letters that codes and units are made of, Latin and Greek: next to a digit, they belong to its word."""
+"""Latin and Greek letters, used in codes and units. Next to a digit, they belong to the same word."""
 _OTHER_LETTER = rf"[^\W\d_{LATIN}\u2100-\u2bff\ua720-\ua7ff\u30a0-\u30ff{SINGLE}]"
-"""Another letter begins another word there. The analyzer itself parts Chinese and Japanese from digits."""
+"""Letters that start a new word after a digit. The analyzer itself separates Chinese and Japanese from
+digits."""
 _TURN = rf"(?<=\d)(?={_OTHER_LETTER})|(?<={_OTHER_LETTER})(?=\d)|(?<={_OTHER_LETTER}[{EXTENDING}])(?=\d)"
 _BETWEEN_PARTS = re.compile(rf"[^\w{EXTENDING}]+|_+|{_TURN}")
 TURNS = re.compile(_TURN)
 PIECES = re.compile(f"[{SINGLE}][{EXTENDING}]*|[^{SINGLE}]+")
 _POSSESSIVE = re.compile(r"[^\W_]+['’＇][sS]")
 _WITHOUT_TOKEN = re.compile(rf"[{_class_of({'No'})}{_UNKNOWN}]")
-"""Numbers that are no digits, and unknown letters."""
+"""Numbers that are not digits, and letters unknown to the analyzer."""
 KNOWN_WORDS = 65_536
-MAX_NUMBER = 16
-"""Characters of a number that is indexed with its unit."""
+MAX_NUMBER = 16  # maximum characters of a number that kg indexes with its unit
 _UNIT = r"[a-zA-Z\u00b5\u0370-\u03ff]{1,5}\d?"
 _IS_UNIT = re.compile(_UNIT)
 _UNIT_BEHIND = re.compile(rf"\s{_UNIT}(?!\w)")
@@ -111,15 +108,15 @@ _SCOPE = re.compile(r"kg[oda][0-9a-f]{16}", re.IGNORECASE)
 
 
 def runs(text: str) -> Iterator[re.Match[str]]:
-    """What the analyzer may take for one token, or more."""
+    """Yield the runs that the analyzer may index as one or more tokens."""
     return (_ASCII_RUN if text.isascii() else _ANY_RUN).finditer(text)
 
 
 @lru_cache(KNOWN_WORDS)
 def parts(word: str) -> str:
-    """The parts of a word in normal form, as they are indexed and asked for, a blank between them.
+    """Return the parts of a word in normal form, as kg indexes and queries them, separated by spaces.
 
-    Punctuation parts a word, and so do digits next to letters other than Latin ones: `2022년`.
+    Punctuation splits a word. So does a boundary of a digit and a letter that is not Latin: `2022년`.
     """
     normal = fold_letters(normalise_text(word))
     return " ".join(
@@ -130,7 +127,7 @@ def parts(word: str) -> str:
 
 
 def find_hidden_parts(texts: Iterable[str]) -> list[str]:
-    """What a reader can see in some texts and the analyzer does not find in them, word by word, each once."""
+    """Return the visible parts of words that the analyzer does not find, each once."""
     return [*dict.fromkeys(found for text in texts for found in _find_hidden(text))]
 
 
@@ -143,14 +140,14 @@ def _find_hidden(text: str) -> Iterator[str]:
         if run.isalnum() and not _SCOPE.match(run) and not (has_turns and TURNS.search(run)):
             continue
         seen = parts(run)
-        if seen and run != seen:  # the analyzer takes `'s` away itself, so that only the `s` is missing
+        if seen and run != seen:  # the analyzer removes `'s` itself, so only the `s` is missing
             yield seen.rpartition(" ")[2] if _POSSESSIVE.fullmatch(run) else seen
 
 
 def _find_written_otherwise(text: str) -> Iterator[str]:
-    """The hidden parts of a text that is not in normal form.
+    """Yield the hidden parts of a text that is not in normal form.
 
-    A number and its unit stay together, for they are asked for as a phrase: `٥ kg` and `5 ㎏`.
+    A number and its unit stay together, because queries use them as a phrase: `٥ kg` and `5 ㎏`.
     """
     for run in runs(text):
         for piece in PIECES.finditer(run[0]):
@@ -169,7 +166,7 @@ def _find_written_otherwise(text: str) -> Iterator[str]:
 
 
 def _token(part: str) -> str:
-    """A part that the analyzer takes, and never for the token of a scope, which filters are made of."""
+    """Return a part that the analyzer indexes and that cannot equal a scope token, which filters use."""
     known = "".join(_known(character) for character in part)
     return f"x{known}" if _SCOPE.match(known) else known
 
@@ -180,23 +177,22 @@ def _known(character: str) -> str:
     return f"u{ord(character):x}" if _WITHOUT_TOKEN.match(character) else character
 
 
-# Snowball's stemmers, one a thread and algorithm, for they are not safe in several threads.
+# Snowball stemmers: one per thread and algorithm, because they are not thread-safe
 
 _local = threading.local()
 
 
 def stem(word: str, algorithm: str) -> str:
-    """The stem of a word in lower case, by one of Snowball's algorithms, such as `german` or `porter`."""
+    """Return the stem of a lower-case word by a Snowball algorithm such as `german` or `porter`."""
     if not hasattr(_local, algorithm):
         setattr(_local, algorithm, Stemmer.Stemmer(algorithm))
     return cast("str", getattr(_local, algorithm).stemWord(word))
 
 
-# What the index's analyzer makes of a word, so that two words can be compared as it compares them.
+# Word forms of the analyzer, for comparing words as the index does
 #
-# Neo4j's `english` analyzer is Lucene's: lower case, no `'s`, Porter's stem. Snowball's `porter` is that
-# of the
-# paper; Lucene has Porter's own, which differs in three rules (all of 4,382 words of texts are alike so).
+# Neo4j's `english` analyzer is Lucene's: lower case, no `'s`, Porter stem. Snowball's `porter` follows the
+# paper. Lucene's stemmer differs in three rules, which `_stem` applies (checked with 4,382 words).
 
 KNOWN_FORMS = 65_536
 OMITTED = frozenset(
@@ -204,20 +200,18 @@ OMITTED = frozenset(
     a an and are as at be but by for if in into is it no not of on or such that the their then there these
     they this to was will with
     """.split()  # noqa: SIM905 - a list of words reads better so
-)
-"""Words that the analyzer leaves out."""
-MIN_STEMMED = 3
-"""Shorter words are their own stem."""
-_MEASURED = re.compile("[aeiouy][^aeiouy]")
-"""A vowel and a consonant behind it: Porter's m > 0."""
+)  # words that the analyzer ignores
+MIN_STEMMED = 3  # minimum length of a word to stem
+_MEASURED = re.compile("[aeiouy][^aeiouy]")  # a vowel and a following consonant: Porter's m > 0
 _ACCENTED = re.compile("([a-z])[\u0300-\u036f]+")
 
 
 @lru_cache(KNOWN_FORMS)
 def word_form(word: str) -> str:
-    """What a word is compared by: the stem, in lower case and composed, and Latin letters without accents.
+    """Return the form for comparing words: the lower-case stem, with Latin letters without accents.
 
-    All words that the analyzer takes for one have one form. It keeps accents: here `resume` is `résumé`, too.
+    Words with the same token in the index have the same form. The analyzer keeps accents, but here `resume`
+    equals `résumé`.
     """
     if word.isascii():
         return _stem(word.lower())
@@ -238,9 +232,9 @@ def _stem(word: str) -> str:
     return found[:-1] if found.endswith("logi") and _MEASURED.search(found[:-4]) else found
 
 
-# Words of a question that say little, in the language that it is asked in.
+# Stop words of queries, by language
 #
-# The index's English analyzer leaves out 33 English words; "how", "wer" and "quién" weigh as any other there.
+# The analyzer ignores 33 English words but weighs "how", "wer", and "quién" fully.
 
 ENGLISH = frozenset(
     """
@@ -253,17 +247,20 @@ ENGLISH = frozenset(
     other some such no nor not only own same so than too very
     """.split()  # noqa: SIM905 - a list of words reads better so
 )
-"""Snowball's list, and modal verbs. The 1,333 of the package have `call` and `state` among them: nDCG@10 81.5
-with those and 81.9 with these (claude_docs, mode text)."""
-_FEWEST = 2
-"""So many of its stop words a question has at least in a language that it is taken for."""
+"""Snowball's list and modal verbs. The package's 1,333 words include `call` and `state`: nDCG@10 is 81.5 with
+them and 81.9 with this list (claude_docs, mode text)."""
+_FEWEST = 2  # minimum number of stop words for recognizing the language of a query
 
 
 def stop_words_of(words: Iterable[str], languages: Iterable[str | None] = ()) -> frozenset[str]:
-    """Those of the words, in normal form and lower case, that are stop words of the language with most.
+    """Return the stop words among some words, in the language with the most stop words.
 
-    None where no language has two: a few keywords are no sentence, and each of them counts. Those of
-    languages that are told, by their English names, are stop words in any case.
+    If no language has two, the result is empty, because each of a few keywords counts. Stop words of the
+    given languages (English names) always count.
+
+    Args:
+        words: Words in normal form.
+        languages: Known languages of the query or of the ontologies.
     """
     asked = frozenset(word.lower() for word in words)
     most = max((asked & listed for listed in words_that_say_little().values()), key=len)
@@ -275,9 +272,9 @@ def stop_words_of(words: Iterable[str], languages: Iterable[str | None] = ()) ->
 
 @cache
 def words_that_say_little() -> Mapping[str, frozenset[str]]:
-    """The stop words of each language, by its English name; not the digits that a few lists have.
+    """Return the stop words of each language by its English name, without the digits of some lists.
 
-    English first: it is taken where several have as many.
+    English comes first, so it wins ties.
     """
     others = sorted(set(AVAILABLE_LANGUAGES) - {"english"})
     return {
@@ -291,52 +288,47 @@ def _read_list(language: str) -> frozenset[str]:
     return frozenset(word for word in words if not word.isdecimal())
 
 
-# Words that no text has, and those of the texts that may be meant: typos, other accents. Pure.
+# Suggestions for unknown words: typos and other accents
 #
-# Lucene finds the texts (fuzzy queries ask for what is indexed, which are stems); which of their words is
-# meant
-# is told by the words as they stand, so that an answer can name them.
+# Lucene finds the texts by fuzzy queries on stems. The comparison uses the written words, so that a response
+# can name them.
 
 MIN_WORD = 3
-"""Characters of a word that is looked for otherwise: of three, only its accents are."""
+"""Minimum characters of a word to correct. kg corrects only the accents of three characters."""
 MIN_TYPO = 4
-MIN_SUBSTITUTED = 6
-"""Below it no letter stands for another: of `hope` nobody means `home`..."""
-LONG_WORD = 8
-"""From here on a word may differ by two letters..."""
-MIN_SHARED = 3
-"""... and then begins with these the same."""
+MIN_SUBSTITUTED = 6  # minimum length for replacing a letter, so that `hope` does not match `home`
+LONG_WORD = 8  # minimum length for two edits
+MIN_SHARED = 3  # characters that must be equal at the start for two edits
 MIN_PREFIXED = 9
-ENDING = 5
-"""Letters that stemming may take away: the index has `configur` of `configuration`."""
-MAX_MEANT = 3
-"""Words that take the place of one."""
+ENDING = 5  # characters that stemming may remove: the index contains `configur` for `configuration`
+MAX_MEANT = 3  # suggestions for one word
 
 _MARKS = re.compile("[\u0300-\u036f]+")
-"""Accents. Vowel signs of Hindi and Thai are letters to a reader; those of Hebrew and Arabic are gone."""
+"""Accents. Vowel signs of Hindi and Thai are letters. Normalization has removed those of Hebrew and Arabic.
+"""
 _OTHERS = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"})
 _WORDS = re.compile(r"[^\W\d_]+")
 
 
 def fold(word: str) -> str:
-    """A word without case and accents: `Kürbis` and `Kurbis` are one, `ß` is `ss`."""
+    """Return a word without case and accents: `Kürbis` equals `Kurbis`, and `ß` equals `ss`."""
     plain = _MARKS.sub("", unicodedata.normalize("NFD", normalise_text(word).casefold()))
     return unicodedata.normalize("NFC", plain.translate(_OTHERS))
 
 
 def may_be_misspelt(word: str) -> bool:
-    """Whether a word is looked for otherwise: numbers and names with signs are meant as they are."""
+    """Return whether kg looks for other spellings of a word. Numbers and names with symbols are exact."""
     return len(word) >= MIN_WORD and unicodedata.normalize("NFC", word).isalpha()
 
 
 def most_edits(word: str) -> int:
-    """Letters in which a word that is meant may differ, besides its accents."""
+    """Return the maximum edits between a word and a suggestion, not counting accents."""
     return 0 if len(word) < MIN_TYPO else 1 if len(word) < LONG_WORD else 2
 
 
 @cache
 def _accented() -> dict[int, str]:
-    """By a Latin or Greek letter: a class of Lucene's regular expressions with all its accented forms."""
+    """Return by Latin or Greek letter a class of Lucene regular expressions with its accented forms."""
     letters = map(chr, chain(range(0xC0, 0x250), range(0x370, 0x400), range(0x1E00, 0x2000)))
     forms: dict[str, str] = {}
     for each in filter(str.islower, letters):
@@ -346,9 +338,11 @@ def _accented() -> dict[int, str]:
 
 
 def fuzzy_clauses(word: str) -> str:
-    """Lucene's clauses for texts with a word like it; only letters are in it, so nothing is to be escaped.
+    """Return Lucene clauses for texts with similar words.
 
-    Accents count as letters to Lucene: a regular expression finds a word with any number of others.
+    They contain letters only, so nothing needs escaping.
+
+    Lucene counts an accent as an edit. The regular expression finds a word with any number of accents.
     """
     lower = unicodedata.normalize("NFC", word).lower()
     plain = fold(lower)
@@ -362,9 +356,9 @@ def fuzzy_clauses(word: str) -> str:
 
 
 def meant_by(word: str, texts: Iterable[str]) -> list[str]:
-    """Words of some texts that may be meant by one that none has: the nearest, of those the most frequent.
+    """Return the words of texts that an unknown word may mean: nearest first, then most frequent.
 
-    What differs by its accents only is nearest, then what begins alike.
+    Words that differ only by accents are nearest, followed by words with an equal beginning.
     """
     wanted, written = fold(word), word.lower()
     counts = Counter(said for said in chain.from_iterable(map(words_in, texts)) if said.lower() != written)
@@ -378,9 +372,9 @@ def meant_by(word: str, texts: Iterable[str]) -> list[str]:
 
 
 def _distance(wanted: str, said: str) -> tuple[int, int] | None:
-    """Edits, and letters at the beginning that are not shared; None: that is not meant.
+    """Return the edits and the characters after the common beginning, or None if the words differ too much.
 
-    The first letter is right: people rarely miss that one.
+    The first letter must match, because people rarely mistype it.
     """
     most = most_edits(wanted)
     edits = OSA.distance(wanted, said, score_cutoff=most)
@@ -393,43 +387,42 @@ def _distance(wanted: str, said: str) -> tuple[int, int] | None:
 
 
 def _substitutes(wanted: str, said: str) -> bool:
-    """Whether a letter stands for another, where two have not only changed places."""
+    """Return whether a letter is replaced, not only swapped with another."""
     return len(wanted) == len(said) and sorted(wanted) != sorted(said)
 
 
 def words_in(text: str) -> list[str]:
-    """Its words as they are written, composed; numbers and signs are none."""
+    """Return the words of a text as written, composed, without numbers and symbols."""
     return _WORDS.findall(unicodedata.normalize("NFC", text))
 
 
-# Stems of words in the language of a text, beside the English ones: `Zwiebel` finds `Zwiebeln`. Pure.
+# Stems of other languages: `Zwiebel` finds `Zwiebeln`
 #
-# Snowball's stemmers, accents folded, in the field `scope`: there they are whole words of their own that
-# nobody
-# writes. English texts have none, for the index's own analyzer knows English.
+# They come from Snowball's stemmers without accents. kg indexes them in the field `scope` as tokens that no
+# text contains. English texts need none, because the analyzer stems English.
 
-MARK = "kgs"
-"""In front of a stem: no word of a text is asked for by it."""
+MARK = "kgs"  # prefix of a stem, which separates stems from words
 LANGUAGES = ("german", "spanish", "turkish", "russian", "romanian", "arabic", "greek", "hindi")
-"""Those that gain by it (ADR 57 has the figures)."""
+"""Languages with better results by stems (ADR 57 has the figures)."""
 MIN_STOP_WORDS = 2
 MIN_SHARE = 0.1
-"""Of a text's words that are stop words of its language; in a list of names, none is."""
-ENOUGH = 1000
-"""Words of a text by which its language is told."""
+"""Minimum share of stop words for recognizing a language. A list of names has none."""
+ENOUGH = 1000  # words of a text that kg reads to recognize its language
 STEMS_MIN_STEMMED = 3
 _TAKEN_APART = re.compile(f"[{SINGLE}]")
 MAX_GUESSED = 8
-"""Words of a question whose language is not told are stemmed in each; more of them are a sentence."""
+"""Maximum words of a query in an unknown language that kg stems in each language. Longer queries are
+sentences."""
 
 
 def language_of(words: Iterable[str]) -> str | None:
-    """That whose stop words are most of some words, given in lower case; none where they are few.
+    """Return the language with the most stop words among lower-case words, or None if there are few.
 
-    Where several have as many it is English, which is indexed as it is, then one that has stems.
+    In a tie, English wins because the analyzer stems it, then a language with stems.
     """
     counts = Counter(islice(words, ENOUGH))
-    different = frozenset(counts)  # a view of keys walks the whole list of stop words: 70 times slower
+    # iterating over a view of keys reads the whole stop word list: 70 times slower
+    different = frozenset(counts)
     little = {
         name: sum(map(counts.__getitem__, different & listed))
         for name, listed in words_that_say_little().items()
@@ -440,9 +433,9 @@ def language_of(words: Iterable[str]) -> str | None:
 
 
 def stems_of_texts(texts: Sequence[str], chosen: str | None = None) -> list[str]:
-    """What is indexed of some texts of one source: their stems, one string; nothing of English.
+    """Return the stems to index for the texts of one source, as one string. English texts have none.
 
-    Without a chosen language the first one tells it: names and titles, said twice, say nothing of it.
+    Without a chosen language, the first text determines it. Names and titles do not help.
     """
     language = chosen or language_of(_words(texts[0]) if texts else ())
     if language is None or language == "english" or not (chosen or language in LANGUAGES):
@@ -454,12 +447,12 @@ def stems_of_texts(texts: Sequence[str], chosen: str | None = None) -> list[str]
 
 
 def stems_of_question(words: Sequence[str], chosen: Collection[str | None] = (None,)) -> list[str]:
-    """What is asked for: stems in the languages of what is searched.
+    """Return the stems to query, in the languages of the searched ontologies.
 
     Args:
-        words: of the question.
-        chosen: the languages of the ontologies that are searched. None is among them where one has none: that
-            is searched in the question's language, or in each where a few keywords do not tell it.
+        words: Words of the query.
+        chosen: Languages of the searched ontologies. None stands for an ontology without a language, which kg
+            searches in the language of the query. If a few keywords do not show a language, kg uses each.
     """
     lower = [word for each in words for word in _words(each)]
     own = {each for each in chosen if each is not None} - {"english"}
@@ -475,9 +468,9 @@ def stems_of_question(words: Sequence[str], chosen: Collection[str | None] = (No
 
 @lru_cache(KNOWN_FORMS)
 def forms_of(word: str) -> frozenset[str]:
-    """A word without accents, and its stems in English and the languages that are told by texts.
+    """Return a word without accents, and its stems in English and in the languages with stems.
 
-    Two words that share one may be forms of one word; they are in some language.
+    Words that share a form may be forms of the same word in some language.
     """
     lower = word.lower()
     return frozenset({fold(word), *(fold(stem(lower, each)) for each in ("english", *LANGUAGES))})
@@ -495,7 +488,7 @@ def _words(text: str) -> list[str]:
 
 
 def _has_stem(word: str) -> bool:
-    """Not what the analyzer takes apart: there each character would count as a rare word does."""
+    """Return whether kg stems a word. Characters that the analyzer separates would score like rare words."""
     return len(word) >= STEMS_MIN_STEMMED and not _TAKEN_APART.search(word)
 
 
@@ -503,14 +496,12 @@ def _stem_by_rules(word: str, language: str) -> str:
     return MARK + fold(stem(word, language))
 
 
-# The property `scope` of sources and concepts: what the full-text index holds of them beside their text.
+# The property `scope` of sources and concepts: full-text tokens in addition to their text
 #
-# One token each for ontology and document, which filters ask for, the normal form of words and parts that the
-# index's analyzer does not tell apart (kg_api.graph.text_analysis), and stems of languages
-# (kg_api.graph.text_analysis). The first source of a document also has its aliases.
+# It holds one token each for ontology and document, which filters use, the hidden parts of words, and stems
+# of other languages. The first source of a document also has the document's aliases.
 
-PORTION: Final = 1000
-"""Sources of one transaction that indexes them in another language."""
+PORTION: Final = 1000  # sources per transaction that indexes them in another language
 
 
 def scope_of_source(
@@ -521,14 +512,15 @@ def scope_of_source(
     *,
     aliases: Iterable[str] = (),
 ) -> list[str]:
-    """What is indexed of a source beside the texts that a reader sees of it, its own text first.
+    """Return the tokens to index for a source in addition to its visible texts.
 
     Args:
-        ontology: its own.
-        document_id: of its document.
-        texts: that a reader sees of it.
-        language: of its ontology, as `ontologies/set_language` stores it; None: the text's own.
-        aliases: of its document, if it is the first one.
+        ontology: Ontology of the source.
+        document_id: Document of the source.
+        texts: Visible texts of the source, its own text first.
+        language: Language of the ontology, as `ontologies/set_language` stores it. None: the text's own
+            language.
+        aliases: Aliases of the document, for its first source only.
     """
     seen = [*texts]
     scopes = [scope_of_ontology(ontology), scope_of_document(document_id)]
@@ -536,17 +528,17 @@ def scope_of_source(
 
 
 def aliases_at(paragraph: int, metadata: str | None) -> list[str]:
-    """Return the aliases that the source at a place is found by: those of its document, at the first place.
+    """Return the aliases of the document if the source is its first one.
 
     Args:
-        paragraph: its place.
-        metadata: of its document, a JSON object.
+        paragraph: Position of the source.
+        metadata: Metadata of the document, as a JSON object.
     """
     return find_aliases(json.loads(metadata or "{}")) if paragraph == 0 else []
 
 
 def index_in(tx: Transaction, ontology: str, language: str | None, after: tuple[str, int]) -> list[Row]:
-    """Index the next portion of an ontology's sources in a language; those that were looked at, in order."""
+    """Index the next batch of an ontology's sources in a language. Return the checked sources in order."""
     document, paragraph = after
     found = tx.run(
         "sources/to_index", ontology=ontology, after=document, after_paragraph=paragraph, limit=PORTION
@@ -556,19 +548,19 @@ def index_in(tx: Transaction, ontology: str, language: str | None, after: tuple[
 
 
 def scope_of_concept(ontology: str, label: str, search_terms: Iterable[str], description: str) -> list[str]:
-    """What is indexed of a concept beside its text."""
+    """Return the tokens to index for a concept in addition to its text."""
     return [scope_of_ontology(ontology), *find_hidden_parts([label, *search_terms, description])]
 
 
 def _index_aliases(aliases: Iterable[str]) -> Iterator[str]:
-    """Of each its token, for it may be the whole question, and its words."""
+    """Yield the token of each alias, because it may be the whole query, and its words."""
     for alias in aliases:
         yield scope_of_alias(alias)
         yield " ".join(filter(None, (parts(run[0]) for run in runs(alias))))
 
 
 def _write_sources(tx: Transaction, found: Iterable[Row], language: Callable[[Row], str | None]) -> None:
-    """Index some sources anew, each in its ontology's language, in the order in which all lock them."""
+    """Re-index sources, each in the language of its ontology, in the common lock order."""
     rows = [{**row, "scope": _source(row, language(row))} for row in found]
     changed = [{name: row[name] for name in _COMPARED} for row in rows if row["scope"] != row["before"]]
     tx.run("sources/write_scopes", rows=sorted(changed, key=lambda row: row["source_id"]))
@@ -581,16 +573,15 @@ def _source(row: Row, language: str | None) -> list[str]:
 
 
 _COMPARED: Final = ("source_id", "content_hash", "heading", "title", "paragraph", "metadata", "scope")
-"""What is compared with a source that is held, and what is written then."""
+"""Properties that kg compares with a locked source and then writes."""
 
 
-# Numbers and letters that people join or part: `5kg` and `5 kg`, `ISO9001` and `ISO 9001`. Pure.
+# Joined and separate numbers and letters: `5kg` and `5 kg`, `ISO9001` and `ISO 9001`
 #
-# Both ways are asked for, as one word and as a phrase. A phrase is exact: `5kg` does not find `7 kg`.
+# kg queries both spellings, as one word and as a phrase. A phrase is exact: `5kg` does not find `7 kg`.
 
 MAX_VARIANTS = 32
-JOINED = 2.0
-"""The weight of one word that stands for two of the question."""
+JOINED = 2.0  # weight of one word that joins two words of the query
 
 _NUMBER = r"\d+(?:[.,]\d+)*"
 _LETTER = rf"(?:(?=[{LATIN}])[^\W\d_])"
@@ -603,15 +594,14 @@ _BETWEEN = re.compile(r"\s?[-°^]?\s?")
 
 
 class Variant(NamedTuple):
-    """Another way to write a part of a question."""
+    """Another spelling of a part of a query."""
 
-    words: str
-    """One word, or two with a blank between them."""
+    words: str  # one word, or two words separated by a space
     weight: float = 1.0
 
 
 def find_variants(question: str) -> list[Variant]:
-    """Return the other ways to write a question's numbers and the letters next to them, the first 32."""
+    """Return other spellings of a query's numbers and adjacent letters, at most 32."""
     normal = normalise_text(question)
     words = [*_WORD.finditer(normal)]
     apart = [each for word in words for each in _part(word[0])]
@@ -625,7 +615,10 @@ def find_variants(question: str) -> list[Variant]:
 
 
 def _part(word: str) -> Iterator[Variant]:
-    """The index has no `a` and `in`: of `16 A` only the number can be found."""
+    """Yield the spelling with separate parts.
+
+    The index ignores `a` and `in`, so of `16 A` only the number remains.
+    """
     if quantity := _QUANTITY.fullmatch(word):
         number, unit = quantity.groups()
         yield Variant(number, 0.5) if unit.lower() in OMITTED else Variant(f"{number} {unit}")
@@ -638,5 +631,5 @@ def _may_join(text: str, first: re.Match[str], last: re.Match[str]) -> bool:
         return False
     if _IS_NUMBER.fullmatch(first[0]):
         return not last[0][0].isdecimal()
-    is_said = len(first[0]) > 1 and first[0].lower() in OMITTED  # `in 2024` is no code
+    is_said = len(first[0]) > 1 and first[0].lower() in OMITTED  # `in 2024` is not a code
     return first[0].isalpha() and not is_said and _IS_NUMBER.fullmatch(last[0]) is not None

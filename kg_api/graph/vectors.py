@@ -23,22 +23,21 @@ from kg_api.schemas.metadata import MetadataValue
 from kg_api.schemas.vocabulary import Selection
 
 BEGINNING: Final = ("", -1)  # before the first paragraph of any document
-LAST = "~"  # behind every document id
+LAST = "~"  # after every document id
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which nodes of an ontology are to be embedded."""
+    """A selection of nodes of an ontology to embed."""
 
     ontology: str
     mark: Mark
-    answering_property: str
-    """The mark of those that answer searches, which may be others than are being built."""
+    answering_property: str  # mark property of the vectors that searches use, which may differ from the build
     selection: Selection = "due"
-    forced_at: Any = None  # database time; what was embedded before it is embedded anew
+    forced_at: Any = None  # database time; kg re-embeds older vectors
     within: tuple[str, str] = ("", "")
-    """Of sources: only of documents from this id to before that one; empty: no border."""
-    wants_all: bool = True  # of concepts: whether those of a single source are embedded too that never were
+    """Document ids of the sources, from the first to before the second; empty: no limit."""
+    wants_all: bool = True  # whether to embed concepts of a single source that were never embedded
 
     def parameters(self) -> dict[str, Any]:
         return {
@@ -55,7 +54,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class SourceText:
-    """A source, what it says and where; `start` in code points of the document's text."""
+    """A source with its text. `start` counts code points of the document's text."""
 
     source_id: str
     document_id: str
@@ -65,9 +64,9 @@ class SourceText:
     full_text: str
     content_hash: str
     blocks: tuple[SourceBlock, ...] = field(default=(), compare=False)
-    """Read with the document only; none of those that were stored before kinds were (ADR 7)."""
+    """Set only in reads of a whole document, and empty for sources from before block kinds (ADR 7)."""
     renewed: bool = field(default=False, compare=False)
-    """Whether somebody asked for it to be embedded anew, and not from the cache."""
+    """Whether a user requested re-embedding without the cache."""
 
     @property
     def identity(self) -> str:
@@ -75,13 +74,13 @@ class SourceText:
 
     @property
     def place(self) -> str:
-        """Where it stands in reading order."""
+        """Return the position in reading order."""
         return f"{self.document_id}:{self.paragraph}"
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentAbout:
-    """What stands in front of a chunk when it is embedded with its context, and how the document is read."""
+    """Inputs of a chunk's context, and the format of the document."""
 
     title: str
     metadata: dict[str, MetadataValue]
@@ -96,7 +95,7 @@ def reading_place(place: str) -> tuple[str, int]:
 
 
 def due_sources(graph: Graph, wanted: Wanted, *, after: tuple[str, int], limit: int) -> list[SourceText]:
-    """Return the next sources that are not embedded as they shall be, in reading order."""
+    """Return the next pending sources, in reading order."""
     document, paragraph = after if after[0] >= wanted.within[0] else (wanted.within[0], -1)
     place = {"after": document, "after_paragraph": paragraph}
     rows = graph.read("embedding/due", **wanted.parameters(), **place, limit=limit)
@@ -108,7 +107,7 @@ def count_due(graph: Graph, wanted: Wanted) -> int:
 
 
 def count_behind(tx: Transaction, wanted: Wanted) -> tuple[int, int]:
-    """Count what answers searches now and would not if embedded as wanted; and of that what is refused."""
+    """Return how many answering nodes lack the wanted embedding, and how many the model rejected for it."""
     row = tx.run("embedding/count_behind", **wanted.parameters())[0]
     return row["behind"], row["refused"]
 
@@ -119,12 +118,12 @@ def read_refused_sources(graph: Graph, ontology: str, mark: Mark, *, limit: int)
 
 
 def sources_of_document(graph: Graph, document_id: str) -> list[SourceText]:
-    """Return all sources of a document in reading order; empty when it has gone."""
+    """Return all sources of a document in reading order. Empty if the document was deleted."""
     return [source_text(row) for row in graph.read("sources/of_document", document_id=document_id)]
 
 
 def versions_of(graph: Graph, document_ids: Iterable[str]) -> dict[str, str | None]:
-    """Return by document, which write made it what it is; one that has gone is missing."""
+    """Return the last write of each document. Deleted documents are missing."""
     rows = graph.read("documents/versions", document_ids=sorted(set(document_ids)))
     return {row["document_id"]: row["version"] for row in rows}
 
@@ -147,12 +146,12 @@ def source_text(row: Row) -> SourceText:
     return SourceText(**known)
 
 
-# Chunks and vectors on their way in: all of a batch in one transaction, or nothing.
+# Writing chunks and vectors, each batch in one transaction
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkPlace:
-    """Where a chunk is, from its first source to its last; it keeps its place when text before it changes."""
+    """The position of a chunk, relative to its sources, so that edits before them do not change it."""
 
     # `offset` counts code points of the first source, `end_offset` of the last one.
 
@@ -171,7 +170,7 @@ class NewChunk:
 
 @dataclass(frozen=True, slots=True)
 class NewParent:
-    """A chunk that is read in place of those found in it."""
+    """A chunk that a search returns instead of its children."""
 
     place: ChunkPlace
     child_ids: tuple[str, ...]
@@ -179,17 +178,17 @@ class NewParent:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedBatch:
-    """What embedding some sources gave."""
+    """The chunks and vectors of a batch of sources."""
 
     ontology: str
-    sources: Sequence[SourceText]  # those that are done with it, and any other that their chunks cover too
-    due: frozenset[str]  # ids of those that are done with it
+    sources: Sequence[SourceText]  # completed sources, and other sources that their chunks cover
+    due: frozenset[str]  # ids of completed sources
     vectors: dict[str, NDArray[np.float32]]
     chunks: Sequence[NewChunk]
     parents: Sequence[NewParent]
-    keep: frozenset[str]  # ids of all chunks that these sources shall have
+    keep: frozenset[str]  # ids of all chunks that these sources keep
     versions: dict[str, str | None] = field(default_factory=dict[str, str | None])
-    """Of documents whose chunks cover several sources: they must still be what was planned."""
+    """Expected versions of documents whose chunks cover several sources."""
 
 
 def chunk_ids_of(graph: Graph, source_ids: Collection[str], space: Space) -> set[str]:
@@ -198,8 +197,8 @@ def chunk_ids_of(graph: Graph, source_ids: Collection[str], space: Space) -> set
 
 
 def write_batch(tx: Transaction, batch: EmbeddedBatch, space: Space, mark: Mark) -> int:
-    """Write within the caller's transaction what still fits the sources as they are now."""
-    # A source that has changed or moved apart meanwhile is passed over and stays due.
+    """Write the vectors and chunks that still fit their sources, in the caller's transaction."""
+    # A source that has changed or moved is skipped and stays pending.
     require_fitting(tx, space, [*batch.vectors.values(), *(chunk.vector for chunk in batch.chunks)])
     changed = set[str]()
     if batch.versions:
@@ -218,7 +217,7 @@ def write_batch(tx: Transaction, batch: EmbeddedBatch, space: Space, mark: Mark)
     torn = {identity for place in places if not _together(place, held) for identity in place.source_ids}
     done = sorted(identity for identity in batch.due if identity in held and identity not in torn)
     _delete_others(tx, done, batch.keep, space, mark)
-    # A vector goes as the driver's own type, which is written nearly four times faster than a list
+    # The driver writes its own vector type nearly four times faster than a list
     vectors = [
         {"source_id": identity, "vector": Vector.from_numpy(batch.vectors[identity])}
         for identity in done
@@ -247,7 +246,7 @@ def write_batch(tx: Transaction, batch: EmbeddedBatch, space: Space, mark: Mark)
 
 
 def reject_source(tx: Transaction, source: SourceText, space: Space, mark: Mark, reason: str) -> None:
-    """Mark a source that the model does not take, unless it has changed."""
+    """Mark a source that the model rejects, unless it has changed."""
     identity, text_hash = source.source_id, source.content_hash
     if reject(tx, space, mark, identity=identity, text_hash=text_hash, reason=reason):
         _delete_others(tx, [source.source_id], (), space, mark)
@@ -260,7 +259,7 @@ def require_fitting(tx: Transaction, space: Space, vectors: Iterable[NDArray[np.
 
 
 def check_vector(vector: NDArray[np.float32], dimensions: int) -> None:
-    """Refuse what a vector index would silently leave out."""
+    """Raise EmbeddingFailed for vectors that a vector index would silently ignore."""
     if vector.shape != (dimensions,):
         raise EmbeddingFailed(f"a vector has the shape {vector.shape}; the space has {dimensions} dimensions")
     if not np.isfinite(vector).all():
@@ -277,37 +276,36 @@ def _delete_others(
 
 
 def _together(place: ChunkPlace, held: dict[str, Row]) -> bool:
-    """Return whether the sources of a chunk are all there and still follow each other."""
+    """Return whether all sources of a chunk exist and are still adjacent."""
     if not all(identity in held for identity in place.source_ids):
         return False
     paragraphs = [held[identity]["paragraph"] for identity in place.source_ids]
     return all(following == paragraph + 1 for paragraph, following in pairwise(paragraphs))
 
 
-# Flags on what may be due, so that it is found however much there is that is not.
+# Flags of pending sources, for finding them among many others
 #
-# A source is flagged when it comes and whenever it loses a mark, and no more when it gets one; there is one
-# flag for its vector and one for what is read in it. That all which may be due is flagged is noted on the
-# ontology, for one mark; every change of its configuration takes the note away. What looks for due sources
-# asks for the note by itself (`cypher/embedding`).
+# A source has one flag for its vector and one for extraction. New sources and sources that lose a mark get a
+# flag, and a new mark removes it. The ontology stores a note that all pending sources of one mark have a
+# flag. Every configuration change removes the note. Reads of pending sources check the note themselves
+# (`cypher/embedding`).
 
-WHOLE_SECONDS = 3600.0
-"""How often all sources of an ontology are looked at, and not only those that are flagged."""
+WHOLE_SECONDS = 3600.0  # interval of checks of all sources of an ontology, not only flagged ones
 SETTLED_SECONDS = 150.0
-"""After that all are looked at once more: what was being written when it was noted has been written then."""
+"""Time until a second check of all sources, after which concurrent writes are complete."""
 MAX_FLAGGED = 2000
-"""So many are flagged at a time; where more have another mark, nearly all is to be made anew."""
+"""Maximum number of sources to flag. If more have another mark, nearly all need embedding."""
 
 
 class Flags:
-    """Sees that what is due is flagged; remembers when it last looked at all."""
+    """Flags of pending sources, with the times of the last complete checks."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._look_at: dict[tuple[str, str], float] = {}
 
     def keep(self, ontology: str, mark: Mark, is_current: Callable[[Transaction], bool]) -> None:
-        """Look at every source where it is not known that all are flagged, and at times all the same."""
+        """Check all sources if the ontology has no note that all are flagged, and at regular intervals."""
         place = (ontology, mark.key)
         noted = is_noted(self._graph, ontology, mark)
         if noted and time.monotonic() < self._look_at.get(place, float("-inf")):
@@ -318,15 +316,15 @@ class Flags:
 
 
 def is_noted(graph: Graph, ontology: str, mark: Mark) -> bool:
-    """Return whether all sources of an ontology without this mark are known to be flagged."""
+    """Return whether the ontology has a note that all sources without this mark are flagged."""
     wanted = {"ontology": ontology, "mark_property": mark.key, "mark": mark.value}
     rows = graph.read("ontologies/flagged", **wanted, note=_names(mark)[1])
     return bool(rows) and rows[0]["flagged"]
 
 
 def flag(graph: Graph, ontology: str, mark: Mark, is_current: Callable[[Transaction], bool]) -> bool:
-    """Look at every source, flag those without this mark, and note it when none is left; see `keep`."""
-    # Until then nothing is noted: whoever looks for what is due looks at all.
+    """Flag all sources without this mark, and add the note if none is left."""
+    # Without the note, reads of pending sources check all sources.
     name, note = _names(mark)
     wanted = {"ontology": ontology, "mark_property": mark.key, "mark": mark.value}
 
@@ -342,5 +340,5 @@ def flag(graph: Graph, ontology: str, mark: Mark, is_current: Callable[[Transact
 
 
 def _names(mark: Mark) -> tuple[str, str]:
-    """Return the properties that flag a source, and that note it on the ontology."""
+    """Return the flag property of a source and the note property of the ontology."""
     return ("unread", "unread_for") if mark.key == EXTRACTION_MARK else ("unembedded", "flagged_for")
