@@ -1,4 +1,4 @@
-"""Writes down what is changed, while requests go on."""
+"""Writing the audit log in the background."""
 
 from __future__ import annotations
 
@@ -16,16 +16,15 @@ from kg_api.graph.keys import AuditRecord, write_audit
 
 log = structlog.get_logger()
 
-MAX_WAITING = 10_000
-"""Entries that wait for the database; what comes beyond them is in the log of requests alone."""
+MAX_WAITING = 10_000  # maximum number of waiting entries; further entries appear only in the request log
 MAX_AT_ONCE = 500
 RETRY_SECONDS = 2.0
-CLOSING_SECONDS = 5.0  # when the service ends, what waits has so long to be written
+CLOSING_SECONDS = 5.0  # time limit for writing waiting entries at shutdown
 NOT_WRITTEN: Final = "changes are not written to the audit log"
 
 
 class AuditWriter:
-    """Writes entries in a thread of its own: no request waits for it."""
+    """A writer with its own thread, so that no request waits for it."""
 
     def __init__(self, graph: Callable[[], Graph]) -> None:
         self._graph = graph
@@ -37,14 +36,14 @@ class AuditWriter:
         self._thread.start()
 
     def add(self, record: AuditRecord) -> None:
-        """Have an entry written soon. If too many wait, the log says that it is not written."""
+        """Queue an entry. If the queue is full, log an error instead."""
         with suppress(queue.Full):
             self._waiting.put_nowait(record)
             return
         log.error(NOT_WRITTEN, changes=1, request_id=record.request_id)
 
     def close(self) -> None:
-        """Write what waits, if that can be done at once."""
+        """Write the waiting entries if the database responds in time."""
         self._closing.set()
         with suppress(queue.Full):
             self._waiting.put_nowait(None)
@@ -60,7 +59,7 @@ class AuditWriter:
                     break
 
     def _take(self) -> list[AuditRecord] | None:
-        """Return the next, and those behind it that wait already; None at the end."""
+        """Return the next waiting entries, or None at the end."""
         first = self._waiting.get()
         if first is None:
             return None
@@ -78,6 +77,6 @@ class AuditWriter:
         except KgError as error:
             log.warning("the audit log waits", changes=len(records), reason=str(error))
             return False
-        except Exception:  # the border of a thread: what cannot be written must not end it
+        except Exception:  # thread boundary: an entry that cannot be written must not end the thread
             log.exception(NOT_WRITTEN, changes=len(records))
         return True

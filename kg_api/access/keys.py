@@ -1,7 +1,7 @@
-"""API keys, sessions, and proofs of commands on the machine of the service.
+"""API keys, sessions, and proofs for local commands.
 
-The key itself is never sent, for whoever listens at the service's port while the service is down would have
-it. What is sent is good for one request and for a minute, and nothing else can be made of it.
+A local command never sends the home's key, because another process could listen on the port while the service
+is down. It sends a proof, which is valid for one request within a minute and reveals nothing else.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ from kg_api.schemas.operations import WHOLE_KEY, ApiKey, CreatedKey, KeyRotation
 from kg_api.schemas.vocabulary import KeyScope
 
 GOOD_SECONDS = 60
-"""Also how far the clocks of a command and the service may be apart: both are of one machine, or nearly."""
+"""Validity of a proof, and maximum clock difference; command and service usually run on the same machine."""
 _PROOF = re.compile(r"kg_local_(?P<at>\d{1,12})_(?P<proof>[0-9a-f]{64})")
 
 
 def make_proof(home_key: str, now: float, method: str, path: str) -> str:
-    """Return what is sent with a request by whoever can read a home's key."""
+    """Return the proof of a request, made with the key of a home."""
     at = int(now)
     return f"kg_local_{at}_{_sign(home_key, at, method, path)}"
 
@@ -56,7 +56,7 @@ def is_proof(text: str) -> bool:
 
 
 def proves(text: str, home_key: str | None, now: float, method: str, path: str) -> bool:
-    """Return whether a text was made for a request with a home's key, within the last minute."""
+    """Return whether a text proves a request with a home's key, within the last minute."""
     found = _PROOF.fullmatch(text)
     if found is None or home_key is None:
         return False
@@ -69,13 +69,13 @@ def _sign(home_key: str, at: int, method: str, path: str) -> str:
     return hmac.digest(home_key.encode(), f"access\0{at}\0{method}\0{path}".encode(), "sha256").hex()
 
 
-# A request that names no ontology asks of all that whoever sends it may see.
+# Requests without an ontology, which cover all visible ontologies
 
 Request = TypeVar("Request", bound=BaseModel)
 
 
 def narrowed(graph: Reader, request: Request) -> Request:
-    """Return the same request, of ontologies that can be seen alone."""
+    """Return the request, limited to visible ontologies."""
     field = "ontology" if "ontology" in type(request).model_fields else "ontologies"
     given = getattr(request, field)
     named = [given] if isinstance(given, str) else given
@@ -83,10 +83,10 @@ def narrowed(graph: Reader, request: Request) -> Request:
     return request if named is not None or found is None else request.model_copy(update={field: found})
 
 
-# What keys and sessions look like. A key: `kg_`, its id, `_` and 256 random bits. Pure.
+# Formats of keys and sessions
 #
-# So much randomness cannot be guessed, so one round of SHA-256 is enough to store it by: what is slow on
-# purpose (argon2, bcrypt) protects secrets that people think of.
+# A key is `kg_`, its id, `_`, and 256 random bits. Nobody can guess that many bits, so one round of SHA-256
+# is sufficient for storage. Slow hashes (argon2, bcrypt) protect passwords that people choose.
 
 ID_BYTES = 4
 SECRET_BYTES = 32
@@ -95,7 +95,7 @@ _SESSION: Final = re.compile(r"[A-Za-z0-9_-]{43}")
 
 @dataclass(frozen=True, slots=True, repr=False)
 class _Secret:
-    """What its owner has whole and nobody else; it does not show its text."""
+    """A secret, which its representation hides."""
 
     text: str
 
@@ -107,7 +107,7 @@ class _Secret:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     def has_hash(self, stored: str) -> bool:
-        """Return whether a stored hash is its own, in the same time for every other one."""
+        """Return whether a stored hash matches, in constant time."""
         return hmac.compare_digest(self.secret_hash, stored)
 
 
@@ -121,15 +121,18 @@ class KeyToken(_Secret):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SessionToken(_Secret):
-    """A session of the page as a browser has it."""
+    """A session of the web page, as the browser holds it."""
 
     @property
     def csrf_token(self) -> str:
-        """What a page of ours sends along; a foreign one can have the cookie sent, and cannot know this."""
+        """Return the token that the page sends with requests.
+
+        A foreign page can send the cookie but not this token.
+        """
         return hmac.digest(self.text.encode(), b"csrf", "sha256").hex()
 
     def has_csrf_token(self, sent: str) -> bool:
-        """Return whether what was sent along is its own, in the same time for every other one."""
+        """Return whether a sent token matches, in constant time."""
         return hmac.compare_digest(self.csrf_token.encode(), sent.encode("utf-8", "replace"))
 
 
@@ -151,51 +154,51 @@ def parse_session_token(text: str) -> SessionToken | None:
     return SessionToken(text) if _SESSION.fullmatch(text) else None
 
 
-# Whom a request is of, and what they may do.
+# Authentication of requests
 
 log = structlog.get_logger()
 
 KNOWN_SECONDS = 5.0
-"""So long a key is good after it was revoked, and a session after it was ended by another process, at most:
-until then what was found of it is remembered."""
+"""Time for which a process caches a key or session. A key stays valid at most that long after its revocation,
+as does a session that another process ended."""
 MAX_KNOWN = 10_000
 _SCOPES = get_args(KeyScope)
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    key_id: str  # of a key; else `local` or `anyone`
+    key_id: str  # id of a key, `local`, or `anyone`
     scope: KeyScope
-    ontologies: frozenset[str] | None = None  # those that there are to them; None: all
+    ontologies: frozenset[str] | None = None  # visible ontologies; None: all
     name: str = ""
 
     @property
     def is_key(self) -> bool:
-        """Whether somebody was given a key for it."""
+        """Return whether the access comes from a key."""
         return self not in {LOCAL, ANYONE, STRANGER}
 
     def allows(self, scope: KeyScope) -> bool:
         return _SCOPES.index(scope) <= _SCOPES.index(self.scope)
 
 
-LOCAL: Final = Access("local", "admin")  # a command of this home
-ANYONE: Final = Access("anyone", "admin")  # whoever reaches a service that requires no keys
+LOCAL: Final = Access("local", "admin")  # command of this home
+ANYONE: Final = Access("anyone", "admin")  # caller of a service without authentication
 STRANGER: Final = Access("anyone", "read", frozenset())
-"""A request without a valid key for a public path, at a service that requires keys."""
+"""Request without a valid key for a public path, if authentication is enabled."""
 
 
 Token = KeyToken | SessionToken
 
 
 class KnownKey(NamedTuple):
-    access: Access | None  # None: it is wrong, expired or revoked
+    access: Access | None  # None: wrong, expired, or revoked
     until: float
 
 
 class KeyCheck:
-    """Knows the keys and sessions that were sent lately. Thread-safe."""
+    """A check of keys and sessions with a cache. Thread-safe."""
 
-    # Keys that are no good are remembered apart, so that whoever tries many pushes no good one out.
+    # Invalid keys have a separate cache, so that many of them do not evict valid keys.
 
     def __init__(self, graph: Callable[[], Graph], clock: Callable[[], float] = time.monotonic) -> None:
         self._graph = graph
@@ -208,17 +211,17 @@ class KeyCheck:
         self._lock = threading.Lock()
 
     def known(self, token: Token) -> KnownKey | None:
-        """Return what was found within the last seconds; None: it must be looked up."""
+        """Return the cached result of the last seconds. None: look up the key."""
         with self._lock:
             return self._good.get(token.secret_hash) or self._bad.get(token.secret_hash)
 
     def was_good(self, token: Token) -> bool:
-        """Return whether one was found good here before; it may be revoked by now."""
+        """Return whether this process has accepted the key before. It may be revoked by now."""
         with self._lock:
             return token.secret_hash in self._once_good
 
     def look_up(self, token: Token) -> Access | None:
-        """Return the access of a key or session; None if it is wrong, over, or revoked."""
+        """Return the access of a key or session. None: wrong, expired, or revoked."""
         begun, graph = self._clock(), self._graph()
         is_key = isinstance(token, KeyToken)
         key = find_usable(graph, token.key_id) if is_key else find_session(graph, token.secret_hash)
@@ -229,14 +232,14 @@ class KeyCheck:
         access = Access(key_id, key["scope"], None if seen is None else frozenset(seen), key["name"])
         self._remember(token, access, begun + (KNOWN_SECONDS if left is None else min(KNOWN_SECONDS, left)))
         if key["note_use"]:
-            try:  # a full disk is no reason to answer nobody
+            try:  # a full disk must not block requests
                 note_use(graph, key_id)
             except Unavailable as error:
                 log.warning("the use of a key is not noted", key=key_id, reason=str(error))
         return access
 
     def forget(self, token: Token) -> None:
-        """Look one up again when it is sent next, as it was ended here."""
+        """Remove a key or session from the cache, because it ended here."""
         with self._lock:
             self._good.pop(token.secret_hash, None)
             self._bad.pop(token.secret_hash, None)
@@ -252,7 +255,7 @@ class KeyCheck:
                 self._once_good.pop(token.secret_hash, None)
 
 
-# Making, replacing and revoking keys.
+# Creating, rotating, and revoking keys
 
 _DAY = int(timedelta(days=1).total_seconds())
 _HOUR = int(timedelta(hours=1).total_seconds())
@@ -265,7 +268,7 @@ LAST = (
 
 
 def create_key(graph: Graph, asked: NewKey, created_by: str) -> CreatedKey:
-    """Make a key; its secret is in the answer alone."""
+    """Create a key. Only the response contains its secret."""
 
     def choose(_: Transaction, keys: Sequence[ApiKey]) -> dict[str, Any]:
         if _usable(keys, asked.name):
@@ -281,7 +284,7 @@ def create_key(graph: Graph, asked: NewKey, created_by: str) -> CreatedKey:
 
 
 def rotate_key(graph: Graph, called: str, asked: KeyRotation, created_by: str) -> CreatedKey:
-    """Make a key that replaces one, which stays good for a while, so that nobody is locked out."""
+    """Create a replacement for a key. The old key stays valid for a while, so that nobody is locked out."""
 
     def choose(tx: Transaction, keys: Sequence[ApiKey]) -> dict[str, Any]:
         old = find_called(keys, called)
@@ -301,13 +304,13 @@ def rotate_key(graph: Graph, called: str, asked: KeyRotation, created_by: str) -
 def _make(
     graph: Graph, created_by: str, choose: Callable[[Transaction, Sequence[ApiKey]], dict[str, Any]]
 ) -> CreatedKey:
-    """Make a key of what `choose` returns, which sees all other keys and may refuse."""
+    """Create a key from the result of `choose`, which gets all other keys and may raise an error."""
     token = make_token()
 
     def work(tx: Transaction) -> ApiKey:
         lock_keys(tx)
         keys = read_keys(tx)
-        if not _by_id(keys, token.key_id):  # otherwise the answer of the commit was lost
+        if not _by_id(keys, token.key_id):  # otherwise the response to the commit was lost
             secret = {"key_id": token.key_id, "secret_hash": token.secret_hash, "created_by": created_by}
             put_key(tx, **secret, **choose(tx, keys))
         return next(each for each in read_keys(tx) if each.key_id == token.key_id)
@@ -316,7 +319,7 @@ def _make(
 
 
 def revoke_key(graph: Graph, called: str, *, but_the_last: bool = False) -> ApiKey:
-    """Make a key worth nothing from now on; to do it twice is no error."""
+    """Revoke a key immediately. Idempotent."""
 
     def work(tx: Transaction) -> ApiKey:
         lock_keys(tx)
@@ -332,7 +335,7 @@ def revoke_key(graph: Graph, called: str, *, but_the_last: bool = False) -> ApiK
 
 
 def find_called(keys: Sequence[ApiKey], called: str) -> ApiKey:
-    """Return the key of an id, or the one of a name: of several the one that can be used."""
+    """Return the key with an id or name. Of several keys with a name, return the usable one."""
     called = key_id_in(called)
     if by_id := _by_id(keys, called):
         return by_id
@@ -347,7 +350,7 @@ def find_called(keys: Sequence[ApiKey], called: str) -> ApiKey:
 
 
 def ids_called(keys: Sequence[ApiKey], called: str) -> list[str]:
-    """Return the ids of all keys that have or had a name, or the id given."""
+    """Return the ids of all keys that have or had a name, or the given id."""
     called = key_id_in(called)
     found = [each.key_id for each in keys if called in {each.key_id, each.name}]
     if not found:
@@ -371,7 +374,7 @@ def _usable(keys: Sequence[ApiKey], name: str) -> list[ApiKey]:
 
 
 def _life(asked: NewKey | KeyRotation) -> int | None:
-    """In seconds; None: for ever."""
+    """Return the validity in seconds. None: no expiry."""
     return None if asked.valid_days is None else asked.valid_days * _DAY
 
 
@@ -379,20 +382,20 @@ def _by_id(keys: Sequence[ApiKey], key_id: str) -> ApiKey | None:
     return next((each for each in keys if each.key_id == key_id), None)
 
 
-# Sessions: a browser has a token of its own instead of the key that somebody signed in with.
+# Sessions: a browser gets its own token instead of the key of the sign-in
 
 SESSION_SECONDS: Final = int(timedelta(hours=12).total_seconds())
-"""A session lasts a working day, used or not; never longer than its key."""
-MAX_SESSIONS: Final = 100  # of a key; the oldest one ends where another is opened
+"""Validity of a session: a working day, used or not, and never longer than its key."""
+MAX_SESSIONS: Final = 100  # sessions per key; a further one ends the oldest
 
 
 def open_session(graph: Graph, key_id: str) -> SessionToken | None:
-    """Sign in with a key; None where it was revoked or has expired meanwhile."""
+    """Sign in with a key. None: the key was revoked or has expired."""
     token = make_session_token()
     life = {"valid_seconds": SESSION_SECONDS, "most": MAX_SESSIONS}
     return token if put_session(graph, token.secret_hash, key_id, **life) else None
 
 
 def end_session(graph: Graph, token: SessionToken) -> None:
-    """Sign out; to do it twice is no error."""
+    """Sign out. Idempotent."""
     remove_session(graph, token.secret_hash)

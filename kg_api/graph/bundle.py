@@ -1,4 +1,4 @@
-"""Reading what goes into a bundle, and what of a bundle is not written by other modules."""
+"""Reading the parts of a bundle, and the writes that only bundles need."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from kg_api.graph.spaces import Mark, Space
 from kg_api.graph.vectors import EmbeddedBatch, SourceText, source_text, versions_of
 from kg_api.schemas.bundles import MAX_PART
 
-LOOKS = 5  # so often is read again what was embedded, or merged, meanwhile
-CHUNKED_SOURCES = 20  # of one statement: the driver gives a vector as a list of numbers, which is large
+LOOKS = 5  # attempts to read a part that was embedded or merged during the read
+# sources per statement; small because the driver returns a vector as a large list of numbers
+CHUNKED_SOURCES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +59,9 @@ def read_part(graph: Graph, documents: Sequence[Row], space: Space, mark: Mark, 
 def _read_embedded(
     graph: Graph, documents: Sequence[Row], space: Space, mark: Mark, places: range
 ) -> tuple[list[Row], list[Row]]:
-    """Read sources and their chunks; what never fits each other counts as not embedded."""
+    """Read sources and their chunks. Sources whose chunks stay inconsistent count as not embedded."""
     sources, chunks, bare = list[Row](), list[Row](), set[str]()
-    for _ in range(LOOKS):  # a source may be embedded between both statements
+    for _ in range(LOOKS):  # a source may be embedded between the two statements
         sources = graph.read(
             "bundle/sources",
             document_ids=[row["document_id"] for row in documents],
@@ -75,7 +76,8 @@ def _read_embedded(
         for ids in portions([row["source_id"] for row in chunked], CHUNKED_SOURCES):
             asked = {"source_ids": ids, "space": space.key, "property": space.vector_property}
             for row in graph.read("bundle/chunks", **asked):
-                is_whole = (row["vector"] is None) == bool(row["children"])  # both read at one moment
+                # vector and children belong to the same state
+                is_whole = (row["vector"] is None) == bool(row["children"])
                 if is_whole and 0 < len(row["paragraphs"]) <= MAX_PART:
                     found[row["chunk_id"]] = {**row, "vector": _small(row["vector"])}
         chunks = [found[each] for each in sorted(found)]
@@ -91,12 +93,12 @@ def _read_embedded(
 
 
 def _small(vector: list[float] | None) -> np.ndarray[tuple[int], np.dtype[np.float32]] | None:
-    """Return an array, which has a tenth of the bytes of a list."""
+    """Return an array, which needs a tenth of the bytes of a list."""
     return None if vector is None else np.asarray(vector, dtype=np.float32)
 
 
 def _evidence(graph: Graph, source_ids: Sequence[str]) -> EvidenceRows:
-    """Return what sources say of concepts; a merge may move some of it between two statements of this."""
+    """Return the evidence of sources. A merge may move a part of it between two statements."""
     found = graph.transaction(lambda tx: present_evidence(tx, source_ids, source_ids))
     return EvidenceRows(
         sorted(found.appearances, key=lambda row: row.key),
@@ -117,17 +119,17 @@ class StoredSource:
     text: SourceText
     is_embedded: bool
     extracted_with: str
-    is_brought: bool  # whether somebody has brought concepts of it
+    is_brought: bool  # whether an import provided concepts of the source
 
 
 def hold_documents(tx: Transaction, document_ids: Collection[str]) -> dict[str, str | None]:
-    """Lock the documents that exist; return by id the hash of the text of each."""
+    """Lock the documents that exist. Return their content hashes by id."""
     rows = tx.run("bundle/hold", document_ids=sorted(document_ids))
     return {row["document_id"]: row["content_hash"] for row in rows}
 
 
 def waiting_among(tx: Transaction, document_ids: Collection[str]) -> set[str]:
-    """Return the documents that have a text which waits for approval."""
+    """Return the documents with a text that waits for approval."""
     return {row["document_id"] for row in tx.run("bundle/waiting", document_ids=sorted(document_ids))}
 
 
@@ -159,7 +161,7 @@ def stored_sources(
 
 
 def require_own_chunks(tx: Transaction, batch: EmbeddedBatch, space: Space) -> None:
-    """Refuse chunks that would take the place of another document's."""
+    """Raise InvalidInput for chunks that would replace chunks of another document."""
     places = [each.place for each in (*batch.chunks, *batch.parents)]
     rows = [{"chunk_id": each.chunk_id, "document_id": each.document_id} for each in places]
     if rows and tx.run("bundle/foreign_chunks", rows=rows, space=space.key):

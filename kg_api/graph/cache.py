@@ -1,4 +1,4 @@
-"""Vectors and contexts that were made before, by a hash of all that went into them. Bounded; may be lost."""
+"""Bounded caches of vectors and contexts, by a hash of their inputs, and idempotent requests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kg_api.graph.client import Graph, Transaction
 
 PACKED = "packed:"  # prefix of the keys of vectors
 NUMBERS = "<f4"
-CONTEXTS_KEPT = 1_000_000  # they were paid for, and are short
+CONTEXTS_KEPT = 1_000_000  # large because contexts cost money and are short
 
 
 def read_vectors(graph: Graph, keys: Sequence[str]) -> dict[str, NDArray[np.float32]]:
@@ -26,7 +26,7 @@ def read_vectors(graph: Graph, keys: Sequence[str]) -> dict[str, NDArray[np.floa
 
 
 def remember_vectors(graph: Graph, new: Mapping[str, NDArray[np.float32]], used: Sequence[str]) -> None:
-    if new:  # as bytes: numbers take twice as long to read
+    if new:  # bytes, because reading numbers takes twice as long
         vectors = {PACKED + key: vector.astype(NUMBERS).tobytes() for key, vector in sorted(new.items())}
         rows = [{"key": key, "vector": vector} for key, vector in vectors.items()]
         graph.write("cache/write_vectors", rows=rows)
@@ -43,17 +43,17 @@ def remember_contexts(graph: Graph, new: Mapping[str, str]) -> None:
 
 
 def write_contexts(tx: Transaction, new: Mapping[str, str]) -> None:
-    """Keep new contexts, or other answers of a language model, within the caller's transaction."""
+    """Store new contexts, or other responses of a language model, in the caller's transaction."""
     tx.run("cache/write_contexts", rows=[{"key": key, "text": text} for key, text in sorted(new.items())])
 
 
 def prune_cache(graph: Graph, bound: int) -> int:
-    """Delete the least recently used vectors beyond `bound`, and old contexts; return how many."""
+    """Delete the least recently used vectors beyond `bound`, and old contexts. Return their number."""
     vectors = graph.write("cache/prune_vectors", bound=bound)[0]["pruned"]
     return vectors + graph.write("cache/prune_contexts", bound=CONTEXTS_KEPT)[0]["pruned"]
 
 
-# Requests that may come twice: of those with one key one is carried out, the others get its answer.
+# Idempotent requests: kg processes the first request with a key, and repeats return its response
 
 KEPT_HOURS = 24
 MAX_KEY_LENGTH = 255
@@ -63,7 +63,7 @@ Answer = dict[str, Any]
 
 
 def once(tx: Transaction, key: str, request_hash: str, make: Callable[[], Answer]) -> tuple[Answer, bool]:
-    """Carry out a request, once for a key in 24 hours; return its answer, and whether it was now."""
+    """Process a request once per key in 24 hours. Return the response, and whether it is new."""
     if not 0 < len(key) <= MAX_KEY_LENGTH + MAX_CALLER_LENGTH:
         raise InvalidInput(
             f"an Idempotency-Key has 1 to {MAX_KEY_LENGTH} characters, this one has {len(key)}"

@@ -1,4 +1,4 @@
-"""The one seam to Neo4j: named statements in sessions and managed transactions, with retries and errors."""
+"""Access to Neo4j: named statements in sessions and transactions, with retries and translated errors."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ RETRY_SECONDS = 5.0
 SCHEMA_SECONDS = 120
 """Time limit of waiting for another process that creates the schema."""
 
-# Codes and messages of Neo4j 2026.08.1.
+# Codes and messages of Neo4j 2026.08.1
 _SCHEMA_RACE = "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists"  # in spite of IF NOT EXISTS
 _NO_SUCH_INDEX = "22N69"
 _TIMED_OUT = "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration"
@@ -73,7 +73,7 @@ _ENTITY_NOT_FOUND = "Neo.ClientError.Statement.EntityNotFound"
 _LOCKED_OUT = "Neo.ClientError.Security.AuthenticationRateLimit"
 _NO_ROOM = "no space left on device"
 _PANIC = ("needs to be restarted", "database has panicked")  # Bolt still answers, statements do not
-# A full disk gives TransactionLogError at the first commit, then TransactionStartFailed.
+# A full disk gives TransactionLogError at the first commit, then TransactionStartFailed
 _SERVER_FAULTS = ("Neo.DatabaseError.Transaction.", "Neo.DatabaseError.Database.")
 
 _until = ContextVar[float | None]("_until", default=None)
@@ -86,7 +86,7 @@ class ConcurrentChange(KgError):
 
 @contextmanager
 def limit_time(until: float) -> Generator[None]:
-    """Let reads of this thread raise TookTooLong after a moment of the monotonic clock.
+    """Raise TookTooLong for reads of this thread after a deadline on the monotonic clock.
 
     An inner limit never exceeds an outer one.
     """
@@ -109,7 +109,7 @@ def _seconds_left(usual: float | None) -> float | None:
 
 
 def _is_worth_repeating(error: BaseException) -> bool:
-    """Whether the answer to a commit was lost, or other transactions interfered."""
+    """Return whether the response to a commit was lost, or other transactions interfered."""
     changed = isinstance(error, Neo4jError) and error.code == _ENTITY_NOT_FOUND
     return changed or isinstance(error, IncompleteCommit | ConcurrentChange)
 
@@ -130,8 +130,7 @@ while_schema_changes = retry(
     wait=wait_random(0.1, 1.0),
     stop=stop_after_delay(SCHEMA_SECONDS),
     reraise=True,
-)
-"""Decorator for functions that create constraints or indexes, which two starting processes may do at once."""
+)  # decorator for functions that create constraints or indexes, which two starting processes may do at once
 
 _retry_read = retry(
     retry=retry_if_exception(_is_worth_reading_again),
@@ -167,7 +166,7 @@ class Transaction:
         """Maximum number of queued jobs."""
 
     def run(self, name: LiteralString, space: str = FIRST_SLUG, /, **parameters: Any) -> list[Row]:
-        """Run the statement of that name for one space and return all rows."""
+        """Run a named statement for one space and return all rows."""
         return _rows(self._transaction.run(statement(name, space), parameters))
 
     def read(self, name: LiteralString, space: str = FIRST_SLUG, /, **parameters: Any) -> list[Row]:
@@ -199,11 +198,11 @@ class Graph:
             password: Password of the user.
             database: Name of the database.
             most_queued: Maximum number of queued jobs.
-            connection_seconds: Age at which a connection is replaced.
+            connection_seconds: Maximum age of a connection.
             require_room: Called before each write. Raises StorageFull if the disk of the database is full.
 
         Raises:
-            ConfigurationError: the address is not valid.
+            ConfigurationError: The address is not valid.
         """
         self._uri = uri
         self._database = database
@@ -255,8 +254,8 @@ class Graph:
     def look_up(self, lookups: Sequence[Lookup]) -> list[Any]:
         """Run several lookups in one round trip and return the `found` of each.
 
-        Two statements take Neo4j and the driver a millisecond longer, and run in parallel they are no faster
-        than this (ADR 46).
+        One round trip saves a millisecond over two statements, and parallel statements are not faster (ADR
+        46).
 
         Raises:
             DatabaseUnavailable: Neo4j does not answer.
@@ -303,7 +302,7 @@ class Graph:
     def _read(self, query: neo4j.Query, parameters: Row) -> list[Row]:
         """Run a statement in one round trip.
 
-        A managed transaction takes three more messages, a third of the time of a search.
+        A managed transaction needs three more messages, which take a third of the time of a search.
         """
         with self._session(neo4j.READ_ACCESS) as session:
             return _rows(session.run(query, parameters))
@@ -345,8 +344,7 @@ class Graph:
             raise translated from error
 
 
-Reader = Graph | Transaction
-"""A database to read from, alone or within a transaction."""
+Reader = Graph | Transaction  # a reader: the database, or an open transaction
 
 
 def portions(items: Sequence[T], size: int = ROWS_A_STATEMENT) -> Iterator[Sequence[T]]:

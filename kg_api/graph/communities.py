@@ -1,4 +1,4 @@
-"""The concepts of an ontology and what carries them, read in portions."""
+"""Reading the concepts of an ontology for community detection, and storing communities."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from kg_api.graph.names import MAX_OFFERED, only_one, unknown_ontology
 from kg_api.graph.rows import with_times
 from kg_api.schemas.search import Place
 
-PORTION: Final = 5000  # concepts, or sources, that are read in one round trip
-FEWEST_TIES: Final = 2  # a concept of one source and no relationship belongs to nothing but that source
+PORTION: Final = 5000  # concepts or sources per round trip
+FEWEST_TIES: Final = 2  # a concept with one source and no relationship belongs only to that source
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +22,8 @@ class OntologySize:
     concepts: int
     relationships: int
     sources: int
-    written: int  # sources of documents that were written since the time that was given
-    at: datetime  # when it was counted, by the database's clock
+    written: int  # sources of documents written since the given time
+    at: datetime  # database time of the count
 
 
 def read_size(graph: Graph, ontology: str, since: datetime | None = None) -> OntologySize:
@@ -32,8 +32,8 @@ def read_size(graph: Graph, ontology: str, since: datetime | None = None) -> Ont
 
 
 def fewest_ties(graph: Graph, ontology: str, most: int) -> int:
-    """Return how many ties a concept must have, two at least, so that no more than `most` have them."""
-    # Ties are the sources that carry it, and its relationships and links.
+    """Return the minimum number of ties, at least two, that at most `most` concepts have."""
+    # Ties are the sources, relationships, and links of a concept.
     chosen = 0
     for row in graph.read("communities/ties", ontology=ontology):
         chosen += row["concepts"]
@@ -43,8 +43,8 @@ def fewest_ties(graph: Graph, ontology: str, most: int) -> int:
 
 
 def read_tied(graph: Graph, ontology: str, least: int) -> Iterator[list[Row]]:
-    """Yield portions of the concepts with enough ties, in the order of their ids."""
-    # `related` of a row has the concepts that relationships or links go to, each with how many.
+    """Yield batches of concepts with enough ties, sorted by id."""
+    # `related` contains the concepts at the other end of relationships or links, with their number.
     after = ""
     while rows := graph.read(
         "communities/concepts", ontology=ontology, after=after, least=least, limit=PORTION
@@ -54,25 +54,28 @@ def read_tied(graph: Graph, ontology: str, least: int) -> Iterator[list[Row]]:
 
 
 def read_carried(graph: Graph, ontology: str) -> Iterator[list[list[str]]]:
-    """Yield portions of sources in reading order, of each the ids of the concepts that it carries."""
+    """Yield batches of sources in reading order, each as a list of concept ids."""
     place = {"after": "", "after_paragraph": -1}
     while rows := graph.read("communities/sources", ontology=ontology, **place, limit=PORTION):
         place = {"after": rows[-1]["document_id"], "after_paragraph": rows[-1]["paragraph"]}
         yield [row["concept_ids"] for row in rows]
 
 
-# Communities are written a generation at a time, which is shown when it is whole.
+# Writing communities
+#
+# kg writes a complete generation before showing it.
 
-MAX_NAMED: Final = 10  # concepts that a community is named by: more than a name has, for some may be deleted
+# concepts per community for its name; more than a name contains, because some may be deleted
+MAX_NAMED: Final = 10
 DISCARDED_AT_ONCE: Final = 5000
-Generation = Mapping[str, str]  # its `ontology` and its id, `generation`
+Generation = Mapping[str, str]  # `ontology` and id of the `generation`
 
 
 @dataclass(frozen=True, slots=True)
 class StoredState:
     ontology: str
-    summary: str | None  # JSON; None: none were detected yet
-    at: datetime | None  # when their concepts were read
+    summary: str | None  # JSON; None: no detection yet
+    at: datetime | None  # time at which detection read the concepts
 
 
 def read_states(graph: Reader, names: Sequence[str] | None = None) -> list[StoredState]:
@@ -85,12 +88,12 @@ def require_state(graph: Reader, ontology: str) -> None:
 
 
 def begin_generation(tx: Transaction, made: Generation) -> bool:
-    """Let no other generation of the ontology be written; False: the ontology was deleted."""
+    """Block writes of other generations. Return False if the ontology was deleted."""
     return bool(tx.run("communities/begin", **made))
 
 
 def write_communities(tx: Transaction, made: Generation, communities: Sequence[Row]) -> bool:
-    """Write some communities; False: another generation was begun, or the ontology was deleted."""
+    """Write communities. Return False if another generation has started or the ontology was deleted."""
     held = bool(tx.run("communities/hold", **made))
     if held:
         tx.run("communities/write", **made, rows=communities)
@@ -98,7 +101,7 @@ def write_communities(tx: Transaction, made: Generation, communities: Sequence[R
 
 
 def write_members(tx: Transaction, made: Generation, members: Sequence[Row]) -> bool:
-    """Write the communities of some concepts, in the order of their ids; False as `write_communities`."""
+    """Write the communities of some concepts, sorted by id. Return False as `write_communities` does."""
     held = bool(tx.run("communities/hold", **made))
     if held:
         tx.run("communities/write_members", **made, rows=members, named=MAX_NAMED)
@@ -106,12 +109,12 @@ def write_members(tx: Transaction, made: Generation, members: Sequence[Row]) -> 
 
 
 def publish(tx: Transaction, made: Generation, summary: str, at: datetime) -> bool:
-    """Show a generation instead of the one before; idempotent. False as `write_communities`."""
+    """Replace the visible generation. Idempotent. Return False as `write_communities` does."""
     return bool(tx.run("communities/publish", **made, summary=summary, at=at))
 
 
 def discard_portion(tx: Transaction, ontology: str) -> int:
-    """Delete some of what is neither shown nor being made; return how much, 0 at the end."""
+    """Delete one batch of unused generations. Return its size, 0 at the end."""
     limit = DISCARDED_AT_ONCE
     gone = tx.run("communities/discard_members", ontology=ontology, limit=limit)
     if not gone or gone[0]["discarded"]:
@@ -119,15 +122,15 @@ def discard_portion(tx: Transaction, ontology: str) -> int:
     return tx.run("communities/discard", ontology=ontology, limit=limit)[0]["discarded"]
 
 
-# Communities as they are shown: always of one whole generation.
+# Reading communities, always of one complete generation
 
-CENTRAL: Final = 30  # concepts that passages are chosen by: the community's most central ones
+CENTRAL: Final = 30  # most central concepts of a community, which determine its passages
 
 
 def page_of_communities(
     graph: Reader, ontology: str, *, level: int, parent_id: str | None, offset: int, limit: int
 ) -> tuple[StoredState, list[Row], int]:
-    """Return the state of an ontology, a page of communities, the largest first, and their number."""
+    """Return the state of an ontology, a page of communities by size, and their total number."""
     given = {"level": level, "parent_id": parent_id, "offset": offset, "limit": limit}
     rows = graph.read("communities/page", ontology=ontology, **given)
     if not rows:
@@ -137,7 +140,7 @@ def page_of_communities(
 
 
 def find_community(graph: Reader, ontology: str, called: str) -> Row:
-    """Return the community of an ontology whose id is, or begins with, some digits; with its `generation`."""
+    """Return the community with an id or a prefix of it, including its `generation`."""
     rows = graph.read("communities/find", ontology=ontology, prefix=called, limit=MAX_OFFERED)
     found = only_one("community_id", called, [row["community"] for row in rows])
     if found is None:
@@ -150,7 +153,7 @@ def find_community(graph: Reader, ontology: str, called: str) -> Row:
 
 
 def read_details(graph: Graph, community: Row, concepts: int, passages: int) -> Row:
-    """Return the first `concepts` of a community, and the `passages` and `documents` that say most of it."""
+    """Return the first `concepts` of a community, and its most relevant `passages` and `documents`."""
     key = {name: community[name] for name in ("generation", "community_id")}
     around = {**key, "most_concepts": CENTRAL, "limit": passages}
     return {

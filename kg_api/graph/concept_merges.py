@@ -1,7 +1,7 @@
-"""Two concepts become one, in one transaction: what one of them has goes over to the other.
+"""Merging two concepts in one transaction, and undoing merges.
 
-Locks are taken in the order of all writers: sources, then concepts, each by id. Whoever has read meanwhile
-that a name means the concept that goes finds it gone when it locks it, and looks the name up again.
+Locks follow the order of all writers: sources, then concepts, each by id. A writer that read a name of the
+removed concept fails to lock the concept, and looks up the name again.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from kg_api.schemas.concepts import ConceptMerge
 
 RECORDED: Final = 500
 MAX_RECORDED: Final = 5000
-"""Sources of a concept that goes: a merge of more cannot be undone, for it and the record of it may
-take more than the memory of one transaction (of 346 MiB 8,000 took less, 20,000 more)."""
+"""Maximum number of sources of a merged concept for an undoable merge. With more, the merge and its record
+may exceed the memory of one transaction (of 346 MiB, 8,000 used less and 20,000 more)."""
 
 Still = Callable[[concepts.Text, concepts.Text], bool]
-"""Whether two concepts are one, by what is said of them now."""
+"""Returns whether two concepts are still the same, by their current texts."""
 
 
 def merge_concepts(
@@ -37,15 +37,15 @@ def merge_concepts(
     reason: str | None = None,
     similarity: float | None = None,
 ) -> str | None:
-    """Make one concept of two, unless one has gone, they are two by now, or somebody has parted them."""
-    # The one that more sources carry stays, else the older one, else the smaller id. It gets the other's
-    # evidence, relationships and names. A quote that both had counts once. Doing it twice changes nothing. It
-    # is recorded, so that it can be undone.
+    """Merge two concepts, unless one was deleted, they now differ, or a user has separated them."""
+    # The concept with more sources remains, then the older one, then the smaller id. It gets the other's
+    # evidence, relationships, and names. Quotes that both have count once. The merge is idempotent and
+    # recorded for undoing.
     return graph.transaction(lambda tx: _merge(tx, pair, still, {"reason": reason, "similarity": similarity}))
 
 
 def doubles(quotes: Iterable[Row], kept: str) -> list[str]:
-    """Return which quotes stand twice: of two on one place, what was imported stays, else the better one."""
+    """Return the duplicate quotes. Of two at one position, the imported one stays, then the better one."""
 
     def worth(quote: Row) -> tuple[Any, ...]:
         imported = quote["extracted_with"].startswith(concepts.IMPORTED)
@@ -64,10 +64,10 @@ def _merge(tx: Transaction, pair: tuple[str, str], still: Still, why: Row) -> st
     if len(known) < len(pair) or known[0]["ontology"] != known[1]["ontology"]:
         return None
     ontology = known[0]["ontology"]
-    # Locks: the sources of the one that will go, both, and what it is related to.
+    # Locks: the sources of the concept to remove, both concepts, and its related concepts
     held = tx.run("concepts/merge_hold_sources", ontology=ontology, gone=known[1]["concept_id"])
     texts = hold_concepts(tx, ontology, {*pair, *(each for row in held for each in row["related"])})
-    ranks = tx.run("concepts/merge_ranks", ids=ids)  # they may have changed before the lock
+    ranks = tx.run("concepts/merge_ranks", ids=ids)  # the order may have changed before the lock
     if len(ranks) < len(pair):
         return None
     kept, gone = (row["concept_id"] for row in ranks)
@@ -94,15 +94,15 @@ def _merge(tx: Transaction, pair: tuple[str, str], still: Still, why: Row) -> st
 def _record(
     tx: Transaction, ontology: str, pair: tuple[str, str], texts: Mapping[str, concepts.Text], why: Row
 ) -> None:
-    """Record that one locked concept becomes part of another, before it does; its links go."""
-    # Texts of sources are recorded at these only, so that they go with them.
+    """Record a merge of locked concepts before it happens, and move the links."""
+    # Texts from sources are stored only at those sources, so they are deleted with them.
     kept, gone = pair
     merge_id = uuid.uuid4().hex
     (carried,) = tx.run("concept_merges/carriers", concept_id=gone)
     source_ids: list[str] = carried["source_ids"]
     links = move_links(tx, ontology, gone, kept)
     undoable = len(source_ids) <= MAX_RECORDED
-    rows = dict[str, Row]()  # by source the evidence of both there, and relationships of the one that goes
+    rows = dict[str, Row]()  # by source: evidence of both concepts, and relationships of the removed one
     for ids in portions(source_ids if undoable else [], RECORDED):
         for row in tx.run("concept_merges/moved", source_ids=ids, ids=[*pair]):
             rows[row["source_id"]] = {**row, "relations": []}
@@ -138,24 +138,24 @@ def _record(
 
 
 def _are_parted(tx: Transaction, ontology: str, pair: tuple[str, str]) -> bool:
-    """Return whether somebody has parted two concepts, or any that became part of them."""
+    """Return whether a user has separated two concepts, or concepts that were merged into them."""
     parted = [row["pair"].split() for row in tx.run("concept_merges/parted", ontology=ontology)]
     if not parted:
         return False
     one, other = ({each} for each in pair)
     for found in (one, other):
         new = {*found}
-        while new:  # with all that became part of it
+        while new:  # including all concepts that were merged into it
             rows = tx.run("concept_merges/made_of", ontology=ontology, ids=sorted(new))
             new = {row["gone"] for row in rows} - found
             found.update(new)
     return any((a in one and b in other) or (b in one and a in other) for a, b in parted)
 
 
-# Concepts that became one are parted again: what one had before goes back to it.
+# Undoing merges: a concept gets its former data back
 #
-# A merge is recorded in its own transaction with all that it moves. What came in since is of the one that
-# stayed; the sources that were read since are read again, so that each gets its own.
+# A merge records all moved data in its own transaction. Later data belongs to the remaining concept. Sources
+# that were extracted since become pending again, so each concept gets its own evidence.
 
 
 def read_concept_merges(
@@ -167,14 +167,14 @@ def read_concept_merges(
     merge_id: str | None = None,
     concept_id: str | None = None,
 ) -> tuple[list[ConceptMerge], int]:
-    """Return merges of an ontology, the last first, and their number."""
+    """Return merges of an ontology, newest first, and their number."""
     given = {"merge_id": merge_id, "concept_id": concept_id, "offset": offset, "limit": limit}
     row = graph.read("concept_merges/list", ontology=ontology, **given)[0]
     return [ConceptMerge.model_validate(with_times(each)) for each in row["merges"]], row["total"]
 
 
 def unmerge_concepts(graph: Graph, ontology: str, merge_id: str, by: str | None) -> ConceptMerge:
-    """Part two concepts again, for good; doing it twice changes nothing more."""
+    """Separate two concepts permanently. Idempotent."""
     if not read_concept_merges(graph, ontology, 0, 1, merge_id=merge_id)[0]:
         raise NotFound(
             f"{ontology} has no merge of concepts {merge_id!r}; "
@@ -209,7 +209,7 @@ def _undo(tx: Transaction, ontology: str, merge_id: str, by: str | None) -> None
 
 
 def _read_moved(tx: Transaction, merge_id: str, record: Row) -> Row:
-    """Return the rows that a merge moved, of the sources that still exist."""
+    """Return the rows that a merge moved, for sources that still exist."""
     gone = record["gone"]
     lists = ("appearances", "shared", "quotes", "shared_quotes", "outgoing", "incoming", "between", "links")
     moved: Row = {name: [] for name in lists} | json.loads(record["moved"])
@@ -230,8 +230,8 @@ def _read_moved(tx: Transaction, merge_id: str, record: Row) -> Row:
 def _part(
     tx: Transaction, ontology: str, record: Row, moved: Mapping[str, Any], known: Mapping[str, concepts.Text]
 ) -> None:
-    """Give one concept back what it had; all that is touched is locked."""
-    # A concept that no source carries any more is not made.
+    """Restore a concept. All affected nodes are locked."""
+    # A concept without any remaining source is not restored.
     kept, gone, at = record["kept"], record["gone"], record["at"]
     now, read_since = dict[str, concepts.AppearanceRow](), set[str]()
     for ids in portions([row["source_id"] for row in moved["appearances"]]):
@@ -249,7 +249,7 @@ def _part(
     own = concepts.Text(text["label"], next(told, ""), tuple(text["terms"]))
     write_texts(tx, ontology, {gone: own})
     tx.run("concept_merges/give_names", rows=moved["names"], concept_id=gone, ontology=ontology)
-    # A source that was read since says itself what is there.
+    # The new extraction of a source replaces its recorded data.
     as_before = now.keys() - read_since
     _give_evidence(tx, ontology, (kept, gone), moved, now, as_before=as_before)
     outgoing = [{"relation_id": each, "outgoing": True} for each in moved["outgoing"]]
@@ -261,7 +261,7 @@ def _part(
     give_links_back(tx, moved["links"], gone, kept)
     both = {kept, gone}
     delete_orphans(tx, both)
-    # Where the source that described it still carries it, it is described as before.
+    # The former description applies if its source still contains the concept.
     retell(tx, ontology, {kept} if described_by in now else both, {**known, gone: own})
     tx.run("concept_merges/read_again", ids=sorted(both), at=at)
     ask_for_embedding(tx, ontology, both, limited=False)
@@ -285,7 +285,7 @@ def _give_evidence(
     before = {row["source_id"]: _to_appearance(row) for row in moved["shared"]}
     own = [_to_appearance(row) for row in moved["appearances"] if row["source_id"] in now]
     write_appearances(own)
-    # Existing quotes go over. Quotes that both had, which counted once, are there twice again.
+    # Existing quotes move back. Duplicate quotes, which counted once, exist twice again.
     there = set[str]()
     for ids in portions([row["instance_id"] for row in moved["quotes"]]):
         given = tx.run("concept_merges/give_quotes", ids=ids, kept=kept, gone=gone)
@@ -294,7 +294,7 @@ def _give_evidence(
     quotes = [row for row in (*lost, *moved["shared_quotes"]) if row["source_id"] in as_before]
     for part in portions([concepts.to_row(concepts.QuoteRow(**row)) for row in quotes]):
         tx.run("concepts/write_quotes", rows=part, ontology=ontology)
-    # The one that stayed loses what a source said of the other only.
+    # The remaining concept loses text that a source contributed only to the other.
     label, shared = moved["text"]["label"], list[concepts.AppearanceRow]()
     for each in own:
         if first := before.get(each.source_id):

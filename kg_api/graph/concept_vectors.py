@@ -1,4 +1,4 @@
-"""Vectors of concepts: what is to be embedded, writing it, and what is near by them."""
+"""Vectors of concepts, semantic neighbours, and the stored texts of concepts."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from kg_api.graph.text_analysis import scope_of_concept
 from kg_api.schemas.spaces import USUAL
 
 NEAR_FROM: Final = 2 / 3
-"""Concepts are near in meaning from so far on the way from unrelated texts to equal ones: 0.79 for bge-small;
-between 0.7 and 0.85 nothing much changes (ADR 23)."""
-NEAREST: Final = 5  # so many of each lead on
+"""Minimum position between unrelated and equal texts for semantic neighbours: 0.79 for bge-small. Values from
+0.7 to 0.85 change little (ADR 23)."""
+NEAREST: Final = 5  # neighbours that searches follow from each concept
 
 
 _ALWAYS: Final = ("label", "terms", "text_hash", "near_label", "near_terms", "near_text_hash", "similarity")
-"""What pairs have; of one that is deleted while they are read there are nulls."""
+"""Columns of complete pairs; the row of a concept deleted during the read contains nulls."""
 
 
 @dataclass(frozen=True, slots=True)
 class NearConcepts:
     ids: tuple[str, str]
-    texts: tuple[Text, Text]  # without their descriptions
-    text_hashes: tuple[str, str]  # of these with their descriptions
+    texts: tuple[Text, Text]  # without descriptions
+    text_hashes: tuple[str, str]  # of the texts with descriptions
     cosine: float
 
 
 def want_concepts(tx: Transaction, ontology: str) -> bool:
-    """Have concepts of a single source embedded too; return whether they were not before."""
+    """Request embedding for concepts of a single source. Return whether that is new."""
     return bool(tx.run("concepts/want", ontology=ontology))
 
 
@@ -42,7 +42,7 @@ def has_concepts(tx: Transaction, ontology: str) -> bool:
 
 
 def count_fresh(tx: Transaction, concept_ids: Iterable[str], *, wants_all: bool) -> int:
-    """Count the concepts whose text was not embedded in any space and that are due."""
+    """Count the pending concepts whose text is not embedded in any space."""
     counted = (
         tx.run("concepts/count_fresh", ids=ids, marks=FIRST_MARK, wants_all=wants_all)
         for ids in portions(sorted(concept_ids))
@@ -51,7 +51,7 @@ def count_fresh(tx: Transaction, concept_ids: Iterable[str], *, wants_all: bool)
 
 
 def least_near(space: Space) -> float:
-    """Return the cosine from which on concepts are near in meaning."""
+    """Return the minimum cosine of semantic neighbours."""
     return (space.calibration or USUAL).toward_equal(NEAR_FROM)
 
 
@@ -62,8 +62,8 @@ def near_property(space: Space) -> str:
 def near_concepts(
     graph: Graph, space: Space, ontology: str, concept_ids: Sequence[str], limit: int, *, least: float
 ) -> list[NearConcepts]:
-    """Return what is nearest to some concepts of an ontology and near enough, the nearest pairs first."""
-    # Concepts without a vector are neither asked for nor found, nor is one that is deleted at this moment.
+    """Return pairs of concepts and their nearest neighbours in an ontology, nearest first."""
+    # Concepts without a vector are skipped, as are concepts that are deleted during the read.
     rows = graph.read(
         "concepts/near",
         space.slug,
@@ -77,7 +77,7 @@ def near_concepts(
 
 
 def link_concepts(graph: Graph, space: Space, near: Mapping[str, Sequence[NearConcepts]]) -> None:
-    """Link concepts with the nearest of what is near to them, in place of what they were linked to."""
+    """Replace the links of concepts by links to their nearest neighbours."""
     rows = [
         {"concept_id": each, "near": [_link(pair) for pair in pairs[:NEAREST]]}
         for each, pairs in sorted(near.items())
@@ -99,14 +99,17 @@ def _near(row: Row) -> NearConcepts:
     )
 
 
-# What is said of concepts, as it is stored; whoever changes it has locked the concept.
+# Stored texts of concepts
+#
+# Lock a concept before changing its text.
 
-RETOLD_A_STATEMENT: Final = 50  # of each of them a hundred appearances are read, and each may say much
+# limited because each statement reads up to 100 appearances per concept, with possibly long texts
+RETOLD_A_STATEMENT: Final = 50
 APPEARANCES_READ: Final = 100
 
 
 def hold_concepts(tx: Transaction, ontology: str, concept_ids: Iterable[str]) -> dict[str, Text]:
-    """Lock concepts in the order of their ids; return the texts of those that exist."""
+    """Lock concepts in the order of their ids. Return the texts of existing ones."""
     rows: list[Row] = []
     for ids in portions(sorted(concept_ids)):
         rows += tx.run("concepts/hold", ontology=ontology, ids=ids)
@@ -114,7 +117,7 @@ def hold_concepts(tx: Transaction, ontology: str, concept_ids: Iterable[str]) ->
 
 
 def write_texts(tx: Transaction, ontology: str, texts: Mapping[str, Text]) -> None:
-    """Write new concepts, and what is said of known ones now."""
+    """Write new concepts, and the current texts of known ones."""
     rows = [
         {
             "concept_id": identity,
@@ -133,8 +136,8 @@ def write_texts(tx: Transaction, ontology: str, texts: Mapping[str, Text]) -> No
 def retell(
     tx: Transaction, ontology: str, concept_ids: Collection[str], known: Mapping[str, Text]
 ) -> set[str]:
-    """Say of some locked concepts only what their sources say now, the surest first."""
-    # Call it when a source says no more what it said; adding is cheaper. The label stays.
+    """Rebuild the texts of locked concepts from their sources, highest confidence first."""
+    # Call this when a source drops text. Adding text is cheaper without it. The label stays.
     changed = dict[str, Text]()
     for ids in portions(sorted(concept_ids), RETOLD_A_STATEMENT):
         for row in tx.run("concepts/said", ids=ids, limit=APPEARANCES_READ):
@@ -148,7 +151,7 @@ def retell(
 
 
 def delete_orphans(tx: Transaction, concept_ids: Iterable[str]) -> None:
-    """Delete those of some locked concepts that no source carries any more, with their names."""
+    """Delete the locked concepts that no source contains, with their names."""
     for ids in portions(sorted(concept_ids)):
         tx.run("concepts/delete_orphans", ids=ids)
 
@@ -156,7 +159,7 @@ def delete_orphans(tx: Transaction, concept_ids: Iterable[str]) -> None:
 def ask_for_embedding(
     tx: Transaction, ontology: str, concept_ids: Collection[str], *, limited: bool = True
 ) -> None:
-    """Request the embedding of changed concepts, unless it waits for a request."""
+    """Request the embedding of changed concepts, unless embedding waits for a request."""
     if not concept_ids:
         return
     configured = read_configuration(tx, ontology)

@@ -39,7 +39,7 @@ class DocumentDifference:
     new_headings: bool  # whether a kept source has another heading
     new_order: bool  # whether the order of the kept sources changed
     new_blanks: bool
-    """Whether the whitespace after a kept source changed. Chunks and windows over several sources contain it."""
+    """Whether whitespace after a kept source changed. Chunks and windows over several sources contain it."""
 
     @property
     def language(self) -> str | None:

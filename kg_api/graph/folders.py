@@ -1,4 +1,4 @@
-"""Folders as they are stored: registered, due for a scan, and which documents came from each."""
+"""Synced folders: registration, pending scans, and their documents."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ DOCUMENTS_A_PORTION = 1000
 
 
 def register(graph: Graph, new: NewFolder, *, grant: str | None = None) -> str:
-    """Register a folder and ask for its first scan; give its id."""
+    """Register a folder and request its first scan. Return its id."""
     mark = uuid.uuid4().hex
     return graph.transaction(lambda tx: _register(tx, new, mark, grant))
 
 
 def _register(tx: Transaction, new: NewFolder, mark: str, grant: str | None) -> str:
-    """Register a folder; a transaction that runs twice finds its own mark."""
+    """Register a folder. A transaction that runs twice finds its own mark."""
     identity = folder_id(new.path, new.ontology)
     tx.run("folders/hold_ontology", ontology=new.ontology)
     others = tx.run("folders/registered", ontology=new.ontology)
@@ -63,7 +63,7 @@ def _refuse_overlap(new: NewFolder, other: str) -> None:
 
 
 def request_scan(graph: Graph, identity: str, *, allow_empty: bool = False) -> str:
-    """Ask for a scan now; give the id of the job, which may be one that is unfinished."""
+    """Request a scan now. Return the id of the job, which may be an unfinished one."""
     found = find_folder(graph, identity)
 
     def request(tx: Transaction) -> str | None:
@@ -77,9 +77,9 @@ def request_scan(graph: Graph, identity: str, *, allow_empty: bool = False) -> s
 
 
 def enqueue_due(graph: Graph) -> int:
-    """Ask for a scan of each folder whose time has come by the database's clock; give how many."""
-    # Any number of schedulers may do so at once: a folder is held, and looked at again, before its job is
-    # made. One that is being scanned is left alone.
+    """Request a scan of each folder that is pending by the database's clock. Return their number."""
+    # Several schedulers can do so at once. Each locks a folder and checks it again before creating the job.
+    # Folders with a running scan are skipped.
     due = graph.read("folders/due")
 
     def enqueue(tx: Transaction, row: Row) -> bool:
@@ -92,7 +92,7 @@ def enqueue_due(graph: Graph) -> int:
 
 
 def _use_job(tx: Transaction, identity: str, ontology: str, *, allow_empty: bool) -> str:
-    """Request the one job of a folder: the unfinished one, or a new one in the place of the last."""
+    """Request the only job of a folder: an unfinished one, or a new one that replaces the last."""
     tx.run("folders/forget_job", folder_id=identity)
     job_id = request_job(tx, SCAN_KIND, ontology, added=0, about=identity, limited=False)
     tx.run("folders/use_job", folder_id=identity, job_id=job_id, allow_empty=allow_empty)
@@ -126,18 +126,18 @@ def _folder(row: Row) -> Folder:
 
 
 def begin_removal(graph: Graph, identity: str) -> None:
-    """Let no scan write for a folder any more."""
+    """Block further writes of scans for a folder."""
     graph.write("folders/begin_removal", folder_id=identity)
 
 
 def remove(graph: Graph, identity: str) -> None:
-    """Forget a folder; its documents stay."""
+    """Delete a folder, but keep its documents."""
     graph.write("folders/leave_waiting", folder_id=identity)
     graph.write("folders/remove", folder_id=identity)
 
 
 def documents_of(graph: Graph, identity: str) -> Iterator[tuple[str, str]]:
-    """Yield the documents that came from a folder, id and name, in the order of their ids."""
+    """Yield the documents of a folder, id and name, sorted by id."""
     after = ""
     while rows := graph.read("folders/documents", folder_id=identity, after=after, limit=DOCUMENTS_A_PORTION):
         yield from ((row["document_id"], row["document"]) for row in rows)
@@ -145,16 +145,16 @@ def documents_of(graph: Graph, identity: str) -> Iterator[tuple[str, str]]:
 
 
 def waiting_of(graph: Graph, identity: str) -> list[str]:
-    """Return the names of a folder's documents that wait or were rejected."""
+    """Return the names of a folder's documents that are pending or rejected."""
     return [row["document"] for row in graph.read("folders/waiting", folder_id=identity)]
 
 
 @dataclass(frozen=True, slots=True)
 class KnownFile:
-    as_filed: bool  # whether the document is of this folder and still what the file made it
-    stamp: str | None  # what the file looked like: if it does now, it says the same
+    as_filed: bool  # whether the document belongs to this folder and has not changed since its ingestion
+    stamp: str | None  # fingerprint of the file; an equal one means unchanged content
     file_hash: str | None
-    taken_by: str | None  # another folder that the document is of
+    taken_by: str | None  # another folder to which the document belongs
 
 
 def read_known_documents(graph: Graph, identity: str, document_ids: Sequence[str]) -> dict[str, KnownFile]:
@@ -162,11 +162,11 @@ def read_known_documents(graph: Graph, identity: str, document_ids: Sequence[str
     return {row.pop("document_id"): KnownFile(**row) for row in rows}
 
 
-# What a scan of a folder writes: each within a transaction of its job, safe to repeat.
+# Writes of a scan, each in a transaction of its job and safe to repeat
 
 
 class FolderGone(KgError):
-    """The folder is registered no more; its scan ends."""
+    """The folder is no longer registered, so its scan ends."""
 
 
 class NameTaken(Conflict):
@@ -179,10 +179,10 @@ class ScannedFolder:
     path: str
     ontology: str
     prefix: str
-    grant: str | None  # by which its home's own user asked for it
-    review: bool  # whether what is new or changed waits for approval
+    grant: str | None  # grant with which the user of this home requested the sync
+    review: bool  # whether new and changed documents wait for approval
     allow_empty: bool
-    progress: ScanTally | None  # of a scan that was interrupted
+    progress: ScanTally | None  # of an interrupted scan
     last_scan: ScanTally | None
 
 
@@ -194,7 +194,7 @@ class FileMark:
 
 
 def folder_of_job(graph: Graph, job_id: str) -> ScannedFolder | None:
-    """Return the folder that a job shall scan; None when it is registered no more."""
+    """Return the folder that a job scans, or None if it is no longer registered."""
     rows = graph.read("folders/of_job", job_id=job_id)
     if not rows:
         return None
@@ -211,37 +211,37 @@ def hold_folder(tx: Transaction, folder_id: str) -> None:
 
 
 def take_documents(tx: Transaction, folder_id: str, marks: Sequence[FileMark]) -> None:
-    """Make documents the folder's and remember what their files look like."""
+    """Assign documents to the folder, and store the fingerprints of their files."""
     rows = [asdict(mark) for mark in marks]
     for row in tx.run("folders/take_documents", folder_id=folder_id, rows=rows) if rows else ():
         raise NameTaken(row["taken_by"])
 
 
 def touch_documents(tx: Transaction, folder_id: str, marks: Sequence[FileMark]) -> None:
-    """Remember anew what files look like that say the same as before."""
+    """Update the fingerprints of files whose content is unchanged."""
     rows = [asdict(mark) for mark in sorted(marks, key=lambda mark: mark.document_id)]
     if rows:
         tx.run("folders/touch_documents", folder_id=folder_id, rows=rows)
 
 
 def take_waiting(tx: Transaction, folder_id: str, marks: Sequence[FileMark]) -> None:
-    """Make documents that wait the folder's."""
+    """Assign pending documents to the folder."""
     if marks:
         tx.run("folders/take_waiting", folder_id=folder_id, rows=[asdict(mark) for mark in marks])
 
 
 def forget_waiting(tx: Transaction, folder_id: str, document_ids: Sequence[str]) -> None:
-    """Let nothing wait whose file has gone."""
+    """Delete pending documents whose files no longer exist."""
     tx.run("folders/forget_waiting", folder_id=folder_id, document_ids=sorted(document_ids))
 
 
 def is_of_folder(tx: Transaction, folder_id: str, document_id: str) -> bool:
-    """Return whether a document came from the folder; if so, it is held."""
+    """Return whether a document belongs to the folder, and lock it if so."""
     return bool(tx.run("folders/hold_document", folder_id=folder_id, document_id=document_id))
 
 
 def delete_if_of_folder(tx: Transaction, folder_id: str, document_id: str) -> bool:
-    """Delete a document with everything that only it supported, if it came from the folder."""
+    """Delete a document, with its unshared concepts, if it belongs to the folder."""
     if not is_of_folder(tx, folder_id, document_id):
         return False
     return delete_document_in(tx, document_id).documents > 0

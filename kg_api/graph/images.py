@@ -1,11 +1,11 @@
-"""Stored files, the holds that keep them, and the images of pages.
+"""Stored files (blobs), holds that protect them, and the images and pages of documents.
 
-A blob is loose from its first hold on until it is seen to be used, and again when a user of it goes: what is
-not loose needs no looking at. Whoever uses, holds or frees a blob writes to its node, and so does who
-collects it, before anything is looked at: they take turns, and none sees half of what another does.
+A blob is loose from its first hold until a check finds a user, and again after a user of it is deleted. Only
+loose blobs need a check. Every use, hold, release, and collection first writes to the blob's node, so these
+operations run one after the other.
 
-A blob that nothing uses goes before its file does. What is left of it, a `:DeadBlob`, names the file, and
-goes after it: so a file is deleted in the end, whoever dies meanwhile, and never while somebody may use it.
+kg deletes the node of an unused blob before the file. A `:DeadBlob` node names the file and is deleted after
+it. So each file is eventually deleted despite crashes, and never while it may be in use.
 """
 
 from __future__ import annotations
@@ -27,19 +27,18 @@ from kg_api.schemas.documents import WordBox, unpack
 from kg_api.schemas.images import ImageType
 from kg_api.schemas.search import ImagePage, Place
 
-HOLD_SECONDS = 3600  # a document is stored long before; a hold that nobody released is of a process that died
+HOLD_SECONDS = 3600  # storing a document takes much less; an older hold belongs to a dead process
 LOOKED_AT_ONCE = 500
 
 
 class Blob(NamedTuple):
     key: str
-    generation: str | None
-    """Which of all that ever were of this key; None: it is of before there were generations."""
+    generation: str | None  # generation among all blobs of this key; None: from before generations
 
 
 class HeldBlob(NamedTuple):
     blob: Blob
-    used: bool  # whether something uses it already: then its file should be there
+    used: bool  # whether the blob is already in use, so its file should exist
 
 
 class SampledBlob(NamedTuple):
@@ -53,20 +52,20 @@ class Hold(NamedTuple):
 
 
 def hold_blobs(graph: Graph, keys: Sequence[str], seconds: float = HOLD_SECONDS) -> Hold:
-    """Keep blobs that are about to be written; storing their document releases the hold."""
+    """Hold blobs before writing their files. Storing their document releases the hold."""
     hold_id = uuid.uuid4().hex
     rows = graph.write("blobs/hold", hold_id=hold_id, keys=sorted(set(keys)), seconds=seconds)
     return Hold(hold_id, [HeldBlob(_blob(row), row["used"]) for row in rows])
 
 
 def release_holds(tx: Transaction, hold_ids: Sequence[str]) -> None:
-    """Release holds within the transaction that uses the blobs."""
+    """Release holds in the transaction that uses the blobs."""
     if hold_ids:
         tx.run("blobs/release", hold_ids=list(hold_ids))
 
 
 def forget_holds(graph: Graph) -> None:
-    """Forget what processes that died hold."""
+    """Delete expired holds of dead processes."""
     while graph.write("blobs/forget_holds")[0]["forgotten"]:
         pass
 
@@ -81,17 +80,17 @@ def some_blobs(graph: Graph, limit: int) -> list[SampledBlob]:
 
 
 def known_store(graph: Graph) -> str | None:
-    """Return the store that has their files; None before the first use."""
+    """Return the store that contains the files; None before the first use."""
     return next((row["store_id"] for row in graph.read("blobs/store")), None)
 
 
 def remember_store(graph: Graph, identity: str) -> str:
-    """Let a store have their files, unless there is one; return the one there is."""
+    """Register the store of the files unless one is registered. Return the registered store."""
     return graph.write("blobs/know_store", store_id=identity)[0]["store_id"]
 
 
 def lose_blob(graph: Graph, key: str) -> None:
-    """Say that the file of a blob is missing or damaged."""
+    """Record that the file of a blob is missing or damaged."""
     graph.write("blobs/lose", key=key)
 
 
@@ -100,19 +99,19 @@ def lost_blobs(graph: Graph, keys: Sequence[str]) -> set[str]:
 
 
 def mend_blobs(graph: Graph, keys: Sequence[str]) -> int:
-    """Say that files are whole again; pictures that were set aside are due now, how many."""
+    """Record that files are complete again. Return the number of images that are pending as a result."""
     spaces = [at for each in all_spaces(graph).values() if each.is_of_images for at in each.slots]
     marks = [{"mark_property": s.mark_property, "refusal_property": s.refusal_property} for s in spaces]
     return graph.write("blobs/mend", keys=sorted(keys), spaces=marks)[0]["due"]
 
 
 def loose_blobs(graph: Graph, after: str = "", limit: int = LOOKED_AT_ONCE) -> list[str]:
-    """Return the keys of the next blobs that may be unused, in their order."""
+    """Return the keys of the next blobs that may be unused, sorted."""
     return [row["key"] for row in graph.read("blobs/loose", after=after, limit=limit)]
 
 
 def bury_unused(graph: Graph, keys: Sequence[str]) -> None:
-    """Let those of some blobs go that nothing uses or is about to use; their files are to be deleted then."""
+    """Mark blobs without a user or a hold as dead, so that their files can be deleted."""
 
     def look(tx: Transaction) -> None:
         rows = tx.run("blobs/look_at", keys=sorted(keys))
@@ -123,12 +122,12 @@ def bury_unused(graph: Graph, keys: Sequence[str]) -> None:
 
 
 def dead_blobs(graph: Graph, limit: int = LOOKED_AT_ONCE) -> list[Blob]:
-    """Return some that have gone, and whose files are to be deleted."""
+    """Return dead blobs whose files are to be deleted."""
     return _blobs(graph.read("blobs/dead", limit=limit))
 
 
 def forget_dead(graph: Graph, blobs: Sequence[Blob]) -> int:
-    """Forget blobs whose files were deleted; how many nobody else forgot."""
+    """Delete the records of dead blobs after their files. Return the number of deleted records."""
     dead = [each.key + (each.generation or "") for each in blobs]
     return graph.write("blobs/delete_dead", dead=dead)[0]["deleted"]
 
@@ -141,7 +140,7 @@ def _blob(row: Row) -> Blob:
     return Blob(row["key"], row["generation"])
 
 
-# Reading which files documents were made of, and what stands on their pages.
+# Original files of documents, and the contents of pages
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,13 +158,13 @@ class SourceOnPage:
     word_boxes: bytes | None
 
     def words(self, page: int) -> list[WordBox]:
-        """Return the places of the words on a page that OCR read."""
+        """Return the positions of the words that OCR read on a page."""
         found = unpack(self.word_boxes, self.start) if self.word_boxes else []
         return [each for each in found if each.page == page]
 
 
 def find_original(graph: Graph, document_id: str) -> Original:
-    """Return the PDF that a document was made of."""
+    """Return the original PDF of a document."""
     rows = graph.read("originals/find", document_id=document_id)
     if not rows:
         raise NotFound("the document was deleted at this moment")
@@ -185,7 +184,7 @@ def sources_of_page(graph: Graph, document_id: str, page: int) -> list[SourceOnP
     return [SourceOnPage(**row) for row in rows]
 
 
-# Reading pictures: which there are, and where their files are.
+# Images and their files
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +196,7 @@ class ImageKeys:
 
 
 def find_image(graph: Graph, called: str) -> ImageKeys:
-    """Return the files of a picture, by its source's id or a beginning of it."""
+    """Return the files of an image by its source id, a prefix of the id, or its name."""
     identity = identify_source(graph, called) or called
     rows = graph.read("images/find", source_id=identity)
     if not rows or not reaches(rows[0].pop("ontology")):
@@ -218,13 +217,13 @@ def having_images(graph: Graph, ontologies: Sequence[str]) -> list[str]:
     return [row["name"] for row in graph.read("images/having", ontologies=list(ontologies))]
 
 
-# Writing which sources of documents are pictures, and which files documents were made of.
+# Writing images and original files
 
 IMAGES_A_STATEMENT = 500
 
 
 def write_images(tx: Transaction, differences: Sequence[DocumentDifference]) -> Counter[str]:
-    """Let sources be the pictures that they are, whether they are new or were there."""
+    """Set the images of sources, both new and existing."""
     rows = [
         {"source_id": source.source_id, "image": asdict(source.image), "hold": each.record.hold}
         for each in differences
@@ -247,7 +246,7 @@ def write_images(tx: Transaction, differences: Sequence[DocumentDifference]) -> 
 
 
 def _forget_vectors(tx: Transaction, source_ids: Sequence[str]) -> None:
-    """Delete the vectors of images that have another file now."""
+    """Delete the vectors of images whose file has changed."""
     if not source_ids:
         return
     keys = [slug for slug, space in spaces_within(tx).items() if space.is_of_images]
@@ -257,7 +256,7 @@ def _forget_vectors(tx: Transaction, source_ids: Sequence[str]) -> None:
 
 
 def write_originals(tx: Transaction, differences: Sequence[DocumentDifference]) -> None:
-    """Let documents have the files that they were made of."""
+    """Set the original files of documents."""
     there = [_original(each) for each in differences if each.before["content_hash"] is not None]
     if there:
         tx.run("originals/forget", rows=there)

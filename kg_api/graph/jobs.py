@@ -46,9 +46,9 @@ _RANK_OF_KIND = {
     COMMUNITY_DETECTION: 4,
 }
 RANKS = (FIRST, STALE, 2, 3, 4)
-"""Priorities of jobs, highest first: new texts, scans, and jobs that a user moved to the front; stale vectors and
-cleanup; concepts and relationships; link proposals and communities. Only jobs of equal rank share time slices
-(ADR 4)."""
+"""Priorities of jobs. 0: new texts, scans, and jobs that a user moved to the front. 1: stale vectors and
+cleanup. 2: extraction. 3: vectors of concepts and relationships. 4: link proposals and communities. Only jobs
+of equal rank share time slices (ADR 4)."""
 
 
 def rank_of(kind: str) -> int:

@@ -1,4 +1,4 @@
-"""Judgements of passages: written, listed and taken back."""
+"""Writing, listing, and deleting judgements of passages."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from kg_api.schemas.evaluation import (
     JudgementsDeleted,
 )
 
-_LAST: Final = "g"  # behind every id, which is of hexadecimal digits
+_LAST: Final = "g"  # after every id, which is hexadecimal
 
 
 def judge(graph: Graph, ontology: str, request: JudgementRequest) -> Judgement:
-    """Keep what somebody thinks of a passage; what was said of it for that question before is replaced."""
+    """Store a judgement of a passage for a question, replacing an earlier one."""
     require(ontology)
     place = find_source(graph, request.source_id)
     identity = judgement_id(ontology, request.question, place.source_id)
@@ -70,7 +70,7 @@ def list_questions(graph: Graph, ontology: str, *, offset: int, limit: int) -> J
 
 
 def delete_judgements(graph: Graph, ontology: str, question: str, source_id: str | None) -> JudgementsDeleted:
-    """Take back what was judged for a question, of one source (by its whole id) or of all."""
+    """Delete the judgements for a question, of one source (by its complete id) or of all."""
     require(ontology)
     given = {"question_id": judged_question_id(ontology, question), "source_id": source_id}
     rows = graph.transaction(lambda tx: tx.run("judgements/delete", ontology=ontology, **given))

@@ -1,4 +1,4 @@
-"""API keys, sessions and the audit log."""
+"""Stored API keys, sessions, and the audit log."""
 
 from __future__ import annotations
 
@@ -51,24 +51,24 @@ def prune_audit(graph: Graph, days: int) -> int:
     return graph.write("audit/prune", days=days)[0]["pruned"]
 
 
-# Keys as they are stored: what they may do, and until when; of their secrets the hashes.
+# Stored keys, with hashes of their secrets
 
-NOTE_AGAIN_SECONDS = 60  # when a key was used is known to the minute: else each request would write
+NOTE_AGAIN_SECONDS = 60  # precision of the last use of a key, so that not every request writes
 
 
 def put_key(tx: Transaction, **key: Any) -> None:
-    """Store a key; `ontologies` and `valid_seconds` may be None: all, for ever."""
+    """Store a key. `ontologies` None: all; `valid_seconds` None: no expiry."""
     tx.run("keys/put", **key)
 
 
 def read_keys(graph: Reader) -> list[ApiKey]:
-    """Return all keys, the newest first, also those that are worth nothing any more."""
+    """Return all keys, newest first, including expired and revoked ones."""
     keys = [(with_times(row["key"]), row["now"].to_native()) for row in graph.read("keys/all")]
     return [ApiKey.model_validate({**key, "state": _state(key, now)}) for key, now in keys]
 
 
 def find_usable(graph: Graph, key_id: str) -> Row | None:
-    """Return a key that is neither expired nor revoked, as `keys/find` does."""
+    """Return a key that is neither expired nor revoked, as a row of `keys/find`."""
     rows = graph.read("keys/find", key_id=key_id, note_again_seconds=NOTE_AGAIN_SECONDS)
     return rows[0] if rows else None
 
@@ -78,12 +78,12 @@ def note_use(graph: Graph, key_id: str) -> None:
 
 
 def lock_keys(tx: Transaction) -> None:
-    """Let others who make keys wait until this transaction has ended."""
+    """Block other transactions that create keys until this one ends."""
     tx.run("keys/hold")
 
 
 def life_of(tx: Transaction, key_id: str) -> int | None:
-    """Return the seconds for which a key was made; None: for ever."""
+    """Return the validity of a key in seconds from its creation. None: no expiry."""
     rows = tx.run("keys/life", key_id=key_id)
     return rows[0]["seconds"] if rows else None
 
@@ -93,12 +93,12 @@ def revoke_stored(tx: Transaction, key_id: str) -> None:
 
 
 def expire_key(tx: Transaction, key_id: str, valid_seconds: int) -> None:
-    """Let a key be good for so long, or for as long as it is anyhow, if that is less."""
+    """Shorten the validity of a key to at most `valid_seconds` from now."""
     tx.run("keys/expire", key_id=key_id, valid_seconds=valid_seconds)
 
 
 def limit_keys(graph: Graph, current: Sequence[ApiKey]) -> None:
-    """Revoke and expire stored keys at the latest when `current` says so."""
+    """Revoke and expire stored keys no later than `current` states."""
     told = [
         {"key_id": key.key_id, "revoked_at": key.revoked_at, "expires_at": key.expires_at} for key in current
     ]
@@ -115,17 +115,17 @@ def _state(key: Row, now: datetime) -> KeyState:
     return "expired" if key["expires_at"] and key["expires_at"] <= now else "active"
 
 
-# Sessions of the page as they are stored: of what a browser has, the hash.
+# Stored sessions of the web page, with hashes of their tokens
 
 
 def put_session(graph: Graph, session_hash: str, key_id: str, *, valid_seconds: int, most: int) -> bool:
-    """Store a session; return whether its key can be used."""
+    """Store a session. Return whether its key is usable."""
     given = {"session_hash": session_hash, "key_id": key_id, "valid_seconds": valid_seconds, "most": most}
     return graph.write("keys/open_session", **given)[0]["sessions"] > 0
 
 
 def find_session(graph: Graph, session_hash: str) -> Row | None:
-    """Return the key of a session as `find_usable`; its hash is the session's."""
+    """Return the key of a session like `find_usable`, with the session's hash."""
     given = {"session_hash": session_hash, "note_again_seconds": NOTE_AGAIN_SECONDS}
     rows = graph.read("keys/find_session", **given)
     return rows[0] if rows else None

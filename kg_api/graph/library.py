@@ -1,4 +1,4 @@
-"""Reading what has been stored: ontologies, documents, sources."""
+"""Reading ontologies, documents, and sources."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from kg_api.schemas.search import Place
 
 
 def list_ontologies(graph: Graph, counted: Sequence[Row]) -> list[OntologySummary]:
-    """Return ontologies with their counts; `counted` says of each how its sources shall be embedded."""
+    """Return ontologies with their counts. `counted` contains the embedding plans of their sources."""
     rows = graph.read("ontologies/list", plans=list(counted))
     return [OntologySummary.model_validate(row) for row in without_deleted(rows, OntologySummary)]
 
@@ -83,13 +83,13 @@ def _list_matching(
 
 
 def summaries(graph: Graph, document_ids: Sequence[str]) -> list[DocumentSummary]:
-    """Return some documents by their ids, in that order; what is not there is missing."""
+    """Return documents by their ids, in that order. Unknown documents are missing."""
     rows = graph.read("documents/of_ids", document_ids=list(document_ids)) if document_ids else []
     return _summaries(rows)
 
 
 def find_document(graph: Graph, called: str, ontology: str | None = None) -> DocumentContent:
-    """Return a document with its text, which is its preface and its sources, joined in reading order."""
+    """Return a document with its text: its preface and its sources in reading order."""
     rows = _with_text(graph, called) if ontology is None else []
     if not rows:
         identity = identify_document(graph, called, ontology)
@@ -102,7 +102,7 @@ def find_document(graph: Graph, called: str, ontology: str | None = None) -> Doc
 
 
 def _with_text(graph: Graph, document_id: str) -> list[Row]:
-    # a text that cannot be seen is not read either: how long that takes would tell of it
+    # The query excludes invisible documents, because its duration would reveal them
     return graph.read("documents/find", document_id=document_id, ontologies=reach())
 
 
@@ -114,7 +114,7 @@ def find_summary(graph: Graph, called: str, ontology: str | None = None) -> Docu
 
 
 def paragraphs(graph: Graph, document_id: str, first: int, last: int) -> list[Place]:
-    """Return the sources of a document from one paragraph to another, in reading order."""
+    """Return the sources of a document between two paragraphs, in reading order."""
     around = {"source_id": "", "document_id": document_id, "first": first, "last": last}
     rows = graph.read("sources/neighbours", places=[around])
     return [Place.model_validate(row) for row in without_deleted(rows, Place)]
@@ -123,7 +123,7 @@ def paragraphs(graph: Graph, document_id: str, first: int, last: int) -> list[Pl
 def change_called(
     graph: Graph, called: str, change: DocumentChange, ontology: str | None = None
 ) -> DocumentChanged:
-    """Change what is said of a document that is called by its id, a beginning of that, or its name."""
+    """Edit a document by its id, a prefix of its id, or its name."""
     identity = identify_document(graph, called, ontology)
     job_id = change_document(graph, identity, change)
     rows = graph.read("documents/of_ids", document_ids=[identity])
@@ -135,7 +135,7 @@ def change_called(
 
 
 def find_source(graph: Graph, source_id: str) -> Place:
-    """Return a source by its id, a beginning of that, or `DOCUMENT#PARAGRAPH`."""
+    """Return a source by its id, a prefix of its id, or `DOCUMENT#PARAGRAPH`."""
     rows = without_deleted(graph.read("sources/find", source_id=source_id), Place)
     rows = [row for row in rows if reaches(row["ontology"])]
     if not rows and (whole := identify_source(graph, source_id)):
@@ -146,12 +146,12 @@ def find_source(graph: Graph, source_id: str) -> Place:
 
 
 def sources_called(graph: Graph, called: Sequence[str]) -> list[str]:
-    """Return the ids of sources called as in `find_source`; an unknown one stays as it is called."""
+    """Return the ids of sources by the names of `find_source`. An unknown name stays as it is."""
     return [each if is_whole_id(each) else identify_source(graph, each) or each for each in called]
 
 
 def neighbours(graph: Graph, places: list[Place], window: int) -> dict[str, list[Place]]:
-    """Return by source id: the paragraphs from `window` before to `window` after it, in reading order."""
+    """Return by source id the paragraphs within `window` of each source, in reading order."""
     wanted = [
         {
             "source_id": place.source_id,

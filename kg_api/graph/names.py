@@ -1,6 +1,6 @@
-"""Ontologies, documents and sources by the names that people use, with suggestions.
+"""Resolving names and id prefixes of ontologies, documents, and sources, with suggestions.
 
-Names of ontologies that the caller cannot see are never found or suggested.
+kg never finds or suggests names in ontologies that the caller cannot see.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ def names_of_ontologies(graph: Reader) -> list[str]:
 
 
 def searched(graph: Reader, ontologies: Sequence[str] | None) -> list[str] | None:
-    """Return the ontologies to search: the named or the visible ones; None: all."""
+    """Return the ontologies to search: the named or the visible ones. None: all."""
     if ontologies is None and (seen := reach()) is not None:
         return names_of_ontologies(graph) or seen
     return looked_into(ontologies)
 
 
 def unknown_ontology(graph: Reader, ontology: str | Sequence[str]) -> NotFound:
-    """Return the error that says which ontologies are nearest to one that is not there."""
+    """Return an error with the names closest to an unknown ontology."""
     wanted = [ontology] if isinstance(ontology, str) else ontology
     told = no_ontology(wanted, names_of_ontologies(graph))
     return NotFound(f"{told}; `kg ontologies` lists the existing ones")
 
 
 def require_ontologies(graph: Reader, ontologies: str | Sequence[str] | None) -> None:
-    """Require that every ontology which a list or a deletion is filtered by exists; None: no filter."""
+    """Raise NotFound if an ontology of a filter does not exist. None: no filter."""
     wanted = [ontologies] if isinstance(ontologies, str) else ontologies
     names = names_of_ontologies(graph) if wanted else []
     if missing := [each for each in wanted or () if each not in names]:
@@ -43,19 +43,20 @@ def require_ontologies(graph: Reader, ontologies: str | Sequence[str] | None) ->
 
 
 def note_on_ontologies(graph: Graph, ontologies: Sequence[str] | None) -> list[str]:
-    """Describe the ontologies that do not exist, for requests to which that is no error."""
+    """Describe the ontologies that do not exist, for requests that accept them."""
     names = names_of_ontologies(graph) if ontologies else []
     return [no_ontology(each, names) for each in ontologies or () if each not in names]
 
 
-# Which document is meant: by its id, a name, `ONTOLOGY/NAME`, an alias, or a beginning of its id.
+# Documents by id, name, `ONTOLOGY/NAME`, alias, or prefix of the id
 
 MIN_PREFIX_DIGITS = 8
-MAX_NAMES_READ = 5000  # names of documents that are looked through for one that is like a wrong one
+MAX_NAMES_READ = 5000  # document names to compare with an unknown name
 MAX_OFFERED = 5
-MAX_ALIASED = 1000  # documents of one alias that are looked through for those of an ontology
+MAX_ALIASED = 1000  # documents of one alias to filter by ontology
 MAX_SCOPES = 5000
-"""Ontologies, or documents of all ontologies searched, that one search may name: ten full-text queries."""
+"""Maximum number of ontologies, or of documents in all searched ontologies, per search: ten full-text
+queries."""
 MAX_TOLD = 5
 _PREFIX = re.compile(rf"[0-9a-f]{{{MIN_PREFIX_DIGITS},{ID_DIGITS}}}")
 _ID = re.compile(rf"[0-9a-f]{{{ID_DIGITS}}}")
@@ -68,7 +69,7 @@ def is_whole_id(text: str) -> bool:
 def identify_document(
     graph: Graph, called: str, ontology: str | None = None, *, sought: str = "document"
 ) -> str:
-    """Return the id of a document that is called by its id, a beginning of that, its name, or an alias."""
+    """Return the id of a document by its id, a prefix of its id, its name, or an alias."""
     found = by_name(graph, called, ontology) or _by_prefix(graph, called, within(ontology))
     if found is not None:
         return found["document_id"]
@@ -85,8 +86,8 @@ def by_name(graph: Graph, called: str, ontology: str | None) -> Row | None:
 
 
 def documents_called(graph: Graph, called: Sequence[str], ontologies: Sequence[str]) -> dict[str, list[str]]:
-    """Return by ontology the documents that a filter names; a name is of all documents that have it."""
-    # An alias is of one document in each ontology.
+    """Return by ontology the documents that a filter names. A name matches all documents that have it."""
+    # An alias matches one document per ontology.
     if len(ontologies) * len(called) > MAX_SCOPES:
         raise InvalidInput(
             f"documents: {len(called)} names in {len(ontologies)} ontologies are more than {MAX_SCOPES:,} "
@@ -111,7 +112,7 @@ def documents_called(graph: Graph, called: Sequence[str], ontologies: Sequence[s
 
 
 def _read_named(graph: Graph, called: Sequence[str], owners: Sequence[str]) -> dict[str, list[Row]]:
-    """Return by what is called the visible documents of that id, else name, else `ONTOLOGY/NAME`."""
+    """Return by name the visible documents of that id, then name, then `ONTOLOGY/NAME`."""
     ways = dict[str, list[list[str]]]()
     for each in called:
         forms = spellings(each)
@@ -135,7 +136,7 @@ def _read_named(graph: Graph, called: Sequence[str], owners: Sequence[str]) -> d
 
 
 def _by_alias(graph: Graph, called: str, ontologies: Sequence[str] | None) -> list[Row]:
-    """Return the documents that have an alias: `ALIAS` or `ONTOLOGY/ALIAS`."""
+    """Return the documents with an alias, `ALIAS` or `ONTOLOGY/ALIAS`."""
     owner, slash, name = called.partition("/")
     ways = [(called, ontologies), *([(name, [owner.strip()])] if slash else [])]
     for alias, owners in ways:
@@ -168,7 +169,7 @@ def _name_nearest(graph: Graph, called: Sequence[str], ontologies: Sequence[str]
     owners = {each.partition("/")[0] for each in called if "/" in each}
     there = {row["ontology"] for row in rows}
     if owned := tuple(f"{owner}/" for owner in sorted(owners & there)):
-        # Of an ontology that is there, or of a folder of that name, only what it has is like the rest
+        # If the ontology or a folder of that name exists, suggest only its documents
         own = [each for each in (*full, *(row["document"] for row in rows)) if each.startswith(owned)]
         names = {each.partition("/")[2]: each for each in reversed(own)}
         wanted = [each.partition("/")[2] for each in called if each.startswith(owned)]
@@ -186,7 +187,7 @@ def _unknown_document(sought: str, called: Sequence[str], near: str, ontologies:
     return NotFound(f"{told}; `kg documents` lists the existing ones")
 
 
-# Which source, concept, proposal or job is meant: by a beginning of its id, or by where it stands.
+# Sources, concepts, proposals, and jobs by a prefix of their id, or by position
 
 _PLACE = re.compile(r"(?P<document>.+)#(?P<paragraph>\d{1,9})", re.DOTALL)
 
@@ -197,12 +198,12 @@ def names_place(text: str) -> bool:
 
 
 def identify_source(graph: Graph, called: str) -> str | None:
-    """Return the id of a source that is called by the beginning of it, or by where it stands."""
-    # The name alone is enough for a document of one source, as an image is.
+    """Return the id of a source by a prefix of its id or by its position."""
+    # The name is sufficient for a document of one source, such as an image.
     if found := _begins(graph, "Source", called):
         return found
     place, named = _PLACE.fullmatch(called), by_name(graph, called, None)
-    if place is not None and named is None:  # a name may end so, too
+    if place is not None and named is None:  # a document name may also end with `#` and digits
         document, paragraph = place["document"], int(place["paragraph"])
         row = _read_paragraph(graph, identify_document(graph, document), paragraph)
         if row["source_id"] is None:
@@ -214,7 +215,7 @@ def identify_source(graph: Graph, called: str) -> str | None:
 
 
 def unknown_source(graph: Graph, called: str) -> NotFound:
-    """Return the error that no source is called so; or that a document is, which has several."""
+    """Return an error for an unknown source, or for the name of a document with several sources."""
     named = by_name(graph, called, None)
     if named and (count := _read_paragraph(graph, named["document_id"])["sources"]) > 1:
         many = f"{called!r} is a document of {count} sources"
@@ -256,7 +257,7 @@ def _may_begin(called: str) -> bool:
 
 
 def _begins(graph: Graph, label: LiteralString, called: str) -> str | None:
-    """Return the one id of a label that begins with some digits, eight at least."""
+    """Return the only id of a label with a prefix of at least eight digits."""
     if not _may_begin(called):
         return None
     given: dict[str, Any] = {"prefix": called, "ontologies": reach(), "limit": MAX_OFFERED}

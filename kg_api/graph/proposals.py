@@ -25,7 +25,7 @@ from kg_api.schemas.vocabulary import LINKED, ProposalKind, ProposalState
 class StoredProposals:
     ontology: str
     config: ProposalConfig
-    proposed_for: str | None  # what all its nodes were flagged for: how links were proposed then
+    proposed_for: str | None  # mark of the proposal settings for which all nodes are flagged
     searched_at: datetime | None
     dropped: int
 
@@ -42,7 +42,7 @@ def read_all_proposals(graph: Graph) -> list[StoredProposals]:
 
 
 def hold_proposals(tx: Transaction, ontology: str) -> StoredProposals | None:
-    """Lock an ontology; return how links are proposed in it, or None if it was deleted."""
+    """Lock an ontology. Return its proposal settings, or None if it was deleted."""
     tx.run("ontologies/hold", names=[ontology])
     rows = tx.run("proposals/configuration", names=[ontology])
     return _to_stored(rows[0]) if rows else None
@@ -54,7 +54,7 @@ def write_configuration(tx: Transaction, ontology: str, config: ProposalConfig) 
 
 
 def note_flagged(tx: Transaction, ontology: str, mark: str) -> None:
-    """Note that everything in an ontology is flagged for a way to propose."""
+    """Record that all nodes of an ontology are flagged for some proposal settings."""
     tx.run("proposals/flagged", name=ontology, mark=mark)
 
 
@@ -72,22 +72,21 @@ def _to_stored(row: Row) -> StoredProposals:
     return StoredProposals(row["ontology"], config, row["proposed_for"], at, row["dropped"])
 
 
-# What is to be looked at for links: sources and concepts that were embedded or read since.
+# Pending nodes: sources and concepts that were embedded or extracted since the last search for links
 #
-# They have a second label, `Unlinked`, which whoever embeds or reads them gives and whoever looks takes away.
+# They have a second label, `Unlinked`. Embedding and extraction set it, and the search removes it.
 
-PORTION: Final = 5000  # nodes that are flagged in one transaction
-FlaggedTo = tuple[str, int]
-"""The last that was flagged: of sources document and paragraph, of concepts the id and 0."""
+PORTION: Final = 5000  # nodes to flag per transaction
+FlaggedTo = tuple[str, int]  # last flagged node: document and paragraph of a source, or id and 0 of a concept
 
 
 @dataclass(frozen=True, slots=True)
 class DueNode:
-    """A source or a concept that is to be looked at."""
+    """A source or concept to search links for."""
 
     id: str
     text_hash: str
-    at: str | None  # the time of its vector; none: it has none, and is passed by
+    at: str | None  # time of its vector; nodes without a vector are skipped
 
 
 def count_due(graph: Reader, ontology: str) -> int:
@@ -102,7 +101,7 @@ def read_due(graph: Graph, kind: ProposalKind, ontology: str, space: Space, limi
 def flag_portion(
     tx: Transaction, kind: ProposalKind, ontology: str, space: Space, after: FlaggedTo
 ) -> FlaggedTo | None:
-    """Flag the next nodes of an ontology; return how far that is, None at the end."""
+    """Flag the next nodes of an ontology. Return the last one, or None at the end."""
     given = {
         "kind": kind,
         "ontology": ontology,
@@ -114,7 +113,7 @@ def flag_portion(
 
 
 def note_seen(tx: Transaction, kind: ProposalKind, space: Space, nodes: Sequence[DueNode]) -> None:
-    """Take the flags of locked nodes away, except of those that were embedded meanwhile."""
+    """Remove the flags of locked nodes, unless a node was embedded since."""
     rows = [{"id": each.id, "at": each.at} for each in nodes]
     tx.run("proposals/seen", kind=kind, rows=rows, time_property=time_property(kind, space))
 
@@ -123,19 +122,19 @@ def time_property(kind: ProposalKind, space: Space) -> str:
     return (space if kind == "source" else space.at("")).time_property
 
 
-# What was accepted goes over when two concepts become one, and back when they are parted.
+# Accepted links of merged concepts
 
 
 def move_links(tx: Transaction, ontology: str, gone: str, kept: str) -> list[Row]:
-    """Move the accepted links of a concept that goes to the one that it becomes part of; both are locked."""
-    # A link stays behind, and goes, where the two are linked already, or somebody has rejected that.
+    """Move the accepted links of a merged concept to the remaining one. Both are locked."""
+    # A link is not moved and is deleted if the two are already linked or a user rejected that link.
     rows = tx.run("proposals/links_of_concept", concept_id=gone)
     moves = [{**row, "becomes": proposal_id(ontology, "concept", kept, row["other"])} for row in rows]
     return _move(tx, gone, kept, moves)
 
 
 def give_links_back(tx: Transaction, moved: Sequence[Row], gone: str, kept: str) -> None:
-    """Move back what `move_links` gave, with what was decided on it since."""
+    """Undo `move_links`, including later decisions on the moved links."""
     back = [{**row, "proposal_id": row["becomes"], "becomes": row["proposal_id"]} for row in moved]
     _move(tx, kept, gone, back)
 
@@ -144,10 +143,10 @@ def _move(tx: Transaction, source: str, target: str, rows: Sequence[Row]) -> lis
     return tx.run("proposals/move", rows=rows, **{"from": source, "to": target}) if rows else []
 
 
-# Proposals as they are listed, and what becomes of them.
+# Lists of proposals, and decisions
 
 Pair = tuple[str, str]
-MAX_QUOTES = 1000  # of a concept: so many are looked at for the one that proves it best
+MAX_QUOTES = 1000  # quotes of a concept to compare for the best one
 
 
 def page_of_proposals(
@@ -171,12 +170,12 @@ def count_proposals(graph: Reader, ontology: str | None, kind: ProposalKind | No
 
 
 def find_proposal(graph: Graph, proposal_id: str) -> Proposal:
-    """Return one proposal, by its id or at least eight digits that only this id begins with."""
+    """Return a proposal by its id or by a unique prefix of at least eight digits."""
     return _read_one(graph, identify_proposal(graph, proposal_id))
 
 
 def decide(graph: Graph, proposal_id: str, state: ProposalState, by: str | None) -> Proposal:
-    """Accept, reject or reopen a proposal; repeating changes nothing. A note says what it was."""
+    """Accept, reject, or reopen a proposal. Idempotent. A note contains the previous state."""
     whole = identify_proposal(graph, proposal_id)
     own, seen = uuid.uuid4().hex, list[Row]()
     given = {"proposal_id": whole, "state": state, "by": by, "type": LINKED, "decision": own}
@@ -188,10 +187,11 @@ def decide(graph: Graph, proposal_id: str, state: ProposalState, by: str | None)
         if held[0]["state"] != state and not tx.run("proposals/decide", **given):
             raise Conflict(f"the texts of proposal {whole} are just being deleted")
         seen.append(held[0])
-        return _read_one(tx, whole)  # here, for nothing may fail any more once it is stored
+        return _read_one(tx, whole)  # read inside the transaction, because nothing may fail after the commit
 
     decided = graph.transaction(work)
-    before = next(row for row in reversed(seen) if row["decision"] != own)  # a run may find what the last did
+    # a repeated run may find the result of the previous run
+    before = next(row for row in reversed(seen) if row["decision"] != own)
     notes = list[str]()
     if before["state"] != "open":
         told = f"it was {before['state']}" + (f" by {before['by']}" if before["by"] else "")
@@ -204,8 +204,8 @@ def decide(graph: Graph, proposal_id: str, state: ProposalState, by: str | None)
 def find_apart(
     graph: Graph, kind: ProposalKind, pairs: Sequence[Pair], *, hops: int, most_sources: int
 ) -> set[Pair]:
-    """Return the pairs of sources or concepts that nothing connects within so many steps."""
-    # A concept of more than `most_sources` connects nothing.
+    """Return the pairs of sources or concepts that no path of at most `hops` steps connects."""
+    # A concept with more than `most_sources` sources connects nothing.
     given = {"pairs": [list(each) for each in pairs], "hops": hops, "most_sources": most_sources}
     if kind == "source":
         rows = graph.read("proposals/sources_apart", **given)
@@ -215,7 +215,7 @@ def find_apart(
 
 
 def links_among(graph: Graph, source_ids: Sequence[str]) -> list[Row]:
-    """Return the accepted links between some sources: `a`, `b`, `proposal_id`, `similarity`."""
+    """Return the accepted links between sources: `a`, `b`, `proposal_id`, `similarity`."""
     return graph.read("proposals/links_among", source_ids=list(source_ids))
 
 
@@ -258,15 +258,15 @@ def _to_end(row: Row) -> ProposalEnd:
     )
 
 
-# Links that are proposed, on their way in.
+# Writing proposals
 
 
 @dataclass(frozen=True, slots=True)
 class LinkEnd:
     id: str
-    text_hash: str  # what it said when it was looked at
+    text_hash: str  # text hash at the time of the search
     start: int | None = None
-    """Of a source the place of the passage in its text, in code points; none: all of it."""
+    """Start of the passage in the text of a source, in code points; None: the whole text."""
     end: int | None = None
 
 
@@ -280,7 +280,7 @@ class NewProposal:
     reason: str
 
     def identity(self, ontology: str) -> str:
-        """Return an id made of the texts of sources, which survive re-ingestion, or of concepts' ids."""
+        """Return an id from text hashes of sources, which survive re-ingestion, or from ids of concepts."""
         keys = (each.text_hash if self.kind == "source" else each.id for each in (self.first, self.second))
         return proposal_id(ontology, self.kind, *keys)
 
@@ -294,10 +294,10 @@ def write_proposals(
     *,
     most: int,
 ) -> None:
-    """Write what is proposed of some nodes; what was proposed of them before and holds no more goes."""
+    """Write the proposals for some nodes, and delete their earlier proposals that no longer hold."""
     hashes = {each.id: each.text_hash for each in seen}
     hashes |= {end.id: end.text_hash for each in proposals for end in (each.first, each.second)}
-    ids = sorted(hashes)  # the order in which all lock nodes
+    ids = sorted(hashes)  # common lock order of nodes
     if kind == "source":
         given = [{"source_id": each, "content_hash": hashes[each]} for each in ids]
         held = {(row["source_id"], hashes[row["source_id"]]) for row in tx.run("sources/hold", rows=given)}
@@ -322,12 +322,12 @@ def write_proposals(
 
 
 def drop_weakest(tx: Transaction, ontology: str, most: int) -> None:
-    """Keep the best open proposals of an ontology, so many; how many were dropped is noted."""
+    """Keep the `most` best open proposals of an ontology, and record the number of dropped ones."""
     if dropped := _delete_open(tx, tx.run("proposals/hold_weakest", ontology=ontology, most=most)):
         tx.run("proposals/note_dropped", ontology=ontology, dropped=dropped)
 
 
 def _delete_open(tx: Transaction, held: Sequence[Row]) -> int:
-    """Delete proposals that are locked and still open; what was decided on by then stays. How many."""
+    """Delete the locked proposals that are still open, and return their number."""
     ids = [row["proposal_id"] for row in held]
     return tx.run("proposals/delete_open", proposal_ids=ids)[0]["deleted"] if ids else 0

@@ -1,8 +1,8 @@
-"""Which ontologies whoever asks may see: to them there are no others.
+"""The ontologies that a caller can see.
 
-It goes with the request, as its id in the log does, into every thread that handles it. The worker and
-commands act for nobody and see all. The service calls `fail_without_caller` when it starts: from then on a
-thread that has lost its request fails, where it would have seen all.
+A context variable carries them through all threads of a request, like the request id in the log. The worker
+and commands act without a caller and see all ontologies. The service calls `fail_without_caller` at its
+start. Then a thread without its request context fails instead of seeing everything.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _needs_caller = False
 
 
 def fail_without_caller() -> None:
-    """From now on, let only what is done within `reaching` read what a key may hide."""
+    """Require `reaching` for all later reads that a key may restrict."""
     global _needs_caller  # noqa: PLW0603 - of the process, which serves requests from now on
     _needs_caller = True
 
 
 @contextmanager
 def reaching(ontologies: Iterable[str] | None) -> Generator[None]:
-    """Let what is done within see some ontologies only; None: all."""
+    """Restrict reads within the block to some ontologies. None: all."""
     token = _REACH.set(None if ontologies is None else tuple(sorted(ontologies)))
     try:
         yield
@@ -36,7 +36,7 @@ def reaching(ontologies: Iterable[str] | None) -> Generator[None]:
 
 
 def reach() -> list[str] | None:
-    """Return the ontologies that can be seen, by name; None: all."""
+    """Return the names of visible ontologies. None: all."""
     try:
         found = _REACH.get()
     except LookupError:
@@ -47,17 +47,20 @@ def reach() -> list[str] | None:
 
 
 def reaches(ontology: str | None) -> bool:
-    """Return whether an ontology can be seen; None: what concerns all is seen by whoever sees all."""
+    """Return whether an ontology is visible.
+
+    None stands for all ontologies, which only an unrestricted caller sees.
+    """
     return (found := reach()) is None or ontology in found
 
 
 def within(ontology: str | None) -> list[str] | None:
-    """Return the named ontology, or all visible ones; None: all."""
+    """Return the named ontology, or all visible ones. None: all."""
     return looked_into(None if ontology is None else [ontology])
 
 
 def looked_into(ontologies: Sequence[str] | None) -> list[str] | None:
-    """As `within`, of several that are named."""
+    """Return the named ontologies, or all visible ones. None: all."""
     if ontologies is None:
         return reach()
     require(*ontologies)
@@ -65,7 +68,7 @@ def looked_into(ontologies: Sequence[str] | None) -> list[str] | None:
 
 
 def require(*ontologies: str) -> None:
-    """Refuse what names an ontology that cannot be seen, whether it is there or not."""
+    """Raise Forbidden for ontologies that the caller cannot see, whether they exist or not."""
     outside = [each for each in dict.fromkeys(ontologies) if not reaches(each)]
     if outside:
         own = ", ".join(map(repr, reach() or ()))

@@ -1,4 +1,4 @@
-"""Asking a Neo4j by a query whether it does its work: one that shakes hands may have panicked."""
+"""A probe that queries Neo4j. A panicked server still accepts connections."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ class DatabaseProbe:
         self._graph = graph
 
     def trouble(self) -> str | None:
-        """Say why it does not answer a query; None when it does, or when settings are to blame."""
+        """Return why Neo4j does not answer a query. None: it answers, or settings are wrong."""
         error = self._ask()
         return str(error) if isinstance(error, Unavailable) else None
 
     def panic(self) -> str | None:
-        """Say that nothing but another start helps; None as long as it answers, or may yet by itself."""
+        """Return the error if only a restart helps. None: it answers, or may recover."""
         error = self._ask()
         return str(error) if isinstance(error, DatabasePanicked) else None
 

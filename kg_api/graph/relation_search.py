@@ -18,7 +18,7 @@ from kg_api.suggestions import MAX_NAMED, suggestion
 
 
 def read_stances(graph: Graph, ontology: str) -> dict[str, Stance]:
-    """Return the types of an ontology that say something for or against, by folded name."""
+    """Return the types of an ontology with a stance for or against, by folded name."""
     rows = graph.search("relations/stances", ontology=ontology, known=list(STANCES))
     stances: dict[str, Stance] = {row["key"]: stance_of(row["name"], row["stance"]) for row in rows}
     return {key: stance for key, stance in stances.items() if stance != "neutral"}
@@ -27,14 +27,14 @@ def read_stances(graph: Graph, ontology: str) -> dict[str, Stance]:
 def read_statements(
     graph: Graph, concept_id: str, *, towards: Collection[str], away: Collection[str]
 ) -> list[tuple[str, RelationshipEvidence]]:
-    """Return the keys of types and the statements of a concept, the surest first."""
+    """Return the type keys and statements of a concept, highest confidence first."""
     asked = {"towards": sorted(towards), "away": sorted(away), "scanned": SCANNED}
     rows = graph.search("relations/speaking_of", concept_id=concept_id, **asked)
     return [(row["type_key"], evidence_of_row(row)) for row in without_deleted(rows, Place)]
 
 
 def evidence_of_row(row: Row) -> RelationshipEvidence:
-    """Return a source's statement with its place; the quote's is counted in the document."""
+    """Return the statement of a source, with the position of its quote in the document."""
     quoted = row["quote_start"] is not None
     return RelationshipEvidence(
         relation_id=row["relation_id"],
@@ -48,9 +48,9 @@ def evidence_of_row(row: Row) -> RelationshipEvidence:
     )
 
 
-# Finding relationships by vectors, and reading what states them.
+# Vector search of relationships, and their statements
 
-MAX_TYPE_NAMES = 10_000  # among which the nearest to a misspelt one is looked for
+MAX_TYPE_NAMES = 10_000  # type names to compare with an unknown name
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,10 @@ class StatedRelationship:
 def near_relations(
     graph: Graph, meaning: Meaning, type_keys: Sequence[str] | None, limit: int
 ) -> dict[str, float]:
-    """Return ids and cosines of the relationships nearest to a vector; all filters run inside the index."""
+    """Return ids and cosines of the relationships nearest to a vector.
+
+    The vector index applies all filters.
+    """
     given = {
         "vector": Vector.from_numpy(meaning.vector),
         "ontologies": list(meaning.ontologies),
@@ -90,7 +93,7 @@ def near_relations_in(
     graph: Graph, meaning: Meaning, type_keys: Sequence[str] | None, document_ids: Sequence[str], limit: int
 ) -> tuple[dict[str, float], bool]:
     """Return ids and cosines of the nearest relationships that some documents state."""
-    # The second value is False if not all sources of the documents and their relationships were examined.
+    # The second value is False if the documents have too many sources or relationships to scan.
     (row,) = graph.search(
         "relations/search_in_documents",
         vector=Vector.from_numpy(meaning.vector),
@@ -105,7 +108,7 @@ def near_relations_in(
 
 
 def read_relations(graph: Graph, relation_ids: Iterable[str]) -> dict[str, StatedRelationship]:
-    """Return some relationships by id; one that has gone is missing."""
+    """Return relationships by id. Deleted ones are missing."""
     rows = graph.search("relations/read", ids=list(relation_ids), scanned=SCANNED)
     return {
         row["relation_id"]: StatedRelationship(
@@ -128,8 +131,8 @@ def has_relations(graph: Graph, ontologies: Sequence[str]) -> bool:
 def resolve_types(
     graph: Graph, ontologies: Sequence[str], types: Sequence[str] | None
 ) -> tuple[list[str] | None, str | None]:
-    """Return the keys of the types that some were merged into; None: all."""
-    # The second value says that there is no relationship of some of them, with the nearest names.
+    """Return the keys of types after merges. None: all."""
+    # The second value reports types without relationships, with the nearest names.
     if types is None:
         return None, None
     ids = [relation_type_id(ontology, kind) for ontology in ontologies for kind in types]

@@ -24,7 +24,8 @@ from kg_api.suggestions import UNNAMED, NamedPair
 from kg_api.wording import are, pluralize
 
 MAX_QUOTE: Final = 500
-"""Code points from the first to the last word of both concepts; further apart, one of them is quoted."""
+"""Maximum code points between the first and last word of both concepts. Beyond it, kg quotes only one of
+them."""
 
 Span = tuple[int, int]
 
@@ -35,13 +36,13 @@ class RelationRow:
     source_id: str
     subject: str
     object: str
-    type: str  # as the source says it: what a vocabulary makes of it is not told here
+    type: str  # type in the source's words, before any vocabulary applies
     confidence: float
     extracted_with: str
     statement: str = ""
-    """Subject, type and object in the source's words: what is embedded, with the quote behind it."""
-    quote: str = ""  # the source's words between both concepts; none where no quote proves them
-    start: int | None = None  # in code points of the source's text, as `end`
+    """Subject, type, and object in the source's words. kg embeds the statement together with the quote."""
+    quote: str = ""  # text between both concepts; empty without a quote as evidence
+    start: int | None = None  # in code points of the source's text, like `end`
     end: int | None = None
 
     @property
@@ -59,19 +60,19 @@ class RelationRow:
 
 
 def state(subject: str, kind: str, target: str) -> str:
-    """Return a relationship as a sentence; a type may be written as programs name things."""
+    """Return a relationship as a sentence. Types may contain underscores."""
     return f"{subject} {kind.replace('_', ' ')} {target}"
 
 
 def edge_text(statement: str, quote: str) -> str:
-    """Return what is embedded of a relationship: what it says, and where the source says so."""
+    """Return the text to embed for a relationship: its statement and its quote."""
     return f"{statement}: {quote}" if quote else statement
 
 
 def between(
     text: str, subject: Sequence[Span], target: Sequence[Span], named: NamedPair = UNNAMED
 ) -> tuple[str, int | None, int | None]:
-    """Return the source's words in which two concepts are nearest, and their place."""
+    """Return the shortest text with both concepts, and its position."""
     alone = [*subject, *target]
     both = [each for each in alone if named.is_within(*each)]
     pairs = [
@@ -83,7 +84,7 @@ def between(
     return ("", None, None) if chosen is None else (text[chosen[0] : chosen[1]], *chosen)
 
 
-# The types of an ontology's relationships: read, merged, parted again, and swept when they are unused.
+# Types of relationships
 
 PORTION: Final = 2000
 SCANNED: Final = 1000
@@ -93,7 +94,7 @@ EXAMPLES: Final = 3
 @dataclass(frozen=True, slots=True)
 class StoredType:
     type_id: str
-    ids: list[str]  # its own, and those of the merged
+    ids: list[str]  # its own id and the ids of merged types
     described: RelationshipType
 
     @property
@@ -112,7 +113,7 @@ class TypeExamples:
 
 
 def read_types(graph: Graph, ontology: str, space: Space) -> list[StoredType]:
-    """Return all types of an ontology that are not merged into another, the most frequent first."""
+    """Return the types of an ontology that are not merged into another, most frequent first."""
     rows = graph.read("relations/types", ontology=ontology, property=space.at("").vector_property)
     groups: dict[str, list[Row]] = {row["type_id"]: [] for row in rows if row["type_id"] == row["into"]}
     for row in rows:
@@ -147,8 +148,8 @@ def read_examples(graph: Graph, types: Sequence[StoredType]) -> dict[str, TypeEx
 
 
 def merge_types(graph: Graph, ontology: str, asked: TypeMerging) -> TypeMerge:
-    """Make types part of another. What is stated stays as it is stated; reads call it by the other."""
-    # The same again goes on where it was broken off, and gives the record of the first time.
+    """Merge types into another. Stored statements keep their type, but reads return the target type."""
+    # A repeated call resumes an interrupted merge and returns the original record.
     merge = graph.transaction(lambda tx: _merge(tx, ontology, asked))
     if merge.merge_id is not None:
         finish_renaming(graph, merge.merge_id)
@@ -156,7 +157,7 @@ def merge_types(graph: Graph, ontology: str, asked: TypeMerging) -> TypeMerge:
 
 
 def unmerge_types(graph: Graph, ontology: str, merge_id: str, by: str | None) -> TypeMerge:
-    """Take a merge back; doing it twice changes nothing more."""
+    """Undo a merge of types. Idempotent."""
     merges, _ = read_merges(graph, ontology, 0, 1, merge_id=merge_id)
     if not merges:
         raise NotFound(
@@ -172,7 +173,7 @@ def unmerge_types(graph: Graph, ontology: str, merge_id: str, by: str | None) ->
 def finish_renaming(
     graph: Graph, merge_id: str | None = None, checkpoint: Callable[[], None] = lambda: None
 ) -> int:
-    """Rename the relationships of a merge or undoing, or of all; return how many were unfinished."""
+    """Rename the relationships of one unfinished merge or undo, or of all. Return their number."""
     begun = graph.read("relations/being_renamed", merge_id=merge_id)
     for row in begun:
         type_ids = [relation_type_id(row["ontology"], each) for each in row["merged"]]
@@ -189,14 +190,14 @@ def _rename_portion(tx: Transaction, *, type_ids: list[str]) -> int:
 def read_merges(
     graph: Graph, ontology: str, offset: int, limit: int, *, merge_id: str | None = None
 ) -> tuple[list[TypeMerge], int]:
-    """Return merges of types, the last first, and their number."""
+    """Return merges of types, newest first, and their number."""
     given = {"ontology": ontology, "merge_id": merge_id, "offset": offset, "limit": limit}
     row = graph.read("relations/merges", **given)[0]
     return [TypeMerge.model_validate(with_times(each)) for each in row["merges"]], row["total"]
 
 
 def set_stance(graph: Graph, type_id: str, stance: Stance | None) -> bool:
-    """Say what a type speaks for; whether it is there."""
+    """Set the stance of a type. Return False if the type does not exist."""
     return bool(graph.write("relations/set_stance", type_id=type_id, stance=stance))
 
 
@@ -222,7 +223,7 @@ def _merge(tx: Transaction, ontology: str, asked: TypeMerging) -> TypeMerge:
     before = {(held[each]["into_id"], held[each]["merge_id"]) for each in merged}
     into_id, merge_id = next(iter(before))
     if not asked.dry_run and len(before) == 1 and into_id == into:
-        # The merge of just these types is there: its answer was lost, or it was broken off.
+        # A merge of exactly these types exists. Its response was lost, or it was interrupted
         given = {"ontology": ontology, "merge_id": merge_id, "offset": 0, "limit": 1}
         (record,) = tx.run("relations/merges", **given)[0]["merges"]
         if {relation_type_id(ontology, each) for each in record["merged"]} == {*merged}:
@@ -248,7 +249,7 @@ def _merge(tx: Transaction, ontology: str, asked: TypeMerging) -> TypeMerge:
 
 
 def _stances(held: Mapping[str, Row], into: str, merged: Sequence[str]) -> dict[str, Any]:
-    """Return what grounds concepts otherwise, now that it is said with another type."""
+    """Return the number of relationships whose stance changes with the merge, and a note about them."""
     stances = {each: stance_of(row["name"], row["stance"]) for each, row in held.items()}
     others = [each for each in merged if stances[each] != stances[into] and held[each]["relations"]]
     if not others:
@@ -263,13 +264,13 @@ def _stances(held: Mapping[str, Row], into: str, merged: Sequence[str]) -> dict[
     return {"stance_changes": count, "notes": [note]}
 
 
-# Relationships on their way in, with the types that they are of.
+# Writing relationships and their types
 
 
 def write_relations(tx: Transaction, ontology: str, relations: Sequence[RelationRow]) -> None:
-    """Write what sources state of concepts, and have it embedded."""
+    """Write relationships of sources, and request their embedding."""
     write_portion(tx, ontology, relations)
-    # Of what is new, unless embedding waits until somebody asks for it
+    # Only new relationships, unless embedding waits for a request
     fresh = len(relations)
     if fresh:
         configured = read_configuration(tx, ontology)
@@ -278,8 +279,8 @@ def write_relations(tx: Transaction, ontology: str, relations: Sequence[Relation
 
 
 def write_portion(tx: Transaction, ontology: str, relations: Sequence[RelationRow]) -> None:
-    """Write what sources state of concepts, and the types that are new."""
-    # Types are locked after concepts, by their ids: whoever merges types sees all that is of them.
+    """Write relationships of sources, and the new types."""
+    # Types are locked after concepts, by id. So a merge of types sees all their relationships.
     rows = [row.parameters(ontology) for row in relations]
     types = {
         row["type_id"]: {
@@ -288,7 +289,7 @@ def write_portion(tx: Transaction, ontology: str, relations: Sequence[RelationRo
             "key": row["type_key"],
             "text_hash": type_text_hash(row["type"]),
         }
-        for row in reversed(rows)  # the first one gives the name
+        for row in reversed(rows)  # the first relationship determines the name
     }
     for part in portions([each for _, each in sorted(types.items())]):
         tx.run("relations/write_types", rows=part, ontology=ontology)

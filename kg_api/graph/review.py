@@ -1,4 +1,4 @@
-"""Documents that wait for approval: kept as they were given, with a label that nothing searches."""
+"""Documents that wait for approval. Their label keeps them out of all searches."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ REMOVED_A_TRANSACTION = 500
 @dataclass(frozen=True, slots=True)
 class GivenDocument:
     document: str
-    version: str  # another one when it came again
-    given: str  # what it is made of
+    version: str  # changes when the document is ingested again
+    given: str  # ingested content
 
 
 def put_waiting(tx: Transaction, records: Sequence[DocumentRecord]) -> dict[str, StoredChange]:
-    """Let documents wait; nothing of them is read or found. By id, what became of each."""
-    # One that is stored as it comes does not wait, nor does one that is left out, for another says the same.
+    """Store pending documents, which kg neither extracts nor finds. Return the change of each by id."""
+    # A document that is already stored unchanged does not wait, and neither does a skipped duplicate.
     rows = tx.run("waiting/before", document_ids=sorted(each.document_id for each in records))
     before = {row["document_id"]: row for row in rows}
     same = find_stored(tx, records)
@@ -70,7 +70,7 @@ def _put(tx: Transaction, records: Sequence[DocumentRecord]) -> None:
 
 
 def _require_files(tx: Transaction, records: Sequence[DocumentRecord]) -> None:
-    """See that what each record is kept by still keeps its own files, and lock these."""
+    """Lock the files of each record, and raise FilesCollected if its hold no longer protects them."""
     rows = [
         {"document_id": each.document_id, "hold": each.hold, "key": key}
         for each in records
@@ -100,7 +100,7 @@ def _row(record: DocumentRecord) -> Row:
 
 
 def _blobs(record: DocumentRecord) -> list[str]:
-    """Return the files of its pictures and its own, which are kept while it waits."""
+    """Return the keys of the record's images and original file, which kg keeps while the record waits."""
     images = [source.image for source in record.sources if source.image]
     keys = {key for each in images for key in (each.storage_key, each.thumbnail_key)}
     return sorted(keys if record.original is None else keys | {record.original})
@@ -135,12 +135,15 @@ def read_waiting(
 
 
 def forget_waiting_files(graph: Graph, document_ids: Sequence[str]) -> None:
-    """Let folders read again what waits, though their files look as they did; each waits until then."""
+    """Let folders re-read the files of pending documents although they are unchanged.
+
+    The documents stay pending.
+    """
     graph.write("waiting/forget_files", document_ids=sorted(document_ids))
 
 
 def reject_waiting(graph: Graph, ontology: str, documents: Sequence[str] | None, *, limit: int) -> set[str]:
-    """Reject documents that wait: those of some names, or the next ones of all; give their names."""
+    """Reject pending documents with the given names, or the next ones of all. Return their names."""
     rows = graph.write(
         "waiting/reject",
         ontology=ontology,
@@ -151,7 +154,7 @@ def reject_waiting(graph: Graph, ontology: str, documents: Sequence[str] | None,
 
 
 def forget_waiting_of(graph: Graph, ontology: str) -> None:
-    """Let nothing wait for an ontology that is deleted."""
+    """Delete the pending documents of a deleted ontology."""
     while graph.write("waiting/remove_of_ontology", ontology=ontology, limit=REMOVED_A_TRANSACTION)[0][
         "removed"
     ]:

@@ -1,4 +1,4 @@
-"""Rows of statements as values of Python."""
+"""Conversion of result rows to Python values."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from kg_api.graph.client import Row
 
 
 def with_times(row: Row) -> Row:
-    """Return a row with the database's times as Python's."""
+    """Convert the database times of a row to Python times."""
     return {name: value.to_native() if isinstance(value, DateTime) else value for name, value in row.items()}

@@ -18,7 +18,7 @@ from kg_api.graph.statements import area, statement
 
 @dataclass(frozen=True, slots=True)
 class IndexState:
-    """An index as the server reports it; `percent` says how much of it is populated."""
+    """An index as the server reports it. `percent` is its populated share."""
 
     name: str
     type: str
@@ -35,21 +35,20 @@ def index_states(graph: Graph) -> dict[str, IndexState]:
     return {row["name"]: IndexState(**row) for row in graph.search("indexes/states")}
 
 
-# The schema of the database: a baseline (cypher/schema.cypher) and migrations (cypher/migrations.cypher).
+# Database schema: a baseline (cypher/schema.cypher) and migrations (cypher/migrations.cypher)
 #
-# Every statement is idempotent (IF NOT EXISTS) and recorded once it is applied. If two processes start at
-# once,
-# the one that loses a race begins again.
+# Every statement is idempotent (IF NOT EXISTS) and recorded after it ran. If two processes start at once, the
+# slower one starts over.
 
 log = structlog.get_logger()
 
 BASELINE: Final = "200_schema"  # record of the baseline. Migrations continue its number: `// name: 201_...`
 WAIT_SECONDS = 1.0
-_BEFORE_BASELINE = "schema/"  # prefix of the records that development versions wrote before the baseline
+_BEFORE_BASELINE = "schema/"  # prefix of records by development versions before the baseline
 
 
 def list_known() -> list[str]:
-    """Return the records of a complete schema, in order: the baseline, then each migration."""
+    """Return the records of a complete schema: the baseline, then each migration in order."""
     return [BASELINE, *(name.rpartition("/")[2] for name in _migrations())]
 
 
@@ -88,10 +87,13 @@ def _record(graph: Graph, name: str, text: str, now: list[str]) -> None:
 
 
 def _apply(graph: Graph, name: LiteralString) -> None:
-    """Run a migration. One with `$after` returns the end of its portion, and runs until there is none."""
+    """Run a migration.
+
+    A migration with `$after` returns the end of its batch and repeats until there is none.
+    """
     text = statement(name)
     if "DROP INDEX" in text:
-        # Wait until the index that replaces a dropped one is filled, so that no search is without
+        # Wait until the replacement of a dropped index is populated, so that searches always have an index
         while waiting := [each for each, state in index_states(graph).items() if state.state == "POPULATING"]:
             log.info("waiting for indexes to be filled", indexes=waiting)
             time.sleep(WAIT_SECONDS)
@@ -104,14 +106,14 @@ def _apply(graph: Graph, name: LiteralString) -> None:
 
 
 def require_known_schema(graph: Graph) -> list[dict[str, str]]:
-    """Return the records of the database."""
+    """Return the schema records of the database."""
     rows = graph.read("migrations/applied")
     check_records((row["name"] for row in rows), "this database", rows[-1]["kg_version"] if rows else "")
     return rows
 
 
 def check_records(records: Iterable[str], what: str, kg_version: str) -> None:
-    """Reject the records of a schema that this version cannot read."""
+    """Raise an error for the records of a schema that this version cannot read."""
     unknown = [each for each in records if each not in list_known()]
     if not unknown:
         return

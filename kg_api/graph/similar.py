@@ -20,14 +20,14 @@ from kg_api.schemas.search import DescribedPlace, Place
 
 PORTION = 1000
 INDEX_DEPTH = 1000
-"""Passages of the index that are looked through for those that fit, for all sources together. If too few do,
-each vector that fits is compared."""
-FIRST, LAST = "", "~"  # before and behind all ids of documents, which are hexadecimal
+"""Maximum number of index results to filter, for all sources together. If too few satisfy the filter, kg
+compares every vector that does."""
+FIRST, LAST = "", "~"  # before and after all document ids, which are hexadecimal
 
 
 @dataclass(frozen=True, slots=True)
 class VectorPart:
-    """A vector of a source: its own, or that of a chunk that covers it."""
+    """A vector of a source, or of a chunk that covers it."""
 
     vector: NDArray[np.float32]  # shape (dimensions,), length 1
     chunk_id: str | None = None
@@ -40,7 +40,7 @@ class SimilarityQuery:
     same_document: bool = False
 
     def rows(self, number: int, *, among: bool = False) -> list[Row]:
-        """Return rows for a statement: for each vector the documents before and behind its own."""
+        """Return rows with a vector and a document range, which excludes the source's own document."""
         own = self.place.document_id
         ranges = [(FIRST, LAST)] if self.same_document or among else [(FIRST, own), (own, LAST)]
         return [
@@ -60,7 +60,7 @@ class SimilarityQuery:
 class NearSource:
     asked: int
     part: int
-    place: Place  # the passage's source; of a chunk over several the first one
+    place: Place  # source of the passage; for a chunk over several sources, the first one
     similarity: float
     chunk_id: str | None
     covers: tuple[str, ...]
@@ -78,7 +78,10 @@ def nearest(
     document_ids: Sequence[str] | None = None,
     sources: SourceFilter | None = None,
 ) -> tuple[list[NearSource], bool]:
-    """Return what is nearest to some sources in one slot of a space; a filter never shrinks it."""
+    """Return the nearest passages of some sources in one slot of a space.
+
+    A filter never reduces their number.
+    """
     sources = sources or SourceFilter()
     if sources and not exact:
         depth = max(limit, INDEX_DEPTH // max(1, len(asked)))
@@ -105,8 +108,8 @@ def nearest(
 def _fitting(
     graph: Graph, found: tuple[list[NearSource], bool], sources: SourceFilter, limit: int
 ) -> tuple[list[NearSource], bool] | None:
-    """Return what fits of the index's answer; None if more may fit than that and it is not enough."""
-    # A passage over several sources is that of the first one that fits.
+    """Return the index results that satisfy the filter, or None if they are too few and there may be more."""
+    # A passage over several sources belongs to the first one that satisfies the filter.
     every, more = found
     kept = keep_fitting(graph, sources, (each for near in every for each in _covered(near)))
     own = [(near, next((each for each in _covered(near) if each in kept), None)) for near in every]
@@ -141,7 +144,7 @@ def count_sources(
 def vectors_of(
     graph: Graph, source_ids: Sequence[str], answering: Mapping[str, Space], new: Space
 ) -> dict[str, list[VectorPart]]:
-    """Return the vectors that answer for some sources, by id; none for what has none, or is not there."""
+    """Return the vectors that searches use for some sources, by source id. Unknown sources have none."""
     spaces = {space.key: space for space in (new, *answering.values())}
     known = {
         "spaces": {name: space.key for name, space in answering.items()},
@@ -156,12 +159,12 @@ def vectors_of(
 
 
 def vectors_in(graph: Graph, source_id: str, space: Space) -> list[VectorPart]:
-    """Return the vectors that one source has in a space, be it of texts or of pictures."""
+    """Return the vectors of one source in a space of texts or images."""
     return vectors_of(graph, [source_id], {}, space).get(source_id, [])
 
 
 def places_of(graph: Graph, source_ids: Iterable[str]) -> list[DescribedPlace]:
-    """Sources by their ids, as a reader would come to them; what is not there is missing."""
+    """Return sources by id, described for readers. Unknown sources are missing."""
     (row,) = graph.search("similar/by_ids", source_ids=list(dict.fromkeys(source_ids)))
     seen = (each for each in without_deleted(row["found"], Place) if reaches(each["ontology"]))
     told = ({**each, "metadata": json.loads(each["metadata"] or "{}")} for each in seen)
@@ -205,21 +208,21 @@ def _near(row: Row) -> NearSource:
     )
 
 
-# Pictures by their own vectors, and by how they look.
+# Images by vector and by appearance
 
 NO_WORDS = SpaceVectors(vectors={}, properties={}, spaces={})
 
 
 @dataclass(frozen=True, slots=True)
 class NearestPictures:
-    """The pictures nearest to a vector of a space of pictures; the filter runs inside the index."""
+    """A search for the images nearest to a vector. The vector index applies the filter."""
 
     vector: NDArray[np.float32]
     space: Space
     ontologies: Sequence[str]
     document_ids: Sequence[str] | None
     limit: int
-    words: SpaceVectors = field(default=NO_WORDS)  # what the pictures' words are measured by
+    words: SpaceVectors = field(default=NO_WORDS)  # text vectors for the similarity of the images' texts
     sources: SourceFilter = field(default_factory=SourceFilter)
 
     @property
@@ -240,14 +243,14 @@ class NearestPictures:
         return Lookup("search/images_by_vector_in_documents", {**given, "document_ids": ids}, self.space.key)
 
     def hits(self, graph: Graph, found: Sequence[Row]) -> LaneHits:
-        del graph  # one look is all
+        del graph  # one query is sufficient
         return LaneHits([to_lane_hit(row, row["score"]) for row in found], cut=len(found) >= self.limit)
 
 
 def hashes_of(
     graph: Graph, ontologies: Sequence[str], filters: Filters, limit: int, *, without: Space | None = None
 ) -> dict[str, int]:
-    """Return the perceptual hashes of images by id: of all, or of those without a vector in a space."""
+    """Return perceptual hashes by image id, of all images or of images without a vector in a space."""
     rows = graph.read(
         "images/hashes",
         ontologies=list(ontologies),

@@ -1,4 +1,4 @@
-"""Looking over the vectors of a space: whether all are there, right, and found by its index."""
+"""Checks of the vectors of a space: complete, valid, and found by the index."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ from kg_api.graph.spaces import Mark, Space
 PORTION = 2000
 SAMPLED = 16
 NEAREST = 10
-SAME = 0.9999  # a cosine from which two vectors are taken for equal: then the index may give either
+SAME = 0.9999  # cosine of equal vectors, of which the index may return either
 
 
 def count_vectors(graph: Graph, ontology: str, space: Space, mark: Mark) -> Counter[str]:
-    """Look at every vector of an ontology in a slot, a portion at a time."""
-    # `built` sources are marked as embedded; those `without` have neither a vector nor a chunk that has one.
-    # `wrong` vectors are left out by an index: of another size, zero, or not finite. `orphans` among the
-    # `chunks` are of no source.
+    """Check every vector of an ontology in a slot, in batches."""
+    # `built` sources have a mark. Sources `without` have neither a vector nor a chunk with a vector. An index
+    # ignores `wrong` vectors: another size, zero, or not finite. `orphans` are `chunks` without a source.
     counts = Counter[str]()
     names = {"ontology": ontology, **_names(space)}
     marks = mark.parameters()
@@ -40,7 +39,7 @@ def count_vectors(graph: Graph, ontology: str, space: Space, mark: Mark) -> Coun
 
 
 def find_lost_in_index(graph: Graph, ontology: str, space: Space, mark: Mark) -> tuple[int, int]:
-    """Ask the index for sampled vectors; return how many it does not find, of how many."""
+    """Query the index for sampled vectors. Return how many it does not find, and the size of the sample."""
     places = [f"{random.getrandbits(32):08x}" for _ in range(SAMPLED - 1)]
     names = {**_names(space), **mark.parameters()}
     del names["dimensions"]

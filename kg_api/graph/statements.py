@@ -29,16 +29,15 @@ _FITTING: Final = """all(any_of IN $fits WHERE any(group IN any_of WHERE
   AND (group.image IS NULL OR s:Image = group.image)
   AND all(pages IN group.pages WHERE pages.wanted = any(span IN pages.spans WHERE
     coalesce(s.page <= span.last AND coalesce(s.last_page, s.page) >= span.first, false)))))"""
-"""What `fits(s)` in a statement stands for: whether a source fits the conditions on sources in `$fits`
-(kg_api.graph.filters). Without conditions, all do."""
+"""Replacement of `fits(s)` in statements: whether a source satisfies the conditions in `$fits`
+(kg_api.graph.filters). Without conditions, every source does."""
 _ITEMS = re.compile(r"^ +items\((after)?\)\n", re.MULTILINE)
 _ITEM_KEYS: Final = {
     "Concept": ("(n:Concept)", "concept_id"),
     "Image": ("(n:Image)", "source_id"),
     "RELATED_TO": ("()-[n:RELATED_TO]->()", "relation_id"),
     "RelationType": ("(n:RelationType)", "type_id"),
-}
-"""By label, how items with one vector each are matched, and their ids, which an index has."""
+}  # patterns and indexed id properties of items with one vector each, by label
 _PARAMETER = re.compile(r"\$(\w+)")
 _HEAD = re.compile(r"^// name: ([\w/]+)\n", re.MULTILINE)
 _PREAMBLE = re.compile(r"^(?://.*|CYPHER 25)\n", re.MULTILINE)
@@ -48,13 +47,13 @@ _OF_A_SPACE = re.compile(rf"\b({_NAMES})\b")
 
 
 def folder() -> Traversable:
-    """Return the folder of all areas: in the package of a wheel, at the root of a checkout."""
+    """Return the folder of all areas: in the package of a wheel, or at the root of a checkout."""
     packaged = resources.files("kg_api") / "cypher"
     return packaged if packaged.is_dir() else Path(__file__).parents[2] / "cypher"
 
 
 def of_space(name: str, key: str) -> str:
-    """Return the name of a space's own index or property: the first space's name, with the key behind it."""
+    """Return the name of a space's index or property: the first space's name with the key as a suffix."""
     if not re.fullmatch(SLUG_PATTERN, key.removesuffix(SECOND_SLOT)):
         raise ValueError(f"{key!r} is not a valid space slug")
     return name if key == FIRST_SLUG else f"{name}_{key}"
@@ -75,11 +74,11 @@ def area(name: str) -> Mapping[str, str]:
 
 @cache
 def statement(name: str, space: str = FIRST_SLUG) -> LiteralString:
-    """Return the text of a statement, for one space."""
-    # Cypher takes no parameter for a vector index's name, nor for its property when it is made. So a
-    # statement is written for the first space, and for another one these names get its slug.
-    # The one cast to LiteralString: the driver takes no other text, so a query put together at run time fails
-    # type checking.
+    """Return the text of a statement for one space."""
+    # Cypher has no parameters for the name of a vector index, or for its property at creation. So statements
+    # name the index of the first space, and kg adds the slug of another space. This is the only cast to
+    # LiteralString. The driver requires that type, so type checking rejects queries that are composed at run
+    # time.
     text = area(name.partition("/")[0])[name]
     text = _ITEMS.sub(lambda found: _items(text, after=found[1] is not None), text)
     text = _FITS.sub(lambda found: re.sub(r"\bs\b", found[1], _FITTING), text)
@@ -88,8 +87,8 @@ def statement(name: str, space: str = FIRST_SLUG) -> LiteralString:
 
 def _items(text: str, *, after: bool) -> str:
     """Return the branches of `items()` in a statement: the items of `$label` in an ontology."""
-    # `items(after)` gives those behind `$after` in the order of their ids. A statement's own branch goes
-    # first.
+    # `items(after)` returns the items after `$after`, sorted by id. A branch in the statement itself has
+    # precedence.
     branches = ""
     for label, (pattern, key) in _ITEM_KEYS.items():
         if f"WHEN $label = '{label}'" not in text:
@@ -105,9 +104,9 @@ def _items(text: str, *, after: bool) -> str:
 
 @cache
 def together(*parts: tuple[str, str]) -> LiteralString:
-    """Reading statements as one, each for its space: one row, of what each found."""
-    # Each has one row of its own, `found`. They run one after the other; the parameters of the first have
-    # `_0` behind their names, those of the second `_1`, and so on.
+    """Combine reading statements into one, which returns one row with the results of all."""
+    # Each statement returns one row, `found`. They run one after the other. Parameters get the suffix of
+    # their statement: `_0`, `_1`, and so on.
     lines = ["CYPHER 25"]
     for at, (name, space) in enumerate(parts):
         body = _PARAMETER.sub(rf"$\1_{at}", _PREAMBLE.sub("", statement(name, space)))

@@ -1,7 +1,8 @@
-"""The kinds of things that are embedded: what each is embedded by, what is pending, and writing vectors.
+"""Kinds of embedded items: their texts, pending items, and writing vectors.
 
-Another kind needs an entry in `KINDS` and `TARGETS` and its branch in the statements of
-`cypher/embedding.cypher`. Only sources need more: they are cut into chunks (`kg_api.graph.vectors`).
+Another kind needs an entry in `KINDS` and `TARGETS` and a branch in the statements of
+`cypher/embedding.cypher`. Only sources need more, because kg splits them into chunks
+(`kg_api.graph.vectors`).
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from kg_api.text.windows import WINDOW_VERSION
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of embedding jobs and counts; it may stand for several labels, the counted one first."""
+    """A kind of embedding jobs and counts. It may have several labels, the counted one first."""
 
     job: str
     modality: Modality
@@ -52,12 +53,12 @@ KINDS: Final[dict[EmbeddedKind, Kind]] = {
     ),
 }
 MAIN_KINDS: Final[dict[Modality, EmbeddedKind]] = {"text": "source", "image": "image"}
-"""The kind whose vectors a space is made for; texts that a model rejects count for these only."""
+"""Main kind of each modality; rejected texts count only for these."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where an item that has one vector has its id and the text, or the file, that is embedded."""
+    """Properties of a single-vector item: its id, its text or file to embed, and the hash."""
 
     identity: str
     text: Callable[[Row], str]
@@ -76,14 +77,14 @@ TARGETS: Final[dict[EmbeddedLabel, Target]] = {
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One way to embed the items of one label in an ontology: in a slot of a space."""
+    """A way to embed the items of one label in an ontology, in one slot of a space."""
 
     ontology: str
     config: EmbeddingConfig
     space: Space
     mark: Mark
     answering_property: str
-    """The mark of the vectors that answer searches. Another space may be built at that time."""
+    """Mark property of the vectors that searches use, which may be in another space during a build."""
     wants_all: bool = True  # whether concepts of a single source are embedded for the first time
 
     @property
@@ -97,7 +98,7 @@ class Plan:
     def wanted(
         self, selection: Selection = "due", forced_at: object = None, within: tuple[str, str] = ("", "")
     ) -> Wanted:
-        """Return the items that the plan covers, of sources only those of a range of documents."""
+        """Return the selection of items that the plan covers, for sources limited to a range of documents."""
         return Wanted(
             self.ontology, self.mark, self.answering_property, selection, forced_at, within, self.wants_all
         )
@@ -115,7 +116,7 @@ def plan_of(
     answering: Space | None = None,
     wants_all: bool = True,
 ) -> Plan:
-    """Return a plan. Its mark changes with everything that decides over a vector."""
+    """Return a plan. Its mark changes with every input of a vector."""
     if label == "Source":
         chunking = json.dumps(config.chunking.model_dump(), sort_keys=True)
         windows = (WINDOW_VERSION,) if config.is_late else ()
@@ -129,7 +130,7 @@ def plan_of(
 
 @dataclass(frozen=True, slots=True)
 class PendingItem:
-    """An item that is embedded by one text, or by one file whose key is the text."""
+    """An item to embed by one text, or by one file with the text as its key."""
 
     identity: str
     text: str
@@ -141,7 +142,7 @@ class PendingItem:
 
 
 def list_pending(graph: Graph, wanted: Wanted, *, after: str, limit: int) -> list[PendingItem]:
-    """Return the next items to embed in the order of their ids; `after` is the id of the previous one."""
+    """Return the next items to embed, sorted by id. `after` is the id of the previous item."""
     place = {"after": after, "after_paragraph": -1}
     rows = graph.read("embedding/due", **wanted.parameters(), **place, limit=limit)
     return [_item(wanted.mark.label, row) for row in rows]
@@ -161,7 +162,7 @@ def _item(label: EmbeddedLabel, row: Row) -> PendingItem:
 
 
 def count_embedded(graph: Graph, kind: EmbeddedKind, plans: Sequence[Plan]) -> dict[str, int]:
-    """Count the items of some ontologies by the state of their vectors; `deferred` only of concepts."""
+    """Count the items of ontologies by the state of their vectors. Only concepts have `deferred`."""
     label = KINDS[kind].labels[0]
     own = [plan.wanted().parameters() for plan in plans if plan.mark.label == label]
     row = graph.read("embedding/count_embedded", plans=own)[0]
@@ -174,7 +175,7 @@ def count_embedded(graph: Graph, kind: EmbeddedKind, plans: Sequence[Plan]) -> d
 def write_vectors(
     tx: Transaction, plan: Plan, vectors: Sequence[tuple[PendingItem, NDArray[np.float32]]]
 ) -> list[str]:
-    """Write the vectors of items whose text is still the same; the others stay pending."""
+    """Write the vectors of items whose text is unchanged. Other items stay pending."""
     require_fitting(tx, plan.space, (vector for _, vector in vectors))
     rows = [
         {"id": each.identity, "text_hash": each.text_hash, "vector": Vector.from_numpy(vector)}
@@ -187,14 +188,14 @@ def write_vectors(
 
 
 def list_embedded_before(graph: Graph, plan: Plan, last: str, limit: int) -> list[str]:
-    """Return the ids of the last embedded concepts up to one."""
+    """Return the ids of the last embedded concepts up to one concept."""
     mark = plan.mark.parameters()
     rows = graph.read("concepts/before", ontology=plan.ontology, **mark, last=last, limit=limit)
     return [row["concept_id"] for row in rows]
 
 
 def check_image_vectors(graph: Graph, plan: Plan) -> tuple[int, int]:
-    """Count the vectors of an ontology's images in a space, and those that an index leaves out."""
+    """Count the vectors of an ontology's images in a space, and the vectors that an index would ignore."""
     given = {"ontology": plan.ontology, "dimensions": plan.space.dimensions}
     row = graph.read("images/check_vectors", **plan.parameters(), **given)[0]
     return row["built"], row["wrong"]

@@ -1,4 +1,4 @@
-"""Following edges of the graph from some nodes, a bounded number of each."""
+"""Bounded traversals of edges from given nodes."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from kg_api.schemas.constructive import DocumentFacts, EdgeQuote
 from kg_api.schemas.search import DescribedPlace
 from kg_api.schemas.vocabulary import EdgeDirection, EdgeKind, NodeKind
 
-SCANNED: Final = 10_000  # edges of one node that are looked at in one hop
-SCANNED_IN_ALL: Final = 50_000  # and of all nodes of a hop together
+SCANNED: Final = 10_000  # edges to scan per node and hop
+SCANNED_IN_ALL: Final = 50_000  # edges to scan per hop
 SCANNED_FOR_DOCUMENTS: Final = 500_000
-"""As well, if only some documents count: they are looked for among the edges."""
+"""Edges to scan per hop with a document filter, which applies to the edges."""
 MAX_QUOTES: Final = 3
 OUTGOING: Final[dict[EdgeDirection, list[bool]]] = {"out": [True], "in": [False], "both": [True, False]}
 
@@ -26,7 +26,7 @@ class Following:
     fan_out: int
     types: list[str] | None = None  # keys of types; None: all
     document_ids: list[str] | None = None
-    """Only edges that these documents state, and nodes that they hold; None: all."""
+    """Documents that must state the edges and contain the nodes; None: all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Neighbour:
 class Neighbours:
     found: Sequence[Neighbour]
     left_out: int
-    hub: bool = False  # it has so many edges that not all were examined
+    hub: bool = False  # whether the node has too many edges to scan
 
 
 def follow(
@@ -57,7 +57,7 @@ def follow(
     ids: list[str],
     how: Following,
 ) -> dict[str, Neighbours]:
-    """Return by id the neighbours of nodes of one sort along edges of one kind."""
+    """Return by node id the neighbours of nodes of one kind along edges of one kind."""
     few: dict[str, Any] = {"ids": ids, "fan_out": how.fan_out}
     in_all = SCANNED_IN_ALL if how.document_ids is None else SCANNED_FOR_DOCUMENTS
     many = {**few, "document_ids": how.document_ids, "scanned": _share(ids, in_all)}
@@ -90,17 +90,17 @@ def _share(items: Sequence[object], in_all: int) -> int:
     return max(1, min(SCANNED, in_all // max(1, len(items))))
 
 
-# The evidence for the edges of a subgraph, and the part of it in some documents.
+# Evidence of a subgraph's edges
 
-Triple = tuple[str, str, str]  # subject, key of the type, object: a relationship, whoever states it
+Triple = tuple[str, str, str]  # subject, key of the type, and object of a relationship in any source
 Stated = tuple[int, Sequence[str]]
-"""By how many sources a relationship is stated, and the ids of the surest statements."""
+"""Number of sources that state a relationship, and ids of the statements with the highest confidence."""
 
 
 def stated_within(
     graph: Graph, edges: Sequence[Triple], document_ids: Sequence[str]
 ) -> tuple[dict[Triple, Stated], int]:
-    """Return the relationships that sources of some documents state, and how many could not be examined."""
+    """Return the relationships that some documents state, and the number of incompletely scanned ones."""
     rows = graph.search(
         "constructive/stated_within",
         document_ids=list(document_ids),
@@ -120,7 +120,7 @@ def stated_within(
 def concepts_within(
     graph: Graph, concept_ids: Sequence[str], document_ids: Sequence[str]
 ) -> tuple[set[str], int]:
-    """Return those of some concepts that appear in some documents, and how many could not be examined."""
+    """Return the concepts that appear in some documents, and the number of incompletely scanned ones."""
     rows = graph.search(
         "constructive/within",
         ids=list(concept_ids),
@@ -132,11 +132,11 @@ def concepts_within(
 
 
 def statements_of(graph: Graph, relation_ids: Iterable[str]) -> dict[str, EdgeQuote]:
-    """Return by id the statements of relationships; a deleted one is missing."""
+    """Return statements of relationships by id. Deleted ones are missing."""
     rows = graph.search("constructive/statements", ids=list(dict.fromkeys(relation_ids)))
     found = dict[str, EdgeQuote]()
     for row in without_deleted(rows, ("source_start", "quote", "ontology", "document", "paragraph")):
-        # A quote's place is stored within its source, so that it stays true when the source moves.
+        # The position of a quote is relative to its source, so it stays valid when the source moves.
         start = row["source_start"]
         place = {} if row["start"] is None else {"start": start + row["start"], "end": start + row["end"]}
         kept = ("quote", "statement", "source_id", "ontology", "document", "paragraph")
@@ -145,7 +145,7 @@ def statements_of(graph: Graph, relation_ids: Iterable[str]) -> dict[str, EdgeQu
 
 
 def quotes_of(graph: Graph, sources: Mapping[str, DescribedPlace]) -> dict[tuple[str, str], list[EdgeQuote]]:
-    """Return by concept and source the quotes that prove the concept, at most three, in reading order."""
+    """Return by concept and source up to three quotes of the concept, in reading order."""
     found = dict[tuple[str, str], list[EdgeQuote]]()
     rows = graph.read("concepts/present_quotes", source_ids=list(sources))
     for row in sorted(rows, key=lambda row: (row["start"], row["instance_id"])):
@@ -167,7 +167,7 @@ def quotes_of(graph: Graph, sources: Mapping[str, DescribedPlace]) -> dict[tuple
 
 
 def documents_of(graph: Graph, document_ids: Iterable[str]) -> dict[str, DocumentFacts]:
-    """Return some documents by id; a deleted one is missing."""
+    """Return documents by id. Deleted ones are missing."""
     rows = without_deleted(graph.read("documents/of_ids", document_ids=list(document_ids)), DocumentFacts)
     told = ({**row, "metadata": json.loads(row["metadata"] or "{}")} for row in rows)
     return {row["document_id"]: DocumentFacts.model_validate(row) for row in told}

@@ -1,6 +1,7 @@
-"""Backups of a home: the files of Neo4j and of pictures as they were at one moment, with a manifest.
+"""Backups of a home: consistent copies of the files of Neo4j and of images, with a manifest.
 
-Most is copied while everything runs. Then Neo4j stands still while the rest is copied, mostly for a moment.
+kg copies most files while everything runs. Then it suspends Neo4j while it copies the rest, usually for a
+moment.
 """
 
 from __future__ import annotations
@@ -40,29 +41,29 @@ log = structlog.get_logger()
 
 PIECE: Final = 4 * 1024 * 1024
 MIB: Final = 1024 * 1024
-OnBytes = Callable[[int], None]  # called with the bytes that were copied or read since the last call
+OnBytes = Callable[[int], None]  # called with the bytes copied or read since the last call
 
 
 @dataclass(frozen=True, slots=True)
 class BackupProgress:
-    """Callbacks that report how far a backup or a restore is."""
+    """Callbacks that report the progress of a backup or a restore."""
 
-    on_step: Callable[[str, int], None]  # called with what begins, and how many bytes it is about
+    on_step: Callable[[str, int], None]  # called with the name of a new step and its size in bytes
     on_bytes: OnBytes
     on_wait: OnWait
 
 
-# Files.
+# Files
 
 
 def files_below(folder: Path) -> Iterator[Path]:
-    """Return every file below a folder; none if there is no such folder."""
+    """Yield every file below a folder. A missing folder has none."""
     for place, _, names in os.walk(folder):
         yield from (Path(place, name) for name in names)
 
 
 def copy_file(source: Path, to: Path, on_bytes: OnBytes, hashed: Any = None) -> None:
-    """Copy a file to one that nobody else may read, and feed each piece to a hash."""
+    """Copy a file to one that only its owner can read, and update a hash with its content."""
     with source.open("rb") as file:
         to.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
         handle = os.open(to, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
@@ -75,7 +76,7 @@ def copy_file(source: Path, to: Path, on_bytes: OnBytes, hashed: Any = None) -> 
 
 
 def require_room(folder: Path, needed: int, reserve: int) -> None:
-    """Begin only what there is room for."""
+    """Raise StorageFull if the disk lacks the space."""
     there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     free = shutil.disk_usage(there).free
     if free < needed + reserve:
@@ -86,11 +87,11 @@ def require_room(folder: Path, needed: int, reserve: int) -> None:
 
 
 YOUNG_NS: Final = 2_000_000_000
-"""A further write may come within the clock's own step: the time of a file so young proves nothing."""
+"""Minimum age of a reliable modification time. Clock steps can hide a later write to a younger file."""
 
 
 class Mirror:
-    """A copy of folders that are in use: refreshed while others write, and last while nobody does."""
+    """A copy of folders in use. It is refreshed during writes, and a last time without writes."""
 
     def __init__(
         self, trees: Sequence[tuple[Path, str]], to: Path, wanted: Callable[[Path], bool] = lambda _: True
@@ -99,14 +100,14 @@ class Mirror:
         self._to = to
         self._wanted = wanted
         self._copied: dict[Path, tuple[int, int, int] | None] = {}
-        """Inode, size and time of change of what was copied; None: to be copied again."""
+        """Inode, size, and modification time of each copied file; None: copy again."""
 
     def measure(self) -> int:
-        """Return the bytes of all that is to be copied."""
+        """Return the number of bytes to copy."""
         return sum(state[1] for _, _, state in self._find())
 
     def refresh(self, on_bytes: OnBytes) -> int:
-        """Copy what has changed since it was copied, and remove what no longer exists; return the bytes."""
+        """Copy changed files and remove deleted ones. Return the copied bytes."""
         there, size = set[Path](), 0
         for source, to, state in self._find():
             if self._copied.get(to) != state:
@@ -114,7 +115,7 @@ class Mirror:
                 self._copied[to] = None
                 try:
                     copy_file(source, to, on_bytes)
-                except FileNotFoundError:  # deleted since it was found
+                except FileNotFoundError:  # deleted after the listing
                     continue
                 self._copied[to] = None if is_young else state
                 size += state[1]
@@ -134,22 +135,23 @@ class Mirror:
                         yield path, self._to / name / below, (found.st_ino, found.st_size, found.st_mtime_ns)
 
 
-# Letting a process stand still for a moment, and go on whatever becomes of the one that asked.
+# Suspending a process for a moment
 #
-# A process that was stopped by SIGSTOP has its files as they would be after SIGKILL: what it has written is
-# there for all readers, and nothing more comes. Neo4j recovers from that, as it does from SIGKILL.
+# A process stopped by SIGSTOP has the same files as after SIGKILL: readers see all its writes, and no more
+# follow. Neo4j recovers from SIGKILL. The process continues even if the one that suspended it dies.
 
-LIMIT_SECONDS = 20.0  # longer nobody waits for a database; it goes on then, and what was copied is of no use
+# maximum pause that users of the database accept; then Neo4j continues, and the copy is unusable
+LIMIT_SECONDS = 20.0
 STOP_SECONDS = 5.0
 
 
 @contextlib.contextmanager
 def standing_still(process: ProcessId, limit_seconds: float = LIMIT_SECONDS) -> Generator[Callable[[], bool]]:
-    """Let a process stand still; it goes on when the block ends, this process dies, or the limit is over."""
-    # Gives a function that tells whether it has stood still ever since: whoever copies asks it at the end.
+    """Suspend a process until the block ends, this process dies, or the limit expires."""
+    # Yields a function that returns whether the process is still stopped. Call it after copying.
     limit = threading.Timer(limit_seconds, process.signal, (signal.SIGCONT,))
     limit.daemon = True
-    # A shell waits for our end: its input closes, however we die, and it lets the process go on
+    # A shell waits for the end of this process, however it dies: its input closes, and it resumes Neo4j
     guard = subprocess.Popen(
         ["/bin/sh", "-c", f"read -r end; kill -CONT {process.pid}"],
         stdin=subprocess.PIPE,
@@ -173,7 +175,7 @@ def standing_still(process: ProcessId, limit_seconds: float = LIMIT_SECONDS) -> 
 
 
 def is_stopped(process: ProcessId) -> bool:
-    """Return whether a process lives and no thread of it runs."""
+    """Return whether a process is alive and none of its threads runs."""
     if not process.alive():
         return False
     tasks = Path(f"/proc/{process.pid}/task")
@@ -187,14 +189,14 @@ def is_stopped(process: ProcessId) -> bool:
 
 
 def continue_forgotten(home: Home, process: ProcessId | None) -> None:
-    """Let a Neo4j go on that stands still while nobody makes a backup: whoever did was killed."""
+    """Resume a Neo4j that a killed backup left suspended."""
     if process is None or not is_stopped(process):
         return
     with contextlib.suppress(filelock.Timeout), filelock.FileLock(home.backup_lock, timeout=0):
         process.signal(signal.SIGCONT)
 
 
-# The manifest: written last, so that a folder without it is no backup.
+# Manifest, written last, so that a folder without it is not a backup
 
 MANIFEST: Final = "manifest.json"
 FORMAT: Final = 1
@@ -225,7 +227,7 @@ class BackupCounts(_Frozen):
 
 
 class BackedUpFile(_Frozen):
-    path: str  # below the backup, with `/`
+    path: str  # relative to the backup, with `/`
     bytes: Count
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
@@ -242,14 +244,14 @@ class BackupManifest(_Frozen):
     format: int
     kg_version: str
     neo4j_version: str
-    schema_version: str  # the last migration; empty if no service has ever opened the database
+    schema_version: str  # last migration; empty if no service has opened the database
     made_at: AwareDatetime
     seconds: Measure
-    paused_seconds: Measure  # how long Neo4j stood still for it
+    paused_seconds: Measure  # time for which Neo4j was suspended
     home: str
     counts: BackupCounts
-    counts_exact: bool  # whether nothing changed them while it was made
-    settings: list[str]  # names of the variables that were set: they are needed again
+    counts_exact: bool  # whether the counts stayed the same during the backup
+    settings: list[str]  # names of set variables, which a restore needs again
     left_out: list[str]
     files: list[BackedUpFile]
 
@@ -263,7 +265,6 @@ def write(folder: Path, manifest: BackupManifest) -> None:
 
 
 def read(folder: Path) -> BackupManifest:
-    """Read the manifest of a backup."""
     try:
         manifest = BackupManifest.model_validate_json((folder / MANIFEST).read_bytes())
     except FileNotFoundError:
@@ -280,7 +281,7 @@ def read(folder: Path) -> BackupManifest:
     return manifest
 
 
-# The managed Neo4j of a home while it is backed up or tried out.
+# Managed Neo4j during a backup or the test of a restore
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +293,7 @@ class RunningDatabase:
         return BackupCounts.model_validate(self.graph.read("backup/counts")[0])
 
     def schema_version(self) -> str:
-        """Return the name of the last migration; empty if there is none."""
+        """Return the name of the last migration, or an empty text if there is none."""
         rows = require_known_schema(self.graph)
         return str(rows[-1]["name"]) if rows else ""
 
@@ -301,13 +302,13 @@ class RunningDatabase:
 def running_database(
     home: Home, settings: Settings, on_wait: OnWait, needed_by_others: Callable[[], bool]
 ) -> Generator[RunningDatabase]:
-    """Give the Neo4j of a home, started if it does not run, and stopped again then."""
+    """Yield the Neo4j of a home. Start it if necessary, and stop it afterwards."""
     role, seconds = neo4j_role(home, settings), settings.neo4j.start_timeout_seconds
     ours = processes.running(role) is None
     if ours:
         choose_bolt_port(home, settings)
     process = processes.start(role)
-    process.signal(signal.SIGCONT)  # a backup that was killed may have left it standing
+    process.signal(signal.SIGCONT)  # a killed backup may have left it suspended
     try:
         with Graph(home.bolt_uri() or "", "neo4j", home.password() or "") as graph:
             deadline = time.monotonic() + seconds
@@ -325,10 +326,10 @@ def running_database(
             processes.stop(role)
 
 
-# Making a backup.
+# Making a backup
 
 MAX_PASSES: Final = 6
-SMALL_BYTES: Final = 32 * MIB  # so much is copied while Neo4j stands still: a tenth of a second
+SMALL_BYTES: Final = 32 * MIB  # bytes to copy while Neo4j is suspended: a tenth of a second
 TRIES: Final = 3
 LOCK_SECONDS: Final = 5
 UNFINISHED: Final = ".unfinished-"
@@ -353,7 +354,7 @@ class BackupMaker:
         if elsewhere:
             told = f"pictures and PDFs in {elsewhere}"
             left_out.append(f"{told}: copy them after the backup, and give a restored copy its own")
-        # variables that say where things are on this machine are of no use to a restore
+        # A restore cannot use variables with paths of this machine
         known = {name for name, _ in variables()} - {"KG_HOME", "KG_CACHE", "KG_BACKUP__FOLDER"}
         part.mkdir(mode=FOLDER_MODE)
         try:
@@ -385,7 +386,7 @@ class BackupMaker:
         return folder / name, manifest
 
     def _copy(self, database: RunningDatabase, part: Path, *, with_blobs: bool) -> float:
-        """Copy all; return the seconds that Neo4j stood still."""
+        """Copy all files. Return the seconds for which Neo4j was suspended."""
         data = self._home.neo4j_data
         kinds = ("databases", "transactions")
         trees = [(data / kind / NAME_OF_DATABASE, f"{DATABASE}/{kind}") for kind in kinds]
@@ -410,7 +411,7 @@ class BackupMaker:
         raise Unavailable("too much is written for a backup at the moment: try again when less is going on")
 
     def _hash(self, part: Path) -> list[BackedUpFile]:
-        """Describe all files, and see to it that they are on the disk."""
+        """Return the descriptions of all files, and flush them to disk."""
         paths = sorted(path for path in files_below(part) if path.name != OWNER)
         self._progress.on_step("checksums", sum(path.stat().st_size for path in paths))
         files = list[BackedUpFile]()
@@ -429,7 +430,7 @@ class BackupMaker:
 
 @contextlib.contextmanager
 def one_at_a_time(home: Home) -> Generator[BackupRecord]:
-    """Let one backup of a home be made at a time, and record what becomes of it."""
+    """Allow only one backup of a home at a time, and record its result."""
     try:
         with filelock.FileLock(home.backup_lock, timeout=LOCK_SECONDS):
             begun = begin(home)
@@ -442,17 +443,17 @@ def one_at_a_time(home: Home) -> Generator[BackupRecord]:
         raise Conflict(f"a backup of {home.path} is being made") from None
 
 
-# The record of the last backup of a home, for `kg status`, `kg doctor` and the metrics.
+# Record of the last backup, for `kg status`, `kg doctor`, and the metrics
 
 
 @dataclass(frozen=True, slots=True)
 class BackupRecord:
-    """The last attempt, and the last that succeeded."""
+    """The last attempt and the last success."""
 
     begun: float = 0.0  # seconds since 1970
     ended: float | None = None
     error: str | None = None
-    made: float | None = None  # when the last whole one was begun
+    made: float | None = None  # start of the last complete backup
     path: str | None = None
     bytes: int = 0
     paused_seconds: float = 0.0
@@ -463,14 +464,14 @@ class BackupRecord:
         return self.ended is None and ProcessId(self.pid, self.pid_created).alive()
 
     def trouble(self) -> str | None:
-        """Say why the last attempt came to nothing; None if it succeeded, or goes on."""
+        """Return why the last attempt failed. None: it succeeded or is running."""
         if self.ended is None:
             return None if self.running() else "it was interrupted"
         return self.error
 
 
 def read_record(home: Home) -> BackupRecord | None:
-    """Return the record; None if there never was a backup."""
+    """Return the record, or None if there was no backup."""
     try:
         return BackupRecord(**processes.read_json(home.backup_file)) if home.backup_file.exists() else None
     except TypeError:
@@ -497,14 +498,14 @@ def _keep(home: Home, record: BackupRecord) -> BackupRecord:
     return record
 
 
-# When the supervisor of `kg up` makes backups: by the record of the last one, whoever made that.
+# Schedule of backups by the supervisor of `kg up`, based on the record of the last backup
 
 HOUR: Final = 3600.0
-RETRY_SECONDS: Final = 600.0  # after one that failed, unless the next is due sooner
+RETRY_SECONDS: Final = 600.0  # delay after a failure, unless the next backup is due earlier
 
 
 class BackupSchedule:
-    """Starts a process for each backup that is due, and logs what became of it."""
+    """A schedule that starts a process for each backup and logs its result."""
 
     def __init__(
         self,
@@ -521,7 +522,7 @@ class BackupSchedule:
         self._not_before = 0.0
 
     def attend(self, working: set[str]) -> None:
-        """Start a backup if one is due and Neo4j is among the roles that work."""
+        """Start a backup if one is due and Neo4j is among the running roles."""
         if self._process is not None and self._process.alive():
             return
         known, now = read_record(self._home), self._clock()
@@ -541,7 +542,7 @@ class BackupSchedule:
 
 
 def due_at(known: BackupRecord | None, every_seconds: float) -> float:
-    """Return when the next backup is due, seconds since 1970."""
+    """Return the time of the next backup, in seconds since 1970."""
     if known is None:
         return 0.0
     after_last = 0.0 if known.made is None else known.made + every_seconds
@@ -551,23 +552,23 @@ def due_at(known: BackupRecord | None, every_seconds: float) -> float:
 
 
 def is_overdue(known: BackupRecord | None, every_seconds: float, now: float) -> bool:
-    """Return whether a whole backup is missing for longer than two are apart."""
+    """Return whether the last complete backup is older than two intervals."""
     return known is None or known.made is None or now - known.made > 2 * every_seconds
 
 
-# The backups of a folder: found, named, and the oldest removed.
+# Backups in a folder
 
 
 @dataclass(frozen=True, slots=True)
 class FoundBackup:
-    """A backup, or the rest of one."""
+    """A complete or incomplete backup."""
 
     path: Path
     manifest: BackupManifest | None
-    problem: str | None = None  # why it is not whole; sizes are looked at, contents by a restore alone
+    problem: str | None = None  # reason why it is incomplete, by file sizes; only a restore checks contents
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON values, without its files."""
+        """Return JSON values without the files."""
         told = self.manifest.model_dump(mode="json", exclude={"files"}) if self.manifest else {}
         size = {"bytes": self.manifest.bytes, "files": len(self.manifest.files)} if self.manifest else {}
         whole = self.problem is None
@@ -575,7 +576,7 @@ class FoundBackup:
 
 
 def new_name(folder: Path, now: dt.datetime) -> str:
-    """Name a backup by its time, UTC; a second one of that second gets a number."""
+    """Return a name from the time in UTC, with a number for a further backup in the same second."""
     name = now.astimezone(dt.UTC).strftime("kg-%Y%m%d-%H%M%S")
     taken = {path.name.removeprefix(UNFINISHED) for path in folder.glob("*kg-*")}
     further = (f"{name}-{number}" for number in range(2, len(taken) + 3))
@@ -583,14 +584,14 @@ def new_name(folder: Path, now: dt.datetime) -> str:
 
 
 def list_backups(folder: Path) -> list[FoundBackup]:
-    """List the backups of a folder, the newest first."""
+    """Return the backups of a folder, newest first."""
     found = [*folder.glob("kg-*"), *folder.glob(f"{UNFINISHED}kg-*")]
     ordered = sorted(found, key=lambda path: path.name.removeprefix(UNFINISHED), reverse=True)
     return [look_at(path) for path in ordered if path.is_dir()]
 
 
 def look_at(path: Path) -> FoundBackup:
-    """Look at one: its manifest, and that every file is there with its size."""
+    """Check the manifest of a backup, and the existence and size of every file."""
     if path.name.startswith(UNFINISHED):
         at_work = processes.load(path / OWNER) is not None
         return FoundBackup(path, None, "it is being made" if at_work else "it was interrupted")
@@ -609,7 +610,7 @@ def look_at(path: Path) -> FoundBackup:
 
 
 def find_backup(named: Path, folder: Path) -> Path:
-    """Return the backup that somebody names: by its path, or by its name alone in the usual folder."""
+    """Return a backup by its path, or by its name in the default folder."""
     for path in (named.expanduser(), folder / named):
         if path.is_dir():
             return path.absolute()
@@ -617,18 +618,18 @@ def find_backup(named: Path, folder: Path) -> Path:
 
 
 def remove_oldest(folder: Path, keep: int, home: str) -> list[Path]:
-    """Remove whole backups of a home beyond the newest `keep`, at least 1; return the removed ones."""
+    """Remove complete backups of a home except the newest `keep`, at least 1. Return the removed ones."""
     whole = [each for each in list_backups(folder) if each.problem is None]
     own = [each.path for each in whole if each.manifest and each.manifest.home == home]
     gone = own[max(keep, 1) :]
     for path in gone:
-        (path / MANIFEST).unlink()  # first: half of a backup must not look like one
+        (path / MANIFEST).unlink()  # the manifest first, so that a partly removed backup is not valid
         shutil.rmtree(path)
     return gone
 
 
 def remove_interrupted(folder: Path) -> list[Path]:
-    """Remove what killed backups left; return the removed ones."""
+    """Remove the remains of killed backups. Return the removed ones."""
     left = folder.glob(f"{UNFINISHED}kg-*")
     gone = [path for path in left if path.is_dir() and processes.load(path / OWNER) is None]
     for path in gone:

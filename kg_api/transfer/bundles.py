@@ -1,4 +1,4 @@
-"""A bundle in a folder (manifest, a file of lines for each ontology, files of pictures), read and checked."""
+"""Reading and checking a bundle: a folder with a manifest, a file of lines per ontology, and image files."""
 
 from __future__ import annotations
 
@@ -20,15 +20,14 @@ from kg_api.schemas.base import document_id
 from kg_api.schemas.bundles import MAX_LINE_BYTES
 from kg_api.schemas.problems import describe_problems
 
-CheckBounds = Callable[[bytes], None]
-"""Refuses JSON that is nested too deeply or has too many values, by a ValueError."""
+CheckBounds = Callable[[bytes], None]  # raises ValueError for JSON with too deep nesting or too many values
 NUMBERS = "<f4"
 FLOAT_BYTES = 4
 LENGTH_TOLERANCE = 0.01
 
 
 def require_format(told: int, by: str = "") -> None:
-    """Reject a bundle of another format; `by` says for the message who wrote it."""
+    """Raise InvalidInput for a bundle of another format. `by` names its writer in the message."""
     if told != bundles.FORMAT:
         raise InvalidInput(f"the bundle is of format {told}{by}; this kg reads format {bundles.FORMAT}")
 
@@ -54,7 +53,7 @@ def read_lines(content: bytes, check_bounds: CheckBounds) -> Iterator[bundles.Bu
 
 
 def pack(vector: Sequence[float]) -> str:
-    """Return a vector as a line has it: base64 of 32-bit floats, the lowest byte first."""
+    """Return a vector as in a line: base64 of 32-bit floats, little-endian."""
     return base64.b64encode(np.asarray(vector, dtype=NUMBERS).tobytes()).decode()
 
 
@@ -73,7 +72,9 @@ def unpack(vector: str) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
     return values
 
 
-# Files. No path comes from a bundle but numbers and hashes; links and devices are not followed.
+# Files
+#
+# Paths come only from numbers and hashes in a bundle. kg does not follow links or open devices.
 
 MANIFEST: Final = "manifest.json"
 UNFINISHED: Final = "unfinished.json"
@@ -93,7 +94,7 @@ def blob_path(folder: Path, key: str) -> Path:
 
 @contextmanager
 def open_plain(path: Path) -> Generator[IO[bytes]]:
-    """Open a file for reading that is one."""
+    """Open a regular file for reading."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
@@ -131,7 +132,7 @@ def read_manifest(folder: Path, check_bounds: CheckBounds) -> bundles.Manifest:
 
 
 def keys_of(line: bundles.BundledLine) -> list[str]:
-    """Return the files that a line needs."""
+    """Return the keys of the files that a line needs."""
     if isinstance(line, bundles.BundledDocument) and line.original is not None:
         return [line.original]
     if isinstance(line, bundles.BundledSource) and line.image is not None:
@@ -156,23 +157,23 @@ def raw_lines(file: IO[bytes]) -> Iterator[bytes]:
         yield raw
 
 
-# Seeing that the lines of a bundle fit each other, and the sources that they are about. Pure.
+# Consistency of the lines of a bundle
 
 
 class LineOrder:
-    """Sees line by line that a file says of whole documents, each once, what fits them."""
+    """A check that a file contains complete, unique documents and only lines that fit them."""
 
     def __init__(self, ontology: str, dimensions: int | None = None) -> None:
         self._ontology = ontology
         self._dimensions = dimensions
         self._known = set[bytes]()
         self._document: bundles.BundledDocument | None = None
-        self._lengths: dict[int, int] = {}  # of the texts of its sources, by their numbers
+        self._lengths: dict[int, int] = {}  # text lengths of the document's sources, by position
         self._end = 0
         self.counts = bundles.LineCounts()
 
     def add(self, line: bundles.BundledLine) -> None:
-        """Take the next line."""
+        """Check the next line."""
         if isinstance(line, bundles.BundledDocument):
             self._begin(line)
         elif isinstance(line, bundles.BundledSource):
@@ -190,7 +191,7 @@ class LineOrder:
         setattr(self.counts, line.kind, getattr(self.counts, line.kind) + 1)
 
     def end(self) -> None:
-        """See that the last document is whole."""
+        """Check that the last document is complete."""
         self._require_whole()
 
     def _begin(self, line: bundles.BundledDocument) -> None:
@@ -224,7 +225,7 @@ class LineOrder:
 
 
 def check_vectors(line: bundles.BundledVectors, lengths: Mapping[int, int]) -> None:
-    """See that vectors and chunks are of sources that are there, by the lengths of the sources' texts."""
+    """Check that vectors and chunks belong to existing sources, by the text lengths of sources."""
     covered = {at for each in line.chunks for at in range(each.first, each.last + 1)}
     if not lengths.keys() >= covered.union(line.paragraphs):
         raise InvalidInput("it is about a source that is not there")
@@ -237,7 +238,7 @@ def check_vectors(line: bundles.BundledVectors, lengths: Mapping[int, int]) -> N
 
 
 def check_sizes(line: bundles.BundledVectors, dimensions: int | None = None) -> int | None:
-    """Require that all vectors have so many dimensions, or as many as the first; return how many."""
+    """Check that all vectors have the same number of dimensions, and return that number."""
     for vector in (*line.vectors, *(each.vector for each in line.chunks)):
         if vector is None:
             continue
@@ -249,7 +250,7 @@ def check_sizes(line: bundles.BundledVectors, dimensions: int | None = None) -> 
 
 
 def check_concepts(line: bundles.BundledConcepts, lengths: Mapping[int, int]) -> None:
-    """See that quotes are within a source that is there, by the lengths of the sources' texts."""
+    """Check that quotes are within existing sources, by the text lengths of sources."""
     if line.paragraph not in lengths:
         raise InvalidInput("it is about a source that is not there")
     length = lengths[line.paragraph]
@@ -259,13 +260,13 @@ def check_concepts(line: bundles.BundledConcepts, lengths: Mapping[int, int]) ->
         raise InvalidInput("a quote is not within its source")
 
 
-# Looking at a whole bundle before anything is done with it: sizes, checksums, counts, and every line.
+# Checks of a complete bundle before the import: sizes, checksums, counts, and every line
 
-Advance = Callable[[int], None]  # called with the bytes that were looked at
+Advance = Callable[[int], None]  # called with the number of checked bytes
 
 
 class FileCheck:
-    """Checks a file of lines, one after the other."""
+    """A check of a file, line by line."""
 
     def __init__(self, path: str, configuration: bundles.BundledOntology, check_bounds: CheckBounds) -> None:
         self._path = path
@@ -284,7 +285,7 @@ class FileCheck:
         return line
 
     def end(self) -> bundles.BundledFile:
-        """Describe the file; its last document must be whole."""
+        """Return the description of the file. Its last document must be complete."""
         self._order.end()
         return bundles.BundledFile(
             path=self._path,
@@ -296,7 +297,7 @@ class FileCheck:
 
     @contextmanager
     def naming(self) -> Generator[None]:
-        """Name the file and the line in what is raised."""
+        """Add the file and the line to InvalidInput errors."""
         try:
             yield
         except InvalidInput as error:
@@ -304,7 +305,7 @@ class FileCheck:
 
 
 def check_bundle(folder: Path, check_bounds: CheckBounds, advance: Advance) -> bundles.Manifest:
-    """Look at all of a bundle."""
+    """Check a complete bundle and return its manifest."""
     manifest = read_manifest(folder, check_bounds)
     keys = set[str]()
     try:

@@ -1,4 +1,4 @@
-"""Exporting an ontology page by page, each of whole documents as they were at one moment."""
+"""Exporting an ontology in pages of complete documents, each consistent in itself."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from kg_api.transfer.bundles import pack
 
 T = TypeVar("T")
 VECTORS_A_LINE = 1000
-VALUES_A_LINE = 20_000  # of concepts, about: a service takes no line of many more
+VALUES_A_LINE = 20_000  # approximate values of concepts per line; a service rejects lines with many more
 RELATIONS_A_LINE = 1000
 
 
@@ -70,7 +70,7 @@ def source_line(row: Row) -> bundles.BundledSource:
 def vector_lines(
     documents: Sequence[Row], part: StoredPart, mark: str
 ) -> Iterator[tuple[str, bundles.BundledVectors]]:
-    """Return the vectors of sources that are embedded as they shall be; by document."""
+    """Yield the vectors of correctly embedded sources, by document."""
     chunks = by_document(part.chunks)
     sources = by_document([row for row in part.sources if row["embedded"]])
     for document in documents:
@@ -95,7 +95,7 @@ def vector_lines(
 
 
 def _heaps(items: Iterable[T], weigh: Callable[[T], int], most: int) -> Iterator[list[T]]:
-    """Yield items in parts that weigh no more than that, unless one alone does."""
+    """Yield items in parts up to a maximum weight, unless a single item exceeds it."""
     heap, weight = list[T](), 0
     for each in items:
         own = weigh(each)
@@ -131,7 +131,7 @@ class _Evidence:
 def concept_lines(
     documents: Sequence[Row], part: StoredPart
 ) -> Iterator[tuple[str, bundles.BundledConcepts]]:
-    """Return what was found in sources, lines for each extractor or import of each; by document."""
+    """Yield the evidence of sources by document, in separate lines for each extractor or import."""
     known = {row["document_id"]: row for row in documents}
     found: dict[tuple[str, bool], _Evidence] = {}
 
@@ -148,7 +148,7 @@ def concept_lines(
     for row in part.sources:
         identity, source_id = row["document_id"], row["source_id"]
         own, brought = found.get((source_id, False)), found.get((source_id, True))
-        # an extractor may have read the source and found nothing
+        # An extractor may have read the source without a result
         mark = (not row["refused"] and row["extracted_with"]) or (own and own.mark)
         for evidence in (mark and (own or _Evidence(mark)), brought):
             if not evidence:
@@ -174,7 +174,7 @@ def concept_lines(
 
 
 def _values(concept: bundles.BundledConcept) -> int:
-    """Return about how many values it has in a line; at least so many that no line has more than 1,000."""
+    """Return the approximate number of values in a line. It is at least 20, so lines have up to 1,000 concepts."""
     return 20 + 4 * len(concept.quotes) + len(concept.search_terms) + len(concept.unverified)
 
 
@@ -207,11 +207,11 @@ def _relations(evidence: _Evidence, labels: Mapping[str, str]) -> Iterator[bundl
 
 
 DOCUMENTS_A_PAGE = 100
-LOOKS = 5  # so often a page is read again when a document of it, or how it is embedded, was changed meanwhile
+LOOKS = 5  # attempts to read a page whose documents or embedding change during the read
 
 
 def schema_version() -> int:
-    """Return the number of the last change of the schema that this version knows."""
+    """Return the number of the last schema change in this version."""
     return int(list_known()[-1][:3])
 
 
@@ -221,7 +221,7 @@ class ExportService:
         self._files = files
 
     def offer(self, ontologies: Sequence[str] | None) -> bundles.BundleOffer:
-        """Return what there is to export of some ontologies, or of all."""
+        """Return the contents available for export, of some ontologies or of all."""
         states = select_embedding_states(self._graph, ontologies)
         counts, waiting = count_documents(self._graph), count_waiting(self._graph)
         names = [each.ontology for each in states]
@@ -238,7 +238,7 @@ class ExportService:
         )
 
     def page(self, ontology: str, after: str) -> bytes:
-        """Return the lines of the next documents behind a name; none behind the last."""
+        """Return the lines of the next documents after a name, or none at the end."""
         for _ in range(LOOKS):
             plan = read_embedding_state(self._graph, ontology).answering
             documents, sources = list[Row](), 0
@@ -285,7 +285,7 @@ class ExportService:
 
 
 def _pack(documents: Sequence[Row], parts: Sequence[StoredPart], mark: str) -> bytes:
-    """Return the lines of documents: each one's own, its sources, and what is made of these."""
+    """Return the lines of documents: each document, its sources, and their vectors and evidence."""
     sources: dict[str, list[bytes]] = {row["document_id"]: [] for row in documents}
     made: dict[str, list[bytes]] = {row["document_id"]: [] for row in documents}
     for part in parts:

@@ -69,18 +69,21 @@ TRIES = 5
 
 @dataclass(slots=True)
 class GivenDocument:
-    """A document with its vectors and concepts; without a record: more of one that was sent before."""
+    """A document with its vectors and concepts.
+
+    Without a record, it continues a document of an earlier request.
+    """
 
     document_id: str
     name: str
     record: DocumentRecord | None = None
-    changes: str | None = None  # what somebody changed of it, as JSON
+    changes: str | None = None  # edits by users, as JSON
     vectors: list[BundledVectors] = field(default_factory=list[BundledVectors])
     concepts: list[BundledConcepts] = field(default_factory=list[BundledConcepts])
 
 
 def sort_lines(ontology: str, lines: Iterable[BundledLine]) -> list[GivenDocument]:
-    """Sort lines of whole documents; before these, lines about documents that were sent before."""
+    """Sort lines by document. Lines about documents of earlier requests come first."""
     given: dict[str, GivenDocument] = {}
     order = LineOrder(ontology)
     document: BundledDocument | None = None
@@ -156,7 +159,7 @@ def _source(identity: str, paragraph: int, line: BundledSource, own_hash: str) -
 
 
 def places_of(lines: Iterable[BundledVectors | BundledConcepts]) -> range:
-    """Return the range of sources that lines are about, with all that their chunks cover."""
+    """Return the range of sources that lines and their chunks cover."""
     places = set[int]()
     for line in lines:
         if isinstance(line, BundledConcepts):
@@ -167,7 +170,7 @@ def places_of(lines: Iterable[BundledVectors | BundledConcepts]) -> range:
 
 
 def embedded_batch(ontology: str, line: BundledVectors, stored: Mapping[int, StoredSource]) -> EmbeddedBatch:
-    """Return the vectors of sources that have them not yet, with all chunks of these."""
+    """Return the vectors of sources that are not embedded, with all their chunks."""
     sources = {at: each.text for at, each in stored.items()}
     wanted = [at for at in line.paragraphs if not stored[at].is_embedded]
     chunks = [each for each in line.chunks if any(each.first <= at <= each.last for at in wanted)]
@@ -191,7 +194,7 @@ def _place(chunk: BundledChunk, sources: Mapping[int, SourceText]) -> ChunkPlace
 
 
 def joined(lines: Iterable[BundledConcepts]) -> list[BundledConcepts]:
-    """Make one line for a source of the several that one extractor or import may have."""
+    """Merge the lines of one extractor or import into one line per source."""
     found: dict[tuple[str, int], BundledConcepts] = {}
     for line in lines:
         place = (line.document, line.paragraph)
@@ -208,7 +211,7 @@ def joined(lines: Iterable[BundledConcepts]) -> list[BundledConcepts]:
 
 
 def extraction(line: BundledConcepts, source: SourceText) -> Extraction:
-    """Return what was found in a source, as an extractor gives it."""
+    """Return the evidence of a source in the form of an extraction."""
     text = source.full_text
     return Extraction(
         source.source_id,
@@ -239,11 +242,11 @@ def _quote(quote: BundledQuote, text: str) -> Quote:
 
 
 class _CameMeanwhile(Exception):
-    """A document that was not there is: somebody stores it at this moment."""
+    """Another transaction has just stored a new document."""
 
 
 class ImportService:
-    """Stores the lines of bundles the way ingested documents, vectors and concepts are stored."""
+    """A service that stores the lines of bundles like ingested documents, vectors, and concepts."""
 
     def __init__(self, graph: Graph, files: StoredFiles, extract: AskForExtraction) -> None:
         self._graph = graph
@@ -251,16 +254,15 @@ class ImportService:
         self._extract = extract
 
     def keep(self, key: str, content: bytes) -> KeptBlob:
-        """Keep a file for an hour, or as long as a document uses it."""
+        """Store a file for an hour, or as long as a document uses it."""
         if key_of(content) != key:
             raise InvalidInput(f"the file is not the one that is called {key}: it was changed or cut off")
         self._files.keep([content])
         return KeptBlob(key=key)
 
     def take(self, ontology: str, lines: Iterable[BundledLine], *, replace: bool) -> ImportedLines:
-        """Store documents that are not there, with their vectors and what was found in them."""
-        # A document that is there stays as it is, unless it says the same or `replace` is wanted. The same
-        # lines again change nothing.
+        """Store new documents with their vectors and evidence."""
+        # An existing document stays unless it has the same text or `replace` is set. Idempotent.
         state = read_embedding_state(self._graph, ontology)
         given = sort_lines(ontology, lines)
         by_id = {each.document_id: each for each in given}
@@ -275,7 +277,10 @@ class ImportService:
     def _store_or_name(
         self, state: EmbeddingState, given: Sequence[GivenDocument], replace: bool
     ) -> ImportedLines:
-        """Store documents together; if that fails, each alone, so that one costs no other its place."""
+        """Store documents together.
+
+        If that fails, store each separately, so that one error does not affect others.
+        """
         try:
             if replace:
                 forget_evidence_of_gone(self._graph, [each.record for each in given if each.record])
@@ -296,7 +301,7 @@ class ImportService:
 
 
 class _Storing:
-    """One transaction, which may run twice; nothing that is there is replaced unasked."""
+    """One transaction, which may run twice and replaces documents only with `replace`."""
 
     def __init__(
         self,
@@ -341,7 +346,7 @@ class _Storing:
                 chosen.append(each.record)
         if not chosen:
             return
-        if chosen != self._chosen:  # else a second run finds the work of the first
+        if chosen != self._chosen:  # otherwise a second run finds the work of the first
             self._chosen, self._store = chosen, storing(chosen, self._extract)
         results = [result.change.change for result in self._store(tx)]
         if "updated" in results and not self._replace:
@@ -380,7 +385,7 @@ class _Storing:
             found = list[Extraction]()
             for line in joined(group):
                 source = stored[self._id(line)][line.paragraph]
-                # what an extractor has read here stays as it has it, and so does what somebody brought
+                # Evidence by an extractor or import of this database stays
                 if not (source.is_brought if imported else source.extracted_with):
                     found.append(extraction(line, source.text))
             if found:
@@ -396,7 +401,7 @@ class _Storing:
         return document_id(self._state.ontology, line.document)
 
     def _is_of(self, line: BundledVectors | BundledConcepts, hashes: Mapping[str, str | None]) -> bool:
-        """Return whether a line is about the text that is stored."""
+        """Return whether a line belongs to the stored text."""
         return hashes.get(self._id(line)) == line.content_hash
 
 
@@ -423,7 +428,10 @@ class MovingService:
         self.imports = ImportService(graph, files, extract)
 
     def open_import(self, given: OntologyToImport) -> ImportOpened:
-        """Create an ontology as a bundle has it configured, with its space; an existing one keeps its own."""
+        """Create an ontology with the configuration of a bundle and its space.
+
+        An existing ontology keeps its own.
+        """
         require_format(given.format)
         if given.schema_version > schema_version():
             raise InvalidInput(
@@ -462,7 +470,7 @@ class MovingService:
         return notes
 
     def _find_space(self, wanted: BundledOntology, notes: list[str]) -> Space:
-        """Return or create the space of the bundle's model; if that fails, the space of new ontologies."""
+        """Return or create the space of the bundle's model, or fall back to the space of new ontologies."""
         spaces = text_spaces(self._graph)
         same = [each for each in spaces.values() if each.fingerprint == wanted.space_fingerprint]
         if found := next((each for each in same if not each.dropping), None):

@@ -1,8 +1,7 @@
-"""Putting what was restored in the place of what was there.
+"""Restoring a backup into a home.
 
-It is noted first, then done, and finished by whoever comes next. Everything is restored and tried out beside
-what is there. From the note on it is the restored one that counts: what a kill between two renames left is
-finished by the next command. Before the note, nothing was touched.
+kg first restores and tests everything in a separate folder, without changing the home. Then it writes a note
+and swaps the folders by renames. If it is killed after the note, the next command finishes the swap.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ from kg_api.transfer.backup import (
     running_database,
 )
 
-_RESTORED: Final = ("neo4j", "blobs", "neo4j-password")  # what a restore makes, below a home
+_RESTORED: Final = ("neo4j", "blobs", "neo4j-password")  # paths of a restore, relative to a home
 
 
 class SwapNote(BaseModel):
@@ -50,7 +49,7 @@ class SwapNote(BaseModel):
 
 
 def swap(home: Home, backup: Path) -> None:
-    """Let a home hold what lies restored beside it, and remove what it held."""
+    """Replace the data of a home by the restored data, and delete the old data."""
     refuse_mounts(home)
     shutil.rmtree(home.replaced, ignore_errors=True)
     note = SwapNote(
@@ -63,20 +62,20 @@ def swap(home: Home, backup: Path) -> None:
 
 
 def finish_swap(home: Home) -> str | None:
-    """Finish a swap that was begun; return the backup that is restored with it, None if none was begun."""
+    """Finish a swap that has begun. Return its backup, or None if no swap has begun."""
     if not home.restore_file.exists():
         return None
     note = SwapNote.model_validate(processes.read_json(home.restore_file))
     processes.make_folder(home.replaced)
     for name in note.out:
-        # Move the old one aside, once: where the new one has come in, what is there is the new one
+        # Move the old path aside once. If the new one is already in place, the path contains new data
         there, old, new = home.path / name, home.replaced / name, home.restoring / name
         if there.exists() and not old.exists() and (name not in note.into or new.exists()):
             there.rename(old)
     for name in note.into:
         there, new = home.path / name, home.restoring / name
         if new.exists():
-            if there.is_dir():  # every command makes the folders of a home: an empty one
+            if there.is_dir():  # an empty folder, because every command creates the folders of a home
                 shutil.rmtree(there)
             new.rename(there)
     for folder in (home.restoring, home.replaced):
@@ -86,7 +85,7 @@ def finish_swap(home: Home) -> str | None:
 
 
 def refuse_mounts(home: Home) -> None:
-    """See to it that all can be exchanged by renames."""
+    """Raise Conflict for a mount point, because renames cannot replace it."""
     for name in _RESTORED:
         if (home.path / name).is_mount():
             raise Conflict(
@@ -98,18 +97,18 @@ def holds_data(home: Home) -> bool:
     return home.has_data() or (home.blobs.is_dir() and any(home.blobs.iterdir()))
 
 
-# API keys of a restored database: what was revoked after the backup stays revoked.
+# API keys of a restored database: keys revoked after the backup stay revoked
 
 
 @dataclass(frozen=True, slots=True)
 class RestoredKeys:
-    limited: Sequence[ApiKey]
-    """Active in the backup, and not in the database that is replaced: they stay as they were there."""
+    limited: Sequence[ApiKey]  # active in the backup but not in the replaced database, so still inactive
     unverified: Sequence[ApiKey]
-    """Active again, and unknown to the replaced database; all active ones if none could be read."""
+    """Active again, and unknown to the replaced database; all active keys if that database was not readable.
+    """
 
     def describe(self) -> list[str]:
-        """Say what a person should know, or has to do."""
+        """Return notes about keys for the user."""
         limited, unverified = (
             ", ".join(f"{key.name} ({key.key_id}, {key.scope})" for key in keys)
             for keys in (self.limited, self.unverified)
@@ -126,18 +125,18 @@ class RestoredKeys:
 
 
 def read_current_keys(home: Home, settings: Settings, on_wait: OnWait) -> list[ApiKey] | None:
-    """Return the keys of the database that a restore replaces; None if it has none or does not start."""
+    """Return the keys of the replaced database. None: it does not exist or does not start."""
     if not home.has_data():
         return None
     try:
         with running_database(home, settings, on_wait, lambda: False) as database:
             return read_keys(database.graph)
-    except KgError:  # a database that is broken is a usual reason for a restore
+    except KgError:  # a broken database is a common reason for a restore
         return None
 
 
 def limit_restored_keys(restored: Graph, current: Sequence[ApiKey] | None) -> RestoredKeys:
-    """Let no key of a restored database be worth more than in the replaced one; sessions of pages end."""
+    """Limit restored keys to their validity in the replaced database, and end all sessions."""
     before = {key.key_id for key in read_keys(restored) if key.state == "active"}
     limit_keys(restored, current or ())
     end_all_sessions(restored)
@@ -149,25 +148,24 @@ def limit_restored_keys(restored: Graph, current: Sequence[ApiKey] | None) -> Re
     )
 
 
-# Restoring a backup: checked, copied beside what is there, started there, and only then put in its place.
+# Restoring a backup: check, copy to a separate folder, start there, and swap
 
 _PLACES: Final = {
     f"{DATABASE}/databases": f"neo4j/data/databases/{NAME_OF_DATABASE}",
     f"{DATABASE}/transactions": f"neo4j/data/transactions/{NAME_OF_DATABASE}",
     BLOBS: "blobs",
-}
-"""Where in a home the folders of a backup belong."""
+}  # paths of the backup's folders in a home
 
 
 def read_backup(backup: Path) -> BackupManifest:
-    """Read the manifest of a backup that this kg can restore."""
+    """Return the manifest of a backup that this kg can restore."""
     manifest = manifests.read(backup)
     check_versions(manifest)
     return manifest
 
 
 def check_versions(manifest: BackupManifest) -> None:
-    """See to it that this kg can read it; an older one is migrated when kg starts."""
+    """Raise an error if this kg cannot read the backup. kg migrates an older backup at its start."""
     check_records(filter(None, [manifest.schema_version]), "this backup", manifest.kg_version)
 
     def numbers(version: str) -> tuple[int, ...]:
@@ -189,7 +187,7 @@ class Restorer:
 
     @contextlib.contextmanager
     def aside(self) -> Generator[None]:
-        """Give a new folder beside what is there; it is removed then, unless a swap was begun."""
+        """Provide a new separate folder, and remove it afterwards unless a swap has begun."""
         self._clear()
         self._aside.create()
         try:
@@ -199,7 +197,7 @@ class Restorer:
                 self._clear()
 
     def copy(self, backup: Path, manifest: BackupManifest) -> None:
-        """Copy all files of a backup, each compared with its checksum."""
+        """Copy all files of a backup and compare their checksums."""
         require_room(self._home.path, manifest.bytes, self._settings.neo4j.disk_reserve_mb * MIB)
         self._progress.on_step("restoring", manifest.bytes)
         for each in manifest.files:
@@ -218,7 +216,7 @@ class Restorer:
     def try_out(
         self, manifest: BackupManifest, current_keys: Sequence[ApiKey] | None, on_wait: OnWait
     ) -> tuple[BackupCounts, RestoredKeys]:
-        """Start Neo4j with what was restored, count what it holds, limit its API keys, and stop it."""
+        """Start Neo4j with the restored data, count its contents, limit its API keys, and stop it."""
         own = self._settings.neo4j.model_copy(update={"port": None})
         settings = self._settings.model_copy(update={"home": self._aside.path, "neo4j": own})
         self._aside.remember(neo4j=processes.free_port())
