@@ -16,7 +16,7 @@ from kg_api.graph.keys import AuditRecord, write_audit
 
 log = structlog.get_logger()
 
-MAX_WAITING = 10_000  # maximum number of waiting entries; further entries appear only in the request log
+MAX_WAITING = 10_000  # limit of waiting entries, beyond which entries appear only in the request log
 MAX_AT_ONCE = 500
 RETRY_SECONDS = 2.0
 CLOSING_SECONDS = 5.0  # time limit for writing waiting entries at shutdown

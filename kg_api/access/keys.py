@@ -41,7 +41,7 @@ from kg_api.schemas.operations import WHOLE_KEY, ApiKey, CreatedKey, KeyRotation
 from kg_api.schemas.vocabulary import KeyScope
 
 GOOD_SECONDS = 60
-"""Validity of a proof, and maximum clock difference; command and service usually run on the same machine."""
+"""Validity of a proof, and maximum clock difference. Command and service usually run on the same machine."""
 _PROOF = re.compile(r"kg_local_(?P<at>\d{1,12})_(?P<proof>[0-9a-f]{64})")
 
 
@@ -169,7 +169,7 @@ _SCOPES = get_args(KeyScope)
 class Access:
     key_id: str  # id of a key, `local`, or `anyone`
     scope: KeyScope
-    ontologies: frozenset[str] | None = None  # visible ontologies; None: all
+    ontologies: frozenset[str] | None = None  # visible ontologies (None: all)
     name: str = ""
 
     @property
@@ -284,7 +284,7 @@ def create_key(graph: Graph, asked: NewKey, created_by: str) -> CreatedKey:
 
 
 def rotate_key(graph: Graph, called: str, asked: KeyRotation, created_by: str) -> CreatedKey:
-    """Create a replacement for a key. The old key stays valid for a while, so that nobody is locked out."""
+    """Create a replacement for a key. The old key stays valid for a while, to avoid lockouts."""
 
     def choose(tx: Transaction, keys: Sequence[ApiKey]) -> dict[str, Any]:
         old = find_called(keys, called)
@@ -335,7 +335,7 @@ def revoke_key(graph: Graph, called: str, *, but_the_last: bool = False) -> ApiK
 
 
 def find_called(keys: Sequence[ApiKey], called: str) -> ApiKey:
-    """Return the key with an id or name. Of several keys with a name, return the usable one."""
+    """Return the key with an id or name. If several keys have the name, return the usable one."""
     called = key_id_in(called)
     if by_id := _by_id(keys, called):
         return by_id
@@ -386,7 +386,7 @@ def _by_id(keys: Sequence[ApiKey], key_id: str) -> ApiKey | None:
 
 SESSION_SECONDS: Final = int(timedelta(hours=12).total_seconds())
 """Validity of a session: a working day, used or not, and never longer than its key."""
-MAX_SESSIONS: Final = 100  # sessions per key; a further one ends the oldest
+MAX_SESSIONS: Final = 100  # sessions per key, before a further one ends the oldest
 
 
 def open_session(graph: Graph, key_id: str) -> SessionToken | None:

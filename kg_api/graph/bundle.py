@@ -17,7 +17,7 @@ from kg_api.graph.vectors import EmbeddedBatch, SourceText, source_text, version
 from kg_api.schemas.bundles import MAX_PART
 
 LOOKS = 5  # attempts to read a part that was embedded or merged during the read
-# sources per statement; small because the driver returns a vector as a large list of numbers
+# Sources per statement. Small because the driver returns a vector as a large list of numbers
 CHUNKED_SOURCES = 20
 
 

@@ -65,7 +65,7 @@ def read_carried(graph: Graph, ontology: str) -> Iterator[list[list[str]]]:
 #
 # kg writes a complete generation before showing it.
 
-# concepts per community for its name; more than a name contains, because some may be deleted
+# Concepts per community for its name. More than a name contains, because some may be deleted
 MAX_NAMED: Final = 10
 DISCARDED_AT_ONCE: Final = 5000
 Generation = Mapping[str, str]  # `ontology` and id of the `generation`
@@ -74,7 +74,7 @@ Generation = Mapping[str, str]  # `ontology` and id of the `generation`
 @dataclass(frozen=True, slots=True)
 class StoredState:
     ontology: str
-    summary: str | None  # JSON; None: no detection yet
+    summary: str | None  # JSON (None: no detection yet)
     at: datetime | None  # time at which detection read the concepts
 
 

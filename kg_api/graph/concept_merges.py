@@ -45,7 +45,7 @@ def merge_concepts(
 
 
 def doubles(quotes: Iterable[Row], kept: str) -> list[str]:
-    """Return the duplicate quotes. Of two at one position, the imported one stays, then the better one."""
+    """Return the duplicate quotes. At each position, an imported quote stays, then the best one."""
 
     def worth(quote: Row) -> tuple[Any, ...]:
         imported = quote["extracted_with"].startswith(concepts.IMPORTED)

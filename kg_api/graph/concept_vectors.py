@@ -21,7 +21,7 @@ NEAREST: Final = 5  # neighbours that searches follow from each concept
 
 
 _ALWAYS: Final = ("label", "terms", "text_hash", "near_label", "near_terms", "near_text_hash", "similarity")
-"""Columns of complete pairs; the row of a concept deleted during the read contains nulls."""
+"""Columns of complete pairs. The row of a concept deleted during the read contains nulls."""
 
 
 @dataclass(frozen=True, slots=True)

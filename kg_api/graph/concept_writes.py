@@ -41,7 +41,7 @@ from kg_api.schemas.embedding import RefusedSource
 from kg_api.schemas.vocabulary import Selection
 
 SOURCES_A_TRANSACTION: Final = 250
-"""Maximum of 12,500 appearances at 50 concepts per source; 30,000 exceed 512 MB of heap."""
+"""Yields at most 12,500 appearances at 50 concepts per source. 30,000 exceed 512 MB of heap."""
 
 
 def forget_evidence(tx: Transaction, source_ids: Sequence[str]) -> None:
@@ -119,7 +119,7 @@ class StoredExtraction:
     # mark of the extractor that a user requested for all sources, until it has read them
     asked: str | None = None
     expected: float = 0.0  # US dollars: sum of the estimates at the start of jobs
-    paused: bool = False  # whether a user cancelled extraction or embedding; kg resumes it on request
+    paused: bool = False  # whether a user cancelled extraction or embedding, until the next request
 
 
 class ExtractionCounts(TypedDict):

@@ -148,7 +148,7 @@ class AppearanceRow:
     verified: bool
     extracted_with: str
     description: str = ""  # description in this source
-    terms: tuple[str, ...] = ()  # terms in this source; its label first if it differs from the concept's
+    terms: tuple[str, ...] = ()  # terms in this source, its label first if it differs from the concept's
     unverified: tuple[str, ...] = ()
 
     @property

@@ -52,7 +52,7 @@ class DocumentDifference:
         return bool(self.new or self.gone or self.new_headings or self.new_order or self.new_blanks)
 
     def described_anew(self, context: str, template: str | None) -> bool:
-        """Return whether the inputs of the chunk context changed, apart from the text."""
+        """Return whether the inputs of the chunk context changed, except the text."""
         rows = (self.before["title"], self.before["metadata"]), (self.record.title, self.record.metadata)
         was, now = (
             used_in_context(context, template, title or "", json.loads(metadata or "{}"))
@@ -158,7 +158,7 @@ def scope_of(record: DocumentRecord, source: SourceRecord, language: str | None)
 
 
 def document_row(record: DocumentRecord, before: Row, mark: str) -> Row:
-    file = before["of_file"]  # pending file of a synced folder; the document is synced from now on
+    file = before["of_file"]  # pending file of a synced folder, which becomes the document's file
     properties = {
         "written_by": mark,
         "title": record.title,

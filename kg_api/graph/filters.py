@@ -56,7 +56,7 @@ NOTHING: Final[list[Sequence[Row]]] = [[]]
 
 @dataclass(frozen=True, slots=True)
 class SourceFilter:
-    image: bool | None = None  # True: images only; False: passages only; None: both
+    image: bool | None = None  # images only (True), passages only (False), or both (None)
     fits: Sequence[Sequence[Row]] = field(default_factory=list[Sequence[Row]])
     """In each entry, one alternative must hold. An alternative contains documents, a kind, and pages."""
 

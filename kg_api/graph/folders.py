@@ -152,7 +152,7 @@ def waiting_of(graph: Graph, identity: str) -> list[str]:
 @dataclass(frozen=True, slots=True)
 class KnownFile:
     as_filed: bool  # whether the document belongs to this folder and has not changed since its ingestion
-    stamp: str | None  # fingerprint of the file; an equal one means unchanged content
+    stamp: str | None  # fingerprint of the file, equal if the content is unchanged
     file_hash: str | None
     taken_by: str | None  # another folder to which the document belongs
 

@@ -362,7 +362,7 @@ class OntologyWords:
     """The synonyms and the language of an ontology."""
 
     synonyms: Groups = ()
-    language: str | None = None  # language of all its sources; None: each has its own
+    language: str | None = None  # language of all its sources (None: each has its own)
 
 
 def all_words(graph: Graph) -> Mapping[str, OntologyWords]:

@@ -27,13 +27,13 @@ from kg_api.schemas.documents import WordBox, unpack
 from kg_api.schemas.images import ImageType
 from kg_api.schemas.search import ImagePage, Place
 
-HOLD_SECONDS = 3600  # storing a document takes much less; an older hold belongs to a dead process
+HOLD_SECONDS = 3600  # much longer than storing a document, so an older hold belongs to a dead process
 LOOKED_AT_ONCE = 500
 
 
 class Blob(NamedTuple):
     key: str
-    generation: str | None  # generation among all blobs of this key; None: from before generations
+    generation: str | None  # generation among all blobs of this key (None: from before generations)
 
 
 class HeldBlob(NamedTuple):
@@ -80,7 +80,7 @@ def some_blobs(graph: Graph, limit: int) -> list[SampledBlob]:
 
 
 def known_store(graph: Graph) -> str | None:
-    """Return the store that contains the files; None before the first use."""
+    """Return the id of the store that contains the files, or None before the first use."""
     return next((row["store_id"] for row in graph.read("blobs/store")), None)
 
 

@@ -71,7 +71,7 @@ class ClaimedJob:
     selection: Selection = "due"
     forced_at: Any = None
     """Database time. kg re-embeds older vectors even if they are correct. Pass the value back unchanged."""
-    part: str = ""  # range of document ids, `lo:hi`; empty: all
+    part: str = ""  # range of document ids, `lo:hi` (empty: all)
     parent_id: str | None = None
     done: int = 0
     total: int = 0
@@ -357,7 +357,7 @@ def jobs_in_line(graph: Graph) -> list[InLine]:
 
 
 def ahead_of(job_id: str, rank: int, line: Iterable[InLine]) -> JobAhead | None:
-    """Return the job ahead: a running job of at least equal priority, or an earlier job; None without one."""
+    """Return the job ahead: a running job of at least equal priority, an earlier job, or None."""
     # Also None if the caller cannot see that job.
     for each in line:
         if each.ahead.job_id != job_id and (each.rank < rank or (each.at_work and each.rank == rank)):

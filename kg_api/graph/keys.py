@@ -57,7 +57,7 @@ NOTE_AGAIN_SECONDS = 60  # precision of the last use of a key, so that not every
 
 
 def put_key(tx: Transaction, **key: Any) -> None:
-    """Store a key. `ontologies` None: all; `valid_seconds` None: no expiry."""
+    """Store a key. None as `ontologies` means all, and None as `valid_seconds` means no expiry."""
     tx.run("keys/put", **key)
 
 

@@ -86,7 +86,7 @@ class DueNode:
 
     id: str
     text_hash: str
-    at: str | None  # time of its vector; nodes without a vector are skipped
+    at: str | None  # time of its vector (None: skip the node)
 
 
 def count_due(graph: Reader, ontology: str) -> int:
@@ -266,7 +266,7 @@ class LinkEnd:
     id: str
     text_hash: str  # text hash at the time of the search
     start: int | None = None
-    """Start of the passage in the text of a source, in code points; None: the whole text."""
+    """Start of the passage in the text of a source, in code points (None: the whole text)."""
     end: int | None = None
 
 

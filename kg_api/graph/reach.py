@@ -49,7 +49,7 @@ def reach() -> list[str] | None:
 def reaches(ontology: str | None) -> bool:
     """Return whether an ontology is visible.
 
-    None stands for all ontologies, which only an unrestricted caller sees.
+    None means all ontologies, which only an unrestricted caller sees.
     """
     return (found := reach()) is None or ontology in found
 

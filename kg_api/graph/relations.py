@@ -41,7 +41,7 @@ class RelationRow:
     extracted_with: str
     statement: str = ""
     """Subject, type, and object in the source's words. kg embeds the statement together with the quote."""
-    quote: str = ""  # text between both concepts; empty without a quote as evidence
+    quote: str = ""  # text between both concepts (empty: no quote as evidence)
     start: int | None = None  # in code points of the source's text, like `end`
     end: int | None = None
 

@@ -55,7 +55,7 @@ class LaneHit(NamedTuple):
     source: FoundSource
     similarity: float | None
     score: float  # score by the retriever's own measure
-    chunk: FoundChunk | None = None  # matching part; None: the whole source
+    chunk: FoundChunk | None = None  # matching part (None: the whole source)
     without_vector: bool = False  # full-text result without a vector to compare with the query vector
     through: tuple[CarriedConcept, ...] = ()  # concepts that led to the source
 
@@ -70,7 +70,7 @@ class LaneHits:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """The documents and sources to search; None: all."""
+    """The documents and sources to search (None: all)."""
 
     ontologies: Sequence[str] | None = None
     document_ids: Sequence[str] | None = None
@@ -291,7 +291,7 @@ class WordedPassages:
     limit: int
     pairs: Sequence[str] = ()
     """Adjacent words of a short query. Sources that contain them get a higher score."""
-    document_ids: Sequence[str] | None = None  # document ids; None: all
+    document_ids: Sequence[str] | None = None  # document ids (None: all)
     sources: SourceFilter = field(default_factory=SourceFilter)
 
     @property
@@ -520,7 +520,7 @@ class ConceptLaneHit:
     """A concept that one retriever returned."""
 
     concept: Concept
-    similarity: float | None  # cosine of query and concept; None without a vector
+    similarity: float | None  # cosine of query and concept (None: no vector)
     without_vector: bool = False  # whether the concept lacks a vector to compare with the query vector
     score: float = 0.0  # full-text score
 
@@ -662,10 +662,10 @@ class SharedReading(Generic[Result]):
 CROWDED = 62_500
 """Passages from which kg requests more candidates from the index to find the nearest passages (ADR 8)"""
 WITHIN_SECONDS = 60.0
-"""Lifetime of cached counts per selection of ontologies; counting many documents takes long."""
+"""Lifetime of cached counts per selection of ontologies, because counting many documents takes long."""
 MAX_REMEMBERED = 1000
 SAMPLE = 20
-"""Sources of an ontology whose chunks kg counts; its configuration determines most of the chunks per source.
+"""Sources of an ontology whose chunks kg counts. Its configuration determines most of the chunks per source.
 """
 
 

@@ -60,7 +60,7 @@ class SimilarityQuery:
 class NearSource:
     asked: int
     part: int
-    place: Place  # source of the passage; for a chunk over several sources, the first one
+    place: Place  # source of the passage, or the first source of a chunk over several
     similarity: float
     chunk_id: str | None
     covers: tuple[str, ...]

@@ -53,14 +53,16 @@ class Space:
     slug: str
     identity: SpaceIdentity
     probe: NDArray[np.float32] | None = None
-    """Vector of the probe text when the space was created; shape (dimensions,)."""
+    """Vector of the probe text when the space was created, of shape (dimensions,)."""
     dropping: bool = False  # kg is removing the space and writes nothing to it
     for_new: bool = False
     created_at: Any = None
     slot: str = ""
-    calibration: SimilarityCalibration | None = None  # meaning of the model's cosines; None: not measured
+    calibration: SimilarityCalibration | None = (
+        None  # mean cosines of related and unrelated texts (None: not measured)
+    )
     labels: SimilarityCalibration | None = None
-    """Meaning of cosines between a query and a concept; None: too few concepts to measure."""
+    """Mean cosines of queries with related and unrelated concepts (None: too few concepts to measure)."""
 
     @property
     def fingerprint(self) -> str:
@@ -342,7 +344,7 @@ class Layout:
 
     space: str
     slot: str = ""
-    chunking: str = ""  # JSON with sorted keys; empty for images, which are not chunked
+    chunking: str = ""  # JSON with sorted keys (empty for images, which are not chunked)
 
     @property
     def key(self) -> str:
@@ -362,7 +364,7 @@ class SpaceUse:
     """The layouts for the texts or the images of an ontology."""
 
     target: Layout
-    serving: Layout | None = None  # layout that searches use while kg builds the target; None: the target
+    serving: Layout | None = None  # layout that searches use while kg builds the target (None: the target)
     previous: Layout | None = None  # last layout before the current one, the target of a rollback
     activates: bool = True  # whether kg activates a complete target automatically
 
@@ -409,7 +411,7 @@ class StoredConfiguration:
     texts: SpaceUse
     images: SpaceUse = FIRST_IMAGES
     embed_on_ingest: bool = True
-    paused: bool = False  # a user cancelled its job; kg embeds nothing until a user requests it
+    paused: bool = False  # a user cancelled its job, so kg embeds nothing until a user requests it
     wants_concepts: bool = field(default=False, compare=False)
     """Whether kg also embeds concepts that only one source contains."""
     leftovers: tuple[str, ...] = field(default=(), compare=False)  # slots whose vectors kg is removing
@@ -438,7 +440,7 @@ def read_configurations(graph: Graph, name: str | None = None) -> dict[str, Stor
 
 
 def count_ontologies(graph: Graph) -> int:
-    """Return the number of all ontologies, including those that the caller cannot see."""
+    """Return the number of all ontologies, including invisible ones."""
     return graph.read("ontologies/count")[0]["ontologies"]
 
 
@@ -562,7 +564,7 @@ OF_A_NODE = (FIRST_PROPERTY, FIRST_MARK, FIRST_TIME, FIRST_REFUSAL, FIRST_NEAR)
 @dataclass(frozen=True, slots=True)
 class Leftover:
     keys: tuple[str, ...]
-    ontology: str | None  # only this ontology; None: all, and the space itself
+    ontology: str | None  # only this ontology (None: all, and the space itself)
     slug: str | None = None
     since: str | None = None  # database time as text, because a returned time would have another time zone
     seconds: int = 0  # time since the removal began
@@ -628,7 +630,7 @@ def forgotten(tx: Transaction, leftover: Leftover) -> None:
 
 
 def is_still_wanted(tx: Transaction, leftover: Leftover) -> bool:
-    """Return whether the removal is still pending: nobody completed it or re-created the space."""
+    """Return whether the removal is still pending, and no newer space or data replaced its target."""
     if leftover.slug is not None:
         return bool(tx.run("spaces/require_dropping", slug=leftover.slug, since=leftover.since))
     keys = {
@@ -649,12 +651,12 @@ def _of_concepts(leftover: Leftover) -> list[str]:
 
 
 def remember_calibration(graph: Graph, space: Space, calibration: SimilarityCalibration) -> None:
-    """Store the meaning of the model's cosines unless it is stored."""
+    """Store the similarity calibration of texts unless it is stored."""
     graph.write("spaces/remember_contrast", slug=space.slug, **asdict(calibration))
 
 
 def remember_labels(graph: Graph, space: Space, calibration: SimilarityCalibration) -> None:
-    """Store the latest meaning of cosines between queries and concepts."""
+    """Store the latest similarity calibration of queries and concepts."""
     graph.write("spaces/remember_labels", slug=space.slug, **asdict(calibration))
 
 

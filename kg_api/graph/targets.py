@@ -53,7 +53,7 @@ KINDS: Final[dict[EmbeddedKind, Kind]] = {
     ),
 }
 MAIN_KINDS: Final[dict[Modality, EmbeddedKind]] = {"text": "source", "image": "image"}
-"""Main kind of each modality; rejected texts count only for these."""
+"""Main kind of each modality. Rejected texts count only for these."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,7 +116,7 @@ def runs(text: str) -> Iterator[re.Match[str]]:
 def parts(word: str) -> str:
     """Return the parts of a word in normal form, as kg indexes and queries them, separated by spaces.
 
-    Punctuation splits a word. So does a boundary of a digit and a letter that is not Latin: `2022년`.
+    Punctuation splits a word. A boundary between a digit and a letter that is not Latin also splits it: `2022년`.
     """
     normal = fold_letters(normalise_text(word))
     return " ".join(
@@ -304,7 +304,7 @@ ENDING = 5  # characters that stemming may remove: the index contains `configur`
 MAX_MEANT = 3  # suggestions for one word
 
 _MARKS = re.compile("[\u0300-\u036f]+")
-"""Accents. Vowel signs of Hindi and Thai are letters. Normalization has removed those of Hebrew and Arabic.
+"""Accents. Vowel signs of Hindi and Thai are letters. Normalization has removed Hebrew and Arabic ones.
 """
 _OTHERS = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"})
 _WORDS = re.compile(r"[^\W\d_]+")

@@ -24,9 +24,9 @@ OUTGOING: Final[dict[EdgeDirection, list[bool]]] = {"out": [True], "in": [False]
 class Following:
     direction: EdgeDirection
     fan_out: int
-    types: list[str] | None = None  # keys of types; None: all
+    types: list[str] | None = None  # keys of types (None: all)
     document_ids: list[str] | None = None
-    """Documents that must state the edges and contain the nodes; None: all."""
+    """Documents that must state the edges and contain the nodes (None: all)."""
 
 
 @dataclass(frozen=True, slots=True)

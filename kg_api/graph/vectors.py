@@ -34,9 +34,9 @@ class Wanted:
     mark: Mark
     answering_property: str  # mark property of the vectors that searches use, which may differ from the build
     selection: Selection = "due"
-    forced_at: Any = None  # database time; kg re-embeds older vectors
+    forced_at: Any = None  # database time before which vectors are re-embedded
     within: tuple[str, str] = ("", "")
-    """Document ids of the sources, from the first to before the second; empty: no limit."""
+    """Document ids of the sources, from the first to before the second (empty: no limit)."""
     wants_all: bool = True  # whether to embed concepts of a single source that were never embedded
 
     def parameters(self) -> dict[str, Any]:

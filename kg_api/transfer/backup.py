@@ -63,7 +63,7 @@ def files_below(folder: Path) -> Iterator[Path]:
 
 
 def copy_file(source: Path, to: Path, on_bytes: OnBytes, hashed: Any = None) -> None:
-    """Copy a file to one that only its owner can read, and update a hash with its content."""
+    """Copy a file with read permission for its owner only, and update a hash with its content."""
     with source.open("rb") as file:
         to.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
         handle = os.open(to, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
@@ -100,7 +100,7 @@ class Mirror:
         self._to = to
         self._wanted = wanted
         self._copied: dict[Path, tuple[int, int, int] | None] = {}
-        """Inode, size, and modification time of each copied file; None: copy again."""
+        """Inode, size, and modification time of each copied file (None: copy again)."""
 
     def measure(self) -> int:
         """Return the number of bytes to copy."""
@@ -140,7 +140,7 @@ class Mirror:
 # A process stopped by SIGSTOP has the same files as after SIGKILL: readers see all its writes, and no more
 # follow. Neo4j recovers from SIGKILL. The process continues even if the one that suspended it dies.
 
-# maximum pause that users of the database accept; then Neo4j continues, and the copy is unusable
+# Maximum pause that users of the database accept. After it, Neo4j continues, and the copy is unusable
 LIMIT_SECONDS = 20.0
 STOP_SECONDS = 5.0
 
@@ -244,7 +244,7 @@ class BackupManifest(_Frozen):
     format: int
     kg_version: str
     neo4j_version: str
-    schema_version: str  # last migration; empty if no service has opened the database
+    schema_version: str  # last migration (empty: no service has opened the database)
     made_at: AwareDatetime
     seconds: Measure
     paused_seconds: Measure  # time for which Neo4j was suspended
@@ -565,7 +565,7 @@ class FoundBackup:
 
     path: Path
     manifest: BackupManifest | None
-    problem: str | None = None  # reason why it is incomplete, by file sizes; only a restore checks contents
+    problem: str | None = None  # reason why it is incomplete, by file sizes and not by contents
 
     def as_json(self) -> dict[str, Any]:
         """Return JSON values without the files."""

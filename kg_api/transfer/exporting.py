@@ -39,7 +39,7 @@ from kg_api.transfer.bundles import pack
 
 T = TypeVar("T")
 VECTORS_A_LINE = 1000
-VALUES_A_LINE = 20_000  # approximate values of concepts per line; a service rejects lines with many more
+VALUES_A_LINE = 20_000  # approximate limit, because a service rejects lines with many more
 RELATIONS_A_LINE = 1000
 
 
@@ -174,7 +174,7 @@ def concept_lines(
 
 
 def _values(concept: bundles.BundledConcept) -> int:
-    """Return the approximate number of values in a line. It is at least 20, so lines have up to 1,000 concepts."""
+    """Return the approximate number of values in a line, at least 20 to limit lines to 1,000 concepts."""
     return 20 + 4 * len(concept.quotes) + len(concept.search_terms) + len(concept.unverified)
 
 

@@ -104,7 +104,7 @@ def holds_data(home: Home) -> bool:
 class RestoredKeys:
     limited: Sequence[ApiKey]  # active in the backup but not in the replaced database, so still inactive
     unverified: Sequence[ApiKey]
-    """Active again, and unknown to the replaced database; all active keys if that database was not readable.
+    """Active again, and unknown to the replaced database. All active keys if that database was not readable.
     """
 
     def describe(self) -> list[str]:
