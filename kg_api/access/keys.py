@@ -125,10 +125,7 @@ class SessionToken(_Secret):
 
     @property
     def csrf_token(self) -> str:
-        """Return the token that the page sends with requests.
-
-        A foreign page can send the cookie but not this token.
-        """
+        """Return the token of page requests. A foreign page can send the cookie but not this token."""
         return hmac.digest(self.text.encode(), b"csrf", "sha256").hex()
 
     def has_csrf_token(self, sent: str) -> bool:

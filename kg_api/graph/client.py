@@ -86,10 +86,7 @@ class ConcurrentChange(KgError):
 
 @contextmanager
 def limit_time(until: float) -> Generator[None]:
-    """Raise TookTooLong for reads of this thread after a deadline on the monotonic clock.
-
-    An inner limit never exceeds an outer one.
-    """
+    """Raise TookTooLong for reads of this thread after a monotonic deadline. Inner limits never extend it."""
     outer = _until.get()
     token = _until.set(until if outer is None else min(outer, until))
     try:
@@ -177,7 +174,10 @@ class Transaction:
 
 
 class Graph:
-    """A database of a Neo4j server. Long-lived and thread-safe, one per process."""
+    """A database of a Neo4j server. Long-lived and thread-safe, one per process.
+
+    All reads and writes raise DatabaseUnavailable if Neo4j does not answer.
+    """
 
     def __init__(
         self,
@@ -192,17 +192,8 @@ class Graph:
     ) -> None:
         """Create the driver, which connects at first use.
 
-        Args:
-            uri: Address of the server.
-            user: Name of the database user.
-            password: Password of the user.
-            database: Name of the database.
-            most_queued: Maximum number of queued jobs.
-            connection_seconds: Maximum age of a connection.
-            require_room: Called before each write. Raises StorageFull if the disk of the database is full.
-
-        Raises:
-            ConfigurationError: The address is not valid.
+        Before each write, `require_room` raises StorageFull if the disk of the database is full. An invalid
+        address raises ConfigurationError.
         """
         self._uri = uri
         self._database = database
@@ -231,22 +222,13 @@ class Graph:
         self._driver.close()
 
     def read(self, name: LiteralString, space: str = FIRST_SLUG, /, **parameters: Any) -> list[Row]:
-        """Run one reading statement.
-
-        Raises:
-            DatabaseUnavailable: Neo4j does not answer.
-        """
+        """Run one reading statement."""
         with self._translated():
             query = neo4j.Query(statement(name, space), timeout=_seconds_left(None))
             return self._read(query, parameters)
 
     def search(self, name: LiteralString, space: str = FIRST_SLUG, /, **parameters: Any) -> list[Row]:
-        """Run one reading statement of a search, which may take SEARCH_SECONDS.
-
-        Raises:
-            DatabaseUnavailable: Neo4j does not answer.
-            TookTooLong: the statement exceeds the limit.
-        """
+        """Run one reading statement of a search. Raise TookTooLong after SEARCH_SECONDS."""
         with self._translated():
             query = neo4j.Query(statement(name, space), timeout=_seconds_left(SEARCH_SECONDS))
             return self._read(query, parameters)
@@ -256,9 +238,6 @@ class Graph:
 
         One round trip saves a millisecond over two statements, and parallel statements are not faster (ADR
         46).
-
-        Raises:
-            DatabaseUnavailable: Neo4j does not answer.
         """
         if not lookups:
             return []
@@ -273,22 +252,14 @@ class Graph:
             return self._read(query, numbered)[0]["found"]
 
     def write(self, name: LiteralString, space: str = FIRST_SLUG, /, **parameters: Any) -> list[Row]:
-        """Run one writing statement, which must be safe to repeat.
-
-        Raises:
-            DatabaseUnavailable: Neo4j does not answer.
-        """
+        """Run one writing statement, which must be safe to repeat."""
         return self.transaction(lambda tx: tx.run(name, space, **parameters))
 
     def transaction(self, work: Callable[[Transaction], T]) -> T:
         """Run work in one transaction and commit it.
 
-        The work must be safe to repeat: it runs again after a deadlock, a lost leader, a ConcurrentChange, or
-        a commit whose answer was lost (IncompleteCommit, which the driver does not repeat).
-
-        Raises:
-            DatabaseUnavailable: Neo4j does not answer.
-            StorageFull: the disk of Neo4j is full.
+        The work must be safe to repeat. It runs again after a deadlock, a lost leader, a ConcurrentChange, or
+        a commit with a lost response (IncompleteCommit, which the driver does not repeat).
         """
         self._require_room()
         try:
@@ -364,11 +335,7 @@ def without_deleted(rows: Iterable[Row], always: Sequence[str] | type[BaseModel]
     """Return the rows except those of nodes that were deleted during the read.
 
     Neo4j reads committed properties one by one, so the row of such a node contains nulls (three times in four
-    minutes of `benchmarks/soak`).
-
-    Args:
-        rows: Rows of a list.
-        always: Columns that have a value in each whole row, or the model that is made of it.
+    minutes of `benchmarks/soak`). `always` names the columns that a complete row has, or the model of a row.
     """
     columns = _required(always) if isinstance(always, type) else always
     return [row for row in rows if all(row.get(each, True) is not None for each in columns)]

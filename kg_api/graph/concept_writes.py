@@ -352,7 +352,6 @@ def count_for_extraction(graph: Graph, ontology: str, mark: str, selection: Sele
 
 
 def reading_mark(mark: str) -> Mark:
-    """Return the mark of sources that an extractor has read."""
     return Mark("Source", EXTRACTION_MARK, mark, "extracted_at", "not_extracted_because")
 
 

@@ -500,10 +500,7 @@ def expand_appearing(graph: Graph, concept_ids: Sequence[str], fan_out: int) -> 
 
 
 def statements_between(graph: Graph, pairs: Sequence[Pair]) -> dict[Pair, PathStep]:
-    """Return by pair of concepts the statement with the most sources.
-
-    Pairs without a statement are missing.
-    """
+    """Return by pair the statement with the most sources. Pairs without one are missing."""
     rows = graph.read(
         "concepts/statements_between",
         pairs=[[*pair] for pair in pairs],

@@ -193,10 +193,7 @@ def _store(
 def _write(
     tx: Transaction, differences: Sequence[DocumentDifference], mark: str, extract: AskForExtraction | None
 ) -> dict[str, StoreResult]:
-    """Write documents.
-
-    Properties that all writers of the ontology change come last, to minimize lock time.
-    """
+    """Write documents. Properties that all writers of the ontology share come last, to minimize lock time."""
     ontology = differences[0].record.ontology
     stored = read_configuration(tx, ontology)
     new = {each.record.document_id: len(each.new) for each in differences}

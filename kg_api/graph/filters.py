@@ -295,10 +295,7 @@ def describe_missing_keys(asked: Sequence[str], known: Sequence[str]) -> list[De
 
 
 def _nearest_fields(key: str, known: Sequence[str]) -> list[str]:
-    """Return the nearest fields as conditions write them.
-
-    It compares bare names: `metadata.title` is not `title`.
-    """
+    """Return the nearest fields by bare name, as conditions write them: `metadata.title` is not `title`."""
     written = {name: [name] for name in KNOWN_FIELDS}
     for each in known:
         written.setdefault(each, []).append(field_of(each))
@@ -346,7 +343,6 @@ def _span(value: Any) -> Moment | None:
 
 
 def count_facets(graph: Graph, request: FacetRequest) -> Facets:
-    """Count the values of fields among the documents that satisfy the filter."""
     names, ids = request.ontologies, None
     require_ontologies(graph, names)
     if request.where:

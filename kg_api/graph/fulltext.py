@@ -94,7 +94,6 @@ def terms(text: str) -> list[str]:
 
 @lru_cache(KNOWN_QUESTIONS)
 def question_terms(question: str) -> Sequence[str]:
-    """Return the words of a question, cached."""
     return terms(question)
 
 
@@ -346,11 +345,6 @@ _SYNONYMS_WORDS = re.compile(r"(?<!\S)\.\w+|\w+(?:\+\+|[+#]+(?![+#\w]))?")
 
 
 def read_synonyms(graph: Graph, ontology: str) -> Groups:
-    """Return the synonyms of an ontology.
-
-    Raises:
-        NotFound: The ontology does not exist.
-    """
     found = graph.search("ontologies/synonyms", name=ontology)
     if not found:
         raise unknown_ontology(graph, ontology)
@@ -359,8 +353,6 @@ def read_synonyms(graph: Graph, ontology: str) -> Groups:
 
 @dataclass(frozen=True, slots=True)
 class OntologyWords:
-    """The synonyms and the language of an ontology."""
-
     synonyms: Groups = ()
     language: str | None = None  # language of all its sources (None: each has its own)
 
@@ -372,11 +364,7 @@ def all_words(graph: Graph) -> Mapping[str, OntologyWords]:
 
 
 def write_synonyms(tx: Transaction, ontology: str, groups: Groups) -> None:
-    """Replace the synonyms of an ontology.
-
-    Raises:
-        NotFound: The ontology does not exist.
-    """
+    """Replace the synonyms of an ontology."""
     stored = [BETWEEN.join(group) for group in groups]
     if not tx.run("ontologies/set_synonyms", name=ontology, synonyms=stored):
         raise unknown_ontology(tx, ontology)
@@ -413,21 +401,12 @@ _CODES: Final = {name: code for code, name in LANGUAGE_NAMES.items()}
 
 
 def require_language(found: list[Row], language: str | None) -> None:
-    """Check before a commit that the transaction indexed sources in the right language.
-
-    Raises:
-        ConcurrentChange: The language has changed, and the transaction repeats.
-    """
+    """Raise ConcurrentChange before the commit if the language has changed since the sources were indexed."""
     if found and found[0]["language"] != language:
         raise ConcurrentChange
 
 
 def read_language(graph: Graph, ontology: str) -> OntologyLanguage:
-    """Return the language of an ontology.
-
-    Raises:
-        NotFound: The ontology does not exist.
-    """
     found = graph.read("ontologies/language", name=ontology)
     if not found:
         raise unknown_ontology(graph, ontology)
@@ -443,9 +422,6 @@ def choose_language(
 
     Repeat the call until it is complete. New documents use the language at once. Searches find all sources by
     their original words during the change.
-
-    Raises:
-        NotFound: The ontology does not exist.
     """
     name = LANGUAGE_NAMES.get(language)
     place = graph.transaction(lambda tx: _choose(tx, ontology, name))
@@ -461,11 +437,7 @@ def choose_language(
 
 
 def write_language(tx: Transaction, ontology: str, language: TextLanguage) -> None:
-    """Set the language of an ontology without sources, in the transaction that creates the ontology.
-
-    Raises:
-        NotFound: The ontology does not exist.
-    """
+    """Set the language of an ontology without sources, in the transaction that creates the ontology."""
     name = LANGUAGE_NAMES.get(language)
     place = _choose(tx, ontology, name)
     if place["after"] is not None:

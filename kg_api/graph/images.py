@@ -59,7 +59,6 @@ def hold_blobs(graph: Graph, keys: Sequence[str], seconds: float = HOLD_SECONDS)
 
 
 def release_holds(tx: Transaction, hold_ids: Sequence[str]) -> None:
-    """Release holds in the transaction that uses the blobs."""
     if hold_ids:
         tx.run("blobs/release", hold_ids=list(hold_ids))
 
@@ -256,7 +255,6 @@ def _forget_vectors(tx: Transaction, source_ids: Sequence[str]) -> None:
 
 
 def write_originals(tx: Transaction, differences: Sequence[DocumentDifference]) -> None:
-    """Set the original files of documents."""
     there = [_original(each) for each in differences if each.before["content_hash"] is not None]
     if there:
         tx.run("originals/forget", rows=there)

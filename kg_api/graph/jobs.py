@@ -131,10 +131,7 @@ class JobRequest:
 
 
 def advance(tx: Transaction, owner: Owner, *, before: str, after: str, done: int, set_aside: int = 0) -> None:
-    """Move the job's cursor in the transaction of the work.
-
-    Do not commit that transaction after LeaseLost.
-    """
+    """Move the job's cursor in the transaction of the work, which must not commit after LeaseLost."""
     places = {"before": before, "after": after, "done": done, "set_aside": set_aside}
     rows = tx.run("jobs/advance", **owner.parameters(), **places, lease_seconds=owner.lease_seconds)
     if not rows or not rows[0]["advanced"]:
@@ -382,7 +379,6 @@ class Progress:
 
 
 def embedding_progress(graph: Graph, kind: str = SOURCE_EMBEDDING) -> dict[str, Progress]:
-    """Return the progress of unfinished jobs of a kind, by ontology."""
     rows = graph.read("jobs/unfinished", kind=kind)
     return {row["ontology"]: Progress(row["done"], row["total"]) for row in rows}
 
@@ -513,10 +509,7 @@ def ensure_job(
 def _request(
     tx: Transaction, fresh: dict[str, Any], added: int, *, force: bool, limited: bool, joins: bool
 ) -> tuple[str, bool]:
-    """Return the id of the job and whether it is new.
-
-    With `joins`, an unfinished job does this work as well.
-    """
+    """Return the job's id and whether it is new. With `joins`, an unfinished job adds this work."""
     while True:
         fresh = {**fresh, "job_id": uuid.uuid4().hex}
         row = tx.run("jobs/request", fresh=fresh, added=added, force=force, joins=joins)[0]
@@ -540,7 +533,6 @@ def is_asked_for(tx: Transaction, kind: str, ontology: str) -> bool:
 
 
 def is_any_asked_for(graph: Graph, kinds: Sequence[str], ontology: str) -> bool:
-    """Return whether there is an unfinished job of any of these kinds."""
     return graph.transaction(lambda tx: any(is_asked_for(tx, kind, ontology) for kind in kinds))
 
 

@@ -47,10 +47,7 @@ def reach() -> list[str] | None:
 
 
 def reaches(ontology: str | None) -> bool:
-    """Return whether an ontology is visible.
-
-    None means all ontologies, which only an unrestricted caller sees.
-    """
+    """Return whether an ontology is visible. None means all, which only unrestricted callers see."""
     return (found := reach()) is None or ontology in found
 
 

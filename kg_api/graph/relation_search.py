@@ -71,10 +71,7 @@ class StatedRelationship:
 def near_relations(
     graph: Graph, meaning: Meaning, type_keys: Sequence[str] | None, limit: int
 ) -> dict[str, float]:
-    """Return ids and cosines of the relationships nearest to a vector.
-
-    The vector index applies all filters.
-    """
+    """Return cosines of the nearest relationships by id. The vector index applies all filters."""
     given = {
         "vector": Vector.from_numpy(meaning.vector),
         "ontologies": list(meaning.ontologies),

@@ -135,10 +135,7 @@ def read_waiting(
 
 
 def forget_waiting_files(graph: Graph, document_ids: Sequence[str]) -> None:
-    """Let folders re-read the files of pending documents although they are unchanged.
-
-    The documents stay pending.
-    """
+    """Let folders re-read the unchanged files of pending documents, which stay pending."""
     graph.write("waiting/forget_files", document_ids=sorted(document_ids))
 
 

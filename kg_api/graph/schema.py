@@ -87,10 +87,7 @@ def _record(graph: Graph, name: str, text: str, now: list[str]) -> None:
 
 
 def _apply(graph: Graph, name: LiteralString) -> None:
-    """Run a migration.
-
-    A migration with `$after` returns the end of its batch and repeats until there is none.
-    """
+    """Run a migration. A statement with `$after` returns the end of its batch and repeats until null."""
     text = statement(name)
     if "DROP INDEX" in text:
         # Wait until the replacement of a dropped index is populated, so that searches always have an index
@@ -106,7 +103,7 @@ def _apply(graph: Graph, name: LiteralString) -> None:
 
 
 def require_known_schema(graph: Graph) -> list[dict[str, str]]:
-    """Return the schema records of the database."""
+    """Return the schema records. Raise an error if this version cannot read the schema."""
     rows = graph.read("migrations/applied")
     check_records((row["name"] for row in rows), "this database", rows[-1]["kg_version"] if rows else "")
     return rows

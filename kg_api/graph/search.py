@@ -47,10 +47,7 @@ class FoundSource(NamedTuple):
 
 
 class LaneHit(NamedTuple):
-    """A result of one retriever.
-
-    A search creates about 100 of them. Frozen dataclasses would cost half a millisecond more.
-    """
+    """A result of one retriever. For 100 results, frozen dataclasses would cost 0.5 ms more."""
 
     source: FoundSource
     similarity: float | None
@@ -109,8 +106,6 @@ class SpaceVectors:
 
 @dataclass(frozen=True, slots=True)
 class ChunkText:
-    """The text of a chunk and its position in the document."""
-
     text: str
     start: int
     end: int
@@ -213,9 +208,7 @@ def by_vector(graph: Graph, nearest: NearestPassages) -> LaneHits:
 def vectors_of(graph: Graph, hits: Sequence[Mapping[str, Any]]) -> dict[str, NDArray[np.float32]]:
     """Return vectors by the identity of hits. Hits without a vector are missing.
 
-    Args:
-        graph: Database.
-        hits: Rows with identity, source_id, chunk_id (or None), and the vector property of the space's slot.
+    A hit has identity, source_id, chunk_id (or None), and the vector property of its space's slot.
     """
     rows = graph.search("search/vectors_of", hits=list(hits)) if hits else []
     return {row["identity"]: np.asarray(row["vector"].to_numpy(), dtype=np.float32) for row in rows}
@@ -236,7 +229,6 @@ def _text(row: Row) -> ChunkText:
 
 
 def _best_of_each(hits: Sequence[LaneHit]) -> list[LaneHit]:
-    """Return the best chunk of each source and parent."""
     best: dict[str, LaneHit] = {}
     parents: set[str] = set()
     for hit in hits:
@@ -440,17 +432,8 @@ def by_concepts(
 ) -> list[LaneHit]:
     """Return the sources of concepts and of their related and semantically near concepts, best first.
 
-    kg looks up concepts without stored links in the vector index, by one statement for each space. Then it
-    repeats the walk.
-
-    Args:
-        graph: Database.
-        seeds: Start concepts.
-        passages: Sources whose concepts share their weight.
-        filters: Documents and sources to search.
-        asked: Query vectors.
-        limit: Maximum number of results.
-        nearness: Semantic neighbours, by space.
+    kg looks up concepts without stored links in the vector index, by one statement per space. Then it repeats
+    the walk.
     """
     scope = {**filters.scope(), **asked.parameters(), "imported": IMPORTED}
     walk = {
@@ -556,7 +539,6 @@ def look_up_concepts(graph: Graph, lookups: Sequence[Lookup]) -> list[list[Conce
 def concepts_by_text(
     graph: Graph, queries: Iterable[str], meanings: Sequence[Meaning], limit: int
 ) -> list[ConceptLaneHit]:
-    """Return the best results of several full-text queries."""
     return best_of(
         look_up_concepts(graph, [lookup_by_text(each, meanings, limit) for each in queries]), limit
     )
@@ -578,7 +560,6 @@ def nearness_of_concepts(
 
 
 def has_concepts(graph: Graph, ontologies: Sequence[str]) -> bool:
-    """Return whether the ontologies contain any concept."""
     return bool(graph.read("concepts/any_of", ontologies=list(ontologies)))
 
 
@@ -610,12 +591,9 @@ REMEMBERED_SECONDS = 1.0
 class SharedReading(Generic[Result]):
     """A reader with a short-lived cache. Concurrent callers share one read. Thread-safe.
 
-    All waiting callers get the error of a failed read. Otherwise each would retry for seconds, one after the
-    other, while the database is unavailable.
-
-    Args:
-        read: Reads the value. The value must not depend on the caller.
-        seconds: Lifetime of a value, from the start of the read.
+    The value must not depend on the caller. It expires `seconds` after the start of its read. All waiting
+    callers get the error of a failed read. Otherwise each would retry for seconds while the database is
+    unavailable.
     """
 
     def __init__(self, read: Callable[[], Result], seconds: float = REMEMBERED_SECONDS) -> None:
@@ -636,11 +614,7 @@ class SharedReading(Generic[Result]):
         return self.read() if known is None else known
 
     def read(self, *, anew: bool = False) -> Result:
-        """Read the value, or return the result of a concurrent read.
-
-        Args:
-            anew: Require a read that starts after this call.
-        """
+        """Read the value, or share a concurrent read (with `anew`, only one that starts after this call)."""
         asked, before = time.monotonic(), self._last
         with self._reading:
             if self._failed is not None and self._failed[0] >= asked:
@@ -679,9 +653,9 @@ class Crowds:
         self._stored = cached(remembered, lock=threading.Lock())(self._count_stored)
 
     def of(self, ontologies: Sequence[str] | None) -> int:
-        """Return the approximate number of passages in some ontologies, or in all for None.
+        """Return the approximate number of passages (None: of all ontologies).
 
-        If there are at most 62,500 passages, kg returns the number of all.
+        Up to 62,500, it counts all.
         """
         passages = self._passages.recent()
         if ontologies is None or passages <= CROWDED:

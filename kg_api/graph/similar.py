@@ -78,10 +78,7 @@ def nearest(
     document_ids: Sequence[str] | None = None,
     sources: SourceFilter | None = None,
 ) -> tuple[list[NearSource], bool]:
-    """Return the nearest passages of some sources in one slot of a space.
-
-    A filter never reduces their number.
-    """
+    """Return the nearest passages of sources in one slot of a space. Filters never reduce their number."""
     sources = sources or SourceFilter()
     if sources and not exact:
         depth = max(limit, INDEX_DEPTH // max(1, len(asked)))

@@ -263,7 +263,6 @@ def _variables(identity: SpaceIdentity) -> str:
 
 
 def display_name(identity: SpaceIdentity) -> str:
-    """Return a display name of a model."""
     about = f"{identity.dimensions} dimensions, {identity.revision[:12]}"
     return f"{identity.provider} {identity.model} ({about})"
 
@@ -597,11 +596,7 @@ def leftovers(graph: Graph) -> list[Leftover]:
 
 
 def forget_portion(tx: Transaction, leftover: Leftover, of: Vectored, after: str) -> str | None:
-    """Remove the vectors of a batch of nodes, or delete a batch of chunks.
-
-    Returns:
-        Last id of the batch, or None at the end.
-    """
+    """Remove vectors of a batch of nodes, or delete a batch of chunks. Return the last id, or None."""
     given = {"after": after, "ontology": leftover.ontology, "limit": PORTION}
     if of == "chunks":
         return tx.run("chunks/forget", keys=list(leftover.keys), **given)[0]["last"]

@@ -116,7 +116,7 @@ def runs(text: str) -> Iterator[re.Match[str]]:
 def parts(word: str) -> str:
     """Return the parts of a word in normal form, as kg indexes and queries them, separated by spaces.
 
-    Punctuation splits a word. A boundary between a digit and a letter that is not Latin also splits it: `2022년`.
+    Punctuation splits a word, and so does a boundary between a digit and a non-Latin letter: `2022년`.
     """
     normal = fold_letters(normalise_text(word))
     return " ".join(
@@ -253,14 +253,10 @@ _FEWEST = 2  # minimum number of stop words for recognizing the language of a qu
 
 
 def stop_words_of(words: Iterable[str], languages: Iterable[str | None] = ()) -> frozenset[str]:
-    """Return the stop words among some words, in the language with the most stop words.
+    """Return the stop words among words in normal form, in the language with the most stop words.
 
     If no language has two, the result is empty, because each of a few keywords counts. Stop words of the
     given languages (English names) always count.
-
-    Args:
-        words: Words in normal form.
-        languages: Known languages of the query or of the ontologies.
     """
     asked = frozenset(word.lower() for word in words)
     most = max((asked & listed for listed in words_that_say_little().values()), key=len)
@@ -272,10 +268,7 @@ def stop_words_of(words: Iterable[str], languages: Iterable[str | None] = ()) ->
 
 @cache
 def words_that_say_little() -> Mapping[str, frozenset[str]]:
-    """Return the stop words of each language by its English name, without the digits of some lists.
-
-    English comes first, so it wins ties.
-    """
+    """Return the stop words by English language name, without digits. English is first, so it wins ties."""
     others = sorted(set(AVAILABLE_LANGUAGES) - {"english"})
     return {
         "english": ENGLISH,
@@ -338,9 +331,7 @@ def _accented() -> dict[int, str]:
 
 
 def fuzzy_clauses(word: str) -> str:
-    """Return Lucene clauses for texts with similar words.
-
-    They contain letters only, so nothing needs escaping.
+    """Return Lucene clauses for texts with similar words. They contain only letters and need no escaping.
 
     Lucene counts an accent as an edit. The regular expression finds a word with any number of accents.
     """
@@ -372,7 +363,7 @@ def meant_by(word: str, texts: Iterable[str]) -> list[str]:
 
 
 def _distance(wanted: str, said: str) -> tuple[int, int] | None:
-    """Return the edits and the characters after the common beginning, or None if the words differ too much.
+    """Return the edits and the characters after the common beginning, or None for too many differences.
 
     The first letter must match, because people rarely mistype it.
     """
@@ -449,10 +440,8 @@ def stems_of_texts(texts: Sequence[str], chosen: str | None = None) -> list[str]
 def stems_of_question(words: Sequence[str], chosen: Collection[str | None] = (None,)) -> list[str]:
     """Return the stems to query, in the languages of the searched ontologies.
 
-    Args:
-        words: Words of the query.
-        chosen: Languages of the searched ontologies. None stands for an ontology without a language, which kg
-            searches in the language of the query. If a few keywords do not show a language, kg uses each.
+    `chosen` contains None for ontologies without a language. kg searches them in the language of the query.
+    If a few keywords do not show a language, kg uses each language.
     """
     lower = [word for each in words for word in _words(each)]
     own = {each for each in chosen if each is not None} - {"english"}
@@ -514,13 +503,8 @@ def scope_of_source(
 ) -> list[str]:
     """Return the tokens to index for a source in addition to its visible texts.
 
-    Args:
-        ontology: Ontology of the source.
-        document_id: Document of the source.
-        texts: Visible texts of the source, its own text first.
-        language: Language of the ontology, as `ontologies/set_language` stores it. None: the text's own
-            language.
-        aliases: Aliases of the document, for its first source only.
+    `texts` starts with the source's own text. `language` is the ontology's (None: the text's own). Only the
+    first source of a document has `aliases`.
     """
     seen = [*texts]
     scopes = [scope_of_ontology(ontology), scope_of_document(document_id)]
@@ -528,12 +512,7 @@ def scope_of_source(
 
 
 def aliases_at(paragraph: int, metadata: str | None) -> list[str]:
-    """Return the aliases of the document if the source is its first one.
-
-    Args:
-        paragraph: Position of the source.
-        metadata: Metadata of the document, as a JSON object.
-    """
+    """Return the aliases in a document's JSON metadata for its first source, and none for further sources."""
     return find_aliases(json.loads(metadata or "{}")) if paragraph == 0 else []
 
 
@@ -615,10 +594,7 @@ def find_variants(question: str) -> list[Variant]:
 
 
 def _part(word: str) -> Iterator[Variant]:
-    """Yield the spelling with separate parts.
-
-    The index ignores `a` and `in`, so of `16 A` only the number remains.
-    """
+    """Yield the separate spelling. The index ignores `a` and `in`, so of `16 A` only `16` remains."""
     if quantity := _QUANTITY.fullmatch(word):
         number, unit = quantity.groups()
         yield Variant(number, 0.5) if unit.lower() in OMITTED else Variant(f"{number} {unit}")

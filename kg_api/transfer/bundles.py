@@ -173,7 +173,6 @@ class LineOrder:
         self.counts = bundles.LineCounts()
 
     def add(self, line: bundles.BundledLine) -> None:
-        """Check the next line."""
         if isinstance(line, bundles.BundledDocument):
             self._begin(line)
         elif isinstance(line, bundles.BundledSource):
@@ -305,7 +304,6 @@ class FileCheck:
 
 
 def check_bundle(folder: Path, check_bounds: CheckBounds, advance: Advance) -> bundles.Manifest:
-    """Check a complete bundle and return its manifest."""
     manifest = read_manifest(folder, check_bounds)
     keys = set[str]()
     try:

@@ -69,10 +69,7 @@ TRIES = 5
 
 @dataclass(slots=True)
 class GivenDocument:
-    """A document with its vectors and concepts.
-
-    Without a record, it continues a document of an earlier request.
-    """
+    """A document with vectors and concepts. Without a record, it continues an earlier request."""
 
     document_id: str
     name: str
@@ -277,10 +274,7 @@ class ImportService:
     def _store_or_name(
         self, state: EmbeddingState, given: Sequence[GivenDocument], replace: bool
     ) -> ImportedLines:
-        """Store documents together.
-
-        If that fails, store each separately, so that one error does not affect others.
-        """
+        """Store documents together. If that fails, store each separately to isolate the error."""
         try:
             if replace:
                 forget_evidence_of_gone(self._graph, [each.record for each in given if each.record])
@@ -428,10 +422,7 @@ class MovingService:
         self.imports = ImportService(graph, files, extract)
 
     def open_import(self, given: OntologyToImport) -> ImportOpened:
-        """Create an ontology with the configuration of a bundle and its space.
-
-        An existing ontology keeps its own.
-        """
+        """Create an ontology with a bundle's configuration and space. An existing one keeps its own."""
         require_format(given.format)
         if given.schema_version > schema_version():
             raise InvalidInput(
