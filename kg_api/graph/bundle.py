@@ -76,7 +76,7 @@ def _read_embedded(
         for ids in portions([row["source_id"] for row in chunked], CHUNKED_SOURCES):
             asked = {"source_ids": ids, "space": space.key, "property": space.vector_property}
             for row in graph.read("bundle/chunks", **asked):
-                # vector and children belong to the same state
+                # Vector and children belong to the same state
                 is_whole = (row["vector"] is None) == bool(row["children"])
                 if is_whole and 0 < len(row["paragraphs"]) <= MAX_PART:
                     found[row["chunk_id"]] = {**row, "vector": _small(row["vector"])}

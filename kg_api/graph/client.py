@@ -47,7 +47,7 @@ log = structlog.get_logger()
 Row = dict[str, Any]
 T = TypeVar("T")
 
-ROWS_A_STATEMENT = 2000  # Rows per statement, the default of `portions`
+ROWS_A_STATEMENT = 2000  # rows per statement, the default of `portions`
 CONNECT_SECONDS = 5.0
 CONNECTION_SECONDS = 5.0
 """Maximum age of a connection. A firewall can drop an idle connection silently. The driver notices that after
@@ -73,7 +73,7 @@ _ENTITY_NOT_FOUND = "Neo.ClientError.Statement.EntityNotFound"
 _LOCKED_OUT = "Neo.ClientError.Security.AuthenticationRateLimit"
 _NO_ROOM = "no space left on device"
 _PANIC = ("needs to be restarted", "database has panicked")  # Bolt still answers, statements do not
-# A full disk gives TransactionLogError at the first commit, then TransactionStartFailed
+# A full disk causes TransactionLogError at the first commit, then TransactionStartFailed
 _SERVER_FAULTS = ("Neo.DatabaseError.Transaction.", "Neo.DatabaseError.Database.")
 
 _until = ContextVar[float | None]("_until", default=None)
@@ -127,7 +127,8 @@ while_schema_changes = retry(
     wait=wait_random(0.1, 1.0),
     stop=stop_after_delay(SCHEMA_SECONDS),
     reraise=True,
-)  # decorator for functions that create constraints or indexes, which two starting processes may do at once
+)
+"""Decorator for functions that create constraints or indexes, which two starting processes may do at once."""
 
 _retry_read = retry(
     retry=retry_if_exception(_is_worth_reading_again),

@@ -15,8 +15,8 @@ from kg_api.graph.text_analysis import scope_of_concept
 from kg_api.schemas.spaces import USUAL
 
 NEAR_FROM: Final = 2 / 3
-"""Minimum position between unrelated and equal texts for semantic neighbours: 0.79 for bge-small. Values from
-0.7 to 0.85 change little (ADR 23)."""
+"""Minimum similarity of semantic neighbours, from 0 (unrelated texts) to 1 (equal texts): cosine 0.79 for
+bge-small. Cosines from 0.7 to 0.85 change little (ADR 23)."""
 NEAREST: Final = 5  # neighbours that searches follow from each concept
 
 
@@ -103,7 +103,7 @@ def _near(row: Row) -> NearConcepts:
 #
 # Lock a concept before changing its text.
 
-# limited because each statement reads up to 100 appearances per concept, with possibly long texts
+# Limited because each statement reads up to 100 appearances per concept, with possibly long texts
 RETOLD_A_STATEMENT: Final = 50
 APPEARANCES_READ: Final = 100
 

@@ -41,7 +41,7 @@ from kg_api.schemas.embedding import RefusedSource
 from kg_api.schemas.vocabulary import Selection
 
 SOURCES_A_TRANSACTION: Final = 250
-"""Yields at most 12,500 appearances at 50 concepts per source. 30,000 exceed 512 MB of heap."""
+"""At most 12,500 appearances, with 50 concepts per source. 30,000 exceed 512 MB of heap."""
 
 
 def forget_evidence(tx: Transaction, source_ids: Sequence[str]) -> None:
@@ -82,7 +82,7 @@ def forget_in_parts(
 @dataclass(frozen=True, slots=True)
 class KnownDocuments:
     by_name: dict[str, str] = field(default_factory=dict[str, str])
-    # several documents may have the same title
+    # Several documents may have the same title
     by_title: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
 
 
@@ -116,7 +116,7 @@ class StoredExtraction:
     ontology: str
     config: ExtractionConfig = field(default_factory=ExtractionConfig)
     spent: float = 0.0  # US dollars
-    # mark of the extractor that a user requested for all sources, until it has read them
+    # Mark of the extractor that a user requested for all sources, until it has read them
     asked: str | None = None
     expected: float = 0.0  # US dollars: sum of the estimates at the start of jobs
     paused: bool = False  # whether a user cancelled extraction or embedding, until the next request
@@ -321,7 +321,7 @@ def write_extractions(
         tx.run("concepts/mark_sources", rows=marked, ontology=ontology, mark=mark)
     delete_orphans(tx, {row.concept_id for row in found.gone.appearances})
     retold = retell(tx, ontology, lost, known)
-    # a second source makes a concept pending
+    # A second source makes a concept pending
     more_sources = {row.concept_id for row in found.write.appearances}
     ask_for_embedding(tx, ontology, retold.union(changed, more_sources))
     before, after = (

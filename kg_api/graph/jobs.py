@@ -431,7 +431,7 @@ def _speed(row: Row) -> dict[str, float | None]:
 
 def speed(moved: int, seconds: float, left: int) -> tuple[float, float]:
     """Return items per second, and the seconds for the remaining items at that rate."""
-    # significant digits keep a slow rate above zero
+    # Significant digits keep a slow rate above zero
     rate = float(f"{moved / max(seconds, 0.001):.{RATE_DIGITS}g}")
     return rate, round(max(left, 0) / rate, 1)
 

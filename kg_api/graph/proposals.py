@@ -190,7 +190,7 @@ def decide(graph: Graph, proposal_id: str, state: ProposalState, by: str | None)
         return _read_one(tx, whole)  # read inside the transaction, because nothing may fail after the commit
 
     decided = graph.transaction(work)
-    # a repeated run may find the result of the previous run
+    # A repeated run may find the result of the previous run
     before = next(row for row in reversed(seen) if row["decision"] != own)
     notes = list[str]()
     if before["state"] != "open":

@@ -283,7 +283,7 @@ class WordedPassages:
     limit: int
     pairs: Sequence[str] = ()
     """Adjacent words of a short query. Sources that contain them get a higher score."""
-    document_ids: Sequence[str] | None = None  # document ids (None: all)
+    document_ids: Sequence[str] | None = None  # None: all
     sources: SourceFilter = field(default_factory=SourceFilter)
 
     @property
@@ -634,7 +634,7 @@ class SharedReading(Generic[Result]):
 # Passages of a vector index
 
 CROWDED = 62_500
-"""Passages from which kg requests more candidates from the index to find the nearest passages (ADR 8)"""
+"""Passages from which kg requests more candidates from the index to find the nearest passages (ADR 8)."""
 WITHIN_SECONDS = 60.0
 """Lifetime of cached counts per selection of ontologies, because counting many documents takes long."""
 MAX_REMEMBERED = 1000

@@ -58,11 +58,8 @@ class Space:
     for_new: bool = False
     created_at: Any = None
     slot: str = ""
-    calibration: SimilarityCalibration | None = (
-        None  # mean cosines of related and unrelated texts (None: not measured)
-    )
-    labels: SimilarityCalibration | None = None
-    """Mean cosines of queries with related and unrelated concepts (None: too few concepts to measure)."""
+    calibration: SimilarityCalibration | None = None  # for two texts (None: not measured)
+    labels: SimilarityCalibration | None = None  # for a query and a concept (None: too few concepts)
 
     @property
     def fingerprint(self) -> str:

@@ -37,7 +37,8 @@ _ITEM_KEYS: Final = {
     "Image": ("(n:Image)", "source_id"),
     "RELATED_TO": ("()-[n:RELATED_TO]->()", "relation_id"),
     "RelationType": ("(n:RelationType)", "type_id"),
-}  # patterns and indexed id properties of items with one vector each, by label
+}
+"""Patterns and indexed id properties of items with one vector each, by label."""
 _PARAMETER = re.compile(r"\$(\w+)")
 _HEAD = re.compile(r"^// name: ([\w/]+)\n", re.MULTILINE)
 _PREAMBLE = re.compile(r"^(?://.*|CYPHER 25)\n", re.MULTILINE)

@@ -47,13 +47,15 @@ SYMBOLS = "".join(
     chr(code)
     for code in (*range(0x2100, 0x2150), *range(0x3200, 0x3400), *range(0x1F100, 0x1F300))
     if not chr(code).isalnum() and any(map(str.isalnum, normalise_text(chr(code))))
-)  # symbols such as ㎏, ℃, and ㈱, which readers see as words and the analyzer ignores
+)
+"""Symbols such as ㎏, ℃, and ㈱, which readers see as words and the analyzer ignores."""
 _GLUE = (
     r"_\u02c2-\u02c5\u02d2-\u02d7\u02de\u02df\u02ed\u02ef-\u02ff\u055b\u055c\u055e\u05f3\u066b\u202f\u203f\u2040"
     r"\u2054\u24b6-\u24e9\ua720\ua721\ua789\ua78a\uab5b\ufe33\ufe34\ufe4d-\ufe4f\uff3f\U0001f130-\U0001f189"
     r"\U0001f3fb-\U0001f3ff\u109e\u109f\u19de\u19df\u1aa0-\u1aa6\u1aa8-\u1aad\u309b\u309c\u30a0\u32d0-\u32fe\u3300-\u3357"
     r"\uaa77-\uaa79\uaade\uaadf\U0001173f"
-)  # characters that belong to the adjacent word, even at its end
+)
+"""Characters that belong to the adjacent word, even at its end."""
 _BETWEEN_LETTERS = "'.:\u00b7\u0387\u05f4\u2018\u2019\u2024\u2027\ufe13\ufe52\ufe55\uff07\uff0e\uff1a"
 _BETWEEN_DIGITS = (
     "',.;\u037e\u0589\u060c\u060d\u066c\u07f8\u2018\u2019\u2024\u2044\ufe10\ufe14\ufe50\ufe52\ufe54"
@@ -73,7 +75,8 @@ _UNKNOWN = (
     r"\U00016a70-\U00016ac9\U00017000-\U0001affe\U0001b11f-\U0001b122\U0001b170-\U0001b2fb"
     r"\U0001df00-\U0001df1e\U0001e290-\U0001e2ad\U0001e7e0-\U0001e7fe\U0002a6d7-\U0002a6df"
     r"\U0002b735-\U0002b738\U00030000-\U000323af"
-)  # letters that are newer than the analyzer's Unicode version, so the analyzer ignores them
+)
+"""Letters that are newer than the analyzer's Unicode version, so the analyzer ignores them."""
 
 
 def _run(piece: str) -> re.Pattern[str]:
@@ -200,7 +203,8 @@ OMITTED = frozenset(
     a an and are as at be but by for if in into is it no not of on or such that the their then there these
     they this to was will with
     """.split()  # noqa: SIM905 - a list of words reads better so
-)  # words that the analyzer ignores
+)
+"""Words that the analyzer ignores."""
 MIN_STEMMED = 3  # minimum length of a word to stem
 _MEASURED = re.compile("[aeiouy][^aeiouy]")  # a vowel and a following consonant: Porter's m > 0
 _ACCENTED = re.compile("([a-z])[\u0300-\u036f]+")
@@ -412,7 +416,7 @@ def language_of(words: Iterable[str]) -> str | None:
     In a tie, English wins because the analyzer stems it, then a language with stems.
     """
     counts = Counter(islice(words, ENOUGH))
-    # iterating over a view of keys reads the whole stop word list: 70 times slower
+    # Iterating over a view of keys reads the whole stop word list: 70 times slower
     different = frozenset(counts)
     little = {
         name: sum(map(counts.__getitem__, different & listed))

@@ -154,7 +154,8 @@ _PLACES: Final = {
     f"{DATABASE}/databases": f"neo4j/data/databases/{NAME_OF_DATABASE}",
     f"{DATABASE}/transactions": f"neo4j/data/transactions/{NAME_OF_DATABASE}",
     BLOBS: "blobs",
-}  # paths of the backup's folders in a home
+}
+"""Paths of the backup's folders in a home."""
 
 
 def read_backup(backup: Path) -> BackupManifest:
