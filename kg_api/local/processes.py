@@ -1,4 +1,4 @@
-"""The home of a kg, and the processes on this machine: their files, ports, pids and readiness."""
+"""Files below KG_HOME, and the processes of kg on this machine: ports, pids, logs and readiness."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ from kg_api.wording import HOME_HEADER
 
 
 def make_folder(path: Path) -> Path:
-    """Create a folder, and those above it, for the owner alone."""
+    """Create a folder and its parents, accessible to the owner only."""
     path.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
     return path
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file with mode 0600: all of it or, when interrupted, nothing."""
+    """Write a file atomically with mode 0600."""
     write_whole(path, text.encode(), prefix=f".{path.name}.")
 
 
 def keep_text(path: Path, text: str) -> None:
-    """Write a file unless it holds that text: on a full disk an unchanged file is no hindrance."""
+    """Write a file if its text differs. An unchanged file needs no space on a full disk."""
     if read_text(path) != text:
         write_text(path, text)
 
 
 def read_text(path: Path) -> str | None:
-    """Return the file's text; None if there is no such file."""
+    """Return the text of a file, or None if the file is missing."""
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -61,7 +61,7 @@ def write_json(path: Path, value: object) -> None:
 
 
 def rewrite_json(path: Path, value: object) -> None:
-    """Write JSON; on a full disk over the old content, which needs no room."""
+    """Write JSON. If the disk is full, overwrite the old content in place."""
     try:
         write_json(path, value)
     except OSError:
@@ -71,7 +71,7 @@ def rewrite_json(path: Path, value: object) -> None:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Return the object in a file; an empty one if the file is missing or damaged."""
+    """Return the object in a file, or an empty one if the file is missing or damaged."""
     try:
         value: Any = json.loads(read_text(path) or "{}")
     except ValueError:
@@ -79,13 +79,13 @@ def read_json(path: Path) -> dict[str, Any]:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
-# KG_HOME: the folder that holds everything of the managed parts.
+# Files below KG_HOME
 
-_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what is listened on, not by this
+_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - addresses for comparison, not for listening
 
 
 def near_host(host: str) -> str:
-    """Return the host under which this machine reaches a listener, as a URL has it."""
+    """Return the host for a URL at which this machine connects to a listener."""
     near = _EVERYWHERE.get(host, host)
     return f"[{near}]" if ":" in near else near
 
@@ -93,17 +93,17 @@ def near_host(host: str) -> str:
 @dataclass(frozen=True, slots=True)
 class ServiceAddress:
     host: str
-    """In lower case, as the service was told to listen; empty if unknown."""
+    """Configured listen address in lower case, or empty if unknown."""
     port: int
 
     @property
     def url(self) -> str | None:
-        """The URL at which this machine reaches the service; None if the host is unknown."""
+        """URL of the service for clients on this machine, or None if the host is unknown."""
         return f"http://{near_host(self.host)}:{self.port}" if self.host else None
 
 
 class Home:
-    """Every path below KG_HOME, the password of the managed Neo4j, the ports. Opening it writes nothing."""
+    """Paths below KG_HOME, the password of the managed Neo4j and stored ports. Creation writes no files."""
 
     def __init__(self, path: Path) -> None:
         self.path = path.expanduser().absolute()
@@ -130,7 +130,7 @@ class Home:
         self.restore_file = self.path / "restore.json"
 
     def create(self) -> Home:
-        """Make the folders, readable by their owner alone."""
+        """Create the folders, accessible to the owner only."""
         if self.path.is_file():
             raise ConfigurationError(
                 f"{self.path} is a file, not a folder. Name another folder with KG_HOME or --home."
@@ -158,11 +158,11 @@ class Home:
         return self.logs / f"{role}.log"
 
     def password(self) -> str | None:
-        """Return the password of the managed Neo4j; None before its first start."""
+        """Return the password of the managed Neo4j, or None before its first start."""
         return (read_text(self.password_file) or "").strip() or None
 
     def ensure_password(self) -> str:
-        """Return the password, made at random on first use."""
+        """Return the password, or generate one on first use."""
         if known := self.password():
             return known
         if self.has_data():
@@ -174,23 +174,23 @@ class Home:
         return self.ensure_password()
 
     def folder_key(self) -> str | None:
-        """Return the key that grants are made with; None before a service ran here, or if it is not ours."""
+        """Return the key for folder grants, or None if no service has run or the file is unreadable."""
         with contextlib.suppress(OSError):
             return (read_text(self.folder_key_file) or "").strip() or None
         return None
 
     def prepare_service(self) -> None:
-        """Create what a service and the commands of this home recognise each other by."""
+        """Create the id and the key by which the service and commands of this home recognise each other."""
         make_folder(self.run)
         self._ensure_id()
         if self.folder_key() is None:
             write_text(self.folder_key_file, secrets.token_hex(32) + "\n")
 
     def instance(self) -> str | None:
-        """Return the id that a service of this home shows to its commands; None before the first start.
+        """Return the id by which commands recognise the service of this home, or None before the first start.
 
-        It proves nothing and grants nothing: it keeps a command from the service of another home. The path
-        is part of it, because a copy of a home is another home.
+        The id keeps a command from the service of another home. The id is not a credential. The hash includes
+        the path, because a copy of a home is a different home.
         """
         try:
             text = read_text(self.id_file)
@@ -201,28 +201,28 @@ class Home:
         return hashlib.sha256(f"{text.strip()}\0{os.path.realpath(self.path)}".encode()).hexdigest()[:32]
 
     def _ensure_id(self) -> None:
-        """Write a random id, unless another process does so first or did so long ago."""
+        """Write a random id, unless one exists. Another process may write one at the same time."""
         if self.instance() is not None:
             return
         new = secrets.token_hex(16) + "\n"
         try:
             handle = os.open(self.id_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except FileExistsError:
-            if not read_text(self.id_file):  # a process was killed between creating and writing it
+            if not read_text(self.id_file):  # a process was killed between creating and writing the file
                 write_text(self.id_file, new)
             return
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(new)
 
     def service_entries(self) -> list[dict[str, Any]]:
-        """Return the records that `announce` has written, the latest last."""
+        """Return the service records of `announce`, the latest last."""
         entries: object = read_json(self.service_file).get("services")
         if not isinstance(entries, list):
             return []
         return [entry for entry in cast("list[Any]", entries) if isinstance(entry, dict)]
 
     def services(self) -> list[ServiceAddress]:
-        """Return where services of this home listen, or listened last; the latest is the last one."""
+        """Return current or former addresses of this home's services, the latest last."""
         return [
             ServiceAddress(str(entry.get("host") or "").lower(), entry["port"])
             for entry in self.service_entries()
@@ -230,11 +230,11 @@ class Home:
         ]
 
     def has_data(self) -> bool:
-        """Whether a Neo4j has run here: its system database exists."""
+        """Return whether Neo4j has run in this home, so that its system database exists."""
         return (self.neo4j_data / "databases" / "system").exists()
 
     def bolt_port(self) -> int | None:
-        """Return the remembered Bolt port; None before the first start."""
+        """Return the stored Bolt port, or None before the first start."""
         return self._port("neo4j")
 
     def bolt_uri(self) -> str | None:
@@ -242,7 +242,7 @@ class Home:
         return None if port is None else f"bolt://127.0.0.1:{port}"
 
     def api_port(self) -> int | None:
-        """Return the remembered port of the REST service; None before the first start."""
+        """Return the stored port of the REST service, or None before the first start."""
         return self._port("api")
 
     def api_url(self) -> str | None:
@@ -251,7 +251,7 @@ class Home:
         return None if port is None else f"http://{host}:{port}"
 
     def remember(self, **entries: int | str) -> None:
-        """Keep ports (`neo4j`, `api`) and `api_host` for the next start."""
+        """Store ports (`neo4j`, `api`) and `api_host` for the next start."""
         write_json(self.ports_file, read_json(self.ports_file) | entries)
 
     def _port(self, role: str) -> int | None:
@@ -259,28 +259,29 @@ class Home:
         return port if isinstance(port, int) else None
 
 
-# Log files that processes append to.
+# Log files
 
 MAX_BYTES = 10 * 1024 * 1024
 
 
 def limit(path: Path, max_bytes: int = MAX_BYTES) -> bool:
-    """Move the content of a log over `max_bytes` to `<name>.1`; return whether that was done.
+    """Move the content of a log over `max_bytes` to `<name>.1` and return whether it was moved.
 
-    The file itself stays, since a running process appends to it: a line written in between may be lost.
+    The file itself stays, because a running process appends to it. A line written during the copy may be
+    lost.
     """
     try:
         if path.stat().st_size <= max_bytes:
             return False
         shutil.copyfile(path, path.with_name(f"{path.name}.1"))
         os.truncate(path, 0)
-    except OSError:  # there is no log, or no room for the copy
+    except OSError:  # no log, or no space for the copy
         return False
     return True
 
 
 def tail(path: Path, lines: int) -> list[str]:
-    """Return the last lines of a log; none if there is no such file."""
+    """Return the last lines of a log, or an empty list if the file is missing."""
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
             return [line.rstrip("\n") for line in deque(file, maxlen=lines)]
@@ -289,7 +290,7 @@ def tail(path: Path, lines: int) -> list[str]:
 
 
 def telling(paths: Iterable[Path], markers: Sequence[str] = (), lines: int = 6, search: int = 200) -> str:
-    """Return the lines that say why a process died: the last marked ones, or the last ones of all."""
+    """Return the log lines that explain a crash: the last lines with a marker, or the last lines."""
     found: list[str] = []
     for path in paths:
         end = tail(path, search)
@@ -298,15 +299,15 @@ def telling(paths: Iterable[Path], markers: Sequence[str] = (), lines: int = 6, 
     return "\n".join(line.strip()[:400] for line in dict.fromkeys(found) if line.strip())
 
 
-# Ports on the loopback address.
+# Ports on the loopback address
 
 LOOPBACK = "127.0.0.1"
+# An outgoing connection may take a port of the ephemeral range above before the server listens.
 _BELOW_EPHEMERAL = range(20_000, 32_768)
-"""Systems give outgoing connections ports above: one of those may be taken before its server listens."""
 
 
 def is_free(port: int, host: str = LOOPBACK) -> bool:
-    """Whether a server could listen there now."""
+    """Return whether a server can listen on a port."""
     try:
         _bind(host, port).close()
     except OSError:
@@ -315,7 +316,7 @@ def is_free(port: int, host: str = LOOPBACK) -> bool:
 
 
 def listen_on(host: str, port: int) -> socket.socket:
-    """Return a socket that listens: from now on no other process can take the port."""
+    """Return a listening socket, which reserves the port."""
     bound = _bind(host, port)
     try:
         bound.listen()
@@ -330,7 +331,7 @@ def _bind(host: str, port: int) -> socket.socket:
         raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
     bound = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     try:
-        if os.name == "posix":  # else a port that was just closed seems taken for a minute
+        if os.name == "posix":  # otherwise a recently closed port stays blocked for a minute
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind((host, port))
     except OSError:
@@ -348,7 +349,7 @@ def _answers(port: int, host: str) -> bool:
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on at the moment."""
+    """Return an unused port."""
     for port in random.sample(_BELOW_EPHEMERAL, 50):
         if is_free(port):
             return port
@@ -360,7 +361,7 @@ def free_port() -> int:
 def choose_port(
     *, wanted: int | None, remembered: int | None, default: int, variable: str, host: str = LOOPBACK
 ) -> int:
-    """Return the wanted port; without one that of the last start, the default, or any free one."""
+    """Return the wanted port. Without one, return the remembered port, the default or any free port."""
     if wanted is None:
         usual = (port for port in (remembered, default) if port and is_free(port, host))
         return next(usual, None) or free_port()
@@ -373,7 +374,7 @@ def choose_port(
 
 
 def holder(port: int) -> str:
-    """Say who listens on a port, as far as this user may know; of a kg, whose home it serves."""
+    """Return a description of the process that listens on a port, with the home if the process is kg."""
     if (process := _listener(port)) is None:
         return "another process"
     home = holder_home(port)
@@ -382,7 +383,7 @@ def holder(port: int) -> str:
 
 
 def holder_home(port: int) -> str | None:
-    """Return the home of the kg that listens on a port; None if it is no kg, or of another user."""
+    """Return the home of the kg that listens on a port, or None for other programs and other users."""
     try:
         process = _listener(port)
         return process and (_home_of(process) or _home_of(process.parent()))
@@ -391,13 +392,13 @@ def holder_home(port: int) -> str | None:
 
 
 def is_held_by_kg_of(home: Path, port: int) -> bool:
-    """Whether a kg of this home listens on a port, also one of a version that cannot prove its home."""
+    """Return whether a kg of this home listens on a port, including versions without a home id."""
     found = holder_home(port)
     return found is not None and os.path.realpath(found) == os.path.realpath(home)
 
 
 def _listener(port: int) -> psutil.Process | None:
-    with contextlib.suppress(psutil.Error):  # macOS shows other users' sockets to root only
+    with contextlib.suppress(psutil.Error):  # macOS shows other users' sockets only to root
         for connection in psutil.net_connections("tcp"):
             listens = connection.status == psutil.CONN_LISTEN and connection.laddr[1:2] == (port,)
             if listens and connection.pid:
@@ -406,32 +407,32 @@ def _listener(port: int) -> psutil.Process | None:
 
 
 def _home_of(process: psutil.Process | None) -> str | None:
-    """Return the home of a process of kg; one that serves beside it has other arguments, and it as parent."""
+    """Return the home of a process of kg, or None. Child processes have other arguments."""
     if process is None or not any("kg_cli" in each or each.endswith("/kg") for each in process.cmdline()):
         return None
     return process.environ().get("KG_HOME", "of this user")
 
 
-# Asking the REST service on this machine how it is, with the standard library alone.
+# Readiness of the REST service, requested with the standard library only
 
 MAX_READ = 8_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class ApiAnswer:
-    """What the service said of itself."""
+    """Readiness of a service."""
 
     reached: bool
     ready: bool = False
     waiting_for: str | None = None
     serves: bool = False
-    """Whether it can do its own work; it may still not be ready, for jobs wait that no worker takes."""
+    """Whether the service can process requests. It may not be ready if no worker takes jobs."""
     slow: bool = False
-    """Whether it was there and did not answer in time: it may be busy, and nothing is known."""
+    """Whether the service timed out, so that its state is unknown."""
 
 
 class OtherHomeError(OSError):
-    """Another program answers than a service of the expected home."""
+    """Raised if a program other than the service of the expected home answers."""
 
 
 def ask_ready(
@@ -441,13 +442,14 @@ def ask_ready(
     home: Home | None = None,
     timeout: float = 3.0,
 ) -> ApiAnswer:
-    """Ask GET /ready; a service that cannot be reached is not ready.
+    """Request GET /ready. An unreachable service is not ready.
 
     Args:
-        url: of the service.
-        headers: such as a key: a service that requires keys lists its checks only for one of all ontologies.
-        home: whose service it has to be; None: any will do.
-        timeout: of each step, in seconds.
+        url: URL of the service.
+        headers: Headers such as an API key. The service lists its checks only for a key for all ontologies,
+            if authentication is enabled.
+        home: Home whose service is expected. None accepts any service.
+        timeout: Seconds for each network step.
     """
     sent = {"Accept": "application/json", **(headers or {})}
     try:
@@ -476,10 +478,11 @@ def _understand(status: int, body: bytes) -> ApiAnswer:
         failed = {check["name"] for check in said["checks"] if not check["ok"]}
     except (KeyError, TypeError):
         failed = set[str]()
+    # a service without these, its model or disk space still answers searches
     processes = {
         "worker",
         "processes",
-    }  # it serves on if no more than these, or what searches do without, fail
+    }
     return ApiAnswer(
         reached=True,
         waiting_for=waits,
@@ -496,7 +499,7 @@ def exchange(
     body: bytes | None = None,
     instance: str | None = None,
 ) -> tuple[int, bytes]:
-    """Send one request, a POST if there is a body; return the status and at most 8 MB of the answer."""
+    """Send a request (POST if it has a body). Return the status and at most 8 MB of the response."""
     parts = urlsplit(url)
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     with contextlib.closing(kind(parts.hostname or LOOPBACK, parts.port, timeout=timeout)) as connection:
@@ -509,10 +512,9 @@ def exchange(
         return response.status, response.read(MAX_READ)
 
 
-# Processes that outlive the one that started them, known by pid and start time together.
+# Processes that outlive their parent, identified by pid and start time
 
-CLOCK_TOLERANCE = 2.0
-"""Seconds. Start times follow the wall clock, which may be set; no pid is re-used that fast."""
+CLOCK_TOLERANCE = 2.0  # seconds: the wall clock may change, and no pid is reused this soon
 
 _children: dict[int, subprocess.Popen[bytes]] = {}
 _exit_codes: dict[int, int] = {}
@@ -520,33 +522,32 @@ _exit_codes: dict[int, int] = {}
 
 @dataclass(frozen=True, slots=True)
 class ProcessId:
-    """One process, never mistaken for a later one with the same pid."""
+    """Identity of one process, distinct from a later process with the same pid."""
 
     pid: int
-    created: float
-    """Start time, seconds since 1970."""
+    created: float  # start time, seconds since 1970
 
     def alive(self) -> bool:
-        """Whether this very process runs; a zombie does not."""
+        """Return whether the process runs. A zombie does not."""
         return self._process() is not None
 
     def signal(self, number: int) -> None:
-        """Send a signal; nothing happens if the process is gone."""
+        """Send a signal, unless the process has ended."""
         if process := self._process():
             with contextlib.suppress(psutil.NoSuchProcess):
                 process.send_signal(number)
 
     def wait(self, seconds: float) -> bool:
-        """Wait for its end; return whether it came in time."""
+        """Wait for the end of the process and return whether it came in time."""
         deadline = time.monotonic() + seconds
         while (alive := self.alive()) and time.monotonic() < deadline:
             time.sleep(0.02)
         return not alive
 
     def end(self, grace_seconds: float) -> None:
-        """Ask it to stop, and kill it if it does not in time."""
+        """Terminate the process. Kill it after `grace_seconds`."""
         self.signal(signal.SIGTERM)
-        self.signal(signal.SIGCONT)  # one that stands still hears of its end only then
+        self.signal(signal.SIGCONT)  # a stopped process handles SIGTERM only after SIGCONT
         if not self.wait(grace_seconds):
             self.kill()
 
@@ -555,7 +556,7 @@ class ProcessId:
         self.wait(seconds=10)
 
     def listens(self, port: int) -> bool:
-        """Whether this very process takes connections there; yes if the system does not tell."""
+        """Return whether the process listens on a port, or True if the system denies access."""
         try:
             found = self._process()
             held = found.net_connections("tcp") if found else []
@@ -571,7 +572,7 @@ class ProcessId:
             process = psutil.Process(self.pid)
             if abs(process.create_time() - self.created) >= CLOCK_TOLERANCE:
                 return None
-            # A JVM's first thread is a zombie before those end that still hold its files
+            # A JVM's first thread can be a zombie while other threads still hold its files
             dead = process.status() == psutil.STATUS_ZOMBIE and process.num_threads() <= 1
         except psutil.NoSuchProcess:
             return None
@@ -579,7 +580,7 @@ class ProcessId:
 
 
 def identify(pid: int) -> ProcessId | None:
-    """Return the identity of a running process; None if there is none."""
+    """Return the identity of a running process, or None."""
     try:
         found = ProcessId(pid, psutil.Process(pid).create_time())
     except psutil.NoSuchProcess:
@@ -592,7 +593,7 @@ def save(pid_file: Path, process: ProcessId) -> None:
 
 
 def load(pid_file: Path) -> ProcessId | None:
-    """Return the live process that a pid file names; None if the file is missing, damaged or stale."""
+    """Return the running process of a pid file, or None if the file is missing, damaged or stale."""
     return _process_of(read_json(pid_file))
 
 
@@ -605,7 +606,7 @@ def _process_of(entry: Mapping[str, Any]) -> ProcessId | None:
 
 
 def spawn(argv: Sequence[str], *, env: Mapping[str, str], log: Path, cwd: Path) -> ProcessId:
-    """Start a process in a session of its own, its output appended to `log`."""
+    """Start a process in its own session and append its output to `log`."""
     with log.open("ab") as output:
         child = subprocess.Popen(
             argv,
@@ -618,17 +619,17 @@ def spawn(argv: Sequence[str], *, env: Mapping[str, str], log: Path, cwd: Path) 
         )
     _children[child.pid] = child
     _exit_codes.pop(child.pid, None)
-    return identify(child.pid) or ProcessId(child.pid, 0.0)  # 0.0: it is gone already
+    return identify(child.pid) or ProcessId(child.pid, 0.0)  # 0.0: the process has already ended
 
 
 def exit_code(process: ProcessId) -> int | None:
-    """Return the exit code of a child of this process that ended; None if it is not known."""
+    """Return the exit code of an ended child of this process, or None if unknown."""
     _reap()
     return _exit_codes.get(process.pid)
 
 
 def _reap() -> None:
-    """Take leave of own children that ended; they would stay as zombies."""
+    """Collect the exit codes of ended children, which would otherwise stay zombies."""
     for pid, child in list(_children.items()):
         if (code := child.poll()) is not None:
             _exit_codes[pid] = code
@@ -636,58 +637,52 @@ def _reap() -> None:
 
 
 def inherit(names: Container[str] | None = None) -> dict[str, str]:
-    """Return our environment for a child, or these names of it: handed on here, read in settings only."""
+    """Return the environment of this process for a child, or only the given names."""
     return {name: value for name, value in os.environ.items() if names is None or name in names}
 
 
-# A role: one process of the stack that is started, found again, waited for and ended.
+# Role: one supervised process of the stack
 
 POLL_SECONDS = 0.1
+# Prefix of a command's error message, and the number of log lines to search
 COMPLAINT, COMPLAINT_LINES = "kg: ", 50
-"""The beginning of a command's error, and how far from the end of a log it is searched."""
-OnWait = Callable[[str], None]
-"""Called again and again with what is being waited for."""
+OnWait = Callable[[str], None]  # called repeatedly with the reason for waiting
 
 
 def nothing() -> None:
-    """Prepare nothing, and find nothing wrong."""
+    """Do nothing. Default of a role's optional hooks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Role:
-    """What a process of the stack is and how one sees that it works."""
+    """One process of the stack: how to start it and how to detect that it works."""
 
     name: str
     argv: tuple[str, ...]
-    env: Mapping[str, str]
-    """Its whole environment."""
+    env: Mapping[str, str]  # complete environment of the process
     cwd: Path
     log: Path
     pid_file: Path
     waiting_for: Callable[[], str | None]
-    """None once it works; else what it is being waited for, in words for a person."""
-    prepare: Callable[[], None] = nothing
-    """Runs before each start."""
-    after: tuple[str, ...] = ()
-    """Roles that must work before this one is started."""
-    more_logs: tuple[Path, ...] = ()
-    """Other logs that may hold the reason of a death."""
-    markers: tuple[str, ...] = ()
-    """Words that mark the telling lines of its logs; without any, the last lines tell."""
+    """Returns the reason why the role is not ready, for the user, or None."""
+    prepare: Callable[[], None] = nothing  # runs before each start
+    after: tuple[str, ...] = ()  # roles that must be ready first
+    more_logs: tuple[Path, ...] = ()  # other logs that may explain a crash
+    markers: tuple[str, ...] = ()  # words that mark the relevant log lines (default: the last lines)
     grace_seconds: float = 30
     blocked: Callable[[], str | None] = nothing
-    """What it waits for before it can be started, in words for a person; None if it can."""
+    """Returns the reason why the role cannot start yet, for the user, or None."""
     broken: Callable[[], str | None] = nothing
-    """Why a process that runs must be ended and started again; None while it does its work."""
+    """Returns the reason why the running process needs a restart, or None."""
 
 
 def running(role: Role) -> ProcessId | None:
-    """Return the live process of the role's pid file."""
+    """Return the running process of the role's pid file, or None."""
     return load(role.pid_file)
 
 
 def start(role: Role) -> ProcessId:
-    """Start the role's process, detached; one that runs already is kept."""
+    """Start the role's process in the background, or return the process that already runs."""
     if found := running(role):
         return found
     role.prepare()
@@ -701,7 +696,7 @@ def start(role: Role) -> ProcessId:
         ) from error
     try:
         save(role.pid_file, process)
-    except OSError as error:  # without a pid file no other command would find it
+    except OSError as error:  # without a pid file no other command would find the process
         process.kill()
         raise ManagedProcessError(
             f"{role.name} cannot be started: {role.pid_file}: {error.strerror}"
@@ -710,7 +705,11 @@ def start(role: Role) -> ProcessId:
 
 
 def wait(role: Role, process: ProcessId, *, timeout: float, on_wait: OnWait | None = None) -> None:
-    """Wait until the role works."""
+    """Wait until the role is ready.
+
+    Raises:
+        ManagedProcessError: The process ended, or `timeout` seconds passed.
+    """
     deadline = time.monotonic() + timeout
     while (reason := role.waiting_for()) is not None:
         if on_wait:
@@ -725,7 +724,7 @@ def wait(role: Role, process: ProcessId, *, timeout: float, on_wait: OnWait | No
 
 
 def stop(role: Role, *, grace_seconds: float | None = None) -> bool:
-    """End the role's process, gracefully if it can; return whether one ran."""
+    """End the role's process and return whether one ran."""
     process = running(role)
     if process is not None:
         process.end(role.grace_seconds if grace_seconds is None else grace_seconds)
@@ -734,24 +733,24 @@ def stop(role: Role, *, grace_seconds: float | None = None) -> bool:
 
 
 def read_complaint(role: Role) -> str | None:
-    """Return the error that a command of kg printed when it ended; None if its log has none."""
+    """Return the last error message of a kg command in the role's log, or None."""
     lines = tail(role.log, COMPLAINT_LINES)
     begins = [at for at, line in enumerate(lines) if line.startswith(COMPLAINT)]
     return "\n".join(lines[begins[-1] :]).removeprefix(COMPLAINT) if begins else None
 
 
 def describe_death(role: Role, how: str = "") -> str:
-    """Say that a role's process died, and why as far as its logs tell."""
+    """Return a message that a role's process died, with the last lines of its logs."""
     ended = f" ({how})" if how else ""
     last_words = telling([*role.more_logs, role.log], role.markers)
     return f"{role.name} died{ended}. Its log {role.log} ends with:\n{last_words or '(nothing)'}"
 
 
-# The record of the services of a home, which commands read to find them. A home can have several at once.
+# Record of the running services of a home, by which commands find them
 
 
 def announce(home: Home, host: str, port: int) -> None:
-    """Record that this process serves a home; records of services that have died are removed."""
+    """Record this process as a service of the home and remove the records of ended services."""
     home.prepare_service()
     me = identify(os.getpid())
     with _changing(home):

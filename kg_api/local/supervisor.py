@@ -1,4 +1,4 @@
-"""The supervisor: it starts processes, looks after them, and starts them again when they end."""
+"""Supervisor that starts processes, monitors them and restarts them after they end."""
 
 from __future__ import annotations
 
@@ -18,54 +18,46 @@ from kg_api.local.processes import Home, ProcessId, Role
 log = structlog.get_logger()
 
 RoleState = Literal["waiting", "starting", "ready", "pausing", "failed"]
-"""`failed`: a person has to change something; it is tried again all the same."""
+"""`failed` means that a person has to change something. The supervisor still retries."""
 
+# A panicked Neo4j waits a minute for space on a full disk and then exits as if killed.
 BROKEN_GRACE_SECONDS = 5.0
-"""A panicked Neo4j waits a minute for a disk that has no room, and ends as if killed all the same."""
 
-LOGGED_CHARACTERS = 1000
-"""Of the reason of a death, which may hold the end of a log."""
+LOGGED_CHARACTERS = 1000  # limit of a reason, which may contain the end of a log
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """When a dead process is started again: ever later, for ever."""
+    """Delays before a restart. They double up to `max_pause`, without a limit on restarts."""
 
     first_pause: float = 1
     max_pause: float = 60
-    healthy_after: float = 30
-    """Seconds of life after which earlier deaths are forgotten."""
+    healthy_after: float = 30  # seconds of uptime that reset the count of deaths
 
     watch_seconds: float = 1.0
-    start_watch_seconds: float = 0.2
-    """While something is still to start."""
-    check_seconds: float = 5.0
-    """How often a process that runs is asked whether it still does its work."""
+    start_watch_seconds: float = 0.2  # interval while a role starts
+    check_seconds: float = 5.0  # interval of `Role.broken`
 
     def pause(self, deaths: int) -> float:
-        """Give the seconds to wait after so many deaths in a row: doubled each time, up to the limit."""
+        """Return the seconds to wait after consecutive deaths."""
         return min(self.first_pause * 2.0 ** min(deaths - 1, 32), self.max_pause)
 
 
 @dataclass(frozen=True, slots=True)
 class RoleStatus:
-    """What is known of a role, for those who read the state file."""
+    """Status of a role in the state file."""
 
     state: RoleState
     pid: int | None
-    deaths: int
-    """In a row, without a longer life in between."""
-    message: str
-    """What it waits for, or why it died."""
-    restarts: int = 0
-    """How often it was started again since its supervisor was started."""
+    deaths: int  # consecutive, without a healthy uptime in between
+    message: str  # reason for waiting, or cause of death
+    restarts: int = 0  # since the start of the supervisor
     next_start: float | None = None
-    """When it is started again, seconds since 1970; None unless it waits for that."""
-    last_exit: str | None = None
-    """How it ended the last time, such as `SIGKILL` or `exit code 78`."""
+    """Time of the next start in seconds since 1970. None unless a restart is scheduled."""
+    last_exit: str | None = None  # end of the last process, such as `SIGKILL` or `exit code 78`
 
     def next_start_seconds(self) -> float | None:
-        """Give the seconds until it is started again; None unless it waits for that."""
+        """Return the seconds until the scheduled restart, or None."""
         return None if self.next_start is None else round(max(self.next_start - time.time(), 0.0), 1)
 
 
@@ -86,10 +78,10 @@ class Watch:
         self._last_exit: str | None = None
 
     def attend(self, working: set[str]) -> None:
-        """Look after the role once; a failure of that counts as a death and hinders no other role."""
+        """Check the role once. An error counts as a death and does not affect other roles."""
         try:
             self._attend(working)
-        except Exception as error:  # noqa: BLE001 - one role's trouble, such as a full disk, must not end the watch
+        except Exception as error:  # noqa: BLE001 - one role must not end the supervisor
             told = str(error) if isinstance(error, KgError) else f"{type(error).__name__}: {error}"
             if self.process is None:
                 self._handle_death(told, permanent=isinstance(error, ConfigurationError))
@@ -131,7 +123,7 @@ class Watch:
             self._become("starting", f"{self.role.name} to start")
 
     def _check(self, process: ProcessId) -> None:
-        """Look whether a process that lives works by now, or is broken until it is started again."""
+        """Check whether a running process has become ready or needs a restart."""
         processes.limit(self.role.log)
         if self.state == "starting":
             reason = self.role.waiting_for()
@@ -185,7 +177,7 @@ class Watch:
 
 
 def end_of(code: int | None) -> str:
-    """Say how a process ended, by its exit code as Popen gives it."""
+    """Return a description of a Popen exit code."""
     if code is None:
         return "unknown: it was no child of this supervisor"
     if code >= 0:
@@ -197,13 +189,13 @@ def end_of(code: int | None) -> str:
 
 
 class Supervisor:
-    """Keeps the roles of a home running. When it dies they run on, and the next one takes them over.
+    """Keeps the roles of a home running. They survive its death, and the next supervisor adopts them.
 
     Args:
-        watched: in the order of their start.
-        publish: gets what is known of them, whenever it changes.
-        policy: when a dead process is started again.
-        besides: called with the names of those that work, each time all were looked after.
+        watched: Roles in start order.
+        publish: Called with all statuses after each change.
+        policy: Delays and intervals.
+        besides: Called with the names of the ready roles after each round.
     """
 
     def __init__(
@@ -220,7 +212,7 @@ class Supervisor:
         self._published: dict[str, RoleStatus] | None = None
 
     def run(self, stop: threading.Event) -> None:
-        """Watch until told to stop; the processes run on."""
+        """Supervise the roles until `stop` is set. The processes keep running."""
         self._report()
         while not stop.is_set():
             self.step()
@@ -228,13 +220,13 @@ class Supervisor:
             stop.wait(self._policy.watch_seconds if settled else self._policy.start_watch_seconds)
 
     def step(self) -> None:
-        """Look after every role once, and publish what changed."""
+        """Check every role once and publish changes."""
         for watch in self._watches:
             watch.attend(self._working())
         self._report()
         try:
             self._besides(self._working())
-        except Exception:  # such as a full disk: it must not end the watch
+        except Exception:  # such as a full disk, which must not end the supervisor
             log.exception("what is done besides has failed")
 
     def _working(self) -> set[str]:
@@ -246,39 +238,38 @@ class Supervisor:
             return
         try:
             self._publish(statuses)
-        except OSError as error:  # a full disk must not end the one who is there to heal
+        except OSError as error:  # a full disk must not end the supervisor
             log.warning("the state file cannot be written", reason=str(error))
         else:
             self._published = statuses
 
 
-# The state file of a home: written by its supervisor, read by everyone.
+# State file of a home, written by its supervisor
 
-MANY_DEATHS = 4
-"""In a row, after which a person is told rather than kept waiting; the supervisor goes on all the same."""
+MANY_DEATHS = 4  # consecutive deaths after which commands report an error instead of waiting
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What the supervisor last said. It may be dead since: look at the processes, too."""
+    """Last published state. The supervisor may have died since, so check the processes."""
 
     version: str = ""
     neo4j_uri: str = ""
     roles: dict[str, RoleStatus] = field(default_factory=dict[str, RoleStatus])
 
     def failed(self) -> str | None:
-        """Say why a role does not come up by itself any more, as far as one can tell; None if all may."""
+        """Return the message of a role that has failed or has died `MANY_DEATHS` times, or None."""
         for each in self.roles.values():
             if each.state == "failed" or (each.state == "pausing" and each.deaths >= MANY_DEATHS):
                 return each.message
         return None
 
     def refused(self) -> str | None:
-        """Say why a role cannot start until a person changes something; None if all can."""
+        """Return the message of a role that needs a change by a person, or None."""
         return next((each.message for each in self.roles.values() if each.state == "failed"), None)
 
     def waiting_for(self) -> str | None:
-        """Say what the first role that does not work waits for; None when all work."""
+        """Return the reason why the first role that is not ready waits, or None if all are ready."""
         for name, status in self.roles.items():
             if trouble := trouble_of(name, status):
                 return trouble
@@ -288,7 +279,7 @@ class State:
 
 
 def trouble_of(name: str, status: RoleStatus) -> str | None:
-    """Say when a role that died is started again, and how often and how it died; None for others."""
+    """Return a message about the next start of a role that died, or None."""
     seconds = status.next_start_seconds()
     if seconds is None:
         return None
@@ -306,7 +297,7 @@ def write(home: Home, state: State) -> None:
 
 
 def read(home: Home) -> State:
-    """Give what was last published; an empty state when there is none."""
+    """Return the last published state, or an empty one."""
     entry = processes.read_json(home.state_file)
     try:
         roles = {name: RoleStatus(**status) for name, status in entry["roles"].items()}
