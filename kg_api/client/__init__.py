@@ -1,4 +1,4 @@
-"""The Python client: `KgClient`, `AsyncKgClient` with the same methods, and `SourceSearch` for paging."""
+"""Python client: `KgClient`, `AsyncKgClient` with the same methods, and `SourceSearch` for paging."""
 
 from kg_api.client.clients import AsyncKgClient, KgClient
 from kg_api.schemas.search import SourceSearch

@@ -1,4 +1,4 @@
-"""What administrators do: embedding spaces, changed while people search, and keys of those who search."""
+"""Client methods for administrators: embedding spaces, API keys, export and import."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ class SpaceMethods:
         dimensions: int | None = None,
         modality: Modality = "text",
     ) -> Call[SpaceInfo]:
-        """Make a further embedding space beside those there are, of texts or of pictures."""
+        """Create an embedding space for texts or images. Existing spaces stay."""
         return post(SpaceInfo, "embedding", "spaces", json=body_of(NewSpace, locals()))
 
     @request
     def embedding_health(self) -> Call[EmbeddingHealth]:
-        """Ask each space's model for an answer."""
+        """Check the model of each space with a request."""
         return post(EmbeddingHealth, "embedding", "health")
 
     @request
@@ -65,39 +65,39 @@ class SpaceMethods:
         activate: bool = False,
         dry_run: bool = False,
     ) -> Call[SpaceBuilding]:
-        """Build a space for ontologies, beside the one that answers; all of them when none is named."""
+        """Build a space for ontologies (default: all) while the active space answers searches."""
         body = body_of(SpaceBuild, locals())
         return post(SpaceBuilding, "embedding", "spaces", slug, "build", json=body)
 
     @request
     def check_space(self, slug: str, ontology: str | None = None) -> Call[SpaceCheck]:
-        """Check whether what was built in a space can answer."""
+        """Check whether an embedding space is ready to answer searches."""
         return get(SpaceCheck, "embedding", "spaces", slug, "check", ontology=ontology)
 
     @request
     def activate_space(
         self, slug: str, ontologies: Sequence[str] | None = None, *, accept_refused: bool = False
     ) -> Call[SpaceSwitched]:
-        """Let what was built in a space answer, all in one transaction."""
+        """Activate a built space for searches, in one transaction."""
         body = body_of(SpaceActivation, locals())
         return post(SpaceSwitched, "embedding", "spaces", slug, "activate", json=body)
 
     @request
     def rollback_space(self, slug: str, ontologies: Sequence[str] | None = None) -> Call[SpaceSwitched]:
-        """Go back from a space to what answered before, in one transaction."""
+        """Reactivate the previous space, in one transaction."""
         body = body_of(ChosenOntologies, locals())
         return post(SpaceSwitched, "embedding", "spaces", slug, "rollback", json=body)
 
     @request
     def drop_space(self, slug: str, ontology: str | None = None) -> Call[SpaceDropped]:
-        """Remove a space, or one ontology's vectors in it."""
+        """Delete a space, or the vectors of one ontology in it."""
         return delete(SpaceDropped, "embedding", "spaces", slug, ontology=ontology)
 
 
 class KeyMethods:
     @request
     def keys(self) -> Call[ApiKeys]:
-        """List all keys, also those that are worth nothing any more; never their secrets."""
+        """List all keys without their secrets, including revoked and expired keys."""
         return get(ApiKeys, "keys")
 
     @request
@@ -109,14 +109,14 @@ class KeyMethods:
         ontologies: Sequence[str] | None = None,
         valid_days: int | None = None,
     ) -> Call[CreatedKey]:
-        """Make a key, of some ontologies or of all; `key` of the answer is shown here and never again."""
+        """Create a key for some ontologies or for all. Only this response contains the secret, as `key`."""
         return post(CreatedKey, "keys", json=body_of(NewKey, locals()))
 
     @request
     def rotate_key(
         self, key: str, *, overlap_hours: float = USUAL_OVERLAP_HOURS, valid_days: int | None = None
     ) -> Call[CreatedKey]:
-        """Make a key that replaces one, named by its id or name, which is good for a while beside it."""
+        """Create a successor of a key, given by id or name. The old key stays valid for `overlap_hours`."""
         body = body_of(KeyRotation, locals())
         return post(CreatedKey, "keys", key_id_in(key), "rotate", json=body)
 
@@ -124,15 +124,15 @@ class KeyMethods:
     def audit(
         self, key: str | None = None, *, since: datetime | None = None, offset: int = 0, limit: int = 100
     ) -> Call[AuditPage]:
-        """List what was changed and by whom, the newest first; of a key, of all keys of a name, or of all."""
+        """List the changes of one key, of all keys with a name, or of all keys, the newest first."""
         of = {"key": None if key is None else key_id_in(key), "since": since and since.isoformat()}
         return get(AuditPage, "audit", **of, offset=offset, limit=limit)
 
     @request
     def revoke_key(self, key: str, *, force: bool = False) -> Call[ApiKey]:
-        """Make a key worth nothing, within five seconds; named by its id or name.
+        """Revoke a key, given by id or name, within five seconds.
 
-        The last one that is good for everything is left where it revokes itself, unless by `force`.
+        The last key with all permissions cannot revoke itself, unless you pass `force`.
         """
         asked = params_of(force=force or None)
         return post(ApiKey, "keys", key_id_in(key), "revoke", params=asked)
@@ -141,18 +141,18 @@ class KeyMethods:
 class MovingMethods:
     @request
     def export_offer(self, ontologies: Sequence[str] | None = None) -> Call[BundleOffer]:
-        """Ask what there is to export of some ontologies, or of all, and what a bundle does not hold."""
+        """Return the exportable content of some ontologies or of all, and the content that a bundle omits."""
         named = None if ontologies is None else list(ontologies)
         return get(BundleOffer, "export", ontology=named)
 
     @request
     def export_documents(self, ontology: str, *, after: str = "") -> Call[bytes]:
-        """Get the lines of the next documents behind a name; b"" behind the last."""
+        """Return the lines of the next documents after a name, or b"" after the last."""
         return get_file("export", "ontologies", ontology, after=after)
 
     @request
     def export_blob(self, key: str) -> Call[bytes]:
-        """Get a file that a line names by its SHA-256."""
+        """Return an exported file by its SHA-256."""
         return get_file("export", "blobs", key)
 
     @request
@@ -163,19 +163,19 @@ class MovingMethods:
         format: int,  # noqa: A002 - the field's name
         schema_version: int,
     ) -> Call[ImportOpened]:
-        """Make an ontology as a bundle has it configured, unless it is there."""
+        """Create an ontology with the configuration of a bundle, unless it exists."""
         given = OntologyToImport(format=format, schema_version=schema_version, configuration=configuration)
         return post(ImportOpened, "import", "ontologies", json=given.model_dump(mode="json"))
 
     @request
     def import_lines(self, ontology: str, lines: bytes, *, replace: bool = False) -> Call[ImportedLines]:
-        """Store whole documents with their vectors and concepts, as `export_documents` gave them."""
+        """Store whole documents with vectors and concepts, as returned by `export_documents`."""
         asked = params_of(replace=replace or None)
         path = ("import", "ontologies", ontology, "lines")
         return post(ImportedLines, *path, content=lines, headers=_LINES, params=asked)
 
     @request
     def import_blob(self, key: str, content: bytes) -> Call[KeptBlob]:
-        """Keep a file for an hour, or as long as a document uses it."""
+        """Upload a file. Unused files are deleted after an hour."""
         path = path_of("import", "blobs", key)
         return Call("PUT", path, KeptBlob, content=content, headers=_FILE)

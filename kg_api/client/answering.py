@@ -1,4 +1,4 @@
-"""Answers to questions with citations, the passages that go with a text; and how good answers are."""
+"""Client methods for answers with citations, context for a text, and evaluation results."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class AnsweringMethods:
         exact: bool = False,
         token_budget: int | None = None,
     ) -> Call[Augmented]:
-        """Find the passages that go with a text or a conversation, as records and as a context block.
+        """Find passages that are relevant to a text or a conversation, as records and as a context block.
 
-        The options are those of AugmentRequest. Messages have author, text and, if known, timestamp.
+        The options are the fields of AugmentRequest. Messages have author, text and an optional timestamp.
         """
         return post(Augmented, "queries", "augment", json=body_of(AugmentRequest, locals()))
 
@@ -68,9 +68,9 @@ class AnsweringMethods:
         window_size: int = 1,
         token_budget: int = 6000,
     ) -> Call[Answered]:
-        """Answer a question from passages, with citations, or say why not.
+        """Answer a question from passages, with citations, or return the reason for no answer.
 
-        The options are those of AnswerRequest.
+        The options are the fields of AnswerRequest.
         """
         events = _answer_events(locals())
         return replace(events.call, answer=Answered, events=events)
@@ -92,7 +92,7 @@ class AnsweringMethods:
         window_size: int = 1,
         token_budget: int = 6000,
     ) -> Events[Statement | Answered]:
-        """Give the statements of an answer as they are written, at last the whole answer."""
+        """Yield the statements of an answer as the model writes them, and finally the whole answer."""
         return _answer_events(locals())
 
 
@@ -101,20 +101,20 @@ class EvaluationMethods:
     def evaluations(
         self, ontology: str | None = None, *, offset: int = 0, limit: int = 50
     ) -> Call[EvalSummaries]:
-        """List what `kg eval run` has saved in the home of the service, the newest first."""
+        """List the saved results of `kg eval run` in the home of the service, the newest first."""
         return get(EvalSummaries, "evaluations", ontology=ontology, offset=offset, limit=limit)
 
     @request
     def evaluation(self, name: str) -> Call[EvalResult]:
-        """Read a saved result with the scores of each question."""
+        """Return a saved result with the scores of each question."""
         return get(EvalResult, "evaluations", name)
 
     @request
     def delete_evaluation(self, name: str) -> Call[ResultDeleted]:
-        """Delete a saved result with its answers and its picture.
+        """Delete a saved result with its answers and its chart.
 
         Raises:
-            NotFound: naming the nearest, where there is none of that name.
+            NotFound: No result has this name. The message suggests the closest name.
         """
         return delete(ResultDeleted, "evaluations", name)
 
@@ -124,7 +124,7 @@ class EvaluationMethods:
     ) -> Call[Comparison]:
         """Compare saved results on the same questions, with paired significance tests.
 
-        `against` is what others are compared with: `first`, `best` in the first measure, or a label.
+        `against` is the baseline: `first`, `best` in the first metric, or a label.
         """
         chosen = None if metrics is None else [*metrics]
         return get(Comparison, "evaluations", "compare", name=[*names], metric=chosen, against=against)

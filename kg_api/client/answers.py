@@ -1,4 +1,4 @@
-"""Answers of the service, turned into models or into the errors they stand for."""
+"""Conversion of the service's responses to models or errors."""
 
 from __future__ import annotations
 
@@ -19,16 +19,15 @@ T = TypeVar("T")
 _BROKEN = "the answer broke off before its end; ask again"
 
 
-FILES = ("image/", "application/x-ndjson", "application/octet-stream")
-"""What answers are that are no JSON."""
+FILES = ("image/", "application/x-ndjson", "application/octet-stream")  # content types that are not JSON
 
 
 def read(call: Call[T], response: httpx.Response) -> T:
-    """Give the answer as its model.
+    """Return the response as the model of its call.
 
     Raises:
-        KgError: the subclass that the service named, with its message.
-        ServiceUnreachable: what answers there is not kg.
+        KgError: The subclass that the service named, with its message.
+        ServiceUnreachable: Another program answered.
     """
     if response.is_error and response.status_code not in call.accepted:
         raise _problem_of(response)
@@ -40,22 +39,22 @@ def read(call: Call[T], response: httpx.Response) -> T:
 
 
 def page_of(page: int, response: httpx.Response) -> PageImage:
-    """A page, and what the service tells of it."""
+    """Return a page image with the values of its response headers."""
     pages, boxed = (int(response.headers.get(name, 0)) for name in ("KG-Pages", "KG-Boxed-Words"))
     return PageImage(response.content, page, pages, boxed)
 
 
 def _problem_of(response: httpx.Response) -> KgError:
     found = parse_problem(response.content, f"kg answered {response.status_code} {response.reason_phrase}")
-    # no route of kg has the path (kg_api/web/shared/problems.py), such as an id with a slash
+    # a path without a route (kg_api/web/shared/problems.py), for example because an id contains a slash
     return NotFound(str(found)) if str(found).startswith("there is nothing at ") else found
 
 
 def parse_reply(call: Call[T], content: str | bytes, url: httpx.URL) -> T:
-    """Turn JSON into the call's model.
+    """Parse JSON as the model of a call.
 
     Raises:
-        ServiceUnreachable: what answers there is not kg.
+        ServiceUnreachable: Another program answered.
     """
     try:
         return cast("T", cast("type[BaseModel]", call.answer).model_validate_json(content))
@@ -64,12 +63,11 @@ def parse_reply(call: Call[T], content: str | bytes, url: httpx.URL) -> T:
 
 
 def not_kg(url: httpx.URL) -> ServiceUnreachable:
-    """Something else has answered."""
     return ServiceUnreachable(f"what answers at {redact_url(url)} is not this kg; check KG_API_URL")
 
 
 def parse_problem(content: str | bytes, otherwise: str = "kg broke off") -> KgError:
-    """The error that a problem document stands for; of one that is none, an error that says `otherwise`."""
+    """Return the error of a problem document. Other content gives a KgError with the message `otherwise`."""
     try:
         body = json.loads(content)
         slug, detail = body["type"].removeprefix("urn:kg:"), body["detail"]
@@ -79,7 +77,7 @@ def parse_problem(content: str | bytes, otherwise: str = "kg broke off") -> KgEr
 
 
 def _find_error(tree: type[KgError], slug: str) -> type[KgError]:
-    """The error class of that slug, searched below `tree`; KgError itself for one of a newer service."""
+    """Return the error class of a slug below `tree`, or KgError for an error of a newer service."""
     if tree.slug() == slug:
         return tree
     found = (_find_error(branch, slug) for branch in tree.__subclasses__())
@@ -87,10 +85,10 @@ def _find_error(tree: type[KgError], slug: str) -> type[KgError]:
 
 
 def unwrap_event(event: AnswerEvent) -> Statement | Answered:
-    """What a streamed answer says.
+    """Return the content of a streamed event.
 
     Raises:
-        ServiceUnreachable: nothing.
+        ServiceUnreachable: The event is empty.
     """
     told = event.statement or event.answer
     if told is None:
@@ -99,10 +97,10 @@ def unwrap_event(event: AnswerEvent) -> Statement | Answered:
 
 
 def read_last(call: Call[T], last: object) -> T:
-    """Return the last of a stream as the call's answer.
+    """Return the last event of a stream as the answer of a call.
 
     Raises:
-        ServiceUnreachable: it is not the whole answer.
+        ServiceUnreachable: The stream ended before the whole answer.
     """
     if not isinstance(last, call.answer):
         raise ServiceUnreachable(_BROKEN)

@@ -1,4 +1,4 @@
-"""A call of the REST service, and what it is made of. Pure."""
+"""Description of a REST call: path, parameters, body and type of the response."""
 
 from __future__ import annotations
 
@@ -19,48 +19,42 @@ from kg_api.schemas.problems import valid
 
 T = TypeVar("T")
 
+# a stream without events for this long is broken: the service sends a heartbeat every 10 s
 MAX_SILENCE_SECONDS = 45.0
-"""After so long without a sign a stream counts as broken; the service gives one every ten."""
-MAX_THINKING_SECONDS = 120.0
-"""The same of an answer: before its first event a language model may be asked for what to search by."""
+MAX_THINKING_SECONDS = 120.0  # limit for the first event of an answer, which may wait for a language model
 
 
 class Unset(Enum):
-    """That an option was not given, where None says something too."""
+    """Marks an omitted option if None has a meaning of its own."""
 
     UNSET = "unset"
 
 
 UNSET = Unset.UNSET
-_QUOTED = "%/?#:@!$&'()*+,;=[]~"
-"""Stays in a reference to a picture, which may be quoted already: nothing is quoted twice."""
+_QUOTED = "%/?#:@!$&'()*+,;=[]~"  # characters that stay in an image reference, which may already be quoted
 
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[T]):
-    """One request and the type of its answer."""
+    """One request and the type of its response."""
 
     method: str
     path: str
     answer: type[T]
     params: dict[str, Any] = field(default_factory=dict[str, Any])
     json: Any = None
-    content: bytes | None = None
-    """A body that is JSON already."""
+    content: bytes | None = None  # JSON body as bytes
     data: Mapping[str, str | list[str]] | None = None
     files: dict[str, tuple[str, bytes]] | Sequence[tuple[str, tuple[str, bytes]]] | None = None
     headers: dict[str, str] = field(default_factory=dict[str, str])
-    accepted: frozenset[int] = frozenset()
-    """Error statuses whose body is the answer all the same."""
-    convert: Callable[[httpx.Response], T] | None = None
-    """Makes the answer, where that is a file; None: it is JSON."""
-    events: Events[Any] | None = None
-    """Where the answer is the last of these."""
+    accepted: frozenset[int] = frozenset()  # error statuses whose body is a valid response
+    convert: Callable[[httpx.Response], T] | None = None  # converts a file response (default: JSON)
+    events: Events[Any] | None = None  # events of a streamed response, whose last event is the answer
 
 
 @dataclass(frozen=True, slots=True)
 class Events(Generic[T]):
-    """A request whose answer comes bit by bit."""
+    """A request with a streamed response."""
 
     call: Call[Any]
     convert: Callable[[Any], T] = lambda event: event
@@ -69,10 +63,10 @@ class Events(Generic[T]):
 
 
 def path_of(*parts: str) -> str:
-    """A path of these parts, each quoted.
+    """Return a path with each part quoted.
 
     Raises:
-        InvalidInput: one is blank, or no text, such as the job of a change that needed none.
+        InvalidInput: A part is blank or not a string, such as the `job_id` of a change without a job.
     """
     if absent := [part for part in parts if not isinstance(part, str)]:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(
@@ -84,42 +78,42 @@ def path_of(*parts: str) -> str:
 
 
 def _quote(part: str) -> str:
-    dots = part in {".", ".."}  # they would lead up, whoever reads the path
+    dots = part in {".", ".."}  # clients and servers would resolve them
     return part.replace(".", "%2E") if dots else quote(part, safe="", errors="replace")
 
 
 def get(answer: type[T], *path: str, **params: Any) -> Call[T]:
-    """Read what is at a path of these parts; a parameter that is None is left to the service."""
+    """Describe a GET request. Parameters that are None are omitted."""
     return Call("GET", path_of(*path), answer, params=params_of(**params))
 
 
 def get_file(*path: str, **params: Any) -> Call[bytes]:
-    """Read the file at a path of these parts."""
+    """Describe a request for a file."""
     return Call("GET", path_of(*path), bytes, params=params_of(**params), convert=lambda file: file.content)
 
 
 def delete(answer: type[T], *path: str, **params: Any) -> Call[T]:
-    """Delete what is at a path of these parts."""
+    """Describe a DELETE request. Parameters that are None are omitted."""
     return Call("DELETE", path_of(*path), answer, params=params_of(**params))
 
 
 def post(answer: type[T], *path: str, **parts: Any) -> Call[T]:
-    """Send the parts of a request, such as `json`, to a path of these parts."""
+    """Describe a POST request with parts such as `json`."""
     return Call("POST", path_of(*path), answer, **parts)
 
 
 def put(answer: type[T], *path: str, json: Any, dry_run: bool) -> Call[T]:
-    """Change what is at a path of these parts."""
+    """Describe a PUT request."""
     return Call("PUT", path_of(*path), answer, params=params_of(dry_run=dry_run or None), json=json)
 
 
 def patch(answer: type[T], *path: str, json: Any, **params: Any) -> Call[T]:
-    """Change some of what is at a path of these parts."""
+    """Describe a PATCH request. Parameters that are None are omitted."""
     return Call("PATCH", path_of(*path), answer, params=params_of(**params), json=json)
 
 
 def params_of(**params: Any) -> dict[str, Any]:
-    """Query parameters; what is no Unicode is replaced and so not found, like any other name."""
+    """Return query parameters without None. Invalid Unicode is replaced, so that a lookup finds nothing."""
     return {name: _unicode(value) for name, value in params.items() if value is not None}
 
 
@@ -130,14 +124,14 @@ def _unicode(value: Any) -> Any:
 
 
 def body_of(request: type[BaseModel], options: Mapping[str, Any], **more: Any) -> dict[str, Any]:
-    """A request as JSON: what is not as the service has it by itself.
+    """Return the non-default fields of a request as JSON.
 
-    None leaves a field to the service too, unless the field can be None.
+    None omits a field, unless the field accepts None.
 
     Args:
-        request: what is asked.
-        options: the fields by their names; a method that has an option for each gives its `locals()`.
-        more: fields that the method has no option for, or by another name.
+        request: Model of the request.
+        options: Fields by name. A method with an option for each field passes `locals()`.
+        more: Fields without an option, or with another option name.
     """
     given = {**options, **more}
     asked = {
@@ -149,13 +143,13 @@ def body_of(request: type[BaseModel], options: Mapping[str, Any], **more: Any) -
 
 
 def change_of(request: type[BaseModel], options: Mapping[str, Any]) -> dict[str, Any]:
-    """A change as JSON: all of a method's options that were given, None too."""
+    """Return the given options of a change as JSON, including None."""
     given = {name: options[name] for name in request.model_fields if options[name] is not UNSET}
     return valid(request, given).model_dump(mode="json", exclude_unset=True)
 
 
 def batch_of(documents: Sequence[DocumentText | Mapping[str, Any]]) -> dict[str, Any]:
-    """A batch as parts of a call; nothing is checked here, for the service refuses each document alone."""
+    """Return the body of a batch. The service validates each document separately, so nothing is checked here."""
     given = [
         each.model_dump(mode="json", exclude_defaults=True) if isinstance(each, DocumentText) else dict(each)
         for each in documents
@@ -163,13 +157,13 @@ def batch_of(documents: Sequence[DocumentText | Mapping[str, Any]]) -> dict[str,
     body = {"documents": given}
     try:
         content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
-    except UnicodeEncodeError:  # one has half of a surrogate pair, which JSON can say
+    except UnicodeEncodeError:  # a lone surrogate, which JSON can escape
         content = json.dumps(body).encode()
     return {"content": content, "headers": {"Content-Type": "application/json"}}
 
 
 def fields_of(request: type[BaseModel], options: Mapping[str, Any]) -> dict[str, str | list[str]]:
-    """A request as fields of a form, beside a file; a list as a field that stands several times."""
+    """Return a request as form fields for a file upload. A list becomes a repeated field."""
     fields = body_of(request, options).items()
     return {
         name: [_field(each) for each in cast("list[Any]", value)]
@@ -184,12 +178,12 @@ def _field(value: Any) -> str:
 
 
 def form_of(options: Mapping[str, Any]) -> dict[str, str]:
-    """What is said of a file, as fields of a form."""
+    """Return the fields of an uploaded document as form fields."""
     fields = body_of(DocumentUpload, options)
     return {name: _field(value) for name, value in fields.items()}
 
 
 def files_of(content: bytes, images: Mapping[str, bytes] | None) -> list[tuple[str, tuple[str, bytes]]]:
-    """A file and the pictures that it names, by its references to them, as parts of a form."""
+    """Return a file and its images, named by their references in the file, as parts of a form."""
     named = (("images", (quote(name, safe=_QUOTED), image)) for name, image in (images or {}).items())
     return [("file", ("file", content)), *named]

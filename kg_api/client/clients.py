@@ -1,4 +1,4 @@
-"""The clients of the REST service."""
+"""Synchronous and asynchronous client of the REST service."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ class Methods(
 
     @request
     def health(self) -> Call[Health]:
-        """Ask whether the process lives."""
+        """Check whether the service process is alive."""
         return get(Health, "health")
 
     @request
     def readiness(self) -> Call[Readiness]:
-        """Ask whether the service can do its work, and what it waits for."""
+        """Return whether the service is ready, with its checks and the reason for waiting."""
         return Call("GET", "/ready", Readiness, accepted=frozenset({503}))
 
 
 class KgClient(Methods, Sending):
-    """Talks to a kg service. Every method raises the errors of kg_api.errors, with the service's own message.
+    """Client of a kg service. Every method raises the errors of kg_api.errors with the service's message.
 
-    Options that are fields of a request are described there, in kg_api.schemas, with their bounds.
+    kg_api.schemas describes the options that are fields of a request, with their limits.
 
     Example:
         with KgClient("http://127.0.0.1:8420") as kg:
@@ -61,12 +61,12 @@ class KgClient(Methods, Sending):
     """
 
     def source_pages(self, search: SourceSearch | str) -> Generator[SourceHits]:
-        """Give the answers to a search page by page, until there are no more; `limit` is the hits of one.
+        """Yield all pages of a search. `limit` is the number of hits per page.
 
-        Options go into a `SourceSearch`, which `kg_api.client` has too.
+        To set options, pass a `SourceSearch` (also in `kg_api.client`).
 
         Raises:
-            InvalidInput: there are more than 1,000 hits, and so many have been given.
+            InvalidInput: The search has more than 1,000 hits, and 1,000 have been returned.
         """
         asked = SourceSearch(query_text=search) if isinstance(search, str) else search
         while True:
@@ -77,10 +77,10 @@ class KgClient(Methods, Sending):
             asked = asked.model_copy(update={"cursor": page.next_cursor})
 
     def iter_sources(self, search: SourceSearch | str, *, most: int | None = None) -> Generator[SourceHit]:
-        """Give the hits of a search one by one, all or so many; `source_pages` says what could not be done.
+        """Yield the hits of a search, up to `most`. To see degradations, use `source_pages`.
 
         Raises:
-            InvalidInput: there are more than 1,000 hits, and so many have been given.
+            InvalidInput: The search has more than 1,000 hits, and 1,000 have been returned.
         """
         given = 0
         for page in self.source_pages(search):
@@ -92,9 +92,9 @@ class KgClient(Methods, Sending):
 
 
 class AsyncKgClient(Methods, AsyncSending):
-    """Talks to a kg service. Every method raises the errors of kg_api.errors, with the service's own message.
+    """Client of a kg service. Every method raises the errors of kg_api.errors with the service's message.
 
-    Options that are fields of a request are described there, in kg_api.schemas, with their bounds.
+    kg_api.schemas describes the options that are fields of a request, with their limits.
 
     Example:
         async with AsyncKgClient("http://127.0.0.1:8420") as kg:
@@ -102,12 +102,12 @@ class AsyncKgClient(Methods, AsyncSending):
     """
 
     async def source_pages(self, search: SourceSearch | str) -> AsyncGenerator[SourceHits]:
-        """Give the answers to a search page by page, until there are no more; `limit` is the hits of one.
+        """Yield all pages of a search. `limit` is the number of hits per page.
 
-        Options go into a `SourceSearch`, which `kg_api.client` has too.
+        To set options, pass a `SourceSearch` (also in `kg_api.client`).
 
         Raises:
-            InvalidInput: there are more than 1,000 hits, and so many have been given.
+            InvalidInput: The search has more than 1,000 hits, and 1,000 have been returned.
         """
         asked = SourceSearch(query_text=search) if isinstance(search, str) else search
         while True:
@@ -120,10 +120,10 @@ class AsyncKgClient(Methods, AsyncSending):
     async def iter_sources(
         self, search: SourceSearch | str, *, most: int | None = None
     ) -> AsyncGenerator[SourceHit]:
-        """Give the hits of a search one by one, all or so many; `source_pages` says what could not be done.
+        """Yield the hits of a search, up to `most`. To see degradations, use `source_pages`.
 
         Raises:
-            InvalidInput: there are more than 1,000 hits, and so many have been given.
+            InvalidInput: The search has more than 1,000 hits, and 1,000 have been returned.
         """
         given = 0
         async for page in self.source_pages(search):

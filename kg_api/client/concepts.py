@@ -1,4 +1,4 @@
-"""Concepts: found, proved, read in their places, brought along, and how they hang together."""
+"""Client methods for concepts, relationships and subgraphs."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class ConceptMethods:
         ontologies: Sequence[str] | None = None,
         limit: int = 10,
     ) -> Call[ConceptHits]:
-        """Find concepts by meaning, by words and by name; one without `fits` is only the nearest there is."""
+        """Find concepts by vectors, full text and name. A hit without `fits` is only the nearest concept."""
         several = None if ontologies is None else list(ontologies)
         if several == []:
             raise InvalidInput("ontologies is empty: leave it out to search in all")
@@ -63,44 +63,44 @@ class ConceptMethods:
 
     @request
     def concept(self, concept_id: str, *, limit: int = 20) -> Call[ConceptDetails]:
-        """Read a concept with so many of the quotes that prove it, and of what it is related to."""
+        """Return a concept with up to `limit` quotes as evidence and up to `limit` related concepts."""
         return get(ConceptDetails, "concepts", concept_id, limit=limit)
 
     @request
     def get_concept_context(
         self, concept_id: str, *, window_size: int = 2, limit: int = 10
     ) -> Call[ConceptContext]:
-        """Read the sources that carry a concept, each among its neighbours of the same document."""
+        """Return the sources of a concept, each with its neighbours in the same document."""
         return get(ConceptContext, "concepts", concept_id, "context", window_size=window_size, limit=limit)
 
     @request
     def related_concepts(self, concept_id: str, *, hops: int = 1, limit: int = 50) -> Call[RelatedConcepts]:
-        """Find what a concept is related to within some hops."""
+        """Return the concepts that are related to a concept within `hops`."""
         return get(RelatedConcepts, "concepts", concept_id, "related", hops=hops, limit=limit)
 
     @request
     def neighbourhood(self, concept_id: str, *, limit: int = 50) -> Call[Neighbourhood]:
-        """Give the concepts around one as nodes and edges."""
+        """Return the concepts around a concept as nodes and edges."""
         return get(Neighbourhood, "concepts", concept_id, "neighbourhood", limit=limit)
 
     @request
     def concept_paths(
         self, start: str, end: str, *, ontology: str | None = None, hops: int = 4, limit: int = 5
     ) -> Call[ConceptPaths]:
-        """Find the shortest ways between two concepts, each given by id, name or phrase."""
+        """Find the shortest paths between two concepts, each given by id, name or phrase."""
         ends = {"from": start, "to": end}
         return get(ConceptPaths, "concepts", "paths", **ends, ontology=ontology, hops=hops, limit=limit)
 
     @request
     def concepts(self, ontology: str, *, offset: int = 0, limit: int = 100) -> Call[ConceptList]:
-        """List an ontology's concepts, those of most sources first, one page at a time."""
+        """List the concepts of an ontology, those with the most sources first, one page at a time."""
         return get(ConceptList, "ontologies", ontology, "concepts", offset=offset, limit=limit)
 
     @request
     def concept_merges(
         self, ontology: str, *, concept_id: str | None = None, offset: int = 0, limit: int = 100
     ) -> Call[ConceptMerges]:
-        """List what became one and why, the last first; or only what became part of one concept."""
+        """List merged concepts with the reasons, the latest first, or only the merges into one concept."""
         asked = {"concept_id": concept_id, "offset": offset, "limit": limit}
         return get(ConceptMerges, "ontologies", ontology, "concept-merges", **asked)
 
@@ -108,7 +108,7 @@ class ConceptMethods:
     def undo_concept_merge(
         self, ontology: str, merge_id: str, *, by: str | None = None
     ) -> Call[ConceptMerge]:
-        """Part two concepts for good; the merged one gets back what it had."""
+        """Undo a merge permanently. The merged concept gets its data back."""
         body = body_of(Decision, locals())
         path = ("ontologies", ontology, "concept-merges", merge_id, "undo")
         return post(ConceptMerge, *path, json=body)
@@ -123,7 +123,7 @@ class ConceptMethods:
         limit: int = 10,
         min_similarity: float | None = None,
     ) -> Call[RelationshipHits]:
-        """Find what sources state of concepts, by meaning."""
+        """Find relationships that sources state, by vector search."""
         body = body_of(RelationshipSearch, locals())
         return post(RelationshipHits, "relationships", "search", json=body)
 
@@ -137,7 +137,7 @@ class ConceptMethods:
         where: Sequence[Condition | AnyOf | str | dict[str, Any]] | None = None,
         seconds: float = 10,
     ) -> Call[Subgraph]:
-        """Build a subgraph by steps: seed, expand, filter, rank, limit; see ConstructiveQuery."""
+        """Build a subgraph by the steps of a ConstructiveQuery: seed, expand, filter, rank and limit."""
         body = body_of(ConstructiveQuery, locals())
         return post(Subgraph, "queries", "constructive", json=body)
 
@@ -145,7 +145,7 @@ class ConceptMethods:
     def relationship_types(
         self, ontology: str, *, offset: int = 0, limit: int = 100
     ) -> Call[RelationshipTypes]:
-        """List the types of an ontology's relationships, the most frequent first."""
+        """List the relationship types of an ontology, the most frequent first."""
         return get(
             RelationshipTypes, "ontologies", ontology, "relationship-types", offset=offset, limit=limit
         )
@@ -154,7 +154,7 @@ class ConceptMethods:
     def propose_relationship_types(
         self, ontology: str, *, min_similarity: float = ALIKE, limit: int = 20
     ) -> Call[TypeProposals]:
-        """Find types that may say the same; nothing is changed."""
+        """Find relationship types that may be synonyms, without a change."""
         asked = {"min_similarity": min_similarity, "limit": limit}
         path = ("ontologies", ontology, "relationship-types", "proposals")
         return get(TypeProposals, *path, **asked)
@@ -163,7 +163,7 @@ class ConceptMethods:
     def merge_relationship_types(
         self, ontology: str, *, into: str, merged: Sequence[str], by: str | None = None, dry_run: bool = False
     ) -> Call[TypeMerge]:
-        """Let types be read as another one."""
+        """Merge relationship types into another type."""
         body = body_of(TypeMerging, locals())
         path = ("ontologies", ontology, "relationship-types", "merges")
         return post(TypeMerge, *path, json=body)
@@ -172,13 +172,13 @@ class ConceptMethods:
     def relationship_type_merges(
         self, ontology: str, *, offset: int = 0, limit: int = 100
     ) -> Call[TypeMerges]:
-        """List what was merged, by whom and when, the last first."""
+        """List the merges of relationship types with author and time, the latest first."""
         path = ("ontologies", ontology, "relationship-types", "merges")
         return get(TypeMerges, *path, offset=offset, limit=limit)
 
     @request
     def undo_type_merge(self, ontology: str, merge_id: str, *, by: str | None = None) -> Call[TypeMerge]:
-        """Let the types of a merge be on their own again."""
+        """Undo a merge of relationship types."""
         body = body_of(Decision, locals())
         path = ("ontologies", ontology, "relationship-types", "merges", merge_id, "undo")
         return post(TypeMerge, *path, json=body)
@@ -187,7 +187,7 @@ class ConceptMethods:
     def set_relationship_stance(
         self, ontology: str, kind: str, stance: Stance | None
     ) -> Call[RelationshipType]:
-        """Say whether a type supports or contradicts; None: by its name again."""
+        """Set whether a type supports or contradicts. None derives the stance from the name of the type."""
         body = {"type": kind, "stance": stance}
         path = ("ontologies", ontology, "relationship-types", "stance")
         return put(RelationshipType, *path, json=body, dry_run=False)
@@ -196,10 +196,11 @@ class ConceptMethods:
     def import_concepts(
         self, rows: Sequence[ConceptRow | dict[str, Any]], *, ontology: str
     ) -> Call[ConceptsImported]:
-        """Tie concepts to the stored sources that say them, at most 500 rows at once.
+        """Link concepts to stored sources, at most 500 rows per call.
 
-        All rows of a document go into one call: what was imported for its sources before is replaced. More
-        rows are cut so by `kg_api.schemas.concepts.portions`.
+        Pass all rows of a document in one call, because an import replaces the previous import of its
+        sources.
+        `kg_api.schemas.concepts.portions` splits more rows accordingly.
         """
         body = body_of(ConceptImport, locals())
         return post(ConceptsImported, "ontologies", ontology, "concepts", json=body)

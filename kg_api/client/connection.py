@@ -1,4 +1,4 @@
-"""How both clients reach the service."""
+"""Connection options, authentication and connection errors of both clients."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from kg_api.errors import ConfigurationError, ServiceUnreachable
 from kg_api.wording import HOME_HEADER, is_loopback
 
 DEFAULT_TIMEOUT_SECONDS = 60.0
+# timeout of an upload or a transfer: OCR takes long, and other uploads may be ahead in the queue
 MAX_READING_SECONDS = 900.0
-"""The same of a file that is sent: its pages may be pictures, and others may be read before it."""
 
 
+# API key, or a function that returns the key for a request's method and path
 KeySource = str | Callable[[str, str], str] | None
-"""An API key, or what makes one of a request's method and path; None: none is sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedHome:
-    """The home whose service is to answer, for an address that another kg can have by now."""
+    """Home whose service is expected to answer, because another kg may use the same address later."""
 
     instance: str
     describe_other: Callable[[], str]
-    """Says who answers instead, and what to do."""
+    """Returns a message about the other program and the fix."""
 
 
 class ClientAuth(httpx.Auth):
-    """Sends a key with each request, and checks that a service of the expected home answers.
+    """Sends an API key with each request and checks that a service of the expected home answers.
 
-    The service rejects a request that is meant for another home. A program that is not kg would not, so a
-    request that carries data is preceded by one without, until the home has answered.
+    The service rejects a request for another home, but another program would accept it. Therefore a HEAD
+    request precedes each request with data until the home has answered.
     """
 
     def __init__(self, key: Callable[[str, str], str] | None, expected: ExpectedHome | None) -> None:
@@ -45,7 +45,7 @@ class ClientAuth(httpx.Auth):
         self._is_proven = False
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response]:
-        """Add the headers; raise ServiceUnreachable if another home's service answers."""
+        """Add the headers. Raise ServiceUnreachable if another program answers."""
         if self._expected is not None and not self._is_proven and request.method not in {"GET", "HEAD"}:
             self._check((yield self._probe(request, self._expected)), self._expected)
         if self._key is not None:
@@ -66,17 +66,17 @@ class ClientAuth(httpx.Auth):
         answered = response.headers.get(HOME_HEADER)
         if answered == expected.instance:
             self._is_proven = True
-        elif answered is not None or not self._is_proven:  # what uvicorn answers itself has no headers of kg
+        elif answered is not None or not self._is_proven:  # uvicorn's own errors lack the headers of kg
             raise ServiceUnreachable(expected.describe_other())
 
 
 def options(
     base_url: str, api_key: KeySource, timeout_seconds: float, expected_home: ExpectedHome | None = None
 ) -> dict[str, Any]:
-    """What an httpx client is opened with. No proxy of the environment stands before this machine itself.
+    """Return the options of an httpx client. Requests to this machine ignore the proxies of the environment.
 
     Raises:
-        ConfigurationError: the address or the key cannot be one.
+        ConfigurationError: The URL or the API key is invalid.
     """
     url = _address(base_url)
     return {
@@ -89,10 +89,10 @@ def options(
 
 
 def traced(headers: Mapping[str, str]) -> dict[str, str]:
-    """Headers with the trace that the calling program is in, if it has imported OpenTelemetry at all."""
+    """Return headers with the current trace of the calling program if it has imported OpenTelemetry."""
     found = dict(headers)
     if "opentelemetry.trace" in sys.modules:
-        from kg_api.tracing import carry_trace  # noqa: PLC0415 - 60 ms, where nobody traces
+        from kg_api.tracing import carry_trace  # noqa: PLC0415 - the import takes 60 ms without tracing
 
         carry_trace(found)
     return found
@@ -109,9 +109,9 @@ def _auth(api_key: KeySource, expected_home: ExpectedHome | None) -> httpx.Auth 
 
 
 def parts(client: httpx.Client | httpx.AsyncClient, call: Call[Any]) -> dict[str, Any]:
-    """Return what httpx is given besides method and path.
+    """Return the arguments of an httpx request except method and path.
 
-    To read a file's pages by OCR takes minutes, and so may what is imported or exported at once.
+    Uploads (OCR), imports and exports get a timeout of several minutes.
     """
     told = {
         "params": call.params,
@@ -129,7 +129,7 @@ def parts(client: httpx.Client | httpx.AsyncClient, call: Call[Any]) -> dict[str
 
 
 def _verification(url: httpx.URL) -> ssl.SSLContext | bool:
-    """To load the certificates that a machine trusts takes 25 to 45 ms, and a plain request needs none."""
+    """Return the TLS verification. Loopback HTTP skips loading the trusted certificates (25 to 45 ms)."""
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if url.scheme == "http" and is_loopback(url.host) else True
 
 
@@ -144,7 +144,7 @@ def _address(base_url: str) -> httpx.URL:
 
 
 def unreachable(base_url: httpx.URL, error: httpx.RequestError) -> ServiceUnreachable:
-    """No answer at all, or none in time."""
+    """Return an error for a failed request or a timeout."""
     if isinstance(error, httpx.ReadTimeout):
         return ServiceUnreachable(
             f"kg at {redact_url(base_url)} did not answer in time; it may still be working:"
@@ -157,5 +157,5 @@ def unreachable(base_url: httpx.URL, error: httpx.RequestError) -> ServiceUnreac
 
 
 def redact_url(url: httpx.URL) -> str:
-    """An address without what may be secret in it."""
+    """Return a URL without credentials and query."""
     return str(url.copy_with(username="", password="", query=None))

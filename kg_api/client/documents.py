@@ -1,4 +1,4 @@
-"""Storing documents, reading and deleting them."""
+"""Client methods to store, preview, list, read, change and delete documents."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class DocumentMethods:
         duplicates: Duplicates = "keep",
         review: bool = False,
     ) -> Call[Ingested]:
-        """Store a document that is text; the same name again replaces it."""
+        """Store a text document. A document with the same name is replaced."""
         body = body_of(DocumentText, locals())
         return post(Ingested, "documents", json=body)
 
@@ -72,11 +72,11 @@ class DocumentMethods:
         ocr: OcrMode = "auto",
         images: Mapping[str, bytes] | None = None,
     ) -> Call[Ingested]:
-        """Store a file's content; its encoding is found out, and its format, if it is not given.
+        """Store the content of a file. The service detects the encoding, and the format if you omit it.
 
-        `images` are files that a Markdown text or a page names, by its relative references, such as
-        `img/boat.png`. `modified` (ISO 8601) is when the file was last changed; hits show it if the
-        document states no date. `ocr` says which pages of a PDF are read by OCR.
+        `images` maps the relative references of a Markdown or HTML document, such as `img/boat.png`, to files.
+        Hits show `modified`, the time of the last change (ISO 8601), if the document states no date. `ocr`
+        selects the pages of a PDF to read by OCR.
         """
         form, files = form_of(locals()), files_of(content, images)
         return post(Ingested, "documents", data=form, files=files)
@@ -88,10 +88,10 @@ class DocumentMethods:
         *,
         idempotency_key: str | None = None,
     ) -> Call[IngestedBatch]:
-        """Store up to 1,000 documents as texts; each has its own outcome, in their order.
+        """Store up to 1,000 text documents. The outcomes are in the same order.
 
-        One that cannot be stored is refused alone, by the service: nothing of them is checked before. Of two
-        that have one ontology and name the later one is refused.
+        The service validates each document separately and rejects only invalid documents. If two documents
+        have the same ontology and name, the service rejects the second.
         """
         parts = batch_of(documents)
         if idempotency_key is not None:
@@ -107,10 +107,10 @@ class DocumentMethods:
         title: str,
         metadata: dict[str, MetadataValue] | None = None,
     ) -> Call[Ingested]:
-        """Store messages as one Markdown document; the same title again replaces it.
+        """Store messages as one Markdown document. A conversation with the same title is replaced.
 
-        With more messages than before only the new ones are embedded. Each has author, text and, if known,
-        timestamp (ISO 8601 with a zone).
+        Only new messages are embedded. A message has author, text and an optional timestamp (ISO 8601 with
+        time zone).
         """
         return post(Ingested, "documents", "conversation", json=body_of(Conversation, locals()))
 
@@ -129,7 +129,7 @@ class DocumentMethods:
         duplicates: Duplicates = "keep",
         review: bool = False,
     ) -> Call[DocumentPreview]:
-        """Say what storing a text would make and cost; nothing is stored or paid."""
+        """Return the chunks and costs that a text would cause, without storing or paying for anything."""
         body = body_of(DocumentText, locals())
         return post(DocumentPreview, "documents", "preview", json=body)
 
@@ -150,7 +150,7 @@ class DocumentMethods:
         ocr: OcrMode = "auto",
         images: Mapping[str, bytes] | None = None,
     ) -> Call[DocumentPreview]:
-        """Say what storing a file's content would make and cost; nothing is stored or paid."""
+        """Return the chunks and costs that a file would cause, without storing or paying for anything."""
         form, files = form_of(locals()), files_of(content, images)
         return post(DocumentPreview, "documents", "preview", data=form, files=files)
 
@@ -163,7 +163,7 @@ class DocumentMethods:
         offset: int = 0,
         limit: int = 100,
     ) -> Call[DocumentPage]:
-        """List documents, one page at a time; those for which conditions hold, such as `date>=2025-01-01`."""
+        """List documents, one page at a time. Filter by conditions such as `date>=2025-01-01`."""
         filtered = {"ontology": ontology, "where": list(where) if where else None}
         return get(DocumentPage, "documents", **filtered, offset=offset, limit=limit)
 
@@ -176,12 +176,12 @@ class DocumentMethods:
         where: Sequence[Condition | AnyOf | str | dict[str, Any]] | None = None,
         limit: int = 20,
     ) -> Call[Facets]:
-        """Count the values of fields, such as `author` or `date:year`, among the documents that fit."""
+        """Count the values of fields, such as `author` or `date:year`, among the matching documents."""
         return post(Facets, "queries", "facets", json=body_of(FacetRequest, locals()))
 
     @request
     def document(self, document_id: str, *, ontology: str | None = None) -> Call[DocumentContent]:
-        """Read a document with its text, by its id, at least 8 digits of it, or its name."""
+        """Return a document with its text, given its id, at least 8 digits of its id, or its name."""
         return get(DocumentContent, "documents", document_id, ontology=ontology)
 
     @request
@@ -194,18 +194,18 @@ class DocumentMethods:
         metadata: dict[str, MetadataValue] | None = None,
         ontology: str | None = None,
     ) -> Call[DocumentChanged]:
-        """Change what is said of a document: its metadata key by key, where None deletes one.
+        """Change the title, URI or metadata of a document. A metadata value of None deletes the key.
 
-        It is embedded anew only where the contexts of its chunks use what changed.
+        The document is re-embedded only if the contexts of its chunks use a changed value.
         """
         body = body_of(DocumentChange, locals())
         return patch(DocumentChanged, "documents", document_id, json=body, ontology=ontology)
 
     @request
     def delete_document(self, document_id: str, *, ontology: str | None = None) -> Call[Deleted]:
-        """Delete a document, by its id, at least 8 digits of it, or its name.
+        """Delete a document, given its id, at least 8 digits of its id, or its name.
 
-        A whole id that is not there is no error: zeros and a note. A name that is not there is NotFound.
+        A missing full id returns zero counts and a note. A missing name raises NotFound.
         """
         return delete(Deleted, "documents", document_id, ontology=ontology)
 
@@ -219,10 +219,10 @@ class DocumentMethods:
         expected: int | None = None,
         expected_digest: str | None = None,
     ) -> Call[DeletedMatching]:
-        """Say which documents fit; or, without `dry_run`, delete them.
+        """Return the matching documents, or delete them with `dry_run=False`.
 
-        With `expected`, only where so many fit; with `expected_digest`, the `digest` of a dry run, only where
-        exactly these do.
+        With `expected`, deletion requires this number of matches. With `expected_digest`, the `digest` of a
+        dry run, deletion requires the same documents.
         """
         body = body_of(DocumentDeletion, locals())
         return post(DeletedMatching, "documents", "delete", json=body)

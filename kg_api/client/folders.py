@@ -1,4 +1,4 @@
-"""Folders that are kept in step with an ontology."""
+"""Client methods for synced folders."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from kg_api.schemas.folders import Folder, FolderList, FolderRemoved, NewFolder,
 class FolderMethods:
     @request
     def folders(self) -> Call[FolderList]:
-        """List the folders that are followed, with what their last scans did."""
+        """List the synced folders with the results of their last scans."""
         return get(FolderList, "folders")
 
     @request
     def folder(self, folder_id: str) -> Call[Folder]:
-        """Read a folder."""
+        """Return a synced folder."""
         return get(Folder, "folders", folder_id)
 
     @request
@@ -29,9 +29,9 @@ class FolderMethods:
         review: bool = False,
         grant: str | None = None,
     ) -> Call[Folder]:
-        """Follow a folder on the worker's machine; its first scan is asked for.
+        """Sync a folder on the worker's machine and request its first scan.
 
-        It must lie below KG_SYNC__ROOTS; `grant` is what `kg folders add` sends for others.
+        The folder must be below KG_SYNC__ROOTS. `kg folders add` sends a `grant` for other folders.
         """
         body = body_of(NewFolder, locals())
         headers = {"KG-Folder-Grant": grant} if grant else {}
@@ -39,10 +39,10 @@ class FolderMethods:
 
     @request
     def scan_folder(self, folder_id: str, *, allow_empty: bool = False) -> Call[Folder]:
-        """Ask for a scan now."""
+        """Request a scan now."""
         return post(Folder, "folders", folder_id, "scan", json=body_of(ScanRequest, locals()))
 
     @request
     def remove_folder(self, folder_id: str, *, delete_documents: bool = False) -> Call[FolderRemoved]:
-        """Follow a folder no more; its documents stay unless they shall go too."""
+        """Stop the sync of a folder. The documents stay, unless you pass `delete_documents`."""
         return delete(FolderRemoved, "folders", folder_id, delete_documents=delete_documents)

@@ -1,4 +1,4 @@
-"""Pictures."""
+"""Client methods for images."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from kg_api.schemas.vocabulary import SourceKind
 class ImageMethods:
     @request
     def images(self, ontology: str | None = None, *, offset: int = 0, limit: int = 100) -> Call[ImagePage]:
-        """List pictures by ontology and document, with the words that stand for them."""
+        """List images by ontology and document, with the text that represents each."""
         return get(ImagePage, "images", ontology=ontology, offset=offset, limit=limit)
 
     @request
     def image(self, source_id: str) -> Call[bytes]:
-        """Get the file of a picture, by the id of its source."""
+        """Return the file of an image by the id of its source."""
         return get_file("images", source_id)
 
     @request
     def thumbnail(self, source_id: str) -> Call[bytes]:
-        """Get a picture as WebP of at most 256 pixels a side."""
+        """Return an image as WebP with at most 256 pixels per side."""
         return get_file("images", source_id, "thumbnail")
 
     @request
@@ -43,15 +43,15 @@ class ImageMethods:
         width: int | None = None,
         ontology: str | None = None,
     ) -> Call[PageImage]:
-        """Get a page of a document that was ingested as a PDF, as a picture (PNG).
+        """Return a page of a PDF document as a PNG image.
 
         Args:
-            document: its name, ONTOLOGY/NAME or id.
-            page: its number, from 1.
-            source_id: a source of it, such as a hit, whose words are boxed.
-            query: words that are boxed wherever they stand, as full text finds them.
-            width: in pixels; None: 1200.
-            ontology: which it is in; None: any.
+            document: Name, ONTOLOGY/NAME or id of the document.
+            page: Page number, from 1.
+            source_id: Source of the document, such as a hit, whose words are boxed.
+            query: Words to box wherever full-text search finds them.
+            width: Width in pixels (default: 1200).
+            ontology: Ontology of the document (default: any).
         """
         asked = {"source_id": source_id, "query": query, "width": width, "ontology": ontology}
         path, params = path_of("documents", document, "pages", f"{page}.png"), params_of(**asked)
@@ -68,9 +68,9 @@ class ImageMethods:
         same_document: bool = False,
         limit: int = 10,
     ) -> Call[RelatedSources]:
-        """Find passages that go with a picture, or pictures that go with a passage.
+        """Find passages that belong to an image, or images that belong to a passage.
 
-        The options are those of RelatedSearch.
+        The options are the fields of RelatedSearch.
         """
         body = body_of(RelatedSearch, locals())
         return post(RelatedSources, "queries", "sources", source_id, "related", json=body)
@@ -87,7 +87,7 @@ class ImageMethods:
         limit: int = 10,
         min_similarity: float | None = None,
     ) -> Call[ImageHits]:
-        """Find pictures by words, or those like a stored one; the options are those of ImageSearch."""
+        """Find images by text or by a stored image. The options are the fields of ImageSearch."""
         body = body_of(ImageSearch, locals())
         return post(ImageHits, "queries", "images", "search", json=body)
 
@@ -102,9 +102,9 @@ class ImageMethods:
         limit: int = 10,
         min_similarity: float | None = None,
     ) -> Call[ImageHits]:
-        """Find pictures that are like one, given as the content of its file; it is not kept.
+        """Find images by an image file, which is not stored.
 
-        The options are those of ImageScope.
+        The options are the fields of ImageScope.
         """
         fields = fields_of(ImageScope, locals())
         files = {"file": ("picture", file)}

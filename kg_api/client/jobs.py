@@ -1,4 +1,4 @@
-"""Background work, and the queue it waits in."""
+"""Client methods for jobs and the queue."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ class JobMethods:
 
     @request
     def job(self, job_id: str) -> Call[Job]:
-        """Read a job."""
+        """Return a job."""
         return get(Job, "jobs", job_id)
 
     @request
     def cancel_job(self, job_id: str) -> Call[Job]:
-        """End a job that waits or runs; what it has written stays."""
+        """Cancel a waiting or running job. Data that it has written stays."""
         return post(Job, "jobs", job_id, "cancel")
 
     @request
     def retry_job(self, job_id: str) -> Call[Job]:
-        """Put a job that ended badly into the queue again; one that waits for its next try begins now."""
+        """Queue a failed job again. A job that waits for its next attempt starts now."""
         return post(Job, "jobs", job_id, "retry")
 
     @stream
     def follow_job(self, job_id: str) -> Events[Job]:
-        """Give a job whenever it changes, at last as it has ended.
+        """Yield a job after each change until it has ended.
 
-        It may stop before, when the service or its database goes away: then ask for the job.
+        The stream may stop earlier if the service or its database stops. In that case, call `job`.
         """
         return Events(get(Job, "jobs", job_id, "events"), is_last=lambda job: job.state in FINISHED)
 
     @stream
     def follow_jobs(self, ontology: str | None = None) -> Events[Job]:
-        """Give jobs whenever they change, first all that are unfinished or have just ended; it has no end."""
+        """Yield unfinished and recently ended jobs, and then jobs after each change, without an end."""
         return Events(get(Job, "jobs", "events", ontology=ontology))
 
     @request
     def queue(self) -> Call[QueueStatus]:
-        """Look at the queue and its workers."""
+        """Return the state of the queue and its workers."""
         return get(QueueStatus, "queue")

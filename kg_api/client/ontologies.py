@@ -1,4 +1,4 @@
-"""Ontologies, what they are about, how they are embedded, and how concepts are extracted from them."""
+"""Client methods for ontologies: communities, synonyms, language, embedding and concept extraction."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class OntologyMethods:
     def communities(
         self, ontology: str, *, level: int = 0, parent: str | None = None, offset: int = 0, limit: int = 100
     ) -> Call[Communities]:
-        """List what an ontology is about: communities of its concepts, the largest first; or parts of one."""
+        """List the communities of an ontology's concepts or the parts of a community, the largest first."""
         asked = {"level": level, "parent": parent, "offset": offset, "limit": limit}
         return get(Communities, "ontologies", ontology, "communities", **asked)
 
@@ -55,51 +55,51 @@ class OntologyMethods:
     def community(
         self, ontology: str, community_id: str, *, concepts: int = 20, passages: int = 5
     ) -> Call[CommunityDetails]:
-        """Read a community with its first concepts, and the passages and documents that say most of it."""
+        """Return a community with its main concepts, passages and documents."""
         path = ("ontologies", ontology, "communities", community_id)
         return get(CommunityDetails, *path, concepts=concepts, passages=passages)
 
     @request
     def detect_communities(self, ontology: str) -> Call[CommunityRequest]:
-        """Have communities detected now; else a worker does it when enough has changed."""
+        """Start the detection of communities now. A worker starts it automatically after enough changes."""
         return post(CommunityRequest, "ontologies", ontology, "communities")
 
     @request
     def passage_map(self, ontology: str, *, limit: int = USUAL_MAP_POINTS) -> Call[PassageMap]:
-        """Read the passages of an ontology as points in two dimensions, column by column."""
+        """Return the passages of an ontology as points in two dimensions, in columns."""
         return get(PassageMap, "ontologies", ontology, "map", limit=limit)
 
     @request
     def synonyms(self, ontology: str) -> Call[Synonyms]:
-        """Read the words that searches of an ontology take for each other."""
+        """Return the synonyms for searches in an ontology."""
         return get(Synonyms, "ontologies", ontology, "synonyms")
 
     @request
     def set_synonyms(self, ontology: str, groups: Sequence[Sequence[str]]) -> Call[Synonyms]:
-        """Replace them: groups such as `["k8s", "kubernetes"]`; none takes all away."""
+        """Replace the synonyms by groups such as `["k8s", "kubernetes"]`. An empty list deletes all."""
         body = {"groups": [[*group] for group in groups]}
         return put(Synonyms, "ontologies", ontology, "synonyms", json=body, dry_run=False)
 
     @request
     def language(self, ontology: str) -> Call[OntologyLanguage]:
-        """Read in which language the sources of an ontology are indexed."""
+        """Return the language in which the sources of an ontology are indexed."""
         return get(OntologyLanguage, "ontologies", ontology, "language")
 
     @request
     def set_language(self, ontology: str, language: TextLanguage) -> Call[OntologyLanguage]:
-        """Index them in another, for some seconds; while it is not `complete`, the same call goes on."""
+        """Reindex the sources in another language. Repeat the call until the result is `complete`."""
         body = {"language": language}
         return put(OntologyLanguage, "ontologies", ontology, "language", json=body, dry_run=False)
 
     @request
     def embedding_status(self, ontology: str | None = None) -> Call[EmbeddingStatus]:
-        """Count what is embedded and what is not."""
+        """Count embedded and pending items."""
         of = () if ontology is None else ("ontologies", ontology)
         return get(EmbeddingStatus, *of, "embedding-status")
 
     @request
     def embedding_config(self, ontology: str) -> Call[EmbeddingConfiguration]:
-        """Read how an ontology is embedded, what is stale, and what making it anew takes."""
+        """Return the embedding configuration of an ontology, its stale items and the cost of re-embedding."""
         return get(EmbeddingConfiguration, "ontologies", ontology, "embedding-config")
 
     @request
@@ -117,16 +117,16 @@ class OntologyMethods:
         space: str | Unset | None = UNSET,
         embed_on_ingest: bool | Unset | None = UNSET,
     ) -> Call[EmbeddingConfiguration]:
-        """Change how an ontology is embedded, as EmbeddingConfigChange has it.
+        """Change the embedding configuration. The options are the fields of EmbeddingConfigChange.
 
-        What is left out stays as it is; None is the default.
+        Omitted options keep their value. None restores the default.
         """
         body, path = change_of(EmbeddingConfigChange, locals()), ("ontologies", ontology, "embedding-config")
         return put(EmbeddingConfiguration, *path, json=body, dry_run=dry_run)
 
     @request
     def embed_ontology(self, ontology: str) -> Call[EmbeddingStarted]:
-        """Have embedded what is missing or stale, now."""
+        """Embed missing and stale items now."""
         return post(EmbeddingStarted, "ontologies", ontology, "embeddings")
 
     @request
@@ -141,9 +141,9 @@ class OntologyMethods:
         dry_run: bool = False,
         idempotency_key: str | None = None,
     ) -> Call[RegenerationStarted]:
-        """Make embeddings of one ontology, or of all: what is missing or stale; with `force` all.
+        """Embed missing and stale items of one ontology or of all. With `force`, embed all items.
 
-        With `force` and `where`, those of the documents that fit.
+        With `force` and `where`, embed all items of the matching documents.
         """
         body = body_of(Regeneration, locals(), type=kind)
         headers = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
@@ -151,12 +151,12 @@ class OntologyMethods:
 
     @request
     def refused(self, ontology: str) -> Call[RefusedSources]:
-        """Read which sources the model does not take, and why."""
+        """List the sources that the embedding model rejects, with the reasons."""
         return get(RefusedSources, "ontologies", ontology, "refused")
 
     @request
     def extraction_config(self, ontology: str, *, with_cost: bool = False) -> Call[ExtractionStatus]:
-        """Read how concepts are extracted and how far that is; with what the rest takes, if asked for."""
+        """Return the extraction configuration and progress, and optionally the cost of pending sources."""
         return get(ExtractionStatus, "ontologies", ontology, "extraction-config", with_cost=with_cost or None)
 
     @request
@@ -169,23 +169,23 @@ class OntologyMethods:
         per_source: int | Unset | None = UNSET,
         budget: float | Unset | None = UNSET,
     ) -> Call[ExtractionStatus]:
-        """Set how concepts are extracted, as ExtractionConfig has it.
+        """Change the extraction configuration. The options are the fields of ExtractionConfig.
 
-        What is left out stays as it is; None is the service's own setting.
+        Omitted options keep their value. None restores the setting of the service.
         """
         body = change_of(ExtractionConfig, locals())
         return put(ExtractionStatus, "ontologies", ontology, "extraction-config", json=body, dry_run=dry_run)
 
     @request
     def extract_concepts(self, ontology: str, *, stale: bool = False) -> Call[ExtractionStarted]:
-        """Have concepts extracted from what is due, now; what was set aside is tried again.
+        """Extract concepts from pending sources now, and retry rejected sources.
 
-        With `stale` also from what another model or prompt has read, which may cost.
+        With `stale`, also read sources again that another model or prompt has read, which may cost money.
         """
         params = {"stale": True} if stale else {}
         return post(ExtractionStarted, "ontologies", ontology, "extraction", params=params)
 
     @request
     def extraction_refused(self, ontology: str) -> Call[UnreadSources]:
-        """List the sources that no concepts came of, with the reasons."""
+        """List the sources without extracted concepts, with the reasons."""
         return get(UnreadSources, "ontologies", ontology, "extraction-refused")

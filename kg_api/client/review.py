@@ -1,4 +1,4 @@
-"""What people decide: documents that wait for approval, proposed links, and what answers a question."""
+"""Client methods for decisions by people: document approval, proposed links and relevance judgements."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ReviewMethods:
     def waiting(
         self, ontology: str | None = None, *, offset: int = 0, limit: int = 100
     ) -> Call[WaitingDocuments]:
-        """List documents that were sent with `review` and wait for approval, one page at a time."""
+        """List documents that were sent with `review` and are pending approval, one page at a time."""
         return get(WaitingDocuments, "waiting", ontology=ontology, offset=offset, limit=limit)
 
     @request
@@ -42,7 +42,7 @@ class ReviewMethods:
         all: bool = False,  # noqa: A002 - the field's name
         after: str | None = None,
     ) -> Call[Approved]:
-        """Store documents that wait, by their names; with `all` a portion: `next` is the next `after`."""
+        """Store pending documents by name, or a batch of all. Pass the returned `next` as `after`."""
         return post(Approved, "waiting", "approve", json=body_of(Approval, locals()))
 
     @request
@@ -53,7 +53,7 @@ class ReviewMethods:
         documents: Sequence[str] | None = None,
         all: bool = False,  # noqa: A002 - the field's name
     ) -> Call[Rejected]:
-        """Let documents wait no more, by their names or, with `all`, up to 1,000 a request."""
+        """Discard pending documents by name, or up to 1,000 per request with `all`."""
         return post(Rejected, "waiting", "reject", json=body_of(Review, locals()))
 
 
@@ -72,33 +72,33 @@ class ProposalMethods:
         offset: int = 0,
         limit: int = 100,
     ) -> Call[Proposals]:
-        """List proposed links, the best first, with the reason and the texts of both ends of each."""
+        """List proposed links, the best first, with the reason and the texts of both ends."""
         chosen = {"ontology": ontology, "kind": kind, "state": state, "offset": offset, "limit": limit}
         return get(Proposals, "proposals", **chosen)
 
     @request
     def proposal(self, proposal_id: str) -> Call[Proposal]:
-        """Read one proposed link."""
+        """Return a proposed link."""
         return get(Proposal, "proposals", proposal_id)
 
     @request
     def accept_proposal(self, proposal_id: str, *, by: str | None = None) -> Call[Proposal]:
-        """Make the link: related concepts, paths and the source graph show it."""
+        """Accept a link. Related concepts, paths and the source graph then show the link."""
         return _decide(proposal_id, "accept", by)
 
     @request
     def reject_proposal(self, proposal_id: str, *, by: str | None = None) -> Call[Proposal]:
-        """Have the two never proposed again."""
+        """Reject a link permanently."""
         return _decide(proposal_id, "reject", by)
 
     @request
     def undo_proposal(self, proposal_id: str, *, by: str | None = None) -> Call[Proposal]:
-        """Open a proposal again that was accepted or rejected; its link goes."""
+        """Reopen an accepted or rejected proposal and delete its link."""
         return _decide(proposal_id, "undo", by)
 
     @request
     def proposals_config(self, ontology: str) -> Call[ProposalStatus]:
-        """Read how links are proposed in an ontology, and how far that is."""
+        """Return the configuration and the progress of proposals in an ontology."""
         return get(ProposalStatus, "ontologies", ontology, "proposals-config")
 
     @request
@@ -116,14 +116,14 @@ class ProposalMethods:
         max_open: int | Unset | None = UNSET,
         dry_run: bool = False,
     ) -> Call[ProposalStatus]:
-        """Change what is given of how links are proposed; None is the service's own setting."""
+        """Change the given options of proposals. None restores the setting of the service."""
         body = change_of(ProposalConfig, locals())
         path = ("ontologies", ontology, "proposals-config")
         return put(ProposalStatus, *path, json=body, dry_run=dry_run)
 
     @request
     def search_proposals(self, ontology: str, *, anew: bool = False) -> Call[ProposalSearch]:
-        """Look for links now, instead of when something has changed; with `anew` at everything again."""
+        """Search for links now, without waiting for changes. With `anew`, search everything again."""
         return post(ProposalSearch, "ontologies", ontology, "proposals", params=params_of(anew=anew or None))
 
 
@@ -132,7 +132,7 @@ class JudgementMethods:
     def judge(
         self, ontology: str, *, question: str, source_id: str, relevance: int, by: str | None = None
     ) -> Call[Judgement]:
-        """Keep how relevant a passage is for a question: 2 it answers, 1 it helps to, 0 it does neither."""
+        """Store the relevance of a passage to a question: 2 answers it, 1 helps, 0 is irrelevant."""
         body = body_of(JudgementRequest, locals())
         return put(Judgement, "ontologies", ontology, "judgements", json=body, dry_run=False)
 
@@ -140,13 +140,13 @@ class JudgementMethods:
     def judgements(
         self, ontology: str, question: str | None = None, *, offset: int = 0, limit: int = 100
     ) -> Call[Judgements]:
-        """List judgements question by question, or those for one; with the passages as they are now."""
+        """List judgements by question, or those for one question, with the current passages."""
         chosen = {"question": question, "offset": offset, "limit": limit}
         return get(Judgements, "ontologies", ontology, "judgements", **chosen)
 
     @request
     def judged_questions(self, ontology: str, *, offset: int = 0, limit: int = 100) -> Call[JudgedQuestions]:
-        """List the questions that passages were judged for, those that were judged last first."""
+        """List the questions with judgements, the most recently judged first."""
         path = ("ontologies", ontology, "judgements", "questions")
         return get(JudgedQuestions, *path, offset=offset, limit=limit)
 
@@ -154,6 +154,6 @@ class JudgementMethods:
     def delete_judgements(
         self, ontology: str, question: str, source_id: str | None = None
     ) -> Call[JudgementsDeleted]:
-        """Take back what was judged for a question, of one passage (by its whole id) or of all."""
+        """Delete the judgements for a question, of one passage (given by its full id) or of all."""
         chosen = {"question": question, "source_id": source_id}
         return delete(JudgementsDeleted, "ontologies", ontology, "judgements", **chosen)

@@ -1,4 +1,4 @@
-"""Finding sources, what is like them, and reading around them."""
+"""Client methods to search sources, find similar sources and read documents."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kg_api.schemas.vocabulary import USUAL_READ, Fusion, GroupBy, HybridMode, S
 
 
 def get_page(search: SourceSearch) -> Call[SourceHits]:
-    """Describe the request for a page of a search."""
+    """Describe the request for one page of a search."""
     body = search.model_dump(mode="json", exclude_unset=True)
     return post(SourceHits, "queries", "sources", "search", json=body)
 
@@ -62,7 +62,7 @@ class SearchMethods:
         window_size: int = 2,
         token_budget: int | None = None,
     ) -> Call[SourceHits]:
-        """Find sources by meaning, by words, or both; the options are those of SourceSearch."""
+        """Find sources by vectors, full text or both. The options are the fields of SourceSearch."""
         body = body_of(SourceSearch, locals())
         return post(SourceHits, "queries", "sources", "search", json=body)
 
@@ -87,19 +87,19 @@ class SearchMethods:
         window_size: int = 2,
         token_budget: int | None = None,
     ) -> Call[HybridHits]:
-        """Find concepts, and sources also through concepts; the options are those of HybridSearch."""
+        """Find concepts, and sources also through concepts. The options are the fields of HybridSearch."""
         return post(HybridHits, "queries", "hybrid", json=body_of(HybridSearch, locals()))
 
     @request
     def source(self, source_id: str) -> Call[Place]:
-        """Read a source."""
+        """Return a source."""
         return get(Place, "sources", source_id)
 
     @request
     def source_context(
         self, source_id: str, *, window_size: int = 2, token_budget: int | None = None
     ) -> Call[SourceWindow]:
-        """Read a source among its neighbours, as many of them as a budget of tokens allows."""
+        """Return a source with its neighbours, within an optional token budget."""
         params = {"window_size": window_size, "token_budget": token_budget}
         return get(SourceWindow, "sources", source_id, "context", **params)
 
@@ -112,7 +112,7 @@ class SearchMethods:
         start: int | None = None,
         token_budget: int = USUAL_READ,
     ) -> Call[DocumentReading]:
-        """Read a document from a paragraph on, as much as the budget allows; go on with `next` as `start`."""
+        """Read a document from a paragraph, within the token budget. To continue, pass `next` as `start`."""
         params = {"ontology": ontology, "start": start, "token_budget": token_budget}
         return get(DocumentReading, "reading", document_id, **params)
 
@@ -129,7 +129,7 @@ class SearchMethods:
         group_duplicates: bool = True,
         exact: bool = False,
     ) -> Call[SimilarSources]:
-        """Find passages of other documents that are like a source; the options are those of SimilarSearch."""
+        """Find passages similar to a source. The options are the fields of SimilarSearch."""
         body = body_of(SimilarSearch, locals())
         return post(SimilarSources, "queries", "sources", source_id, "similar", json=body)
 
@@ -137,7 +137,7 @@ class SearchMethods:
     def cross_document_similarity(
         self, source_id: str, *, limit: int = 10, min_similarity: float | None = None
     ) -> Call[SimilarSources]:
-        """Find passages that are like a source, in other documents of all ontologies."""
+        """Find passages similar to a source in other documents of all ontologies."""
         body = body_of(SimilarSearch, {"limit": limit, "min_similarity": min_similarity})
         return post(SimilarSources, "queries", "sources", source_id, "similar", json=body)
 
@@ -153,7 +153,7 @@ class SearchMethods:
         pairs: int = 3,
         repeated: bool = False,
     ) -> Call[SimilarDocuments]:
-        """Find documents that are like a document; the options are those of SimilarDocumentSearch."""
+        """Find documents similar to a document. The options are the fields of SimilarDocumentSearch."""
         body = body_of(SimilarDocumentSearch, locals())
         return post(SimilarDocuments, "queries", "documents", document_id, "similar", json=body)
 
@@ -171,6 +171,6 @@ class SearchMethods:
         across_documents_only: bool = True,
         repeated: bool = False,
     ) -> Call[SourceGraph]:
-        """Connect sources with those most similar to them; the options are those of GraphRequest."""
+        """Return a graph of similar sources. The options are the fields of GraphRequest."""
         body = body_of(GraphRequest, locals())
         return post(SourceGraph, "queries", "sources", "graph", json=body)

@@ -1,4 +1,4 @@
-"""What the methods of both clients stand on: each describes a request once, whichever client sends it."""
+"""HTTP connections of both clients, and decorators that turn request descriptions into methods."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ P = ParamSpec("P")
 
 
 class Sending:
-    """Connections to a kg service."""
+    """Synchronous connection to a kg service."""
 
     def __init__(
         self,
@@ -57,10 +57,10 @@ class Sending:
         return read(call, response)
 
     def _follow(self, call: Call[T], silence: float) -> Generator[T]:
-        """Give each event's data, until the service ends the stream.
+        """Yield the data of each event until the service ends the stream.
 
         Raises:
-            KgError: as `_send`; ServiceUnreachable also when the stream breaks.
+            KgError: An error of the service, or ServiceUnreachable if the stream breaks.
         """
         body = {"params": call.params, "json": call.json, "headers": connection.traced(call.headers)}
         try:
@@ -79,7 +79,7 @@ class Sending:
 
 
 class AsyncSending:
-    """Connections to a kg service."""
+    """Asynchronous connection to a kg service."""
 
     def __init__(
         self,
@@ -133,7 +133,7 @@ class AsyncSending:
 
 
 class request(Generic[P, T]):  # noqa: N801 - a decorator
-    """Make a method that describes a request send it: `AsyncKgClient` gives its answer to be awaited."""
+    """Turns a request description into a method that sends it, which is a coroutine in `AsyncKgClient`."""
 
     def __init__(self, describe: Callable[Concatenate[Any, P], Call[T]]) -> None:
         @wraps(describe)
@@ -159,7 +159,7 @@ class request(Generic[P, T]):  # noqa: N801 - a decorator
 
 
 class stream(Generic[P, T]):  # noqa: N801 - a decorator
-    """Make a method that describes events give them as they come, until the last."""
+    """Turns an event description into a method that yields them until the last."""
 
     def __init__(self, describe: Callable[Concatenate[Any, P], Events[T]]) -> None:
         @wraps(describe)
@@ -198,7 +198,7 @@ def _bind(
     chosen = method_async if issubclass(owner or type(client), AsyncSending) else method
     if client is not None:
         return MethodType(chosen, client)
-    # For `help` and the like: what is returned is the answer, not its description
+    # `help` shows the return type, not the type of the description
     told = inspect.signature(chosen, follow_wrapped=True)
     answer = str(told.return_annotation).removesuffix("]")
     answer = answer.removeprefix("Call[")
