@@ -149,7 +149,7 @@ def change_of(request: type[BaseModel], options: Mapping[str, Any]) -> dict[str,
 
 
 def batch_of(documents: Sequence[DocumentText | Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the body of a batch. The service validates each document separately, so nothing is checked here."""
+    """Return the body of a batch, unchecked: the service validates each document separately."""
     given = [
         each.model_dump(mode="json", exclude_defaults=True) if isinstance(each, DocumentText) else dict(each)
         for each in documents

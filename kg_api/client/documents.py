@@ -74,7 +74,7 @@ class DocumentMethods:
     ) -> Call[Ingested]:
         """Store the content of a file. The service detects the encoding, and the format if you omit it.
 
-        `images` maps the relative references of a Markdown or HTML document, such as `img/boat.png`, to files.
+        `images` maps relative references of a Markdown or HTML document, such as `img/boat.png`, to files.
         Hits show `modified`, the time of the last change (ISO 8601), if the document states no date. `ocr`
         selects the pages of a PDF to read by OCR.
         """
