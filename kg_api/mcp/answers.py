@@ -1,6 +1,6 @@
-"""Answers of tools: passages with citation ids, given step by step within a budget of tokens.
+"""Answers of tools: passages with citation ids, paged within a token budget.
 
-A citation id is `source_id#start-end`, offsets in code points of the document's text, the end excluded.
+A citation id is `source_id#start-end`: offsets in code points of the document's text, with an exclusive end.
 """
 
 from __future__ import annotations
@@ -21,13 +21,12 @@ from kg_api.schemas.search import SourcePlace
 
 _FORM = re.compile(r"(?P<source>[^#\s]{1,100})(?:#(?P<start>\d{1,10})-(?P<end>\d{1,10}))?")
 
-_BROKEN = re.compile(r"#\d*-[\d-]*\s*$|#\s*$")
-"""The end of a citation, but for its numbers."""
+_BROKEN = re.compile(r"#\d*-[\d-]*\s*$|#\s*$")  # malformed end of a citation
 
 
 @dataclass(frozen=True, slots=True)
 class CitationPlace:
-    """A place in a document, found by one of its sources."""
+    """Character range in a document, addressed by one of its sources."""
 
     source_id: str
     start: int
@@ -37,12 +36,12 @@ class CitationPlace:
         return f"{self.source_id}#{self.start}-{self.end}"
 
     def part(self, start: int, end: int) -> CitationPlace:
-        """A part of it; `start` and `end` are counted from its own start."""
+        """Return a part of the place. `start` and `end` are relative to the start of the place."""
         return CitationPlace(self.source_id, self.start + start, self.start + end)
 
 
 def read_citation(text: str) -> tuple[str, CitationPlace | None]:
-    """The source's id, and the place where one is given."""
+    """Return the source id of a citation and its place, if the citation has one."""
     found = _FORM.fullmatch(text.strip())
     if found is None:
         raise InvalidInput(
@@ -57,7 +56,7 @@ def read_citation(text: str) -> tuple[str, CitationPlace | None]:
 
 
 def called(text: str) -> tuple[str, CitationPlace | None]:
-    """The source that a citation is of, and its place; else what a source or a document is called by."""
+    """Return the source id and the place of a citation, or other text as the name of a source or document."""
     try:
         return read_citation(text)
     except InvalidInput:
@@ -66,7 +65,7 @@ def called(text: str) -> tuple[str, CitationPlace | None]:
         return text.strip(), None
 
 
-# Cursors of tools: a place in a list, and what was given before it.
+# Cursors: a position in a list, with a digest of the items already returned
 
 _CURSOR_FORM = CursorForm(1, "more.cursor", ", where only token_budget may differ")
 _HELD = struct.Struct(">II8s")
@@ -74,32 +73,32 @@ _HELD = struct.Struct(">II8s")
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """What has been given so far: so many items, and so many code points of the next one's text."""
+    """Number of items returned so far, and of code points of the next item's text."""
 
     index: int = 0
     offset: int = 0
 
 
 def write_cursor(call: bytes, position: Position, given: Iterable[str]) -> str:
-    """A cursor.
+    """Return a cursor.
 
     Args:
-        call: the digest of the tool's name and arguments.
-        position: where to go on.
-        given: the keys of items that were given before; they must be the same when the cursor is used.
+        call: Digest of the tool's name and arguments.
+        position: Start of the next answer.
+        given: Keys of the items already returned. They must be the same when the cursor is used.
     """
     return _CURSOR_FORM.seal(call, _HELD.pack(position.index, position.offset, digest_cursors(*given)))
 
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """A cursor that was read."""
+    """A parsed cursor."""
 
     position: Position
     given: bytes
 
     def check(self, given: Iterable[str]) -> None:
-        """See that what was given before is still there."""
+        """Raise Conflict if the items already returned have changed."""
         if digest_cursors(*given) != self.given:
             raise Conflict(
                 "what this call finds has changed since the cursor was given; call again without it"
@@ -111,46 +110,46 @@ def read_cursor(text: str, call: bytes) -> Cursor:
     return Cursor(Position(index, offset), given)
 
 
-# Characters that a reader does not see and a model reads all the same. Pure.
+# Characters that are invisible to people but not to models
 
 _RANGES = {
     "zero_width": "\u00ad\u115f\u1160\u17b4\u17b5\u180e\u200b\u2060-\u2064\u3164\ufeff\uffa0",
     "joiner": "\u200c\u200d",  # emoji and some scripts need them
     "bidirectional": "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069",
-    "tag": "\U000e0000-\U000e007f\U000e0100-\U000e01ef",  # whole sentences can be written in them
+    "tag": "\U000e0000-\U000e007f\U000e0100-\U000e01ef",  # can encode whole sentences
     "control": "\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f",
 }
 _ANY = re.compile("|".join(f"(?P<{kind}>[{characters}])" for kind, characters in _RANGES.items()))
 
 
 def invisible_in(text: str) -> list[str]:
-    """The kinds of them that a text holds."""
+    """Return the kinds of invisible characters in a text."""
     if text.isascii() and text.isprintable():
         return []
     found = {match.lastgroup for match in _ANY.finditer(text)}
     return [kind for kind in _RANGES if kind in found]
 
 
-# Answers are JSON objects without nulls: what is unset is left out.
+# Answers are JSON objects without nulls
 
 Item = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class InlineImage:
-    """A picture that stands behind the text of an answer."""
+    """An image after the text of an answer."""
 
     content: bytes
     content_type: str
 
 
 def item(**fields: Any) -> Item:
-    """Make an object of the fields that are set."""
+    """Return an object of the fields that are not None."""
     return {name: value for name, value in fields.items() if value is not None}
 
 
 def passage(citation: str, text: str, **fields: Any) -> Item:
-    """Make an object with the unchanged text of a document, and the citation to quote it by."""
+    """Return an object with the unchanged text of a document and its citation."""
     return item(citation=citation, text=text, invisible=invisible_in(text) or None, **fields)
 
 
@@ -159,12 +158,12 @@ def place_of(source: SourcePlace) -> str:
 
 
 def kind_of(place: SourcePlace) -> str | None:
-    """Return the kind of a source that is no passage."""
+    """Return the kind of a source, or None for a passage."""
     return None if place.kind == "passage" else place.kind
 
 
 def cut(found: Item, start: int, end: int) -> Item:
-    """Return a part of a passage with its own citation; `start` and `end` are code points of the text."""
+    """Return a part of a passage with its own citation. `start` and `end` are code points of the text."""
     text: str = found["text"]
     if (start, end) == (0, len(text)):
         return found
@@ -181,18 +180,16 @@ def cut(found: Item, start: int, end: int) -> Item:
     return item(**part)
 
 
-# Keeping an answer within a number of tokens, and telling what is left.
+# Token budget of an answer
 
 ASCII_A_TOKEN = 2.75
 OTHER_BYTES_A_TOKEN = 2
-FOR_MORE = 100
-"""Tokens of what tells that there is more."""
-MIN_ROOM = 64
-"""Tokens of items that an answer has room for in any case, so that a walk always gets on."""
+FOR_MORE = 100  # tokens of the `more` field
+MIN_ROOM = 64  # tokens of items that fit in any case, so that each answer makes progress
 
 
 def tokens_of(text: str) -> int:
-    """Return an estimate on the careful side, for an agent's tokenizer is not known."""
+    """Return a conservative estimate, because the agent's tokenizer is unknown."""
     other = len(text.encode("utf-8", "replace")) - (plain := sum(map(str.isascii, text)))
     return math.ceil(plain / ASCII_A_TOKEN + other / OTHER_BYTES_A_TOKEN)
 
@@ -206,10 +203,9 @@ def tokens_of_json(value: object) -> int:
 
 
 def fill(items: Sequence[Item], position: Position, room: int) -> tuple[list[Item], Position]:
-    """Return the items that have room from a position on, and the position behind them.
+    """Return the items that fit, from a position, and the next position.
 
-    An item that has no room goes to the next answer; the first one is divided when it is a passage, and given
-    as it is when it is not.
+    If the first item does not fit, a passage is split and any other item is returned whole.
     """
     taken: list[Item] = []
     at, offset = position.index, position.offset
@@ -232,7 +228,7 @@ def fill(items: Sequence[Item], position: Position, room: int) -> tuple[list[Ite
 
 
 def _fitting_length(found: Item, room: int) -> int | None:
-    """Count the code points of a passage that have room, up to the end of a word; None: it is not divided."""
+    """Return the number of code points of a passage that fit, up to a word boundary. None means no split."""
     if "text" not in found:
         return None
     text: str = found["text"]
@@ -248,7 +244,7 @@ def _fitting_length(found: Item, room: int) -> int | None:
     return low if blank < 0 else blank + 1
 
 
-# Giving a list bit by bit: within the budget of tokens, and on from a cursor.
+# Paging of lists within the token budget
 
 MIN_BUDGET = 300
 MAX_BUDGET = 100_000
@@ -256,20 +252,20 @@ USUAL_BUDGET = 6000
 
 
 class Paged(Body):
-    """Arguments that every tool takes."""
+    """Arguments of every tool."""
 
     token_budget: Annotated[int, Field(strict=True, ge=MIN_BUDGET, le=MAX_BUDGET)] = USUAL_BUDGET
-    """About so many tokens."""
+    """Approximate size of the answer in tokens."""
     cursor: Annotated[str, Field(min_length=1, max_length=200)] | None = None
-    """`more.cursor`; all else as in that call."""
+    """`more.cursor` of the previous call. Repeat its other arguments."""
 
 
 class Pager:
-    """One step of a walk through the items of an answer.
+    """Returns one page of an answer's items.
 
     Args:
-        tool: the tool's name.
-        arguments: those of this call.
+        tool: Name of the tool.
+        arguments: Arguments of this call.
     """
 
     def __init__(self, tool: str, arguments: Paged) -> None:
@@ -278,10 +274,9 @@ class Pager:
         self._call = digest_cursors(tool, arguments.model_dump_json(exclude={"cursor", "token_budget"}))
         self._cursor = None if arguments.cursor is None else read_cursor(arguments.cursor, self._call)
         self.position = self._cursor.position if self._cursor else Position()
+        # start of the fetched page: the last returned item shows whether the list has changed
         self.page_start = max(self.position.index - 1, 0)
-        """Where a page begins that has this step: the last item given tells whether the list has changed."""
-        self.shown: list[InlineImage] = []
-        """Sent behind the answer's text."""
+        self.shown: list[InlineImage] = []  # images after the text of the answer
 
     def step(
         self,
@@ -295,17 +290,17 @@ class Pager:
         total: int | None = None,
         remembered: int | None = None,
     ) -> list[Item]:
-        """Return the items that have room; the frame's `more` then says how to get the rest.
+        """Return the items that fit and set `more` of the frame if items are left.
 
         Args:
-            frame: the answer without items.
-            items: all items, or those from just before this step's position.
-            keys: what each item is known by.
-            noun: what the items are called, in the plural.
-            first: the place of the first of them in the whole list.
-            start: where in the whole list a walk begins.
-            total: all there are; None: these.
-            remembered: how many of those given before are compared when a cursor comes; None: all.
+            frame: Answer without items.
+            items: All items, or the items from just before this position.
+            keys: Identity of each item.
+            noun: Plural noun for the items.
+            first: Index of the first item in the whole list.
+            start: Index in the whole list of the first page.
+            total: Number of all items (default: the number of `items`).
+            remembered: Number of returned items to compare with a cursor (default: all).
         """
 
         def given(at: Position) -> Sequence[str]:
@@ -334,5 +329,5 @@ class Pager:
     def step_page(
         self, frame: Item, page: Page, items: Sequence[Item], keys: Sequence[str], noun: str
     ) -> list[Item]:
-        """Do a step through a page of a whole list, which begins at `page_start`."""
+        """Return the items that fit, from a page of a longer list that begins at `page_start`."""
         return self.step(frame, items, keys, noun, first=page.offset, total=page.total, remembered=1)

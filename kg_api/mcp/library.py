@@ -1,4 +1,4 @@
-"""The reading half of kg for tools, in the service's process: it loads the driver, as no tool does."""
+"""Read access to kg for tools, inside the service process. Only this module loads the Neo4j driver."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ log = structlog.get_logger()
 
 
 class Library:
-    """Where the tools find what they give. Every method may raise any KgError; all may run in threads.
+    """Data access of the tools. Every method is thread-safe and may raise any KgError.
 
     Args:
-        container: gives the container, or raises Unavailable while it is not open yet.
+        container: Returns the container, or raises Unavailable before it is open.
     """
 
     def __init__(self, container: Callable[[], Container]) -> None:
         self._container = container
 
     def call(self, tool: Tool[Any], arguments: dict[str, Any]) -> CallToolResult:
-        """Call a tool: its answer as structured content, and the same as text for clients that know no other.
+        """Call a tool and return its answer as structured content, and as text for older clients.
 
-        Pictures stand behind the text, and then without structured content: clients that know that show
-        nothing else.
+        Images follow the text. An answer with images omits the structured content, because clients that know
+        structured content show nothing else.
         """
         begun = time.perf_counter()
         failure = None
@@ -67,7 +67,7 @@ class Library:
             )
         except KgError as error:
             result, failure = to_error(str(error)), type(error).__name__
-        except Exception as error:  # the border of a request: a bug is logged, and gives nothing away
+        except Exception as error:  # request boundary: log a bug without details for the client
             log.exception("unexpected error", tool=tool.name)
             result, failure = to_error(str(KgError())), type(error).__name__
         log.info("tool", tool=tool.name, ms=round((time.perf_counter() - begun) * 1000, 1), error=failure)

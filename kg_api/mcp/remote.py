@@ -1,4 +1,4 @@
-"""Handing calls of tools on to the service, for `kg mcp`."""
+"""Forwards tool calls from `kg mcp` to the service."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ HEADERS: Final = {"Accept": "application/json, text/event-stream", "MCP-Protocol
 
 
 class RemoteService:
-    """The service's `/mcp`, looked for anew when it does not answer.
+    """The service's `/mcp` endpoint. Reconnects after a failed call.
 
-    So an agent may be started before `kg up`, and live through `kg down` and `kg up` on another port.
+    An agent can start before `kg up`, and keeps working after `kg down` and `kg up` on another port.
 
     Args:
-        connect: gives a client, or raises ServiceUnreachable.
+        connect: Returns a client, or raises ServiceUnreachable.
     """
 
     def __init__(self, connect: Callable[[], KgClient]) -> None:
@@ -36,7 +36,7 @@ class RemoteService:
             self._client.close()
 
     def call(self, tool: Tool[Any], arguments: dict[str, Any]) -> CallToolResult:
-        """Have the service call a tool; an error is a result too."""
+        """Forward a call. Errors become results."""
         params = {"name": tool.name, "arguments": arguments}
         asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
         client = None
@@ -44,7 +44,7 @@ class RemoteService:
             with self._changing:
                 client = self._client = self._client or self._connect()
             request = post(JSONRPCResponse, "mcp", json=asked, headers=HEADERS)
-            answer = client._send(request)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - no REST
+            answer = client._send(request)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
             return CallToolResult.model_validate(answer.result)
         except KgError as error:
             if isinstance(error, ServiceUnreachable):

@@ -1,4 +1,4 @@
-"""What a tool is, and the words and arguments of agents: they call tools and have no shell."""
+"""Definition of a tool, lenient parsing of its arguments, and messages for agents, who have no shell."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from kg_api.schemas.search import Degradation
 if TYPE_CHECKING:
     from kg_api.mcp.library import Library
 
+# tool that replaces a command
 _TOOLS = {
     "documents": "list_documents",
     "ontologies": "list_ontologies",
@@ -34,15 +35,14 @@ _TOOLS = {
     "images list": "search_images",
     "images search": "search_images",
 }
-"""The tool that does what a command does."""
 _COMMAND = re.compile(r"`kg ([^`]*)`")
 _FOR_PEOPLE = " (You have no shell: the user runs `kg` commands.)"
+# REST fields with another name as tool arguments
 _ARGUMENTS = ((re.compile(r"\bquery_text\b"), "query"), (re.compile(r"\bontology(?=\.\d)"), "ontologies"))
-"""Fields of REST that are arguments of tools by another name."""
 
 
 def phrase_for_agents(message: str) -> str:
-    """Name tools and their arguments instead of commands and fields; say whose the other commands are."""
+    """Replace commands and fields by tools and arguments. Note that the user runs the remaining commands."""
     for pattern, argument in _ARGUMENTS:
         message = pattern.sub(argument, message)
     message = _COMMAND.sub(_tool_of, message)
@@ -54,22 +54,22 @@ def _tool_of(command: re.Match[str]) -> str:
     return f"`{_TOOLS[words]}`" if words in _TOOLS else command[0]
 
 
-# Arguments of clients that are not strict, read as the types that the tool declares.
+# Lenient arguments
 #
-# Models and clients send lists, numbers and booleans as text, one name for a list of one, and `""`, `[]` or
-# null for every optional argument that they leave out. The schema that agents see stays strict.
+# Models and clients send lists, numbers and booleans as text, a single name for a list of one, and `""`, `[]`
+# or null for omitted arguments. The schema that agents see stays strict.
 
+# lower-case texts that mean an omitted argument
 _NOTHING = frozenset({"", "null", "none", "undefined", "[]", "{}", '""', "''"})
-"""Texts that stand for an argument that was not given, in lower case."""
 _BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 _NUMBER = re.compile(r"[+-]?\d{1,18}(?:\.\d{1,18})?(?:[eE][+-]?\d{1,3})?")
 _WHOLE = re.compile(r"[+-]?\d{1,18}(?:\.0+)?")
 
 
 def read_arguments(model: type[BaseModel], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Read arguments as their fields declare them; leave out optional ones that are empty.
+    """Convert arguments to the types of their fields and omit empty optional arguments.
 
-    A value that is not clearly meant as its field's type stays as it is, for the model to reject.
+    An ambiguous value stays unchanged, and the model rejects it.
     """
     read = dict[str, Any]()
     for name, value in given.items():
@@ -87,7 +87,7 @@ def _is_nothing(value: object) -> bool:
         if text.casefold() in _NOTHING:
             return True
         value = _from_json(text) if text.startswith("[") else value
-        if value is None:  # no JSON
+        if value is None:  # not JSON
             return False
     if isinstance(value, list):
         items = cast("list[object]", value)
@@ -96,7 +96,7 @@ def _is_nothing(value: object) -> bool:
 
 
 def _plain(annotation: Any) -> Any:
-    """A type without its bounds and without null."""
+    """Return a type without its limits and without None."""
     origin = get_origin(annotation)
     if origin is Annotated:
         return _plain(get_args(annotation)[0])
@@ -118,7 +118,7 @@ def _as_declared(kind: Any, value: object) -> object:
 
 
 def _as_number(kind: Any, value: str) -> object:
-    """Text as the number that it spells."""
+    """Return the number of a text, or the text if it is not a number of this kind."""
     text = value.strip()
     if kind is int and _WHOLE.fullmatch(text):
         return int(text.partition(".")[0])
@@ -126,7 +126,7 @@ def _as_number(kind: Any, value: str) -> object:
 
 
 def _is_listable(value: object) -> bool:
-    """Whether a value is a list, is one as JSON, or is the only item of one."""
+    """Return whether a value is a list, a JSON list, or the only item of a list."""
     if isinstance(value, str) and re.fullmatch(r"\s*\[.*\]\s*", value, re.DOTALL):
         return isinstance(_from_json(value), list)
     return isinstance(value, str | int | float | list) and not isinstance(value, bool)
@@ -142,7 +142,7 @@ def _as_list(value: object) -> list[object]:
 
 
 def _as_text(value: object) -> object:
-    """A number or a boolean as the text that JSON has for it; the only text of a list."""
+    """Return a number or a boolean as JSON text, or the only text of a list."""
     match value:
         case float() if value.is_integer():
             return str(int(value))
@@ -155,7 +155,7 @@ def _as_text(value: object) -> object:
 
 
 def _from_json(text: str) -> object:
-    """Read JSON, or a list as Python prints it, `['a']`; None if it is neither."""
+    """Parse JSON, or a list in Python syntax such as `['a']`. Return None for other text."""
     for written in (text, "" if '"' in text else text.replace("'", '"')):
         try:
             return json.loads(written)
@@ -164,12 +164,12 @@ def _from_json(text: str) -> object:
     return None
 
 
-# A tool is a function with a title, a description and a model of its arguments.
+# A tool: a function with a title, a description and a model of its arguments
 
+# the other hints concern tools that write
 READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-"""The other hints say something of tools that write."""
+# limits that agents do not reach, with a clear error message if exceeded
 LENGTHS = ("minLength", "maxLength", "minItems", "maxItems")
-"""Bounds that no agent comes near to; what is over them is refused with a message that says so."""
 
 ArgumentsT = TypeVar("ArgumentsT", bound=Paged)
 Run = Callable[["Library", ArgumentsT, Pager], Item]
@@ -177,12 +177,11 @@ Run = Callable[["Library", ArgumentsT, Pager], Item]
 
 @dataclass(frozen=True)
 class Tool(Generic[ArgumentsT]):
-    """Something that an agent can ask for."""
+    """A function that agents can call."""
 
     name: str
     title: str
-    description: str
-    """For the agent: what it gives, and when to use it."""
+    description: str  # for the agent: result of the tool, and when to use it
     arguments: type[ArgumentsT]
     run: Run[ArgumentsT]
 
@@ -190,13 +189,13 @@ class Tool(Generic[ArgumentsT]):
         arguments = valid(self.arguments, read_arguments(self.arguments, given))
         pager = Pager(self.name, arguments)
         answer = self.run(library, arguments, pager)
-        for name in ("degraded", "more"):  # they come last
+        for name in ("degraded", "more"):  # these come last
             if name in answer:
                 answer[name] = answer.pop(name)
         return answer, pager.shown
 
     def described(self) -> Described:
-        """As the protocol lists it, without the schema of its answers: they were three fifths of the list."""
+        """Return the tool's listing, without the schema of its answers, which took 60 % of the list."""
         return Described(
             name=self.name,
             title=self.title,
@@ -207,13 +206,13 @@ class Tool(Generic[ArgumentsT]):
 
 
 def degradations(found: Sequence[Degradation]) -> list[Item]:
-    """Return what could not be done, in the words of agents."""
+    """Return degradations as messages for agents."""
     told = [each.model_dump(mode="json", exclude_none=True) for each in found]
     return [{**each, "effect": phrase_for_agents(each["effect"])} for each in told]
 
 
 class _Terse(GenerateJsonSchema):
-    """For agents, who read all schemas: no title that says a field's name again, and no null for "unset"."""
+    """Generator of short schemas for agents: no titles that repeat a name, and no null for omitted fields."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         del schema
@@ -229,10 +228,10 @@ class _Terse(GenerateJsonSchema):
 
 
 def schema_of(model: type[BaseModel]) -> dict[str, Any]:
-    """The JSON schema; fields with a default may be missing, for what is unset is not sent."""
+    """Return the JSON schema of a model. Fields with a default are optional. Unset fields are not sent."""
     schema = model.model_json_schema(schema_generator=_Terse, mode="validation")
-    schema.pop("description", None)  # the tool's own says what it is for
-    schema.pop("additionalProperties", None)  # a client fails on it; kg rejects unknown ones
+    schema.pop("description", None)  # the tool has its own description
+    schema.pop("additionalProperties", None)  # some clients fail on it, and kg rejects unknown fields
     for each in (schema, *schema.get("$defs", {}).values()):
         each.pop("title", None)
         for of_field in each.get("properties", {}).values():

@@ -1,4 +1,4 @@
-"""The tools: functions whose titles, descriptions and arguments agents see."""
+"""MCP tools: functions with the titles, descriptions and arguments that agents see."""
 
 from __future__ import annotations
 
@@ -61,8 +61,7 @@ COMMUNITIES_AT_ONCE: Final = 100
 PROPOSALS_AT_ONCE: Final = 50
 
 
-TOOLS: dict[str, Tool[Any]] = {}
-"""By name, in the order in which agents see them."""
+TOOLS: dict[str, Tool[Any]] = {}  # by name, in the order for agents
 
 
 def tool(
@@ -79,7 +78,7 @@ def tool(
 
 
 class _Scope(Body):
-    """What a call is limited to, as REST checks it: the schemas that agents see are shorter."""
+    """Scope of a call with the limits of REST. Agents see shorter schemas."""
 
     ontology: OntologyName | None = None
     parent: NodeId | None = None
@@ -91,7 +90,7 @@ def _located(found: Place, **fields: Any) -> Item:
 
 
 def _list_page(pager: Pager, page: Page, name: str, entries: list[Item], keys: list[str]) -> Item:
-    """Return the entries of a page that fit, with the number of all."""
+    """Return the items of a page that fit, and the total."""
     frame: Item = {"total": page.total, name: [], "notes": page.notes, "degraded": []}
     frame[name] = pager.step_page(frame, page, entries, keys, name)
     return frame
@@ -99,29 +98,29 @@ def _list_page(pager: Pager, page: Page, name: str, entries: list[Item], keys: l
 
 class Scoped(Paged):
     ontologies: Names | None = None
-    """Only in these collections; unset: all."""
+    """Only these collections (default: all)."""
     where: list[str] | None = None
     """Conditions: `date>=2025-01-01`, `tags=oncall`, `page=2`, `kind=image`."""
 
 
-# Searching
+# Search
 
 
 class SearchArguments(Scoped):
     query: Query
-    """A question, or words."""
+    """A question, or keywords."""
     documents: Names | None = None
-    """Only in these documents: names, ONTOLOGY/NAME or ids."""
+    """Only these documents: names, ONTOLOGY/NAME or ids."""
     limit: Limit = 10
-    """How many hits."""
+    """Number of hits."""
     per_document: Limit | None = None
-    """At most so many hits of one document."""
+    """Maximum number of hits per document."""
     all_copies: Flag = False
-    """Give near-duplicates one by one, too."""
+    """Return near-duplicates as separate hits."""
     kind: SourceKind | None = None
-    """`image`: only pictures."""
+    """`image`: only images."""
     mode: SearchMode = "hybrid"
-    """`vector`: by meaning; `text`: by words; `hybrid`: both."""
+    """`vector`: semantic. `text`: keywords. `hybrid`: both."""
 
 
 @tool(
@@ -170,9 +169,9 @@ def hit_of(found: SourceHit, **more: Any) -> Item:
 
 
 def _cite_part(source: SourceHit, chunk: MatchedChunk | None) -> str | None:
-    """Cite a chunk, unless it is the paragraph but for blanks, or another place as long.
+    """Return the citation of a chunk, or None if the chunk is the whole source apart from whitespace.
 
-    A place as long as its source stands for the source, wherever that has moved since.
+    A range as long as its source stands for the source, even after the source has moved.
     """
     if chunk is None or chunk.end - chunk.start == source.end - source.start:
         return None
@@ -185,16 +184,17 @@ def _cite_part(source: SourceHit, chunk: MatchedChunk | None) -> str | None:
 
 class HybridArguments(Scoped):
     query: Query
-    """A question or words to look for; no query language."""
+    """A question or keywords, without query syntax."""
     documents: Names | None = None
-    """Only in these documents: names, ONTOLOGY/NAME or ids."""
+    """Only these documents: names, ONTOLOGY/NAME or ids."""
     concept_limit: Annotated[int, Field(strict=True, ge=0, le=20)] = 5
-    """How many concepts."""
+    """Number of concepts."""
     source_limit: Limit = 10
-    """How many passages."""
+    """Number of passages."""
     mode: HybridMode = "hybrid"
-    """`hybrid`: meaning, words, concepts; `graph`: concepts from hit 6 on; `concept`: concepts;
-    `source`: none; `text`: words."""
+    """`hybrid`: semantic, keywords and concepts. `graph`: concepts from hit 6. `concept`: concepts.
+    `source`: no concepts. `text`: keywords.
+    """
 
 
 @tool(
@@ -242,19 +242,17 @@ def hybrid_search(library: Library, arguments: HybridArguments, pager: Pager) ->
 
 # Reading
 
-PAGE_WIDTHS: Final = (1000, 700, 480, 320)
-"""In pixels; the first that fits."""
-MAX_PAGE_BYTES: Final = 700_000
-"""Of a picture: clients refuse answers of more than about a megabyte."""
+PAGE_WIDTHS: Final = (1000, 700, 480, 320)  # pixels, from large to small
+MAX_PAGE_BYTES: Final = 700_000  # clients reject answers of more than about a megabyte
 
 
 class ContextArguments(Paged):
     citation: Reference
-    """A citation, a source's id, ONTOLOGY/DOCUMENT#PARAGRAPH, or a document's name or id: its beginning."""
+    """Citation, source id, ONTOLOGY/DOCUMENT#PARAGRAPH, or a document's name or id for its beginning."""
     window: Window = 2
-    """How many paragraphs before and after."""
+    """Number of paragraphs before and after."""
     page: Annotated[int, Field(strict=True, ge=1, le=10**9)] | None = None
-    """See this page of its PDF, too, the passage boxed; hits have `page`."""
+    """Also show this page of the PDF with the passage boxed. Hits have `page`."""
 
 
 @tool(
@@ -300,7 +298,7 @@ def get_source_context(library: Library, arguments: ContextArguments, pager: Pag
 
 
 def _find_now(citation: CitationPlace, source: Place) -> CitationPlace:
-    """Return where a cited place is now. A source keeps its id and text wherever in the document it moves."""
+    """Return the current place of a citation. A source that moves within a document keeps its id and text."""
     if citation.end - citation.start == source.end - source.start:
         return CitationPlace(source.source_id, source.start, source.end)
     if citation.end <= source.start or source.end <= citation.start:
@@ -310,7 +308,7 @@ def _find_now(citation: CitationPlace, source: Place) -> CitationPlace:
 
 
 def _text_of(library: Library, citation: CitationPlace, around: list[Place]) -> str:
-    """Return the text of a place, given the paragraphs around its source, which follow without a gap."""
+    """Return the text of a place from the contiguous paragraphs around its source, or from the document."""
     begin = around[0].start
     if begin <= citation.start and citation.end <= around[-1].end:
         text = "".join(each.full_text for each in around)
@@ -322,7 +320,7 @@ def _text_of(library: Library, citation: CitationPlace, around: list[Place]) -> 
 
 
 def _show_page(library: Library, source: Place, page: int, frame: Item, pager: Pager) -> None:
-    """Put the largest picture of a page that an agent takes behind the answer."""
+    """Add the largest image of a page that is small enough for an answer."""
     for width in PAGE_WIDTHS:
         image = library.page(source.document_id, page, source.source_id, width)
         if len(image.content) <= MAX_PAGE_BYTES:
@@ -334,11 +332,11 @@ def _show_page(library: Library, source: Place, page: int, frame: Item, pager: P
 
 class ReadArguments(Paged):
     document: Reference
-    """Its name, ONTOLOGY/NAME or id; or a citation, to begin there."""
+    """Name, ONTOLOGY/NAME or id, or a citation as the start."""
     ontology: Name | None = None
-    """Which one, where several have the name."""
+    """The ontology, if several have a document of this name."""
     start: Annotated[int, Field(strict=True, ge=0, le=MAX_PARAGRAPH)] | None = None
-    """Paragraph to begin with, from 0."""
+    """First paragraph, from 0."""
 
 
 @tool(
@@ -401,11 +399,11 @@ class ConceptArguments(Paged):
     concept: Annotated[Text, Field(min_length=1, max_length=MAX_PHRASE)]
     """A concept_id, or a name."""
     ontologies: Annotated[list[str], Field(min_length=1, max_length=MAX_ONTOLOGIES)] | None = None
-    """Where to look for a name; unset: in all."""
+    """Ontologies to search for a name (default: all)."""
     window: Window = 1
-    """How many paragraphs before and after."""
+    """Number of paragraphs before and after."""
     limit: Annotated[int, Field(strict=True, ge=1, le=MAX_PASSAGES)] = 10
-    """How many of the passages that carry it."""
+    """Number of passages with the concept."""
 
 
 @tool(
@@ -448,7 +446,7 @@ def get_concept_context(library: Library, arguments: ConceptArguments, pager: Pa
                     unverified=(carries and not quotes) or None,
                 )
             )
-    paragraphs.sort(key=lambda each: ("quotes" not in each, "carries" not in each))  # what proves comes first
+    paragraphs.sort(key=lambda each: ("quotes" not in each, "carries" not in each))  # evidence comes first
     concept = found.concept
     frame = item(
         concept_id=concept.concept_id,
@@ -469,7 +467,7 @@ def get_concept_context(library: Library, arguments: ConceptArguments, pager: Pa
 def _take_concept(
     library: Library, text: str, ontologies: Sequence[str] | None
 ) -> tuple[str, list[Degradation]]:
-    """Return the id of the concept that is meant, and what was taken for a name that is none."""
+    """Return the id of the requested concept, and degradations if the text is not its exact name."""
     if re.fullmatch(rf"[0-9a-f]{{{ID_DIGITS}}}", text):
         return text, []
     found = library.concepts(text, ontologies, 20)
@@ -494,18 +492,18 @@ def _doubts(text: str, best: ConceptHit, found: Sequence[ConceptHit]) -> Iterato
         yield Degradation(part="concepts", effect=effect)
 
 
-# Finding what is like a passage, and pictures
+# Similar passages and images
 
 
 class SimilarArguments(Scoped):
     citation: Reference
-    """Citation or source id of the passage at hand, or ONTOLOGY/DOCUMENT#PARAGRAPH."""
+    """Citation or source id of the passage, or ONTOLOGY/DOCUMENT#PARAGRAPH."""
     limit: Limit = 10
-    """How many passages."""
+    """Number of passages."""
     min_similarity: Annotated[float, Field(ge=-1, le=1, allow_inf_nan=False)] | None = None
-    """Leave out what is less similar, by cosine."""
+    """Minimum cosine similarity."""
     same_document: Flag = False
-    """Look in the passage's own document too."""
+    """Also search the passage's own document."""
 
 
 @tool(
@@ -538,13 +536,13 @@ def find_similar_sources(library: Library, arguments: SimilarArguments, pager: P
 
 class ImageArguments(Scoped):
     query: Query | None = None
-    """Words; or leave it out and give `like`."""
+    """Keywords or a description. Omit if you give `like`."""
     like: Reference | None = None
-    """Citation or source id of a picture or a passage."""
+    """Citation or source id of an image or a passage."""
     limit: Limit = 5
-    """How many."""
+    """Number of images."""
     image_bytes: Annotated[int, Field(strict=True, ge=0, le=2_000_000)] = 200_000
-    """Bytes of all thumbnails, as sent."""
+    """Total bytes of all thumbnails, as sent."""
 
 
 @tool(
@@ -596,12 +594,12 @@ def _picture_hit(found: ImageHit | RelatedSource) -> Item:
 
 
 def _show_thumbnails(library: Library, frame: Item, pager: Pager, room: int) -> None:
-    """Put thumbnails behind the answer as far as there is room; `shown` of a hit is the number of its own."""
+    """Add the thumbnails that fit. `shown` of a hit is the number of its thumbnail."""
     without_room = gone = 0
     for hit in frame["hits"]:
         try:
             content = library.thumbnail(hit["citation"].partition("#")[0])
-        except NotFound:  # it was deleted meanwhile, or the files are elsewhere
+        except NotFound:  # deleted during the call, or the files are elsewhere
             gone += 1
             continue
         size = len(b64encode(content))
@@ -620,11 +618,11 @@ def _show_thumbnails(library: Library, frame: Item, pager: Pager, room: int) -> 
         frame["not_shown"] = "; ".join(told)
 
 
-# Listing
+# Lists
 
 
 class OntologiesArguments(Paged):
-    """Nothing but the budget."""
+    """Only the budget."""
 
 
 @tool(
@@ -647,7 +645,7 @@ def list_ontologies(library: Library, arguments: OntologiesArguments, pager: Pag
 
 class DocumentsArguments(Paged):
     ontology: Name | None = None
-    """Only of this collection; unset: of all."""
+    """Only this collection (default: all)."""
     where: list[str] | None = None
     """Conditions on documents: `date>=2025-01-01`, `tags=oncall`."""
 
@@ -675,7 +673,7 @@ def list_documents(library: Library, arguments: DocumentsArguments, pager: Pager
 class CommunitiesArguments(Paged):
     ontology: str
     parent: str | None = None
-    """A community_id: only its parts."""
+    """A community_id, to list only its parts."""
 
 
 @tool(
@@ -704,7 +702,7 @@ def list_communities(library: Library, arguments: CommunitiesArguments, pager: P
 
 class ProposalsArguments(Paged):
     ontology: str | None = None
-    """Only of this collection; unset: of all."""
+    """Only this collection (default: all)."""
     kind: ProposalKind | None = None
     state: ProposalState = "open"
 
