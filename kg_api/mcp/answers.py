@@ -255,9 +255,9 @@ class Paged(Body):
     """Arguments of every tool."""
 
     token_budget: Annotated[int, Field(strict=True, ge=MIN_BUDGET, le=MAX_BUDGET)] = USUAL_BUDGET
-    """Approximate size of the answer in tokens."""
+    """Approximate tokens of the answer."""
     cursor: Annotated[str, Field(min_length=1, max_length=200)] | None = None
-    """`more.cursor` of the previous call. Repeat its other arguments."""
+    """`more.cursor`, with all other arguments unchanged."""
 
 
 class Pager:
