@@ -1,7 +1,6 @@
-"""The command line, in the order of its help: the commands, then the groups.
+"""Command line of kg: the commands, then the groups, in the order of the help.
 
-Commands import heavy modules in their bodies: all modules here are loaded for `kg --help`, which takes less
-than 0.2 s.
+Commands import heavy modules in their bodies. `kg --help` loads all modules here in less than 0.2 s.
 """
 
 from __future__ import annotations
@@ -37,8 +36,7 @@ COMMANDS = (
     *(searching.read, serve, worker, searching.similar, searching.similar_documents),
     *(searching.source_graph, searching.subgraph),
 )
-NAMED = {"import": import_bundle}
-"""Commands whose names are keywords of Python."""
+NAMED = {"import": import_bundle}  # commands whose names are Python keywords
 GROUPS = {
     "admin": admin.group,
     "communities": communities.group,
@@ -59,7 +57,7 @@ UNEXPECTED = 1
 
 class _Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
-        """Run a command; the message of a wrong option omits the name of Python's exception."""
+        """Run a command and remove the name of Python's exception from the message of an invalid option."""
         try:
             return super().invoke(ctx)
         except typer.BadParameter as error:
@@ -73,7 +71,7 @@ app = typer.Typer(
     help="Find passages in your own documents, with their exact place. Start with: kg up",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # rich help costs 0.2 s, as much as all of `kg --help`
+    rich_markup_mode=None,  # rich help costs 0.2 s, as much as the whole of `kg --help`
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -104,7 +102,7 @@ for _name, _group in GROUPS.items():
 
 
 def run() -> None:
-    """Run the command line, and end the process with its exit code."""
+    """Run the command line and exit the process with its exit code."""
     sys.exit(run_command(sys.argv[1:]))
 
 
@@ -112,23 +110,23 @@ def run_command(arguments: list[str]) -> int:
     """Run one command.
 
     Returns:
-        The exit code: 0, that of the error's class, 2 for a wrong command line, 130 after an interrupt.
+        Exit code: 0, the code of the error's class, 2 for an invalid command line, or 130 after an interrupt.
     """
     try:
         app(arguments, prog_name="kg")
     except SystemExit as end:
-        # Flush the output; a reader that ended early, such as `head`, is no error of ours
+        # Flush the output. A reader that closes early, such as `head`, is not an error
         code = end.code if isinstance(end.code, int) else 0 if end.code is None else UNEXPECTED
         try:
             sys.stdout.flush()
         except BrokenPipeError:
             silent = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(silent, sys.stdout.fileno())  # or the interpreter complains at its end
+            os.dup2(silent, sys.stdout.fileno())  # prevents a complaint of the interpreter at exit
             return code or UNEXPECTED
         return code
     except KeyboardInterrupt:
         return INTERRUPTED
-    except Exception as error:  # noqa: BLE001 - the boundary of the process: a person reads the message
+    except Exception as error:  # noqa: BLE001 - process boundary: the user reads the message
         expected = isinstance(error, KgError)
         console.complain(str(error) if expected else console.describe(error))
         console.trace_when_debugging(error)

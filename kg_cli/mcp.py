@@ -1,4 +1,4 @@
-"""`kg mcp`: the MCP server for agents, over standard input and output."""
+"""`kg mcp`: the MCP server for agents over standard input and output."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from kg_cli.terminal.console import say
 def mcp() -> None:
     """Serve an agent by the Model Context Protocol, over standard input and output.
 
-    The agent starts it; see docs/guides/agents.md. It calls the service of `kg up`, or the one of
-    KG_API_URL. If that does not answer, each call returns an error with the fix.
+    The agent starts this command (see docs/guides/agents.md). The command calls the service of `kg up` or of
+    KG_API_URL. If the service does not answer, each call returns an error with the fix.
 
     Example: kg mcp
     """

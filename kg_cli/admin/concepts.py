@@ -1,4 +1,4 @@
-"""`kg admin concepts` and `kg admin relationship-types`: extraction, its cost, and what was merged."""
+"""`kg admin concepts` and `kg admin relationship-types`: extraction, its cost, and merges."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def print_progress(found: ExtractionStatus, kg: KgClient) -> None:
 
 @command(group, asks="extraction_config", show=print_progress)
 def status(*, ontology: OntologyOption) -> None:
-    """Count the sources that were read, the pending ones, and the concepts.
+    """Count the read and pending sources, and the concepts.
 
     Example: kg admin concepts status --ontology notes
     """
@@ -118,10 +118,10 @@ def config(
     dry_run: DryRunOption = False,
     create: CreateOption = False,
 ) -> ExtractionStatus:
-    """Show or, with options, change the extraction configuration, which starts the work.
+    """Show or, with options, change the extraction configuration. A change starts the work.
 
-    Other options stay as they are. A missing ontology is created with --create only. A job without money
-    continues with a larger budget.
+    Omitted options keep their value. A missing ontology is created only with --create. A job that has spent
+    its budget continues after you raise it.
 
     Example: kg admin concepts config --ontology notes --extractor llm --budget 2
     """
@@ -140,7 +140,7 @@ def preview(
     per_source: PerSourceOption = None,
     budget: BudgetOption = None,
 ) -> ExtractionStatus:
-    """Estimate the requests, tokens and cost of extraction; calls no model and changes nothing.
+    """Estimate the requests, tokens and cost of extraction. No model is called and nothing changes.
 
     Example: kg admin concepts preview --ontology notes --extractor llm
     """
@@ -157,10 +157,10 @@ def extract(
         bool, typer.Option("--stale", help="Also re-read the sources of another model or prompt; may cost.")
     ] = False,
 ) -> None:
-    """Start extracting concepts from pending sources; failed sources are retried.
+    """Extract concepts from pending sources, and retry failed sources.
 
-    It happens automatically after ingestion, unless the extractor is none. Sources of another language model
-    are re-read only with --stale; `preview` shows the cost.
+    Extraction starts automatically after ingestion, unless the extractor is none. Sources read by another
+    language model are re-read only with --stale. `preview` shows the cost.
 
     Example: kg admin concepts extract --ontology notes && kg jobs watch
     """
@@ -174,7 +174,7 @@ def print_refused(found: UnreadSources) -> None:
 
 @command(group, asks="extraction_refused", show=print_refused)
 def refused(*, ontology: OntologyOption) -> None:
-    """List the sources from which extraction failed, and why.
+    """List the sources from which extraction failed, with the reasons.
 
     Example: kg admin concepts refused --ontology notes
     """
@@ -210,7 +210,7 @@ def merges(
     offset: OffsetOption = 0,
     limit: PageOption = 50,
 ) -> None:
-    """List merged concepts, and why, the last first.
+    """List merged concepts with the reasons, the latest first.
 
     Example: kg admin concepts merges --ontology notes
     """
@@ -224,13 +224,13 @@ def merges(
     ),
 )
 def undo(merge_id: MergeArgument, *, ontology: OntologyOption, by: ByOption = None) -> None:
-    """Separate two merged concepts, for good; each has again its former sources.
+    """Separate two merged concepts permanently. Each gets its former sources back.
 
     Example: kg admin concepts undo 4f1c0e... --ontology notes
     """
 
 
-# `kg admin relationship-types`.
+# `kg admin relationship-types`
 
 relationships_group = typer.Typer(help="Types of relationships: list, merge, undo.", no_args_is_help=True)
 
@@ -243,7 +243,7 @@ print_types = Table(
 
 @command(relationships_group, "list", asks="relationship_types", show=print_types)
 def list_types(*, ontology: OntologyOption, offset: OffsetOption = 0, limit: PageOption = 50) -> None:
-    """List the types of an ontology's relationships, the most frequent first.
+    """List the relationship types of an ontology, the most frequent first.
 
     Example: kg admin relationship-types list --ontology notes
     """
@@ -274,7 +274,7 @@ def preview_type_merges(
     ] = ALIKE,
     limit: LimitOption = 20,
 ) -> None:
-    """Show types that may have the same meaning, with examples; nothing is changed.
+    """Show types that may have the same meaning, with examples. Nothing changes.
 
     Example: kg admin relationship-types preview --ontology notes
     """
@@ -302,7 +302,7 @@ def merge(
     by: ByOption = None,
     dry_run: DryRunOption = False,
 ) -> None:
-    """Read types as another one; the sources' own words are kept, and the merge can be undone.
+    """Merge types into another type. The sources keep their wording, and you can undo the merge.
 
     Example: kg admin relationship-types merge requires needs "depends on" --ontology notes
     """
@@ -321,7 +321,7 @@ print_relationship_merges = Table(
 
 @command(relationships_group, "merges", asks="relationship_type_merges", show=print_relationship_merges)
 def list_type_merges(*, ontology: OntologyOption, offset: OffsetOption = 0, limit: PageOption = 50) -> None:
-    """List the merges, by whom and when, the last first.
+    """List the merges with author and time, the latest first.
 
     Example: kg admin relationship-types merges --ontology notes
     """

@@ -1,4 +1,4 @@
-"""`kg admin source-embeddings` and `kg admin spaces`: the embedding of text, and the models."""
+"""`kg admin source-embeddings` and `kg admin spaces`: embeddings of text, and embedding spaces."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def print_counts(found: EmbeddingStatus) -> None:
 
 @command(group, asks="embedding_status", show=print_counts)
 def status(*, ontology: OnlyOntologyOption = None) -> None:
-    """Count the sources that have their vector, and those that lack it.
+    """Count the embedded, missing, stale and rejected sources.
 
     Example: kg admin source-embeddings status --ontology notes
     """
@@ -120,10 +120,10 @@ def config(
     dry_run: DryRunOption = False,
     create: CreateOption = False,
 ) -> EmbeddingConfiguration:
-    """Show or, with options, change the embedding configuration; reports the stale sources.
+    """Show or, with options, change the embedding configuration, and report the stale sources.
 
-    Other options stay as they are; another strategy starts with its own defaults. A missing ontology is
-    created with --create only. The present vectors serve searches until a worker has rebuilt all of them.
+    Omitted options keep their value. Another strategy starts with its own defaults. A missing ontology is
+    created only with --create. Searches use the current vectors until a worker has rebuilt all of them.
 
     Example: kg admin source-embeddings config --ontology notes --strategy sentence --dry-run
     """
@@ -143,7 +143,7 @@ def config(
 
 
 def describe_started(started: Any) -> None:
-    """Print the job that was started for pending sources."""
+    """Print the job that embeds the pending sources."""
     if started.job_id is None:
         console.say("No source is pending.")
     else:
@@ -155,7 +155,7 @@ def describe_started(started: Any) -> None:
 def generate(*, ontology: OntologyOption) -> None:
     """Embed missing and stale sources now.
 
-    It happens automatically if embedding on ingestion is on.
+    A worker embeds them automatically if embedding on ingestion is on.
 
     Example: kg admin source-embeddings generate --ontology notes && kg jobs watch
     """
@@ -174,13 +174,13 @@ def print_refused(found: RefusedSources) -> None:
 
 @command(group, asks="refused", show=print_refused)
 def refused(*, ontology: OntologyOption) -> None:
-    """List the sources that the model rejected, and why; only full text finds them.
+    """List the sources that the model rejected, with the reasons. Only full-text search finds them.
 
     Example: kg admin source-embeddings refused --ontology notes
     """
 
 
-# `kg admin spaces`.
+# `kg admin spaces`
 
 UNHEALTHY = 69
 SpaceArgument = Annotated[str, typer.Argument(help="Name of the space, as `kg admin spaces list` shows it.")]
@@ -223,7 +223,7 @@ def _uses(each: SpaceInfo) -> str:
     ),
 )
 def list_spaces() -> None:
-    """List the embedding spaces: state, model, limits, and the ontologies that use them.
+    """List the embedding spaces with state, model, limits and ontologies.
 
     Example: kg admin spaces list
     """
@@ -254,9 +254,9 @@ def create(
         ),
     ] = None,
 ) -> None:
-    """Create an embedding space; the model is probed once, and gets its own index.
+    """Create an embedding space with its own index. kg probes the model once.
 
-    Its key and URL come from the environment of service and worker (OPENAI_API_KEY, ...).
+    The API key and URL come from the environment of service and worker (OPENAI_API_KEY, ...).
     Models for images: histogram and onnx (offline), nomic, openai, cohere (docs/guides/images.md).
 
     Example: kg admin spaces create small --provider openai --model text-embedding-3-small --dimensions 512
@@ -277,9 +277,9 @@ def build(
     watch: FollowOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Embed ontologies in a space in the background, while the active one keeps serving searches.
+    """Embed ontologies in a space in the background. Searches keep using the active space.
 
-    New text is embedded in both. Nothing changes for searches until you activate the space.
+    New text is embedded in both spaces. Searches change only after you activate the space.
 
     Example: kg admin spaces build small --ontology notes --watch
     """
@@ -322,7 +322,7 @@ def check(
         typer.Option("--ontology", "-o", help="Ontology; unset: all that were built in the space."),
     ] = None,
 ) -> None:
-    """Check whether a space is ready: index, model, completeness, every vector; exit code 1 if not.
+    """Check whether a space is ready: index, model, completeness and every vector. Exits with 1 if not.
 
     Example: kg admin spaces check small
     """
@@ -338,7 +338,7 @@ def check(
     exit_code=lambda found: 0 if found.status == "ok" else UNHEALTHY,
 )
 def health() -> None:
-    """Check that the model of each space responds; the exit code is 69 when one fails.
+    """Check whether the model of each space responds. Exits with 69 if one fails.
 
     Example: kg admin spaces health
     """
@@ -360,11 +360,9 @@ def activate(
         bool, typer.Option("--accept-refused", help="Activate even if the model rejected some texts.")
     ] = False,
 ) -> None:
-    """Activate an embedding space: it is checked, then switched at once.
+    """Check an embedding space and activate it for searches.
 
-    The previous one is kept for rollback.
-
-    Without --ontology new ontologies use it too.
+    The previous space is kept for rollback. Without --ontology, new ontologies also use the space.
 
     Example: kg admin spaces activate small
     """
@@ -372,7 +370,7 @@ def activate(
 
 @command(spaces_group, asks="rollback_space", show=print_switched)
 def rollback(slug: SpaceArgument, *, ontologies: OnlyOntologiesOption = None) -> None:
-    """Roll back to the previously active space, at once; cancel the build in this one.
+    """Roll back to the previously active space, and cancel the build of this space.
 
     Example: kg admin spaces rollback small
     """
@@ -388,7 +386,9 @@ def drop(
     ] = None,
     yes: YesOption = False,
 ) -> Any:
-    """Drop a space with its index and vectors; it can no longer be rolled back to. Searches are not affected.
+    """Drop a space with its index and vectors. Searches are not affected.
+
+    A later rollback to the space is impossible.
 
     Example: kg admin spaces drop small --yes
     """

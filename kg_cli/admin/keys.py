@@ -1,4 +1,4 @@
-"""`kg admin audit` and `kg admin keys`: the log of changes, and the keys of the service."""
+"""`kg admin audit` and `kg admin keys`: the audit log and the API keys of the service."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FAILED = 500
 
 
 def print_entries(page: AuditPage) -> None:
-    """Print each entry on lines of its own: columns of a narrow terminal would break ids."""
+    """Print each entry on separate lines, because columns of a narrow terminal would break ids."""
     if not page.entries:
         console.say("Nothing was changed.")
     for each in page.entries:
@@ -62,7 +62,7 @@ def audit(
     return kg.audit(key, since=since and since.astimezone(), offset=offset, limit=limit)
 
 
-# `kg admin keys`.
+# `kg admin keys`
 
 KeyArgument = Annotated[str, typer.Argument(metavar="KEY", help="Its id, its name, or the key itself.")]
 
@@ -103,7 +103,7 @@ def print_keys(answer: ApiKeys) -> None:
 
 @command(group, "list", asks="keys", show=print_keys)
 def list_keys() -> None:
-    """List all keys, also those that are expired or revoked.
+    """List all keys, including expired and revoked keys.
 
     Example: kg admin keys list
     """
@@ -137,7 +137,7 @@ def create(
         typer.Option("--days", min=1, max=MAX_KEY_DAYS, help="Days until it expires; unset: never."),
     ] = None,
 ) -> None:
-    """Create a key. It is shown once and stored nowhere.
+    """Create an API key. kg shows it once and does not store it.
 
     Example: kg admin keys create ada --scope write --ontology handbook --days 90
     """
@@ -162,7 +162,7 @@ def rotate(
         typer.Option("--days", min=1, max=MAX_KEY_DAYS, help="Days until it expires; unset: the old key's."),
     ] = None,
 ) -> None:
-    """Replace a key by another of the same name, scope and ontologies.
+    """Replace a key with a new key of the same name, scope and ontologies.
 
     Example: kg admin keys rotate ada --overlap 1
     """
@@ -180,10 +180,10 @@ def revoke(
         bool, typer.Option("--force", help="Also the last admin key of all ontologies.")
     ] = False,
 ) -> None:
-    """Revoke a key, within five seconds.
+    """Revoke a key. It stops working within five seconds.
 
-    The last admin key of all ontologies does not revoke itself if authentication is enabled: only a command
-    on the machine of the service could then create another.
+    If authentication is enabled, the last admin key of all ontologies cannot revoke itself. Only a command on
+    the machine of the service could then create another key.
 
     Example: kg admin keys revoke ada
     """

@@ -1,4 +1,4 @@
-"""`kg admin language` and `kg admin synonyms`: the words of full-text search."""
+"""`kg admin language` and `kg admin synonyms`: language and synonyms of full-text search."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def language(
     *,
     ontology: OntologyOption,
 ) -> OntologyLanguage:
-    """Choose the language of an ontology's texts, so that full text finds the forms of its words.
+    """Set the language of an ontology's texts, so that full-text search finds inflected forms.
 
-    `auto`, the default, detects it from each text; a few words are not enough for that.
+    With `auto`, the default, kg detects the language of each text that is long enough.
 
     Example: kg admin language de --ontology notes
     """
@@ -55,7 +55,7 @@ def language(
     return answer
 
 
-# `kg admin synonyms`.
+# `kg admin synonyms`
 
 group = typer.Typer(help="Words that searches treat as equal.", no_args_is_help=True)
 
@@ -86,7 +86,7 @@ def replace(
     *,
     ontology: OntologyOption,
 ) -> Synonyms:
-    """Replace all synonyms of an ontology; searches use them after a second.
+    """Replace all synonyms of an ontology. Searches use the new synonyms after a second.
 
     Example: kg admin synonyms set 'k8s = kubernetes' 'ML = machine learning' --ontology notes
     """
@@ -95,7 +95,7 @@ def replace(
 
 @command(group, show=_print_synonyms)
 def add(kg: KgClient, groups: GroupsArgument, *, ontology: OntologyOption) -> Synonyms:
-    """Add synonyms to those of an ontology.
+    """Add synonyms to an ontology.
 
     Example: kg admin synonyms add 'k8s = kubernetes' --ontology notes
     """
@@ -110,7 +110,7 @@ def remove(
     *,
     ontology: OntologyOption,
 ) -> Synonyms:
-    """Remove the groups of synonyms that contain one of some words.
+    """Remove the synonym groups that contain one of the given words.
 
     Example: kg admin synonyms remove k8s --ontology notes
     """

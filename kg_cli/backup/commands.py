@@ -1,4 +1,4 @@
-"""kg admin backup, backups and restore: copies of all that this home holds."""
+"""`kg admin backup`, `backups` and `restore`: backups of a home."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ ReplaceOption = Annotated[
 
 
 def backup(folder: FolderArgument = None, *, keep: KeepOption = None, as_json: OwnJsonOption = False) -> None:
-    """Back up this home: database, pictures and PDFs, as of one moment, into a new dated folder.
+    """Back up the database, images and PDFs of this home at one moment, into a new dated folder.
 
-    kg may run: Neo4j stands still for a moment, in which requests wait. Where it does not run, Neo4j is
-    started for it. What is in a backup, and what is not, is said in its manifest.json.
+    kg may run. Neo4j pauses briefly, and requests wait. If kg does not run, the command starts Neo4j. The
+    manifest.json of the backup lists included and omitted content.
 
     Example: kg admin backup /mnt/backups
     """
@@ -39,9 +39,9 @@ def backup(folder: FolderArgument = None, *, keep: KeepOption = None, as_json: O
 
 
 def backups(folder: FolderArgument = None, *, as_json: OwnJsonOption = False) -> None:
-    """List the backups of a folder, the newest first, and whether each is whole.
+    """List the backups of a folder, the newest first, and whether each is complete.
 
-    Files are looked for by name and size; their checksums are compared by `kg admin restore`.
+    The check compares names and sizes of files. `kg admin restore` also compares checksums.
 
     Example: kg admin backups --json
     """
@@ -57,10 +57,10 @@ def restore(
     yes: YesOption = False,
     as_json: OwnJsonOption = False,
 ) -> None:
-    """Restore a backup into this home, which is empty unless --replace is given. kg must not run.
+    """Restore a backup into this home. The home must be empty unless you pass --replace. kg must not run.
 
-    All files are checked, restored beside what is there, and Neo4j is started with them, before anything
-    is changed. An interruption changes nothing, or is finished by the next command.
+    The command first checks all files, restores them to a separate folder, and starts Neo4j with them. An
+    interruption changes nothing, or the next command completes the restore.
 
     Example: KG_HOME=~/kg-again kg admin restore /mnt/backups/kg-20260131-040000
     """

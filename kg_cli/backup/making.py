@@ -1,4 +1,4 @@
-"""`kg admin backup` and `kg admin restore`, with bars, and what they print."""
+"""Progress and output of `kg admin backup` and `kg admin restore`."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from kg_cli.terminal.options import confirm
 
 @contextlib.contextmanager
 def showing() -> Generator[BackupProgress]:
-    """Show one step at a time on standard error; without a terminal each is named once."""
+    """Show one step at a time on standard error. Without a terminal, name each step once."""
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn())
     with Progress(*columns, console=console.stderr(), transient=True) as bars:
 
@@ -68,7 +68,7 @@ def showing() -> Generator[BackupProgress]:
 
 
 def make_backup(folder: Path | None, keep: int | None, *, as_json: bool) -> None:
-    """Make a backup of this home, and say where it is, what is in it, and what it took."""
+    """Make a backup of this home and print its path, content and duration."""
     settings = managed_settings()
     home = Home(settings.home)
     place = folder_of(folder)
@@ -103,7 +103,7 @@ def make_backup(folder: Path | None, keep: int | None, *, as_json: bool) -> None
 
 
 def managed_settings() -> Settings:
-    """Read the settings of a kg that runs its own Neo4j."""
+    """Return the settings, or raise Conflict if they name an external Neo4j."""
     settings = load_settings()
     if settings.neo4j.uri is not None:
         raise Conflict(
@@ -114,7 +114,7 @@ def managed_settings() -> Settings:
 
 
 def folder_of(named: Path | None) -> Path:
-    """Give the folder of backups: the one named, that of the settings, or the home's."""
+    """Return the folder of backups: the given one, that of the settings, or that of the home."""
     settings = load_settings()
     folder = named or settings.backup.folder or Home(settings.home).backups
     return folder.expanduser().absolute()
@@ -122,7 +122,7 @@ def folder_of(named: Path | None) -> Path:
 
 @contextlib.contextmanager
 def _database(home: Home, settings: Settings, progress: BackupProgress) -> Generator[RunningDatabase]:
-    """Give the home's Neo4j, started where kg is down; `kg up` may come meanwhile, and keeps it then."""
+    """Yield the home's Neo4j, started if kg does not run. A `kg up` during the backup adopts it."""
 
     def watched() -> bool:
         return processes.running(supervisor_role(home, settings)) is not None
@@ -136,7 +136,7 @@ def _database(home: Home, settings: Settings, progress: BackupProgress) -> Gener
 
 
 def restore_backup(named: Path, *, replace: bool, agreed: bool, as_json: bool) -> None:
-    """Restore a backup into this home, and say what the home holds now, and what to do next."""
+    """Restore a backup into this home, and print the restored content and the next step."""
     settings = managed_settings()
     home = Home(settings.home)
     found = find_backup(named, folder_of(None))
@@ -194,7 +194,8 @@ def _restore(
 def _refuse_running(home: Home, settings: Settings) -> None:
     parts = [supervisor_role(home, settings), *stack_roles(home, settings)]
     running = [role.name for role in parts if processes.running(role)]
-    was_killed = running == [NAME] and home.restoring.exists()  # a restore that read the keys
+    # an interrupted restore that started Neo4j to read the keys
+    was_killed = running == [NAME] and home.restoring.exists()
     if running and not was_killed:
         raise Conflict(f"kg runs in {home.path}: run `kg down` first")
 

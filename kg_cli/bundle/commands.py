@@ -1,4 +1,4 @@
-"""Moving a kg, or some of its ontologies, into another one."""
+"""`kg export` and `kg import`: transfer of ontologies to another kg."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ CheckOption = Annotated[bool, typer.Option("--check", help="Only look whether th
 def export(
     folder: TargetArgument, *, ontologies: OntologiesOption = None, as_json: JsonOption = False
 ) -> None:
-    """Write all that is stored, or some ontologies, into a folder that any kg can import.
+    """Export all ontologies, or some, to a folder that any kg can import.
 
-    Documents, sources with their vectors, concepts, pictures and how ontologies are configured. What is not
-    in it is said at the end. After an interruption the same command goes on with the ontology it stopped at.
+    The bundle contains documents, sources with vectors, concepts, images and the configuration of ontologies.
+    At the end, the command lists the omitted content. To resume an interrupted export, repeat the command.
 
     Example: kg export moving --ontology notes
     """
@@ -52,12 +52,11 @@ def import_bundle(
     check: CheckOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Store what `kg export` wrote into a folder, beside what is there.
+    """Import a bundle of `kg export` into this kg. Existing content stays.
 
-    All of the bundle is looked at before anything is changed, whatever of it is named. A document that is
-    there by the same name with another text stays. Sources are embedded anew only where the model or the
-    chunking is another one here. After an interruption the same command passes over what is stored. The exit
-    code is 3 when a document could not be stored.
+    kg first checks the whole bundle, even if you name ontologies. An existing document with the same name and
+    another text stays. kg re-embeds sources only if the model or the chunking differs here. To resume an
+    interrupted import, repeat the command. The exit code is 3 if a document could not be stored.
 
     Example: kg import moving
     """

@@ -1,4 +1,4 @@
-"""`kg export` and `kg import`: a bundle from the service into a folder, and from a folder to the service."""
+"""`kg export` and `kg import`: transfer of a bundle between the service and a folder."""
 
 from __future__ import annotations
 
@@ -51,30 +51,28 @@ if TYPE_CHECKING:
 
 Advance = Callable[[int], None]
 
-# Exporting. An interrupted export goes on at the first ontology whose file is not whole.
+# Export, which resumes at the first incomplete ontology
 
-LOOKS = 5
-"""So often an ontology is exported again that is embedded in another way meanwhile."""
+LOOKS = 5  # attempts to export an ontology whose embedding configuration changes
 
 
 class EmbeddedOtherwise(Exception):
-    """The ontology is embedded in another way since its configuration was read."""
+    """The embedding configuration of the ontology has changed during its export."""
 
 
 class ExportProgress(BaseModel):
-    """The state of an export that is not finished."""
+    """State of an unfinished export."""
 
     asked: list[str] | None
     offer: BundleOffer
-    files: list[BundledFile] = Field(default_factory=list)
-    """The whole ones, in the order of the offer."""
+    files: list[BundledFile] = Field(default_factory=list)  # complete files, in the order of the offer
     lost: list[str] = Field(default_factory=list)
 
 
 def export_bundle(
     client: KgClient, folder: Path, ontologies: Sequence[str] | None, begin: Advance, advance: Advance
 ) -> Manifest:
-    """Write a bundle, or what is missing of one, and its manifest last."""
+    """Write a bundle, or its missing parts, and finally the manifest."""
     try:
         progress = _begin(client, folder, None if ontologies is None else sorted(set(ontologies)))
         begin(sum(progress.offer.documents.values()))
@@ -130,7 +128,7 @@ def _save(folder: Path, progress: ExportProgress) -> None:
 def _export_ontology(
     client: KgClient, folder: Path, configuration: BundledOntology, progress: ExportProgress, advance: Advance
 ) -> BundledFile:
-    """Write all of an ontology; from its beginning again if it is embedded otherwise meanwhile."""
+    """Write an ontology, and restart if its embedding configuration changes during the export."""
     name, written = configuration.ontology, 0
 
     def count(documents: int) -> None:
@@ -191,10 +189,9 @@ def _fetch_blob(client: KgClient, folder: Path, key: str, progress: ExportProgre
         write_whole(path, content, prefix=".part-")
 
 
-# Importing a bundle that was looked at, in parcels that the service stores one by one.
+# Import of a checked bundle in parcels
 
-SENT_BYTES = 2 * 1024 * 1024
-"""Of one request, unless a document alone has more."""
+SENT_BYTES = 2 * 1024 * 1024  # per request, unless a single document is larger
 SENT_LINES = 600
 RAISE = "raise KG_API__MAX_DOCUMENT_BYTES there"
 Parcel = list[tuple[bytes, BundledLine]]
@@ -219,7 +216,7 @@ def choose(manifest: Manifest, ontologies: Sequence[str] | None) -> list[Bundled
 def import_ontology(
     client: KgClient, folder: Path, manifest: Manifest, file: BundledFile, *, replace: bool, advance: Advance
 ) -> OntologyImport:
-    """Send all of an ontology; stored documents are skipped, so that it can be repeated."""
+    """Send an ontology. Stored documents are skipped, so that the import is repeatable."""
     about = {"format": manifest.format, "schema_version": manifest.schema_version}
     opened = patiently(lambda: client.open_import(file.configuration, **about))
     done, sent = ImportedLines(), set(manifest.blobs.lost)
@@ -230,7 +227,7 @@ def import_ontology(
             content = read_blob(folder, key)
             try:
                 patiently(partial(client.import_blob, key, content))
-            except TooLarge as error:  # the service names the document that lacks it
+            except TooLarge as error:  # the service names the document without the file
                 done.problems.append(f"file {key}: {error}; {RAISE}")
         lines = b"".join(raw for raw, _ in parcel)
         try:
@@ -242,7 +239,7 @@ def import_ontology(
 
 
 def parcels(path: Path) -> Iterator[Parcel]:
-    """Return lines that are sent together: whole documents; of a large one its vectors come after."""
+    """Yield lines to send together: whole documents, and the vectors of large documents in later parcels."""
     parcel: Parcel = []
     size = 0
     with open_plain(path) as file:
@@ -263,13 +260,13 @@ def parcels(path: Path) -> Iterator[Parcel]:
 
 
 def _name_part(line: BundledLine) -> str:
-    """Name what is sent together: what was found in one source; each line of vectors has its own name."""
+    """Return a name for lines to send together, such as the concepts of a source. A vector line is separate."""
     if isinstance(line, BundledConcepts):
         return f"concepts of {line.document}, source {line.paragraph}"
     return f"vectors of {line.document}, sources from {line.paragraphs[0]}" if line.kind == "vectors" else ""
 
 
-# What was exported and imported, as a person reads it.
+# Printed results
 
 MAX_NAMED = 20
 

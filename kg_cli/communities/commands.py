@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 group = typer.Typer(help="An overview of an ontology: communities of its concepts.", no_args_is_help=True)
 
 SHOWN_LABELS = 8
-SHOWN = 240
-"""Characters of a passage."""
+SHOWN = 240  # characters of a passage
 
 
 def _labels(each: Community) -> Shown:
@@ -101,7 +100,7 @@ def show(
         typer.Option(min=1, max=MAX_CENTRAL_PASSAGES, help="Maximum number of passages, and of documents."),
     ] = 5,
 ) -> None:
-    """Show a community: its concepts, and its most typical passages and documents.
+    """Show a community with its concepts and its most typical passages and documents.
 
     Example: kg communities show 4f1c0e12 --ontology notes
     """
@@ -113,7 +112,7 @@ def show(
     show=messages("a worker detects communities: job {job_id}. See them with: kg communities list"),
 )
 def detect(*, ontology: OntologyOption) -> None:
-    """Detect communities now; a worker does it automatically after enough changes.
+    """Detect communities now. A worker detects them automatically after enough changes.
 
     Example: kg communities detect --ontology notes
     """

@@ -1,4 +1,4 @@
-"""`kg concept`: concepts of documents, with the quotes that prove them."""
+"""`kg concept`: concepts of documents, with the quotes as evidence."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ group = typer.Typer(help="Find concepts and their quotes.", no_args_is_help=True
 
 
 def concepts_to_follow(client: KgClient, ontology: str, found: ExtractionStatus | None = None) -> str | None:
-    """Return a line about pending concepts; None if there are none."""
+    """Return a line about pending concepts, or None if there are none."""
     from kg_api.errors import KgError
 
     try:
@@ -75,12 +75,11 @@ def concepts_to_follow(client: KgClient, ontology: str, found: ExtractionStatus 
 
 MAX_CANDIDATES = 20
 ID = re.compile("[0-9a-f]{32}")
-DIGITS = re.compile("[0-9a-f]{8,}")
-"""The first digits of an id, which the service completes."""
+DIGITS = re.compile("[0-9a-f]{8,}")  # prefix of an id, which the service completes
 
 
 def take_concept(client: KgClient, text: str, ontology: str | None) -> str:
-    """Return the id, or its first digits, of the concept for a phrase; report another name."""
+    """Return the id, or an id prefix, of the concept for a phrase. Report a concept with another name."""
     from kg_api.errors import NotFound
     from kg_api.schemas.concepts import find_meant, nearest_labels
 
@@ -101,7 +100,7 @@ def take_concept(client: KgClient, text: str, ontology: str | None) -> str:
     return best.concept_id
 
 
-# Parts of what is shown.
+# Formats of concepts and relationships
 
 
 def _concept(each: Concept) -> list[Part]:
@@ -155,7 +154,7 @@ def _print_related(label: str, related: Sequence[RelatedConcept]) -> None:
         console.block(_statement(*ends, each.type, f"{pluralize(len(each.sources), 'source')}{far}"))
 
 
-# The commands.
+# Commands
 
 
 print_hits = Table(
@@ -171,7 +170,7 @@ print_hits = Table(
 def search(
     kg: KgClient, text: QueryArgument, *, ontology: OnlyOntologyOption = None, limit: LimitOption = 10
 ) -> Any:
-    """Find concepts by vector search, full-text search, and name.
+    """Find concepts by vector search, full-text search and name.
 
     Example: kg concept search "delayed retries" --ontology notes
     """
@@ -211,7 +210,7 @@ def show(
         ),
     ] = 10,
 ) -> ConceptDetails:
-    """Show a concept: its description, its quotes with their place, and its related concepts.
+    """Show a concept: its description, its quotes with their places, and its related concepts.
 
     Example: kg concept show "lease" --ontology notes
     """
@@ -237,7 +236,7 @@ def related(
     hops: HopsOption = 1,
     limit: RelatedOption = 20,
 ) -> RelatedConcepts:
-    """Show the related concepts of a concept, with the relationships as the texts state them.
+    """Show related concepts, with the relationships as the texts state them.
 
     Example: kg concept related "lease" --hops 2
     """
@@ -361,7 +360,7 @@ def print_neighbourhood(answer: Neighbourhood) -> None:
 def neighbourhood(
     kg: KgClient, concept: ConceptArgument, *, ontology: OnlyOntologyOption = None, limit: RelatedOption = 50
 ) -> Neighbourhood:
-    """Show the concepts around one and their connections; --json returns nodes and edges for a graph.
+    """Show the concepts around a concept and their connections. --json returns nodes and edges.
 
     Example: kg concept neighbourhood "lease" --limit 30 --json
     """
@@ -378,7 +377,7 @@ def list_concepts(
     offset: OffsetOption = 0,
     limit: PageOption = 50,
 ) -> None:
-    """List the concepts of an ontology, those of most sources first.
+    """List the concepts of an ontology, those with the most sources first.
 
     Example: kg concept list notes --limit 20
     """
@@ -421,8 +420,8 @@ def import_file(
 
     A line names a document by its name or title, or a source by its id, and has concepts and relations:
     {"document": "notes/leases.md", "concepts": [{"label": "lease", "quotes": ["A worker renews its lease"]}],
-    "relations": [["worker", "renews", "lease"]]}. The same again changes nothing. A row without its document
-    is reported and skipped; the exit code is 3 then.
+    "relations": [["worker", "renews", "lease"]]}. A repeated import changes nothing. A row without its
+    document is reported and skipped, and the exit code is 3.
 
     Example: kg concept import openie.jsonl --ontology musique --format openie
     """
@@ -434,7 +433,7 @@ def import_file(
     with open_client() as client, console.progress("rows") as bar:
         task = bar.add_task("importing", total=len(rows))
         for number, portion in enumerate(portions(rows)):
-            total["concepts_are_at_most"] = number > 0  # labels of several portions may be the same
+            total["concepts_are_at_most"] = number > 0  # several portions may contain the same labels
             answer = patiently(partial(client.import_concepts, portion, ontology=ontology))
             for name, value in answer.model_dump(
                 mode="json", exclude={"problems": {"__all__": {"row"}}}

@@ -57,10 +57,8 @@ delete = typer.Typer(
     help="Delete a document, the documents of a filter, or an ontology.", no_args_is_help=True
 )
 
-LAST_NAME = "\U0010ffff"
-"""Behind the name of every document."""
-BEGINNING = 100
-"""Characters of a waiting document that are shown."""
+LAST_NAME = "\U0010ffff"  # sorts after the name of every document
+BEGINNING = 100  # characters of a pending document in a list
 
 WaitOption = Annotated[bool, typer.Option("--wait", help="Wait until everything is embedded.")]
 MetadataOption = Annotated[
@@ -121,25 +119,26 @@ def ingest(
     ocr: OcrOption = "auto",
     as_json: OwnJsonOption = False,
 ) -> None:
-    """Ingest text, PDF, web pages, office files, e-mail. Unchanged files cost nothing, changed ones little.
+    """Ingest text, PDF, web pages, office files and e-mail. Unchanged files cost nothing, changes little.
 
-    A document is named by its path below the given folder. From a folder kg ingests files with supported
-    extensions. It counts the others, empty files, and those that .gitignore, --exclude '*.log' or --include
-    'docs/' skip; --json lists each. A file that you name itself is read as plain text if it is text. The exit
-    code is 3 if a file could not be read, though the others are stored, and if no file was ingested.
+    The name of a document is its path below the given folder. From a folder, kg ingests files with supported
+    extensions. kg counts other files, empty files, and those that .gitignore, --exclude '*.log' or --include
+    'docs/' skip. --json lists each. A text file that you name directly is ingested as plain text with any
+    extension. The exit code is 3 if a file could not be read (kg stores the others), and if no file was
+    ingested.
 
-    kg stores a file with the same text as another document, and reports it; --skip-duplicates skips the file,
-    unless its own name is stored already.
+    kg stores and reports a file with the same text as another document. With --skip-duplicates, kg skips the
+    file, unless a document with its name exists.
 
     If letters of a PDF come out wrong, --ocr always reads all of its pages as images.
 
-    With --review files are pending, neither embedded nor found, until kg documents approve.
+    With --review, files are pending: kg neither embeds nor finds them until kg documents approve.
 
-    --metadata and --list (--metadata author=Ada --list tags=field,zoo) are stored with each document, in
-    addition to its own metadata, and can be searched by (--where).
+    kg stores --metadata and --list (--metadata author=Ada --list tags=field,zoo) with each document, in
+    addition to its own metadata. Searches can filter by them (--where).
 
-    With --preview nothing is stored, embedded or paid until you say yes; without a terminal pass --yes, or
-    the exit code is 3. With --json and without --yes it only shows the preview.
+    With --preview, kg stores, embeds and pays for nothing until you confirm. Without a terminal, pass --yes,
+    or the exit code is 3. With --json and without --yes, the command only shows the preview.
 
     Example: kg ingest ~/notes --ontology notes --wait
     """
@@ -190,10 +189,11 @@ def conversation(
     ],
     wait: WaitOption = False,
 ) -> Ingested:
-    """Ingest a conversation as one document, each message as a section.
+    """Ingest a conversation as one document, with each message as a section.
 
-    The file is a JSON list of messages, or has one on each line. A message has author, text and, if it is
-    known, timestamp (ISO 8601 with a zone). After more messages, the same title embeds only the new ones.
+    The file is a JSON list of messages, or has one message per line. A message has author, text and an
+    optional timestamp (ISO 8601 with time zone). If you ingest a longer conversation with the same title, kg
+    embeds only the new messages.
 
     Example: kg conversation standup.jsonl --ontology talks --title "Standup of 1 March" --wait
     """
@@ -205,7 +205,7 @@ def conversation(
     return told
 
 
-# Lists and changes.
+# Lists and changes
 
 
 def _embedded(each: OntologySummary) -> str:
@@ -227,7 +227,7 @@ def print_ontologies(found: OntologyList) -> None:
 
 @command(asks="ontologies", show=print_ontologies)
 def ontologies() -> None:
-    """List the ontologies and how much of each is embedded.
+    """List the ontologies with the embedded share of each.
 
     Example: kg ontologies
     """
@@ -236,7 +236,7 @@ def ontologies() -> None:
 def _document(document: DocumentSummary) -> Shown:
     title = f"\n{document.title}" if document.title != document.document else ""
     name = (f"{document.ontology} / {document.document}", "bold")
-    return [name, title, (f"\n{document.document_id}\n", "dim")]  # on its own line, to be copied
+    return [name, title, (f"\n{document.document_id}\n", "dim")]  # on its own line for copying
 
 
 print_documents = Table(
@@ -257,7 +257,7 @@ def list_documents(
     limit: PageOption = 100,
     as_json: JsonOption = False,
 ) -> None:
-    """List documents by ontology and name; `kg documents set` changes one's metadata.
+    """List documents by ontology and name. `kg documents set` changes the metadata of a document.
 
     Examples: kg documents --ontology notes --limit 20
         kg documents --where 'date>=2025-01-01' --where tags=oncall
@@ -270,7 +270,7 @@ def list_documents(
 
 
 def print_facets(found: Facets) -> None:
-    """Print a table for each field, and the number of omitted values."""
+    """Print a table for each field, with the number of omitted values."""
     for each in found.facets:
         name = f"{each.field}:{each.by}" if each.by else each.field
         console.print_table([name, "documents"], [(str(of.value), str(of.documents)) for of in each.values])
@@ -293,9 +293,9 @@ def facets(
         int, typer.Option("--limit", "-n", min=1, max=MAX_FACET_VALUES, help="Values of each field.")
     ] = 20,
 ) -> None:
-    """Count documents by the values of their fields: metadata, format, ontology, dates.
+    """Count documents by the values of fields: metadata, format, ontology and dates.
 
-    A date is counted by :year, :month or :day. At most 10 fields at once.
+    Dates are counted by :year, :month or :day. At most 10 fields per call.
 
     Example: kg facets author date:year --where tags=oncall
     """
@@ -311,7 +311,7 @@ def print_changed(changed: DocumentChanged) -> None:
 
 
 def _value(value: MetadataValue) -> str:
-    """Write a value as `kg documents set` reads it."""
+    """Return a value in the syntax of `kg documents set`."""
     if isinstance(value, list):
         return ", ".join(map(_value, value))
     return str(value).lower() if isinstance(value, bool) else str(value)
@@ -329,10 +329,10 @@ def set_document(
     remove: Annotated[list[str] | None, typer.Option("--remove", help="A key to delete; repeat.")] = None,
     ontology: WhichOntologyOption = None,
 ) -> DocumentChanged:
-    """Change title, URL or metadata of a document, without its text.
+    """Change title, URL or metadata of a document. The text stays.
 
-    Changes stay when the document is ingested again. true, false and numbers are read as such; quotes make a
-    text of them. Nothing is re-embedded, unless the contexts of the ontology's chunks use it.
+    Changes survive a new ingestion of the document. kg reads true, false and numbers as such, and quoted
+    values as text. kg re-embeds nothing, unless the contexts of the ontology's chunks use a changed value.
 
     Example: kg documents set install.md author=Ada date=2025-01-31 --list tags=oncall,ops --remove draft
     """
@@ -375,7 +375,7 @@ def save_page(
 def print_page(
     image: PageImage, to: Path, *, asked: bool, force: bool, source: SourcePlace | None = None
 ) -> None:
-    """Write a page to a file, and print how many words were boxed."""
+    """Write a page to a file and print the number of boxed words."""
     write_file(image.content, to, force=force)
     place = ""
     if source and source.page is not None:
@@ -387,7 +387,7 @@ def print_page(
     console.say(f"page {image.page} of {image.pages}" + (f"; {boxed} boxed" if asked else ""))
 
 
-# Deletion.
+# Deletion
 
 
 def _counts(found: Deleted | DeletedMatching) -> str:
@@ -407,7 +407,7 @@ def delete_document(
 ) -> Deleted:
     """Delete a document with its sources.
 
-    An unknown name is an error. Deletion by a whole id is idempotent, so that scripts can repeat it.
+    An unknown name is an error. Deletion by a full id is idempotent, so that scripts can repeat it.
 
     Example: kg delete document install.md --ontology notes
     """
@@ -427,9 +427,9 @@ def delete_documents(
     ontology: OnlyOntologiesOption = None,
     yes: YesOption = False,
 ) -> DeletedMatching:
-    """Delete the documents that match a filter, after showing them.
+    """Show the documents that match a filter, and delete them after confirmation.
 
-    They are deleted only if the same ones still match. --yes continues without asking.
+    kg deletes only if the same documents still match. --yes skips the confirmation.
 
     Example: kg delete documents --ontology notes --where 'date<2020' --where tags=old
     """
@@ -474,7 +474,7 @@ def delete_ontology(
             page = kg.documents(ontology, limit=1)
         except NotFound as missing:  # deletion is idempotent
             return Deleted(documents=0, sources=0, notes=[f"nothing was deleted: {missing}"])
-        try:  # check the scope of the key, by reading nothing behind the last document
+        try:  # check the scope of the key with an empty page after the last document
             kg.export_documents(ontology, after=LAST_NAME)
         except Forbidden:
             raise Forbidden(
@@ -485,7 +485,7 @@ def delete_ontology(
     return kg.delete_ontology(ontology)
 
 
-# Pending documents.
+# Pending documents
 
 NamesArgument = Annotated[list[str] | None, typer.Argument(metavar="NAME", help="As they are listed.")]
 ReviewedOption = Annotated[str, typer.Option("--ontology", "-o", help="Their ontology.")]
@@ -514,7 +514,7 @@ def _waiting(each: WaitingDocument) -> Shown:
 def list_waiting(
     *, ontology: OnlyOntologyOption = None, offset: OffsetOption = 0, limit: PageOption = 100
 ) -> None:
-    """List documents that wait for approval, with the beginning of each.
+    """List documents pending approval, with the beginning of each.
 
     Example: kg documents waiting --ontology notes
     """
@@ -528,10 +528,11 @@ def approve(
     everything: AllOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Approve pending documents: they are stored, found and embedded like newly ingested ones.
+    """Approve pending documents. kg stores, finds and embeds them like newly ingested ones.
 
-    --all does not ask: it is the same as ingestion without --review. The exit code is 3 when one could not
-    be stored; it stays pending.
+    --all does not ask for confirmation and is the same as ingestion without --review. The exit code is 3 if a
+    document
+    could not be stored. It stays pending.
 
     Example: kg documents approve plan.md --ontology notes
     """
@@ -574,9 +575,9 @@ def reject(
     yes: YesOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Reject pending documents: they are discarded; stored documents of their names stay.
+    """Reject and discard pending documents. Stored documents of the same name stay.
 
-    A file of a synchronised folder is pending again after a change.
+    A file of a synced folder is pending again after a change.
 
     Example: kg documents reject draft.md --ontology notes
     """

@@ -1,4 +1,4 @@
-"""`kg folders`: folders that are synchronised with an ontology."""
+"""`kg folders`: folders that are synced with an ontology."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ def add(
     wait: ScanWaitOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Synchronise a folder: files added, changed or removed there change the ontology as well.
+    """Sync a folder: added, changed or removed files change the ontology as well.
 
-    The worker reads it, so it must run on the folder's machine. A missing or suddenly empty folder removes
-    nothing. Hidden folders, and kg's own, are never read. With a service elsewhere, the folder must be below
-    its KG_SYNC__ROOTS.
+    The worker reads the folder, so the worker must run on the folder's machine. A missing or suddenly empty
+    folder removes nothing. kg never reads hidden folders or its own. With a service on another machine, the
+    folder must be below its KG_SYNC__ROOTS.
 
     Example: kg folders add ~/notes --ontology notes --every 5m --wait
     """
@@ -81,7 +81,7 @@ def add(
 
 
 def print_folders(found: FolderList) -> None:
-    """Print folders with their last scan and its failures; lines are not broken, for the ids."""
+    """Print folders with their last scan and its failures. Lines are not wrapped, because of the ids."""
     for each in found.folders:
         prefix = f" as {each.prefix}" if each.prefix else ""
         review = ", with review" if each.review else ""
@@ -95,7 +95,7 @@ def print_folders(found: FolderList) -> None:
 
 @command(group, "list", asks="folders", show=print_folders)
 def list_folders() -> None:
-    """List synchronised folders, with the result of the last scan or why it failed.
+    """List synced folders with the result of the last scan, or the reason for its failure.
 
     Example: kg folders list
     """
@@ -152,7 +152,7 @@ def remove(
     ] = False,
     yes: YesOption = False,
 ) -> Any:
-    """Stop synchronising a folder. Its documents stay unless you delete them; files are never touched.
+    """Stop the sync of a folder. Documents stay unless you delete them, and files always stay.
 
     Example: kg folders remove ~/notes
     """
@@ -214,7 +214,7 @@ def _last(folder: Folder) -> str:
 
 
 def _wrong(folder: Folder) -> Iterator[str]:
-    """Return why the last scan failed, or the first files that failed."""
+    """Yield the reason why the last scan failed, or the first failed files."""
     scan = folder.last_scan
     if folder.removing:
         yield "its removal was interrupted: repeat `kg folders remove`"
@@ -245,7 +245,7 @@ def duration_of(seconds: int) -> str:
 
 
 def seconds_of(time: str) -> int:
-    """Read a duration such as 30s, 5m, 2h, 1d; a number alone is seconds."""
+    """Parse a duration such as 30s, 5m, 2h or 1d. A number without a unit means seconds."""
     found = re.fullmatch(r"([0-9]{1,9})([smhd]?)", time.strip().lower())
     if found is None:
         raise InvalidInput(f"{time!r} is not a duration: write it as 30s, 5m, 2h or 1d")
@@ -253,7 +253,7 @@ def seconds_of(time: str) -> int:
 
 
 def interval_of(time: str) -> int:
-    """Read the time between two scans of a folder."""
+    """Parse and check the time between two scans of a folder."""
     from kg_api.schemas.folders import MAX_SCAN_SECONDS, MIN_SCAN_SECONDS
 
     seconds = seconds_of(time)
@@ -264,7 +264,7 @@ def interval_of(time: str) -> int:
 
 
 def absolute(path: Path, *, elsewhere: bool) -> str:
-    """Return the path of a folder for the worker."""
+    """Return the path of a folder for the worker. Check a folder on this machine."""
     from kg_api.text.files import to_printable
 
     if elsewhere:

@@ -1,4 +1,4 @@
-"""Files on their way into the service: chosen, previewed, sent in batches, and reported."""
+"""Selection, preview, upload in batches, and report of files."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _CONVERTERS = (
 
 
 def describe_left_out(selection: FileSelection) -> list[str]:
-    """Each kind of file that was left out with its number, and what would help."""
+    """Return the number of skipped files by kind, and suggestions for a conversion."""
     kinds = selection.left_out
     lines = [
         f"left out: {kind} ({count}){', not supported' if is_ending(kind) else ''}"
@@ -62,26 +62,24 @@ def describe_left_out(selection: FileSelection) -> list[str]:
 
 
 def is_ending(kind: str) -> bool:
-    """Whether files were left out for their ending, and for no other reason."""
+    """Return whether files were skipped because of their extension."""
     return kind.startswith(".") or kind == "no ending"
 
 
-# Sending many files to the service, in batches; a file that fails does not stop the others.
+# Upload of many files in batches. A failed file does not stop the others.
 
 T = TypeVar("T")
+# errors that affect all files, so that they are reported once
 CONCERNS_ALL = (Unavailable, Unauthorized, Forbidden)
-"""What is told once, for the other files would meet the same."""
 
-PARALLEL_UPLOADS = 2
-"""Parsing and storing keep two cores busy; more only waits."""
+PARALLEL_UPLOADS = 2  # parsing and storing use two cores, and more uploads would only wait
 FILES_A_BATCH = 100
-BYTES_A_BATCH = 1_000_000
-"""A larger file goes alone, as it is."""
+BYTES_A_BATCH = 1_000_000  # a larger file is sent separately
 
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where files go, and what is said of each of them."""
+    """Target of an upload, with the options of all files."""
 
     ontology: str
     metadata: dict[str, MetadataValue] = field(default_factory=dict[str, MetadataValue])
@@ -90,7 +88,7 @@ class Destination:
     ocr: OcrMode = "auto"
 
     def about(self, file: FileToIngest) -> dict[str, Any]:
-        """What a document of a file is made with, besides its text."""
+        """Return the fields of a file's document except its text."""
         known = {
             "ontology": self.ontology,
             "document": file.document,
@@ -106,7 +104,7 @@ class Destination:
 
 @dataclass(frozen=True, slots=True)
 class Uploaded:
-    """What became of one file: either of the two is set."""
+    """Outcome of one file, with either `ingested` or `problem`."""
 
     file: FileToIngest
     ingested: Ingested | None = None
@@ -114,14 +112,14 @@ class Uploaded:
 
 
 def upload(client: KgClient, files: Sequence[FileToIngest], into: Destination) -> Iterator[Uploaded]:
-    """Send files in order and give each one's outcome as it comes."""
+    """Upload files and yield the outcomes in the same order."""
     with ThreadPoolExecutor(PARALLEL_UPLOADS) as pool:
         for uploaded in pool.map(partial(_upload_batch, client, into), divide(files)):
-            yield from uploaded  # an error cancels the batches that wait
+            yield from uploaded  # an error cancels the pending batches
 
 
 def divide(files: Sequence[FileToIngest]) -> Iterator[list[FileToIngest]]:
-    """Files in batches, in their order; one that is large, or that the service converts, goes alone."""
+    """Yield batches of files in order. A large file, or a file to convert, is a separate batch."""
     batch, size = list[FileToIngest](), 0
     for file in files:
         if file.path.suffix.lower() in CONVERTED_SUFFIXES:
@@ -129,7 +127,7 @@ def divide(files: Sequence[FileToIngest]) -> Iterator[list[FileToIngest]]:
             continue
         try:
             length = file.path.stat().st_size
-        except OSError:  # told when it is read
+        except OSError:  # reported when the file is read
             length = 0
         if batch and (len(batch) == FILES_A_BATCH or size + length > BYTES_A_BATCH):
             yield batch
@@ -141,7 +139,7 @@ def divide(files: Sequence[FileToIngest]) -> Iterator[list[FileToIngest]]:
 
 
 def send_file(send: Callable[..., T], file: FileToIngest, into: Destination) -> T:
-    """Send a file with what is known of it and the pictures it names, again while the service is away."""
+    """Send a file with its options and the images that it names. Retry while the service is unavailable."""
     from kg_api.text.linked_files import files_beside, reference_to
 
     content = file.path.read_bytes()
@@ -152,12 +150,12 @@ def send_file(send: Callable[..., T], file: FileToIngest, into: Destination) -> 
         return patiently(alone)
     try:
         return patiently(partial(alone, images=images))
-    except TooLarge:  # with them: the service tells which it has not got
+    except TooLarge:  # too large with its images: the service reports the missing ones
         return patiently(alone)
 
 
 def _upload_batch(client: KgClient, into: Destination, files: Sequence[FileToIngest]) -> list[Uploaded]:
-    """Send those files in one request that can go so, and the others alone; the outcomes in their order."""
+    """Upload suitable files in one request and the others separately. Return the outcomes in order."""
     if len(files) == 1:
         return [_upload_one(client, into, files[0])]
     read = [_decode(file, into) for file in files]
@@ -168,7 +166,7 @@ def _upload_batch(client: KgClient, into: Destination, files: Sequence[FileToIng
             outcomes = iter(patiently(partial(client.ingest_batch, documents)).outcomes)
     except CONCERNS_ALL:
         raise
-    except KgError:  # of the batch as a whole: this service takes smaller ones
+    except KgError:  # the batch as a whole: this service accepts smaller ones
         outcomes = repeat(None)
     told: list[Uploaded] = []
     for file, each in zip(files, read, strict=True):
@@ -188,9 +186,9 @@ def _upload_batch(client: KgClient, into: Destination, files: Sequence[FileToIng
 def _decode(
     file: FileToIngest, into: Destination
 ) -> tuple[dict[str, Any], tuple[str, ...]] | Uploaded | None:
-    """Read a file as the service reads one that comes alone: a document of a batch, with notes on reading it.
+    """Decode a file like the service, and return a document of a batch with notes on the decoding.
 
-    None: it goes alone, for it names pictures, or is a PDF or a picture whatever its name says.
+    None means a separate upload, because the file names images, or is a PDF or an image under another name.
     """
     from kg_api.text.decoding import decode
     from kg_api.text.documents import plain_format
@@ -220,13 +218,13 @@ def _failed(file: FileToIngest, error: OSError | KgError) -> Uploaded:
     return Uploaded(file, problem=f"cannot be read: {error.strerror or error}" if unreadable else str(error))
 
 
-# What an ingest would make and cost, before anything is stored.
+# Preview of content and cost
 
 
 def show_preview(
     client: KgClient, selection: FileSelection, into: Destination, *, yes: bool, as_json: bool
 ) -> None:
-    """Show what taking in the files would make and cost, and ask whether to go on."""
+    """Show the content and cost of an ingestion, and ask for confirmation."""
     with console.progress("documents") as bar, ThreadPoolExecutor(PARALLEL_UPLOADS) as pool:
         task = bar.add_task("looking", total=len(selection.files))
         found: list[DocumentPreview | None] = []
@@ -239,7 +237,7 @@ def show_preview(
         documents = [each.model_dump(mode="json") for each in previews]
         console.print_json({"preview": documents, "cost": total.model_dump(), "stored": False})
     else:
-        to = console.stderr() if as_json else console.stdout()  # the outcome is the one JSON document
+        to = console.stderr() if as_json else console.stdout()  # the result is the only JSON document
         unreadable = len(found) - len(previews)
         changes = Counter(each.change for each in previews)
         rows = [
@@ -270,7 +268,7 @@ def show_preview(
 
 
 def sum_costs(costs: Sequence[Cost]) -> Cost:
-    """The costs of several documents together; what is not known of one is not known of all."""
+    """Return the total cost. A value is unknown if the value of one document is unknown."""
     return Cost(
         documents=sum(each.documents for each in costs),
         sampled_documents=sum(each.sampled_documents for each in costs),
@@ -290,7 +288,7 @@ def _together(values: Sequence[float | None]) -> float | None:
 
 
 def _preview(client: KgClient, into: Destination, file: FileToIngest) -> DocumentPreview | None:
-    """None for a file that cannot be read; the ingest tells why."""
+    """Return the preview of a file, or None if the file cannot be read. The ingestion reports the reason."""
     try:
         return send_file(client.preview_bytes, file, into)
     except Unavailable:
@@ -299,15 +297,14 @@ def _preview(client: KgClient, into: Destination, file: FileToIngest) -> Documen
         return None
 
 
-# Notes on files, one line for many that say the same.
+# Notes on files. Many equal notes become one line
 
-MAX_NAMED_ALONE = 3
-"""So many files are named one by one."""
+MAX_NAMED_ALONE = 3  # maximum number of files to list separately
 _NUMBERS = re.compile(r"\d+(?:[-, ]+\d+)*")
 
 
 def describe_duplicates(found: Sequence[tuple[str, str]], count: int | None = None) -> Iterator[str]:
-    """Documents that say the same as others, many of them in one line."""
+    """Yield the documents with the text of another document, or one line for many."""
     count = len(found) if count is None else count
     if count <= MAX_NAMED_ALONE:
         yield from (f"{document} has the same text as {other}" for document, other in found)
@@ -317,7 +314,7 @@ def describe_duplicates(found: Sequence[tuple[str, str]], count: int | None = No
 
 
 def describe_notes(ingested: Iterable[Ingested]) -> Iterator[str]:
-    """What a person should see of files; the first of many that differ by numbers alone."""
+    """Yield the notes on files. For many notes that differ only in numbers, yield the first."""
     alike: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for each in ingested:
         for note in each.notes:
@@ -330,7 +327,7 @@ def describe_notes(ingested: Iterable[Ingested]) -> Iterator[str]:
             yield f"{len(found)} files, such as {document}: {note}"
 
 
-# An ingest as a person sees it: a bar while it runs, a summary at the end.
+# Ingestion with a progress bar and a summary
 
 EMBEDDING = "source_embedding"
 
@@ -342,14 +339,14 @@ class IngestOutcome:
     seconds: float = 0.0
 
     def jobs(self) -> list[str]:
-        """The jobs that embed what is new, each once."""
+        """Return the distinct jobs that embed new content."""
         return list(dict.fromkeys(each.job_id for each in self.ingested if each.job_id))
 
 
 def run(client: KgClient, selection: FileSelection, into: Destination, *, wait: bool, as_json: bool) -> bool:
-    """Upload, wait if asked to, report; whether something was taken and nothing failed."""
+    """Upload files, optionally wait, and report. Return whether files were ingested without a failure."""
     ontology = into.ontology
-    try:  # told once, and not by the service for each file
+    try:  # check here once, and not in the service for each file
         TypeAdapter[str](OntologyName).validate_python(ontology)
     except ValidationError:
         raise InvalidInput(
@@ -363,7 +360,7 @@ def run(client: KgClient, selection: FileSelection, into: Destination, *, wait: 
         about = f"{str(first['loc'][0])[:40]!r}: " if first["loc"] else ""
         reason = first["msg"].removeprefix("Value error, ")
         raise InvalidInput(f"the metadata cannot be kept: {about}{reason}") from None
-    client.health()  # an absent service is reported at once; one that goes away later is waited for
+    client.health()  # report an unavailable service at once, but wait for one that becomes unavailable later
     begun, ended = time.monotonic(), False
     outcome = IngestOutcome(failed=[(each.path, each.reason) for each in selection.problems])
     try:
@@ -381,7 +378,7 @@ def run(client: KgClient, selection: FileSelection, into: Destination, *, wait: 
         ended = True
     finally:
         outcome.seconds = round(time.monotonic() - begun, 2)
-        if ended or outcome.ingested:  # else the error is all that there is to tell
+        if ended or outcome.ingested:  # otherwise the error says everything
             if as_json:
                 console.print_json(
                     {
@@ -430,7 +427,7 @@ def _report(outcome: IngestOutcome, selection: FileSelection, ontology: str, *, 
             else ": there are no files there, but perhaps hidden ones"
         )
         if outcome.failed:
-            why = "."  # each says why
+            why = "."  # each failure has its reason
         elif any(map(is_ending, selection.left_out)):
             why = f". {READS}"
         console.complain(f"nothing was taken in{why}")
@@ -440,14 +437,13 @@ def _report(outcome: IngestOutcome, selection: FileSelection, ontology: str, *, 
         console.say("Full text finds them now; embedding goes on (kg jobs watch).")
 
 
-# Metadata as it is written on a command line.
+# Metadata from the command line
 
-ABOUT = ("title", "uri")
-"""Keys that are no metadata."""
+ABOUT = ("title", "uri")  # keys of a document that are not metadata
 
 
 def read_changes(values: Sequence[str], several: Sequence[str], remove: Sequence[str]) -> dict[str, Any]:
-    """What is to be changed of a document, as the client takes it."""
+    """Return the changes of a document as arguments of the client."""
     given = dict(map(_divide, values))
     about = {key: value for key, value in given.items() if key in ABOUT}
     metadata: dict[str, Any] = {key: read_value(value) for key, value in given.items() if key not in ABOUT}
@@ -459,7 +455,7 @@ def read_changes(values: Sequence[str], several: Sequence[str], remove: Sequence
 
 
 def read_metadata(values: Sequence[str], several: Sequence[str]) -> dict[str, Any]:
-    """What is said of each of several documents."""
+    """Return the metadata for several documents."""
     given = dict(map(_divide, values))
     if own := [key for key in ABOUT if key in given]:
         raise typer.BadParameter(
@@ -469,7 +465,7 @@ def read_metadata(values: Sequence[str], several: Sequence[str]) -> dict[str, An
 
 
 def _read_lists(several: Sequence[str]) -> dict[str, list[Any]]:
-    """Lists by their keys, each of values of one type: texts where they are not."""
+    """Return lists by key. A list with values of several types becomes a list of texts."""
     lists: dict[str, list[Any]] = {}
     for key, text in map(_divide, several):
         parts = [each.strip() for each in text.split(",")]

@@ -1,6 +1,6 @@
-"""The modes that a run can measure: one entry each in `MODES`, by the endpoint that answers.
+"""Modes that an evaluation can measure, with the endpoint of each.
 
-A new mode of search is one line in that table; a new endpoint is an `Endpoint` besides.
+A new search mode is one line in `MODES`. A new endpoint also needs an `Endpoint`.
 """
 
 from __future__ import annotations
@@ -30,11 +30,9 @@ from kg_api.schemas.search import SourceHits, SourceSearch
 from kg_api.schemas.vocabulary import MAX_LIMIT, MAX_PER_PIECE, Target
 
 Options = Mapping[str, Any]
-Span = tuple[str, int, int]
-"""Document, start and end, as kg has them."""
+Span = tuple[str, int, int]  # document, start and end of a passage in kg
 
-MORE: Final = 5
-"""So many passages are asked for each document that is wanted, where the endpoint has no `per_document`."""
+MORE: Final = 5  # requested passages per wanted document if the endpoint has no `per_document`
 _NO_OPTIONS = {
     *("query_text", "query_vector", "text", "messages", "question", "space", "ontology", "documents"),
     *("mode", "cursor", "stream", "source_limit"),
@@ -46,25 +44,20 @@ class ModeAnswer:
     found: list[Span]
     timings_ms: dict[str, float]
     degraded: list[str]
-    refusal: str | None = None
-    """Why a question was not answered, where answers are asked for."""
+    refusal: str | None = None  # reason for no answer, if the mode answers questions
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One request of the service that finds something."""
+    """A search request of the service."""
 
     path: str
     request: type[Body]
-    question: str
-    """The field that the question is in."""
-    method: str
-    """Of the client."""
+    question: str  # name of the question field
+    method: str  # name of the client's method
     found: Callable[[Any, Passage], Iterable[Span]]
-    sized: Callable[[Target, int], Options]
-    """What is asked for, for a target and so many hits; every option can be chosen otherwise."""
-    own_limit: bool = False
-    """Whether `limit` is an option, for it is not that of the hits."""
+    sized: Callable[[Target, int], Options]  # default options for a target and a number of hits
+    own_limit: bool = False  # whether `limit` is an ordinary option, not the number of hits
 
     @property
     def options(self) -> list[str]:
@@ -80,12 +73,11 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class EvalMode:
-    """One way to ask an endpoint."""
+    """A mode of an endpoint."""
 
     endpoint: Endpoint
     fixed: Options = field(default_factory=dict[str, Any])
-    concepts: bool = False
-    """Whether it is nothing without concepts."""
+    concepts: bool = False  # whether the mode needs concepts
 
 
 def _hits(answer: SourceHits | HybridHits, passage: Passage) -> Iterable[Span]:
@@ -95,7 +87,7 @@ def _hits(answer: SourceHits | HybridHits, passage: Passage) -> Iterable[Span]:
 
 
 def _records(answer: Augmented, passage: Passage) -> Iterable[Span]:
-    """What stands in the context block: the source, or the larger part of it, whatever `passage` says."""
+    """Yield the passages of the context block: sources or parts of them, for every value of `passage`."""
     del passage
     for each in answer.records:
         start, _, end = each.citation.rpartition("#")[2].partition("-")
@@ -103,7 +95,7 @@ def _records(answer: Augmented, passage: Passage) -> Iterable[Span]:
 
 
 def _citations(answer: Answered, passage: Passage) -> Iterable[Span]:
-    """What the answer cites: its quotes, or the sources that they are from; nothing where it was refused."""
+    """Yield the quotes that the answer cites, or their sources. An unanswered question yields nothing."""
     shown = {each.source_id: each for each in answer.sources}
     for each in answer.citations:
         part = each if passage == "chunk" else shown.get(each.source_id, each)
@@ -125,7 +117,7 @@ def _of_augment(target: Target, limit: int) -> Options:
 
 
 def _of_answer(target: Target, limit: int) -> Options:
-    del target, limit  # as many passages are shown to the language model as it is asked for elsewhere
+    del target, limit  # the language model gets the default number of passages
     return {}
 
 
@@ -155,35 +147,31 @@ MODES: Final[Mapping[str, EvalMode]] = {
     "answer": EvalMode(ANSWER, {"mode": "hybrid"}),
     "answer/vector": EvalMode(ANSWER, {"mode": "vector"}),
     "answer/text": EvalMode(ANSWER, {"mode": "text"}),
-}
-"""By the name of `--mode`: what finds, or `ENDPOINT/MODE` for others than search."""
+}  # by the value of `--mode`, which is `ENDPOINT/MODE` except for search
 
 
-# A configuration as it is named on the command line: how to search, how documents are embedded and read.
+# Configuration from the command line: search, embedding and extraction
 
+# embedding options of an evaluation
 EMBEDDING = sorted(set(EmbeddingConfig.model_fields) - {"embed_on_ingest"})
-"""What can be chosen of the ontology's configuration."""
-EXTRACTION = ("extractor", "per_source")
-"""What can be chosen of how its concepts are extracted."""
+EXTRACTION = ("extractor", "per_source")  # extraction options of an evaluation
 _OWN = {"titles": get_args(Titles), "passage": get_args(Passage)}
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What was chosen; the rest is as kg has it."""
+    """Selected options. Omitted options keep kg's defaults."""
 
     mode: str = "hybrid"
     search: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    embedding: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Fields of EmbeddingConfig."""
-    extraction: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Fields of ExtractionConfig."""
+    embedding: Mapping[str, Any] = field(default_factory=dict[str, Any])  # fields of EmbeddingConfig
+    extraction: Mapping[str, Any] = field(default_factory=dict[str, Any])  # fields of ExtractionConfig
     titles: Titles = "above"
     passage: Passage = "chunk"
 
     @property
     def label(self) -> str:
-        """The words a person tells it by: the mode, then what differs from the usual."""
+        """Label for people: the mode and the options that differ from the defaults."""
         others = {**self.search, **self.embedding, **self.extraction}
         others |= {
             name: getattr(self, name) for name in _OWN if getattr(self, name) != getattr(Choice(), name)
@@ -195,7 +183,7 @@ class Choice:
 
     @property
     def corpus(self) -> str:
-        """Hash of what decides over an ontology's content; empty for the usual."""
+        """Hash of the options that affect the content of an ontology, or empty for the defaults."""
         if not self.embedding and not self.extraction and self.titles == Choice().titles:
             return ""
         extraction = [sorted(self.extraction.items())] if self.extraction else []
@@ -204,7 +192,7 @@ class Choice:
 
     @property
     def needs_concepts(self) -> bool:
-        """Whether it measures nothing where there are no concepts."""
+        """Whether the measurement needs concepts."""
         return self.asks.concepts or bool(self.search.get("concepts"))
 
     @property
@@ -239,7 +227,7 @@ def parse_choice(pairs: Iterable[str]) -> Choice:
 
 
 def _pair(text: str) -> tuple[str, Any]:
-    """Read `name=value`: a number, true, false or null as such; everything else is text."""
+    """Parse `name=value`. Numbers, true, false and null keep their type, and any other value is text."""
     name, equals, given = (part.strip() for part in text.partition("="))
     if not equals or not name:
         raise InvalidInput(f"{text!r} is not of the form name=value")

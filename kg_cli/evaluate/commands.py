@@ -1,4 +1,4 @@
-"""Measuring how well searches answer."""
+"""`kg eval`: measurement of search quality."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ def run(
 ) -> None:
     """Run every question of a set through search, and score the results.
 
-    The set is ingested once, into an ontology of its own. An interrupted run resumes. The result is always
-    saved, with all scores, the configuration and a plot.
+    kg ingests the set once, into its own ontology. An interrupted run resumes. kg always saves the result
+    with all scores, the configuration and a plot.
 
     Example: kg eval run --set ~/sets/handbook --mode hybrid --option rerank=true
     """
@@ -136,7 +136,7 @@ def compare(
 ) -> None:
     """Compare results or configurations on the same questions, with paired significance tests.
 
-    Name saved results, or a set and configurations; missing measurements are made.
+    Name saved results, or a set and configurations. kg runs missing measurements.
 
     Example: kg eval compare --set ~/sets/handbook --modes text,vector,hybrid --against best
     """
@@ -169,13 +169,13 @@ def make(
     ] = False,
     as_json: OwnJsonOption = False,
 ) -> None:
-    """Make a question set from an ontology: its documents, and questions that their quotes answer.
+    """Make a question set from an ontology: documents, and questions that their quotes answer.
 
-    A question names two concepts of one document; their quotes are the answer. Questions that full text
-    answers first are skipped. Without concepts the questions are sentences, word for word, which favours
-    full text. With --llm the questions are in other words; each costs a request to the language model.
-    With `--kind judgements` they are the questions for which people judged passages, on the page or with
-    `kg eval judgements`.
+    A question names two concepts of one document, and their quotes are the answer. Questions that full-text
+    search answers with its first hit are skipped. Without concepts, the questions are verbatim sentences,
+    which favours full-text search. With --llm, a language model rewords the questions, at one request each.
+    With `--kind judgements`, the questions are those with judged passages, from the web page or from `kg eval
+    judgements`.
 
     Example: kg eval make --ontology notes --output ~/sets/notes --count 200
     """

@@ -1,4 +1,4 @@
-"""The documents of a question set in an ontology, and sets made from ontologies."""
+"""Ingestion of a question set, and creation of question sets from ontologies."""
 
 from __future__ import annotations
 
@@ -51,17 +51,16 @@ _PAGE = 1000
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """A set's documents as kg has them."""
+    """Documents of a set, stored in an ontology."""
 
     ontology: str
     sent: Mapping[str, SentDocument]
-    description: Mapping[str, Any]
-    """How the ontology is embedded, for the record."""
+    description: Mapping[str, Any]  # embedding configuration, for the saved result
 
 
 def take_in(client: KgClient, questions: QuestionSet, choice: Choice, ontology: str | None) -> Corpus:
-    """Store what is not there yet, and wait until all of it is embedded; unset: in an ontology of its own."""
-    # the set, its content, and the configuration if it is not the usual one
+    """Store missing documents of a set, by default in a separate ontology, and wait for their embedding."""
+    # name of the set, content, and a configuration other than the default
     words = re.sub(r"[^\w.\-]+", "-", questions.name).strip("-.")[:_MAX_NAME_LENGTH]
     name = ontology or "-".join(filter(None, ["eval", words, questions.corpus_hash[:8], choice.corpus]))
     sent = {each.document: as_sent(each, choice.titles) for each in questions.documents}
@@ -82,14 +81,14 @@ def take_in(client: KgClient, questions: QuestionSet, choice: Choice, ontology: 
     if due:
         with console.progress("documents") as bar, ThreadPoolExecutor(PARALLEL_UPLOADS) as pool:
             task = bar.add_task("taking in", total=len(due))
-            for _ in pool.map(partial(_send, client, name), due):  # an error cancels those that wait
+            for _ in pool.map(partial(_send, client, name), due):  # an error cancels the pending requests
                 bar.advance(task)
     wait_until_embedded(client, name, unfinished_jobs(client, ontology=name))
     return Corpus(name, sent, _read_embedding(client, name))
 
 
 def in_place(client: KgClient, questions: QuestionSet, ontology: str) -> Corpus:
-    """Take an ontology as it is; it must hold the set's documents, and may hold more."""
+    """Use an existing ontology, which must contain the documents of the set and may contain more."""
     sent = {each.document: as_sent(each, "field") for each in questions.documents}
     stored = {each.document: each for each in _list_stored(client, ontology)}
     for each in sent.values():
@@ -112,11 +111,11 @@ def _list_stored(client: KgClient, ontology: str) -> Iterator[DocumentSummary]:
 
 
 def wait_for_concepts(client: KgClient, corpus: Corpus) -> Corpus:
-    """Wait until all concepts are extracted and embedded; how many there are goes into the record."""
+    """Wait until all concepts are extracted and embedded, and add their number to the description."""
     name = corpus.ontology
     wait_for_jobs(client, unfinished_jobs(client, kind="concept_extraction", ontology=name))
     embed_single = partial(client.search_concepts, "concepts", ontology=name, limit=1)
-    patiently(embed_single)  # a search embeds the concepts of one source
+    patiently(embed_single)  # a search embeds concepts with a single source
     wait_for_jobs(client, unfinished_jobs(client, kind="concept_embedding", ontology=name))
     found = patiently(partial(client.extraction_config, name))
     if not found.concepts:
@@ -141,7 +140,7 @@ def _list_documents(client: KgClient, ontology: str) -> Iterator[DocumentSummary
 
 
 def _configure(client: KgClient, ontology: str, choice: Choice, *, exists: bool) -> None:
-    """Set how a new ontology is embedded and read; one that is there must be so already."""
+    """Configure a new ontology. Raise Conflict if an existing one has another configuration."""
     if not exists:
         if choice.embedding:
             client.set_embedding_config(ontology, **choice.embedding)
@@ -170,26 +169,25 @@ def _send(client: KgClient, ontology: str, sent: SentDocument) -> Ingested:
 
 
 def _read_embedding(client: KgClient, ontology: str) -> dict[str, Any]:
-    """How it is embedded, and by which model."""
+    """Return the embedding configuration and the model."""
     found: EmbeddingConfiguration = patiently(partial(client.embedding_config, ontology))
     return describe_embedding(ontology, found, patiently(client.embedding_spaces).spaces)
 
 
-# Questions from the quotes of an ontology's concepts, and which of them full text answers by itself.
+# Questions from quotes of concepts, without those that full-text search answers
 
-_QUOTES = 50
-"""Of a concept at most; those of few sources have no more."""
+_QUOTES = 50  # per concept, more than a concept of few sources has
 
 
 def instance_queries(
     client: KgClient, ontology: str, documents: Sequence[SetDocument], count: int, seed: int
 ) -> Iterator[SetQuery]:
-    """Give questions for pairs of concepts, at random, each concept in one of them, spread over documents."""
-    most = math.ceil(2 * count / len(documents))  # of one document: twice its share
+    """Yield questions for random pairs of concepts. Each concept is used once, spread over the documents."""
+    most = math.ceil(2 * count / len(documents))  # twice the fair share of a document
     names, taken, used = {each.document for each in documents}, Counter[str](), set[str]()
     listed = _read_pages(partial(client.concepts, ontology), lambda page: page.concepts)
     found = [each for each in listed if each.verified and each.sources <= MAX_SOURCES]
-    dice = random.Random(seed)  # noqa: S311 - a sample, no secret
+    dice = random.Random(seed)  # noqa: S311 - a sample, not a secret
     for concept in dice.sample(sorted(found, key=lambda each: each.concept_id), len(found)):
         if concept.concept_id in used:
             continue
@@ -205,7 +203,7 @@ def instance_queries(
 
 
 def is_answered_by_text(client: KgClient, ontology: str, query: SetQuery, *, of_many: bool) -> bool:
-    """Whether full text finds the right document first, or the right passage of the only document."""
+    """Return whether full text finds the right document first, or the right passage of a single document."""
     call = partial(client.search_sources, query.text, ontology=ontology, mode="text", limit=1)
     for hit in patiently(call).sources:
         if of_many:
@@ -215,7 +213,7 @@ def is_answered_by_text(client: KgClient, ontology: str, query: SetQuery, *, of_
 
 
 def _question(client: KgClient, concept: Concept, used: set[str]) -> tuple[SetQuery, set[str]] | None:
-    """A question for a concept and one that appears with it, rather a usual one; and the ids of both."""
+    """Return a question for a concept and a frequent concept that appears with it, and the ids of both."""
     details = patiently(partial(client.concept, concept.concept_id, limit=_QUOTES))
     beside = [
         each for each in details.related if each.concept.verified and each.concept.concept_id not in used
@@ -228,10 +226,10 @@ def _question(client: KgClient, concept: Concept, used: set[str]) -> tuple[SetQu
     return None
 
 
-# A question set made from an ontology's documents.
+# Question sets from documents
 
+# origin of questions: quotes of concepts, sentences, or judgements by people
 QuestionKind = Literal["quotes", "sentences", "judgements"]
-"""Of what questions are made: the quotes of concepts, sentences, or what people judged."""
 KINDS: dict[QuestionKind, str] = {
     "quotes": "pairs of concepts whose quotes answer: they favour searches through concepts",
     "sentences": "sentences of the documents: they favour full text, and say nothing about other words",
@@ -242,10 +240,8 @@ GENERATED: dict[QuestionKind, str] = {
     "sentences": "questions written by a language model for sentences of the documents",
 }
 HARD = "; those that full text answers in the first place are left out, which is to its disadvantage"
-TRIED = 20
-"""Questions that are looked at for each that is wanted; of the others full text answers too many."""
-_AROUND = 1500
-"""Characters on either side of a sentence that a language model sees."""
+TRIED = 20  # candidates per wanted question, because full text answers many
+_AROUND = 1500  # characters on each side of a sentence for the language model
 _PROSE = {"paragraph", "list_item"}
 
 
@@ -253,18 +249,14 @@ _PROSE = {"paragraph", "list_item"}
 class MakeSettings:
     ontology: str
     count: int
-    seed: int
-    """The same one chooses the same."""
-    kind: QuestionKind | None = None
-    """Unset: quotes where there are concepts, else sentences."""
-    llm: bool = False
-    """Have a language model ask for them in its own words."""
-    easy: bool = False
-    """Keep those that full text answers in the first place, too."""
+    seed: int  # the same seed selects the same questions
+    kind: QuestionKind | None = None  # default: quotes if the ontology has concepts, or sentences
+    llm: bool = False  # let a language model reword the questions
+    easy: bool = False  # keep questions that full text answers with its first hit
 
 
 def make(client: KgClient, folder: Path, wanted: MakeSettings) -> dict[str, Any]:
-    """Make a set and write it to a new folder; return what is also written to about.json."""
+    """Make a set, write it to a new folder, and return the content of its about.json."""
     generate = _take_judged if wanted.kind == "judgements" else _generate
     documents, queries, told = generate(client, wanted)
     about = {
@@ -309,7 +301,7 @@ def _take_judged(
         _read_pages(partial(client.judgements, wanted.ontology), lambda page: page.judgements)
     )
     documents = _documents(client, wanted.ontology)
-    names = {each.document for each in documents}  # some may have come after these
+    names = {each.document for each in documents}  # documents may have arrived since the judgements were read
     there = [each for each in judged if each.relevant.keys() <= names]
     queries = sorted(there, key=lambda each: each.query_id)[: wanted.count]
     if not queries:
@@ -332,7 +324,7 @@ def _queries(
     *,
     filtered: bool,
 ) -> Iterator[SetQuery]:
-    """Questions, as many as can be had; `told` counts those that were left out."""
+    """Yield as many questions as possible and count the skipped ones in `told`."""
     most = TRIED * wanted.count if filtered else wanted.count
     if kind == "quotes":
         found = instance_queries(client, wanted.ontology, documents, most, wanted.seed)
@@ -376,7 +368,7 @@ def _documents(client: KgClient, ontology: str) -> list[SetDocument]:
 
 
 def _sentences(document: SetDocument) -> list[tuple[int, int]]:
-    """The sentences of prose; headings, code and tables ask nothing."""
+    """Return the sentences of prose. Headings, code and tables are skipped."""
     blocks = parse(document.text, document.document, document.format).blocks
     return [
         span
@@ -391,7 +383,7 @@ def _sentences(document: SetDocument) -> list[tuple[int, int]]:
 def _ask_queries(
     documents: Sequence[SetDocument], queries: Iterable[SetQuery], told: Counter[str]
 ) -> Iterator[SetQuery]:
-    """The same places, asked for by a language model; where it fails the question is left out and told."""
+    """Yield the questions in the words of a language model. Report and skip those for which it fails."""
     from kg_api.providers.chat import ask_back
     from kg_api.providers.openai_chat import open_chat
 

@@ -1,4 +1,4 @@
-"""One run: take the set in, ask every question, score, save."""
+"""One evaluation run: ingest the set, run every question, score and save."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from kg_cli.terminal.connect import open_client
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """What all configurations of a command share."""
+    """Settings that all configurations of a command share."""
 
     folder: Path
     tier: Tier
@@ -46,8 +46,7 @@ class RunSettings:
     limit: int
     ontology: str | None
     in_place: bool
-    results: Path
-    """The folder that results are saved in."""
+    results: Path  # folder for results
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,7 @@ def evaluate(
     output: Path | None = None,
     reuse: bool = False,
 ) -> SavedResult:
-    """Measure one configuration; with `reuse` return a saved result of the very same run if there is one."""
+    """Measure one configuration. With `reuse`, return a saved result of an identical run if there is one."""
     if not settings.in_place:
         corpus = take_in(client, questions, choice, settings.ontology)
     elif settings.ontology is None:
@@ -85,7 +84,7 @@ def evaluate(
     if reuse:
         for path in sorted(settings.results.glob(f"*-{run.key[:8]}.json"), reverse=True):
             found = read_result(path)
-            if found.key == run.key and not found.degraded:  # it lacked no part
+            if found.key == run.key and not found.degraded:  # complete results only
                 return SavedResult(found, path, reused=True)
     search = partial(_search, client, run, choice, corpus)
     made, path = measure(run, partial(_ask, search, run), settings.results, output)
@@ -167,7 +166,7 @@ def _search(client: KgClient, run: Run, choice: Choice, corpus: Corpus, query: S
     )
 
 
-# Comparing saved results, and configurations that are measured when they have not been yet.
+# Comparison of saved results and of configurations, which are measured if necessary
 
 
 def compare_results(
@@ -179,12 +178,12 @@ def compare_results(
     *,
     fresh: bool,
 ) -> Comparison:
-    """Compare saved results, and configurations (`name=value` pairs with commas between)."""
+    """Compare saved results and configurations (comma-separated `name=value` pairs)."""
     if configs and settings is None:
         raise InvalidInput("configurations are measured on a set: name it with --set")
     saved = [SavedResult(read_result(path), path, reused=True) for path in paths]
     if configs and settings is not None:
-        choices = [parse_choice(config.split(",")) for config in configs]  # all before the first is run
+        choices = [parse_choice(config.split(",")) for config in configs]  # parse all before the first run
         questions = read_set(settings.folder)
         with open_client() as client:
             for choice in choices:
@@ -198,7 +197,7 @@ def compare_results(
 
 
 def save(comparison: Comparison, output: Path | None, folder: Path) -> Path:
-    """Write a comparison as JSON, with its picture beside; give the file."""
+    """Write a comparison as JSON with a plot, and return its path."""
     name = f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{comparison.data.name}-comparison.json"
     path = output or folder / name
     try:
@@ -211,11 +210,11 @@ def save(comparison: Comparison, output: Path | None, folder: Path) -> Path:
     return path
 
 
-# Results as a person reads them.
+# Printed results
 
 
 def result_json(saved: SavedResult) -> dict[str, Any]:
-    """What `kg eval run --json` prints: the result without the scores of each question, and its file."""
+    """Return the JSON of `kg eval run --json`: the result without scores per question, and its file."""
     told = saved.result.model_dump(mode="json", exclude={"per_query", "query_ms", "questions", "format"})
     return {**told, "result": str(saved.path), "plot": str(saved.path.with_suffix(".png"))}
 
@@ -253,7 +252,7 @@ def _print_refused(label: str, asked: int, refused: Mapping[str, int]) -> None:
 
 
 def print_comparison(comparison: Comparison) -> None:
-    """Print the measures of each configuration, then what is known of their differences."""
+    """Print the metrics of each configuration and the significance of their differences."""
     metrics = list(dict.fromkeys(test.metric for test in comparison.tests))
     marks = {
         (test.label, test.metric): " +" if test.difference > 0 else " -"
@@ -270,7 +269,7 @@ def print_comparison(comparison: Comparison) -> None:
     ]
     asked = pluralize(comparison.data.asked, "question")
     title = f"{comparison.data.name}, {asked}; against: {comparison.baseline}"
-    names = [metric.replace("_", "\n", 1) for metric in metrics]  # on two lines, so that several fit
+    names = [metric.replace("_", "\n", 1) for metric in metrics]  # on two lines, so that several columns fit
     console.print_table(["configuration", *names, "p50 ms", "p95 ms"], rows, title=title)
     for metric in metrics:
         rows = [

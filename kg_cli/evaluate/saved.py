@@ -1,4 +1,4 @@
-"""`kg eval results` and `kg eval judgements`: saved results, and passages that answer a question."""
+"""`kg eval results` and `kg eval judgements`: saved results and relevance judgements."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def delete_result(
     return kg.delete_evaluation(name)
 
 
-# Judgements.
+# Judgements
 
 judgements = typer.Typer(
     help="Judge passages as answers; the judged questions are a question set.", no_args_is_help=True
@@ -115,7 +115,7 @@ def judge(
     ] = MAX_RELEVANCE,
     by: ByOption = None,
 ) -> None:
-    """Judge a passage as an answer to a question; an earlier judgement of it is replaced.
+    """Judge a passage as an answer to a question. This replaces an earlier judgement.
 
     Example: kg eval judgements set "how are retries delayed?" handbook/queues.md#12 --ontology handbook
     """
@@ -141,7 +141,7 @@ def list_judgements(
     offset: OffsetOption = 0,
     limit: PageOption = 100,
 ) -> None:
-    """List judgements, for each question the best first.
+    """List judgements, the best first for each question.
 
     Example: kg eval judgements list "how are retries delayed?" --ontology handbook
     """
@@ -179,7 +179,7 @@ def take_back(
         str | None, typer.Option("--source", help="Whole id of one passage; unset: all that were judged.")
     ] = None,
 ) -> None:
-    """Take back the judgements of a question.
+    """Delete the judgements of a question.
 
     Example: kg eval judgements delete "how are retries delayed?" --ontology handbook
     """

@@ -34,7 +34,7 @@ def list_jobs(
 
 @command(group, "show", asks="job", show="kg_cli.jobs.report:print_job")
 def show_job(job_id: JobArgument) -> None:
-    """Show one job: its progress, why it stopped, and how to fix that.
+    """Show one job with its progress, and the reason and the fix if it stopped.
 
     Example: kg jobs show 3f2a9c...
     """
@@ -46,7 +46,7 @@ def watch(
     *,
     ontology: OnlyOntologyOption = None,
 ) -> None:
-    """Show live progress of jobs until they end. Exits with 1 when one of them is dead or cancelled.
+    """Show live progress of jobs until they end. Exits with 1 if a job is dead or cancelled.
 
     Example: kg jobs watch
     """
@@ -67,9 +67,9 @@ def watch(
     show=messages("Cancelled; {done} of {total} were done. Continue with: kg jobs retry {job_id}"),
 )
 def cancel(job_id: JobArgument) -> None:
-    """Cancel a waiting or running job. Everything written so far stays.
+    """Cancel a waiting or running job. Data that it has written stays.
 
-    An ontology whose embedding is cancelled is not embedded until you request it again.
+    After the cancellation of an embedding job, kg embeds the ontology only on request.
 
     Example: kg jobs cancel 3f2a9c...
     """
@@ -77,9 +77,9 @@ def cancel(job_id: JobArgument) -> None:
 
 @command(group, asks="retry_job", show=messages("The job is queued. Follow it: kg jobs watch {job_id}"))
 def retry(job_id: JobArgument) -> None:
-    """Retry a job that is dead, cancelled or completed with errors; a waiting one starts now.
+    """Retry a job that is dead, cancelled or completed with errors. A waiting job starts now.
 
-    A job that waits for another one runs in parallel with it from now on.
+    A job that waits for another job then runs in parallel with it.
 
     Example: kg jobs retry 3f2a9c... && kg jobs watch 3f2a9c...
     """
@@ -87,7 +87,7 @@ def retry(job_id: JobArgument) -> None:
 
 @command(group, asks="queue", show="kg_cli.jobs.report:print_queue")
 def queue() -> None:
-    """Show the queue: waiting jobs, for how long, and the workers.
+    """Show the queue: waiting jobs with their waiting time, and the workers.
 
     Example: kg jobs queue
     """

@@ -1,4 +1,4 @@
-"""Jobs: described, in live bars, in tables, and waited for."""
+"""Descriptions, live bars and tables of jobs, and functions that wait for jobs."""
 
 from __future__ import annotations
 
@@ -31,8 +31,7 @@ TOLD_BY = {
     FOLDER_SYNC: FOLDERS,
     EMBEDDING: "kg admin source-embeddings refused",
     "concept_extraction": "kg admin concepts refused",
-}
-"""The command that lists failed items of a kind of jobs, as long as they are failed."""
+}  # command that lists the currently failed items of a kind of jobs
 
 
 def name_of(job: Job | JobAhead | JobWaiting) -> str:
@@ -40,7 +39,7 @@ def name_of(job: Job | JobAhead | JobWaiting) -> str:
 
 
 def describe_set_aside(job: Job) -> str:
-    """Say how many items failed, and which command lists them: the job itself is deleted after a while."""
+    """Return the number of failed items and the command that lists them. The job itself is deleted later."""
     noun = "file" if job.kind == FOLDER_SYNC else "item"
     place = "" if job.ontology is None else f" --ontology {job.ontology!r}"
     see = TOLD_BY.get(job.kind)
@@ -49,7 +48,7 @@ def describe_set_aside(job: Job) -> str:
 
 
 def state_of(job: Job) -> str:
-    """Return the state, and the reason of a wait."""
+    """Return the state of a job with the reason for a wait."""
     if job.stalled:
         return "stalled: its worker sends no heartbeat"
     if job.state is JobState.QUEUED and (seconds := _seconds_to(job.run_after)) > 1:
@@ -68,7 +67,7 @@ def total_of(job: Job | JobAhead) -> int:
 
 
 def speed_of(job: Job) -> str:
-    """Return rate and time left, or in a few words why there are none."""
+    """Return the rate and the time left, or a short reason if both are unknown."""
     if job.state in FINISHED:
         return f"{job.set_aside} failed" if job.set_aside else job.state.value
     if job.stalled:
@@ -86,12 +85,12 @@ def waits_for(ahead: JobAhead) -> str:
 
 
 def rate(items_a_second: float) -> str:
-    """Return a text such as 12/s, 0.4/s."""
+    """Return a rate such as 12/s or 0.4/s."""
     return f"{items_a_second:.0f}/s" if items_a_second >= 10 else f"{items_a_second:.2g}/s"  # noqa: PLR2004
 
 
 def duration(seconds: float) -> str:
-    """Return a text such as 40 s, 3 min, 5 h, 2 days."""
+    """Return a duration such as 40 s, 3 min, 5 h or 2 days."""
     if seconds < 2 * MINUTE:
         return f"{seconds:.0f} s"
     if seconds < 2 * HOUR:
@@ -100,7 +99,7 @@ def duration(seconds: float) -> str:
 
 
 def moment(time: dt.datetime) -> str:
-    """Return a time, and how long ago it was."""
+    """Return a time and its distance from now."""
     seconds = -_seconds_to(time)
     away = f"{duration(seconds)} ago" if seconds >= 0 else f"in {duration(-seconds)}"
     return f"{time.astimezone(dt.UTC):%Y-%m-%d %H:%M:%S} UTC ({away})"
@@ -114,11 +113,11 @@ def _seconds_to(time: dt.datetime) -> float:
     return (time - dt.datetime.now(tz=dt.UTC)).total_seconds()
 
 
-# Live bars of jobs. They fit into 80 columns; a longer reason is printed once on a line of its own.
+# Live bars within 80 columns. A longer reason is printed once on its own line.
 
 
 class JobBars(Progress):
-    """A bar for each job that was shown. A context manager."""
+    """A bar for each job. Use as a context manager."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -150,11 +149,10 @@ class JobBars(Progress):
         self._told[job.job_id, kind] = reason
 
 
-# Jobs and their queue, printed.
+# Tables of jobs and the queue
 
 MAX_SET_ASIDE = 20
-MAX_ERROR_LENGTH = 200
-"""Characters of an error in a list; `kg jobs show` prints all."""
+MAX_ERROR_LENGTH = 200  # characters of an error in a list: `kg jobs show` prints the whole error
 
 
 def print_page(page: JobPage, kind: str | None) -> None:
@@ -165,7 +163,7 @@ def print_page(page: JobPage, kind: str | None) -> None:
 
 
 def print_jobs(jobs: Sequence[Job], kind: str | None = None) -> None:
-    """Print a list; each id is on a line of its own, so that it can be copied."""
+    """Print a list of jobs, with each id on its own line for copying."""
     rows: list[list[Shown]] = []
     for job in jobs:
         about = f"\n{name_of(job)}\n{moment(job.created_at)}"
@@ -223,10 +221,10 @@ def _fields(job: Job) -> Iterator[tuple[str, Shown]]:
 
 
 def _set_aside(client: KgClient, job: Job) -> list[tuple[str, str]]:
-    """Return the failed items by file or passage, as of now: a later job may have done some of them."""
+    """Return the files or passages that currently fail. A later job may have completed some of them."""
     if job.kind == FOLDER_SYNC:
         if job.state not in FINISHED:
-            return []  # its folder still shows the previous scan
+            return []  # the folder still shows the previous scan
         folders = client.folders().folders
         scans = [each.last_scan for each in folders if each.job_id == job.job_id and each.last_scan]
         return [(each.document, each.reason) for scan in scans for each in scan.refusals]
@@ -266,26 +264,23 @@ def print_dead(dead: int) -> None:
         console.say(f"Within a day {jobs}; why: kg jobs list --state dead")
 
 
-# Waiting: for jobs, with live bars, and for a service that is away for a moment.
+# Waiting for jobs and for an unavailable service
 
 T = TypeVar("T")
 
 POLL_SECONDS = 0.5
-BACKFILL_SECONDS = 90.0
-"""Longer than a tick of the schedule, which asks for what is missing without a job."""
-AWAY_SECONDS = 90.0
-"""How long a service or database may be away in the middle of something: a killed Neo4j takes a minute."""
-PATIENCE_SECONDS = 20.0
-"""After this long without a worker taking a job, the person is told."""
+BACKFILL_SECONDS = 90.0  # longer than the interval of the scheduler, which creates missing jobs
+AWAY_SECONDS = 90.0  # maximum outage of the service or database: a killed Neo4j takes a minute
+PATIENCE_SECONDS = 20.0  # after this time without a worker, print a hint
 DONE = frozenset({JobState.COMPLETED, JobState.COMPLETED_WITH_ERRORS})
 
 
 class JobFailed(KgError):
-    """The job did not come to its end."""
+    """A job that ended without success."""
 
 
 def patiently(call: Callable[[], T]) -> T:
-    """Call the service, again and again while a part of it is away; the call must be safe to repeat."""
+    """Call the service and retry while it is unavailable. The call must be idempotent."""
     return ask_again(call, (Unavailable,), AWAY_SECONDS, POLL_SECONDS * 2, _print_once)
 
 
@@ -296,15 +291,16 @@ def _print_once(state: RetryCallState) -> None:
 
 def unfinished_jobs(client: KgClient, *, kind: str | None = None, ontology: str | None = None) -> list[str]:
     chosen = partial(client.jobs, kind=kind, ontology=ontology, limit=1000)
-    pages = [chosen(state=state) for state in ("queued", "running")]  # the way a job goes
+    # the order in which a job changes its state
+    pages = [chosen(state=state) for state in ("queued", "running")]
     return list(dict.fromkeys(job.job_id for page in pages for job in page.jobs))
 
 
 def wait_for_jobs(client: KgClient, job_ids: Sequence[str]) -> list[Job]:
-    """Wait until all these jobs have ended, with a bar for each.
+    """Wait until the jobs have ended, with a bar for each.
 
     Returns:
-        The jobs at their end.
+        The ended jobs.
     """
     hint = "No worker has taken the job yet. Is one running? `kg status` and `kg jobs queue` show it."
     impatience = threading.Timer(PATIENCE_SECONDS, console.say, [hint])
@@ -328,8 +324,8 @@ def wait_for_jobs(client: KgClient, job_ids: Sequence[str]) -> list[Job]:
 
 
 def wait_until_embedded(client: KgClient, ontology: str, job_ids: Sequence[str]) -> None:
-    """Wait until no source of an ontology lacks its vector, whichever jobs it takes."""
-    # Wait until what answers is complete; the job that is at it goes on with what is built beside
+    """Wait until every source of an ontology is embedded, by any job."""
+    # Wait for the active vectors only. The job continues with the new ones in the background.
     told = False
     while patiently(lambda: client.embedding_status(ontology)).building and _missing(client, ontology):
         if not told:
@@ -358,7 +354,7 @@ def wait_until_embedded(client: KgClient, ontology: str, job_ids: Sequence[str])
 
 
 def _wait_for_pictures(client: KgClient, ontology: str) -> None:
-    """Wait until no picture lacks its vector, as `wait_until_embedded` does for sources."""
+    """Wait until every image of an ontology is embedded."""
     quiet_since = time.monotonic()
     while True:
         if more := unfinished_jobs(client, kind=PICTURES, ontology=ontology):
@@ -378,7 +374,7 @@ def _wait_for_pictures(client: KgClient, ontology: str) -> None:
 
 
 def _missing(client: KgClient, ontology: str) -> int:
-    """Sources that are not embedded as they shall be; while others are built beside, as they answer."""
+    """Return the number of sources without current vectors. During a rebuild, count the active vectors."""
     status = patiently(lambda: client.embedding_status(ontology))
     if status.building:
         return status.total - status.searchable - status.refused
@@ -386,7 +382,7 @@ def _missing(client: KgClient, ontology: str) -> int:
 
 
 def _follow(client: KgClient, job_ids: Sequence[str], show: Callable[[Job], None]) -> list[Job]:
-    """Show jobs whenever they change until all have ended: by events, or by asking where there are none."""
+    """Show jobs after each change until all have ended, by events or by polling."""
     ended: dict[str, Job] = {}
 
     def report(job: Job) -> None:
@@ -408,7 +404,7 @@ def _follow(client: KgClient, job_ids: Sequence[str], show: Callable[[Job], None
 
 
 def _listen(client: KgClient, job_ids: set[str], tell: Callable[[Job], None]) -> bool:
-    """Tell what the service's events say until these jobs have ended; whether listening again makes sense."""
+    """Report the service's events until the jobs have ended. Return whether to listen again."""
     left = set(job_ids)
     events = client.follow_job(next(iter(left))) if len(left) == 1 else client.follow_jobs()
     try:
@@ -421,9 +417,9 @@ def _listen(client: KgClient, job_ids: set[str], tell: Callable[[Job], None]) ->
                     break
     except TooBusy:
         return False
-    except Unavailable:  # whoever asks for the job now is told what is the matter
+    except Unavailable:  # the next request for the job reports the reason
         pass
-    except KgError:  # a service that is older than its events
+    except KgError:  # an older service without events
         return False
     return True
 

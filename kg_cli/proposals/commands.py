@@ -1,4 +1,4 @@
-"""`kg proposals`: links between passages, and between concepts, of different documents."""
+"""`kg proposals`: proposed links between passages or concepts of different documents."""
 
 from __future__ import annotations
 
@@ -32,8 +32,7 @@ group = typer.Typer(
 ProposalArgument = Annotated[
     str, typer.Argument(metavar="ID", help="Id of a proposal, as `list` gives it, or its first 8 digits.")
 ]
-SHOWN = 160
-"""Characters of a quote in a list; `show` prints all of it."""
+SHOWN = 160  # characters of a quote in a list: `show` prints the whole quote
 
 
 def _place(end: ProposalEnd) -> str:
@@ -69,7 +68,7 @@ def list_proposals(
     offset: OffsetOption = 0,
     limit: PageOption = 10,
 ) -> None:
-    """List proposed links, the best first: both quotes, the score, and the reason.
+    """List proposed links with both quotes, the score and the reason, the best first.
 
     Example: kg proposals list --ontology notes --kind source
     """
@@ -84,7 +83,7 @@ def print_whole(proposal: Proposal) -> None:
 
 @command(group, asks="proposal", show=print_whole)
 def show(proposal_id: ProposalArgument) -> None:
-    """Show one proposed link with the whole text of both quotes.
+    """Show a proposed link with the whole text of both quotes.
 
     Example: kg proposals show 4f1c0e...
     """
@@ -104,7 +103,7 @@ def print_decision(proposal: Proposal) -> None:
 
 @command(group, asks="accept_proposal", show=print_decision)
 def accept(proposal_id: ProposalArgument, *, by: ByOption = None) -> None:
-    """Accept a proposed link: related concepts, paths and the source graph show it.
+    """Accept a proposed link. Related concepts, paths and the source graph then show the link.
 
     Example: kg proposals accept 4f1c0e...
     """
@@ -112,7 +111,7 @@ def accept(proposal_id: ProposalArgument, *, by: ByOption = None) -> None:
 
 @command(group, asks="reject_proposal", show=print_decision)
 def reject(proposal_id: ProposalArgument, *, by: ByOption = None) -> None:
-    """Reject a proposed link: the two are never proposed again.
+    """Reject a proposed link permanently.
 
     Example: kg proposals reject 4f1c0e...
     """
@@ -120,7 +119,7 @@ def reject(proposal_id: ProposalArgument, *, by: ByOption = None) -> None:
 
 @command(group, asks="undo_proposal", show=print_decision)
 def undo(proposal_id: ProposalArgument, *, by: ByOption = None) -> None:
-    """Reopen an accepted or rejected proposal; its link is deleted.
+    """Reopen an accepted or rejected proposal and delete its link.
 
     Example: kg proposals undo 4f1c0e...
     """
@@ -140,7 +139,7 @@ def search(
     ontology: OntologyOption,
     anew: Annotated[bool, typer.Option("--anew", help="Check everything again, not only changes.")] = False,
 ) -> None:
-    """Look for links now; a worker does it automatically after changes.
+    """Search for links now. A worker searches automatically after changes.
 
     Example: kg proposals search --ontology notes
     """
@@ -192,9 +191,9 @@ def config(
     ] = None,
     dry_run: DryRunOption = False,
 ) -> ProposalStatus:
-    """Show or, with options, change how links are proposed in an ontology, and the progress.
+    """Show or, with options, change the configuration of proposals, with the progress.
 
-    Other options stay as they are. Open proposals are checked again; decisions stay.
+    Omitted options keep their value. Open proposals are checked again, and decisions stay.
 
     Example: kg proposals config --ontology notes --min-similarity 0.85
     """

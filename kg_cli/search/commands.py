@@ -132,7 +132,7 @@ def answer(
     ] = 6000,
     as_json: JsonOption = False,
 ) -> None:
-    """Answer a question from your documents; each statement cites its passages.
+    """Answer a question from your documents, with the cited passages of each statement.
 
     A language model (KG_LLM__MODEL) is required. If no passage is relevant, there is no answer.
 
@@ -180,9 +180,9 @@ def augment(
         bool, typer.Option("--records", help="Print a table of the passages instead of the context.")
     ] = False,
 ) -> Any:
-    """Find the passages that go with a long text, as a Markdown block with citations for a model or a person.
+    """Find passages for a long text, as a Markdown block with citations for a model or a person.
 
-    kg splits the text into pieces, searches for each, and returns the best passages of all.
+    kg splits the text into pieces, searches for each piece, and returns the best passages.
 
     Example: kg augment draft.md --ontology notes --limit 5 --budget 2000
     """
@@ -289,7 +289,7 @@ def hybrid(
     cursor: CursorOption = None,
     full: FullOption = False,
 ) -> Any:
-    """Find concepts and passages together; concepts lead to passages that no other search finds.
+    """Find concepts and passages together. Concepts lead to passages that no other search finds.
 
     Example: kg hybrid "who wrote the standard for type hints" --ontology peps --explain
     """
@@ -298,7 +298,7 @@ def hybrid(
 
 
 def _without(options: dict[str, Any], *names: str) -> dict[str, Any]:
-    """Return the options for the client's method: those with a value, but these."""
+    """Return the options with a value, except the given names, for the client's method."""
     return {name: value for name, value in options.items() if name not in names and value is not None}
 
 
@@ -327,7 +327,7 @@ def read(
         ),
     ] = USUAL_READ,
 ) -> None:
-    """Read a document in its order, from its beginning or from a paragraph on.
+    """Read a document in order, from its beginning or from a paragraph.
 
     Example: kg read notes/install.md --tokens 2000
         kg read install.md --ontology notes --from 12
@@ -353,9 +353,9 @@ def show(
         int | None, typer.Option(min=1, max=MAX_TOKEN_BUDGET, help="Maximum tokens of the neighbours.")
     ] = None,
 ) -> Any:
-    """Show a passage among its neighbours of the same document, or the beginning of a document.
+    """Show a passage with its neighbours in the document, or the beginning of a document.
 
-    Eight digits of an id are enough if no other id begins with them.
+    Eight digits of an id are enough if they are unique.
 
     Example: kg show 3f2a9c04 --window 5 --tokens 800
         kg show notes/install.md#3
@@ -406,7 +406,7 @@ def similar_documents(
     min_similarity: SimilarityOption = None,
     repeated: RepeatedOption = False,
 ) -> None:
-    """Find similar documents across all ontologies, and the passages that match.
+    """Find similar documents across all ontologies, with the matching passages.
 
     Example: kg similar-documents 7b1e9c... --limit 5
     """
@@ -432,7 +432,7 @@ def source_graph(
     ] = False,
     repeated: RepeatedOption = False,
 ) -> Any:
-    """Show similar passages: pairs from different documents, the most similar first.
+    """Show pairs of similar passages from different documents, the most similar first.
 
     Example: kg source-graph --ontology notes --neighbours 3 --min-similarity 0.8
     """
@@ -451,7 +451,7 @@ def subgraph(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Build a subgraph by the steps of a query: seed, expand, filter, rank, limit.
+    """Build a subgraph by the steps of a query: seed, expand, filter, rank and limit.
 
     Example: kg subgraph query.json --ontology notes
         kg subgraph --schema

@@ -1,4 +1,4 @@
-"""`kg images`: list, show, save and find images, and the passages that go with them."""
+"""`kg images`: list, show, save and find images, and find their passages."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ SimilarityOption = Annotated[float | None, typer.Option(min=-1, max=1, help="Min
 ImageFileOption = Annotated[
     Path | None, typer.Option("--image", metavar="FILE", help="Find images that look like this file.")
 ]
+# options that are valid with a query image
 WITH_IMAGE = frozenset({"image", "ontology", "documents", "where", "limit", "min_similarity", "as_json"})
-"""Options that go with an image to look for."""
 MAX_WORDS = 200
 LANES = {
     "picture_space": "their pixels",
@@ -110,7 +110,7 @@ def print_image(place: Place) -> None:
 
 @command(group, show=print_image)
 def show(kg: KgClient, image: ImageArgument) -> Any:
-    """Show the fields of an image, and the text that it is found by.
+    """Show the fields of an image, and its searchable text.
 
     Example: kg images show 1f0c5a77
     """
@@ -163,7 +163,7 @@ def _found(each: ImageHit) -> Shown:
     told = list[str]()
     for way in each.through:
         lane = LANES[way.lane]
-        if way.lane == "words":  # vectors and full text both read words
+        if way.lane == "words":  # vector search and full-text search both use words
             lane += ", by vector search" if way.space else ", by full text"
         rank = "" if way.rank is None else f", {way.rank}."
         told.append(f"{lane}{rank}" + ("" if way.similarity is None else f" ({way.similarity:.2f})"))
@@ -186,7 +186,7 @@ def search_images(
     limit: LimitOption = 10,
     min_similarity: SimilarityOption = None,
 ) -> Any:
-    """Find images by words, by a file, or by a stored image.
+    """Find images by keywords, by a file, or by a stored image.
 
     Example: kg images search "red boat"
         kg images search --image boat.jpg --limit 5
@@ -256,7 +256,7 @@ def find_passages(
     same_document: SameDocumentOption = False,
     limit: LimitOption = 10,
 ) -> Any:
-    """Find passages that go with an image: next to it, by concepts, and by words.
+    """Find passages for an image: next to it, by concepts, and by keywords.
 
     Example: kg images passages 1f0c5a77 --limit 5
     """
@@ -274,7 +274,7 @@ def find_images(
     same_document: SameDocumentOption = False,
     limit: LimitOption = 10,
 ) -> Any:
-    """Find images that go with a passage: next to it, by concepts, and by words.
+    """Find images for a passage: next to it, by concepts, and by keywords.
 
     Example: kg images for notes/harbours.epub#3
     """

@@ -1,4 +1,4 @@
-"""Hits, answers, similar passages and subgraphs, printed for people."""
+"""Views of hits, answers, similar passages and subgraphs for people."""
 
 from __future__ import annotations
 
@@ -35,20 +35,18 @@ if TYPE_CHECKING:
     )
 
 MARKING_SHOWN_CHARACTERS = 500
-LEAD_CHARACTERS = 120
-"""How much is shown before the first match."""
+LEAD_CHARACTERS = 120  # characters before the first match
 STYLE = "bold yellow"
 QUOTE_CHARACTERS = 300
 MAX_EDGES = 50
 MAX_REPEATED = 5
 MAX_EXCERPT = 60
 
-Marks = Sequence[tuple[int, int]]
-"""Start and end of each marked place."""
+Marks = Sequence[tuple[int, int]]  # start and end of each marked place
 
 
 def marks_in(source: SourcePlace, matches: Iterable[WordMatch], start: int, text: str) -> Marks:
-    """Return the matches of a source as places of a text that begins at `start` of the same document."""
+    """Return the matches of a source relative to a text that begins at `start` of the same document."""
     return [*_shift(((each.start, each.end) for each in matches), source.start - start, len(text))]
 
 
@@ -61,7 +59,7 @@ def mark(text: str, marks: Marks = ()) -> list[Part]:
 
 
 def excerpt(text: str, marks: Marks = ()) -> list[Part]:
-    """Return the part of a passage around its first mark; `…` stands for omitted text."""
+    """Return the part of a passage around its first mark. `…` stands for omitted text."""
     begin = len(text) - len(text.lstrip())
     first = marks[0][0] - begin if marks else 0
     whole = text.strip()
@@ -79,7 +77,7 @@ def _shift(marks: Iterable[tuple[int, int]], by: int, length: int) -> Iterator[t
             yield first, last
 
 
-# Passages and their places.
+# Passages
 
 
 def title_of(place: SourcePlace) -> list[Part]:
@@ -99,7 +97,7 @@ def _where(place: SourcePlace) -> str:
 
 
 def passage_of(place: SourcePlace, text: Sequence[Part], identity: str, notes: Iterable[str] = ()) -> Shown:
-    """Return a passage below its title, with notes and with its id on a line of its own, to be copied."""
+    """Return a passage below its title, with notes, and with its id on its own line for copying."""
     told = "".join(f"\n{each}" for each in notes)
     return [*title_of(place), *text, (told, "yellow"), (f"\n{identity}\n", "dim")]
 
@@ -150,7 +148,7 @@ def _say_more(cursor: str | None) -> None:
 
 
 def _print_ranking(hits: Sequence[SourceHit], *, full: bool, spaces: bool) -> None:
-    def similarity(hit: SourceHit) -> str:  # those of two models cannot be compared
+    def similarity(hit: SourceHit) -> str:  # similarities of two models are not comparable
         return _two_digits(hit.similarity) + (f"\n{hit.space}" if spaces and hit.space else "")
 
     def passage(hit: SourceHit) -> Shown:
@@ -168,7 +166,7 @@ def _print_ranking(hits: Sequence[SourceHit], *, full: bool, spaces: bool) -> No
 
 
 def _explain(hit: SourceHit) -> Iterator[str]:
-    """Return a line for each stage that ranked the hit."""
+    """Yield a line for each stage that ranked the hit."""
     explanation = hit.explanation
     if explanation is None:
         return
@@ -193,7 +191,7 @@ def print_windows(windows: Sequence[ContextWindow]) -> None:
 
 
 def print_context(context: SourceWindow) -> None:
-    """Print paragraphs in reading order, the requested one marked."""
+    """Print paragraphs in reading order and mark the requested one."""
     note_all(context)
     if context.sources:
         first = context.sources[0]
@@ -208,7 +206,7 @@ def print_context(context: SourceWindow) -> None:
 
 
 def print_reading(part: DocumentReading) -> None:
-    """Print paragraphs as the document has them, below its title, and how to continue."""
+    """Print paragraphs in document order below the title, and how to continue."""
     from kg_api.schemas.metadata import date_of
 
     note_all(part)
@@ -225,7 +223,7 @@ def print_reading(part: DocumentReading) -> None:
         console.say(f"\n{part.left} of {paragraphs} left. Read on: {then}")
 
 
-# Answers and augmentations.
+# Answers and augmentations
 
 
 def print_statement(statement: Statement) -> None:
@@ -234,7 +232,7 @@ def print_statement(statement: Statement) -> None:
 
 
 def print_end(answer: Answered) -> None:
-    """Print the citations, and what else there is to know."""
+    """Print the citations and notes of an answer."""
     for cited in answer.citations:
         quote = " ".join(cited.quote.split())
         shown = quote if len(quote) <= QUOTE_CHARACTERS else f"{quote[:QUOTE_CHARACTERS]}…"
@@ -255,7 +253,7 @@ def print_end(answer: Answered) -> None:
 
 
 def print_augmented(answer: Augmented, records: bool = False) -> None:
-    """Print the Markdown, to a program as it is, or a table of the passages."""
+    """Print Markdown as it is for a program, or a table of the passages for people."""
     if records:
         columns = {"similarity": "{similarity:.2f}", "pieces": "{pieces}", "passage": _record}
         print_rows(answer.records, columns, numbered=True)
@@ -282,7 +280,7 @@ def _record(record: AugmentRecord) -> Shown:
     return passage_of(record, excerpt(record.text, marks), record.citation)
 
 
-# Similar passages and documents.
+# Similar passages and documents
 
 
 def print_similar(answer: SimilarSources) -> None:
@@ -354,7 +352,7 @@ def _say_repeated(repeated: Sequence[RepeatedText]) -> None:
         console.say(f"{more} more such texts: --json prints all; --repeated compares them as well.")
 
 
-# Subgraphs.
+# Subgraphs
 
 
 def print_subgraph(answer: Subgraph) -> None:

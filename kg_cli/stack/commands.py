@@ -1,4 +1,4 @@
-"""kg up, down, status, doctor: the processes on this machine; serve, worker: one of them by itself."""
+"""kg up, down, status, doctor: the processes on this machine. serve, worker: a single process."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def up(
 ) -> None:
     """Start kg on this machine: Neo4j, the service and the worker.
 
-    It returns when everything is ready, and leaves it running; if all is up already, at once.
-    With KG_NEO4J__URI set, that Neo4j is used and none is started.
+    The command returns when all processes are ready, and leaves them running.
+    If KG_NEO4J__URI is set, kg uses that Neo4j and starts none.
 
     Example: kg up
     """
@@ -43,7 +43,7 @@ def up(
 
 
 def down(*, home: HomeOption = None) -> None:
-    """Stop what `kg up` started. The data stays.
+    """Stop the processes of `kg up`. The data stays.
 
     Example: kg down
     """
@@ -59,7 +59,7 @@ def down(*, home: HomeOption = None) -> None:
 
 
 def status(*, json: OwnJsonOption = False, home: HomeOption = None) -> None:
-    """Show what is running, and where.
+    """Show the running processes and their addresses.
 
     Example: kg status --json
     """
@@ -74,7 +74,7 @@ def status(*, json: OwnJsonOption = False, home: HomeOption = None) -> None:
 
 
 def doctor(*, json: OwnJsonOption = False, home: HomeOption = None) -> None:
-    """Check everything kg needs, and say how to fix problems. Exits with 1 when a check fails.
+    """Check everything that kg needs, and report fixes. Exits with 1 if a check fails.
 
     Example: kg doctor
     """
@@ -91,7 +91,7 @@ def doctor(*, json: OwnJsonOption = False, home: HomeOption = None) -> None:
 
 
 def supervise(*, home: HomeOption = None) -> None:
-    """Watch over the processes of `kg up`; it is started by that."""
+    """Supervise the processes of `kg up`, which starts this command."""
     from kg_cli.stack import report
 
     report.supervise(_settings(home))
@@ -104,7 +104,7 @@ def serve(
         typer.Option("--managed", hidden=True, help="Started by the supervisor: find a port, and record it."),
     ] = False,
 ) -> None:
-    """Run the REST service in the foreground (`kg up` does it for you).
+    """Run the REST service in the foreground. `kg up` starts one for you.
 
     Example: KG_NEO4J__URI=bolt://127.0.0.1:7687 KG_NEO4J__PASSWORD=... kg serve
     """
@@ -119,7 +119,7 @@ def serve(
 
 
 def worker() -> None:
-    """Run a worker in the foreground (`kg up` does it for you). Several share the work.
+    """Run a worker in the foreground. `kg up` starts one for you. Several workers share the jobs.
 
     Example: KG_NEO4J__URI=bolt://127.0.0.1:7687 KG_NEO4J__PASSWORD=... kg worker
     """

@@ -1,4 +1,4 @@
-"""`kg doctor`: a table of checks, each with its finding and the command that fixes it."""
+"""`kg doctor`: checks with their findings and fixes."""
 
 from __future__ import annotations
 
@@ -39,16 +39,12 @@ from kg_cli.terminal.connect import client_of, headers_for, shown_address
 GIB = 1024**3
 DISK_FAIL_GIB = 0.5
 DISK_WARN_GIB = 2.0
-MEMORY_WARN_GIB = 1.5
-"""Free memory that Neo4j, the service and the worker need at least."""
-WORKER_STARTS_SECONDS = 15.0
-"""A worker that was just started loads its model first."""
+MEMORY_WARN_GIB = 1.5  # minimum free memory for Neo4j, the service and the worker
+WORKER_STARTS_SECONDS = 15.0  # a new worker loads its model first
 ANSWER_SECONDS = 10.0
 COLLECTOR_SECONDS = 3.0
-MAX_SHOWN = 3
-"""Jobs of one kind of trouble that are named."""
-WAITS_FOR_ANOTHER = "waiting: "
-"""How the error of a job begins that waits for something outside kg."""
+MAX_SHOWN = 3  # named jobs per kind of problem
+WAITS_FOR_ANOTHER = "waiting: "  # prefix of a job's error if the job waits for another program
 SEND_A_KEY = "KG_API_KEY=kg_... kg doctor, with a key that may read"
 SEND_A_KEY_OF_ALL = "KG_API_KEY=kg_... kg doctor, with a key of all ontologies, tells of it"
 _NO_ANSWER = (OSError, http.client.HTTPException)
@@ -85,7 +81,6 @@ COLOURS = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 
 
 def print_findings(findings: Sequence[DoctorFinding]) -> None:
-    """Print what the checks found, with the fixes."""
     for finding in findings:
         mark = Text(f"{finding.state:5}", COLOURS[finding.state])
         console.line(Text.assemble(mark, f"{finding.name}: {finding.detail}"))
@@ -94,7 +89,7 @@ def print_findings(findings: Sequence[DoctorFinding]) -> None:
 
 
 def examine(home: Path | None) -> list[DoctorFinding]:
-    """Run every check. A home that was named is used instead of KG_HOME."""
+    """Run every check, for `home` or the home of the settings."""
     python = f"Python {platform.python_version()}, {platform.system()} {platform.machine()}"
     versions = _ok("versions", f"kg {__version__}, {python}")
     try:
@@ -132,7 +127,7 @@ def examine_memory(home: Home, settings: Settings) -> Findings:
 
 
 def examine_ocr(_: Home, settings: Settings) -> Findings:
-    """Pages that are images are read by OCR if there is one; kg works without."""
+    """Check OCR for pages that are images. kg works without OCR."""
     engine, reason = choose(settings.conversion)
     if engine:
         others = [each for each in installed() if each != engine]
@@ -146,7 +141,7 @@ def examine_ocr(_: Home, settings: Settings) -> Findings:
 
 
 def examine_files(home: Home, settings: Settings) -> Findings:
-    """Check the place of images and PDFs; the first one makes a folder that is not there."""
+    """Check the storage of images and PDFs. A missing folder is created with the first file."""
     if bucket := settings.blobs.s3.bucket:
         yield _ok("files", f"pictures and PDFs are kept in the bucket {bucket}")
         return
@@ -160,7 +155,7 @@ def examine_files(home: Home, settings: Settings) -> Findings:
 
 
 def examine_tracing(_: Home, settings: Settings) -> Findings:
-    """Send no spans to the collector that the settings name; nothing is found if they name none."""
+    """Check the configured trace collector with an empty request. Yield nothing if none is configured."""
     if (endpoint := settings.otel.exporter_otlp_endpoint) is None:
         return
     if not is_installed():
@@ -182,7 +177,7 @@ def examine_tracing(_: Home, settings: Settings) -> Findings:
 
 
 def examine_neo4j(home: Home, settings: Settings) -> Findings:
-    """Check Java and the jars of the managed Neo4j, and whether it or the one of the settings answers."""
+    """Check Java and the jars of the managed Neo4j, and whether the Neo4j in use answers."""
     if uri := settings.neo4j.uri:
         if not neo4j.uri_answers(uri):
             yield _fail("KG_NEO4J__URI", f"{uri} does not answer", "start that Neo4j, or correct the address")
@@ -230,7 +225,7 @@ def _examine_bolt(home: Home, settings: Settings) -> Findings:
 
 
 def examine_backups(home: Home, settings: Settings) -> Findings:
-    """Say whether backups are made as they should; nothing if none was ever made or asked for."""
+    """Check the schedule and the last backup. Yield nothing if no backup exists or is configured."""
     if settings.neo4j.uri is not None:
         return
     known, every = read_record(home), settings.backup.every_hours
@@ -246,7 +241,7 @@ def examine_backups(home: Home, settings: Settings) -> Findings:
 
 
 def examine_processes(home: Home, settings: Settings) -> Findings:
-    """Check the processes of the home and its service; with none here, the service of KG_API_URL."""
+    """Check the processes and the service of the home, or the service of KG_API_URL if none run here."""
     alive = {role.name: processes.running(role) for role in stack_roles(home, settings)}
     if not any(alive.values()):
         if settings.api_url:
@@ -293,7 +288,7 @@ def _examine_service(
 
 
 def examine_metrics(url: str, settings: Settings) -> Findings:
-    """Read the metrics of a service that answers, as Prometheus would with the same key."""
+    """Request the metrics of a running service with the user's key, as Prometheus does."""
     shown, headers = f"{shown_address(url)}/metrics", headers_for(url, settings, "GET", "/metrics")
     try:
         status, body = exchange(url, "/metrics", headers, timeout=ANSWER_SECONDS)
@@ -313,11 +308,11 @@ def examine_metrics(url: str, settings: Settings) -> Findings:
 
 
 def _examine_models(url: str, settings: Settings) -> Findings:
-    """Ask the service what it knows of its models; no model is asked anything for it."""
+    """Report the service's known state of its models, without a request to a model."""
     with client_of(url, settings, timeout_seconds=ANSWER_SECONDS) as client:
         try:
             checks = [each for each in client.readiness().checks if each.name == "model"]
-        except KgError:  # told with the jobs
+        except KgError:  # `examine_jobs` reports the error
             return
     for check in checks:
         if check.ok:
@@ -328,7 +323,6 @@ def _examine_models(url: str, settings: Settings) -> Findings:
 
 
 def examine_jobs(url: str, settings: Settings, *, start: str, patience_seconds: float = 0.0) -> Findings:
-    """Check workers and jobs."""
     with client_of(url, settings, timeout_seconds=ANSWER_SECONDS) as client:
         try:
             yield from _examine_queue(client, settings, start, patience_seconds)
@@ -342,7 +336,7 @@ def _examine_queue(client: KgClient, settings: Settings, start: str, patience_se
     try:
         while not (queue := client.queue()).alive and time.monotonic() < deadline:
             time.sleep(0.5)
-    except Forbidden as error:  # a key of some ontologies
+    except Forbidden as error:  # a key limited to some ontologies
         yield _warn("queue", f"not looked at with this key: {error}", SEND_A_KEY_OF_ALL)
         dead = [_dead_job(each) for each in client.jobs(state="dead", limit=MAX_SHOWN).jobs]
         yield from dead or [_ok("jobs", "none of this key's ontologies is dead")]
@@ -366,7 +360,7 @@ def _examine_queue(client: KgClient, settings: Settings, start: str, patience_se
 
 
 def _find_troubles(client: KgClient, queue: QueueStatus) -> Findings:
-    """Find dead, failing, stalled and paused work, a few of each kind."""
+    """Yield dead, failing, stalled and paused work, a few of each kind."""
     if queue.dead:
         yield from map(_dead_job, client.jobs(state="dead", limit=min(queue.dead, MAX_SHOWN)).jobs)
     if queue.dead > MAX_SHOWN:

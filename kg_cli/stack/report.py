@@ -1,4 +1,4 @@
-"""`kg up` and the supervisor it starts; `kg status`: what runs on this machine, and whether it works."""
+"""`kg up` with its supervisor, and `kg status`: running processes and their readiness."""
 
 from __future__ import annotations
 
@@ -35,13 +35,12 @@ from kg_cli.terminal.console import runnable
 
 T = TypeVar("T")
 
-READY_SECONDS = 10.0
-"""How long the service may take to say whether it is ready: under load that takes seconds."""
+READY_SECONDS = 10.0  # timeout of GET /ready, which takes seconds under load
 QUEUE_SECONDS = 5.0
 
 
 def fetch_parts(settings: Settings) -> None:
-    """Fetch Neo4j's jars and the embedding model if they are missing, with a bar."""
+    """Download Neo4j's jars and the embedding model if they are missing, with a bar."""
     if settings.neo4j.uri is None:
         with _bar("fetching Neo4j (175 MB, once)") as on_progress:
             neo4j.fetch(settings.cache, on_progress)
@@ -52,7 +51,7 @@ def fetch_parts(settings: Settings) -> None:
 
 @contextlib.contextmanager
 def _bar(description: str) -> Generator[Callable[[int, int, str], None]]:
-    """Show a bar from the first call of the function it gives, so that without a fetch nothing shows."""
+    """Show a bar after the first call of the yielded function, so that nothing shows without a download."""
     bar = console.progress("files")
     task: TaskID | None = None
 
@@ -74,19 +73,19 @@ def _bar(description: str) -> Generator[Callable[[int, int, str], None]]:
 
 
 def start_in_background(settings: Settings) -> None:
-    """Start what does not run, wait until it works, and leave it running."""
+    """Start missing processes, wait until they are ready, and leave them running."""
     home = Home(settings.home).create()
     roles.refuse_other_database(home, settings)
     found = look(settings)
     was_up = found.ready and found.supervisor_pid is not None
     if not was_up:
-        roles.choose_ports(home, settings)  # before 200 MB are fetched for a port that is taken
+        roles.choose_ports(home, settings)  # detect a taken port before a download of 200 MB
         fetch_parts(settings)
         roles.launch(home, settings)
         with console.waiting_line() as show:
             try:
                 wait_until_ready(home, settings, show)
-            except ConfigurationError:  # leave nothing running if kg cannot start as it is configured
+            except ConfigurationError:  # leave nothing running if the configuration is invalid
                 if not found.processes:
                     roles.stop_all(home, settings, lambda name: show(f"{name} to stop"))
                 raise
@@ -100,7 +99,7 @@ def start_in_background(settings: Settings) -> None:
 
 
 def start_in_foreground(settings: Settings) -> None:
-    """Start everything, watch over it until SIGINT or SIGTERM, then stop it."""
+    """Start all processes, supervise them until SIGINT or SIGTERM, and then stop them."""
     home = Home(settings.home).create()
     roles.choose_ports(home, settings)
     fetch_parts(settings)
@@ -124,7 +123,7 @@ def start_in_foreground(settings: Settings) -> None:
 def wait_until_ready(
     home: Home, settings: Settings, on_wait: OnWait, stop: threading.Event | None = None
 ) -> None:
-    """Wait until every process works; jobs that wait are the worker's business."""
+    """Wait until every process is ready. Pending jobs do not count."""
     deadline = time.monotonic() + 2 * settings.neo4j.start_timeout_seconds
     while not (stop and stop.is_set()):
         reason = "the supervisor to start"
@@ -149,7 +148,7 @@ def wait_until_ready(
 
 
 def supervise(settings: Settings) -> None:
-    """Watch over the stack of a home until SIGTERM; its processes run on."""
+    """Supervise the processes of a home until SIGTERM. The processes keep running."""
     home = Home(settings.home).create()
     with supervising(home, settings) as (watch, stop):
         watch.run(stop)
@@ -157,7 +156,7 @@ def supervise(settings: Settings) -> None:
 
 @contextlib.contextmanager
 def supervising(home: Home, settings: Settings) -> Generator[tuple[Supervisor, threading.Event]]:
-    """Be the supervisor of a home: give it and the event that SIGTERM and SIGINT set."""
+    """Yield the supervisor of a home and the event that SIGTERM and SIGINT set."""
     stop = threading.Event()
 
     def on_signal(_number: int, _frame: FrameType | None) -> None:
@@ -168,7 +167,7 @@ def supervising(home: Home, settings: Settings) -> Generator[tuple[Supervisor, t
     configure_logs(settings.log)
 
     def publish(statuses: dict[str, RoleStatus]) -> None:
-        uri = neo4j_uri(home, settings) or ""  # the first start may have changed a port that was taken
+        uri = neo4j_uri(home, settings) or ""  # the first start may have replaced a port that was taken
         supervisor.write(home, State(__version__, uri, statuses))
 
     try:
@@ -179,7 +178,7 @@ def supervising(home: Home, settings: Settings) -> Generator[tuple[Supervisor, t
         raise Conflict(ALREADY.format(home.path)) from error
 
 
-# `kg status`.
+# `kg status`
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,18 +200,15 @@ class StackStatus:
     home: str
     supervisor_pid: int | None
     roles: dict[str, RoleStatus]
-    jobs: QueueStatus | None = None
-    """The queue, when the service tells."""
-    to_review: int | None = None
-    """Documents that wait for approval, when the service tells."""
+    jobs: QueueStatus | None = None  # if the service reports the queue
+    to_review: int | None = None  # documents pending approval, if the service reports them
+    # reason why `jobs` and `to_review` are missing, if the service requires a key
     refusal: str | None = None
-    """Why it tells neither, where it wants a key."""
+    # whether the service timed out although all processes run, so that its readiness is unknown
     slow: bool = False
-    """Whether all runs and the service did not answer in time: then nobody knows whether it is ready."""
-    backup: str | None = None
-    """The last backup, and what became of the last attempt; None: there never was one."""
+    backup: str | None = None  # last backup and result of the last attempt
+    # whether the service can process requests: it may not be ready if no worker takes jobs
     serves: bool = False
-    """Whether it answers; it may not be ready all the same, for jobs wait that no worker takes."""
 
     def as_json(self) -> dict[str, Any]:
         told = {
@@ -223,7 +219,7 @@ class StackStatus:
 
 
 def look(settings: Settings, *, with_jobs: bool = True) -> StackStatus:
-    """Look at the processes of the home and ask the service how it is; with none here, that of KG_API_URL."""
+    """Return the status of the home's processes and service, or of KG_API_URL if none run here."""
     home = Home(settings.home)
     found = [(role.name, processes.running(role)) for role in stack_roles(home, settings)]
     alive = [RunningProcess(name, process.pid) for name, process in found if process is not None]
@@ -232,7 +228,7 @@ def look(settings: Settings, *, with_jobs: bool = True) -> StackStatus:
     url = settings.api_url if remote else home.api_url()
     watcher = processes.running(supervisor_role(home, settings))
     known = supervisor.read(home)
-    reason = None  # without one of its parts the service says no more, and after seconds
+    reason = None  # if a process is missing, the service knows no more and answers after seconds
     if not remote:
         reason = known.waiting_for() if watcher else None
         reason = reason or (f"`kg up`: {missing[0]} does not run" if missing else None)
@@ -264,7 +260,7 @@ def look(settings: Settings, *, with_jobs: bool = True) -> StackStatus:
 
 
 def _ask_queue(settings: Settings, url: str) -> tuple[QueueStatus | None, int | None, str | None]:
-    """Ask for the queue, the number of documents to approve, and why neither is told; None if not told."""
+    """Return the queue, the number of documents to approve, and the reason if access is denied."""
     with client_of(url, settings, timeout_seconds=QUEUE_SECONDS) as client:
         try:
             return _answer_of(client.queue), _answer_of(lambda: client.waiting(limit=1).total), None
@@ -282,7 +278,7 @@ def _answer_of(ask: Callable[[], T]) -> T | None:
 
 
 def describe_last(home: Home) -> str | None:
-    """Say when the last backup was made, and what became of the last attempt; None: there never was one."""
+    """Return the time of the last backup and the result of the last attempt, or None without any backup."""
     if (known := read_record(home)) is None:
         return None
     ago = f"{duration(time.time() - known.made)} ago: {known.path}" if known.made else "none yet"

@@ -1,4 +1,4 @@
-"""The processes of a home (Neo4j, service, worker, supervisor), and how `kg` starts and stops them."""
+"""Processes of a home (Neo4j, service, worker, supervisor), and how `kg` starts and stops them."""
 
 from __future__ import annotations
 
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from kg_api.graph.client import Graph
     from kg_api.graph.readiness import DatabaseProbe
 
-WORKER_PROVES_ITSELF_SECONDS = 2.0
-"""A worker answers to nobody: one that has lived so long is taken to work."""
+WORKER_PROVES_ITSELF_SECONDS = 2.0  # a worker has no port, so this uptime counts as ready
 STOP_SECONDS = 90
 DEFAULT_API_PORT = 8420
 LOCK_SECONDS = 60
@@ -35,7 +34,7 @@ ALREADY = "kg is already watched over in {}; stop that with `kg down`"
 
 
 def stack_roles(home: Home, settings: Settings) -> list[Role]:
-    """Return the roles in the order of their start; without Neo4j if the settings name another one."""
+    """Return the roles in start order, without Neo4j if the settings name an external one."""
 
     def api_waits() -> str | None:
         if (url := home.api_url()) is None:
@@ -56,7 +55,7 @@ def stack_roles(home: Home, settings: Settings) -> list[Role]:
 
 
 def supervisor_role(home: Home, settings: Settings) -> Role:
-    """Return the process that watches the others."""
+    """Return the role of the supervisor."""
     role = _own_role(home, settings, "supervisor", ("supervise",), lambda: None)
     return replace(role, grace_seconds=STOP_SECONDS)
 
@@ -76,26 +75,26 @@ def _own_role(
 
 
 def _managed_neo4j(home: Home, settings: Settings) -> Role:
-    """Let the managed Neo4j count as ready if it answers a query, and as broken if it has panicked."""
+    """Return the managed Neo4j, which is ready if it answers a query, and broken if it has panicked."""
     neo4j = neo4j_role(home, settings)
 
-    @cache  # by URI: Neo4j moves to another port if its own is taken
+    @cache  # per URI, because Neo4j changes its port if another program has taken it
     def probe_at(_uri: str | None) -> DatabaseProbe:
-        return _probe(home, settings)  # the driver is loaded by the supervisor alone
+        return _probe(home, settings)  # only the supervisor loads the driver
 
     def probe() -> DatabaseProbe:
         return probe_at(home.bolt_uri())
 
     def broken() -> str | None:
         continue_forgotten(home, processes.running(neo4j))
-        # what does not answer yet has not panicked, and a query would hold up the supervisor for seconds
+        # a Neo4j that does not answer yet has not panicked, and a query would block for seconds
         return None if neo4j.waiting_for() else probe().panic()
 
     return replace(neo4j, waiting_for=lambda: neo4j.waiting_for() or probe().trouble(), broken=broken)
 
 
 def database_trouble(home: Home, settings: Settings) -> str | None:
-    """Query the database in use; return why it does not answer, None if it does."""
+    """Query the database in use. Return the reason if it does not answer, or None."""
     from kg_api.graph.readiness import DatabaseProbe
 
     if settings.neo4j.uri is None and (reason := neo4j_role(home, settings).waiting_for()):
@@ -120,10 +119,10 @@ def _graph(home: Home, settings: Settings) -> Graph:
 
 
 def own_environment(home: Home, settings: Settings) -> dict[str, str]:
-    """Return the whole environment of a process of kg: ours, and paths made absolute."""
+    """Return the complete environment of a kg process: the current one with absolute paths."""
     chosen: dict[str, Path | None] = {
         "KG_HOME": home.path,
-        "PROMETHEUS_MULTIPROC_DIR": home.metrics,  # /metrics of the service tells of the worker too
+        "PROMETHEUS_MULTIPROC_DIR": home.metrics,  # the service's /metrics include the worker
         "KG_CACHE": settings.cache,
         "KG_BACKUP__FOLDER": settings.backup.folder,
         "KG_EMBEDDING__MODEL_FOLDER": settings.embedding.model_folder,
@@ -132,7 +131,7 @@ def own_environment(home: Home, settings: Settings) -> dict[str, str]:
 
 
 def backups_of(home: Home, settings: Settings) -> Callable[[set[str]], None]:
-    """Return the schedule of backups that the supervisor keeps; one that does nothing if none are wanted."""
+    """Return the backup schedule for the supervisor, which does nothing if no backups are configured."""
     every = settings.backup.every_hours
     if every is None or settings.neo4j.uri is not None:
         return lambda _: None
@@ -148,28 +147,28 @@ def backups_of(home: Home, settings: Settings) -> Callable[[set[str]], None]:
 
 
 def neo4j_uri(home: Home, settings: Settings) -> str | None:
-    """Return the URI of the Neo4j in use; None if the managed one never ran."""
+    """Return the URI of the Neo4j in use, or None before the first start of the managed Neo4j."""
     return settings.neo4j.uri or home.bolt_uri()
 
 
-# Starting and stopping.
+# Start and stop
 
 
 def launch(home: Home, settings: Settings) -> None:
-    """Choose the ports and see to it that a supervisor runs; one whose role keeps dying is replaced."""
+    """Choose the ports and start a supervisor. Replace a supervisor if a role keeps dying."""
     with changing(home):
-        finish_swap(home)  # of a restore that was killed
+        finish_swap(home)  # of a killed restore
         refuse_other_database(home, settings)
         watcher = supervisor_role(home, settings)
         if supervisor.read(home).failed():
             processes.stop(watcher)
         if processes.running(watcher) is None:
             _begin(home, settings)
-        processes.start(supervisor_role(home, settings))  # made again: it hands the chosen ports on
+        processes.start(supervisor_role(home, settings))  # created again with the chosen ports
 
 
 def take_over(home: Home, settings: Settings) -> None:
-    """Make this process the supervisor that `kg down` and `kg status` see; choose the ports."""
+    """Register this process as the supervisor for `kg down` and `kg status`, and choose the ports."""
     with changing(home):
         watcher = supervisor_role(home, settings)
         if processes.running(watcher):
@@ -183,13 +182,13 @@ def take_over(home: Home, settings: Settings) -> None:
 def _begin(home: Home, settings: Settings) -> None:
     supervisor.forget(home)
     if not any(map(processes.running, stack_roles(home, settings))):
-        for file in home.metrics.glob("*.db"):  # counted by the processes of an earlier stack
+        for file in home.metrics.glob("*.db"):  # counters of an earlier stack
             file.unlink(missing_ok=True)
     choose_ports(home, settings)
 
 
 def leave(home: Home, settings: Settings, on_stop: Callable[[str], None]) -> None:
-    """End every process after this one took over, and forget that it did."""
+    """Stop every process after `take_over`, and remove the records of the supervisor."""
     for role in reversed(stack_roles(home, settings)):
         _stop_one(role, on_stop)
     supervisor_role(home, settings).pid_file.unlink(missing_ok=True)
@@ -197,7 +196,7 @@ def leave(home: Home, settings: Settings, on_stop: Callable[[str], None]) -> Non
 
 
 def stop_all(home: Home, settings: Settings, on_stop: Callable[[str], None]) -> list[str]:
-    """End the supervisor, then worker, service and Neo4j, and wait for each; return those that ran."""
+    """Stop the supervisor, the worker, the service and Neo4j, wait for each, and return the stopped ones."""
     if not home.run.exists():
         return []
     ending = [supervisor_role(home, settings), *reversed(stack_roles(home, settings))]
@@ -214,7 +213,7 @@ def _stop_one(role: Role, on_stop: Callable[[str], None]) -> bool:
 
 
 def choose_ports(home: Home, settings: Settings) -> None:
-    """Choose and remember the ports; processes that run keep theirs."""
+    """Choose and store the ports. Running processes keep their ports."""
     if settings.neo4j.uri is None:
         choose_bolt_port(home, settings)
     if processes.load(home.pid_file("api")):
@@ -231,7 +230,7 @@ def choose_ports(home: Home, settings: Settings) -> None:
 
 
 def refuse_other_database(home: Home, settings: Settings) -> None:
-    """Refuse to mix two databases in one home."""
+    """Raise Conflict if kg runs in this home with another database."""
     running_with, wanted = supervisor.read(home).neo4j_uri, neo4j_uri(home, settings)
     if running_with not in ("", wanted) and processes.running(supervisor_role(home, settings)):
         raise Conflict(
@@ -241,7 +240,7 @@ def refuse_other_database(home: Home, settings: Settings) -> None:
 
 @contextlib.contextmanager
 def changing(home: Home) -> Generator[None]:
-    """Let one command at a time start or stop things in a home."""
+    """Hold the lock for commands that start or stop processes of a home."""
     try:
         with filelock.FileLock(home.create().run / "change.lock", timeout=LOCK_SECONDS):
             yield

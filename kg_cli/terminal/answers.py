@@ -1,8 +1,8 @@
-"""Commands that ask the service once, and how their answers are shown: as JSON, or by a small description.
+"""Commands that send one request, and their output: JSON, or a view for people.
 
-A template is a text with fields of the answer or of a row, `"{source.document} ¶{source.paragraph}"`; a text
-with its style, `("{label}", "bold")`; a list of both; or a function. A text that begins with `?` is shown
-only if one of its fields has a value. `{sources:~source}` counts: "2 sources".
+A template is a text with fields of the answer or of a row, `"{source.document} ¶{source.paragraph}"`. It can
+also be a text with a style, `("{label}", "bold")`, a list of both, or a function. A text that begins with `?`
+is shown only if one of its fields has a value. `{sources:~source}` counts: "2 sources".
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 Template: TypeAlias = "str | tuple[str, str] | Sequence[Part] | Callable[[Any], Shown]"
 AnswerT = TypeVar("AnswerT")
 View: TypeAlias = Callable[..., None]
+# by command: client method, view and options, which tests compare with the models
 ANSWERED: dict[str, tuple[str, View | str | None, list[str]]] = {}
-"""By command: the client's method, the view and the options; tests compare them with the models."""
 
 
 class _Fields(string.Formatter):
@@ -61,7 +61,7 @@ _FIELDS = _Fields()
 
 
 def fill(template: str, model: Any) -> str:
-    """Return the text with its fields; nothing for an optional text without values."""
+    """Return the filled template, or an empty text if an optional template has no values."""
     if template.startswith("?"):
         template = template[1:]
         names = [name for _, name, _, _ in _FIELDS.parse(template) if name]
@@ -83,7 +83,7 @@ def shown(template: Template, model: Any) -> Shown:
 
 
 def note_all(answer: Any) -> None:
-    """Print what a response says of itself: degradations and notes."""
+    """Print the degradations and notes of a response."""
     console.note(*(each.effect for each in getattr(answer, "degraded", ())))
     console.note(getattr(answer, "note", None), *getattr(answer, "notes", ()))
 
@@ -98,12 +98,11 @@ def print_rows(rows: Sequence[Any], columns: Mapping[str, Template], *, numbered
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A view with a row for each item of a field."""
+    """View with a row for each item of a field."""
 
     rows: str
     columns: Mapping[str, Template]
-    noun: str = ""
-    """Of a page: `document`, or `community/communities`."""
+    noun: str = ""  # noun of a page's items: `document`, or `community/communities`
     empty: str = ""
     hint: str = ""
     numbered: bool = False
@@ -124,7 +123,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Messages:
-    """A view of sentences on standard error; an empty one is omitted."""
+    """View of sentences on standard error. Empty sentences are omitted."""
 
     templates: Sequence[str]
 
@@ -140,7 +139,7 @@ def messages(*templates: str) -> Messages:
 
 
 def emit(answer: BaseModel, show: View, *, as_json: bool) -> None:
-    """Print an answer for people, or for programs as it came."""
+    """Print an answer as JSON or with a view for people."""
     if as_json:
         console.print_json(answer.model_dump(mode="json"))
     else:
@@ -156,9 +155,9 @@ def configure(
     dry_run: bool,
     create: bool = False,
 ) -> AnswerT:
-    """Change the chosen options of a configuration; without any only read it."""
+    """Change the given options of a configuration, or read it if there are none."""
     if not create:
-        found = read(ontology)  # a typing error must not create an ontology
+        found = read(ontology)  # a misspelt name must not create an ontology
         if not chosen:
             return found
     return change(ontology, dry_run=dry_run, **chosen)
@@ -180,16 +179,18 @@ def command(
     asks: str = "",
     exit_code: Callable[[Any], int] = lambda _: 0,
 ) -> Callable[[Callable[..., Any]], Callable[..., None]]:
-    """Register a command that asks the service once; --json is added.
+    """Register a command that sends one request, and add --json.
 
     Args:
-        group: default: none; `kg_cli.main` registers the command.
-        name: default: the function's name.
-        show: the view, or `module:function` if its module is heavy. It gets the answer, and of the options
-            and `kg`, the client, those that it names.
-        asks: the client's method, whose arguments are the command's options. Without it the function gets the
-            client as `kg`, and returns the answer.
-        exit_code: of an answer.
+        group: Group of the command (default: none, `kg_cli.main` registers the command).
+        name: Name of the command (default: the function's name).
+        show: View, or `module:function` if its module is heavy. The view gets the answer, and those of the
+            options
+            and the client `kg` that it names as parameters.
+        asks: Client method, whose arguments are the command's options. Without it, the function gets the
+            client as
+            `kg` and returns the answer.
+        exit_code: Returns the exit code for an answer.
     """
 
     def register(function: Callable[..., Any]) -> Callable[..., None]:

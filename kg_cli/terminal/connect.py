@@ -1,4 +1,4 @@
-"""The service that a command talks to, and the key that it sends."""
+"""Connection of commands to the service, and their authentication."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def open_client() -> KgClient:
-    """Give a client of the service that KG_API_URL names, else of the one `kg up` started here."""
+    """Return a client for KG_API_URL, or for the service that `kg up` started here."""
     from kg_api.errors import ServiceUnreachable
     from kg_api.local.processes import Home
     from kg_api.settings import load_settings
@@ -32,16 +32,16 @@ def open_client() -> KgClient:
 
 
 def shown_address(url: str) -> str:
-    """An address without what may be secret in it: a name and a password for a proxy, and a query."""
+    """Return a URL without credentials and query."""
     scheme, separator, rest = url.partition("?")[0].partition("://")
     return f"{scheme}{separator}{rest.rpartition('@')[2]}"
 
 
 def client_of(url: str, settings: Settings, **options: Any) -> KgClient:
-    """Return a client with the key of the settings, or else of this home.
+    """Return a client with the API key of the settings or the key of this home.
 
-    An address that is not KG_API_URL comes from a record of this home: only a service of this home may
-    answer there, because another one can have the port by now.
+    A URL other than KG_API_URL comes from a record of this home. Only a service of this home may answer
+    there, because another home may use the port by now.
     """
     from kg_api.client import KgClient
     from kg_api.client.connection import ExpectedHome
@@ -62,9 +62,9 @@ def client_of(url: str, settings: Settings, **options: Any) -> KgClient:
 
 
 def key_for(url: str, settings: Settings) -> KeySource:
-    """The key of the settings; else what lets this home's own user in.
+    """Return the API key of the settings, or a function that proves access to this home.
 
-    None for another address than the very one of this home's service: it could be anybody's.
+    None for a URL other than that of this home's service, which could belong to anybody.
     """
     from kg_api.access.keys import make_proof
     from kg_api.local.processes import Home
@@ -79,16 +79,16 @@ def key_for(url: str, settings: Settings) -> KeySource:
 
 
 def headers_for(url: str, settings: Settings, method: str, path: str) -> dict[str, str]:
-    """Return the headers that authenticate one request without a client; none for an impossible key."""
+    """Return the headers that authenticate one request, or none for a malformed key."""
     key = key_for(url, settings)
     sent = key(method, path) if callable(key) else key
     return {"Authorization": f"Bearer {sent}"} if sent and sent.isascii() and sent.isprintable() else {}
 
 
 def grant_to_follow(path: str, ontology: str) -> str | None:
-    """Leave to follow a folder, made with this home's key; None for a service that is not this home's.
+    """Return a grant to sync a folder, or None if the service does not belong to this home.
 
-    The key itself is never sent.
+    The grant is derived from this home's key, which is never sent.
     """
     from kg_api.local.processes import Home
     from kg_api.schemas.folders import folder_grant

@@ -27,16 +27,15 @@ if TYPE_CHECKING:
 
     from kg_api.schemas.embedding import Cost
 
-Part: TypeAlias = "str | tuple[str, str]"
-"""A text, or a text and its style."""
+Part: TypeAlias = "str | tuple[str, str]"  # text, or text and style
 Shown: TypeAlias = "str | Text | Sequence[Part]"
 
+# control characters, and characters that change the writing direction
 _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""Characters that a terminal obeys, or that turn the direction of writing."""
 
 
 def runnable() -> str:
-    """Return `kg` if PATH finds the running one, else its file, relative if it is below this directory."""
+    """Return `kg` if PATH finds the running kg, or its path, relative to this directory if possible."""
     own = Path(sys.argv[0]).absolute()
     found = shutil.which("kg")
     if own.name != "kg" or not own.is_file() or (found is not None and own.samefile(found)):
@@ -48,7 +47,7 @@ def runnable() -> str:
 
 
 def escape_text(text: str) -> str:
-    """Replace characters that a terminal would obey by `�`."""
+    """Replace terminal control characters by `�`."""
     return _OBEYED.sub("\ufffd", text.replace("\r\n", "\n"))
 
 
@@ -58,14 +57,14 @@ def _open_console(*, stderr: bool) -> Console:
     from rich.text import Text
 
     class SafeConsole(Console):
-        """Prints all texts as `escape_text`; only its own styles command the terminal."""
+        """Console that escapes control characters in all texts but its own styles."""
 
         def render(
             self, renderable: RenderableType, options: ConsoleOptions | None = None
         ) -> Iterable[Segment]:
             if isinstance(renderable, Text) and _OBEYED.search(renderable.plain):
                 renderable = renderable.copy()
-                renderable.plain = _OBEYED.sub("\ufffd", renderable.plain)  # of the same length: styles stay
+                renderable.plain = _OBEYED.sub("\ufffd", renderable.plain)  # same length: styles stay
             for each in super().render(renderable, options):
                 yield each if each.control else Segment(escape_text(each.text), each.style)
 
@@ -83,7 +82,7 @@ def stderr() -> Console:
 
 
 def styled(shown: Shown, style: str = "") -> Text:
-    """Make a text of parts; markup in a text is not read."""
+    """Return a styled text without interpretation of markup."""
     from rich.text import Text
 
     if isinstance(shown, Text):
@@ -92,17 +91,17 @@ def styled(shown: Shown, style: str = "") -> Text:
 
 
 def line(shown: Shown, style: str = "") -> None:
-    """Print a line of the result, which is not broken."""
+    """Print a line of the result without wrapping."""
     stdout().print(styled(shown, style), soft_wrap=True)
 
 
 def block(shown: Shown, style: str = "") -> None:
-    """Print text of the result, broken at the width of the terminal."""
+    """Print text of the result, wrapped at the width of the terminal."""
     stdout().print(styled(shown, style))
 
 
 def say(shown: Shown) -> None:
-    """Print a message about the command."""
+    """Print a message to standard error."""
     stderr().print(styled(shown), soft_wrap=True)
 
 
@@ -117,7 +116,7 @@ def complain(message: str) -> None:
 
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON for programs: one document, UTF-8, no colours."""
+    """Print a value as one JSON document in UTF-8 without colours."""
     sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
@@ -128,20 +127,20 @@ def print_table(
     title: str | None = None,
     to: Console | None = None,
 ) -> None:
-    """Print rows as a result, or on another console."""
+    """Print rows as a table, by default to standard output."""
     from rich import box
     from rich.table import Table
 
     table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
     for name in columns:
-        table.add_column(name, overflow="fold")  # an id that is cut short is of no use
+        table.add_column(name, overflow="fold")  # never truncate an id
     for row in rows:
         table.add_row(*map(styled, row))
     (to or stdout()).print(table)
 
 
 def progress(unit: str = "") -> Progress:
-    """Return a progress bar on standard error, a context manager; `add_task(text, total=n)` starts one."""
+    """Return a progress bar on standard error. `add_task(text, total=n)` in its context starts a task."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     return Progress(
@@ -157,9 +156,9 @@ def progress(unit: str = "") -> Progress:
 
 @contextlib.contextmanager
 def waiting_line() -> Generator[Callable[[str], None]]:
-    """Show one live line with the reason and duration of a wait.
+    """Show one live line with the reason and the duration of a wait.
 
-    Yields a function that takes the reason. Without a terminal each new reason is printed once.
+    Yields a function that takes the reason. Without a terminal, each new reason is printed once.
     """
     screen, started, last = stderr(), time.monotonic(), ""
     with (
@@ -177,11 +176,10 @@ def waiting_line() -> Generator[Callable[[str], None]]:
         yield show
 
 
-# The cost of embedding.
+# Cost of embedding
 
 MINUTE = 60
-MIN_EXACT = 0.0001
-"""US dollars that are shown exactly."""
+MIN_EXACT = 0.0001  # US dollars: smaller prices are shown as a limit
 
 
 def cost_rows(cost: Cost) -> list[tuple[str, str]]:
@@ -212,11 +210,11 @@ def describe_price(dollars: float | None) -> str:
     return f"about ${dollars:.4f}" if dollars >= MIN_EXACT else f"less than ${MIN_EXACT}"
 
 
-# Unexpected errors.
+# Unexpected errors
 
 
 def describe(error: Exception) -> str:
-    """Append the trace to a log; return a message with the error and the path of the log."""
+    """Append the stack trace to a log and return a message with the error and the path of the log."""
     from kg_api.local import processes
     from kg_api.settings import load_settings
 
@@ -242,14 +240,14 @@ def trace_when_debugging(error: Exception) -> None:
             traceback.print_exception(error)
 
 
-# Reading texts and conversations from a file or from standard input.
+# Input from a file or from standard input
 
 STDIN = Path("-")
 _EXAMPLE = '{"author": "Ada", "timestamp": "2026-03-01T09:30:00+01:00", "text": "Hello"}'
 
 
 def read_text(path: Path) -> str:
-    """Read a file in any encoding that kg knows; `-` is standard input."""
+    """Read a file in any supported encoding. `-` is standard input."""
     from kg_api.text.decoding import decode
 
     try:
@@ -288,7 +286,7 @@ def read_messages(path: Path) -> list[dict[str, Any]]:
 
 
 def read_object(path: Path) -> dict[str, Any]:
-    """Read the JSON object of a file; `-` is standard input."""
+    """Read the JSON object of a file. `-` is standard input."""
     try:
         found = json.loads(read_text(path))
     except (ValueError, RecursionError) as error:
@@ -299,7 +297,7 @@ def read_object(path: Path) -> dict[str, Any]:
 
 
 def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Return the lines that are not blank, counted from 1."""
+    """Yield the lines that are not blank, with their line numbers."""
     return ((number, each) for number, each in enumerate(text.split("\n"), start=1) if each.strip())
 
 

@@ -1,4 +1,4 @@
-"""Options that several commands share, and the question before a change."""
+"""Shared options of commands, and the confirmation of a change."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ import typer
 from kg_api.schemas.vocabulary import MAX_LIMIT, MAX_PAGE, MAX_WINDOW
 from kg_cli.terminal.console import complain, say
 
-DECLINED: Final = 1
-"""The exit code if a person says no."""
+DECLINED: Final = 1  # exit code if the user declines
+# exit code if some of several items failed: each failure is reported, and the other items are done
 SOME_FAILED: Final = 3
-"""The exit code if some of several items failed; each is reported, and the others are done."""
 
 
 def confirm(question: str) -> None:
-    """Ask, and return after a yes only."""
+    """Ask for confirmation and exit if the user declines."""
     try:
         agreed = typer.confirm(question, err=True)
     except typer.Abort:
@@ -39,12 +38,12 @@ def require_words(text: str) -> str:
 
 
 def without_place(citation: str) -> str:
-    """Return the source of a citation; a name may have a `#` of its own."""
+    """Return the source of a citation. A name may contain a `#` itself."""
     return re.sub(r"#\d+-\d+$", "", citation)
 
 
 def named_path(text: str) -> Path:
-    """Return the path; an empty one, as of an unset variable, would be this folder."""
+    """Return the path. Reject an empty one (an unset variable), which would mean the current folder."""
     if not text.strip():
         raise typer.BadParameter("a path is empty; `.` is the current folder")
     return Path(text)
@@ -100,10 +99,10 @@ NeighboursOption = Annotated[
 
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the REST answer.")]
+# for commands whose output differs from the REST response
 OwnJsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-"""Where a command tells more, or other things, than one answer of the service."""
 
-# Options of changes.
+# Options of changes
 
 
 def _or_user(name: str | None) -> str:
