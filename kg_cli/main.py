@@ -36,7 +36,7 @@ COMMANDS = (
     *(searching.read, serve, worker, searching.similar, searching.similar_documents),
     *(searching.source_graph, searching.subgraph),
 )
-NAMED = {"import": import_bundle}  # commands whose names are Python keywords
+NAMED = {"import": import_bundle}  # commands with a Python keyword as name
 GROUPS = {
     "admin": admin.group,
     "communities": communities.group,
@@ -71,7 +71,7 @@ app = typer.Typer(
     help="Find passages in your own documents, with their exact place. Start with: kg up",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # rich help costs 0.2 s, as much as the whole of `kg --help`
+    rich_markup_mode=None,  # rich help costs 0.2 s and would double the time of `kg --help`
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 

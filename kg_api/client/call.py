@@ -47,9 +47,9 @@ class Call(Generic[T]):
     data: Mapping[str, str | list[str]] | None = None
     files: dict[str, tuple[str, bytes]] | Sequence[tuple[str, tuple[str, bytes]]] | None = None
     headers: dict[str, str] = field(default_factory=dict[str, str])
-    accepted: frozenset[int] = frozenset()  # error statuses whose body is a valid response
+    accepted: frozenset[int] = frozenset()  # error statuses with a valid response body
     convert: Callable[[httpx.Response], T] | None = None  # converts a file response (default: JSON)
-    events: Events[Any] | None = None  # events of a streamed response, whose last event is the answer
+    events: Events[Any] | None = None  # events of a streamed response. The last one is the answer
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ KeySource = str | Callable[[str, str], str] | None
 
 @dataclass(frozen=True, slots=True)
 class ExpectedHome:
-    """Home whose service is expected to answer, because another kg may use the same address later."""
+    """Home of the service that has to answer, because another kg may use the same address later."""
 
     instance: str
     describe_other: Callable[[], str]

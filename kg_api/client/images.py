@@ -48,7 +48,7 @@ class ImageMethods:
         Args:
             document: Name, ONTOLOGY/NAME or id of the document.
             page: Page number, from 1.
-            source_id: Source of the document, such as a hit, whose words are boxed.
+            source_id: Source to box, such as a hit.
             query: Words to box wherever full-text search finds them.
             width: Width in pixels (default: 1200).
             ontology: Ontology of the document (default: any).

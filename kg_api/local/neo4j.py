@@ -107,7 +107,7 @@ def render(port: int, memory: Memory, further: Mapping[str, str]) -> str:
         # twelve service processes with a hundred connections each: threads are better than rejections
         "server.bolt.thread_pool_max_size": "1200",
         "dbms.security.allow_csv_import_from_file_urls": "false",
-        # a lockout would also affect kg, whose password has 192 random bits and works on loopback only
+        # a lockout would also affect kg. The password has 192 random bits, and Neo4j listens on loopback only
         "dbms.security.auth_max_failed_attempts": "0",
         "server.config.strict_validation.enabled": "true",
         "server.memory.heap.initial_size": f"{min(memory.heap_mb, HEAP_MB[0])}m",
@@ -313,7 +313,7 @@ RECOVERY_HEAP_MB = 6144
 
 
 def neo4j_role(home: Home, settings: Settings) -> Role:
-    """Return the role of a home's Neo4j, whose port is already chosen."""
+    """Return the role of a home's Neo4j. The port must be chosen before."""
     arguments = home.neo4j_conf / "java.args"
     known = set[tuple[ProcessId, int]]()
     where = (f"--home-dir={home.neo4j}", f"--config-dir={home.neo4j_conf}")

@@ -448,7 +448,7 @@ def ask_ready(
         url: URL of the service.
         headers: Headers such as an API key. The service lists its checks only for a key for all ontologies,
             if authentication is enabled.
-        home: Home whose service is expected. None accepts any service.
+        home: Home of the expected service. None accepts any service.
         timeout: Seconds for each network step.
     """
     sent = {"Accept": "application/json", **(headers or {})}

@@ -73,7 +73,7 @@ _HELD = struct.Struct(">II8s")
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Number of items returned so far, and of code points of the next item's text."""
+    """Number of returned items, and of returned code points of the next item's text."""
 
     index: int = 0
     offset: int = 0

@@ -56,8 +56,8 @@ def _tool_of(command: re.Match[str]) -> str:
 
 # Lenient arguments
 #
-# Models and clients send lists, numbers and booleans as text, a single name for a list of one, and `""`, `[]`
-# or null for omitted arguments. The schema that agents see stays strict.
+# Models and clients send lists, numbers and booleans as text, and a single name for a list of one. For an
+# omitted argument they send `""`, `[]` or null. The schema that agents see stays strict.
 
 # lower-case texts that mean an omitted argument
 _NOTHING = frozenset({"", "null", "none", "undefined", "[]", "{}", '""', "''"})

@@ -171,7 +171,7 @@ def hit_of(found: SourceHit, **more: Any) -> Item:
 def _cite_part(source: SourceHit, chunk: MatchedChunk | None) -> str | None:
     """Return the citation of a chunk, or None if the chunk is the whole source apart from whitespace.
 
-    A range as long as its source stands for the source, even after the source has moved.
+    A range with the length of its source means the source, even after the source has moved.
     """
     if chunk is None or chunk.end - chunk.start == source.end - source.start:
         return None
@@ -599,7 +599,7 @@ def _show_thumbnails(library: Library, frame: Item, pager: Pager, room: int) -> 
     for hit in frame["hits"]:
         try:
             content = library.thumbnail(hit["citation"].partition("#")[0])
-        except NotFound:  # deleted during the call, or the files are elsewhere
+        except NotFound:  # deleted during the call, or stored in another place
             gone += 1
             continue
         size = len(b64encode(content))

@@ -53,7 +53,7 @@ Advance = Callable[[int], None]
 
 # Export, which resumes at the first incomplete ontology
 
-LOOKS = 5  # attempts to export an ontology whose embedding configuration changes
+LOOKS = 5  # export attempts if the embedding configuration of an ontology changes
 
 
 class EmbeddedOtherwise(Exception):
@@ -260,7 +260,7 @@ def parcels(path: Path) -> Iterator[Parcel]:
 
 
 def _name_part(line: BundledLine) -> str:
-    """Return a name for lines to send together, such as the concepts of a source. A vector line is separate."""
+    """Return a name for lines to send together. Concepts of a source share a name, vector lines do not."""
     if isinstance(line, BundledConcepts):
         return f"concepts of {line.document}, source {line.paragraph}"
     return f"vectors of {line.document}, sources from {line.paragraphs[0]}" if line.kind == "vectors" else ""

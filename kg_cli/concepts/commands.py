@@ -58,7 +58,7 @@ group = typer.Typer(help="Find concepts and their quotes.", no_args_is_help=True
 
 
 def concepts_to_follow(client: KgClient, ontology: str, found: ExtractionStatus | None = None) -> str | None:
-    """Return a line about pending concepts, or None if there are none."""
+    """Return a line about pending concepts, or None."""
     from kg_api.errors import KgError
 
     try:
@@ -377,7 +377,7 @@ def list_concepts(
     offset: OffsetOption = 0,
     limit: PageOption = 50,
 ) -> None:
-    """List the concepts of an ontology, those with the most sources first.
+    """List the concepts of an ontology, sorted by their number of sources.
 
     Example: kg concept list notes --limit 20
     """

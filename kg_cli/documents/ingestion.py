@@ -360,7 +360,7 @@ def run(client: KgClient, selection: FileSelection, into: Destination, *, wait: 
         about = f"{str(first['loc'][0])[:40]!r}: " if first["loc"] else ""
         reason = first["msg"].removeprefix("Value error, ")
         raise InvalidInput(f"the metadata cannot be kept: {about}{reason}") from None
-    client.health()  # report an unavailable service at once, but wait for one that becomes unavailable later
+    client.health()  # report an absent service at once, but wait if the service becomes unavailable later
     begun, ended = time.monotonic(), False
     outcome = IngestOutcome(failed=[(each.path, each.reason) for each in selection.problems])
     try:

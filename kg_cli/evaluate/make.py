@@ -174,7 +174,7 @@ def _read_embedding(client: KgClient, ontology: str) -> dict[str, Any]:
     return describe_embedding(ontology, found, patiently(client.embedding_spaces).spaces)
 
 
-# Questions from quotes of concepts, without those that full-text search answers
+# Questions from quotes of concepts that full-text search does not answer
 
 _QUOTES = 50  # per concept, more than a concept of few sources has
 
@@ -324,7 +324,7 @@ def _queries(
     *,
     filtered: bool,
 ) -> Iterator[SetQuery]:
-    """Yield as many questions as possible and count the skipped ones in `told`."""
+    """Yield questions and count the skipped ones in `told`."""
     most = TRIED * wanted.count if filtered else wanted.count
     if kind == "quotes":
         found = instance_queries(client, wanted.ontology, documents, most, wanted.seed)

@@ -65,7 +65,7 @@ def evaluate(
     output: Path | None = None,
     reuse: bool = False,
 ) -> SavedResult:
-    """Measure one configuration. With `reuse`, return a saved result of an identical run if there is one."""
+    """Measure one configuration. With `reuse`, return the saved result of an identical run, if any."""
     if not settings.in_place:
         corpus = take_in(client, questions, choice, settings.ontology)
     elif settings.ontology is None:

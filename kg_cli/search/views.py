@@ -253,7 +253,7 @@ def print_end(answer: Answered) -> None:
 
 
 def print_augmented(answer: Augmented, records: bool = False) -> None:
-    """Print Markdown as it is for a program, or a table of the passages for people."""
+    """Print Markdown for a program, or a table of the passages for people."""
     if records:
         columns = {"similarity": "{similarity:.2f}", "pieces": "{pieces}", "passage": _record}
         print_rows(answer.records, columns, numbered=True)

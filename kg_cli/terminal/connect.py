@@ -64,7 +64,7 @@ def client_of(url: str, settings: Settings, **options: Any) -> KgClient:
 def key_for(url: str, settings: Settings) -> KeySource:
     """Return the API key of the settings, or a function that proves access to this home.
 
-    None for a URL other than that of this home's service, which could belong to anybody.
+    None for any URL except that of this home's service, because other services must not get the proof.
     """
     from kg_api.access.keys import make_proof
     from kg_api.local.processes import Home

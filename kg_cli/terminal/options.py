@@ -99,7 +99,7 @@ NeighboursOption = Annotated[
 
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the REST answer.")]
-# for commands whose output differs from the REST response
+# for commands with output other than the REST response
 OwnJsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
 # Options of changes
