@@ -67,7 +67,7 @@ def not_kg(url: httpx.URL) -> ServiceUnreachable:
 
 
 def parse_problem(content: str | bytes, otherwise: str = "kg broke off") -> KgError:
-    """Return the error of a problem document. Other content becomes a KgError with the message `otherwise`."""
+    """Return the error of a problem document. Other content becomes a KgError with `otherwise`."""
     try:
         body = json.loads(content)
         slug, detail = body["type"].removeprefix("urn:kg:"), body["detail"]

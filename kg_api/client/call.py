@@ -49,7 +49,7 @@ class Call(Generic[T]):
     headers: dict[str, str] = field(default_factory=dict[str, str])
     accepted: frozenset[int] = frozenset()  # error statuses with a valid response body
     convert: Callable[[httpx.Response], T] | None = None  # converts a file response (default: JSON)
-    events: Events[Any] | None = None  # events of a streamed response. The last one is the answer
+    events: Events[Any] | None = None  # events of a streamed response. The last event is the answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,6 @@ def post(answer: type[T], *path: str, **parts: Any) -> Call[T]:
 
 
 def put(answer: type[T], *path: str, json: Any, dry_run: bool) -> Call[T]:
-    """Describe a PUT request."""
     return Call("PUT", path_of(*path), answer, params=params_of(dry_run=dry_run or None), json=json)
 
 

@@ -174,8 +174,8 @@ def make(
     A question names two concepts of one document, and their quotes are the answer. Questions that full-text
     search answers with its first hit are skipped. Without concepts, the questions are verbatim sentences,
     which favours full-text search. With --llm, a language model rewords the questions, at one request each.
-    With `--kind judgements`, the questions are those with judged passages, from the web page or from `kg eval
-    judgements`.
+    With `--kind judgements`, the questions are those with judged passages, from the web page or from
+    `kg eval judgements`.
 
     Example: kg eval make --ontology notes --output ~/sets/notes --count 200
     """

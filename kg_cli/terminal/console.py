@@ -1,4 +1,4 @@
-"""Output of commands: results on standard output, messages on standard error. `kg --help` loads no rich."""
+"""Output of commands: results on stdout, messages on stderr. `kg --help` does not load rich."""
 
 from __future__ import annotations
 
