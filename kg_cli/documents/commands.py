@@ -132,7 +132,7 @@ def ingest(
 
     If letters of a PDF come out wrong, --ocr always reads all of its pages as images.
 
-    With --review, files are pending: kg neither embeds nor finds them until kg documents approve.
+    With --review, files stay pending until `kg documents approve`. kg neither embeds nor finds pending files.
 
     kg stores --metadata and --list (--metadata author=Ada --list tags=field,zoo) with each document, in
     addition to its own metadata. Searches can filter by them (--where).
@@ -531,8 +531,7 @@ def approve(
     """Approve pending documents. kg stores, finds and embeds them like newly ingested ones.
 
     --all does not ask for confirmation and is the same as ingestion without --review. The exit code is 3 if a
-    document
-    could not be stored. It stays pending.
+    document could not be stored. Such a document stays pending.
 
     Example: kg documents approve plan.md --ontology notes
     """

@@ -130,6 +130,7 @@ ANSWER: Final = Endpoint(
     "/queries/answer", AnswerRequest, "question", "answer", _citations, _of_answer, own_limit=True
 )
 
+# by the value of `--mode`, which is `ENDPOINT/MODE` except for search
 MODES: Final[Mapping[str, EvalMode]] = {
     "text": EvalMode(SEARCH, {"mode": "text"}),
     "vector": EvalMode(SEARCH, {"mode": "vector"}),
@@ -147,7 +148,7 @@ MODES: Final[Mapping[str, EvalMode]] = {
     "answer": EvalMode(ANSWER, {"mode": "hybrid"}),
     "answer/vector": EvalMode(ANSWER, {"mode": "vector"}),
     "answer/text": EvalMode(ANSWER, {"mode": "text"}),
-}  # by the value of `--mode`, which is `ENDPOINT/MODE` except for search
+}
 
 
 # Configuration from the command line: search, embedding and extraction

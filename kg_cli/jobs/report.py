@@ -27,11 +27,12 @@ from kg_cli.terminal.console import Shown
 MINUTE, HOUR, DAY = 60, 3600, 86400
 EMBEDDING, PICTURES, FOLDER_SYNC = "source_embedding", "image_embedding", "folder_sync"
 FOLDERS = "kg folders list"
+# command that lists the currently failed items of a kind of jobs
 TOLD_BY = {
     FOLDER_SYNC: FOLDERS,
     EMBEDDING: "kg admin source-embeddings refused",
     "concept_extraction": "kg admin concepts refused",
-}  # command that lists the currently failed items of a kind of jobs
+}
 
 
 def name_of(job: Job | JobAhead | JobWaiting) -> str:
@@ -276,7 +277,7 @@ DONE = frozenset({JobState.COMPLETED, JobState.COMPLETED_WITH_ERRORS})
 
 
 class JobFailed(KgError):
-    """A job that ended without success."""
+    """The job did not complete."""
 
 
 def patiently(call: Callable[[], T]) -> T:
@@ -374,7 +375,7 @@ def _wait_for_pictures(client: KgClient, ontology: str) -> None:
 
 
 def _missing(client: KgClient, ontology: str) -> int:
-    """Return the number of sources without current vectors. During a rebuild, count the active vectors."""
+    """Return the number of sources without a current vector, or during a rebuild without an active one."""
     status = patiently(lambda: client.embedding_status(ontology))
     if status.building:
         return status.total - status.searchable - status.refused

@@ -157,7 +157,7 @@ def neo4j_uri(home: Home, settings: Settings) -> str | None:
 def launch(home: Home, settings: Settings) -> None:
     """Choose the ports and start a supervisor. Replace a supervisor if a role keeps dying."""
     with changing(home):
-        finish_swap(home)  # of a killed restore
+        finish_swap(home)  # of an interrupted restore
         refuse_other_database(home, settings)
         watcher = supervisor_role(home, settings)
         if supervisor.read(home).failed():
