@@ -93,7 +93,7 @@ class ConceptMethods:
 
     @request
     def concepts(self, ontology: str, *, offset: int = 0, limit: int = 100) -> Call[ConceptList]:
-        """List the concepts of an ontology, sorted by their number of sources, one page at a time."""
+        """List the concepts of an ontology by number of sources, the highest first, one page at a time."""
         return get(ConceptList, "ontologies", ontology, "concepts", offset=offset, limit=limit)
 
     @request

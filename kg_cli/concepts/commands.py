@@ -377,7 +377,7 @@ def list_concepts(
     offset: OffsetOption = 0,
     limit: PageOption = 50,
 ) -> None:
-    """List the concepts of an ontology, sorted by their number of sources.
+    """List the concepts of an ontology by number of sources, the highest first.
 
     Example: kg concept list notes --limit 20
     """

@@ -163,7 +163,7 @@ def _found(each: ImageHit) -> Shown:
     told = list[str]()
     for way in each.through:
         lane = LANES[way.lane]
-        if way.lane == "words":  # vector search and full-text search both use words
+        if way.lane == "words":  # vector search and full-text search both use the text
             lane += ", by vector search" if way.space else ", by full text"
         rank = "" if way.rank is None else f", {way.rank}."
         told.append(f"{lane}{rank}" + ("" if way.similarity is None else f" ({way.similarity:.2f})"))
@@ -186,7 +186,7 @@ def search_images(
     limit: LimitOption = 10,
     min_similarity: SimilarityOption = None,
 ) -> Any:
-    """Find images by keywords, by a file, or by a stored image.
+    """Find images by text, by a file, or by a stored image.
 
     Example: kg images search "red boat"
         kg images search --image boat.jpg --limit 5
@@ -256,7 +256,7 @@ def find_passages(
     same_document: SameDocumentOption = False,
     limit: LimitOption = 10,
 ) -> Any:
-    """Find passages for an image: next to it, by concepts, and by keywords.
+    """Find passages for an image: next to it, by concepts, and by text.
 
     Example: kg images passages 1f0c5a77 --limit 5
     """
@@ -274,7 +274,7 @@ def find_images(
     same_document: SameDocumentOption = False,
     limit: LimitOption = 10,
 ) -> Any:
-    """Find images for a passage: next to it, by concepts, and by keywords.
+    """Find images for a passage: next to it, by concepts, and by text.
 
     Example: kg images for notes/harbours.epub#3
     """

@@ -185,11 +185,9 @@ def command(
         group: Group of the command (default: none, `kg_cli.main` registers the command).
         name: Name of the command (default: the function's name).
         show: View, or `module:function` if its module is heavy. The view gets the answer, and those of the
-            options and
-            the client `kg` that it names as parameters.
+            options and the client `kg` that it names as parameters.
         asks: Client method, whose arguments are the command's options. Without it, the function gets the
-            client as `kg`
-            and returns the answer.
+            client as `kg` and returns the answer.
         exit_code: Returns the exit code for an answer.
     """
 
