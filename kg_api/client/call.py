@@ -49,7 +49,7 @@ class Call(Generic[T]):
     headers: dict[str, str] = field(default_factory=dict[str, str])
     accepted: frozenset[int] = frozenset()  # error statuses with a valid response body
     convert: Callable[[httpx.Response], T] | None = None  # converts a file response (default: JSON)
-    events: Events[Any] | None = None  # events of a streamed response. The last event is the answer
+    events: Events[Any] | None = None  # events of a streamed response, the last of which is the answer
 
 
 @dataclass(frozen=True, slots=True)

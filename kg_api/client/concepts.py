@@ -199,8 +199,7 @@ class ConceptMethods:
         """Link concepts to stored sources, at most 500 rows per call.
 
         Pass all rows of a document in one call, because an import replaces the previous import of its
-        sources.
-        `kg_api.schemas.concepts.portions` splits more rows accordingly.
+        sources. `kg_api.schemas.concepts.portions` splits more rows accordingly.
         """
         body = body_of(ConceptImport, locals())
         return post(ConceptsImported, "ontologies", ontology, "concepts", json=body)
