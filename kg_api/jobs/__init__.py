@@ -1,5 +1,5 @@
 """Jobs of the worker.
 
-A new kind is a module here, or in the package of its subject. It is listed in `handlers()` of
-`kg_api/container.py` and in `JOB_KINDS` of `kg_api/schemas/operations.py`.
+A new kind is a module here, or in the package of its subject. To register a kind, add it to `handlers()` in
+`kg_api/container.py` and to `JOB_KINDS` in `kg_api/schemas/operations.py`.
 """

@@ -1,4 +1,4 @@
-"""The scheduled job that requests what is due and deletes what is old, and the ticks that start it."""
+"""The scheduled job that enqueues pending work and deletes old data, and its scheduler."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from kg_api.schemas.vocabulary import EmbeddedKind, Modality
 from kg_api.spaces.activation import activate_complete
 from kg_api.spaces.plans import EmbeddingState, read_embedding_states
 
-# The scheduled job that finds what is not embedded as it should be, and clears old things away.
+# Scheduled job
 
 log = structlog.get_logger()
 
@@ -40,7 +40,7 @@ KEEP_AUDIT_DAYS = 365
 
 
 class Backfill:
-    """Handles jobs of kind `backfill`; it only enqueues, and keeps the cache in its bounds."""
+    """Handles jobs of kind `backfill`: enqueues work, deletes old data, and limits the cache."""
 
     kind = KIND
 
@@ -84,7 +84,7 @@ class Backfill:
         run.finish()
 
     def _see_to(self, state: EmbeddingState) -> None:
-        """Enqueue what is pending, activate what is complete, and create missing indexes."""
+        """Enqueue pending items, activate complete spaces, and create missing indexes."""
         for plan in (*state.texts, *state.images):
             if not set(plan.space.index_names) <= set(self._indexes):
                 ensure_index(self._graph, plan.space)
@@ -104,7 +104,7 @@ class Backfill:
                 self._enqueue(KINDS[kind].job, state.ontology, due)
 
     def _flag(self, state: EmbeddingState) -> None:
-        """Flag what is pending; not while two layouts want two marks of a source."""
+        """Flag pending sources, unless two layouts need two fingerprints of a source."""
         ontology, configured = state.ontology, state.configured
         if state.serving is None:
             self._flags.keep(
@@ -128,18 +128,18 @@ class Backfill:
             log.info("backfill enqueued", job_id=job_id, kind=kind, ontology=name, due=due)
 
 
-# The schedule: APScheduler ticks, a tick enqueues the slot's job, nothing else happens here.
+# Schedule: each APScheduler tick enqueues the job of its time slot
 
 LIFE_SECONDS = 5.0
 ALWAYS: dict[str, Any] = {"coalesce": True, "misfire_grace_time": None, "max_instances": 1}
-"""Missed ticks, however old, are made up for by one."""
+"""One tick replaces all missed ticks, regardless of their age."""
 
 
 @contextmanager
 def ticking(graph: Graph, tick_seconds: float, presence: WorkerRegistration | None = None) -> Generator[None]:
-    """Enqueue a backfill now and every so many seconds while the context is open, and tell that one lives."""
-    # Every worker ticks; the slot's id makes their ticks one job. The slot is of the database's time. The
-    # scans of folders that are due are enqueued with it.
+    """Enqueue a backfill now and at each interval, and send heartbeats, while the context is open."""
+    # Every worker ticks. The slot id, from the time of the database, merges their ticks into one job. Each
+    # tick also enqueues pending folder scans.
     scheduler = BackgroundScheduler(timezone=UTC)
     at_once = datetime.now(UTC)
     scheduler.add_job(

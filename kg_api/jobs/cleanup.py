@@ -1,4 +1,4 @@
-"""The job that removes vectors which nothing needs any more, a portion at a time."""
+"""The job that deletes unused vectors in portions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kg_api.graph.spaces import (
 )
 from kg_api.jobs.runner import JobRun
 
-SETTLED_SECONDS = 5  # by then no search and no batch is under way that began when the space was still in use
+SETTLED_SECONDS = 5  # by then, all searches and batches that still use the space have ended
 
 
 class SpaceCleanup:
@@ -28,7 +28,7 @@ class SpaceCleanup:
         self._graph = graph
 
     def run(self, run: JobRun) -> None:
-        """Remove all that was noted; what is done twice does no harm."""
+        """Remove all recorded leftovers. Idempotent."""
         while True:
             for leftover in leftovers(self._graph):
                 if leftover.slug is not None and leftover.seconds < SETTLED_SECONDS:
@@ -38,7 +38,7 @@ class SpaceCleanup:
                 return
 
     def _remove(self, run: JobRun, leftover: Leftover) -> None:
-        # Look once more as the job's owner: a worker that was frozen must not drop what was made since
+        # Check again as the job's owner: a suspended worker must not delete newer data
         if not run.commit(partial(is_still_wanted, leftover=leftover), after=run.cursor, done=0):
             return
         if leftover.slug is not None:

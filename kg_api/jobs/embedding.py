@@ -47,18 +47,18 @@ from kg_api.spaces.plans import EmbeddingState, read_embedding_states
 from kg_api.spaces.registry import CachedPassages, Passage, SpaceRegistry
 from kg_api.text.contexts import contextual
 
-# The model of a space, as targets use it.
+# Models of spaces
 
 PIXEL_BYTES_A_CHARACTER = 64
-"""So that eight batches in flight of a model that wants large images hold 256 MB and not a gigabyte."""
+"""Pixel bytes that count as one character. Limits eight batches of large images to 256 MB instead of 1 GB."""
 
 
 class LostItem(RejectedText):
-    """The file of an item is lost, whatever the model takes."""
+    """The file of an item is missing."""
 
 
 class RejectedItems(RejectedText):
-    """The model rejects some items of a batch, by their ids; it accepted the others."""
+    """The model rejects some items of a batch, by id, and accepts the others."""
 
     def __init__(self, reasons: Mapping[str, str]) -> None:
         super().__init__(next(iter(reasons.values())))
@@ -66,7 +66,7 @@ class RejectedItems(RejectedText):
 
 
 def blame_items(error: RejectedTexts, passages: Iterable[tuple[str, Passage]]) -> RejectedText:
-    """Turn rejected texts into the rejection of the items, whose ids come with the texts."""
+    """Convert rejected texts to rejected items."""
     reasons = {
         identity: error.reasons[each]
         for identity, each in passages
@@ -79,13 +79,13 @@ OpenT = TypeVar("OpenT", OpenSpace, OpenImageSpace)
 
 
 class ItemModel(ABC, Generic[OpenT]):
-    """The model of a space. It is opened and verified at its first use."""
+    """The model of a space, opened and verified at first use."""
 
-    remembers = False  # whether vectors that were made and not written are cached
+    remembers = False  # unwritten vectors are cached
 
     def __init__(self, space: Space, find: Callable[[Space], OpenT], requests_at_once: int) -> None:
         self.at_once = 1 if space.identity.provider in IN_PROCESS else requests_at_once
-        """So many batches are embedded in parallel."""
+        """Batches embedded in parallel."""
         self._alone = threading.Lock() if self.at_once == 1 else nullcontext()
         self._space = space
         self._find = find
@@ -98,11 +98,11 @@ class ItemModel(ABC, Generic[OpenT]):
 
     @abstractmethod
     def embed_items(self, items: Sequence[PendingItem]) -> NDArray[np.float32]:
-        """Embed items; shape (len(items), dimensions)."""
+        """Embed items and return vectors of shape (len(items), dimensions)."""
 
     @abstractmethod
     def characters(self, items: Sequence[PendingItem]) -> int:
-        """Return the memory that items take while they are embedded, in characters."""
+        """Return the memory use of items during embedding, in characters."""
 
     def _checked(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
         for vector in vectors:
@@ -120,14 +120,14 @@ class SpaceModel(ItemModel[OpenSpace]):
         fresh: bool,
         requests_at_once: int = 1,
     ) -> None:
-        """`fresh`: existing vectors are made again, without the cache."""
+        """With `fresh`, re-embed existing vectors without the cache."""
         super().__init__(space, spaces.of, requests_at_once)
         self.fresh = fresh
         self.remembers = passages.keeps and not fresh
         self._passages = passages
 
     def embed(self, passages: Sequence[Passage], *, fresh: bool = False) -> NDArray[np.float32]:
-        """Embed passages, without the cache if `fresh`; shape (len(passages), dimensions)."""
+        """Embed passages, without the cache if `fresh`. Return shape (len(passages), dimensions)."""
         opened = self.opened
         try:
             with self._alone:
@@ -138,7 +138,7 @@ class SpaceModel(ItemModel[OpenSpace]):
             raise RejectedText(str(error)) from error
 
     def embed_items(self, items: Sequence[PendingItem]) -> NDArray[np.float32]:
-        """Embed the beginning of each text that the model takes."""
+        """Embed the start of each text, up to the model's limit."""
         embedder = self.opened.embedder()
         texts = list[str]()
         for each in items:
@@ -158,7 +158,7 @@ ReadBlob = Callable[[str], bytes]  # returns the file of a key, or raises FileLo
 
 
 class ImageModel(ItemModel[OpenImageSpace]):
-    """Embeds files for one space of images; there is no cache of them."""
+    """Embeds image files for one space, without a cache."""
 
     def __init__(
         self, spaces: ImageSpaceRegistry, space: Space, read: ReadBlob, *, requests_at_once: int = 1
@@ -186,89 +186,92 @@ class ImageModel(ItemModel[OpenImageSpace]):
 
 AnyModel = ItemModel[OpenSpace] | ItemModel[OpenImageSpace]
 
-# A kind of thing that is embedded, as a pass sees it.
+# Embedding targets
 
 
 class EmbeddingTarget(ABC, Generic[ItemT, BatchT]):
-    """The pending items of one kind in one space; `EmbeddingPass` does the rest."""
+    """The pending items of one kind in one space, processed by `EmbeddingPass`."""
 
     noun: str
-    name: str  # the name in cursors, without a colon: another one for each way to embed the items
+    name: str  # name in cursors without a colon, different for each way to embed the items
     model: AnyModel
     is_written_together = False
-    """Whether one transaction may write several batches; only without `committed`."""
+    """One transaction may write several batches. Requires a target without `committed`."""
 
     @abstractmethod
     def due(self, after: str, limit: int) -> Sequence[ItemT]:
-        """Return the next pending items behind a place, in their order; "" is before all."""
+        """Return the next pending items after a position, in order. "" is the start."""
 
     @abstractmethod
     def count(self) -> int:
-        """Count the pending items."""
+        """Return the number of pending items."""
 
     @abstractmethod
     def embed(self, items: Sequence[ItemT]) -> BatchT:
-        """Embed some items; several threads may do so at once. Raises as `ItemModel.embed_items`."""
+        """Embed items. Thread-safe. Raises the errors of `ItemModel.embed_items`."""
 
     @abstractmethod
     def write(self, tx: Transaction, batch: BatchT) -> int:
-        """Write the vectors that still fit, safe to repeat; return their number. The others stay pending."""
+        """Write the vectors of unchanged items and return their number.
+
+        Idempotent. Changed items stay pending.
+        """
 
     @abstractmethod
     def reject(self, tx: Transaction, item: ItemT, reason: str) -> None:
-        """Mark an item that the model rejects, unless it has changed; safe to repeat."""
+        """Mark an item as rejected unless it changed. Idempotent."""
 
     def characters(self, items: Sequence[ItemT]) -> int:  # noqa: ARG002 - for those that count
-        """Return the length of the texts; 0 if all are short."""
+        """Return the total text length, or 0 if all texts are short."""
         return 0
 
     def committed(self) -> None:
-        """Do what follows a batch that was just written."""
+        """Run follow-up work after a batch was written."""
 
     def resume(self, place: str, limit: int) -> None:
-        """Repeat what follows the last batch, up to a place: a worker may have died before it did."""
+        """Repeat the follow-up work of the last batch before a position, in case the worker died."""
 
 
-# One pass over what is due of a kind: embedded, written batch by batch in order, single texts rejected.
+# Pass over pending items
 
 log = structlog.get_logger()
 
-MAX_REJECTED = 20  # so many texts rejected before any is taken are no matter of single texts
+MAX_REJECTED = 20  # if the model rejects this many texts before it accepts one, the model is at fault
 MAX_REASON = 300  # characters
 
 
 class EmbeddingPass(Generic[ItemT, BatchT]):
-    """A job's pass over one or several targets of a kind: it keeps the cursor, and finds what is rejected."""
+    """A job's pass over targets of a kind. Maintains the cursor and isolates rejected items."""
 
     def __init__(self, run: JobRun, batch_size: int, is_current: Callable[[], bool]) -> None:
-        """`is_current`: whether the pass is still about what it began with; else it ends early."""
+        """End the pass early once `is_current` returns False."""
         self.is_current = is_current
-        self.written = 0  # items that were done or set aside
-        self.passed_over = 0  # items that changed while they were embedded
+        self.written = 0  # processed items, including rejected ones
+        self.passed_over = 0  # items that changed during embedding
         self._run = run
         self._batch_size = batch_size
         self._accepted = False
         self._rejected: list[tuple[ItemT, RejectedText]] = []
 
     def through(self, target: EmbeddingTarget[ItemT, BatchT]) -> None:
-        """Embed what is due of a target."""
-        self._accepted, self._rejected = False, []  # what one model does not take says nothing of another
+        """Embed the pending items of a target."""
+        self._accepted, self._rejected = False, []  # a rejection by one model says nothing about another
         place = place_of(self._run.cursor, target.name)
         if place:
             target.resume(place, self._batch_size)
         with self._flight(target) as flight:
             for landed in flight.over(self._read(target, place), self.is_current):
-                if len(landed) > 1:  # none of them failed
+                if len(landed) > 1:  # all of them succeeded
                     self._write(target, [(due, embedded()) for due, embedded in landed])
                 else:
                     self._take(target, *landed[0])
         if self._rejected:
-            target.model.opened.check()  # an item is at fault only if the model answers as ever
+            target.model.opened.check()  # blame the items only if the model still works
         self._reject(target)
 
     def through_all(self, targets: Iterable[EmbeddingTarget[ItemT, BatchT]]) -> None:
-        """Embed what is due of several targets."""
-        # A model that cannot be used holds up no other: what is built beside it is the way away from it.
+        """Embed the pending items of several targets."""
+        # An unusable model must not block other targets, because one of them may be its replacement.
         faults = list[Fault]()
         for target in targets:
             try:
@@ -279,8 +282,8 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
             raise faults[0]
 
     def _flight(self, target: EmbeddingTarget[ItemT, BatchT]) -> Flight[ItemT, BatchT]:
-        """Return a flight with room for as many more batches as are embedded at once."""
-        # If nothing is cached, the end of a worker must not cost more than the batch of a local model
+        """Return a flight with room for twice the parallel batches."""
+        # Without a cache, the death of a worker must cost at most one batch of a local model
         at_once = target.model.at_once
         room = 1 if at_once == 1 and not target.model.remembers else 2 * at_once
         return Flight(
@@ -294,19 +297,19 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
 
     def _read(self, target: EmbeddingTarget[ItemT, BatchT], place: str) -> Iterator[Sequence[ItemT]]:
         for due in read_on(place, target.due, self._batch_size):
-            _ = target.model.opened  # before several threads need it
+            _ = target.model.opened  # open the model before threads need it
             yield due
 
     def _take(
         self, target: EmbeddingTarget[ItemT, BatchT], due: Sequence[ItemT], embedded: Callable[[], BatchT]
     ) -> None:
-        """Write a batch without its rejected items; if those are not known, halve it until each is alone."""
+        """Write a batch without its rejected items. If they are unknown, bisect the batch."""
         try:
             batch = embedded()
         except RejectedItems as error:
             if rest := [each for each in due if each.identity not in error.reasons]:
                 self._take(target, rest, lambda: target.embed(rest))
-            for item in due:  # after the others: what is rejected first says nothing of the model
+            for item in due:  # after the accepted items, so that the model counts as working
                 if item.identity in error.reasons:
                     self._set_aside(target, item, RejectedText(error.reasons[item.identity]))
         except RejectedText as error:
@@ -320,7 +323,7 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
     def _write(
         self, target: EmbeddingTarget[ItemT, BatchT], batches: Sequence[tuple[Sequence[ItemT], BatchT]]
     ) -> None:
-        """Write batches in their order, by one transaction."""
+        """Write batches in order, in one transaction."""
         after = cursor_at(target.name, batches[-1][0][-1])
         items = sum(len(due) for due, _ in batches)
         done = self._run.commit(
@@ -329,11 +332,11 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
         self._accepted = True
         self.written += done
         self.passed_over += items - done
-        target.committed()  # first: what is set aside may stand before this batch, and the cursor with it
+        target.committed()  # before rejections, which may move the cursor back
         self._reject(target)
 
     def _set_aside(self, target: EmbeddingTarget[ItemT, BatchT], item: ItemT, error: RejectedText) -> None:
-        if isinstance(error, LostItem):  # says nothing of the model
+        if isinstance(error, LostItem):  # independent of the model
             self._reject_one(target, item, error)
         else:
             self._rejected.append((item, error))
@@ -341,7 +344,7 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
                 raise error
 
     def _reject(self, target: EmbeddingTarget[ItemT, BatchT]) -> None:
-        """Set aside what was rejected, now that it is clear that others are taken, or that there were few."""
+        """Mark the rejected items, after the model has accepted others or the items are few."""
         for item, error in self._rejected:
             self._reject_one(target, item, error)
         self._rejected.clear()
@@ -355,26 +358,26 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
 
 
 def halves(due: Sequence[ItemT]) -> Iterator[Sequence[ItemT]]:
-    """Yield both halves of several; none of one."""
+    """Yield both halves of a list, or nothing for a single item."""
     if half := len(due) // 2:
         yield from (due[:half], due[half:])
 
 
 def left(targets: Iterable[EmbeddingTarget[Any, Any]]) -> bool:
-    """Return whether anything is due of some targets, wherever it stands."""
+    """Check whether any target has pending items, at any position."""
     return any(target.due("", 1) for target in targets)
 
 
-# Jobs that embed the pending items of a kind in an ontology.
+# Embedding jobs
 
-OpenModel = Callable[[Space, bool], AnyModel]  # returns the model of a space; True: without the cache
-Written = Callable[[Plan, Sequence[str]], object]  # does what follows the vectors of some items, by their ids
+OpenModel = Callable[[Space, bool], AnyModel]  # returns the model of a space. True: without the cache
+Written = Callable[[Plan, Sequence[str]], object]  # follow-up work for written items, by id
 EmbeddedItems = Sequence[tuple[PendingItem, NDArray[np.float32]]]
 
 
 @dataclass(frozen=True, slots=True)
 class TextModels:
-    """Opens the models of spaces of texts; `requests_at_once`: of remote ones."""
+    """Opens text models. `requests_at_once` applies to remote models."""
 
     spaces: SpaceRegistry
     passages: CachedPassages
@@ -387,18 +390,18 @@ class TextModels:
 
 @dataclass(frozen=True, slots=True)
 class ImageModels:
-    """Opens the models of spaces of images; `read` returns files."""
+    """Opens image models. `read` returns the file of a key."""
 
     spaces: ImageSpaceRegistry
     read: ReadBlob
     requests_at_once: int = 1
 
-    def __call__(self, space: Space, fresh: bool) -> ImageModel:  # noqa: ARG002 - as `OpenModel`
+    def __call__(self, space: Space, fresh: bool) -> ImageModel:  # noqa: ARG002 - required by `OpenModel`
         return ImageModel(self.spaces, space, self.read, requests_at_once=self.requests_at_once)
 
 
 class ItemTarget(EmbeddingTarget[PendingItem, EmbeddedItems]):
-    """The pending items of a plan that have one vector each, in the order of their ids."""
+    """The pending items of a plan with one vector each, in the order of their ids."""
 
     def __init__(
         self, graph: Graph, plan: Plan, wanted: Wanted, model: AnyModel, written: Written | None
@@ -443,7 +446,7 @@ class ItemTarget(EmbeddingTarget[PendingItem, EmbeddedItems]):
 
 
 class EmbeddingJob:
-    """Handles the jobs of a kind. Memory is bounded by the batches that are in flight at once."""
+    """Handles the jobs of a kind. Memory use is bounded by the batches in flight."""
 
     def __init__(
         self,
@@ -453,7 +456,7 @@ class EmbeddingJob:
         batch_size: int,
         written: Written | None = None,
     ) -> None:
-        """`written`: given the plan and the ids of each batch that is written."""
+        """Call `written` with the plan and the ids of each written batch."""
         self.kind = KINDS[kind].job
         self._graph = graph
         self._of: EmbeddedKind = kind
@@ -462,7 +465,7 @@ class EmbeddingJob:
         self._written = written
 
     def targets(self, run: JobRun, state: EmbeddingState) -> Sequence[EmbeddingTarget[Any, Any]]:
-        """Return the pending items of the space that answers and of the one that shall."""
+        """Return the pending items of the active space and of the space under construction."""
         job = run.job
         return [
             ItemTarget(
@@ -476,19 +479,19 @@ class EmbeddingJob:
         ]
 
     def run(self, run: JobRun) -> None:
-        """Embed the pending items in rounds until none is left, as long as the rounds make progress."""
-        # A later round embeds what came in, changed, or was before the cursor of a resumed job.
+        """Embed pending items in rounds until none is left or a round makes no progress."""
+        # Later rounds embed new items, changed items, and items before the cursor of a resumed job.
         in_rounds(run, lambda: self._round(run))
 
     def _round(self, run: JobRun) -> bool:
-        """Go over all pending items; return whether another round is needed."""
+        """Process all pending items, and return whether another round is necessary."""
         state = read_embedding_states(self._graph, run.job.ontology).get(run.job.ontology or "")
         if state is None:
             return False
         try:
             return self._go_over(run, state)
         except FAULTS:
-            self._complete(state)  # the new space may be complete though the answering model is broken
+            self._complete(state)  # the new space may be complete even if the active model fails
             raise
 
     def _go_over(self, run: JobRun, state: EmbeddingState) -> bool:
@@ -508,7 +511,7 @@ class EmbeddingJob:
         activate_complete(self._graph, state, KINDS[self._of].modality)
 
     def _pass(self, run: JobRun, state: EmbeddingState) -> EmbeddingPass[Any, Any]:
-        """Return a pass that ends when the ontology is configured in another way."""
+        """Return a pass that ends when the configuration of the ontology changes."""
 
         def holds() -> bool:
             now = read_embedding_states(self._graph, state.ontology).get(state.ontology)
@@ -517,11 +520,11 @@ class EmbeddingJob:
         return EmbeddingPass(run, self._batch_size, Steady(holds))
 
 
-# Sources that are embedded: planned as chunks, embedded, and written with their marks.
+# Source targets: chunked, embedded, and written with their fingerprints
 
 
 class SourceTarget(EmbeddingTarget[SourceText, EmbeddedBatch]):
-    """The sources of an ontology that are due by a plan, in reading order."""
+    """The pending sources of a plan, in reading order."""
 
     noun = "source"
     is_written_together = True
@@ -536,7 +539,7 @@ class SourceTarget(EmbeddingTarget[SourceText, EmbeddedBatch]):
         *,
         new_only: bool = False,
     ) -> None:
-        """`new_only`: only those that have no vector at all, whatever is wanted."""
+        """With `new_only`, select only sources without any vector."""
         self.name = f"{'new ' if new_only else ''}{plan.mark.key}={plan.mark.value}"
         self._graph = graph
         self._plan = plan
@@ -552,7 +555,7 @@ class SourceTarget(EmbeddingTarget[SourceText, EmbeddedBatch]):
         return count_due(self._graph, self._wanted)
 
     def embed(self, items: Sequence[SourceText]) -> EmbeddedBatch:
-        """Embed sources; a source longer than the model takes is embedded in chunks, nothing is cut off."""
+        """Embed sources. A source that exceeds the model's limit is split into chunks, never truncated."""
         planned, versions = self._planned(items)
         key = self._plan.space.key
         alone = _alone(planned)
@@ -605,10 +608,10 @@ class SourceTarget(EmbeddingTarget[SourceText, EmbeddedBatch]):
         return Planner(self._graph, config, embedder, self._contexts.sentence_vectors(config))
 
     def _planned(self, items: Sequence[SourceText]) -> tuple[list[PlannedChunk], dict[str, str | None]]:
-        """Return the chunks of some sources, and the versions of documents by which they were planned."""
-        # One thread at a time: the planner remembers the document that it was at.
+        """Return the chunks of sources and the document versions used for chunking."""
+        # One thread at a time, because the planner caches its current document.
         with self._planning:
-            wait(0)  # a language model may be paid for contexts: not when nobody waits any more
+            wait(0)  # stop here if the job ends, because contexts from a language model may cost money
             try:
                 planned = self._planner.chunks(items, self._contexts.of(self._plan))
             except LlmFailed as error:
@@ -617,7 +620,7 @@ class SourceTarget(EmbeddingTarget[SourceText, EmbeddedBatch]):
 
 
 def _alone(planned: Sequence[PlannedChunk]) -> dict[str, PlannedChunk]:
-    """Return the chunks that are a whole source which no other chunk touches, by source."""
+    """Return the chunks that equal a source and overlap no other chunk, by source."""
     touched = dict[str, int]()
     for each in planned:
         for source in each.sources:
@@ -635,24 +638,23 @@ def _parents(chunks: Sequence[PlannedChunk], space: str) -> list[NewParent]:
     return [NewParent(place, tuple(children[identity])) for identity, place in places.items()]
 
 
-# The job that embeds an ontology's sources: fetch due -> chunk -> embed -> write, batch by batch.
+# Source embedding job
 
 DIVIDED_FROM = 1000
-"""A job of so many sources is divided among the workers there are: half a minute of a local model's work."""
+"""Minimum sources to divide a job among workers: half a minute for a local model."""
 PARTS: Final = (":2", "2:4", "4:6", "6:8", "8:a", "a:c", "c:e", "e:")
-"""Ranges of document ids, which are hexadecimal digests and so evenly spread."""
+"""Ranges of document ids. Ids are hexadecimal digests and therefore evenly distributed."""
 DIVIDED = "divided"
-"""The cursor of a job whose parts were made: what they leave, in whatever way, it does itself."""
-PARTS_SECONDS = 5.0  # how often a divided job looks whether its parts have ended
+"""Cursor of a divided job. The job itself embeds the sources that its parts leave."""
+PARTS_SECONDS = 5.0  # interval to check for finished parts
 
 
 class SourceEmbedding(EmbeddingJob):
     """Handles jobs of kind `source_embedding`."""
 
-    # Memory is bounded by the batches of sources that are embedded at once, or by one document each where
-    # chunks cover several sources. A job of many sources is divided by document into parts, which several
-    # workers take. Texts without a vector go first; what is only stale is worth less, so new text of other
-    # ontologies goes before it.
+    # Memory use is bounded by the batches in flight, or by one document per batch if chunks cover several
+    # sources. A large job is divided by document into parts for several workers. Texts without vectors come
+    # first. Stale vectors are less urgent, so new text of other ontologies precedes them.
 
     def __init__(self, graph: Graph, contexts: Contexts, models: TextModels, batch_size: int) -> None:
         super().__init__(graph, "source", models, batch_size)
@@ -662,7 +664,7 @@ class SourceEmbedding(EmbeddingJob):
     def targets(
         self, run: JobRun, state: EmbeddingState, *, divided: bool = False, new_only: bool = False
     ) -> list[SourceTarget]:
-        """Return the pending sources by plan, without the target while parts embed it."""
+        """Return the pending sources by plan, without the new space while parts embed it."""
         job = run.job
         first, _, end = job.part.partition(":")
         plans = state.texts[:-1] if divided else state.texts
@@ -686,14 +688,14 @@ class SourceEmbedding(EmbeddingJob):
             over.through_all(self.targets(run, state, divided=divided, new_only=True))
             more = over.is_current() and left(self.targets(run, state, divided=divided))
             if more and not run.lower(STALE):
-                return True  # new text came in meanwhile, which goes first
+                return True  # new text arrived during this round and has priority
         if more:
             over.through_all(self.targets(run, state, divided=divided))
         if divided:
             run.pause(PARTS_SECONDS)
         if not over.is_current():
             return True
-        crossing = any(plan.config.crosses_sources for plan in state.texts)  # a neighbour may be due again
+        crossing = any(plan.config.crosses_sources for plan in state.texts)  # a neighbor may be pending again
         if (resumed or over.passed_over or crossing) and left(self.targets(run, state)):
             return over.written > 0 or resumed
         if not run.job.part:
@@ -701,8 +703,8 @@ class SourceEmbedding(EmbeddingJob):
         return False
 
     def _divide(self, run: JobRun, state: EmbeddingState) -> bool:
-        """Divide the job once a round if there is enough to share; return whether others do parts of it."""
-        # With several requests at once, the provider is awaited, not a worker's cores.
+        """Divide a large job once per round, and return whether parts are in progress."""
+        # With parallel requests, the provider is the bottleneck, not the worker's CPU.
         if run.job.part:
             return False
         if run.unfinished_parts():

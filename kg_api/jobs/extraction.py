@@ -1,4 +1,4 @@
-"""The job that extracts an ontology's concepts: fetch due -> extract by document -> write, batch by batch."""
+"""The job that extracts an ontology's concepts, document by document, in batches."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ from kg_api.schemas.vocabulary import Selection
 log = structlog.get_logger()
 
 KIND = EXTRACTION
-NO_DOCUMENT = DocumentAbout("", {})  # of a document that has gone meanwhile
+NO_DOCUMENT = DocumentAbout("", {})  # for a document that was deleted
 LLM_BATCH = 32
-"""Sources that a language model reads before what it found is written: so many are asked about at once."""
+"""Sources per batch with a language model. Requests of a batch run in parallel."""
 READ_AHEAD = 2
-"""Batches without a language model: one is read while another is written. A kill costs no money there."""
-MAX_REFUSED = 20  # so many sources refused before anything is found are no matter of single texts
+"""Batches in flight without a language model, where a lost batch costs no money."""
+MAX_REFUSED = 20  # if this many sources fail before one succeeds, the model is at fault
 
 
 class ConceptExtraction:
@@ -57,7 +57,7 @@ class ConceptExtraction:
         in_rounds(run, lambda: self._round(run))
 
     def _round(self, run: JobRun) -> bool:
-        """Go over all that is due; return whether another round is needed."""
+        """Process all pending sources, and return whether another round is necessary."""
         stored = self._read_stored(run.job.ontology or "")
         if stored is None:
             return False
@@ -70,7 +70,7 @@ class ConceptExtraction:
         due = count_for_extraction(self._graph, stored.ontology, extractor.mark, wanted)
         run.expect(due)
         if extractor.name == "llm" and not resumed:
-            # Note what reading so many sources is to cost, where the model's price is known
+            # Record the expected cost if the model's price is known
             cost = extraction_cost(self._graph, stored.ontology, used, self._extractors.settings.llm, due)
             if due and cost.price is not None:
                 expect_cost(self._graph, stored.ontology, run.job.job_id, cost.price)
@@ -92,7 +92,7 @@ class ConceptExtraction:
             return None
 
     def _has_changed(self, stored: StoredExtraction) -> bool:
-        """Return whether the ontology is configured in another way by now, or has gone."""
+        """Return whether the ontology was reconfigured or deleted."""
         now = self._read_stored(stored.ontology)
         return now is None or (_plain(now.config), now.asked) != (_plain(stored.config), stored.asked)
 
@@ -125,7 +125,7 @@ class ExtractionPass:
                     self._write(extracted(), due[-1])
 
     def left(self) -> bool:
-        """Return whether anything is due, wherever it stands."""
+        """Return whether any source is pending, at any position."""
         return bool(self._due("", 1))
 
     def _extract(self, due: Sequence[SourceText]) -> list[Extraction]:
@@ -137,18 +137,18 @@ class ExtractionPass:
             asked.append((mine, self._sources(document_id, mine, known), known))
         if self._extractor.name != "llm":
             return [each for one in asked for each in self._extractor.extract(*one)]
-        # documents may be short: the model is to be kept busy
+        # keep the model busy even if documents are short
         found = ask_at_once([partial(self._extractor.extract, *one) for one in asked], AT_ONCE)
         return [each for one in found for each in one]
 
     def _sources(
         self, document_id: str, due: Sequence[SourceText], about: DocumentAbout
     ) -> Sequence[SourceText]:
-        """Return the sources of a document, which may come in many batches; read again when changed."""
+        """Return the cached sources of a document, and read them again after a change."""
         known = {source.source_id: source for source in self._document[1]}
         if self._document[0] != document_id or any(known.get(each.source_id) != each for each in due):
             sources: Sequence[SourceText] = sources_of_document(self._graph, document_id)
-            if self._extractor.name == "keyphrase":  # no other reads blocks
+            if self._extractor.name == "keyphrase":  # only this extractor uses blocks
                 sources = with_blocks(sources, about)
             self._document = (document_id, sources)
         return self._document[1]

@@ -1,4 +1,4 @@
-"""The worker's loop: claim a job, run it under a lease, retry or end it; batches that run in parallel."""
+"""The worker's loop: claim a job, run it under a lease, then retry or end it. Also parallel batches."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ from kg_api.tracing import SpanKind, root_span
 log = structlog.get_logger()
 
 STUCK_EXIT_CODE = 70
-ASK_SECONDS = 2.0  # the database is asked at most this often whether others of the job's rank wait
+ASK_SECONDS = 2.0  # minimum interval between database checks for waiting jobs of the same rank
 MAX_DELAY_SECONDS = 300.0
 MIN_DELAY_SECONDS = 1.0
 OTHER_WORKER_SECONDS = 5.0
-"""A job of a provider that this worker has no settings for waits so long: another worker may have them."""
+"""Delay of a job whose provider is not configured in this worker. Another worker may have the settings."""
 MAX_ERROR_LENGTH = 500
 
 
 class Heartbeat:
-    """Renews a lease in a thread of its own, and notices when it is lost."""
+    """Renews a lease in its own thread and detects its loss."""
 
-    # A job without progress for too long is dead. If its handler does not return within a lease after that,
-    # the whole process ends, and its supervisor starts another.
+    # A job without progress for `stuck_seconds` is dead. If its handler does not return within one more
+    # lease, the process exits, and its supervisor restarts it.
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class Heartbeat:
                         self._leave(STUCK_EXIT_CODE)
             except LeaseLost:
                 self.lost.set()
-            except Exception as error:  # noqa: BLE001 - the border of a thread: one bad beat must not be the last
+            except Exception as error:  # noqa: BLE001 - a failed heartbeat must not end the thread
                 log.warning("no heartbeat", job_id=job_id, reason=f"{type(error).__name__}: {error}")
 
 
@@ -119,15 +119,15 @@ T = TypeVar("T")
 
 
 class Stopped(KgError):
-    """The worker was told to stop; the job continues elsewhere."""
+    """The worker is stopping, and another worker continues the job."""
 
 
 class Yielded(KgError):
-    """The time slice is over; the job continues after others."""
+    """The time slice is over, and the job continues after others."""
 
 
 class Paused(KgError):
-    """The job waits for work that others do."""
+    """The job waits for the work of other jobs."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__()
@@ -135,9 +135,9 @@ class Paused(KgError):
 
 
 class JobRun:
-    """One run of a job by this worker: what a handler works with."""
+    """One run of a job by this worker, the interface for handlers."""
 
-    # Every method that writes raises LeaseLost if another worker has the job, or it has ended.
+    # Every method that writes raises LeaseLost if another worker owns the job or the job has ended.
 
     def __init__(
         self,
@@ -149,7 +149,7 @@ class JobRun:
         lost: threading.Event,
         turn: TimeSlice | None = None,
     ) -> None:
-        self.job = job  # the job as it was claimed, with later requests after a `finish` that returned False
+        self.job = job  # the claimed job, updated with later requests after `finish` returns False
         self.cursor = job.cursor
         self._graph = graph
         self._owner = owner
@@ -158,19 +158,22 @@ class JobRun:
         self._turn = turn
 
     def checkpoint(self) -> None:
-        """Call between batches."""
+        """Yield or stop if necessary. Call between batches."""
         self.require_running()
         if self._turn is not None and self._turn.is_over(self.job):
             raise Yielded
 
     def require_running(self) -> None:
-        """Call instead of `checkpoint` in work that must be done in one go; others wait."""
+        """Stop if necessary, but do not yield.
+
+        Call instead of `checkpoint` in work that must not be interrupted.
+        """
         self.require_lease()
         if self.is_stopping:
             raise Stopped
 
     def require_lease(self) -> None:
-        """Call while a batch is awaited."""
+        """Raise LeaseLost if the lease is lost. Call while waiting for a batch."""
         if self._lost.is_set():
             raise LeaseLost(f"job {self.job.job_id} is owned by another worker now, or has ended")
 
@@ -179,11 +182,11 @@ class JobRun:
         return self._stopping.is_set()
 
     def pause(self, seconds: float) -> None:
-        """Give the job back for a while, keeping its cursor, as a whole does that waits for its parts."""
+        """Release the job for a while and keep its cursor, for example until its parts end."""
         raise Paused(seconds)
 
     def commit(self, work: Callable[[Transaction], T], *, after: str, done: int, set_aside: int = 0) -> T:
-        """Do a batch's writes and move the cursor in one transaction; return the result of the writes."""
+        """Write a batch and move the cursor in one transaction. Return the result of `work`."""
 
         def batch(tx: Transaction) -> T:
             written = work(tx)
@@ -195,11 +198,11 @@ class JobRun:
         return written
 
     def expect(self, left: int) -> None:
-        """Correct the total by the number of items that are left."""
+        """Correct the total from the number of remaining items."""
         jobs.expect(self._graph, self._owner, left=left)
 
     def lower(self, rank: int) -> bool:
-        """Lower the job's priority; False if more was requested meanwhile, which is to be done first."""
+        """Lower the job's priority. Return False if new work was requested, which comes first."""
         asked = jobs.lower(self._graph, self._owner, wanted=self.job.wanted, rank=rank)
         if isinstance(asked, jobs.JobRequest):
             self._take_over(asked)
@@ -211,7 +214,7 @@ class JobRun:
         self.commit(lambda _: None, after="", done=0)
 
     def divide(self, parts: Sequence[str], *, after: str) -> None:
-        """Create jobs of parts of this one, for any worker; their progress counts for this one too."""
+        """Create part jobs for any worker. Their progress counts toward this job."""
         jobs.add_parts(self._graph, self._owner, self.job.kind, self.job.ontology or "", parts)
         self.commit(lambda _: None, after=after, done=0)
 
@@ -219,8 +222,8 @@ class JobRun:
         return jobs.unfinished_parts(self._graph, self.job.job_id)
 
     def finish(self) -> bool:
-        """End the job; False if more work was requested meanwhile, so that another round is needed."""
-        # The end is "completed with errors" if an item was rejected. Unfinished parts are cancelled.
+        """End the job. Return False if new work was requested, so that another round is necessary."""
+        # If items were rejected, the state is "completed with errors". Unfinished parts are cancelled.
         asked = jobs.finish(self._graph, self._owner, wanted=self.job.wanted)
         if asked is None:
             return True
@@ -238,27 +241,27 @@ class Handler(Protocol):
     def kind(self) -> str: ...
 
     def run(self, run: JobRun) -> None:
-        """Work from `run.cursor` on in batches, each through `run.commit`, until `run.finish()` is True."""
+        """Process batches from `run.cursor` on, each with `run.commit`, until `run.finish()` returns True."""
         ...
 
 
 def retry_delay(failures: int, jitter: float) -> float:
-    """Return the seconds before the next attempt: 1, 2, 4, ... up to 300, with up to a quarter added."""
+    """Return the seconds before the next attempt: 1, 2, 4, ... up to 300, plus up to 25 % jitter."""
     doubled = MIN_DELAY_SECONDS * 2 ** min(failures, 30)
     return min(doubled * (1 + jitter / 4), MAX_DELAY_SECONDS)
 
 
 def _wait_seconds(job: jobs.ClaimedJob, error: KgError) -> float:
-    """Return the seconds before a job is tried again that waits for a model or another worker."""
+    """Return the seconds before a job retries that waits for a model or another worker."""
     if isinstance(error, ProviderMissing):
         return OTHER_WORKER_SECONDS
-    delay = retry_delay(job.waits, random.random())  # noqa: S311 - spreads retries, no secret
+    delay = retry_delay(job.waits, random.random())  # noqa: S311 - jitter, not a secret
     asked = error.retry_after_seconds if isinstance(error, ModelUnavailable | TooBusy) else None
     return max(delay, asked or 0)
 
 
 class Runner:
-    """Runs jobs one after the other until it is told to stop."""
+    """Runs jobs one after another until the stop event is set."""
 
     def __init__(
         self,
@@ -276,7 +279,7 @@ class Runner:
         self._stopping = stopping
 
     def run_until_stopped(self) -> None:
-        """Work until the stop event is set, and wait for a database that is away."""
+        """Run jobs until the stop event is set. Wait while the database is unavailable."""
         while not self._stopping.is_set():
             try:
                 worked = self.run_one()
@@ -287,7 +290,7 @@ class Runner:
                 self._stopping.wait(self._settings.poll_seconds)
 
     def run_one(self) -> bool:
-        """Claim a job and run it; False if there was none."""
+        """Claim and run a job. Return False if there is none."""
         job = jobs.claim(
             self._graph,
             self._worker,
@@ -354,7 +357,7 @@ class Runner:
                 graph,
                 owner,
                 f"{type(error).__name__}: {error}"[:MAX_ERROR_LENGTH],
-                delay_seconds=retry_delay(job.failures, random.random()),  # noqa: S311 - spreads retries
+                delay_seconds=retry_delay(job.failures, random.random()),  # noqa: S311 - jitter
                 max_failures=settings.max_stumbles,
                 permanent=isinstance(error, InvalidInput | ConfigurationError),
             )
@@ -381,7 +384,7 @@ class Runner:
 
 
 class WorkerRegistration:
-    """The report of a worker every few seconds: that it lives, and which kinds of jobs it does not know."""
+    """The periodic heartbeat of a worker, which also logs unknown kinds of jobs."""
 
     def __init__(self, graph: Graph, name: str, kinds: Sequence[str]) -> None:
         self._graph = graph
@@ -392,7 +395,7 @@ class WorkerRegistration:
         self._telling = threading.Lock()
 
     def report(self) -> None:
-        """Report that the worker lives, and log each kind of waiting jobs of another version once."""
+        """Send a heartbeat. Log each unknown kind of pending jobs once."""
         try:
             with self._telling:
                 if not self._ended:
@@ -408,7 +411,7 @@ class WorkerRegistration:
 
     def end(self) -> None:
         """Remove the worker from the list."""
-        with self._telling:  # so that a report that is under way does not put it there again
+        with self._telling:  # so that a concurrent report does not add the worker again
             self._ended = True
         try:
             jobs.forget_worker(self._graph, self._name)
@@ -416,9 +419,9 @@ class WorkerRegistration:
             log.warning("no farewell", reason=str(error))
 
 
-# Going through pending items in batches.
+# Batches of pending items
 
-LOOKED_SECONDS = 1.0  # how long a round believes that its configuration has not changed
+LOOKED_SECONDS = 1.0  # interval between checks of the configuration
 
 
 class Item(Protocol):
@@ -433,7 +436,7 @@ ItemT = TypeVar("ItemT", bound=Item)
 
 
 class Steady:
-    """Whether a round's configuration still holds; checked once a second until it does not."""
+    """A check of a round's configuration, at most once per second until it changes."""
 
     def __init__(self, holds: Callable[[], bool]) -> None:
         self._holds = holds
@@ -448,11 +451,11 @@ class Steady:
 
 
 Next = Callable[[str, int], Sequence[ItemT]]
-"""Returns at most so many items behind a place, in their order; "" is before all."""
+"""Returns the next items after a position, in order. "" is the start."""
 
 
 def read_on(place: str, due: Next[ItemT], size: int) -> Iterator[Sequence[ItemT]]:
-    """Yield the items behind a place in batches, each read when it is asked for."""
+    """Yield the items after a position in batches, each read on demand."""
     while batch := due(place, size):
         yield batch
         place = batch[-1].place
@@ -461,18 +464,18 @@ def read_on(place: str, due: Next[ItemT], size: int) -> Iterator[Sequence[ItemT]
 
 
 def cursor_at(name: str, item: Item) -> str:
-    """Return the cursor of a job that has done an item of the target with that name, without a colon."""
+    """Return the job cursor after an item of a target. The name must not contain a colon."""
     return f"{name}:{item.place}"
 
 
 def place_of(cursor: str, name: str) -> str:
-    """Return the place in the target with that name; "" if the cursor is in another one."""
+    """Return the position in the target with this name, or "" if the cursor is in another target."""
     before, _, place = cursor.partition(":")
     return place if before == name else ""
 
 
 def in_rounds(run: JobRun, go_round: Callable[[], bool]) -> None:
-    """Repeat rounds until one says that nothing is left and no more was requested; end the job."""
+    """Repeat rounds until no work is left and no new work was requested, then end the job."""
     while True:
         if go_round():
             run.begin_anew()
@@ -480,19 +483,19 @@ def in_rounds(run: JobRun, go_round: Callable[[], bool]) -> None:
             return
 
 
-# Batches that are worked at in parallel, and come back in the order in which they were sent.
+# Parallel batches, returned in order
 
-LOOK_SECONDS = 0.1  # how often a waiting flight checks whether the job is to continue
-MAX_CHARACTERS = 4_000_000  # of the texts of all batches in flight; a batch that alone is larger goes alone
-MAX_TOGETHER = 1000  # items of batches that one transaction may write
+LOOK_SECONDS = 0.1  # interval to check the job while waiting for a batch
+MAX_CHARACTERS = 4_000_000  # total text in flight. A larger batch runs without others
+MAX_TOGETHER = 1000  # items per transaction across batches
 
 BatchT = TypeVar("BatchT")
 Landed = tuple[Sequence[ItemT], Callable[[], BatchT]]
-"""The items that were sent, and a function that returns the result or raises the error."""
+"""The items of a batch, and a function that returns the result or raises the error."""
 
 
 class Flight(Generic[ItemT, BatchT]):
-    """Batches in flight: read ahead, worked at in threads, returned in order to be written."""
+    """Batches in flight: read ahead, processed in threads, and returned in order."""
 
     def __init__(
         self,
@@ -520,15 +523,15 @@ class Flight(Generic[ItemT, BatchT]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Abandon what is under way: nobody writes it, and its waits end."""
+        """Abandon all batches in flight. Their results are not written, and their waits end."""
         self._ends.set()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def over(
         self, read: Iterator[Sequence[ItemT]], is_current: Callable[[], bool]
     ) -> Generator[list[Landed[ItemT, BatchT]]]:
-        """Send what is read as long as that is current; yield batches in their order, some together."""
-        # A job that is to stop or to yield sends no more. What was begun is returned first.
+        """Submit batches while `is_current` holds, and yield their results in order, some together."""
+        # A job that stops or yields submits no more batches. Submitted batches are returned first.
         try:
             for due in read:
                 while self._sent and not self._has_room(due):
@@ -550,7 +553,7 @@ class Flight(Generic[ItemT, BatchT]):
         return len(self._sent) < self._room and characters <= MAX_CHARACTERS
 
     def _begin(self, due: Sequence[ItemT]) -> BatchT:
-        """Work at a batch in a thread of the pool, unless the flight ends before it begins."""
+        """Process a batch in a pool thread, unless the flight has already ended."""
         if self._ends.is_set() or self._run.is_stopping:
             raise Abandoned
         try:
@@ -559,7 +562,7 @@ class Flight(Generic[ItemT, BatchT]):
         except (RejectedText, Abandoned):
             raise
         except BaseException as error:
-            self._end(error)  # the others would fail of it too
+            self._end(error)  # other batches would fail with the same error
             raise
 
     def _end(self, reason: BaseException) -> None:
@@ -567,7 +570,10 @@ class Flight(Generic[ItemT, BatchT]):
         self._ends.set()
 
     def _land(self) -> list[Landed[ItemT, BatchT]]:
-        """Wait for the first batch as long as the job is ours; return it, and those that can go with it."""
+        """Wait for the first batch while the job holds its lease.
+
+        Return it with completed batches that follow it.
+        """
         due, done = self._sent.popleft()
         while not wait([done], LOOK_SECONDS).done:
             self._run.require_lease()
@@ -580,7 +586,10 @@ class Flight(Generic[ItemT, BatchT]):
         return [(due, partial(self._outcome, done)) for due, done in landed]
 
     def _is_next_done(self, first: Future[BatchT]) -> bool:
-        """Return whether the next batch can be written with the first; a failed one comes alone."""
+        """Check whether the next batch can be written with the first.
+
+        A failed batch is returned separately.
+        """
         if not (self._together and self._sent):
             return False
         following = self._sent[0][1]

@@ -1,4 +1,4 @@
-"""Answering a question by a language model: each statement is proved by quotes from passages."""
+"""Answers by a language model: every statement is supported by quotes from passages."""
 
 from __future__ import annotations
 
@@ -39,28 +39,28 @@ from kg_api.search.service import SearchService
 from kg_api.spaces.registry import SpaceRegistry, token_counter
 from kg_api.spaces.snapshot import OntologySnapshot, snapshots_of
 
-# What is shown to the language model: hits that are near enough, and what is around them. Pure.
+# Passages for the prompt: hits above the similarity threshold and their context
 
 SHARE = 0.6
-"""Of the way from what unrelated texts have to what questions have with their answers.
+"""Threshold position between the similarity of unrelated texts (0) and of questions with their answers (1).
 
-Measured with 180 questions on three corpora (XQuAD, MuSiQue, product documentation): the passage with the
-answer passes for 99 % (bge-small, MiniLM) and 94 % (e5-small); of questions put to a corpus about something
-else 64, 77 and 94 % find nothing.
+Measured with 180 questions on three corpora (XQuAD, MuSiQue, product documentation). The passage with the
+answer passes for 99 % (bge-small, MiniLM) and 94 % (e5-small). If the corpus covers another topic, 64, 77,
+and 94 % of questions find nothing.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class PromptPassage:
-    """A source as it is shown."""
+    """A source in the prompt."""
 
     name: str
-    """Its id in the question: it cannot be counted out, so a model that loses count is seen."""
+    """Id in the prompt. A digest suffix makes it unpredictable, so that kg detects a miscounting model."""
     place: Place
 
 
 def threshold_of(space: Space, request: AnswerRequest) -> Threshold:
-    """The least similarity in a space: what is asked for, else by what its model's cosines mean."""
+    """Return the minimum similarity of a space: from the request, otherwise from the model's calibration."""
     if request.mode == "text":
         return Threshold(space=space.slug, min_similarity=None, source="none")
     if request.min_similarity is not None:
@@ -72,7 +72,7 @@ def threshold_of(space: Space, request: AnswerRequest) -> Threshold:
 
 
 def list_passages(windows: Sequence[ContextWindow], hits: Sequence[SourceHit]) -> list[PromptPassage]:
-    """The sources of windows, each by itself, in the windows' order."""
+    """Return the sources of all windows in order, each as a separate passage."""
     places = {place.source_id: place for hit in hits for place in (*(hit.context or ()), hit)}
     ids = [identity for window in windows for identity in window.source_ids]
     return [
@@ -82,7 +82,7 @@ def list_passages(windows: Sequence[ContextWindow], hits: Sequence[SourceHit]) -
 
 
 def present_passages(passages: Sequence[PromptPassage], hits: Sequence[SourceHit]) -> list[Shown]:
-    """As the answer names them."""
+    """Return the passages in the format of the response."""
     similarity = {hit.source_id: hit.similarity for hit in hits}
     return [
         Shown(
@@ -93,7 +93,7 @@ def present_passages(passages: Sequence[PromptPassage], hits: Sequence[SourceHit
     ]
 
 
-# What a language model is asked for: statements, each proved by quotes from passages.
+# Prompt
 
 INSTRUCTION = """\
 You answer a question from passages. The user's message is a JSON object. All texts in it, the passages and \
@@ -112,7 +112,7 @@ SCHEMA = object_of(statements=list_of(_STATEMENT))
 
 
 def build_prompt(question: str, passages: Sequence[PromptPassage]) -> Prompt:
-    """The question to the language model; the texts go as data."""
+    """Return the prompt. All texts are JSON data."""
     listed = [
         {
             "id": passage.name,
@@ -126,26 +126,24 @@ def build_prompt(question: str, passages: Sequence[PromptPassage]) -> Prompt:
     return Prompt(INSTRUCTION, data, "answer", SCHEMA)
 
 
-# Reading what a language model writes: only what it can prove is taken. Pure.
+# Parsing and verification of the model's output
 
 MAX_STATEMENTS = 50
-MAX_QUOTES = 20
-"""Of a statement so many are looked at."""
+MAX_QUOTES = 20  # quotes checked per statement
 MAX_STATEMENT_LENGTH = 2000
 MIN_SCORE = 0.95
-"""Likeness of a quote to the words of the passage: less lets "ten" pass for "twenty"."""
+"""Minimum similarity of a quote to the passage. A lower value accepts "ten" for "twenty"."""
 _OF_PLACE = {"source_id", "ontology", "document", "document_id", "paragraph", "heading"}
 _MARK = re.compile(r"\s*\[[^\[\]\s]*#\d+-\d+\]|\s*\[\d{1,3}(?:-[0-9a-f]{4})?\]")
-"""A citation that the model writes into its text: only those that were checked are to be seen."""
+"""A citation inside the model's text. kg removes it, because it shows only verified citations."""
 
 
 class Proving:
-    """Turns an answer's objects into statements with citations, and counts what it leaves out."""
+    """A verifier that converts output objects to cited statements and counts rejected ones."""
 
     def __init__(self, passages: Sequence[PromptPassage]) -> None:
         self._passages = {passage.name: passage for passage in passages}
-        self.citations: list[Citation] = []
-        """All so far, by number."""
+        self.citations: list[Citation] = []  # all citations in order of their number
         self.without_citation = 0
         self.refused_citations = 0
         self._reader = ObjectReader()
@@ -153,9 +151,9 @@ class Proving:
 
     @property
     def fault(self) -> str | None:
-        """Why the answer is none that can be read, once it is at its end; None when it is one.
+        """Reason why the complete output is unreadable, or None.
 
-        Only an answer that can be read and has no statement says that the passages do not answer.
+        Only a readable output without statements means that the passages do not answer the question.
         """
         if self._read > self._unreadable or self._reader.says_none("statements"):
             return None
@@ -169,7 +167,7 @@ class Proving:
 
     @property
     def notes(self) -> list[str]:
-        """What of an answer that can be read was left out, once it is at its end."""
+        """Descriptions of the skipped parts of a complete, readable output."""
         told: list[str] = []
         if self._unreadable:
             told.append(f"{self._unreadable} of {self._read} entries left out: not statements with quotes")
@@ -180,7 +178,7 @@ class Proving:
         return told
 
     def statements(self, pieces: Iterable[str]) -> Iterator[Statement]:
-        """Give each statement as soon as it is whole and proved."""
+        """Yield each statement as soon as it is complete and verified."""
         for item in self._reader.objects(pieces):
             self._read += 1
             if self._read > MAX_STATEMENTS:
@@ -225,13 +223,13 @@ class Proving:
 
 
 def as_text(statements: Sequence[Statement]) -> str:
-    """The statements as one text, each with the citations behind it."""
+    """Return the statements as one text, each followed by its citations."""
     return " ".join(
         f"{each.text} {''.join(f'[{cited.citation}]' for cited in each.citations)}" for each in statements
     )
 
 
-# Why there is no answer, in words. Pure.
+# Refusals
 
 REASONS: dict[Refusal, str] = {
     "nothing_found": "no passage was found",
@@ -244,7 +242,7 @@ REASONS: dict[Refusal, str] = {
 
 
 def reason_of(refusal: Refusal | None, counts: AnswerCounts) -> str | None:
-    """A refusal in words; None where there is an answer."""
+    """Return the reason for a refusal, or None if there is an answer."""
     if refusal == "nothing_similar" and counts.beyond_budget:
         return "the best passage alone is longer than token_budget; raise it"
     if refusal == "nothing_similar" and not counts.below_similarity:
@@ -253,12 +251,12 @@ def reason_of(refusal: Refusal | None, counts: AnswerCounts) -> str | None:
 
 
 def explain_unproven(proving: Proving) -> Refusal:
-    """Why an answer that can be read has no statement."""
+    """Return the reason why a readable output has no statements."""
     return "no_valid_citation" if proving.without_citation else "not_in_passages"
 
 
 def unreadable(fault: str) -> str:
-    """What is told of an answer that cannot be read: it says nothing of the passages."""
+    """Return the error message for unreadable output."""
     return (
         f"the language model's answer cannot be read: {fault}. That says nothing about your documents; ask "
         "again, and if it stays so choose another model by KG_LLM__MODEL"
@@ -266,36 +264,36 @@ def unreadable(fault: str) -> str:
 
 
 def notes_of(proving: Proving) -> list[Degradation]:
-    """What of an answer that can be read was left out."""
+    """Return the skipped parts of a readable output as degradations."""
     return [
         Degradation(part="answer", effect=f"the language model's answer: {each}") for each in proving.notes
     ]
 
 
-# Answering: search -> threshold -> what is shown -> language model -> statements, each proved.
+# Service: search, threshold, prompt, language model, verified statements
 
 log = structlog.get_logger()
 
 MAX_AT_ONCE = 12
-"""Answers that are written at the same time in one process: each holds a thread for as long."""
+"""Maximum parallel answers per process. Each occupies a thread."""
 MAX_PIECES_BEHIND = 50
-"""Of what a model writes behind its answer so many are waited for."""
+"""Maximum pieces to read after the end of the JSON output."""
 
 
 class Model(Protocol):
-    """What writes the answers; `LanguageModel` is one."""
+    """A language model that writes answers, for example `LanguageModel`."""
 
     @property
     def name(self) -> str: ...
 
     def stream(self, question: Prompt) -> Generator[str]:
-        """Give what it writes, piece by piece."""
+        """Yield the output in pieces."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class RetrievedPassages:
-    """What there is to answer from."""
+    """The search results and the passages for the prompt."""
 
     request: AnswerRequest
     model: str
@@ -306,11 +304,11 @@ class RetrievedPassages:
     degraded: list[Degradation]
     watch: Stopwatch
     unmeasured: bool
-    """A least similarity was asked for, and the question has no vector to measure by."""
+    """The request sets a minimum similarity, but the question has no vector."""
 
     @property
     def refusal(self) -> Refusal | None:
-        """Why nobody is asked."""
+        """Reason to skip the language model, or None."""
         if self.passages:
             return None
         if not self.counts.found:
@@ -319,9 +317,9 @@ class RetrievedPassages:
 
 
 class Writing:
-    """An answer that is being written: statements as they come, at last the whole.
+    """An answer in progress: yields statements, then the complete answer.
 
-    It counts as being written until it is closed.
+    It occupies a slot until it is closed.
     """
 
     def __init__(self, events: Generator[Statement | Answered], release: Callable[[], None]) -> None:
@@ -333,18 +331,16 @@ class Writing:
         return self._events
 
     def next(self) -> Statement | Answered | None:
-        """The next event; None behind the last."""
+        """Return the next event, or None after the last."""
         return next(self._events, None)
 
     def close(self) -> None:
-        """Ask the language model for nothing more. Closing twice is no error."""
+        """Stop the language model. Idempotent."""
         with self._release:
             self._events.close()
 
 
 class AnswerService:
-    """Answers questions from passages, with citations."""
-
     def __init__(self, graph: Graph, spaces: SpaceRegistry, search: SearchService, model: Model) -> None:
         self._graph = graph
         self._spaces = spaces
@@ -357,11 +353,11 @@ class AnswerService:
         """Answer a question.
 
         Raises:
-            InvalidInput: there is no language model, or see `SearchService.search`.
-            TooBusy: so many answers are being written that no more are begun.
-            Unavailable: no lane of the search can answer, or the language model cannot.
-            LlmFailed: what the language model writes cannot be read.
-            ConfigurationError: the language model cannot be used.
+            InvalidInput: No language model is configured, or `SearchService.search` raises it.
+            TooBusy: Too many answers are in progress.
+            Unavailable: No retriever of the search is available, or the language model is unavailable.
+            LlmFailed: The output of the language model is unreadable.
+            ConfigurationError: The language model is unusable.
         """
         with closing(self.begin(request)) as writing:
             for event in writing:
@@ -370,11 +366,11 @@ class AnswerService:
         raise LlmFailed("the answer has no end")
 
     def begin(self, request: AnswerRequest) -> Writing:
-        """Search, and give what then comes; close it.
+        """Search, then return the answer in progress. The caller closes it.
 
         Raises:
-            As `answer`; what is given raises what concerns the language model.
-            RateExceeded: whoever asks has spent their tokens.
+            As `answer`. Errors of the language model occur during iteration.
+            RateExceeded: The API key has spent its token budget.
         """
         require_budget()
         if not self._places.acquire(blocking=False):
@@ -390,7 +386,6 @@ class AnswerService:
         watch = Stopwatch("answer")
         name = self.model_name()
         known = self._snapshots.known(request.ontologies or ())
-        # What is similar enough in each space
         spaces = (*known.answering.values(), known.new)
         thresholds = {space.slug: threshold_of(space, request) for space in spaces}
         with watch.stage("search"):
@@ -417,10 +412,10 @@ class AnswerService:
         )
 
     def model_name(self) -> str:
-        """The language model's.
+        """Return the name of the language model.
 
         Raises:
-            InvalidInput: there is none, or it cannot be used; it says what to set.
+            InvalidInput: The model is missing or unusable. The message names the setting.
         """
         try:
             return self._model.name
@@ -430,7 +425,7 @@ class AnswerService:
     def _windows(
         self, hits: list[SourceHit], request: AnswerRequest, known: OntologySnapshot
     ) -> tuple[list[ContextWindow], int, int, list[Degradation]]:
-        """What is around the hits, within the budget; its tokens, the hits left out, and notes."""
+        """Return the windows within the budget, their tokens, the number of dropped hits, and notes."""
         if not hits:
             return [], 0, 0, []
         counter = token_counter(self._spaces.of(known.space_of(hits[0].ontology)))
@@ -442,7 +437,7 @@ class AnswerService:
         return windows, sum(window.tokens for window in windows), beyond, told_of
 
     def _write(self, retrieved: RetrievedPassages) -> Generator[Statement | Answered]:
-        """Statements as they come, at last the whole answer."""
+        """Yield statements, then the complete answer."""
         proving = Proving(retrieved.passages)
         statements: list[Statement] = []
         if retrieved.refusal is None:
@@ -451,8 +446,8 @@ class AnswerService:
                 for statement in proving.statements(pieces):
                     statements.append(statement)
                     yield statement
-                # Behind the statements comes nothing but the end, at which the server says what they took
-                with suppress(KgError):  # the answer is there
+                # Drain the stream to its end, where the server reports token usage
+                with suppress(KgError):  # the answer is already complete
                     for _ in islice(pieces, MAX_PIECES_BEHIND):
                         pass
             if proving.fault is not None:

@@ -1,4 +1,4 @@
-"""Augmentation: passages that go with a longer text, as one block for a prompt."""
+"""Augmentation: find passages related to a long text and return them as one context block for a prompt."""
 
 from __future__ import annotations
 
@@ -44,29 +44,30 @@ from kg_api.text.lines import is_blank
 from kg_api.text.sources import split
 from kg_api.wording import describe_ocr, describe_pages
 
-# Cutting a Markdown text into queries: pieces of a bounded number of tokens, on paragraph borders. Pure.
+# Cut a Markdown text into queries
 
 Span = tuple[int, int]
 Sized = tuple[Span, int]
 
 
 def cut(text: str, count: Callable[[str], int], most: int, overlap: int) -> list[Span]:
-    """Cut a text into pieces of at most `most` tokens and of as many characters as a query may have.
+    """Cut a text at paragraph boundaries into pieces that fit into a query.
 
-    Pieces consist of whole paragraphs, as an ingested document's; one that is too long is cut between its
-    sentences, then clauses, then words. The end of a piece, of at most `overlap` tokens, stands at the
-    beginning of the next one too: whole paragraphs where they fit, else sentences.
+    A piece has at most `most` tokens and `MAX_QUERY_CHARACTERS` characters.
+    A paragraph that exceeds the limit is cut at sentences, then clauses, then words.
+    Each piece repeats the end of the previous piece: whole paragraphs if they fit into `overlap`, otherwise
+    sentences.
 
     Args:
-        text: Markdown, or plain text.
-        count: tokens of a text; of a joined one never more than of its parts together.
-        most: tokens of a piece.
-        overlap: at most half of `most`.
+        text: Markdown or plain text.
+        count: Token counter. A joined text must not have more tokens than its parts together.
+        most: Maximum tokens per piece.
+        overlap: Maximum repeated tokens, at most half of `most`.
 
     Returns:
-        (start, end) in code points, in order. Together they hold every visible character; none is blank.
+        (start, end) in code points, in order. The pieces cover every visible character and are never blank.
     """
-    characters = most / MAX_QUERY_CHARACTERS  # some tokenizers make one token of a thousand characters
+    characters = most / MAX_QUERY_CHARACTERS  # some tokenizers make one token of 1,000 characters
 
     def measure(text: str, start: int, end: int) -> int:
         return max(count(text[start:end]), ceil((end - start) * characters))
@@ -92,7 +93,7 @@ def _pieces(text: str, parts: Sequence[Sized], measure: Measure, most: int, over
 
 
 def _tail(backwards: Iterator[Sized], end: int, most: int) -> tuple[int, int]:
-    """Where the text of at most `most` before `end` begins, and its size."""
+    """Return the start and the size of the longest text before `end` that has at most `most` tokens."""
     begin, filled = end, 0
     for (start, _), size in backwards:
         if filled + size > most:
@@ -102,7 +103,7 @@ def _tail(backwards: Iterator[Sized], end: int, most: int) -> tuple[int, int]:
 
 
 def _backwards(text: str, parts: Sequence[Sized], measure: Measure, most: int) -> Iterator[Sized]:
-    """Parts from the last one on; where the last that says something is too long, its sentences."""
+    """Return the parts in reverse order. Split the last non-blank part if it exceeds `most`."""
     said = next(at for at in reversed(range(len(parts))) if not at or not is_blank(text, *parts[at][0]))
     if parts[said][1] <= most:
         return reversed(parts)
@@ -110,7 +111,7 @@ def _backwards(text: str, parts: Sequence[Sized], measure: Measure, most: int) -
     return chain(reversed(parts[said + 1 :]), ((span, measure(text, *span)) for span in reversed(spans)))
 
 
-# From the hits of all pieces to the passages that are given: nothing is left out uncounted. Pure.
+# Select passages from the hits of all pieces
 
 Order = Literal["similarity", "rank"]
 
@@ -118,27 +119,25 @@ Order = Literal["similarity", "rank"]
 @dataclass(frozen=True, slots=True)
 class PieceHit:
     piece: int
-    """The piece's number."""
-    rank: int
-    """Among the piece's hits, from 1."""
+    rank: int  # from 1, within the piece
     hit: SourceHit
 
 
 @dataclass(frozen=True, slots=True)
 class MergedPassage:
-    """A source with all that found it, the nearest first."""
+    """A source with all its hits, the most similar first."""
 
     found: tuple[PieceHit, ...]
     duplicates: tuple[str, ...] = ()
 
     @property
     def nearest(self) -> PieceHit:
-        """What its similarity and text are of."""
+        """The hit that provides the similarity and the text of the passage."""
         return self.found[0]
 
     @property
     def rank(self) -> int:
-        """Its best place."""
+        """The best rank among all hits."""
         return min(each.rank for each in self.found)
 
 
@@ -148,13 +147,12 @@ class Choices:
     per_document: int | None
     limit: int
     deduplicate: bool
-    by_rank: bool
-    """Whether ranks are to decide, whatever the similarities."""
+    by_rank: bool  # order by rank even if similarities are comparable
 
 
 @dataclass(frozen=True, slots=True)
 class PassageSelection:
-    """The passages, the best first, and how many hits each step left out."""
+    """The selected passages, best first, and the number of hits that each step dropped."""
 
     passages: list[MergedPassage]
     order: Order
@@ -162,15 +160,11 @@ class PassageSelection:
 
 
 def select(found: Sequence[PieceHit], choices: Choices) -> PassageSelection:
-    """Choose passages; the searches left out already what is not similar enough.
+    """Select passages from hits that already passed the similarity threshold.
 
-    The steps: of each piece the best remain, a passage that several pieces found is one, near-duplicates are
-    one, each document gives its best, and then there is the limit. What the best is by is the same for all:
-    the similarity where all have one of the same space, else the rank.
-
-    Args:
-        found: the hits of all pieces.
-        choices: what is kept.
+    The steps: limit hits per piece, merge hits of the same passage, collapse near-duplicates, limit hits per
+    document, apply the total limit.
+    If all hits have a similarity from the same space, passages are ordered by similarity, otherwise by rank.
     """
     left_out: Counter[str] = Counter()
     best = _best_of_each_piece(found, choices.per_piece)
@@ -193,7 +187,6 @@ def select(found: Sequence[PieceHit], choices: Choices) -> PassageSelection:
 
 
 def _best_of_each_piece(found: Iterable[PieceHit], most: int) -> list[PieceHit]:
-    """Hits of a piece come in the order of their ranks."""
     return limit_per_group(sorted(found, key=lambda each: each.rank), lambda each: each.piece, most)
 
 
@@ -208,13 +201,13 @@ def _merge(found: Iterable[PieceHit], order: Order) -> list[MergedPassage]:
 
 
 def _to_read_merge(hit: SourceHit) -> tuple[str | int, ...]:
-    """What stands for a hit in the context: several parts of one larger part are the same to the reader."""
+    """Return the merge key of a hit. Children of the same parent chunk share a key."""
     parent = hit.parent
     return (hit.document_id, parent.start, parent.end) if parent else (hit.source_id,)
 
 
 def _nearness(each: PieceHit) -> tuple[float, int, int, str]:
-    """The nearest first; equal ones always in the same order."""
+    """Return a sort key: highest similarity first, ties in a stable order."""
     similarity = each.hit.similarity
     return 2.0 if similarity is None else -similarity, each.rank, each.piece, each.hit.source_id
 
@@ -231,7 +224,7 @@ def _shorter(before: Sequence[MergedPassage], after: list[MergedPassage]) -> tup
     return len(before) - len(after), after
 
 
-# The context block: passages as Markdown, each below its place and citation. Pure.
+# Context block in Markdown
 
 Block = tuple[AugmentRecord, str]
 
@@ -241,19 +234,18 @@ class PackedContext:
     text: str
     tokens: int
     records: list[AugmentRecord]
-    left_out: int
-    """Passages that do not fit into the budget."""
+    left_out: int  # passages that exceed the budget
 
 
 def context_of(
     passages: Sequence[MergedPassage], count: Callable[[str], int], budget: int | None
 ) -> PackedContext:
-    """Write the passages down, the best first; one that does not fit any more is passed over.
+    """Render passages as Markdown and skip each passage that exceeds the remaining budget.
 
     Args:
-        passages: the best first.
-        count: tokens of a text.
-        budget: most tokens of all; None: no bound.
+        passages: Best first.
+        count: Token counter.
+        budget: Maximum total tokens. None: unlimited.
     """
     kept: list[Block] = []
     tokens = 0
@@ -267,7 +259,7 @@ def context_of(
 
 
 def citation(source_id: str, start: int, end: int) -> str:
-    """The source, and which code points of its document are meant."""
+    """Return the citation: the source id and its range of code points in the document."""
     return f"{source_id}#{start}-{end}"
 
 
@@ -284,7 +276,7 @@ def _block(passage: MergedPassage, number: int, count: Callable[[str], int]) -> 
 
 
 def _to_read(hit: SourceHit) -> tuple[str, int, int]:
-    """The larger part where there is one, else the source; without blanks at its end."""
+    """Return the parent chunk if there is one, otherwise the source without trailing whitespace."""
     if hit.parent is not None:
         return hit.parent.text, hit.parent.start, hit.parent.end
     text = hit.full_text.rstrip()
@@ -307,9 +299,9 @@ def _record(passage: MergedPassage, text: str, cited: str, tokens: int) -> Augme
     )
 
 
-# The spaces that an augmentation searches, and what is similar enough in each. Pure.
+# Spaces and similarity thresholds of a request
 #
-# The same number means different things to different models.
+# Similarity scales differ between models, so each model needs its own threshold.
 
 DEFAULT = 0.7
 MEASURED = {
@@ -317,25 +309,24 @@ MEASURED = {
     "all-MiniLM-L6-v2": 0.50,
     "e5-small-v2": 0.85,
 }
-"""By model, where as many of the passages that belong to a text pass (62 %) as with 0.7 in bge-small-en-v1.5.
+"""Threshold by model. Each value passes 62 % of related passages, as 0.7 does for bge-small-en-v1.5.
 
-Of passages that do not, 0.1 to 0.6 % pass on encyclopaedia text and 3 to 17 % within one technical subject.
+The share of unrelated passages that pass is 0.1 to 0.6 % in an encyclopedia and 3 to 17 % within one
+technical subject.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class AugmentScope:
-    """Spaces by the ontologies that they answer."""
+    """The requested ontologies, their spaces, and a similarity threshold per space."""
 
     of_ontology: dict[str, Space]
-    new: Space
-    """That of ontologies that are not there."""
-    thresholds: dict[str, Threshold]
-    """By space."""
+    new: Space  # space of new ontologies
+    thresholds: dict[str, Threshold]  # by space
 
     @property
     def spaces(self) -> list[Space]:
-        """One for each model, that with the shortest texts first."""
+        """One space per model, ordered by ascending token limit."""
         found = {space.slug: space.at("") for space in self.of_ontology.values() or [self.new]}
         return sorted(found.values(), key=lambda space: (space.identity.max_tokens, space.slug))
 
@@ -344,12 +335,10 @@ class AugmentScope:
 
     @property
     def similar(self) -> SimilarityFilter:
-        """What is similar enough: of a number that somebody asks for, nothing passes unmeasured."""
         return filter_by(self.thresholds)
 
 
 def resolve_scope(request: AugmentRequest, known: OntologySnapshot) -> AugmentScope:
-    """Work out where is searched."""
     names = known.embedding_states if request.ontologies is None else request.ontologies
     of_ontology = {name: known.space_of(name) for name in names}
     spaces = {space.slug: space for space in (*of_ontology.values(), known.new)}
@@ -358,7 +347,7 @@ def resolve_scope(request: AugmentRequest, known: OntologySnapshot) -> AugmentSc
 
 
 def threshold(space: str, model: str, request: AugmentRequest) -> Threshold:
-    """The least similarity in a space: what is asked for, else what was measured, else 0.7."""
+    """Return the minimum similarity: from the request, otherwise measured for the model, otherwise 0.7."""
     if request.mode == "text":
         return Threshold(space=space, min_similarity=None, source="none")
     if request.min_similarity is not None:
@@ -368,24 +357,21 @@ def threshold(space: str, model: str, request: AugmentRequest) -> Threshold:
     return Threshold(space=space, min_similarity=DEFAULT, source="default")
 
 
-# How long texts are for the model of a space, or nearly so where it cannot be asked.
+# Token counts, estimated if no model is available
 
 TOKENS_A_WORD = 2
-"""An estimate that is seldom too low: bge has 1.7 tokens a word of the PEPs, markup counted."""
+"""A deliberately high estimate: bge needs 1.7 tokens per word for the PEPs, markup included."""
 
 
 @dataclass(frozen=True, slots=True)
 class TokenCounter:
-    """Counts tokens."""
-
     count: Callable[[str], int]
-    most: int | None
-    """What the model takes at once, its query prefix deducted; None: not known."""
+    most: int | None  # token limit of the model without the query prefix. None: unknown
     estimated: bool
 
 
 def counter_of(embedder: Embedder | None) -> TokenCounter:
-    """A counter by a model's tokenizer; without a model by words."""
+    """Return a counter based on the model's tokenizer, or a word-based estimate if there is no model."""
     if embedder is None:
         return TokenCounter(lambda text: TOKENS_A_WORD * words(text), None, estimated=True)
     identity = embedder.identity
@@ -395,19 +381,18 @@ def counter_of(embedder: Embedder | None) -> TokenCounter:
     )
 
 
-# What a text is searched for by: its pieces, and perhaps the whole. Pure.
+# Pieces of the text to search for
 
 MAX_PIECES = 64
-"""Of a longer text so many that are spread evenly stand for it."""
+"""Maximum pieces per text. For a longer text, kg searches this many evenly spaced pieces."""
 _WORD = re.compile(r"\w")
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Something to search for: text[start:end] of the whole text."""
+    """A search text: text[start:end] of the whole text."""
 
-    number: int
-    """From 1."""
+    number: int  # from 1
     text: str
     start: int
     end: int
@@ -419,15 +404,14 @@ class Piece:
 class Pieces:
     pieces: list[Piece]
     left_out: int
-    tokens: int
-    """Of the whole text."""
+    tokens: int  # of the whole text
 
 
 def consolidate_request(request: AugmentRequest) -> tuple[str, tuple[str, ...]]:
-    """The text of a request as Markdown, and notes that a person should see.
+    """Return the text of a request as Markdown, and notes for the user.
 
     Raises:
-        InvalidInput: it does not hold a word.
+        InvalidInput: The text contains no word.
     """
     if request.messages is not None:
         return consolidate(request.messages)
@@ -438,14 +422,17 @@ def consolidate_request(request: AugmentRequest) -> tuple[str, tuple[str, ...]]:
 
 
 def pieces_of(text: str, request: AugmentRequest, counter: TokenCounter) -> Pieces:
-    """Cut a text. No piece is longer than the model takes at once: it would be averaged, and find less."""
+    """Cut the text into pieces that fit into the model.
+
+    The vector of a longer text is an average, which finds less.
+    """
     tokens = counter.count(text)
     most = chunk_token_limit(request, counter)
     one = most if request.one_query_tokens is None else request.one_query_tokens
     only = trim(text, 0, len(text))
     if only and tokens <= one and len(text) <= MAX_QUERY_CHARACTERS:
         return Pieces([_piece(1, text, only, counter)], 0, tokens)
-    overlap = request.overlap_tokens * most // request.chunk_tokens  # as much of a smaller piece
+    overlap = request.overlap_tokens * most // request.chunk_tokens  # scales with a smaller piece
     spans = cut(text, counter.count, most, overlap)
     kept = _spread(spans)
     pieces = [_piece(number, text, span, counter) for number, span in enumerate(kept, start=1)]
@@ -455,7 +442,6 @@ def pieces_of(text: str, request: AugmentRequest, counter: TokenCounter) -> Piec
 
 
 def chunk_token_limit(request: AugmentRequest, counter: TokenCounter) -> int:
-    """Most tokens of a piece."""
     return request.chunk_tokens if counter.most is None else min(request.chunk_tokens, counter.most)
 
 
@@ -471,10 +457,10 @@ def _spread(spans: Sequence[Span]) -> list[Span]:
     return [spans[round(at * step)] for at in range(MAX_PIECES)]
 
 
-# Searching for the pieces, and what that could not do.
+# Search for pieces
 
 SPARE = 4
-"""So many times the hits that are kept are asked for, so that it is told how many are beyond them."""
+"""Factor of extra hits per search. The extra hits show how many results exceed the limit."""
 
 _NUMBER = re.compile(r"\d+")
 Search = Callable[[SourceSearch, SimilarityFilter], SourceHits]
@@ -482,7 +468,10 @@ Search = Callable[[SourceSearch, SimilarityFilter], SourceHits]
 
 @dataclass(frozen=True, slots=True)
 class PieceResults:
-    """What the searches for a piece gave: one, or one a space for a whole text too long for a query."""
+    """The results of one piece.
+
+    A whole text that exceeds the query limit has one search per space.
+    """
 
     piece: Piece
     answers: list[SourceHits]
@@ -490,14 +479,14 @@ class PieceResults:
 
     @property
     def degradations(self) -> list[tuple[int, Degradation]]:
-        """What could not be done, with the piece's number."""
+        """Degradations, each with the number of the piece."""
         effects = [*self.degraded, *(each for answer in self.answers for each in answer.degraded)]
         return [(self.piece.number, each) for each in effects]
 
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """How the pieces of one request are searched for."""
+    """Search context of one request."""
 
     request: AugmentRequest
     where: AugmentScope
@@ -508,8 +497,8 @@ class Asking:
         """Search for a piece.
 
         Raises:
-            InvalidInput: the filters name too many documents.
-            Unavailable: no lane that was asked for can answer.
+            InvalidInput: The filters match too many documents.
+            Unavailable: No requested retriever is available.
         """
         if len(piece.text) <= MAX_QUERY_CHARACTERS or self.request.mode == "text":
             return PieceResults(piece, [self._search(piece, ontology=self.request.ontology)])
@@ -521,12 +510,15 @@ class Asking:
         )
 
     def _by_vector(self, piece: Piece, space: Space) -> SourceHits | Degradation:
-        """A text too long for a query: its vector is, and full text gets as much as it uses."""
+        """Search with the embedding of the full text and with the start of the text as keywords.
+
+        The full text exceeds the length limit of a query.
+        """
         try:
             vector = [float(value) for value in self.spaces.of(space).embed_query(piece.text)]
             names = self.request.ontology if len(self.where.spaces) == 1 else self.where.ontologies(space)
             return self._search(piece, ontology=names, query_vector=vector, space=space.slug)
-        except (*FAULTS, InvalidInput, Conflict) as error:  # Conflict: another space answers since a moment
+        except (*FAULTS, InvalidInput, Conflict) as error:  # Conflict: a switch just activated another space
             effect = f"the whole text could not be searched for by meaning ({error}): only its pieces were"
             return Degradation(part="embedding", effect=effect)
 
@@ -547,7 +539,7 @@ class Asking:
 
 
 def together(told: Iterable[tuple[int, Degradation]]) -> list[AugmentDegradation]:
-    """Join what was told of pieces, by their numbers; numbers within an effect make no difference."""
+    """Merge equal degradations and list their pieces. Effects that differ only in numbers are equal."""
     first: dict[tuple[str, str], tuple[Degradation, list[int]]] = {}
     for piece, each in told:
         key = (each.part, _NUMBER.sub("#", each.effect))
@@ -560,17 +552,15 @@ def together(told: Iterable[tuple[int, Degradation]]) -> list[AugmentDegradation
     ]
 
 
-# Augmentation: text -> Markdown -> pieces -> a search for each -> the best passages -> context block.
+# Service
 
 log = structlog.get_logger()
 
 THREADS = 4
-"""Searches at once, of all augmentations of the process: each has lanes of its own."""
+"""Maximum parallel searches of the process. Each search runs several retrievers."""
 
 
 class AugmentService:
-    """Finds the passages that go with a long text or a conversation."""
-
     def __init__(self, graph: Graph, spaces: SpaceRegistry, search: SearchService) -> None:
         self._spaces = spaces
         self._search = search
@@ -581,11 +571,11 @@ class AugmentService:
         self._pool.shutdown()
 
     def augment(self, request: AugmentRequest) -> Augmented:
-        """Find passages. What could not be done is told in `degraded`, never left out silently.
+        """Find passages and report limitations in `degraded`.
 
         Raises:
-            InvalidInput: the text holds no word, or the filters name too many documents.
-            Unavailable: no lane that was asked for can answer.
+            InvalidInput: The text contains no word, or the filters match too many documents.
+            Unavailable: No requested retriever is available.
         """
         watch = Stopwatch("augment")
         where = resolve_scope(request, self._snapshots.known(request.ontologies or ()))
@@ -621,11 +611,10 @@ class AugmentService:
     def _counter(self, space: Space) -> TokenCounter:
         try:
             return counter_of(self._spaces.of(space).embedder())
-        except FAULTS:  # the searches tell it
+        except FAULTS:  # the searches report the fault
             return counter_of(None)
 
     def _ask(self, asking: Asking, pieces: Pieces) -> list[PieceResults]:
-        """Search for all pieces side by side, as many as there are threads for."""
         waiting = [self._pool.submit(copy_context().run, asking.ask, piece) for piece in pieces.pieces]
         try:
             return [each.result() for each in waiting]

@@ -1,4 +1,4 @@
-"""Joining the scores of lanes, judging whether anything is near, and the least similarity."""
+"""Fusion of retriever scores, relevance of the results, and the similarity threshold."""
 
 from __future__ import annotations
 
@@ -20,37 +20,37 @@ from kg_api.search.plan import SearchPlan
 from kg_api.search.question import SimilarityFilter
 from kg_api.search.retrieve import PICTURES, VECTOR, Candidates, Hit, LaneContribution, Ranking
 
-# Fusing the lists of several retrievers. Sources found through concepts are joined in rank.py.
+# Fusion of several retrievers (rank.py merges concept hits)
 #
-# `adaptive` is kg's own; ADR 20 has the measurements. Both others are what the field uses: reciprocal rank
-# fusion, and fixed weights over scores brought to one scale.
+# `adaptive` is specific to kg, and ADR 20 contains the measurements. The other methods are common: reciprocal
+# rank fusion, and fixed weights over normalized scores.
 
 BEST = 50
-"""So many of a lane's best tell its shape, however many were fetched."""
+"""Number of best results that determine the weight of a retriever, independent of the search depth."""
 FULL_GAP = 0.53
-"""At this share of the model's own gap the vectors' best hit weighs as much as a word lane's whose best score
-is twice its mean. Measured on bge-small, checked on two other models (ADR 20)."""
+"""Share of the model's gap at which the best vector hit equals a full-text hit with twice the mean score.
+
+Measured on bge-small and checked on two other models (ADR 20).
+"""
 MIN_GAP = 0.04
-"""A model that tells even less apart was not asked in a language it knows: its gap says nothing."""
+"""Minimum usable gap of a model. A smaller gap indicates a language that the model does not know."""
 MAX_ADDED = BEST / math.sqrt(BEST - 1)
-"""What the best hit of a lane adds at most: as much as the only passage with a word of the question."""
+"""Maximum contribution of a retriever's best hit, equal to that of the only passage with a keyword."""
 FEW = 5
-"""A lane of fewer hits has no shape: unrelated texts stand for those that it lacks."""
+"""Minimum hits of a vector retriever for its weight. Unrelated texts stand in for missing hits."""
 
 
 @dataclass(frozen=True, slots=True)
 class LaneScores:
     name: str
-    ranked: Mapping[str, float]
-    """Scores by id, the best first."""
+    ranked: Mapping[str, float]  # scores by id, best first
     further: Mapping[str, float] = field(default_factory=dict[str, float])
-    """Of what only other lanes found, where the score is known all the same."""
-    calibration: SimilarityCalibration | None = None
-    """Only of vectors: what the model's cosines mean."""
+    """Known scores of hits that only other retrievers returned."""
+    calibration: SimilarityCalibration | None = None  # for vectors only
 
 
 class FusedScore(NamedTuple):
-    """A fused score and what it is made of."""
+    """A fused score and the contribution of each retriever."""
 
     score: float
     parts: tuple[LaneContribution, ...]
@@ -59,10 +59,10 @@ class FusedScore(NamedTuple):
 def fuse(
     lanes: Sequence[LaneScores], how: Fusion = "adaptive", *, rrf_k: int = RRF_K, vector_weight: float = 0.7
 ) -> dict[str, FusedScore]:
-    """Join lanes; one alone keeps its order and scores.
+    """Fuse the scores of several retrievers. A single retriever keeps its order and scores.
 
     Returns:
-        By id, the best first; equal scores in the order of the ids, so that answers do not flicker.
+        Scores by id, best first. Equal scores are ordered by id, so that the order is stable.
     """
     parts: dict[str, list[LaneContribution]] = {}
     several = len(lanes) > 1
@@ -73,7 +73,7 @@ def fuse(
         weight, least, span = 1.0, 0.0, 1.0
         if several and how == "adaptive":
             weight, least = _weigh_by_shape(lane, best)
-        elif several and how == "weighted":  # min-max normalisation
+        elif several and how == "weighted":
             weight = 1 - vector_weight if lane.calibration is None else vector_weight
             least, span = best[-1], best[0] - best[-1]
         scored = [(*each, rank) for rank, each in enumerate(lane.ranked.items(), start=1)]
@@ -97,14 +97,15 @@ def fuse(
 
 
 def _weigh_by_shape(lane: LaneScores, best: Sequence[float]) -> tuple[float, float]:
-    """Return the weight of a lane, which is as much as its best hits stand out, and the least that counts.
+    """Return the weight of a retriever, based on how far its best hit stands out, and its score baseline.
 
-    Vectors: how far the best stands above the mean, in units of what the model's gap makes of it. A model
-    asked in a language that it never learned finds everything equally near: the distance is small, and its
-    square, which is what the best hit gets, is smaller still.
-    Words: in units of the lane's mean, divided by the root of how far the best one stands above it. What few
-    words found stands out: where fewer than 50 were found the rest count as 0. Many common words give
-    everything about the same score, and so little weight.
+    Vectors: the distance between the best hit and the mean, scaled by the model's gap. In a language that the
+    model does not know, everything is equally near. The distance is then small, and the best hit gets its
+    square.
+
+    Full text: the mean score, divided by the root of the best hit's relative excess. If fewer than 50 hits
+    exist, the rest count as 0, so rare keywords stand out. Common keywords give similar scores and a low
+    weight.
     """
     if lane.calibration is not None:
         known = lane.calibration if lane.calibration.gap >= MIN_GAP else USUAL
@@ -116,29 +117,31 @@ def _weigh_by_shape(lane: LaneScores, best: Sequence[float]) -> tuple[float, flo
     if mean <= 0:
         return 0.0, 0.0
     excess = max((best[0] - mean) / mean, 1e-9)
-    least = best[-1] * (len(best) - 1) / (BEST - 1)  # the fewer were found, the more it says to be among them
+    least = best[-1] * (len(best) - 1) / (BEST - 1)  # a hit in a shorter list says more
     return 1 / (mean * math.sqrt(excess)), least
 
 
-# Whether anything that was found is near the question, by what its model's cosines mean. Pure.
+# Relevance: whether any result is near the question
 
 FEW_WORDS = 3
-"""So many words besides stop words make a question a short one: their cosines lie elsewhere."""
+"""Maximum content words of a short question. Cosines of short questions have a different range."""
 MAX_TOLD = 100
 
 
 USUAL_SHARES: Final = (0.8, 0.8)
 SHARES: Final = {"bge-small-en-v1.5": (0.85, 0.9), "all-MiniLM-L6-v2": (0.75, 0.65)}
-"""Where near begins, between the cosine of unrelated texts (0) and of related ones (1): for questions, and
-for those of few words. By model, as measured: `python -m benchmarks.nothing_near` (ADR 29)."""
+"""Cosine at which relevance starts, for normal and for short questions, by model.
+
+0 is the cosine of unrelated texts, 1 that of related texts. Measured with `python -m benchmarks.nothing_near`
+(ADR 29).
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Nearness:
-    """What is said of a whole answer."""
+    """The relevance of a whole response."""
 
-    near: bool | None = None
-    """None: nobody can say."""
+    near: bool | None = None  # None: unknown
     note: str | None = None
 
 
@@ -146,11 +149,11 @@ UNKNOWN: Final = Nearness()
 
 
 def nearness(plan: SearchPlan, candidates: Candidates, shown: Sequence[DescribedPlace]) -> Nearness:
-    """Judge by the nearest passage of each space that was searched, and by the words of what is shown.
+    """Judge the relevance by the nearest passage of each space and by the keywords of the shown hits.
 
-    Nobody can say without vectors, by a model that was not calibrated or hardly tells texts apart, or where
-    hypothetical answers were searched by: they are nearer to passages than any question is. Nor where the
-    best hit is a picture that was found by what it shows: how near is near was not measured there.
+    The relevance is unknown in these cases: no vectors, a model without a calibration or with a small gap,
+    hypothetical answers (nearer to passages than any question), or an image as the best hit (no measurements
+    exist).
     """
     words = content_words(plan.text)
     if not plan.usable or plan.concepts_alone or any(each.hypothetical for each in plan.vectors):
@@ -164,7 +167,7 @@ def nearness(plan: SearchPlan, candidates: Candidates, shown: Sequence[Described
             measured.append((nearest, floor))
     if any(nearest >= floor for nearest, floor in measured) or (measured and has_all(shown, words)):
         return Nearness(near=True)
-    # A page before may have a passage with all words
+    # A previous page may contain a passage with all keywords
     if len(measured) < len(plan.scope.models) or plan.page.given:
         return UNKNOWN
     seen = (lane for name, lane in candidates.lanes.items() if name.startswith(PICTURES))
@@ -182,13 +185,13 @@ def nearness(plan: SearchPlan, candidates: Candidates, shown: Sequence[Described
 
 
 def content_words(text: str) -> frozenset[str]:
-    """The words of a question that are no stop words, in lower case; all of them where there is no other."""
+    """Return the non-stop words of a question in lower case, or all words if there are no others."""
     words = frozenset(word.casefold() for word in question_terms(text))
     return words - stop_words_of(words) or words
 
 
 def has_all(shown: Iterable[DescribedPlace], words: frozenset[str]) -> bool:
-    """Whether one passage, with its headings, title, and aliases, has all of some words, in whatever form."""
+    """Check whether one passage with its headings, title, and aliases contains all words in any form."""
     wanted = [forms_of(word) for word in words]
     begin = {form[:2] for forms in wanted for form in forms}
     for place in shown if words else ():
@@ -202,7 +205,7 @@ def has_all(shown: Iterable[DescribedPlace], words: frozenset[str]) -> bool:
 
 
 def floor_of(space: Space, words: int) -> float | None:
-    """The cosine from which on a passage is near a question of so many words; None where none is known."""
+    """Return the cosine at which relevance starts for a question of this length. None: unknown."""
     calibration = space.calibration
     if calibration is None or calibration.gap < MIN_GAP:
         return None
@@ -210,11 +213,11 @@ def floor_of(space: Space, words: int) -> float | None:
     return calibration.toward_related(few_words if 0 < words <= FEW_WORDS else question)
 
 
-# Leaving out what is not similar enough, before the best are taken: so no answer gets shorter. Pure.
+# Similarity filter, applied before the page limit so that pages stay full
 
 
 def filter_of(plan: SearchPlan) -> BoundFilter:
-    """The filter for the vectors that the question has."""
+    """Return the filter for the question's vectors."""
     blind = frozenset(vector.space.slug for vector in plan.vectors if vector.vector is None)
     return BoundFilter(plan.similar, blind, plan.scope.space_of)
 
@@ -230,16 +233,14 @@ def left_out(ranking: Ranking) -> LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class BoundFilter:
-    """A filter, for the vectors of one question."""
+    """A similarity filter for the vectors of one question."""
 
     similar: SimilarityFilter
-    blind: frozenset[str]
-    """The spaces in which it has none."""
-    space_of: Callable[[str], str]
-    """The space that an ontology answers by."""
+    blind: frozenset[str]  # spaces without a vector
+    space_of: Callable[[str], str]  # space slug by ontology
 
     def passes(self, hit: Hit) -> bool:
-        """Whether a hit is similar enough by itself."""
+        """Check whether the similarity of a hit reaches the threshold."""
         slug, similarity = self.space_of(hit.found.source.ontology), hit.found.similarity
         least = self.similar.least.get(slug)
         if least is None:
@@ -249,28 +250,28 @@ class BoundFilter:
         return similarity is not None and similarity >= least
 
     def strict(self, hits: Iterable[Hit]) -> list[Hit]:
-        """The hits that are similar enough by themselves, in their order."""
+        """Return the hits that reach the threshold, in order."""
         return [hit for hit in hits if self.passes(hit)]
 
     def apply(self, hits: Sequence[Hit]) -> Ranking:
-        """The hits that are to be kept, in their order."""
+        """Return the kept and dropped hits, in order."""
         if not self.similar.least:
             return Ranking(hits)
         beside = self.similar.keep_carried and any(self.passes(hit) for hit in hits)
         return self.divide(hits, beside=beside)
 
     def divide(self, hits: Iterable[Hit], *, beside: bool) -> Ranking:
-        """Those that are similar enough, or that concepts brought `beside` such as are; and the others."""
+        """Keep hits that reach the threshold. With `beside`, also keep hits from concepts."""
         kept, lost = list[Hit](), list[Hit]()
         for hit in hits:
             (kept if self.passes(hit) or (beside and hit.found.through) else lost).append(hit)
         return Ranking(kept, lost)
 
     def may_hide(self, candidates: Candidates, spaces: Iterable[str]) -> bool:
-        """Whether deeper lanes may hold more that is similar enough.
+        """Check whether a deeper retrieval may return more hits above the threshold.
 
-        They do not where a lane of vectors reaches below the least similarity: it is ordered by that. Nor
-        where it was asked and is empty: nothing has a vector yet.
+        It cannot if a vector retriever already passed the threshold, because its results are ordered. It also
+        cannot if a vector retriever is empty, because no source has a vector yet.
         """
         for slug in spaces:
             least, lane = self.similar.least.get(slug), candidates.lanes.get(f"{VECTOR}{slug}")

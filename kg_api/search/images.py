@@ -1,4 +1,4 @@
-"""Searching images by words, by a stored image, or by one that is sent."""
+"""Image search by text, by a stored image, or by an uploaded image."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ from kg_api.spaces.images import ImageSpaceRegistry, group_by_space
 from kg_api.spaces.open_spaces import FAULTS
 from kg_api.spaces.snapshot import OntologySnapshot, snapshots_of
 
-# A picture whose like is looked for: one that is stored, or one that was sent.
+# Query images
 
 
 class ImageLooker(Protocol):
-    """Looks at pictures in processes apart."""
+    """Reads images in separate processes."""
 
     def look_at(self, data: bytes, /) -> ReadImage: ...
 
 
 class AskedPicture:
-    """A picture, looked at as each space wants it; unpacked only in processes apart."""
+    """An uploaded query image. Only separate processes decode it."""
 
     def __init__(self, images: ImageSpaceRegistry, reader: ImageLooker, content: Callable[[], bytes]) -> None:
         self._images = images
@@ -60,32 +60,32 @@ class AskedPicture:
 
     @property
     def own(self) -> Place | None:
-        """Where it is stored; None: it was sent."""
+        """Stored location of the image. None: uploaded."""
         return None
 
     @cached_property
     def looks(self) -> int:
-        """Its perceptual hash.
+        """Perceptual hash.
 
         Raises:
-            UnreadableDocument: it is no picture, or one that is not read; the message says why.
-            TooBusy: too many files are being read.
+            UnreadableDocument: The file is not a supported image.
+            TooBusy: Too many files are being read.
         """
         return int(self._reader.look_at(self._content()).perceptual_hash, 16)
 
     def vector_in(self, space: Space) -> NDArray[np.float32]:
-        """Its vector in a space of pictures.
+        """Return the vector in an image space.
 
         Raises:
-            ConfigurationError, EmbeddingUnavailable, EmbeddingFailed: the model does not answer.
-            InvalidInput: the model refuses it, or its file cannot be read.
+            ConfigurationError, EmbeddingUnavailable, EmbeddingFailed: The model is unavailable.
+            InvalidInput: The model rejects the image, or its file is unreadable.
         """
         opened = self._images.of(space)
         return opened.embed_pixels([self._images.render(opened, self._content())])[0]
 
 
 class StoredPicture(AskedPicture):
-    """A stored one; in the space that it is embedded in already it is not looked at again."""
+    """A stored query image. Its stored vectors are reused."""
 
     def __init__(
         self,
@@ -108,53 +108,50 @@ class StoredPicture(AskedPicture):
 
     @cached_property
     def looks(self) -> int:
-        """Its perceptual hash."""
         return int(self._image.perceptual_hash, 16)
 
     def vector_in(self, space: Space) -> NDArray[np.float32]:
-        """Its vector in a space of pictures; see `AskedPicture`."""
+        """Return the stored vector, or embed the image as `AskedPicture` does."""
         parts = vectors_in(self._graph, self._place.source_id, space)
         return parts[0].vector if parts else super().vector_in(space)
 
 
-# How a picture looks, in the 64 bits of its perceptual hash.
+# Perceptual hashes with 64 bits
 
 MAX_BITS: Final = 6
-"""Other sizes and encodings of one picture differ in so many bits at most, other pictures in about 32."""
+"""Maximum differing bits of near-duplicates. Other images differ in about 32 bits."""
 
 
 def differing_bits(one: int, other: int) -> int:
-    """In how many bits two hashes differ."""
+    """Return the Hamming distance of two hashes."""
     return (one ^ other).bit_count()
 
 
 def look_alike(own: int, hashes: Mapping[str, int]) -> list[str]:
-    """Those that look nearly the same, the most alike first."""
+    """Return near-duplicates, the most similar first."""
     bits = {each: differing_bits(own, other) for each, other in hashes.items()}
     return sorted((each for each in bits if bits[each] <= MAX_BITS), key=lambda each: (bits[each], each))
 
 
-# The ways to pictures that are like one: by vectors of each space of pictures; else by words and looks.
+# Image retrievers: by vectors in each image space, otherwise by text and perceptual hash
 
-MAX_HASHED = 100_000
-"""Pictures whose looks are compared one by one."""
+MAX_HASHED = 100_000  # images whose hashes are compared
 MAX_TOLD = 10
 UNSEEN = (*FAULTS, InvalidInput, NotFound, Unavailable)
-"""Why a picture has no vector: by its model, or because its file is lost or cannot be had now."""
+"""Errors that leave an image without a vector: from the model, or from a missing file."""
 MAX_PARTS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class ImageLaneFound:
-    """What was found in one way."""
+    """The results of one image retriever."""
 
     name: ImageLane
-    found: dict[str, ImageThrough]
-    """By source, the best first."""
+    found: dict[str, ImageThrough]  # by source, best first
     space: str | None = None
 
     def at_least(self, similarity: float | None) -> ImageLaneFound:
-        """Without what is less similar, where it is measured by a space of pictures."""
+        """Return only the results with this similarity, if the retriever measures it in an image space."""
         if similarity is None or self.name != "picture_space":
             return self
         kept = {each: way for each, way in self.found.items() if (way.similarity or 0) >= similarity}
@@ -163,27 +160,25 @@ class ImageLaneFound:
 
 @dataclass(slots=True)
 class LanesFound:
-    """All of them, and what could not be done."""
+    """The results of all image retrievers and their limitations."""
 
     found: list[ImageLaneFound] = field(default_factory=list[ImageLaneFound])
     degraded: list[Degradation] = field(default_factory=list[Degradation])
     without: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-    """Ontologies whose pictures were not compared by vectors, by the reason."""
+    """Ontologies without vector search, by reason."""
     hashes: dict[str, int] = field(default_factory=dict[str, int])
-    """How pictures look that have no vector, by source."""
+    """Hashes of images without vectors, by source."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Scope:
-    """Where to look."""
-
     known: OntologySnapshot
     filters: Filters
     depth: int
 
 
 class ImageLanes:
-    """Asks them."""
+    """Runs the image retrievers."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
@@ -198,7 +193,7 @@ class ImageLanes:
         filters: Filters,
         depth: int,
     ) -> LanesFound:
-        """What is like a picture, in some ontologies, of what a filter chose there."""
+        """Return images that resemble an image, in the ontologies and within the filters."""
         scope, lanes = _Scope(known, filters, depth), LanesFound()
         if filters.image is False:
             return lanes
@@ -241,7 +236,7 @@ class ImageLanes:
             lanes.without.setdefault(reason, []).extend(names)
 
     def _note_under_way(self, scope: _Scope, space: Space, names: Sequence[str], lanes: LanesFound) -> None:
-        """Some have a vector already; the others are compared by their looks."""
+        """Report embedding progress and compare pending images by hash."""
         progress = self._progress.recent()
         waiting = [name for name in names if name in progress]
         if waiting and (left := hashes_of(self._graph, waiting, scope.filters, MAX_HASHED, without=space)):
@@ -249,7 +244,7 @@ class ImageLanes:
             lanes.degraded += under_way(progress, waiting, "are compared by their looks")
 
     def _otherwise(self, picture: AskedPicture, scope: _Scope, lanes: LanesFound) -> None:
-        """By looks, and a stored picture by its words."""
+        """Add results by perceptual hash and, for a stored image, by text."""
         if names := [name for each in lanes.without.values() for name in each]:
             lanes.hashes |= hashes_of(self._graph, names, scope.filters, MAX_HASHED)
         alike = _without(picture, [(each, None) for each in look_alike(picture.looks, lanes.hashes)])
@@ -286,11 +281,11 @@ class ImageLanes:
 
 
 Measured = list[tuple[str, float | None]]
-"""Sources, the best first, with their similarity where there is one."""
+"""Sources, best first, with their similarity if known."""
 
 
 def _without(picture: AskedPicture, found: Sequence[tuple[str, float | None]]) -> Measured:
-    """All but the picture itself."""
+    """Return all results except the query image."""
     own = None if picture.own is None else picture.own.source_id
     return [each for each in found if each[0] != own]
 
@@ -302,14 +297,14 @@ def _ranked(lane: ImageLane, found: Measured, space: str | None = None) -> dict[
     }
 
 
-# Pictures by words: a search for sources of that kind, told as pictures are.
+# Image search by text: a source search limited to images
 
 _PLACE: Final = set(DescribedPlace.model_fields)
 _SAME: Final = {"query_text", "ontology", "documents", "where", "limit", "min_similarity"}
 
 
 def images_by_words(search: SearchService, request: ImageSearch) -> ImageHits:
-    """Find pictures by their words, through concepts, and by what they show where a model reads text.
+    """Find images by text, concepts, and image content if a model embeds text.
 
     Raises:
         As `SearchService.search`.
@@ -344,14 +339,13 @@ def _through(part: LanePart) -> ImageThrough:
     return ImageThrough(lane=lane, rank=part.rank, similarity=part.score, space=space)
 
 
-# Searching for pictures by words, by a picture that is stored, and by one that is sent.
+# Service
 
-DEPTH = 50
-"""So many of each lane are joined, at least."""
+DEPTH = 50  # minimum results per retriever
 
 
 class ImageSearchService:
-    """Finds pictures. Thread-safe."""
+    """Finds images. Thread-safe."""
 
     def __init__(
         self,
@@ -361,14 +355,14 @@ class ImageSearchService:
         reader: ImageLooker,
         read_blob: Callable[[str], bytes],
     ) -> None:
-        """Open nothing.
+        """Create the service without I/O.
 
         Args:
-            graph: where they are.
-            search: finds them by words.
-            images: the spaces of pictures.
-            reader: looks at pictures in processes apart.
-            read_blob: reads the file of a storage key.
+            graph: Graph with the images.
+            search: Search service for queries by text.
+            images: Image spaces.
+            reader: Reads images in separate processes.
+            read_blob: Reads the file of a storage key.
         """
         self._graph = graph
         self._search = search
@@ -380,11 +374,11 @@ class ImageSearchService:
         self._lanes = ImageLanes(graph)
 
     def search(self, request: ImageSearch) -> ImageHits:
-        """Find pictures by words, or those that are like a stored one.
+        """Find images by text or by similarity to a stored image.
 
         Raises:
-            NotFound: there is no such source.
-            InvalidInput: it is a passage, or a filter cannot be understood.
+            NotFound: The source does not exist.
+            InvalidInput: The source is a passage, or a filter is invalid.
         """
         if request.source_id is None:
             return images_by_words(self._search, request)
@@ -400,15 +394,15 @@ class ImageSearchService:
         return self._like(picture, request)
 
     def search_like(self, content: bytes, request: ImageScope) -> ImageHits:
-        """Find pictures that are like one that was sent.
+        """Find images that resemble an uploaded image.
 
         Raises:
-            UnreadableDocument: it is no picture, or one that is not read; the message says why.
-            TooBusy: too many files are being read.
-            InvalidInput: a filter cannot be understood.
+            UnreadableDocument: The file is not a supported image.
+            TooBusy: Too many files are being read.
+            InvalidInput: A filter is invalid.
         """
         picture = AskedPicture(self._images, self._reader, lambda: content)
-        _ = picture.looks  # what is no picture is refused whatever there is to search
+        _ = picture.looks  # reject an invalid file even if there are no images
         return self._like(picture, request)
 
     def _like(self, picture: AskedPicture, request: ImageScope) -> ImageHits:
@@ -435,10 +429,10 @@ class ImageSearchService:
     def _join(
         self, picture: AskedPicture, lanes: Sequence[ImageLaneFound], request: ImageScope
     ) -> list[ImageHit]:
-        """By ranks, for a cosine of one space says nothing in another."""
+        """Fuse by rank, because cosines of different spaces are not comparable."""
         kept = [lane.at_least(request.min_similarity) for lane in lanes]
         scores = reciprocal_rank_fusion([*lane.found] for lane in kept)
-        best = [*scores.items()][: 2 * request.limit]  # some may have been deleted meanwhile
+        best = [*scores.items()][: 2 * request.limit]  # spare hits replace deleted images
         places = {place.source_id: place for place in places_of(self._graph, [each for each, _ in best])}
         images: list[ImageHit] = []
         for identity, score in best:
@@ -459,7 +453,7 @@ class ImageSearchService:
 
 
 def _note_less_similar(lanes: Sequence[ImageLaneFound], least: float | None) -> str | None:
-    """That a least similarity left all out that was measured."""
+    """Return a note if the similarity threshold dropped all measured images."""
     measured = [
         way.similarity or 0.0 for lane in lanes if lane.name == "picture_space" for way in lane.found.values()
     ]

@@ -1,4 +1,4 @@
-"""What similarity searches share: near-duplicates, repeated text, comparable ontologies, similar words."""
+"""Shared parts of similarity searches: duplicates, repeated text, comparable ontologies, full-text search."""
 
 from __future__ import annotations
 
@@ -25,26 +25,25 @@ from kg_api.search.rank import MIN_OVERLAP, PlaceReader, near_duplicates, overla
 from kg_api.search.retrieve import strip_chunk
 from kg_api.spaces.snapshot import OntologySnapshot
 
-# From what is near to a source to what is told of it: each source once, near-duplicates together. Pure.
+# Unique sources and their near-duplicates
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A source that is like the one asked for, with others that say almost the same as it."""
+    """A similar source and its near-duplicates."""
 
     first: NearSource
-    near_duplicate: bool
-    """Whether it says almost the same as the one asked for."""
+    near_duplicate: bool  # near-duplicate of the query source
     others: list[NearSource] = field(default_factory=list[NearSource])
 
     @property
     def duplicates(self) -> list[Duplicate]:
-        """The others, as the answer has them."""
+        """The near-duplicates in the format of the response."""
         return [duplicate_of(near.place, near.similarity) for near in self.others]
 
 
 def duplicate_of(place: Place, similarity: float | None) -> Duplicate:
-    """Where a near-duplicate stands."""
+    """Return the location of a near-duplicate."""
     return Duplicate(**place.model_dump(include=_NAMES), similarity=similarity)
 
 
@@ -52,12 +51,12 @@ _NAMES = set(Duplicate.model_fields) - {"similarity"}
 
 
 def each_once(found: Sequence[NearSource], own: str, least: float | None) -> Iterator[NearSource]:
-    """The nearest passage of each source, and of each parent, without those that hold the source itself.
+    """Yield the nearest passage per source and parent, without passages that contain the query source.
 
     Args:
-        found: the nearest first.
-        own: id of the source that was asked for.
-        least: what is less similar is left out.
+        found: Nearest first.
+        own: Id of the query source.
+        least: Minimum similarity.
     """
     sources, parents = {own}, set[str]()
     for near in found:
@@ -72,12 +71,12 @@ def each_once(found: Sequence[NearSource], own: str, least: float | None) -> Ite
 
 
 def group_duplicates(own: Place, found: Sequence[NearSource], *, together: bool) -> list[Group]:
-    """Find near-duplicates of the source, and of each other.
+    """Find near-duplicates of the query source and of each other.
 
     Args:
-        own: the source that was asked for.
-        found: each source once, the nearest first.
-        together: give near-duplicates of each other as one.
+        own: Query source.
+        found: Unique sources, nearest first.
+        together: Group near-duplicates.
     """
     groups = together_by_words(own, [near.place for near in found], together=together)
     return [
@@ -86,7 +85,7 @@ def group_duplicates(own: Place, found: Sequence[NearSource], *, together: bool)
 
 
 def together_by_words(own: Place, places: Sequence[Place], *, together: bool) -> list[tuple[bool, list[int]]]:
-    """Groups of places by their numbers, and whether they say almost the same as the source asked for."""
+    """Return groups of indexes, each with a flag for near-duplicates of the query source."""
     groups = near_duplicates([own.full_text, *(place.full_text for place in places)])
     copies = {index - 1 for index in groups[0]}
     if not together:
@@ -95,16 +94,16 @@ def together_by_words(own: Place, places: Sequence[Place], *, together: bool) ->
     return [(group[0] in copies, group) for group in sorted(filter(None, members))]
 
 
-# The parts of two sources that are near to each other, as the answer shows them.
+# Nearest parts of two sources in the response
 
 MAX_PARTS = 16
-"""Chunks of one source that are compared; of more, so many that are spread evenly."""
+"""Maximum chunks compared per source. A longer source uses evenly spaced chunks."""
 
 
 def present_similar(
     graph: Graph, own: Place, parts: list[VectorPart], groups: Iterable[Group]
 ) -> list[SimilarSource]:
-    """Groups of what is near to a source, with the texts of their nearest chunks."""
+    """Return similar sources with the texts of their nearest chunks."""
     groups = list(groups)
     wanted = [each.first.chunk_id for each in groups] + [parts[each.first.part].chunk_id for each in groups]
     texts = chunk_texts(graph, [identity for identity in wanted if identity is not None])
@@ -128,32 +127,34 @@ def present_similar(
 def to_matched_chunk(
     place: Place, chunk_id: str | None = None, texts: Mapping[str, ChunkText] | None = None
 ) -> MatchedChunk:
-    """A chunk, or the whole source where it has none, without the blanks around it."""
+    """Return a chunk, or the whole source without one, without surrounding whitespace."""
     whole = ChunkText(place.full_text, place.start, place.end, (place.source_id,))
-    # a chunk may have gone meanwhile
+    # the chunk may have been deleted after retrieval
     return strip_chunk(whole if chunk_id is None else (texts or {}).get(chunk_id, whole))
 
 
 def evenly(parts: Sequence[VectorPart], most: int) -> list[VectorPart]:
-    """All of them, or so many that are spread evenly."""
+    """Return all parts, or `most` evenly spaced parts."""
     if len(parts) <= most:
         return list(parts)
     return [parts[int(at)] for at in np.linspace(0, len(parts) - 1, most)]
 
 
-# Text that many documents repeat, such as a licence or the fields above a text: it says nothing. Pure.
+# Repeated text without information, such as licenses or headers
 #
-# What three documents share may be one text in several editions, and is what is asked for; so it takes
-# more of
-# them, and only the lesser part of a document can be such text.
+# Three documents with the same text may be editions of one text, which are valid results. Therefore, only
+# text in at least four documents counts, and only if it is the lesser part of a document.
 
 MIN_DOCUMENTS: Final = 4
-"""Of 157 PEPs that share a text of several paragraphs are three at most, of those with the same words of
-copyright 49 and 93 (benchmarks/repeated_text.py)."""
+"""Minimum documents that repeat a text.
+
+At most three of 157 PEPs share a text of several paragraphs. The two copyright notices occur in 49 and 93
+(benchmarks/repeated_text.py).
+"""
 MIN_FIELDS: Final = 3
-"""Names that a text has, each once for the greater part: those who speak in a transcript come again."""
+"""Minimum distinct field names of a header. Names in a transcript repeat and do not count."""
 MIN_SHARED: Final = 0.5
-"""Of the names of the text that has fewer of them, the share that makes two texts one kind of fields."""
+"""Minimum share of common field names, relative to the smaller set, for two headers of one kind."""
 EXCERPT: Final = 200
 _FIELD = re.compile(r"(?m)^(?P<name>\w[\w -]{0,30}):(?:[ \t]+(?P<value>\S.*))?$")
 _SENTENCE = re.compile(r"[.!?…。！？।]\W*$")
@@ -168,15 +169,15 @@ def repeated_groups(
     *,
     whole: bool = True,
 ) -> list[list[int]]:
-    """Which of some texts are repeated by many documents; groups of their numbers, each ascending.
+    """Return groups of ascending indexes of texts that many documents repeat.
 
     Args:
-        texts: of the sources.
-        documents: the document of each.
-        same: groups of those that say almost the same, as `near_duplicates` gives them.
-        named: those that were asked for; what they say is not set apart.
-        whole: whether these are all sources of their documents: then a document that is such text for the
-            greater part is a copy of others, and keeps it.
+        texts: Texts of the sources.
+        documents: Document of each source.
+        same: Groups from `near_duplicates`.
+        named: Indexes of requested sources. Their groups are not returned.
+        whole: The texts are all sources of their documents. A document that consists mostly of repeated text
+            is then a copy and keeps its text.
     """
     groups = [group for group in _alike(texts, same) if len({documents[at] for at in group}) >= MIN_DOCUMENTS]
     groups = [group for group in groups if not {*named} & {*group}]
@@ -191,11 +192,11 @@ def repeated_groups(
 
 
 def repeats(text: str, others: Mapping[str, Sequence[str]]) -> int:
-    """How many documents have a text, its own counted too.
+    """Return the number of documents that contain a text, including its own.
 
     Args:
-        text: of a source.
-        others: what is near to it in other documents, by document.
+        text: Text of a source.
+        others: Similar texts of other documents, by document.
     """
     own = fields_of(text)
     alike = (
@@ -209,7 +210,7 @@ def repeats(text: str, others: Mapping[str, Sequence[str]]) -> int:
 
 
 def fields_of(text: str) -> frozenset[str]:
-    """The names of a text's fields, where it is nothing but fields, such as the header of a message."""
+    """Return the field names of a text that consists only of fields, such as a message header."""
     lines = [line for line in text.splitlines() if line.strip()]
     fields = [found for line in lines if (found := _FIELD.match(line))]
     others = sum(1 for line in lines if not _FIELD.match(line) and not _MORE.match(line))
@@ -224,7 +225,7 @@ def describe_repeated(text: str, documents: int, source_ids: Sequence[str]) -> R
 
 
 def _alike(texts: Sequence[str], same: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Texts of the same kind of fields, and others that say almost the same."""
+    """Group texts by kind of header, and group all other texts by near-duplicates."""
     kinds = defaultdict[frozenset[str], list[int]](list)
     for at, text in enumerate(texts):
         if own := fields_of(text):
@@ -238,38 +239,35 @@ def _same_kind(own: frozenset[str], other: frozenset[str]) -> bool:
 
 
 def _is_speech(fields: Sequence[re.Match[str]], names: frozenset[str]) -> bool:
-    """Whether fields are rather what several people say: names that come again, or sentences."""
+    """Check whether fields form a transcript: names repeat, or values are sentences."""
     sentences = sum(1 for field in fields if field["value"] and _SENTENCE.search(field["value"]))
     return 2 * len(names) <= len(fields) or 2 * sentences > len(fields)
 
 
-# Which ontologies can be compared with a source: those of the same model, as far as embedded. Pure.
+# Comparable ontologies: same model, as far as embedded
 
 MAX_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Comparable:
-    """Where vectors of one model are."""
+    """The ontologies and documents whose vectors share a model."""
 
     space: Space
     slots: list[tuple[Space, list[str]]]
-    """Each slot of the space, and the ontologies that it answers; both slots have the same model."""
-    elsewhere: list[str]
-    """Ontologies that another model answers."""
+    """Each index slot of the space with its ontologies. Both slots use the same model."""
+    elsewhere: list[str]  # ontologies of other models
     unknown: list[Degradation] = field(default_factory=list[Degradation])
-    """That no document fits."""
+    """Notes on filters without matching documents."""
     documents: Sequence[str] | None = None
-    """Only these; None: all but the one that is compared."""
     sources: SourceFilter = field(default_factory=SourceFilter)
-    """Which of their sources."""
 
     @property
     def ontologies(self) -> list[str]:
         return [name for _, names in self.slots for name in names]
 
     def degradations(self) -> list[Degradation]:
-        """What cannot be compared, if there is anything."""
+        """Return a note on ontologies that cannot be compared, if any."""
         if not self.elsewhere:
             return self.unknown
         more = " and more" if len(self.elsewhere) > MAX_SHOWN else ""
@@ -281,15 +279,15 @@ class Comparable:
 
 
 def comparable(space: Space, wanted: Sequence[str] | None, known: OntologySnapshot) -> Comparable:
-    """Work out what can be compared with vectors of a space.
+    """Return the scope that can be compared with vectors of a space.
 
     Args:
-        space: whose vectors they are, in either slot.
-        wanted: ontologies to look into; None: all.
-        known: all ontologies.
+        space: Space of the vectors, in either slot.
+        wanted: Ontologies to search. None: all.
+        known: All ontologies.
 
     Raises:
-        NotFound: one of those wanted does not exist.
+        NotFound: A requested ontology does not exist.
     """
     known.require_known(wanted)
     spaces = known.answering
@@ -305,7 +303,7 @@ def comparable(space: Space, wanted: Sequence[str] | None, known: OntologySnapsh
 def under_way(
     progress: Mapping[str, Progress], ontologies: Collection[str], others: str = "are not compared"
 ) -> list[Degradation]:
-    """How far each of some ontologies is embedded, where that is not at its end, and what of the others."""
+    """Return the embedding progress of incomplete ontologies. `others` describes the pending sources."""
     waiting = [(name, at) for name, at in progress.items() if name in ontologies][:MAX_SHOWN]
     effects = [
         f"{name}: embedding is under way ({at.done} of {at.total} sources); the others {others}"
@@ -314,7 +312,7 @@ def under_way(
     return [Degradation(part="vectors", effect=effect) for effect in effects]
 
 
-# What is like a source by its words: for sources that have no vector.
+# Full-text similarity for sources without vectors
 
 NO_VECTORS = SpaceVectors(vectors={}, properties={}, spaces={})
 MAX_HITS = 1000
@@ -323,7 +321,7 @@ MAX_HITS = 1000
 def similar_by_words(
     graph: Graph, own: Place, request: SimilarSearch, scope: Comparable
 ) -> list[SimilarSource]:
-    """The sources that share most words with one, the best first; of those that are looked at."""
+    """Return the sources that share the most keywords with a source, best first."""
     within = Filters(request.ontologies, scope.documents, scope.sources)
     besides = None if request.same_document else own.document_id
     limit = max(50, 3 * request.limit)
@@ -352,7 +350,7 @@ def similar_by_words(
 
 
 def why(own: Place, request: SimilarSearch) -> list[Degradation]:
-    """What is different when words are compared."""
+    """Return notes on the limits of a keyword comparison."""
     effect = "the source has no vector yet: what shares its words was looked for, which says less"
     told = [Degradation(part="vectors", effect=effect)]
     left_out = len(terms(own.full_text)) - MAX_TERMS
@@ -367,14 +365,14 @@ def why(own: Place, request: SimilarSearch) -> list[Degradation]:
 def sharing_words(
     graph: Graph, own: Place, within: Filters, limit: int, *, besides: str | None = None
 ) -> list[LaneHit]:
-    """The sources that share most words with one, the best first, without itself.
+    """Return other sources that share the most keywords with a source, best first.
 
     Args:
-        graph: where they are.
-        own: whose words.
-        within: where to look.
-        limit: how many.
-        besides: a document that is left out.
+        graph: Graph with the sources.
+        own: Query source.
+        within: Search scope.
+        limit: Maximum sources.
+        besides: Document to exclude.
     """
     documents = within.document_ids
     behind = documents is not None and len(documents) > SCOPES_A_QUERY

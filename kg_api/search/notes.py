@@ -1,4 +1,4 @@
-"""What a search could not do, and how long each stage took."""
+"""Limitations and timings of a search."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from kg_api.metrics import meters
 from kg_api.schemas.search import Degradation, Respelling
 from kg_api.tracing import span
 
-# What a search could not do, collected while it runs.
+# Limitations, collected during the search
 
 Step = Literal["plan", "lanes", "seeds", "concepts", "rank", "page", "context", "find_concepts"]
 
 
 class Notes:
-    """All that an answer gives as `degraded`, in the order of the steps, whichever was done first.
+    """The `degraded` list of a response, in the order of the steps.
 
-    A step that is done again says anew what it could not do. Steps may run side by side.
+    A repeated step replaces its notes. Steps may run in parallel.
     """
 
     def __init__(self) -> None:
         self._of: dict[Step, list[Degradation]] = {}
         self.respelt: list[Respelling] = []
-        """Words that no text has, and what was looked for as well."""
+        """Misspelled words and the words searched in addition."""
 
     def record(self, step: Step, degradations: Iterable[Degradation]) -> None:
-        """Note what a step could not do, and what was done instead."""
+        """Replace the notes of a step."""
         self._of[step] = list(degradations)
 
     @property
@@ -37,26 +37,26 @@ class Notes:
 
     @property
     def unique(self) -> list[Degradation]:
-        """All of them, each once."""
+        """All notes without duplicates."""
         every = self.all
         return [each for at, each in enumerate(every) if each not in every[:at]]
 
 
-# How long each stage of a search took, for its answer and for /metrics.
+# Timings for the response and for /metrics
 
 
 class Stopwatch:
-    """Collects the milliseconds of named stages; stages that run side by side overlap."""
+    """Measures named stages in milliseconds. Parallel stages overlap."""
 
     def __init__(self, of: str = "search") -> None:
-        """Begin; `of` names in /metrics what has the stages."""
+        """Start the stopwatch. `of` is the name of the stages in /metrics."""
         self._of = of
         self._begun = time.perf_counter()
         self._taken: dict[str, float] = {}
 
     @contextmanager
     def stage(self, name: str) -> Generator[None]:
-        """Time what runs inside; a stage that runs again adds up."""
+        """Time a stage. Repeated stages add up."""
         begun = time.perf_counter()
         try:
             with span(f"{self._of}: {name}"):
@@ -67,5 +67,5 @@ class Stopwatch:
             meters().observe("search_stage_seconds", self._of, name, seconds=taken)
 
     def milliseconds(self) -> dict[str, float]:
-        """By stage, and `total` since the stopwatch was made."""
+        """Return the milliseconds per stage, and `total` since the start."""
         return {**self._taken, "total": round((time.perf_counter() - self._begun) * 1000, 2)}

@@ -20,43 +20,40 @@ from kg_api.schemas.similarity import MapCommunity, MapDocument, PassageMap
 from kg_api.search.notes import Stopwatch
 from kg_api.spaces.snapshot import OntologySnapshot
 
-# From vectors to two dimensions, by the principal components of a part of them. Pure.
+# Projection to two dimensions by principal components of a sample
 
 Floats = NDArray[np.float32]
 AXES: Final = 2
-DIRECTIONS: Final = 10
-"""That are turned together: the more of them, the fewer rounds."""
+DIRECTIONS: Final = 10  # more directions need fewer rounds
 ROUNDS: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """Two axes through the middle of some vectors: those along which they differ most."""
+    """A projection onto the two axes of greatest variance through the mean of the vectors."""
 
-    middle: NDArray[np.float64]
-    """Shape (dimensions,)."""
+    middle: NDArray[np.float64]  # shape (dimensions,)
     axes: NDArray[np.float64]
-    """Shape (2, dimensions), of length 1 and at right angles; the first has most of the variance."""
-    explained: tuple[float, float]
-    """The share of the variance that each axis has, 0 to 1."""
+    """Orthonormal axes, shape (2, dimensions), in descending order of variance."""
+    explained: tuple[float, float]  # share of the variance per axis, 0 to 1
 
     @classmethod
     def of(cls, vectors: Floats) -> Projection:
-        """Principal component analysis (Pearson 1901), by subspace iteration (Halko et al. 2011).
+        """Compute a principal component analysis (Pearson 1901) by subspace iteration (Halko et al. 2011).
 
-        A few directions, the same to begin with each time, are turned towards those of most variance with
-        each round; the covariance matrix itself, of dimensions squared, is never made. An axis may as well
-        point the other way: here its largest component is positive, so that the same vectors are shown in
-        the same way each time, and not as a mirror image (as scikit-learn's svd_flip).
+        A fixed random basis rotates toward the directions of greatest variance. The covariance matrix
+        (dimensions squared) is never computed.
+        The largest component of each axis is positive, so that the same vectors never give a mirrored map (as
+        svd_flip in scikit-learn).
 
         Args:
-            vectors: shape (at least 1, at least 2).
+            vectors: Shape (at least 1, at least 2).
         """
         middle = vectors.mean(axis=0, dtype=np.float64)
         apart = (vectors - middle).astype(np.float32)
         basis = _directions(apart)
         _, lengths, turned = np.linalg.svd(apart @ basis, full_matrices=False)
-        axes = np.zeros((AXES, apart.shape[1]))  # of a single vector there is one direction
+        axes = np.zeros((AXES, apart.shape[1]))  # a single vector has only one direction
         axes[: len(turned)] = turned[:AXES] @ basis.T
         largest = np.abs(axes).argmax(axis=1)
         axes *= np.where(axes[np.arange(AXES), largest] < 0, -1.0, 1.0)[:, None]
@@ -65,12 +62,12 @@ class Projection:
         return cls(middle, axes, (first, second))
 
     def points(self, vectors: Floats) -> NDArray[np.float64]:
-        """Where vectors are on the axes: shape (vectors, 2)."""
+        """Return the coordinates of vectors, shape (vectors, 2)."""
         return (vectors - self.middle) @ self.axes.T
 
 
 def _directions(apart: Floats) -> Floats:
-    """Some at right angles, among which those of most variance are: shape (dimensions, few)."""
+    """Return orthonormal directions of greatest variance, shape (dimensions, few)."""
     dimensions = apart.shape[1]
     begin = np.random.default_rng(0).standard_normal((dimensions, min(DIRECTIONS, dimensions)))
     basis = begin.astype(np.float32)
@@ -80,41 +77,41 @@ def _directions(apart: Floats) -> Floats:
 
 
 def fitted(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Points within -1 to 1, both axes on one scale."""
+    """Scale points to -1 to 1, with the same factor for both axes."""
     furthest = np.abs(points).max() if len(points) else 0.0
     return points / furthest if furthest else points
 
 
-# What a map is made of, portion by portion: few vectors are held at once.
+# Reading in portions, to limit memory
 
 PORTION: Final = 1000
-DAY: Final = 10
-"""Characters of `2025-01-31`."""
+DAY: Final = 10  # length of `2025-01-31`
 
 
 @dataclass(frozen=True, slots=True)
 class PassagePortion:
-    """Passages with vectors, and what they belong to."""
+    """Passages with vectors, their documents, and their communities."""
 
     source_ids: list[str]
-    documents: list[str]
-    """Ids."""
+    documents: list[str]  # ids
     communities: list[str | None]
-    """Ids of those that the passages' concepts are most of."""
+    """Ids of the communities with most concepts of each passage."""
     vectors: NDArray[np.float32]
 
 
 def read_passages(
     graph: Graph, ontology: str, limit: int, known: OntologySnapshot, *, grouped: bool
 ) -> Iterator[PassagePortion]:
-    """Those that have a vector, of the first so many by their ids, which are as good as drawn by lot.
+    """Yield passages with vectors among the first `limit` passages by id.
+
+    Ids are hashes, so this is a random sample.
 
     Args:
-        graph: where they are.
-        ontology: whose.
-        limit: so many passages are looked at.
-        known: all ontologies.
-        grouped: whether there are communities; without any none is looked for.
+        graph: Graph with the passages.
+        ontology: Ontology name.
+        limit: Passages to read.
+        known: All ontologies.
+        grouped: The ontology has communities to look up.
     """
     after, left = "", limit
     while left > 0:
@@ -123,7 +120,6 @@ def read_passages(
         if not rows:
             return
         after, left = rows[-1]["source_id"], left - len(rows)
-        # Some passages, their communities left open
         documents = {row["source_id"]: row["document_id"] for row in rows}
         found = vectors_of(graph, list(documents), known.answering, known.new)
         parts = {each: found[each] for each in documents if found.get(each)}
@@ -139,13 +135,13 @@ def read_passages(
 
 
 def read_communities(graph: Graph, ontology: str, source_ids: Sequence[str]) -> dict[str, str]:
-    """By source the community that its concepts are most of; those of none are missing."""
+    """Return the community with most concepts of each source. Sources without a community are missing."""
     rows = graph.read("communities/of_sources", ontology=ontology, source_ids=list(source_ids))
     return {row["source_id"]: row["community_id"] for row in rows}
 
 
 def read_documents(graph: Graph, document_ids: Sequence[str]) -> list[MapDocument]:
-    """What is told of documents, in the order of the ids; one that has gone since has its id alone."""
+    """Return the documents in the order of the ids. A deleted document has only its id."""
     rows = [
         row
         for some in portions(document_ids, PORTION)
@@ -167,30 +163,28 @@ def _document(document_id: str, row: dict[str, Any] | None) -> MapDocument:
 
 
 def _day(given: object) -> str | None:
-    """When a document says it is of: of several dates the first."""
+    """Return the first date of a document."""
     found = moments_of(given)
     return found[0].start.isoformat()[:DAY] if found else None
 
 
-# Making a map: axes by a part of the vectors, points of all.
+# Map: axes from a sample, coordinates of all passages
 
-FITTED: Final = 3000
-"""Vectors that the axes are found by; more move them by nothing that can be seen."""
-DIGITS: Final = 4
-"""Of a coordinate: a ten-thousandth of the picture."""
+FITTED: Final = 3000  # vectors that determine the axes, because more make no visible difference
+DIGITS: Final = 4  # decimal places, one ten-thousandth of the map
 
 
 def build_map(
     graph: Graph, ontology: str, limit: int, communities: Sequence[Community], known: OntologySnapshot
 ) -> PassageMap:
-    """Make the map of an ontology.
+    """Build the map of an existing ontology.
 
     Args:
-        graph: where it is.
-        ontology: which; it is there.
-        limit: so many passages at most.
-        communities: of its coarsest level, those that are named.
-        known: all ontologies.
+        graph: Graph with the ontology.
+        ontology: Ontology name.
+        limit: Maximum passages.
+        communities: Named communities of the coarsest level.
+        known: All ontologies.
     """
     watch = Stopwatch("passage_map")
     total = count_sources(graph, [ontology])
@@ -225,7 +219,7 @@ Pieces = list[PassagePortion]
 
 
 def _points(passages: Iterable[PassagePortion]) -> tuple[Pieces, np.ndarray, tuple[float, float]]:
-    """All passages without their vectors, and where each is."""
+    """Return the passages without vectors, their coordinates, and the explained variance."""
     coming = iter(passages)
     first = _first(coming)
     if not first:
@@ -240,7 +234,7 @@ def _points(passages: Iterable[PassagePortion]) -> tuple[Pieces, np.ndarray, tup
 
 
 def _first(coming: Iterator[PassagePortion]) -> Pieces:
-    """So many as the axes are found by."""
+    """Return the portions that determine the axes."""
     found, count = Pieces(), 0
     for each in coming:
         if each.source_ids:

@@ -1,4 +1,4 @@
-"""Planning a search: from a request to filters, full-text queries and vectors."""
+"""Search planning: filters, full-text queries, and vectors of a request."""
 
 from __future__ import annotations
 
@@ -54,37 +54,34 @@ from kg_api.search.scope import Scope, choose, scope_of
 from kg_api.spaces.registry import SpaceRegistry
 from kg_api.spaces.snapshot import OntologySnapshot, Snapshots
 
-# Pages of a search: each one gives what those before it have not given.
+# Pages: each returns hits that previous pages did not return
 
 _FORM = CursorForm(2, "next_cursor")
 MARK = 5
-"""Bytes that stand for a hit in a cursor. In the longest walk two are taken for one once in a million."""
+"""Bytes per hit in a cursor. In the longest walk, a collision occurs once in a million."""
 
 
 @dataclass(frozen=True, slots=True)
 class HitPage:
-    """Which page of a search is wanted.
+    """The requested page of a search.
 
-    A cursor says which hits were given, not how many: so none comes twice, and none is passed over, also
-    where the order is not quite the same again (vectors of a remote model differ in their last digits).
+    A cursor contains the returned hits instead of a count. Pages therefore neither repeat nor skip hits, even
+    if the order changes slightly (vectors of a remote model differ in the last digits).
     """
 
-    call: bytes = bytes(DIGEST)
-    """The digest of what is asked."""
-    given: frozenset[bytes] = frozenset()
-    """What the pages before gave."""
-    may_follow: bool = True
-    """Whether further pages can be asked for."""
+    call: bytes = bytes(DIGEST)  # digest of the request
+    given: frozenset[bytes] = frozenset()  # hits of previous pages
+    may_follow: bool = True  # further pages are available
 
     def gave(self, identity: str) -> bool:
-        """Whether a page before this one had a hit."""
+        """Check whether a previous page returned a hit."""
         return bool(self.given) and self._mark(identity) in self.given
 
     def next_cursor(self, identities: Iterable[str]) -> str:
-        """The cursor behind this page.
+        """Return the cursor to the next page.
 
         Args:
-            identities: what this page gives.
+            identities: Hits of this page.
         """
         marks = self.given.union(map(self._mark, identities))
         return _FORM.seal(self.call, b"".join(sorted(marks)))
@@ -94,10 +91,10 @@ class HitPage:
 
 
 def read_page(request: SourceSearch, *, concepts_alone: bool) -> HitPage:
-    """The page that a request asks for.
+    """Return the requested page.
 
     Raises:
-        InvalidInput: its cursor is damaged, belongs to another search, or leads too deep.
+        InvalidInput: The cursor is damaged, belongs to another search, or exceeds the maximum depth.
     """
     call = digest_cursors(f"{concepts_alone}", request.model_dump_json(exclude={"cursor"}))
     may_follow = request.hyde == 0
@@ -113,53 +110,50 @@ def read_page(request: SourceSearch, *, concepts_alone: bool) -> HitPage:
     return HitPage(call, given, may_follow=may_follow)
 
 
-# The words of a question, and what full text is asked for them. Pure.
+# Keywords of a question and their full-text queries
 
 
 @dataclass(frozen=True)
 class Wording:
-    """The words of a question, and how they are looked for."""
+    """The keywords of a question and their search options."""
 
     words: Sequence[str] = ()
-    light: frozenset[str] = frozenset()
-    """Those that say little, in lower case."""
+    light: frozenset[str] = frozenset()  # stop words, in lower case
     ontologies: Sequence[str] | None = None
     document_ids: Sequence[str] | None = None
-    synonyms: Sequence[str] = ()
-    """What searches of an ontology take for some of them, added at half weight."""
+    synonyms: Sequence[str] = ()  # synonyms from the ontologies, added at half weight
     languages: frozenset[str | None] = frozenset({None})
-    """Of the ontologies that are searched; None: some have none."""
-    variants: Sequence[Variant] = ()
-    """Other ways to write its numbers and letters."""
-    name: str | None = None
-    """The token of the documents whose alias it is."""
-    respelt: tuple[Respelling, ...] = ()
-    """What takes the place of words that no text has."""
-    pairs: Sequence[str] = ()
-    """Words that stand beside each other in it, in lower case."""
+    """Languages of the searched ontologies. None: without a language."""
+    variants: Sequence[Variant] = ()  # other spellings of numbers and letters
+    name: str | None = None  # token that marks documents with this alias
+    respelt: tuple[Respelling, ...] = ()  # corrections of words that no text contains
+    pairs: Sequence[str] = ()  # adjacent words, in lower case
 
     @property
     def compared_pairs(self) -> Sequence[str]:
-        """Pairs that only the texts tell, for the index leaves out a word: of short questions."""
+        """Pairs to verify in the texts of hits, because the index omits one of the words.
+
+        Only for short questions.
+        """
         short = len(self.pairs) <= FEW_PAIRS
         return self.pairs if short and not OMITTED.isdisjoint(" ".join(self.pairs).split()) else ()
 
     @cached_property
     def watched(self) -> list[str]:
-        """Words, in lower case, that may be misspelt where no text has them."""
+        """Words in lower case that are possibly misspelled if no text contains them."""
         lower = (word.lower() for word in self.words)
         return [word for word in lower if self._may_be_misspelt(word)]
 
     @property
     def room(self) -> int:
-        """How many words may be added to it."""
+        """Number of words that may be added."""
         return max(0, MAX_TERMS - len(self.words))
 
     @cached_property
     def queries(self) -> list[str]:
-        """In Lucene syntax; what may be meant by a word counts half, for it may not be."""
+        """Full-text queries in Lucene syntax. Synonyms and corrections get half weight."""
         respelt = [word for each in self.respelt for word in each.meant]
-        meant = [*respelt, *self.synonyms][: self.room]  # what was asked itself gives way to nothing
+        meant = [*respelt, *self.synonyms][: self.room]  # added words never displace words of the question
         light = self.light | {word.lower() for word in meant}
         words = [*self.words[:MAX_TERMS], *meant]
         stems = stems_of_question(words, self.languages)
@@ -186,7 +180,7 @@ class Wording:
 
 
 FEW_PAIRS = 3
-"""In `who is on call` only `call` tells passages apart by itself."""
+"""Maximum pairs of a short question. In `who is on call`, only `call` is distinctive."""
 
 
 @lru_cache(KNOWN_QUESTIONS)
@@ -197,7 +191,7 @@ def word_question(
     synonyms: tuple[str, ...],
     languages: frozenset[str | None],
 ) -> Wording:
-    """Return the words of a question and how they are looked for, remembered for the next page."""
+    """Return the keywords of a question, cached for the next page."""
     words = question_terms(text)
     return Wording(
         words,
@@ -212,89 +206,81 @@ def word_question(
     )
 
 
-# What is asked where.
+# Search plan
 
 LANE_DEPTH = 50
-"""How many of each lane are fused, at least; the field uses 30 to 50 and more."""
+"""Minimum results per retriever for fusion. 30 to 50 are common."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchPlan:
-    """One search, ready to be done: all that the steps behind it know of the request."""
+    """A complete search plan, the input of all later stages."""
 
     request: SourceSearch
-    known: OntologySnapshot
-    """All ontologies."""
+    known: OntologySnapshot  # all ontologies
     scope: Scope
     filters: Filters = field(default_factory=Filters)
     full_text: Sequence[str] = ()
-    """In Lucene syntax; several when the filters name very many documents."""
+    """Lucene queries. Several if the filters match many documents."""
     words_among: Sequence[str] | None = None
-    """Documents that what words find is filtered by, where they are too many for the queries themselves."""
-    wording: Wording = field(default_factory=Wording)
-    """Where `full_text` comes from."""
-    words: int = 0
-    """How many different words the question has."""
-    depth: int = LANE_DEPTH
-    """Hits to fetch from each lane."""
-    vectors: Sequence[QueryVector] = ()
-    """The question's, one for each model."""
+    """Document filter for full-text results, if it is too large for the queries."""
+    wording: Wording = field(default_factory=Wording)  # origin of `full_text`
+    words: int = 0  # distinct words in the question
+    depth: int = LANE_DEPTH  # results per retriever
+    vectors: Sequence[QueryVector] = ()  # one vector per model
     pictures: Sequence[PictureVector] = ()
-    """The question's in each space of pictures whose model reads text."""
+    """Vectors of the question in image spaces whose model embeds text."""
     hyde_fault: str | None = None
-    """Why there are no hypothetical answers, though they were asked for."""
+    """Reason for missing hypothetical answers, if the request asks for them."""
     populating: dict[str, str] = field(default_factory=dict[str, str])
-    """Indexes that are not online, and their state."""
+    """State of each index that is not online."""
     similar: SimilarityFilter = field(default_factory=SimilarityFilter)
-    """What is similar enough."""
     page: HitPage = field(default_factory=HitPage)
-    """Which of the hits are wanted."""
     concepts_alone: bool = False
-    """Whether sources are found through the question's concepts only."""
+    """Find sources through the question's concepts only."""
     watch: Stopwatch = field(default_factory=Stopwatch)
-    notes: Notes = field(default_factory=Notes)
-    """What could not be done, of all steps."""
+    notes: Notes = field(default_factory=Notes)  # limitations from all stages
 
     @property
     def image(self) -> bool | None:
-        """Whether only pictures are wanted, or only what is none; None: both."""
+        """Image filter: True for images only, False for text only, None for both."""
         return self.filters.image
 
     @property
     def text(self) -> str:
-        """The words asked for; empty when only a vector was given."""
+        """The query text, or an empty string if the request has only a vector."""
         return self.request.query_text or ""
 
     @property
     def usable(self) -> dict[str, QueryVector]:
-        """The vectors that a lane can be asked with, by the slug of their space."""
+        """Usable query vectors by space slug."""
         return {vector.space.slug: vector for vector in self.vectors if vector.usable}
 
     @property
     def pictured(self) -> list[PictureVector]:
-        """Those that pictures are looked for by."""
+        """Query vectors for images."""
         return [each for each in self.pictures if each.vector is not None]
 
     @property
     def asks_text(self) -> bool:
-        """Whether words are looked for: asked for, or in the place of vectors that are not to be had."""
+        """Full-text search is enabled by the request, or replaces missing vectors."""
         if self.concepts_alone or TEXT_INDEX in self.populating:
             return False
         return self.request.mode != "vector" or (len(self.usable) < len(self.vectors) and bool(self.text))
 
     def candidates(self, filters: Filters) -> int:
-        """Passages to ask a vector index for; the nearest of them, by exact cosine, are the lane."""
+        """Return the number of passages to fetch from a vector index before exact re-scoring."""
         crowd = max(1.0, self.known.crowd(filters.ontologies) / CROWDED)
         return min(MAX_CHUNKS, int(LANE_DEPTH * math.sqrt(crowd)))
 
     @property
     def models(self) -> int:
-        """How many vectors are asked with, each one in a lane of its own."""
+        """Number of vector retrievers."""
         return 0 if self.concepts_alone else len(self.usable)
 
     @property
     def lanes(self) -> int:
-        """How many are asked side by side."""
+        """Number of parallel retrievers."""
         return self.models + self.asks_text
 
     @property
@@ -305,7 +291,7 @@ class SearchPlan:
 
     @property
     def space_vectors(self) -> SpaceVectors:
-        """The vectors, as lanes take them that find by something else and measure by them."""
+        """Vectors for retrievers that find hits by other means and measure their similarity."""
         known = {each.space.slug: each.vector for each in self.vectors if each.vector is not None}
         spaces = [each.space for each in self.scope.spaces]
         return SpaceVectors(
@@ -320,26 +306,27 @@ class SearchPlan:
 
     @property
     def reach(self) -> int:
-        """How many hits this page and those before it have."""
+        """Number of hits on this page and all previous pages."""
         return len(self.page.given) + self.request.limit
 
     @property
     def deeper(self) -> SearchPlan:
-        """The same, with lanes four times as deep; as deep as they go when that is half of the way, or exact.
+        """The same plan with four times the depth, or the maximum depth.
 
-        An exact lane scans everything at any depth, and a last step of a fifth would gain next to nothing.
+        The plan uses the maximum if that is less than twice the new depth, or if the search is exact. An
+        exact search scans everything at any depth.
         """
         depth = 4 * self.depth
         return replace(self, depth=MAX_CHUNKS if self.request.exact or 2 * depth > MAX_CHUNKS else depth)
 
 
-# What of a plan is not as it was asked for, in words. Pure.
+# Degradations
 
 MAX_TOLD = 10
 
 
 def describe_degradations(plan: SearchPlan) -> list[Degradation]:
-    """What will be left out or done another way."""
+    """Return all deviations of the plan from the request."""
     if plan.concepts_alone:
         return describe_concept_degradations(plan.scope, plan.vectors)
     pictures = (each.degradation for each in plan.pictures)
@@ -368,7 +355,7 @@ def describe_degradations(plan: SearchPlan) -> list[Degradation]:
 
 
 def describe_concept_degradations(scope: Scope, vectors: Sequence[QueryVector]) -> list[Degradation]:
-    """What could not be done where sources are found through the question's concepts only."""
+    """Return the deviations of a concept-only search."""
     faults = [vector.fault for vector in vectors if vector.fault is not None]
     effects = [f"the question could not be embedded ({why}): looked for by name only" for why in faults]
     return [*scope.unknown, *(Degradation(part="embedding", effect=effect) for effect in effects)]
@@ -379,7 +366,7 @@ def _embedding(plan: SearchPlan) -> Iterator[Degradation]:
     for at, vector in enumerate(plan.vectors):
         slug = vector.space.slug
         if vector.fault is not None:
-            # What becomes of a least similarity without a vector ends the sentence
+            # Add how a missing vector affects the similarity threshold
             unmeasured = ""
             if slug in plan.similar.least and not plan.similar.keep_unmeasured:
                 unmeasured = (
@@ -410,15 +397,14 @@ def _embedding(plan: SearchPlan) -> Iterator[Degradation]:
             yield Degradation(part="hyde", effect=effect)
 
 
-# Planning: request -> where to look, and the question embedded once for each model.
+# Planner
 
-MAX_EXACT = 100_000
-"""Sources whose vectors are all compared for one question: some seconds."""
+MAX_EXACT = 100_000  # maximum sources of an exact search, which takes seconds
 THREADS = 16
 
 
 class SearchPlanner:
-    """Works out what to ask where."""
+    """Plans searches."""
 
     def __init__(
         self,
@@ -436,24 +422,24 @@ class SearchPlanner:
         self._snapshots = snapshots
         self._pictures = pictures
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="question")
-        """Apart from the lanes: a provider that is slow holds up nobody else."""
+        """Separate from the retrievers, so that a slow provider blocks only the requests that use it."""
 
     def close(self) -> None:
         self._pool.shutdown()
 
     def providers(self, ontologies: Sequence[str] | None) -> frozenset[str]:
-        """Services that embed a question which is looked for by meaning, outside of this process.
+        """Return the remote providers that embed a question for vector search.
 
         Args:
-            ontologies: where it is looked for; None: in all.
+            ontologies: Searched ontologies. None: all.
         """
         return frozenset(each.identity.provider for each in self.spaces_asked(ontologies)) - IN_PROCESS
 
     def spaces_asked(self, ontologies: Sequence[str] | None) -> list[Space]:
-        """Spaces whose models embed a question which is looked for by meaning.
+        """Return the spaces whose models embed a question for vector search.
 
         Args:
-            ontologies: where it is looked for; None: in all.
+            ontologies: Searched ontologies. None: all.
         """
         known = self._snapshots.known(ontologies or ())
         names, pictures = known.there(ontologies), known.image_spaces
@@ -463,22 +449,22 @@ class SearchPlanner:
     def plan(
         self, request: SourceSearch, similar: SimilarityFilter | None = None, *, concepts_alone: bool = False
     ) -> SearchPlan:
-        """Work out filters, spaces, full-text queries and vectors.
+        """Plan filters, spaces, full-text queries, and vectors.
 
         Args:
-            request: what is looked for.
-            similar: what is similar enough; None: as the request has it.
-            concepts_alone: whether sources are found through the question's concepts only.
+            request: Search request.
+            similar: Similarity filter. None: from the request.
+            concepts_alone: Find sources through the question's concepts only.
 
         Raises:
-            InvalidInput: the query vector does not fit its space, the filters name too many documents, there
-                are too many vectors for an exact search, or the cursor is none for this search.
-            Conflict: the query vector is of a space that is not searched.
+            InvalidInput: The query vector does not fit its space, the filters match too many documents, an
+                exact search has too many vectors, or the cursor is invalid.
+            Conflict: The query vector belongs to a space that is not searched.
         """
         page = read_page(request, concepts_alone=concepts_alone)
         text, names, watch = request.query_text or "", request.ontologies, Stopwatch()
         fresh = request.documents is not None or bool(request.where)
-        new_too = request.follows_concepts and names is None  # concepts are named in ontologies
+        new_too = request.follows_concepts and names is None  # concept names are looked up per ontology
         known = self._snapshots.known(names or (), fresh=fresh, new_too=new_too)
         known.require_known(names)
         with watch.stage("filter") if request.documents or request.where else nullcontext():
@@ -494,7 +480,7 @@ class SearchPlanner:
             hypothetical, hyde_fault = self._hyde.generate(request)
         pictured = [] if concepts_alone else self._pictures.spaces(request, known, scope, filters)
         with watch.stage("embed"):
-            # Beside all else; a search without pictures waits for no thread
+            # In parallel. A search without images needs no extra thread
             see = self._pictures.embed
             seeing = self._pool.submit(copy_context().run, see, text, pictured) if pictured else None
             vectors = self._vectors(request, scope, populating, hypothetical)
@@ -531,7 +517,7 @@ class SearchPlanner:
         return plan
 
     def _require_few(self, names: Sequence[str], filters: Filters) -> None:
-        """Raise InvalidInput where comparing every vector would take too long."""
+        """Raise InvalidInput if an exact search takes too long."""
         sources = count_sources(self._graph, names, filters.document_ids, filters.sources)
         if sources > MAX_EXACT:
             raise InvalidInput(
@@ -542,7 +528,7 @@ class SearchPlanner:
     def _vectors(
         self, request: SourceSearch, scope: Scope, populating: dict[str, str], hypothetical: list[str]
     ) -> list[QueryVector]:
-        """One for each model, side by side where there are several."""
+        """Return one vector per model. Several models run in parallel."""
 
         def one(space: Space) -> QueryVector:
             waiting = [name for name in scope.indexes(space) if name in populating]

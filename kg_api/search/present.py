@@ -1,4 +1,4 @@
-"""Presenting hits: their text, windows of neighbours within a budget of tokens, explanations."""
+"""Presentation of hits: texts, context windows within a token budget, and explanations."""
 
 from __future__ import annotations
 
@@ -45,30 +45,29 @@ from kg_api.search.retrieve import (
 from kg_api.spaces.registry import ModelTokenCounter, SpaceRegistry, token_counter
 from kg_api.spaces.snapshot import Snapshots
 
-# What to read of the hits: their neighbours, merged where they touch, within a budget of tokens. Pure.
+# Context windows within a token budget
 
-TokensOf = Callable[[Sequence[str]], Sequence[int]]
-"""How many tokens each of some texts has."""
+TokensOf = Callable[[Sequence[str]], Sequence[int]]  # returns the token count of each text
 Room = tuple[int, list[Place], int, Sequence[str]]
-"""The rank of a hit, its neighbours without a gap, where among them it is, and what its chunk covers."""
+"""Rank of a hit, its adjacent neighbors, its index among them, and the sources of its chunk."""
 
 
 def merge_windows(
     hits: Sequence[SourceHit], tokens_of: TokensOf, budget: int | None
 ) -> tuple[list[ContextWindow], int]:
-    """Merge the contexts of hits into windows of consecutive paragraphs, each of one document.
+    """Merge the contexts of hits into windows of consecutive paragraphs, each from one document.
 
-    Within a budget the paragraphs of the hits themselves come first, the best hit's before all; then what
-    else their chunks cover; then neighbours from near to far. A paragraph is taken whole or not at all, and a
-    neighbour only when all between it and its hit are.
+    Within a budget, the hits come first (best hit first), then other paragraphs of their chunks, then
+    neighbors from near to far.
+    Paragraphs are never split. A neighbor is included only if all paragraphs between it and its hit are.
 
     Args:
-        hits: the best first, each with its context; one without stands alone.
-        tokens_of: counts tokens; those of a window are the sum of its paragraphs'.
-        budget: most tokens of all windows together; None: no bound.
+        hits: Best first, each with its context. A hit without context forms its own window.
+        tokens_of: Token counter. The tokens of a window are the sum over its paragraphs.
+        budget: Maximum total tokens. None: unlimited.
 
     Returns:
-        The windows, that of the best hit first, and how many of the hits did not fit into the budget.
+        The windows, starting with the best hit's, and the number of hits that exceed the budget.
     """
     ranks: dict[str, int] = {}
     for hit in hits:  # two chunks of one source are one hit
@@ -84,7 +83,10 @@ def merge_windows(
 
 
 def fit_to_budget(context: SourceContext, tokens_of: TokensOf, budget: int) -> SourceWindow:
-    """Keep of a source's neighbours what fits, from near to far; without the source itself there are none."""
+    """Keep the neighbors of a source that fit into the budget, from near to far.
+
+    If the source itself exceeds the budget, the result is empty.
+    """
     places = context.sources
     counted = tokens_of([place.full_text for place in places])
     tokens = {place.source_id: count for place, count in zip(places, counted, strict=True)}
@@ -115,7 +117,7 @@ def _room(rank: int, place: Place, context: Sequence[Place], covered: Sequence[s
 
 
 def _take(rooms: Sequence[Room], tokens: Mapping[str, int], budget: int) -> set[str]:
-    """What fits: the hits, then steps from them to both sides, what a chunk covers being at no distance."""
+    """Select hits, then neighbors by distance. Paragraphs of the hit's chunk have distance 0."""
     taken, left = set[str](), budget
 
     def take(place: Place) -> bool:
@@ -141,9 +143,9 @@ def _take(rooms: Sequence[Room], tokens: Mapping[str, int], budget: int) -> set[
 
 
 def _runs(places: Iterable[Place]) -> Iterator[list[Place]]:
-    """Places that follow each other in one document without a gap.
+    """Yield runs of consecutive paragraphs of one document.
 
-    Paragraphs and offsets both count: a document may have changed between two looks at it.
+    Both paragraph numbers and offsets must match, because the document may change between two reads.
     """
     ordered = sorted(places, key=lambda place: (place.document_id, place.paragraph))
     run = ordered[:1]
@@ -178,26 +180,24 @@ def _window(run: Sequence[Place], ranks: Mapping[str, int], tokens: Mapping[str,
 def read_windows(
     graph: Graph, hits: list[SourceHit], counter: ModelTokenCounter, window: int, token_budget: int | None
 ) -> tuple[list[ContextWindow], int]:
-    """Give each hit its neighbours; all of them as windows, and how many hits have no room in the budget."""
-    places: dict[str, Place] = {hit.source_id: hit for hit in hits}  # two chunks may be of one
+    """Add neighbors to each hit, and return the windows and the number of hits that exceed the budget."""
+    places: dict[str, Place] = {hit.source_id: hit for hit in hits}  # two chunks may share a source
     around = neighbours(graph, [*places.values()], window)
     for hit in hits:
         hit.context = around[hit.source_id]
     return merge_windows(hits, counter, token_budget)
 
 
-# Ranked hits -> the answer, with what they say, what is around them and all notes; and reading on from there.
+# Responses and reading
 
-AT_ONCE = 200
-"""Paragraphs that are read for one answer, at most."""
-CarriedSources = Mapping[str, Sequence[CarriedConcept]]
-"""The concepts of sources, by their id."""
+AT_ONCE = 200  # maximum paragraphs per response
+CarriedSources = Mapping[str, Sequence[CarriedConcept]]  # concepts by source id
 EXACT = "exact"
 NO_CONCEPTS: CarriedSources = {}
 
 
 class Presenter:
-    """Reads what is shown: hits, a source among its neighbours, a document from a paragraph on."""
+    """Reads content for display: hits, a source with its neighbors, and documents from a paragraph on."""
 
     def __init__(self, graph: Graph, spaces: SpaceRegistry, snapshots: Snapshots) -> None:
         self._graph = graph
@@ -217,7 +217,7 @@ class Presenter:
         windows = self._windows(plan, hits) if request.expand_context else []
         spaces = [vector.space.slug for vector in plan.vectors if vector.vector is not None]
         hypothetical = (list(each.hypothetical) for each in plan.vectors if each.hypothetical)
-        # The cursor behind an empty first page were that page again
+        # A cursor after an empty first page returns the same page again
         goes_on = ranking.more and plan.page.may_follow and (ranking.hits or plan.page.given)
         return SourceHits(
             query_text=request.query_text,
@@ -238,7 +238,7 @@ class Presenter:
         )
 
     def _windows(self, plan: SearchPlan, hits: list[SourceHit]) -> list[ContextWindow]:
-        """Give each hit its neighbours, and all of them as windows within the budget."""
+        """Add neighbors to each hit, and return all of them as windows within the budget."""
         request = plan.request
         with plan.watch.stage("context"):
             counter = token_counter(self._spaces.of(plan.scope.models[0]))
@@ -252,11 +252,11 @@ class Presenter:
         return windows
 
     def around(self, called: str, window: int, token_budget: int | None) -> SourceWindow:
-        """A source among its neighbours of the same document; called as a document, the one it begins with.
+        """Return a source with its neighbors. For a document, use its first source.
 
         Raises:
-            NotFound: there is no such source or document.
-            Conflict: several are called so.
+            NotFound: The source or document does not exist.
+            Conflict: The name is ambiguous.
         """
         try:
             source = find_source(self._graph, called)
@@ -281,15 +281,15 @@ class Presenter:
         """Read a document from a paragraph on.
 
         Args:
-            called: what the document is called by; a source is read from in its document.
-            ontology: which it is in; None: any.
-            start: the paragraph to begin with, from 0; None: the source that is called, or the beginning.
-            token_budget: how many tokens the paragraphs may have; the first one is given whatever it has.
+            called: Name or id of a document, or id of a source in it.
+            ontology: Ontology of the document. None: any.
+            start: First paragraph, from 0. None: the named source, or the start of the document.
+            token_budget: Maximum tokens. The first paragraph is always returned.
 
         Raises:
-            NotFound: there is no such document; the message names the nearest.
-            Conflict: several are called so.
-            InvalidInput: the document has no such paragraph.
+            NotFound: The document does not exist. The message suggests the closest name.
+            Conflict: The name is ambiguous.
+            InvalidInput: The document has no such paragraph.
         """
         try:
             document, first = find_summary(self._graph, called, ontology), 0
@@ -333,14 +333,14 @@ def present_hits(
     texts: Texts,
     carried: CarriedSources = NO_CONCEPTS,
 ) -> list[SourceHit]:
-    """As the answer gives them; without those that were deleted since they were found.
+    """Return the hits in the format of the response, without deleted sources.
 
     Args:
-        plan: what was asked.
-        hits: the best ones.
-        places: their sources.
-        texts: what the chunks named by `find_needed_texts` say.
-        carried: the concepts of the hits, where they were asked for.
+        plan: Search plan.
+        hits: Best hits.
+        places: Sources of the hits.
+        texts: Texts of the chunks from `find_needed_texts`.
+        carried: Concepts of the hits, if requested.
     """
     words = words_of_question(plan.text)
     shown: list[SourceHit] = []

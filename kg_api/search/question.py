@@ -1,4 +1,4 @@
-"""The vectors of a question: in text spaces, in image spaces, and of hypothetical answers."""
+"""Query vectors: in text spaces, in image spaces, and of hypothetical answers."""
 
 from __future__ import annotations
 
@@ -24,28 +24,26 @@ from kg_api.spaces.open_spaces import FAULTS, OpenSpace
 from kg_api.spaces.snapshot import OntologySnapshot, Snapshots
 from kg_api.text.cutting import words
 
-# HyDE: a question is searched for by answers that a language model imagines, besides itself.
+# HyDE: search with hypothetical answers of a language model in addition to the question
 
 log = structlog.get_logger()
 
-AUTO_WORDS = 12
-"""From so many words on a question is taken as a long one, with `auto`."""
+AUTO_WORDS = 12  # minimum words of a long question in `auto` mode
 AUTO_ANSWERS = 3
 LEFT_ALONE_SECONDS = 5.0
-"""A language model that failed is not asked again for so long: searches go on without at once."""
+"""Pause after a failure of the language model. Searches continue without hypothetical answers."""
 
 
 class Hyde:
-    """Asks for hypothetical answers. Thread-safe."""
+    """Generates hypothetical answers. Thread-safe."""
 
     def __init__(self, ask: Ask | None = None) -> None:
-        """`ask`: a language model; None: there is none."""
+        """Use `ask` as the language model. None: no language model."""
         self._ask = ask or LanguageModel(None).ask
-        self._down: tuple[float, str] | None = None
-        """Until when, and why."""
+        self._down: tuple[float, str] | None = None  # end of the pause, and the reason
 
     def generate(self, request: SourceSearch) -> tuple[list[str], str | None]:
-        """Get as many answers as a request wants; or none, and why."""
+        """Return the requested number of answers, or no answers and the reason."""
         count, question = count_wanted(request), request.query_text
         if count == 0 or question is None:
             return [], None
@@ -64,7 +62,7 @@ class Hyde:
 
 
 def count_wanted(request: SourceSearch) -> int:
-    """How many answers a request wants; `auto` wants some for a long question."""
+    """Return the requested number of answers. `auto` requests answers for long questions."""
     if request.hyde != "auto":
         return request.hyde
     by_words_alone = request.mode == "text" or request.query_vector is not None
@@ -75,18 +73,18 @@ def count_wanted(request: SourceSearch) -> int:
 def average_vectors(
     question: NDArray[np.float32], texts: Sequence[str], opened: OpenSpace
 ) -> tuple[NDArray[np.float32], str | None]:
-    """The mean of a question's vector and its hypothetical answers', as Gao et al. have it, of length 1.
+    """Return the normalized mean of the question's vector and its hypothetical answers (Gao et al.).
 
     Args:
-        question: its vector, shape (dimensions,), length 1.
-        texts: the answers; they are embedded as passages, cut where the model takes less.
-        opened: the space.
+        question: Vector of the question, shape (dimensions,), length 1.
+        texts: Answers, embedded as passages and truncated to the model's limit.
+        opened: Open space.
 
     Raises:
-        OtherModel: another model answers in this space.
+        OtherModel: The provider now uses another model.
 
     Returns:
-        The vector; that of the question, and why, where the answers cannot be embedded.
+        The mean and None, or the question's vector and the reason if embedding fails.
     """
     if not texts:
         return question, None
@@ -94,7 +92,7 @@ def average_vectors(
         embedder = opened.embedder()
         cut = [text[: embedder.spans(text)[0][1]] for text in texts]
         vectors = opened.embed_passages([text for text in cut if text.strip()])
-    except OtherModel:  # the question's vector may be of that model too
+    except OtherModel:  # the question's vector may come from that model as well
         raise
     except (*FAULTS, InvalidInput) as error:
         return question, str(error)
@@ -103,20 +101,17 @@ def average_vectors(
     return (mean / length).astype(np.float32) if length > 0 else question, None
 
 
-# The question's vectors in spaces of pictures whose models read text: words find what pictures show.
+# Query vectors for image spaces whose model embeds text
 
 
 @dataclass(frozen=True, slots=True)
 class PictureVector:
-    """A question's vector in one space of pictures, or why there is none."""
+    """A query vector for one image space, or the reason why it is missing."""
 
     space: Space
-    ontologies: Sequence[str]
-    """Those whose pictures it answers for."""
-    vector: NDArray[np.float32] | None = None
-    """Shape (dimensions,), length 1."""
-    fault: str | None = None
-    """Why there is none."""
+    ontologies: Sequence[str]  # ontologies in this space
+    vector: NDArray[np.float32] | None = None  # shape (dimensions,), length 1
+    fault: str | None = None  # reason for a missing vector
 
     @property
     def degradation(self) -> Degradation | None:
@@ -128,7 +123,7 @@ class PictureVector:
 
 
 class PictureQuestions:
-    """Embeds questions for pictures, where there are any and a model reads text; else it does nothing."""
+    """Embeds questions for image search, if there are images and a model that embeds text."""
 
     def __init__(self, graph: Graph, images: ImageSpaceRegistry | None, snapshots: Snapshots) -> None:
         self._graph = graph
@@ -138,19 +133,19 @@ class PictureQuestions:
     def spaces(
         self, request: SourceSearch, known: OntologySnapshot, scope: Scope, filters: Filters
     ) -> list[tuple[Space, list[str]]]:
-        """The spaces that words can be looked for in, with their ontologies."""
+        """Return the searchable image spaces with their ontologies."""
         if self._images is None or not request.query_text or request.mode == "text":
             return []
         return [] if filters.image is False else self.reading(scope.names, known)
 
     def reading(self, names: Sequence[str], known: OntologySnapshot) -> list[tuple[Space, list[str]]]:
-        """The spaces of some ontologies' pictures whose models read text, with the ontologies."""
+        """Return the image spaces of ontologies whose model embeds text, with the ontologies."""
         answering = known.image_spaces
         reading = [name for name in names if name in answering and reads_text(answering[name])]
         return group_by_space(having_images(self._graph, reading) if reading else (), answering)
 
     def embed(self, text: str, spaces: Sequence[tuple[Space, list[str]]]) -> list[PictureVector]:
-        """The vector of a question in each of some spaces."""
+        """Embed a question in each image space."""
         images, found = self._images, list[PictureVector]()
         if images is None:
             return found
@@ -168,47 +163,41 @@ class PictureQuestions:
 
 
 def reads_text(space: Space) -> bool:
-    """Whether a space's model has a text tower; told by its identity, so that no model is opened for it."""
+    """Check whether the model embeds text. The space's identity is enough, so no model is loaded."""
     return space.identity.max_tokens > 0
 
 
-# The vectors of a question, one for each space: given by the client or embedded here.
+# Query vectors: from the client, or embedded by kg
 #
-# Where there is none, search falls back to words.
+# Without a query vector, search uses full text only.
 
 
 @dataclass(frozen=True, slots=True)
 class QueryVector:
-    """A question's vector in one space, or why there is none."""
+    """A query vector for one space, or the reason why it is missing."""
 
     space: Space
-    vector: NDArray[np.float32] | None
-    """Shape (dimensions,), length 1."""
-    usable: bool
-    """Whether the vector lane can be asked with it."""
-    waiting: Sequence[str] = ()
-    """The indexes for which it cannot: they are not online."""
-    hypothetical: Sequence[str] = ()
-    """The hypothetical answers that are in the vector."""
-    hyde_fault: str | None = None
-    """Why hypothetical answers are not in it."""
-    fault: str | None = None
-    """Why the question could not be embedded."""
+    vector: NDArray[np.float32] | None  # shape (dimensions,), length 1
+    usable: bool  # usable by the vector retriever
+    waiting: Sequence[str] = ()  # required indexes that are not online
+    hypothetical: Sequence[str] = ()  # answers included in the vector
+    hyde_fault: str | None = None  # reason for missing answers
+    fault: str | None = None  # reason for a missing vector
 
 
 def query_vector(
     request: SourceSearch, opened: OpenSpace, waiting: Sequence[str], hypothetical: Sequence[str] = ()
 ) -> QueryVector:
-    """Get the vector of a request in one space.
+    """Return the query vector for one space.
 
     Args:
-        request: the question.
-        opened: the space.
-        waiting: those of the indexes to be asked with the vector that are not online.
-        hypothetical: answers to be searched by besides the question.
+        request: Search request.
+        opened: Open space.
+        waiting: Required indexes that are not online.
+        hypothetical: Hypothetical answers to include.
 
     Raises:
-        InvalidInput: the client's vector has another size than the space's vectors.
+        InvalidInput: The client's vector has the wrong dimensions.
     """
     space = opened.space
     if request.query_vector is not None:
@@ -218,7 +207,7 @@ def query_vector(
                 f"query_vector has {len(values)} dimensions; the space {space.slug!r} has {space.dimensions}"
             )
         exact = np.asarray(values, dtype=np.float64)
-        exact /= np.abs(exact).max()  # so that the squares of very large and very small numbers can be summed
+        exact /= np.abs(exact).max()  # prevents overflow and underflow of the squares
         given = (exact / np.linalg.norm(exact)).astype(np.float32)
         if request.mode == "text":
             return QueryVector(space, given, usable=False)
@@ -229,17 +218,17 @@ def query_vector(
         vector, unanswered = average_vectors(
             opened.embed_query(request.query_text or ""), hypothetical, opened
         )
-    except (*FAULTS, InvalidInput) as error:  # a provider may refuse what is a fine question to full text
+    except (*FAULTS, InvalidInput) as error:  # a provider may reject a question that full text accepts
         return QueryVector(space, None, usable=False, fault=str(error))
     answers = () if unanswered else hypothetical
     return QueryVector(space, vector, not waiting, waiting, answers, hyde_fault=unanswered)
 
 
 def require_space(request: SourceSearch, slugs: Sequence[str]) -> None:
-    """Refuse a client's vector of a space that is not searched.
+    """Reject a client's vector if its space is not searched.
 
     Raises:
-        Conflict: saying which spaces are.
+        Conflict: The message lists the searched spaces.
     """
     if request.query_vector is not None and request.space not in slugs:
         raise Conflict(
@@ -248,29 +237,29 @@ def require_space(request: SourceSearch, slugs: Sequence[str]) -> None:
         )
 
 
-# What is similar enough to be a hit. Pure.
+# Similarity thresholds
 
 
 @dataclass(frozen=True, slots=True)
 class SimilarityFilter:
-    """The least similarity of hits, by the space that they are measured in."""
+    """The minimum similarity of hits per space."""
 
     least: Mapping[str, float] = field(default_factory=dict[str, float])
-    """By the slug of a space; where it is missing, nothing is left out."""
+    """By space slug. Spaces without an entry have no threshold."""
     keep_unmeasured: bool = True
-    """Whether hits are kept where the question has no vector: nobody can say how similar they are."""
+    """Keep hits if the question has no vector and their similarity is unknown."""
     keep_carried: bool = False
-    """Whether what concepts brought is kept whatever its similarity, beside a hit that is similar enough."""
+    """Keep concept hits below the threshold if another hit reaches it."""
 
 
 def filter_by(thresholds: Mapping[str, Threshold], *, keep_carried: bool = False) -> SimilarityFilter:
-    """The filter for what is shown to a language model, which reads no notes.
+    """Return the filter for passages in a prompt.
 
-    So nothing passes a number that somebody asked for without being measured.
+    A language model reads no notes, so no unmeasured hit passes a threshold from the request.
 
     Args:
-        thresholds: by the slug of a space.
-        keep_carried: whether to keep what concepts brought beside a hit that is similar enough.
+        thresholds: By space slug.
+        keep_carried: Keep concept hits if another hit reaches the threshold.
     """
     least = {slug: each.min_similarity for slug, each in thresholds.items()}
     return SimilarityFilter(

@@ -1,4 +1,4 @@
-"""From what the lanes found to an order: fusion, reranking, near-duplicates, diversity, pages."""
+"""Ranking: fusion, reranking, near-duplicates, diversity, and pages."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ from kg_api.search.retrieve import (
 )
 from kg_api.suggestions import UNSPACED
 
-# Which texts say almost the same. Pure.
+# Near-duplicate texts
 #
-# The words decide, not the vectors: paragraphs made from one template, with other names and numbers in them,
-# are as near to each other as copies are (bge: cosine 0.80 to 0.98 against 0.87 to 1), but share fewer
-# phrases.
+# Near-duplicates are compared by phrases, not by vectors. Paragraphs from one template with different names
+# and numbers are as similar as copies (bge cosine: 0.80 to 0.98 for templates, 0.87 to 1 for copies) but
+# share fewer phrases.
 
 MIN_OVERLAP = 0.85
-"""Of the phrases of both texts, the share that both must have. On five corpora templates end at 0.80."""
+"""Minimum Jaccard index of the phrases. On five corpora, texts from one template reach at most 0.80."""
 PHRASE_WORDS = 3
 
 _WORD = regex.compile(rf"[{UNSPACED}]\p{{M}}*|[\p{{L}}\p{{N}}\p{{M}}--[{UNSPACED}]]+", regex.VERSION1)
@@ -55,26 +55,25 @@ Phrase = tuple[str, ...]
 
 
 def near_duplicates(texts: Sequence[str]) -> list[list[int]]:
-    """Group texts that say almost the same: letters' case, marks between words and layout do not count.
+    """Group near-duplicate texts. Case, punctuation, and layout do not count.
 
-    A text belongs to the first one that it is a near-duplicate of and that leads a group; so all of a group
-    are alike to its first, and what comes first (the best hit) is what stays when a group is given once.
+    A text joins the first group whose leader it resembles, so the best hit represents its group.
 
     Args:
-        texts: the best first.
+        texts: Best first.
 
     Returns:
-        Groups of indexes, each ascending, in the order of their first; a text without its like is alone.
+        Groups of ascending indexes, in the order of their first member. A unique text forms its own group.
     """
     return group_alike([phrases_of(text) for text in texts])
 
 
 def group_alike(texts: Sequence[frozenset[Phrase]]) -> list[list[int]]:
-    """The same for texts by their phrases.
+    """Group near-duplicates by their phrases.
 
-    No text is compared with all leaders of groups: two sets that share enough share one of their first few
-    by any common order (prefix filtering: Chaudhuri, Ganti, Kaushik, ICDE 2006); the rarest first leaves few
-    candidates where texts come from one template.
+    Prefix filtering avoids a comparison of all pairs (Chaudhuri, Ganti, Kaushik, ICDE 2006): sets with enough
+    common phrases share one of their first phrases in any common order. Rarest phrases first leaves few
+    candidates even for texts from one template.
     """
     common = Counter(phrase for phrases in texts for phrase in phrases)
     leaders = defaultdict[Phrase, list[int]](list)
@@ -95,24 +94,30 @@ def group_alike(texts: Sequence[frozenset[Phrase]]) -> list[list[int]]:
 
 
 def overlap(one: str, other: str) -> float:
-    """The share of both texts' phrases that both have, from 0 to 1."""
+    """Return the Jaccard index of the phrases of both texts, from 0 to 1."""
     a, b = phrases_of(one), phrases_of(other)
     return len(a & b) / len(a | b)
 
 
 def phrases_of(text: str) -> frozenset[Phrase]:
-    """All runs of three words; of fewer, the words; without any, the text itself. Never empty."""
+    """Return the word trigrams of a text.
+
+    A text with fewer than three words returns its words, and a text without words returns itself.
+    """
     words = _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
     if len(words) < PHRASE_WORDS:
         return frozenset({tuple(words) or (text.strip(),)})
     return frozenset(zip(*(words[at:] for at in range(PHRASE_WORDS)), strict=False))
 
 
-# What a search shows or compares of its hits, read once.
+# Source texts of a search
 
 
 class PlaceReader:
-    """Reads sources, each once. One a search: lanes bring ids and scores, and few hits are ever shown."""
+    """A cache of source texts for one search.
+
+    Retrievers return only ids and scores, because few hits are shown.
+    """
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
@@ -121,7 +126,7 @@ class PlaceReader:
         self._alike: dict[tuple[str, ...], list[list[int]]] = {}
 
     def read(self, source_ids: Iterable[str]) -> Mapping[str, DescribedPlace]:
-        """Give all that were read, by id; one that was deleted since it was found is missing."""
+        """Return all cached sources by id. Deleted sources are missing."""
         unknown = [each for each in dict.fromkeys(source_ids) if each not in self._known]
         if unknown:
             self._known.update((place.source_id, place) for place in places_of(self._graph, unknown))
@@ -131,15 +136,15 @@ class PlaceReader:
         return self._known[source_id]
 
     def there(self, hits: Iterable[Hit]) -> list[Hit]:
-        """Read the sources of hits; give those hits whose source was not deleted since they were found."""
+        """Read the sources of hits and drop hits whose source was deleted after retrieval."""
         hits = list(hits)
         known = self.read(hit.found.source.source_id for hit in hits)
         return [hit for hit in hits if hit.found.source.source_id in known]
 
     def alike(self, source_ids: Sequence[str]) -> list[list[int]]:
-        """Groups of near-duplicates among sources that were read; what was compared once is known.
+        """Group near-duplicates among cached sources.
 
-        Lanes may be asked several times, deeper each time, and what they found is thinned out in the end.
+        The result is cached, because deeper retrievals repeat the comparison.
         """
         asked = tuple(source_ids)
         if asked not in self._alike:
@@ -150,15 +155,15 @@ class PlaceReader:
         return self._alike[asked]
 
 
-# An answer that is not the same thing again and again.
+# Deduplication and diversity
 
 T = TypeVar("T")
 MAX_COMPARED = 500
-"""Hits whose texts are compared with each other, five times the largest answer."""
+"""Hits that are compared for near-duplicates: five times the largest page."""
 
 
 def thin_out(hits: Sequence[Hit], request: SourceSearch, places: PlaceReader) -> list[Hit]:
-    """Near-duplicates once, and no more of a document than were asked for."""
+    """Collapse near-duplicates and apply the limit per document."""
     if request.collapse_duplicates:
         hits = without_duplicates(hits[:MAX_COMPARED], places)
     if request.per_document is not None:
@@ -167,7 +172,7 @@ def thin_out(hits: Sequence[Hit], request: SourceSearch, places: PlaceReader) ->
 
 
 def go_on(kept: Sequence[Hit], hits: Sequence[Hit], request: SourceSearch, places: PlaceReader) -> list[Hit]:
-    """What is kept, unchanged, and behind it what deeper lanes found, thinned out with it."""
+    """Append new hits of a deeper retrieval to `kept`, deduplicated and limited per document."""
     known = {hit.identity for hit in kept}
     new = [hit for hit in hits if hit.identity not in known]
     if request.collapse_duplicates and new:
@@ -179,18 +184,18 @@ def go_on(kept: Sequence[Hit], hits: Sequence[Hit], request: SourceSearch, place
 
 
 def without_duplicates(hits: Sequence[Hit], places: PlaceReader) -> list[Hit]:
-    """The first of each group of near-duplicates, naming the others; without those that were deleted."""
+    """Return the first hit of each near-duplicate group with the ids of the others. Drop deleted sources."""
     hits, kept = places.there(hits), list[Hit]()
     for first, *others in places.alike([hit.found.source.source_id for hit in hits]):
         named = [*hits[first].duplicates]
-        for other in others:  # and those that each of them stood for
+        for other in others:  # include the duplicates of each collapsed hit
             named += [hits[other].found.source.source_id, *hits[other].duplicates]
         kept.append(hits[first]._replace(duplicates=tuple(dict.fromkeys(named))))
     return kept
 
 
 def limit_per_group(items: Iterable[T], group_of: Callable[[T], Hashable], most: int) -> list[T]:
-    """The items in their order, at most so many of each group."""
+    """Return the items in order, at most `most` per group."""
     seen = Counter[Hashable]()
     kept: list[T] = []
     for item in items:
@@ -203,7 +208,7 @@ def limit_per_group(items: Iterable[T], group_of: Callable[[T], Hashable], most:
 def similarities(
     vectors: Sequence[NDArray[np.float32] | None], spaces: Sequence[str | None]
 ) -> NDArray[np.float64]:
-    """Cosine of each pair, shape (n, n); 0 where one has no vector, or theirs are of different models."""
+    """Return the cosine of each pair, shape (n, n). Pairs without vectors or from different models get 0."""
     count = len(vectors)
     near = np.zeros((count, count))
     for space in {each for each in spaces if each is not None}:
@@ -218,14 +223,13 @@ def similarities(
 def marginal_relevance(
     scores: Sequence[float], near: NDArray[np.float64], weight: float, limit: int
 ) -> list[tuple[int, float]]:
-    """Order by maximal marginal relevance: each next one is relevant, and unlike those before it.
+    """Order hits by maximal marginal relevance: relevant, and dissimilar to previous hits.
 
-    Carbonell, Goldstein: The use of MMR, SIGIR 1998: weight * relevance - (1 - weight) * greatest similarity
-    to what was chosen. Relevance is the score brought to 0 to 1 over what is given, so that both sides of the
-    difference have one scale.
+    The value is weight * relevance - (1 - weight) * greatest similarity to a chosen hit (Carbonell,
+    Goldstein, SIGIR 1998). Relevance is the score scaled to 0 to 1, so that both terms share a scale.
 
     Returns:
-        Which one (its place in `scores`) and its value, at most `limit` of them.
+        Up to `limit` pairs of the index in `scores` and the value.
     """
     relevance = _to_unit(np.asarray(scores, dtype=np.float64))
     closest = np.zeros(len(scores))
@@ -233,7 +237,7 @@ def marginal_relevance(
     left = list(range(len(scores)))
     while left and len(chosen) < limit:
         values = weight * relevance[left] - (1 - weight) * closest[left]
-        best = left[int(np.argmax(values))]  # of equal ones the one that came first
+        best = left[int(np.argmax(values))]  # the first of equal values
         chosen.append((best, float(values.max())))
         closest = np.maximum(closest, near[best])
         left.remove(best)
@@ -245,25 +249,27 @@ def _to_unit(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return (scores - low) / (high - low) if high > low else np.ones_like(scores)
 
 
-# Pages: the hits of one, out of all in their order.
+# Pages
 #
-# What the first look at the lanes found comes first, in its order; then what is new at each deeper one. So
-# the order of a walk is one and the same, however deep it goes, and the first page is what it was without
-# pages.
+# Results of the first retrieval come first, followed by new results of each deeper one. The order is
+# therefore independent of the depth.
 
 
 def is_short(plan: SearchPlan, hits: Sequence[Hit]) -> bool:
-    """Whether a page behind the first one is not full."""
+    """Check whether a page after the first is incomplete."""
     return bool(plan.page.given) and len(_left(plan, hits)) < plan.request.limit
 
 
 def can_go_deeper(plan: SearchPlan, candidates: Candidates) -> bool:
-    """Whether deeper lanes may find more, and may be asked."""
+    """Check whether a deeper retrieval is allowed and may find more."""
     return plan.depth < MAX_CHUNKS and _there_may_be_more(plan, candidates)
 
 
 def _there_may_be_more(plan: SearchPlan, candidates: Candidates) -> bool:
-    """Not where a lane, which is ordered by similarity, reached what is not similar enough."""
+    """Check whether a retriever may have more hits.
+
+    A vector retriever that passed the similarity threshold has none.
+    """
     hidden = not plan.similar.least or filter_of(plan).may_hide(candidates, plan.scope.slugs)
     return candidates.cut and hidden
 
@@ -271,23 +277,23 @@ def _there_may_be_more(plan: SearchPlan, candidates: Candidates) -> bool:
 def take_page(
     plan: SearchPlan, candidates: Candidates, ranking: Ranking, found: int, places: PlaceReader
 ) -> Ranking:
-    """The hits of the page, and whether there may be more.
+    """Return the hits of the page, and whether more may follow.
 
     Args:
-        plan: what is asked.
-        candidates: what the lanes found.
-        ranking: that in its order, thinned out.
-        found: how many it was before.
-        places: reads their sources.
+        plan: Search plan.
+        candidates: Results of the retrievers.
+        ranking: Hits in order, after deduplication.
+        found: Number of hits before deduplication.
+        places: Reader of source texts.
     """
     limit, left = plan.request.limit, _left(plan, ranking.hits)
     shown, at = list[Hit](), 0
     with plan.watch.stage("tell"):
-        while at < len(left) and len(shown) < limit:  # what was deleted meanwhile takes nobody's place
+        while at < len(left) and len(shown) < limit:  # replace hits whose source was deleted
             part = left[at : at + limit - len(shown)]
             shown += places.there(part)
             at += len(part)
-    # Hits that were not compared for near-duplicates are left to further pages
+    # Hits beyond the comparison limit remain for further pages
     uncompared = (
         plan.request.collapse_duplicates and found > MAX_COMPARED and not is_short(plan, ranking.hits)
     )
@@ -299,24 +305,24 @@ def take_page(
 
 
 def _left(plan: SearchPlan, hits: Sequence[Hit]) -> Sequence[Hit]:
-    """Those that no page before had."""
+    """Return hits that previous pages did not return."""
     return [hit for hit in hits if not plan.page.gave(hit.identity)] if plan.page.given else hits
 
 
-# From what the lanes found to one order of what is similar enough.
+# Fusion and similarity filter
 
 
 def order(plan: SearchPlan, candidates: Candidates) -> Ranking:
-    """Fuse what was found, and leave out what is not similar enough."""
+    """Fuse the results and drop hits below the similarity threshold."""
     hits = fuse_lanes(plan, candidates) if candidates.fused is None else candidates.fused
     further = {name: lane for name, lane in candidates.lanes.items() if name.startswith(PICTURES)}
-    if candidates.fused is not None and not plan.request.graph:  # that comes behind the first hits
+    if candidates.fused is not None and not plan.request.graph:  # graph: `fill_from_graph` adds them
         further[CONCEPTS] = candidates.carried
     return filter_of(plan).apply(join_further(hits, further) if further else hits)
 
 
 def falls_short(plan: SearchPlan, candidates: Candidates, ranking: Ranking, places: PlaceReader) -> bool:
-    """Whether deeper lanes may make an answer longer that is too short for what is left out."""
+    """Check whether deduplication leaves too few hits and a deeper retrieval may add some."""
     request = plan.request
     leaves_out = request.per_document is not None or request.collapse_duplicates or plan.similar.least
     if not (leaves_out and can_go_deeper(plan, candidates)):
@@ -326,7 +332,10 @@ def falls_short(plan: SearchPlan, candidates: Candidates, ranking: Ranking, plac
 
 
 def fuse_lanes(plan: SearchPlan, candidates: Candidates) -> list[Hit]:
-    """All that lanes found, fused; of a parent only its best child, unless each chunk is a hit."""
+    """Fuse the results of all retrievers.
+
+    Unless hits are grouped by chunk, keep only the best child of a parent.
+    """
     request, group_by = plan.request, plan.request.group_by
     with plan.watch.stage("fuse"):
         words = {found.source.source_id: found for found in candidates.lanes.get(TEXT, ())}
@@ -342,7 +351,7 @@ def fuse_lanes(plan: SearchPlan, candidates: Candidates) -> list[Hit]:
             found = {
                 **own,
                 **found,
-            }  # what the first lanes know is preferred: those of vectors know the chunk
+            }  # prefer the first retrievers: vector retrievers know the chunk
             scores = {identity: each.score for identity, each in own.items()}
             if not by_vector:
                 lanes.append(LaneScores(name, scores))
@@ -368,7 +377,7 @@ def fuse_lanes(plan: SearchPlan, candidates: Candidates) -> list[Hit]:
 
 
 def _pointing(each: LaneHit, words: Mapping[str, LaneHit]) -> LaneHit:
-    """Let a chunk over several sources stand for the one that the words point at, if they do."""
+    """Assign a chunk over several sources to the source that best matches the keywords, if any."""
     if each.chunk is None or len(each.chunk.covers) == 1:
         return each
     there = [words[identity] for identity in each.chunk.covers if identity in words]
@@ -376,7 +385,7 @@ def _pointing(each: LaneHit, words: Mapping[str, LaneHit]) -> LaneHit:
 
 
 def join_further(hits: Sequence[Hit], further: Mapping[str, Sequence[LaneHit]]) -> list[Hit]:
-    """Join what vectors and words found with what concepts and spaces of pictures did, by reciprocal rank."""
+    """Merge hits from vectors and keywords with hits from concepts and images by reciprocal rank fusion."""
     joined = {
         hit.identity: hit._replace(passage_rank=rank, score=1 / (RRF_K + rank))
         for rank, hit in enumerate(hits, start=1)
@@ -392,27 +401,26 @@ def join_further(hits: Sequence[Hit], further: Mapping[str, Sequence[LaneHit]]) 
                 told = hit.found._replace(through=found.through or hit.found.through)
                 score = hit.score + part.contribution
                 joined[identity] = hit._replace(found=told, score=score, parts=(*hit.parts, part))
-    ordered = sorted(joined.values(), key=lambda hit: -hit.score)  # of equal ones the first found
+    ordered = sorted(joined.values(), key=lambda hit: -hit.score)  # stable for equal scores
     return [hit._replace(fused_rank=rank, fused_score=hit.score) for rank, hit in enumerate(ordered, start=1)]
 
 
-# What the graph leads to, behind the best hits: it cannot spoil the top.
+# Graph hits after the best hits, so that they cannot displace the top
 
-KEPT = 5
-"""Hits that stay where they are."""
+KEPT = 5  # hits with a fixed position
 
 
 def fill_from_graph(
     plan: SearchPlan, refined: Ranking, hits: Sequence[Hit], carried: Sequence[LaneHit], places: PlaceReader
 ) -> Ranking:
-    """Join, behind the first hits, those that follow with what concepts lead to, by reciprocal rank.
+    """Keep the first hits and merge the following hits with concept hits by reciprocal rank fusion.
 
     Args:
-        plan: what is asked.
-        refined: the hits in their order, read again, thinned out and made different where that was asked for.
-        hits: those of before.
-        carried: what concepts lead to, the best first.
-        places: reads sources.
+        plan: Search plan.
+        refined: Hits after reranking, deduplication, and diversification, as requested.
+        hits: Hits before refinement.
+        carried: Hits from concepts, best first.
+        places: Reader of source texts.
     """
     best = [hit._replace(passage_rank=rank) for rank, hit in enumerate(refined.hits[:KEPT], start=1)]
     reordered = plan.request.rerank or plan.request.mmr_lambda is not None
@@ -420,7 +428,8 @@ def fill_from_graph(
     rest = [hit for hit in (refined.hits if reordered else hits) if hit.identity not in known]
     led = [each for each in carried if each.source.source_id not in there]
     similar = filter_of(plan)
-    # Of what is not similar enough only what stands beside such as is; ranks count what is thinned out later
+    # Below the threshold, keep only concept hits that accompany a similar hit. Ranks include hits that are
+    # dropped later
     beside = similar.similar.keep_carried and any(similar.passes(hit) for hit in best)
     joined = similar.divide(join_further(rest, {CONCEPTS: led}), beside=beside)
     every, least = [*best], min((hit.score for hit in best), default=0.0)
@@ -433,18 +442,18 @@ def fill_from_graph(
 
 
 def not_among(shown: Sequence[Hit], *lost: Sequence[Hit]) -> list[Hit]:
-    """What was lost on several ways, each once, and without what another way brought."""
+    """Return dropped hits once each, without hits that are shown."""
     known = {hit.identity for hit in shown}
     every = {hit.identity: hit for each in lost for hit in each}
     return [hit for identity, hit in every.items() if identity not in known]
 
 
-# Refining an order: read again, near-duplicates once, made different; each only when it was asked for.
+# Refinement: reranking, near-duplicates, and diversity, each only if requested
 
 
 @dataclass(frozen=True, slots=True)
 class Reranking:
-    """A reranker and the time it has."""
+    """A reranker and its time limit."""
 
     reranker: Reranker | None
     seconds: float
@@ -454,14 +463,17 @@ NO_RERANKING = Reranking(None, 0)
 
 
 class Ranker:
-    """The stages behind fusion."""
+    """The stages after fusion."""
 
     def __init__(self, graph: Graph, reranking: Reranking = NO_RERANKING) -> None:
         self._graph = graph
         self._reranking = reranking
 
     def refine(self, plan: SearchPlan, ranking: Ranking, places: PlaceReader) -> Ranking:
-        """All hits; the best are not only such as concepts brought beside one that is not among them."""
+        """Refine all hits.
+
+        If no hit on the first page passes the similarity threshold, drop concept hits as well.
+        """
         similar = filter_of(plan)
         kept = self._kept(plan, ranking.hits, places)
         best = kept[: plan.request.limit]
@@ -470,7 +482,7 @@ class Ranker:
         return replace(ranking, hits=kept)
 
     def _kept(self, plan: SearchPlan, hits: Sequence[Hit], places: PlaceReader) -> list[Hit]:
-        """Rerank, collapse near-duplicates, thin out documents, diversify."""
+        """Rerank, deduplicate, limit hits per document, and diversify."""
         request, notes = plan.request, list[Degradation]()
         every = self._rerank(plan, hits, places, notes) if request.rerank else hits
         with plan.watch.stage("thin_out"):
@@ -489,7 +501,7 @@ class Ranker:
     def _rerank(
         self, plan: SearchPlan, hits: Sequence[Hit], places: PlaceReader, notes: list[Degradation]
     ) -> Sequence[Hit]:
-        """Let the reranker read the first ones; what it does not read stays behind them, in its order."""
+        """Rerank the first hits. The other hits follow in their previous order."""
         question, depth = plan.request.query_text, plan.request.first_stage_limit
         if question is None:
             notes.append(_not_reranked("a cross-encoder reads words, and there is no query_text"))
@@ -530,7 +542,7 @@ class Ranker:
         return [*placed, *_behind(placed, hits[len(scores) :])]
 
     def _diverse(self, plan: SearchPlan, hits: Sequence[Hit], notes: list[Degradation]) -> list[Hit]:
-        """In the order of maximal marginal relevance; one without a vector counts as unlike all others."""
+        """Order by maximal marginal relevance. A hit without a vector counts as dissimilar to all others."""
         properties = {each.space.key: each.space.vector_property for each in plan.scope.spaces}
         wanted = [
             {
@@ -558,7 +570,7 @@ class Ranker:
 
 
 def _behind(first: Sequence[Hit], rest: Sequence[Hit]) -> Sequence[Hit]:
-    """Hits that were not read, in their order, with scores below those that were."""
+    """Return hits in order with scores below those of `first`."""
     return below(min(hit.score for hit in first), rest) if first else rest
 
 

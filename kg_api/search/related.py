@@ -1,4 +1,4 @@
-"""Passages that go with an image, and images that go with a passage."""
+"""Passages related to an image, and images related to a passage."""
 
 from __future__ import annotations
 
@@ -25,24 +25,22 @@ from kg_api.search.scope import choose_sources
 from kg_api.spaces.images import ImageSpaceRegistry, group_by_space, is_one_space
 from kg_api.spaces.snapshot import OntologySnapshot, snapshots_of
 
-# The ways that lead from a picture to passages and from a passage to pictures.
+# Retrievers between images and passages
 
-Found = dict[str, RelatedThrough]
-"""By source, the best first."""
+Found = dict[str, RelatedThrough]  # by source, best first
 
 
 @dataclass(frozen=True, slots=True)
 class RelatedQuery:
-    """What is looked for, and where."""
+    """A related-sources query and its scope."""
 
     own: Place
     within: Filters
-    depth: int
-    """Most sources of each lane."""
+    depth: int  # maximum sources per retriever
 
 
 def in_document(graph: Graph, asked: RelatedQuery) -> Found:
-    """What stands in the same document, by distance in reading order."""
+    """Return sources of the same document, ordered by distance in reading order."""
     own, within = asked.own, asked.within
     if within.ontologies is not None and own.ontology not in within.ontologies:
         return {}
@@ -63,7 +61,7 @@ def in_document(graph: Graph, asked: RelatedQuery) -> Found:
 
 
 def linked(graph: Graph, asked: RelatedQuery) -> Found:
-    """What somebody linked to the source, the nearest first."""
+    """Return linked sources, the most similar first."""
     within = asked.within
     rows = graph.read(
         "proposals/linked_to",
@@ -80,12 +78,12 @@ def linked(graph: Graph, asked: RelatedQuery) -> Found:
 
 
 def through_concepts(graph: Graph, asked: RelatedQuery, beside: Sequence[str]) -> Found:
-    """What carries the source's concepts, or those of what stands beside it; of rare ones rather.
+    """Return sources that share concepts with the source or its adjacent sources. Rare concepts weigh more.
 
     Args:
-        graph: where they are.
-        asked: what is looked for.
-        beside: sources directly before and after it.
+        graph: Graph with the sources.
+        asked: Query.
+        beside: Sources directly before and after the query source.
     """
     own = SeedPassage(asked.own.source_id, PASSAGE)
     seeds = [own, *(SeedPassage(each, PASSAGE / math.sqrt(2)) for each in beside)]
@@ -104,14 +102,14 @@ def near_vectors(
     slots: Iterable[tuple[Space, Sequence[str]]],
     lane: RelatedLane,
 ) -> Found:
-    """What is near to vectors of the source.
+    """Return sources near the vectors of the query source.
 
     Args:
-        graph: where they are.
-        asked: what is looked for.
-        parts: the source's vectors.
-        slots: where vectors of their space are, each with the ontologies that it answers.
-        lane: what is said of it.
+        graph: Graph with the vectors.
+        asked: Query.
+        parts: Vectors of the query source.
+        slots: Index slots of the space, each with its ontologies.
+        lane: Retriever name for the response.
     """
     filters = asked.within
     lookups = [
@@ -135,7 +133,7 @@ def near_vectors(
 
 
 def near_in_words(graph: Graph, asked: RelatedQuery) -> Found:
-    """What shares words with a source that has no vector."""
+    """Return sources that share keywords with a source without a vector."""
     found = sharing_words(graph, asked.own, asked.within, asked.depth)
     return {
         each.source.source_id: RelatedThrough(lane="words", rank=rank)
@@ -144,7 +142,7 @@ def near_in_words(graph: Graph, asked: RelatedQuery) -> Found:
 
 
 def by_similarity(asked: RelatedQuery, found: Sequence[tuple[str, LaneHit]], lane: RelatedLane) -> Found:
-    """Each source once, by the nearest of its parts."""
+    """Return each source once, by its nearest part."""
     best: dict[str, tuple[float, str]] = {}
     for space, hit in found:
         identity, similarity = hit.source.source_id, hit.similarity or 0.0
@@ -157,11 +155,11 @@ def by_similarity(asked: RelatedQuery, found: Sequence[tuple[str, LaneHit]], lan
     }
 
 
-# What pictures show, against what passages say: where a model reads both.
+# Image content against passages, if one model embeds both
 
 
 class SeenLane:
-    """Compares vectors of pictures and of passages."""
+    """Compares vectors of images and passages."""
 
     def __init__(self, graph: Graph, images: ImageSpaceRegistry | None) -> None:
         self._graph = graph
@@ -169,7 +167,7 @@ class SeenLane:
         self._questions = PictureQuestions(graph, images, self._snapshots)
 
     def find(self, asked: RelatedQuery, known: OntologySnapshot, told: list[Degradation]) -> list[Found]:
-        """Pictures like a picture; and where a model reads both, passages near to it, or pictures to one."""
+        """Return similar images for an image. If a model embeds both kinds, also return the other kind."""
         wanted = asked.within.image
         if asked.own.kind == "image":
             alike = [self._alike(asked, known)] if wanted is not False else []
@@ -177,7 +175,7 @@ class SeenLane:
         return [] if wanted is False else [self._pictures(asked, known, told)]
 
     def _alike(self, asked: RelatedQuery, known: OntologySnapshot) -> Found:
-        """Pictures that a picture looks like, where theirs have vectors of the same space."""
+        """Return similar images from the same image space."""
         own, spaces = asked.own, known.image_spaces
         space = spaces.get(own.ontology)
         if space is None or self._snapshots.populating(space.image_index_name):
@@ -190,7 +188,7 @@ class SeenLane:
         return by_similarity(asked, near, "picture_space")
 
     def _passages(self, asked: RelatedQuery, known: OntologySnapshot) -> Found:
-        """By the picture's own vector, where passages have vectors of the same space."""
+        """Return passages near the image's vector, if they share its space."""
         own, space = asked.own, known.image_spaces.get(asked.own.ontology)
         if space is None:
             return {}
@@ -202,7 +200,7 @@ class SeenLane:
         return near_vectors(self._graph, asked, parts, there, "picture_space")
 
     def _pictures(self, asked: RelatedQuery, known: OntologySnapshot, told: list[Degradation]) -> Found:
-        """By the passage's text."""
+        """Return images near the text of a passage."""
         spaces = self._questions.reading(known.there(asked.within.ontologies), known)
         questions = self._questions.embed(asked.own.full_text, spaces)
         told += [each.degradation for each in questions if each.degradation is not None]
@@ -217,7 +215,7 @@ class SeenLane:
             question.space,
             question.ontologies,
             asked.within.document_ids,
-            asked.depth + 1,  # a picture may find itself
+            asked.depth + 1,  # the image may find itself
             sources=asked.within.sources,
         )
         (rows,) = self._graph.look_up([nearest.lookup])
@@ -225,16 +223,15 @@ class SeenLane:
             yield question.space.slug, hit._replace(similarity=hit.score)
 
 
-# Passages that go with a picture, and pictures that go with a passage: several ways, joined by ranks.
+# Service: several retrievers, fused by rank
 
-DEPTH = 50
-"""So many of each lane are joined, at least."""
+DEPTH = 50  # minimum results per retriever
 MAX_PARTS = 4
-"""Chunks of the source that are compared; of more, so many that are spread evenly."""
+"""Maximum chunks compared per source. A longer source uses evenly spaced chunks."""
 
 
 class RelatedService:
-    """Finds what goes with a source."""
+    """Finds related sources."""
 
     def __init__(self, graph: Graph, images: ImageSpaceRegistry | None = None) -> None:
         self._graph = graph
@@ -244,12 +241,12 @@ class RelatedService:
         self._progress = self._snapshots.progress()
 
     def related(self, source_id: str, request: RelatedSearch) -> RelatedSources:
-        """Find what goes with a source. What could not be done is told.
+        """Find sources related to a source. Limitations are in `degraded`.
 
         Raises:
-            NotFound: there is no such source, or an ontology that the request names is not there.
-            Conflict: several begin like that.
-            InvalidInput: a condition is of a field that no document has, and another is called nearly so.
+            NotFound: The source or a requested ontology does not exist.
+            Conflict: The id prefix is ambiguous.
+            InvalidInput: A condition uses an unknown field that resembles a known one.
         """
         watch, told = Stopwatch("related"), list[Degradation]()
         own = find_source(self._graph, source_id)
@@ -275,7 +272,7 @@ class RelatedService:
         )
 
     def _within(self, own: Place, request: RelatedSearch, told: list[Degradation]) -> Filters:
-        """Where to look: for sources of the other kind, unless the request names kinds."""
+        """Return the scope: sources of the other kind, unless the request specifies kinds."""
         within = Filters(request.ontologies, [own.document_id] if request.same_document else None)
         if request.where:
             chosen = choose_sources(self._graph, self._remembered, request.where, within)
@@ -298,7 +295,7 @@ class RelatedService:
         return found
 
     def _near_words(self, asked: RelatedQuery, known: OntologySnapshot, told: list[Degradation]) -> Found:
-        """Near in the text space of the source's ontology; a picture has a vector of its words."""
+        """Return sources near in the text space. The vector of an image represents its text."""
         own = asked.own
         vectors = vectors_of(self._graph, [own.source_id], known.answering, known.new)
         parts = evenly(vectors.get(own.source_id, []), MAX_PARTS)
@@ -306,7 +303,7 @@ class RelatedService:
         if not parts:
             return self._sharing_words(asked, told)
         names = [] if asked.within.image else [space.index_name for space, _ in scope.slots]
-        waiting = self._snapshots.populating(*names)  # of pictures every vector is compared, without an index
+        waiting = self._snapshots.populating(*names)  # images need no index, because all vectors are compared
         told += _filling(waiting)
         told += [each for each in scope.degradations() if each not in told]
         told += under_way(self._progress.recent(), scope.ontologies)
@@ -322,9 +319,9 @@ class RelatedService:
         return near_in_words(self._graph, asked)
 
     def _join(self, lanes: Sequence[Found], limit: int) -> list[RelatedSource]:
-        """By ranks, for a distance, a weight of concepts and a cosine cannot be compared."""
+        """Fuse by rank, because distances, concept weights, and cosines are not comparable."""
         scores = reciprocal_rank_fusion([*lane] for lane in lanes)
-        best = [*scores.items()][: 2 * limit]  # some may have been deleted meanwhile
+        best = [*scores.items()][: 2 * limit]  # spare hits replace deleted sources
         places = {place.source_id: place for place in places_of(self._graph, [each for each, _ in best])}
         return [
             RelatedSource(

@@ -1,4 +1,4 @@
-"""Retrieving: all lanes in one request to Neo4j, concepts after them, and other spellings."""
+"""Retrieval: run all retrievers in one Neo4j request, then search by concept, and suggest spellings."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from kg_api.search.plan import SearchPlan, Wording
 from kg_api.spaces.snapshot import Snapshots
 from kg_api.suggestions import UNSPACED
 
-# Hits: what lanes find, what brought it to its place, and what it says. Pure.
+# Hits
 
 TEXT = "text"
 VECTOR = "vector:"
@@ -55,27 +55,25 @@ CONCEPTS = "concepts"
 PICTURES = "pictures:"
 
 Texts = Mapping[str, ChunkText]
-"""What chunks say, by their ids."""
+"""Chunk texts by chunk id."""
 
 
 class LaneContribution(NamedTuple):
-    """What a lane adds to a fused score."""
+    """The contribution of one retriever to a fused score."""
 
     lane: str
-    rank: int | None
-    """From 1; none where the lane did not find it by itself."""
+    rank: int | None  # from 1. None: the retriever did not return the hit
     score: float
     weight: float
     contribution: float
 
 
 class Hit(NamedTuple):
-    """Something that was found, with all that brought it to its place."""
+    """A search hit with its scores and ranks from each stage."""
 
     found: LaneHit
     identity: str
-    score: float
-    """What the hits are ordered by at the moment."""
+    score: float  # current sort key
     parts: tuple[LaneContribution, ...] = ()
     fused_rank: int = 0
     fused_score: float = 0.0
@@ -84,12 +82,11 @@ class Hit(NamedTuple):
     mmr_score: float | None = None
     mmr_rank: int | None = None
     duplicates: tuple[str, ...] = ()
-    passage_rank: int | None = None
-    """Among what vectors and words found, before concepts came in."""
+    passage_rank: int | None = None  # rank from vectors and keywords, before concepts were merged
 
     @property
     def ranks(self) -> Ranks:
-        """A source is in one ontology and so in one space: one vector lane at most has it."""
+        """Ranks by retriever. A source has at most one vector rank, because its ontology has one space."""
         ranks = {part.lane: part.rank for part in self.parts}
         vector = [rank for lane, rank in ranks.items() if lane.startswith(VECTOR) and rank is not None]
         seen = [rank for lane, rank in ranks.items() if lane.startswith(PICTURES) and rank is not None]
@@ -102,17 +99,17 @@ class Hit(NamedTuple):
 
 
 def below(least: float, hits: Iterable[Hit]) -> list[Hit]:
-    """Hits in their order, with scores below one."""
+    """Return the hits in the same order with scores below `least`."""
     return [hit._replace(score=least - number * 1e-6) for number, hit in enumerate(hits, start=1)]
 
 
 def identity_of(found: LaneHit, group_by: GroupBy = "source") -> str:
-    """What makes two findings one hit: the source, or the chunk."""
+    """Return the deduplication key of a hit: its source id, or its chunk id."""
     return found.chunk.chunk_id if group_by == "chunk" and found.chunk else found.source.source_id
 
 
 def find_needed_texts(found: Iterable[LaneHit]) -> list[str]:
-    """Ids of chunks whose text is not in their hit's source alone."""
+    """Return the ids of parents and of chunks over several sources. The hit's source lacks their text."""
     chunks = [each.chunk for each in found if each.chunk]
     return [
         *(chunk.chunk_id for chunk in chunks if len(chunk.covers) > 1),
@@ -121,17 +118,17 @@ def find_needed_texts(found: Iterable[LaneHit]) -> list[str]:
 
 
 def to_matched_chunk(found: LaneHit, place: Place, texts: Texts) -> MatchedChunk:
-    """The matched part, without the blanks around it.
+    """Return the matched text without surrounding whitespace.
 
     Args:
-        found: what matched.
-        place: its source.
-        texts: what the chunks named by `find_needed_texts` say.
+        found: Hit to present.
+        place: Source of the hit.
+        texts: Texts of the chunks from `find_needed_texts`.
     """
     chunk = found.chunk
     if chunk is not None and chunk.chunk_id in texts:
         return strip_chunk(texts[chunk.chunk_id])
-    if chunk is None or len(chunk.covers) > 1:  # it has gone since it was found: what is left is the source
+    if chunk is None or len(chunk.covers) > 1:  # the chunk was deleted after retrieval, so return the source
         return strip_chunk(ChunkText(place.full_text, place.start, place.end, (place.source_id,)))
     part = place.full_text[chunk.offset : chunk.end_offset]
     start = place.start + chunk.offset
@@ -139,65 +136,64 @@ def to_matched_chunk(found: LaneHit, place: Place, texts: Texts) -> MatchedChunk
 
 
 def to_parent_chunk(found: LaneHit, texts: Texts) -> MatchedChunk | None:
-    """The larger part, where there is one."""
+    """Return the parent chunk, if there is one."""
     parent = texts.get(found.chunk.parent_id) if found.chunk and found.chunk.parent_id else None
     return strip_chunk(parent) if parent else None
 
 
 def strip_chunk(part: ChunkText) -> MatchedChunk:
-    """As it is given, without the blanks around it."""
+    """Remove surrounding whitespace and adjust the range."""
     start = part.start + len(part.text) - len(part.text.lstrip())
     text = part.text.strip()
     return MatchedChunk(text=text, start=start, end=start + len(text), source_ids=list(part.source_ids))
 
 
-# What the lanes of a search found, and that in an order.
+# Candidates and rankings
 
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """What was found, by lane."""
+    """The results of all retrievers."""
 
     lanes: Mapping[str, Sequence[LaneHit]] = field(default_factory=dict[str, Sequence[LaneHit]])
-    """Those that were asked, by name, each with the best first. Similarities of two models cannot be
-    compared, so each model has a lane: `vector:` and its space."""
-    cut: bool = False
-    """Whether a lane was asked for as many as it gave: there may be more."""
-    seeds: Sequence[Seed] = ()
-    """The question's own concepts."""
+    """Results by retriever, best first. Each model has its own retriever (`vector:` and the space), because
+    similarities
+    of two models are not comparable.
+    """
+    cut: bool = False  # a retriever reached its limit, so more results may exist
+    seeds: Sequence[Seed] = ()  # concepts that match the question
     fused: Sequence[Hit] | None = None
-    """All that the lanes found in one order, where concepts go on from the best of it."""
-    carried: Sequence[LaneHit] = ()
-    """What they led to, the best first."""
-    wording: Wording | None = None
-    """The words that were looked for in the end, where they are not the plan's."""
+    """The fused hits, if the concept retriever expanded the best of them."""
+    carried: Sequence[LaneHit] = ()  # sources from the concept retriever, best first
+    wording: Wording | None = None  # respelled query, if it differs from the plan's
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Hits, the best first, and what is said of those that are not among them."""
+    """Hits, best first, and dropped hits."""
 
     hits: Sequence[Hit]
-    lost: Sequence[Hit] = ()
-    """Those that are not similar enough."""
-    more: bool = False
-    """Whether there may be others behind them."""
+    lost: Sequence[Hit] = ()  # hits below the similarity threshold
+    more: bool = False  # more hits may follow
 
 
-# The lanes of a search, all in one round trip. A further lane is one line in `lanes_of`.
+# Retrievers, all in one round trip. To add a retriever, extend `lanes_of`.
 
 Passages = NearestPassages | WordedPassages | NearestPictures
-"""One way to find sources: what it looks up, and which hits that gives, for which it may look up more."""
+"""A way to find sources: a lookup and the conversion of its rows to hits."""
 Lane = tuple[str, Passages]
-"""What is found in one way, and what its hits are ranked as.
+"""A retriever: its name, and its lookup.
 
-Lanes of one name have one measure, and are one list: both slots of a space, and the words of several queries
-where the filters name very many documents.
+Results under the same name share a scale and form one list. Examples: both index slots of a space, and the
+batches of a full-text search that filters by many documents.
 """
 
 
 def lanes_of(plan: SearchPlan) -> Iterator[Lane]:
-    """Those that a plan asks; what the first ones say of a hit is preferred."""
+    """Yield the retrievers of a plan.
+
+    For a hit from several retrievers, the first retriever provides the chunk.
+    """
     request, sources = plan.request, plan.filters.sources
     for each in plan.scope.spaces if not plan.concepts_alone else ():
         known = plan.usable.get(each.space.slug)
@@ -233,7 +229,7 @@ def lanes_of(plan: SearchPlan) -> Iterator[Lane]:
 
 
 def word_lanes(plan: SearchPlan) -> Iterator[Lane]:
-    """Those of words alone."""
+    """Yield the full-text retrievers."""
     if plan.asks_text:
         asked, pairs, sources = plan.space_vectors, plan.wording.compared_pairs, plan.filters.sources
         for query in plan.full_text:
@@ -241,7 +237,7 @@ def word_lanes(plan: SearchPlan) -> Iterator[Lane]:
 
 
 def merge(found: Iterable[tuple[str, LaneHits]]) -> dict[str, Sequence[LaneHit]]:
-    """One list a name: what was found in both slots of a space is compared, for the measure is the same."""
+    """Merge the results per retriever name. Scores of both index slots of a space are comparable."""
     lanes: dict[str, Sequence[LaneHit]] = {}
     for name, hits in found:
         both = [*lanes.get(name, ()), *hits.found]
@@ -250,40 +246,41 @@ def merge(found: Iterable[tuple[str, LaneHits]]) -> dict[str, Sequence[LaneHit]]
     return lanes
 
 
-# What a question may name: words in a row, and of scripts without spaces characters in a row. Pure.
+# Candidate names in a question: n-grams of words, or of characters in scripts without spaces
 
 MAX_NAME_WORDS = 6
-"""Words of a name that is looked for in the question."""
+"""Maximum words of a candidate name."""
 MIN_NAME_CHARACTERS = 3
 MAX_WORDS = 100
-"""Words of the question whose combinations are looked up as names."""
+"""Words of the question that form candidate names."""
 UNSPACED_NAME = range(2, 13)
-"""Characters of a name that is written without spaces; foreign names have one where concept_name puts it."""
+"""Characters of a candidate name in a script without spaces. Foreign names keep the space from
+`concept_name`."""
 MAX_UNSPACED = 100
-"""Characters of the question whose combinations are looked up."""
+"""Characters of the question that form candidate names."""
 
 _UNSPACED = regex.compile(rf"[{UNSPACED}ー]")
 _RUN = regex.compile(rf"[{UNSPACED}ー]+(?: [{UNSPACED}ー]+)*")
 
 
 def names_in(text: str) -> Iterator[str]:
-    """What may be the name of a concept in a question: up to six words in a row, the longest first.
+    """Yield each candidate concept name in a question once, the longest first.
 
-    Of scripts without spaces up to twelve characters in a row; each name once.
+    A name has up to 6 words, or up to 12 characters in a script without spaces.
     """
     words = concept_name(text).split()[:MAX_WORDS]
     yield from dict.fromkeys((*_spaced_names(words), *_unspaced_names(" ".join(words))))
 
 
 def is_named_within(name: str, other: str) -> bool:
-    """Whether a folded name is a part of another one, and no other one itself."""
+    """Check whether a normalized name is a proper part of another name."""
     if name == other:
         return False
     return name in other if _UNSPACED.match(name) else f" {name} " in f" {other} "
 
 
 def is_unspaced(text: str) -> bool:
-    """Whether most of a text's letters are of scripts without spaces."""
+    """Check whether scripts without spaces make up more than half of the letters."""
     letters = sum(map(str.isalpha, text))
     return 2 * len(_UNSPACED.findall(text)) > letters
 
@@ -308,28 +305,25 @@ def _unspaced_names(text: str) -> Iterator[str]:
                     yield name
 
 
-# The lane of concepts: from the question and its best passages over concepts to further sources.
+# Concept retriever: from the question and its best passages through concepts to further sources
 #
-# What a question needs may stand in a passage that says nothing of the question's words: the best hit names
-# somebody, and another passage says who that is. The lane begins with the concepts that the question names or
-# is near to, and with those of the best hits, goes on to what is near to these in meaning, and follows
-# appearances and one relationship (ADR 23 has the measurements; the spreading of weight is
-# that of
-# Gutiérrez et al., HippoRAG, 2024, cut off after one hop).
+# The answer may be in a passage that shares no keyword with the question: the best hit names a person, and
+# another passage describes that person.
+# The retriever starts with concepts that the question names or resembles, and with the concepts of the best
+# hits.
+# It adds semantically similar concepts, then follows appearances and one relationship.
+# The weights spread as in Gutiérrez et al., HippoRAG, 2024, limited to one hop. ADR 23 contains the
+# measurements.
 
-NAMED = 1.0
-"""Weight of a concept that the question names."""
+NAMED = 1.0  # weight of a concept that the question names
 PASSAGE = 2.0
-"""Weight of the best hit, shared among its concepts by the root of their number: each of four counts as
-a named one."""
+"""Weight of the best hit. Each of its n concepts gets 2 / sqrt(n), so each of four concepts counts as a named
+one."""
 BEST_PASSAGES = 3
-NEAREST = 5
-"""Concepts near to the question in meaning."""
+NEAREST = 5  # similar concepts per question
 MAX_NAMED = 20
-MAX_NAMES = 5000
-"""Names that are looked up, of all ontologies together."""
-USUAL_WORDS = 2
-"""Most names of concepts have one to three."""
+MAX_NAMES = 5000  # maximum name lookups over all ontologies
+USUAL_WORDS = 2  # typical words per concept name (most have 1 to 3)
 TOO_MANY = (
     "the question has too many words for so many ontologies: some of what it may name was not looked for by "
     "name; ask a shorter one, or name ontologies"
@@ -337,7 +331,7 @@ TOO_MANY = (
 
 
 class ConceptLane:
-    """Finds sources through concepts: it goes on from what the other lanes found."""
+    """Retrieves sources through concepts, based on the results of the other retrievers."""
 
     def __init__(self, graph: Graph, snapshots: Snapshots) -> None:
         self._graph = graph
@@ -346,20 +340,20 @@ class ConceptLane:
         self._embedding = snapshots.progress("concept_embedding")
 
     def retrieve(self, plan: SearchPlan, seeds: Sequence[Seed], best: Sequence[LaneHit]) -> list[LaneHit]:
-        """Find as many sources as the plan is deep.
+        """Return up to `plan.depth` sources.
 
         Args:
-            plan: where to look, and the question's vectors.
-            seeds: the concepts of the question.
-            best: what vectors and words found, the best first; empty: from the question's own concepts. They
-                lead on from a question without spaces only if it names a concept itself.
+            plan: Search scope and query vectors.
+            seeds: Concepts of the question.
+            best: Best hits of vectors and keywords. If empty, start from the seeds only. In a script without
+                spaces, hits are expanded only if the question names a concept.
         """
         if best and not seeds and is_unspaced(plan.text):
             return []
         passages = [
             SeedPassage(found.source.source_id, PASSAGE / math.sqrt(rank))
             for rank, found in enumerate(best[:BEST_PASSAGES], start=1)
-            if not plan.image  # nobody looks for the picture of what another picture's words mention
+            if not plan.image  # concepts in the caption of another image do not help an image search
         ]
         within = Filters(plan.scope.names, plan.filters.document_ids, plan.filters.sources)
         near = [*self._nearness(plan)]
@@ -369,7 +363,7 @@ class ConceptLane:
         return found
 
     def _nearness(self, plan: SearchPlan) -> Iterator[ConceptNearness]:
-        """Whose vectors tell what is near to the concepts that the walk begins with."""
+        """Yield the spaces whose concept vectors are ready."""
         models = plan.scope.models
         waiting = self._snapshots.populating(*(space.concept_index_name for space in models))
         for space in models:
@@ -377,10 +371,12 @@ class ConceptLane:
                 yield ConceptNearness(space, plan.scope.ontologies[space.slug], least_near(space))
 
     def seeds(self, plan: SearchPlan) -> list[Seed]:
-        """The concepts that the question names or is near to; asked beside the other lanes.
+        """Return the concepts that the question names or resembles.
 
-        One without spaces goes by those that it names: to a model that does not know its language, as the
-        default one, all concepts are near (ADR 73). Where concepts alone are asked, it may name none.
+        Runs in parallel to the other retrievers. For a script without spaces, only named concepts count: a
+        model
+        that does not know the language finds all concepts similar (ADR 73). A concept-only search has no such
+        limit.
         """
         meanings, names = meanings_of(plan), plan.scope.names
         told = [
@@ -403,7 +399,7 @@ class ConceptLane:
     def _find_seeds(
         self, plan: SearchPlan, names: Sequence[str], meanings: Sequence[Meaning]
     ) -> dict[str, float]:
-        """By id, the weights of what the question may call by these names, and of what is near to it."""
+        """Return the weights of named and similar concepts by concept id."""
         ids = list(_name_ids(names, plan.scope.names))
         unspaced = is_unspaced(plan.text)
         asked = () if unspaced and not plan.concepts_alone else meanings
@@ -425,7 +421,10 @@ def _too_many(names: Sequence[str], ontologies: Sequence[str]) -> bool:
 
 
 def _name_ids(names: Sequence[str], ontologies: Sequence[str]) -> Iterator[str]:
-    """Of each name in each ontology; of too many those that most concepts are called by, alike everywhere."""
+    """Yield the id of each name in each ontology.
+
+    Above the limit, names of a typical length come first, with the same selection for each ontology.
+    """
     if _too_many(names, ontologies):
         names = sorted(names, key=lambda name: abs(len(name.split()) - USUAL_WORDS))
     each = ((name, ontology) for name in names for ontology in ontologies)
@@ -433,7 +432,7 @@ def _name_ids(names: Sequence[str], ontologies: Sequence[str]) -> Iterator[str]:
 
 
 def _longest(named: Sequence[ConceptLaneHit]) -> Iterator[ConceptLaneHit]:
-    """Without those whose name stands within that of another."""
+    """Yield concepts whose name is not part of another concept's name."""
     labels = [concept_name(each.concept.label) for each in named]
     for each, own in zip(named, labels, strict=True):
         if not any(is_named_within(own, other) for other in labels):
@@ -441,7 +440,7 @@ def _longest(named: Sequence[ConceptLaneHit]) -> Iterator[ConceptLaneHit]:
 
 
 def meanings_of(plan: SearchPlan) -> list[Meaning]:
-    """The question's vectors with the ontologies whose concepts they are compared with."""
+    """Return the question's vectors, each with the ontologies to compare."""
     return [
         Meaning(vector.space, vector.vector, plan.scope.ontologies[vector.space.slug])
         for vector in plan.vectors
@@ -450,30 +449,31 @@ def meanings_of(plan: SearchPlan) -> list[Meaning]:
 
 
 def _weight(near: ConceptLaneHit, calibration: SimilarityCalibration) -> float:
-    """From 0 for what is as far as unrelated texts are from related ones, half way; at most a named one's."""
+    """Convert a similarity to a weight from 0 (midpoint between unrelated and related texts) to `NAMED`."""
     return min(max(((near.similarity or 0) - calibration.middle) / (2 * calibration.gap), 0), NAMED)
 
 
-# Words of a question that no text has: those that may be meant are looked for as well, and it is said.
+# Spelling: search for similar words if no text contains a word of the question
 #
-# Whether a text has a word is asked along with the lanes, and remembered: most questions are of known words.
+# The check for unknown words is part of the retrieval request. Known words are cached, because most questions
+# contain only known words.
 
 MAX_RETRIED = 5
-"""Words of one question that are looked for otherwise; each costs half a dozen fuzzy clauses."""
+"""Maximum words to correct per question. Each costs about six fuzzy clauses."""
 MAX_KNOWN = 100_000
 KNOWN_SECONDS = 60.0
-"""For so long a word is taken for known; of one that has gone meanwhile no other is suggested."""
+"""Cache lifetime of a known word. Within this time, kg suggests no spelling for a deleted word."""
 
 
 class KnownWords:
-    """Remembers which words texts have, by where a search looks. Thread-safe."""
+    """A thread-safe cache of words that exist in the texts, per search scope."""
 
     def __init__(self) -> None:
         self._known = TTLCache[tuple[Hashable, ...], bool](MAX_KNOWN, KNOWN_SECONDS)
         self._lock = threading.Lock()
 
     def doubted(self, wording: Wording) -> list[str]:
-        """Words that may be misspelt and of which it is not known that a text has them."""
+        """Return possibly misspelled words that are not cached as known."""
         where = self._where(wording)
         with self._lock:
             return [word for word in wording.watched if (where, word) not in self._known]
@@ -489,30 +489,30 @@ class KnownWords:
 
 
 def respell(graph: Graph, wording: Wording, missing: Sequence[str]) -> Wording:
-    """With what may be meant by words that no text has; the same where nothing may be."""
+    """Add similar words for missing words. Return the wording unchanged if there are none."""
     missing = missing[:MAX_RETRIED]
     texts = texts_near(graph, {word: wording.queries_near(word) for word in missing})
     respelt, room = list[Respelling](), wording.room
     for word in missing:
         meant = meant_by(word, texts.get(word, ()))
         room -= len(meant)
-        if meant and room >= 0:  # no answer tells of what is not asked for
+        if meant and room >= 0:  # the answer reports only corrections that were searched
             respelt.append(Respelling(word=word, meant=meant))
     return replace(wording, respelt=tuple(respelt))
 
 
-# Retrieving: the lanes, then what goes on from their best hits.
+# Orchestration
 
 THREADS = 16
 MAX_TOLD = 10
 
 
 Fuse = Callable[[SearchPlan, Candidates], Sequence[Hit]]
-"""Brings what the lanes found into one order, the best first."""
+"""Fuses the results of all retrievers into one order, best first."""
 
 
 class Retriever:
-    """Asks the lanes, in the caller's thread; the question's own concepts beside them."""
+    """Runs the retrievers in the caller's thread and looks up the question's concepts in parallel."""
 
     def __init__(self, graph: Graph, snapshots: Snapshots, fuse: Fuse) -> None:
         self._graph = graph
@@ -526,33 +526,36 @@ class Retriever:
         self._pool.shutdown()
 
     def retrieve(self, plan: SearchPlan, before: Candidates | None = None) -> Candidates:
-        """Ask all lanes for as many as the plan is deep.
+        """Run all retrievers and return up to `plan.depth` results of each.
 
         Args:
-            plan: what to ask where.
-            before: what a plan found that was less deep.
+            plan: Search plan.
+            before: Result of a previous, shallower retrieval.
 
         Raises:
-            Unavailable: no lane that was asked for can answer.
+            Unavailable: No requested retriever is available.
         """
         seeds = self._seeds(plan, before) if plan.request.follows_concepts else None
         if before is not None and before.wording is not None:
             plan = plan.worded(before.wording)
         candidates = self._lanes(plan, respelt=before is not None)
-        if before is not None:  # a still deeper look is worded as this one
+        if before is not None:  # keep the wording for deeper retrievals
             candidates = replace(candidates, wording=before.wording)
         if not plan.concepts_alone:
             plan.notes.record("lanes", self._degradations(plan, candidates))
         return candidates if seeds is None else self._follow(plan, candidates, seeds())
 
     def _seeds(self, plan: SearchPlan, before: Candidates | None) -> Callable[[], Sequence[Seed]]:
-        """Look for the question's own concepts beside the lanes, once a search."""
+        """Look up the question's concepts in the background, once per search."""
         if before is not None:
             return lambda: before.seeds
         return self._pool.submit(copy_context().run, self._concepts.seeds, plan).result
 
     def _lanes(self, plan: SearchPlan, *, respelt: bool) -> Candidates:
-        """What the plan's lanes find, all asked at once; words that no text has are then asked otherwise."""
+        """Run all retrievers in one request.
+
+        If words are unknown, repeat the full-text search with corrections.
+        """
         lanes, wording = [*lanes_of(plan)], plan.wording
         if not lanes and not plan.concepts_alone and not plan.asks_text:
             raise Unavailable("the search indexes are still being filled; try again in a moment")
@@ -568,7 +571,7 @@ class Retriever:
             wording = respell(self._graph, wording, missing) if missing else wording
             if not wording.respelt:
                 return _candidates(plan, found)
-            # The lane of words once more where what may be meant is found, and the others as they are
+            # Repeat only the full-text search and keep the other results
             plan.notes.respelt = [*wording.respelt]
             others = [each for each in found if each[0] != TEXT]
             again, _ = self._ask([*word_lanes(plan.worded(wording))])
@@ -577,15 +580,15 @@ class Retriever:
     def _ask(
         self, lanes: Sequence[Lane], doubted: Mapping[str, Sequence[str]] | None = None
     ) -> tuple[list[tuple[str, LaneHits]], Sequence[str]]:
-        """What lanes find, and which of some words a text has, in one round trip."""
+        """Return the results of the retrievers, and the known words among `doubted`, in one round trip."""
         lookups = [passages.lookup for _, passages in lanes]
         rows = self._graph.look_up([*lookups, lookup_known_words(doubted)] if doubted else lookups)
-        both = zip(lanes, rows, strict=False)  # what is known of words comes last
+        both = zip(lanes, rows, strict=False)  # known words are in the last row
         found = [(name, passages.hits(self._graph, row)) for (name, passages), row in both]
         return found, rows[-1] if doubted else ()
 
     def _follow(self, plan: SearchPlan, candidates: Candidates, seeds: Sequence[Seed]) -> Candidates:
-        """With what concepts lead to from the question and from the best hits."""
+        """Add sources that concepts connect to the question and to the best hits."""
         fused = self._fuse(plan, candidates)
         with plan.watch.stage("concepts"):
             carried = self._concepts.retrieve(plan, seeds, [hit.found for hit in fused])
@@ -593,7 +596,7 @@ class Retriever:
         return replace(candidates, cut=cut, seeds=seeds, fused=fused, carried=carried)
 
     def _degradations(self, plan: SearchPlan, candidates: Candidates) -> Iterator[Degradation]:
-        """What the lanes cannot find."""
+        """Yield the limitations of this retrieval."""
         for each in plan.notes.respelt:
             meant = " and ".join(map(repr, each.meant))
             effect = f"no text has {each.word!r}: searched for {meant} as well"
@@ -604,7 +607,7 @@ class Retriever:
             of_words = f"{missing} of the passages found by words have no vector yet"
             effect = f"{of_words}: they are found by full text only"
             yield Degradation(part="vectors", effect=effect)
-        if words is None:  # else they tell it by what they find
+        if words is None:  # full-text hits already report missing vectors
             yield from self._under_way(plan)
 
     def _under_way(self, plan: SearchPlan) -> Iterator[Degradation]:
@@ -619,5 +622,5 @@ class Retriever:
 def _candidates(plan: SearchPlan, found: Sequence[tuple[str, LaneHits]]) -> Candidates:
     merged = merge(found)
     if plan.asks_text:
-        merged.setdefault(TEXT, ())  # a question without a word finds nothing by words, and has looked
+        merged.setdefault(TEXT, ())  # report an empty full-text result for a question without words
     return Candidates(merged, any(each.cut for _, each in found))

@@ -1,4 +1,4 @@
-"""Where a search looks: documents that filters choose, and the spaces of its ontologies."""
+"""Search scope: documents selected by filters, and the spaces of the ontologies."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from kg_api.schemas.search import Degradation, SourceSearch
 from kg_api.schemas.spaces import FIRST_SLUG, SimilarityCalibration
 from kg_api.spaces.snapshot import OntologySnapshot
 
-# The documents that a search names, or that its conditions choose, before it looks for anything.
+# Document selection by name and by conditions
 
 
 class Narrowing(Protocol):
-    """What of a request says where to look; None: everywhere."""
+    """The scope of a request. None: no restriction."""
 
     @property
     def ontologies(self) -> Sequence[str] | None: ...
 
     @property
     def documents(self) -> Sequence[str] | None:
-        """What documents are called."""
+        """Names or ids of documents."""
         ...
 
     @property
@@ -43,22 +43,25 @@ class Narrowing(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Where to look."""
+    """The selected scope."""
 
     filters: Filters
     matching: Mapping[str, Sequence[str]] | None = None
-    """By ontology, the documents that are named and fit; None: none are, and there are no conditions."""
+    """Matching documents by ontology. None: the request has no document filter."""
     notes: Sequence[Degradation] = ()
 
     @property
     def behind_queries(self) -> Sequence[str] | None:
-        """Documents that what they find is filtered by: a query of very many names takes seconds (ADR 49)."""
+        """Documents that filter the results of a query.
+
+        A query with very many names takes seconds (ADR 49).
+        """
         ids = self.filters.document_ids
         return ids if self.matching is not None and ids and len(ids) > SCOPES_A_QUERY else None
 
     @property
     def in_queries(self) -> Sequence[str] | None:
-        """Documents that full-text queries name."""
+        """Documents that are part of full-text queries."""
         return None if self.behind_queries else self.filters.document_ids
 
 
@@ -70,20 +73,20 @@ def choose(
     *,
     whole_documents: bool = False,
 ) -> Chosen:
-    """Find the documents that a request names, and what of them fits its conditions.
+    """Find the documents that a request names and that match its conditions.
 
     Args:
-        graph: where they are.
-        remembered: what filters chose a moment ago.
-        request: what is asked for.
-        ontologies: those that are there of the ones that are searched.
-        whole_documents: whether conditions on sources select documents.
+        graph: Graph with the documents.
+        remembered: Cached filter results.
+        request: Request with the filters.
+        ontologies: Existing ontologies of the search.
+        whole_documents: Conditions on sources select whole documents.
 
     Raises:
-        NotFound: a document that the request names is not there.
-        InvalidInput: a condition is of a field that no document has, and another one is called nearly so; or
-            the request names too many documents.
-        Conflict: several documents' ids begin with digits that it names.
+        NotFound: A requested document does not exist.
+        InvalidInput: A condition uses an unknown field that resembles a known one, or the request names too
+            many documents.
+        Conflict: An id prefix is ambiguous.
     """
     named = None if request.documents is None else documents_called(graph, request.documents, ontologies)
     ids = None if named is None else [each for of_ontology in named.values() for each in of_ontology]
@@ -96,10 +99,10 @@ def choose(
 
 
 def choose_documents(remembered: RememberedFilters, where: Sequence[Clause], within: Filters) -> Chosen:
-    """Find the documents that fit conditions, of which there is one at least.
+    """Find the documents that match the clauses. `where` must not be empty.
 
     Raises:
-        InvalidInput: a condition is of a field that no document has, and another one is called nearly so.
+        InvalidInput: A condition uses an unknown field that resembles a known one.
     """
     matching = remembered.matching(where, within.ontologies, within.document_ids)
     ids = [each for of_ontology in matching.values() for each in of_ontology]
@@ -118,17 +121,17 @@ def choose_sources(
     within: Filters,
     named: Mapping[str, Sequence[str]] | None = None,
 ) -> Chosen:
-    """Find the documents that fit conditions, and which of their sources are wanted.
+    """Find the documents that match conditions, and the filter for their sources.
 
     Args:
-        graph: where they are.
-        remembered: what filters chose a moment ago.
-        where: the conditions, of which there is one at least.
-        within: where to look.
-        named: by ontology, the documents of `within`, if it names any.
+        graph: Graph with the documents.
+        remembered: Cached filter results.
+        where: Conditions, at least one.
+        within: Scope to filter.
+        named: Documents of `within` by ontology, if any.
 
     Raises:
-        InvalidInput: a condition is of a field that no document has, and another one is called nearly so.
+        InvalidInput: A condition uses an unknown field that resembles a known one.
     """
     of_documents, of_sources = split_clauses(where)
 
@@ -150,12 +153,12 @@ def choose_sources(
     return Chosen(replace(chosen.filters, sources=sources), chosen.matching, unique)
 
 
-# Which spaces a search looks into, and what of each. Pure.
+# Spaces of a search
 
 
 @dataclass(frozen=True, slots=True)
 class SpaceScope:
-    """What is searched by one space's vectors."""
+    """The part of a search that uses one space."""
 
     space: Space
     filters: Filters
@@ -163,51 +166,49 @@ class SpaceScope:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """All that is searched by vectors."""
+    """The vector search scope."""
 
     spaces: list[SpaceScope]
     elsewhere: dict[str, str]
-    """Where the ontologies' vectors are that are not in the first space's first slot."""
-    left_out: list[str]
-    """Ontologies that a client's own vector cannot search."""
+    """Index slots of the ontologies that are not in the first slot of the first space."""
+    left_out: list[str]  # ontologies that the client's vector cannot search
     unknown: Sequence[Degradation] = ()
-    """That ontologies or documents which are asked for are not there."""
+    """Notes on missing ontologies or documents."""
     answering: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Of all ontologies: the space that each answers by."""
-    new: str = FIRST_SLUG
-    """The space of an ontology that is not there."""
+    """Space by ontology, for all ontologies."""
+    new: str = FIRST_SLUG  # space of new ontologies
     ontologies: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-    """By space: those that are searched by its model."""
+    """Searched ontologies by space."""
 
     @property
     def names(self) -> list[str]:
         return [name for names in self.ontologies.values() for name in names]
 
     def space_of(self, ontology: str) -> str:
-        """The space that an ontology answers by."""
+        """Return the active space of an ontology."""
         return self.answering.get(ontology, self.new)
 
     def key_of(self, ontology: str) -> str:
-        """The space and slot that an ontology answers by."""
+        """Return the active space and index slot of an ontology."""
         return self.elsewhere.get(ontology, FIRST_SLUG)
 
     @property
     def calibrations(self) -> dict[str, SimilarityCalibration | None]:
-        """By space: what its model's cosines mean."""
+        """Similarity calibration of the model by space."""
         return {each.space.slug: each.space.calibration for each in self.spaces}
 
     @property
     def slugs(self) -> list[str]:
-        """Of the spaces that are searched."""
+        """Slugs of the searched spaces."""
         return list(dict.fromkeys(each.space.slug for each in self.spaces))
 
     def indexes(self, space: Space) -> list[str]:
-        """The vector indexes that are asked with a model's vector."""
+        """Return the vector indexes to query with a model's vector."""
         return [each.space.index_name for each in self.spaces if each.space.slug == space.slug]
 
     @property
     def models(self) -> list[Space]:
-        """One space for each model that is asked; both slots of a space have the same."""
+        """One space per model. Both index slots of a space use the same model."""
         return [*{each.space.slug: each.space.at("") for each in self.spaces}.values()]
 
 
@@ -218,19 +219,19 @@ def scope_of(
     unknown: Sequence[Degradation] = (),
     matching: Mapping[str, Sequence[str]] | None = None,
 ) -> Scope:
-    """Group what is asked for by what answers; with a client's vector only its own space is searched.
+    """Group the search by space. A client's vector limits the search to its own space.
 
     Args:
-        request: what is asked for.
-        filters: where to look.
-        known: all ontologies.
-        unknown: what of the filters is not there.
-        matching: the documents that the request names or that fit its conditions, by ontology; None: all do.
+        request: Search request.
+        filters: Filters of the search.
+        known: All ontologies.
+        unknown: Notes on missing names in the filters.
+        matching: Matching documents by ontology. None: no document filter.
     """
     answering, ontologies = known.answering, filters.ontologies
     spaces = {space.key: space for space in (known.new, *answering.values())}
     groups: dict[str, list[str]] = {}
-    for name in answering if ontologies is None else ontologies:  # one that is not there finds nothing
+    for name in answering if ontologies is None else ontologies:  # a missing ontology returns nothing
         groups.setdefault(known.space_of(name).key, []).append(name)
     groups = groups or {known.new.key: []}
     vector = request.query_vector

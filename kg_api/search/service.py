@@ -1,4 +1,4 @@
-"""Search: plan, retrieve, rank, present; also hybrid searches for sources and concepts."""
+"""Search services: plan, retrieve, rank, and present. Also hybrid search for sources and concepts."""
 
 from __future__ import annotations
 
@@ -37,11 +37,9 @@ from kg_api.spaces.images import ImageSpaceRegistry
 from kg_api.spaces.registry import SpaceRegistry
 from kg_api.spaces.snapshot import snapshots_of
 
-# Search in four nouns: plan -> retrieve -> rank -> present.
-
 
 class SearchService:
-    """Finds sources by meaning, by words, or both. Thread-safe; one a process."""
+    """Finds sources by vectors, keywords, or both. Thread-safe, one instance per process."""
 
     def __init__(
         self,
@@ -64,37 +62,34 @@ class SearchService:
         self._planner.close()
 
     def search(self, request: SourceSearch, similar: SimilarityFilter | None = None) -> SourceHits:
-        """Find sources. What could not be done is told in `degraded`, never left out silently.
+        """Find sources and report limitations in `degraded`.
 
         Args:
-            request: what is looked for.
-            similar: what is similar enough; None: as the request has it.
+            request: Search request.
+            similar: Similarity filter. None: from the request.
 
         Raises:
-            InvalidInput: the query vector does not fit its space, the filters name too many documents, or
-                there are too many vectors for an exact search.
-            Conflict: the query vector is of a space that is not searched.
-            Unavailable: no lane that was asked for can answer.
+            InvalidInput: The query vector does not fit its space, the filters match too many documents, or an
+                exact search has too many vectors.
+            Conflict: The query vector belongs to a space that is not searched.
+            Unavailable: No requested retriever is available.
         """
         return self.answer(self._planner.plan(request, similar))
 
     def providers(self, ontologies: Sequence[str] | None) -> frozenset[str]:
-        """Services that embed a question; see `SearchPlanner.providers`."""
         return self._planner.providers(ontologies)
 
     def spaces_asked(self, ontologies: Sequence[str] | None) -> list[Space]:
-        """Spaces whose models embed a question; see `SearchPlanner.spaces_asked`."""
         return self._planner.spaces_asked(ontologies)
 
     def plan(self, request: SourceSearch, *, concepts_alone: bool) -> SearchPlan:
-        """Work out what to ask where; see `SearchPlanner.plan`."""
         return self._planner.plan(request, concepts_alone=concepts_alone)
 
     def answer(self, plan: SearchPlan) -> SourceHits:
-        """Do what a plan says; deeper where what is left out would make the answer shorter.
+        """Execute a plan. Search deeper if deduplication or filters leave too few hits.
 
         Raises:
-            Unavailable: no lane that was asked for can answer.
+            Unavailable: No requested retriever is available.
         """
         places, request = PlaceReader(self._graph), plan.request
         candidates = self._retriever.retrieve(plan)
@@ -107,7 +102,7 @@ class SearchService:
         if request.graph:
             refined = fill_from_graph(plan, refined, found.hits, candidates.carried, places)
         kept = refined.hits
-        while is_short(plan, kept):  # a further page that the lanes so far do not fill
+        while is_short(plan, kept):  # results so far do not fill the page
             kept = go_on(kept, found.hits, request, places)
             if not (is_short(plan, kept) and can_go_deeper(plan, candidates)):
                 break
@@ -125,31 +120,31 @@ class SearchService:
         start: int | None = None,
         token_budget: int = USUAL_READ,
     ) -> DocumentReading:
-        """A document from a paragraph on, as much as a budget of tokens allows; see `Presenter.read`.
+        """Read a document from a paragraph on, within a token budget.
 
         Raises:
-            NotFound: there is no such document.
-            Conflict: several are called so.
-            InvalidInput: the document has no such paragraph.
+            NotFound: The document does not exist.
+            Conflict: The name is ambiguous.
+            InvalidInput: The document has no such paragraph.
         """
         return self._presenter.read(called, ontology, start, token_budget)
 
     def context(self, source_id: str, window: int, token_budget: int | None = None) -> SourceWindow:
-        """A source among its neighbours of the same document, as many as a budget of tokens allows.
+        """Return a source with its neighbors, within a token budget.
 
         Raises:
-            NotFound: there is no such source.
+            NotFound: The source does not exist.
         """
         return self._presenter.around(source_id, window, token_budget)
 
 
-# Searching concepts and sources together.
+# Hybrid search for concepts and sources
 
 THROUGH_CONCEPTS = frozenset({"hybrid", "concept"})
 
 
 class HybridService:
-    """Finds concepts, and sources by meaning, words and concepts; the question is embedded once."""
+    """Finds concepts, and sources by vectors, keywords, and concepts. Embeds the question once."""
 
     def __init__(self, graph: Graph, search: SearchService) -> None:
         self._graph = graph
@@ -157,11 +152,11 @@ class HybridService:
         self._snapshots = snapshots_of(graph)
 
     def search(self, request: HybridSearch) -> HybridHits:
-        """Find both. What could not be done is told in `degraded`.
+        """Find concepts and sources. Limitations are in `degraded`.
 
         Raises:
-            InvalidInput: the question is blank, or a field does not go with the mode.
-            Unavailable: nothing that was asked for can answer.
+            InvalidInput: The question is blank, or a field is invalid in this mode.
+            Unavailable: No requested retriever is available.
         """
         plan = self._search.plan(_of_sources(request), concepts_alone=request.mode == "concept")
         found = self._search.answer(plan)
@@ -190,7 +185,7 @@ class HybridService:
         )
         with plan.watch.stage("find_concepts"):
             found = find_concepts(self._graph, plan.text, meanings, names, limit, populating=waiting)
-        lane = plan.request.follows_concepts  # it has started them
+        lane = plan.request.follows_concepts  # the concept retriever already started these jobs
         started = start_embedding(self._graph, plan.known, names) if meanings and not lane else []
         plan.notes.record("find_concepts", [*found.degraded, *started])
         return found.concepts

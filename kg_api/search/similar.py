@@ -1,4 +1,4 @@
-"""Sources and documents that are similar to a source or a document."""
+"""Sources and documents that resemble a source or a document."""
 
 from __future__ import annotations
 
@@ -60,18 +60,16 @@ from kg_api.search.source_graph import build_graph
 from kg_api.spaces.plans import read_embedding_state
 from kg_api.spaces.snapshot import OntologySnapshot, ProgressReading, Snapshots, snapshots_of
 
-# Which documents are like a document: by the passages of both that are near to each other.
+# Similar documents, based on pairs of similar passages
 
-MAX_SOURCES = 200
-"""Of a longer document the first so many are compared."""
+MAX_SOURCES = 200  # sources compared per document, from the start
 MAX_PARTS = 4
-"""Chunks of one source that are compared; of more, so many that are spread evenly."""
-EACH = 30
-"""Passages of other documents that are looked at for each source."""
+"""Maximum chunks compared per source. A longer source uses evenly spaced chunks."""
+EACH = 30  # passages fetched per source
 TOGETHER = 20
 
 Best = dict[int, NearSource]
-"""By the number of the own source: what is nearest to it in one document."""
+"""The nearest passage of one document, by the index of the own source."""
 
 
 def similar_documents(
@@ -83,19 +81,19 @@ def similar_documents(
     watches: tuple[Snapshots, ProgressReading],
     among: Callable[[Comparable, str], Comparable],
 ) -> SimilarDocuments:
-    """Find the documents that are most like one.
+    """Find the documents that are most similar to a document.
 
     Args:
-        graph: where they are.
-        document_id: what to compare.
-        request: what to look for.
-        known: all ontologies.
-        watches: what may not be ready.
-        among: narrows what is looked into to the documents of a filter.
+        graph: Graph with the documents.
+        document_id: Document to compare.
+        request: Search request.
+        known: All ontologies.
+        watches: States of the indexes and of running jobs.
+        among: Limits the scope to the documents of a filter.
 
     Raises:
-        NotFound: there is no such document.
-        Unavailable: the vector index is still being filled.
+        NotFound: The document does not exist.
+        Unavailable: The vector index is not ready.
     """
     watch, (indexes, progress) = Stopwatch("similar_documents"), watches
     document = find_document(graph, document_id)
@@ -146,7 +144,7 @@ def _to_queries(graph: Graph, places: Sequence[Place], known: OntologySnapshot) 
 
 
 def _find_best(nears: Iterable[tuple[int, NearSource]], least: float | None) -> Mapping[str, Best]:
-    """By document: for each own source what is nearest to it there."""
+    """Return, for each document, the nearest passage of each own source."""
     found: defaultdict[str, Best] = defaultdict(dict)
     for at, near in nears:
         if least is None or near.similarity >= least:
@@ -157,7 +155,10 @@ def _find_best(nears: Iterable[tuple[int, NearSource]], least: float | None) -> 
 
 
 def _apart(asked: Sequence[SimilarityQuery], nears: Iterable[tuple[int, NearSource]]) -> dict[int, int]:
-    """Which sources many documents repeat, and how many; none where that is most of the document."""
+    """Return sources that many documents repeat, with the number of documents.
+
+    If most of the document is repeated, return none.
+    """
     others: defaultdict[int, defaultdict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for at, near in nears:
         others[at][near.place.document_id].append(near.place.full_text)
@@ -205,18 +206,18 @@ def _describe_left_out(places: Sequence[Place], total: int, compared: int) -> li
     return [Degradation(part="vectors", effect=effect) for effect in effects]
 
 
-# What is like a source, in other documents and other ontologies.
+# Similar sources in other documents and ontologies
 
 FIRST_DEPTH = 50
 MAX_BY_INDEX = 1000
-"""Passages that are asked of the index; when so many are too few, every vector is compared."""
+"""Maximum depth of index queries. Deeper searches compare all vectors."""
 MAX_COMPARED = 10_000
 MAX_MAPS_AT_ONCE = 2
-"""In one process: each reads all vectors of an ontology, which takes seconds."""
+"""Maximum parallel maps per process. Each reads all vectors of an ontology, which takes seconds."""
 
 
 class SimilarityService:
-    """Finds sources that are like others, and the graph that they make."""
+    """Finds similar sources and builds their graph."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
@@ -226,11 +227,11 @@ class SimilarityService:
         self._progress = self._snapshots.progress()
 
     def similar(self, source_id: str, request: SimilarSearch) -> SimilarSources:
-        """Find passages of other documents that are like a source. What could not be done is told.
+        """Find passages of other documents that resemble a source. Limitations are in `degraded`.
 
         Raises:
-            NotFound: there is no such source.
-            Unavailable: the source has no vector, and the full-text index does not answer.
+            NotFound: The source does not exist.
+            Unavailable: The source has no vector, and the full-text index is unavailable.
         """
         watch = Stopwatch("similar_sources")
         own = find_source(self._graph, source_id)
@@ -258,11 +259,11 @@ class SimilarityService:
         )
 
     def documents(self, document_id: str, request: SimilarDocumentSearch) -> SimilarDocuments:
-        """Find documents that are like a document, by all its sources.
+        """Find documents that resemble a document, based on all its sources.
 
         Raises:
-            NotFound: there is no such document.
-            Unavailable: the vector index is still being filled.
+            NotFound: The document does not exist.
+            Unavailable: The vector index is not ready.
         """
         known = self._snapshots.known(request.ontologies or ())
 
@@ -276,27 +277,27 @@ class SimilarityService:
         return similar_documents(self._graph, document_id, request, known, watches=watches, among=among)
 
     def graph(self, request: GraphRequest) -> SourceGraph:
-        """Connect sources with those that are most similar to them.
+        """Connect sources with the sources most similar to them.
 
         Raises:
-            NotFound: one of the sources to begin with is not there.
-            InvalidInput: the filters name too many documents.
+            NotFound: A start source does not exist.
+            InvalidInput: The filters match too many documents.
         """
         named = request.documents is not None or bool(request.where)
         known = self._snapshots.known(request.ontologies or (), fresh=named)
         return build_graph(self._graph, self._remembered, request, known, self._progress)
 
     def map(self, ontology: str, limit: int, communities: Sequence[Community]) -> PassageMap:
-        """The passages of an ontology as points in two dimensions.
+        """Return the passages of an ontology as points in two dimensions.
 
         Args:
-            ontology: which.
-            limit: so many passages at most.
-            communities: of its coarsest level, those that are named.
+            ontology: Ontology name.
+            limit: Maximum passages.
+            communities: Named communities of the coarsest level.
 
         Raises:
-            NotFound: there is no such ontology.
-            TooBusy: so many maps are being made that no more are begun.
+            NotFound: The ontology does not exist.
+            TooBusy: Too many maps are in progress.
         """
         state = read_embedding_state(self._graph, ontology)
         if not self._maps.acquire(blocking=False):
@@ -313,7 +314,7 @@ class SimilarityService:
         return evenly(found.get(own.source_id, []), PARTS_MAX_PARTS)
 
     def _narrow(self, request: SimilarSearch, scope: Comparable, own: str) -> Comparable:
-        """Look only at what fits, without the document that is compared."""
+        """Apply the request's filter and exclude the compared document."""
         if not request.where:
             return scope
         within = Filters(request.ontologies, None)
@@ -337,11 +338,11 @@ class SimilarityService:
         return present_similar(self._graph, own, parts, groups[: request.limit]), degraded
 
     def _require_few(self, scope: Comparable, request: SimilarSearch, waiting: dict[str, str]) -> None:
-        """Compare with every vector only where that takes seconds at most.
+        """Reject an exact search over too many sources.
 
         Raises:
-            InvalidInput: it was asked for, among too many sources.
-            Unavailable: it would be needed while the index is filled.
+            InvalidInput: The request asks for an exact search.
+            Unavailable: The index is not ready, so an exact search would be necessary.
         """
         if not (request.exact or waiting):
             return
@@ -358,7 +359,10 @@ class SimilarityService:
     def _reach(
         self, asked: SimilarityQuery, scope: Comparable, request: SimilarSearch, *, exact: bool
     ) -> tuple[list[Group], bool]:
-        """Look further until there is enough: filters and grouping never shrink the answer. Is there more?"""
+        """Search deeper until there are enough results, and return whether there are more.
+
+        Filters and grouping therefore never shorten the response.
+        """
         depth = max(FIRST_DEPTH, 3 * request.limit)
         while True:
             found, more = self._nearest(asked, scope, depth, exact=exact)
@@ -378,7 +382,7 @@ class SimilarityService:
     def _nearest(
         self, asked: SimilarityQuery, scope: Comparable, depth: int, *, exact: bool
     ) -> tuple[list[NearSource], bool]:
-        """In both slots of the space, where both answer."""
+        """Search both index slots of the space."""
         slots = [
             nearest(
                 self._graph,
@@ -418,7 +422,7 @@ class SimilarityService:
 
 
 def _within(chosen: Chosen, scope: Comparable, left_out: str | None) -> Comparable:
-    """Narrow what is compared to what a filter chose, without one document."""
+    """Limit the scope to the result of a filter, without one document."""
     ids = chosen.filters.document_ids
     return replace(
         scope,

@@ -43,25 +43,23 @@ from kg_api.search.rank import near_duplicates
 from kg_api.search.scope import Chosen, choose_sources
 from kg_api.spaces.snapshot import OntologySnapshot, ProgressReading
 
-# Which of some sources are nearest to which: every pair is compared, so nothing is missed. Pure.
+# Nearest pairs by exhaustive comparison
 
 Floats = NDArray[np.float32]
 BLOCK = 512
-"""Vectors that are compared with all at once: with 80,000 others that are 164 MB."""
+"""Vectors per block. Against 80,000 others, a block uses 164 MB."""
 
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """The vectors of sources that have any."""
+    """The vectors of sources that have at least one."""
 
-    rows: Floats
-    """Shape (vectors, dimensions), those of one source behind each other."""
-    starts: NDArray[np.int64]
-    """Where the vectors of each source begin; every source has one at least."""
+    rows: Floats  # shape (vectors, dimensions), grouped by source
+    starts: NDArray[np.int64]  # index of the first vector of each source
 
     @classmethod
     def of(cls, parts: Sequence[Sequence[Floats]]) -> Vectors:
-        """Put the vectors of some sources together; each has one at least."""
+        """Normalize and concatenate the vectors of sources with at least one vector each."""
         counts = [len(each) for each in parts]
         rows = np.stack([vector for each in parts for vector in each])
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
@@ -71,24 +69,24 @@ class Vectors:
 def nearest_pairs(
     vectors: Vectors, documents: Sequence[str], neighbours: int, least: float | None, *, across: bool
 ) -> dict[tuple[int, int], float]:
-    """Connect each source with those that are most similar to it.
+    """Connect each source with its most similar sources.
 
-    Two sources are as similar as the nearest of their chunks.
+    The similarity of two sources is that of their nearest chunks.
 
     Args:
-        vectors: of the sources.
-        documents: the document of each source.
-        neighbours: so many for each source; a pair is an edge when one of the two has chosen the other.
-        least: less similar ones are not connected.
-        across: connect sources of different documents only.
+        vectors: Vectors of the sources.
+        documents: Document of each source.
+        neighbours: Neighbors per source. A pair is an edge if either source selects the other.
+        least: Minimum similarity of an edge.
+        across: Connect only sources of different documents.
 
     Returns:
-        The cosine of each pair (a, b) with a < b, by their numbers.
+        The cosine of each pair of indexes (a, b) with a < b.
     """
     of_document = np.unique(np.asarray(documents), return_inverse=True)[1]
     pairs: dict[tuple[int, int], float] = {}
     for begin, end in _blocks(vectors):
-        # The similarity of some sources with all; shape (of the block, of all)
+        # Similarity of the block with all sources, shape (block, all)
         starts = vectors.starts
         rows = vectors.rows[starts[begin] : starts[end] if end < len(starts) else None]
         every = np.maximum.reduceat(rows @ vectors.rows.T, starts, axis=1)
@@ -104,17 +102,17 @@ def nearest_pairs(
 
 
 def _blocks(vectors: Vectors) -> Iterator[tuple[int, int]]:
-    """Sources in portions of about so many vectors, one source at least."""
+    """Yield ranges of sources with about `BLOCK` vectors, at least one source each."""
     begin = 0
     while begin < len(vectors.starts):
-        ends = [*vectors.starts[1:].tolist(), len(vectors.rows)]  # of each source's vectors
+        ends = [*vectors.starts[1:].tolist(), len(vectors.rows)]  # per source
         end = max(begin + 1, bisect_right(ends, int(vectors.starts[begin]) + BLOCK))
         yield begin, end
         begin = end
 
 
 def _best(row: Floats, count: int, least: float | None) -> list[int]:
-    """The largest of a row, the first of equal ones."""
+    """Return the indexes of the largest values. Of equal values, the first come first."""
     kept = np.flatnonzero(row > -np.inf if least is None else row >= least)
     if len(kept) > count:
         worst = -np.partition(-row[kept], count - 1)[count - 1]
@@ -123,34 +121,32 @@ def _best(row: Floats, count: int, least: float | None) -> list[int]:
     return kept[order][:count].tolist()
 
 
-# Which sources a graph is made of.
+# Node selection
 
-SEED_PARTS = 4
-"""Chunks of a source to begin with whose like is looked for."""
-PASSAGES_A_SOURCE = 3
-"""So many passages are asked for each neighbour, for several may be of one source."""
+SEED_PARTS = 4  # chunks of a start source used as queries
+PASSAGES_A_SOURCE = 3  # passages fetched per neighbor, because several may belong to one source
 
 
 @dataclass(frozen=True, slots=True)
 class ChosenSources:
-    """The nodes in reading order, and how many there were to choose from."""
+    """The nodes in reading order and the number of available sources."""
 
     places: list[Place]
     total: int
     degraded: list[Degradation] = field(default_factory=list[Degradation])
     seeds: frozenset[str] | None = None
-    """Ids of those to begin with; None where all sources of some documents were taken."""
+    """Ids of the start sources. None: all sources of the selected documents."""
 
 
 def choose_nodes(
     graph: Graph, remembered: RememberedFilters, request: GraphRequest, known: OntologySnapshot
 ) -> ChosenSources:
-    """The sources that a request names, or those that are like them; of the documents that fit.
+    """Return the requested sources and their neighbors, or the sources of the selected documents.
 
     Raises:
-        NotFound: an ontology, a document or a source that the request names is not there.
-        Conflict: several are called as one that is named.
-        InvalidInput: the filters name too many documents, or a field that no document has.
+        NotFound: A requested ontology, document, or source does not exist.
+        Conflict: A requested name is ambiguous.
+        InvalidInput: The filters match too many documents or use an unknown field.
     """
     known.require_known(request.ontologies)
     if request.source_ids is not None:
@@ -169,7 +165,7 @@ def choose_nodes(
 def _fitting(
     graph: Graph, remembered: RememberedFilters, request: GraphRequest, ids: Sequence[str] | None
 ) -> Chosen:
-    """What fits the conditions, of some documents or of all."""
+    """Return the result of the request's filter within some documents or all."""
     within = Filters(request.ontologies, ids)
     return choose_sources(graph, remembered, request.where, within) if request.where else Chosen(within)
 
@@ -181,7 +177,7 @@ def _around(
     known: OntologySnapshot,
     fitting: Chosen,
 ) -> ChosenSources:
-    """Some sources, and what is like them: the most similar that fit, as many as there is room for."""
+    """Return the start sources and their most similar sources, up to `max_nodes`."""
     seeds = places_of(graph, source_ids)
     if missing := sorted(set(source_ids) - {place.source_id for place in seeds}):
         told = ", ".join(map(repr, missing[:10]))
@@ -222,10 +218,10 @@ def _to_queries(
 def _neighbours(
     graph: Graph, asked: Sequence[SimilarityQuery], scope: Comparable, request: GraphRequest
 ) -> Iterator[NearSource]:
-    """The nearest sources of each, from both slots of the space: one round trip each.
+    """Yield the nearest sources of each query from both index slots of the space.
 
-    Where a filter chose documents it is one for each document that is compared: the index takes a list of
-    them, out of which that one is taken.
+    A search across documents with a document filter runs one request per document of a query, because the
+    index accepts one list of documents per request.
     """
     depth = PASSAGES_A_SOURCE * request.neighbours + 1
     for some, among in _lookups(asked, scope, across=request.across_documents_only):
@@ -245,7 +241,7 @@ def _neighbours(
 def _lookups(
     asked: Sequence[SimilarityQuery], scope: Comparable, *, across: bool
 ) -> Iterator[tuple[Sequence[SimilarityQuery], Sequence[str] | None]]:
-    """What is asked at once, and among which documents."""
+    """Yield queries to send together, each with its document filter."""
     if scope.documents is None or not across:
         yield asked, scope.documents
         return
@@ -254,14 +250,14 @@ def _lookups(
         yield of_document, [each for each in scope.documents if each != own]
 
 
-# The graph of sources that are similar.
+# Graph of similar sources
 
 Pairs = Mapping[tuple[int, int], float]
 
 
 @dataclass(frozen=True, slots=True)
 class _Link:
-    """What somebody accepted."""
+    """An accepted link."""
 
     proposal_id: str
     similarity: float
@@ -277,11 +273,11 @@ def build_graph(
     known: OntologySnapshot,
     progress: ProgressReading,
 ) -> SourceGraph:
-    """Choose the nodes, read their vectors, and compare every pair.
+    """Select the nodes, read their vectors, and compare all pairs.
 
     Raises:
-        NotFound: one of the sources to begin with is not there.
-        InvalidInput: the filters name too many documents.
+        NotFound: A start source does not exist.
+        InvalidInput: The filters match too many documents.
     """
     watch = Stopwatch("source_graph")
     with watch.stage("nodes"):
@@ -323,7 +319,7 @@ def _pairs(
     request: GraphRequest,
     apart: Collection[int],
 ) -> dict[tuple[int, int], float]:
-    """The edges by the numbers of their places, each model's by itself."""
+    """Return the edges by node index. Models are compared separately."""
     models: dict[str, list[int]] = {}
     for number, place in enumerate(places):
         if vectors.get(place.source_id) and number not in apart:
@@ -344,7 +340,7 @@ def _pairs(
 def _apart(
     places: Sequence[Place], same: Sequence[Sequence[int]], seeds: Collection[str] | None
 ) -> list[list[int]]:
-    """What many documents repeat, the most frequent first; not what was asked for."""
+    """Return groups of repeated text, the largest first, without requested sources."""
     named = [number for number, place in enumerate(places) if place.source_id in (seeds or ())]
     texts, documents = [place.full_text for place in places], [place.document_id for place in places]
     groups = repeated_groups(texts, documents, same, named, whole=seeds is None)
@@ -372,7 +368,7 @@ def _nodes(
 
 
 def _links(graph: Graph, places: Sequence[Place]) -> dict[tuple[int, int], _Link]:
-    """The links among the nodes by their numbers."""
+    """Return accepted links by node index."""
     numbers = {place.source_id: number for number, place in enumerate(places)}
     links = dict[tuple[int, int], _Link]()
     for row in links_among(graph, list(numbers)):
