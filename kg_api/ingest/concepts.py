@@ -1,4 +1,4 @@
-"""Importing concepts: finding their places in the sources of documents."""
+"""Concept import: locate concepts in the sources of documents."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from kg_api.schemas.concepts import (
 from kg_api.suggestions import NamePlaces
 from kg_api.text.sentences import sentence_borders
 
-# Where in a document's sources concepts stand that somebody brings. Pure.
+# Placement of imported concepts in sources
 
 _MAX_QUOTE_LENGTH = 1000
 ALIKE_SECONDS = 5.0
-"""So long one request may have texts compared by likeness, as it is foreseen: the clock decides nothing."""
+"""Estimated seconds of fuzzy matching per request. The estimate makes results independent of the clock."""
 _A_TEXT, _A_CHARACTER, _A_CUBE = 5e-5, 1e-8, 4e-11
-"""Seconds, measured: for a text, by its length, and by the third power of the shorter length of both."""
+"""Measured seconds: per text, per character, and per cubed length of the shorter text."""
 
 
 @dataclass(slots=True)
@@ -55,12 +55,12 @@ class PlacedConcepts:
     _quotes: dict[str, list[Quote]] = field(init=False, default_factory=dict[str, list[Quote]])
 
     def __post_init__(self) -> None:
-        """All quotes are looked for in one text, which is folded once at most."""
+        """Create one search per source, so that its text is normalized at most once."""
         self.text = QuoteSearch(self.source.full_text)
         self._named = NamePlaces(lambda: self.text.folded)
 
     def add(self, given: ConceptGiven, quotes: Sequence[Quote], unverified: Sequence[str] = ()) -> None:
-        """Take a concept that this source carries, with quotes of it and what is in no source."""
+        """Add a concept with its quotes, and with quotes that no source contains."""
         self.names.add(concept_name(given.label))
         self._quotes.setdefault(concept_name(given.label), []).extend(quotes)
         terms = tuple(given.search_terms)
@@ -71,7 +71,7 @@ class PlacedConcepts:
         )
 
     def quote_naming(self, subject: str, target: str) -> Quote | None:
-        """The shortest quote of two concepts that names both, else the first sentence that does."""
+        """Return the shortest quote that names both concepts, otherwise the first such sentence."""
         named = self._named.pair(subject, target)
         known = chain.from_iterable(self._quotes.get(concept_name(each), ()) for each in (subject, target))
         given = [each for each in known if named.is_within(each.start, each.end)]
@@ -82,8 +82,8 @@ class PlacedConcepts:
         return naming and Quote(self.source.full_text[slice(*naming)], *naming)
 
     def _sentence_at(self, place: int) -> tuple[int, int]:
-        """The sentence in which a place is; none of it where it is too long for a quote."""
-        # Its sentences, from where to where; split once, where they are asked for
+        """Return the sentence at an offset, or an empty span if it exceeds the length limit of a quote."""
+        # Split the sentences once, at first use
         if not self._sentences:
             text = self.source.full_text
             borders = [0, *sentence_borders(text, 0, len(text)), len(text)]
@@ -99,23 +99,22 @@ class PlacedConcepts:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A quote that is in none of the sources."""
+    """A quote that no source contains."""
 
     label: str
     quote: str
     unsought: bool = False
-    """By likeness nobody looked for it: that would have taken too long."""
+    """Fuzzy matching was skipped, because it exceeds the time budget."""
 
 
 @dataclass(slots=True)
 class Allowance:
-    """How long one request may still have texts compared by likeness."""
+    """The remaining time budget of a request for fuzzy matching."""
 
-    left: float = ALIKE_SECONDS
-    """Seconds, foreseen."""
+    left: float = ALIKE_SECONDS  # estimated seconds
 
     def takes(self, quote: QuotedText, sources: Sequence[PlacedConcepts]) -> bool:
-        """Whether one more quote may be compared with all of these; it counts as done then."""
+        """Reserve the time to compare a quote with all sources. Return False if the budget is too small."""
         lengths = [len(each.source.full_text) for each in sources]
         cubes = sum(min(len(quote.folded), length) ** 3 for length in lengths)
         wanted = _A_TEXT * len(lengths) + _A_CHARACTER * sum(lengths) + _A_CUBE * cubes
@@ -128,10 +127,10 @@ class Allowance:
 def place(
     row: ConceptRow, sources: Sequence[PlacedConcepts], allowance: Allowance | None = None
 ) -> Iterator[Missing]:
-    """Put a row's concepts and relations where they stand; what stands nowhere goes to the first source.
+    """Assign a row's concepts and relations to their sources. Unlocated concepts go to the first source.
 
-    Returns:
-        Quotes that are in none of them.
+    Yields:
+        Quotes that no source contains.
     """
     allowance = allowance or Allowance()
     for given in _all_concepts(row):
@@ -141,7 +140,7 @@ def place(
 
 
 def _all_concepts(row: ConceptRow) -> Iterator[ConceptGiven]:
-    """Those given, then what is only named in a relation."""
+    """Yield the given concepts, then concepts that only relations name."""
     yield from row.concepts
     known = {concept_name(each.label) for each in row.concepts}
     for subject, _, target in row.relations:
@@ -156,8 +155,7 @@ def _place(given: ConceptGiven, sources: Sequence[PlacedConcepts], allowance: Al
     lost: list[str] = []
     for said in given.quotes:
         quote = QuotedText(said)
-        # Where a quote stands to the letter, or but for its form: quickly told, so all sources are looked
-        # at
+        # Exact and normalized matches are fast, so search all sources first
         as_it_is = ((at, each.text.as_it_is(quote)) for at, each in enumerate(sources))
         best = _best(as_it_is) or _best(
             (at, each.text.but_for_form(quote)) for at, each in enumerate(sources)
@@ -173,13 +171,14 @@ def _place(given: ConceptGiven, sources: Sequence[PlacedConcepts], allowance: Al
     if not found:
         names = [QuotedText(name) for name in (given.label, *given.search_terms)]
         named = {at: hit for at, each in enumerate(sources) if (hit := _says(each, names))}
-        found = {at: [] if lost else [hit] for at, hit in named.items()}  # a name makes up for no lost quote
+        # A name match does not replace a missing quote
+        found = {at: [] if lost else [hit] for at, hit in named.items()}
     for number, at in enumerate(found or {0: []}):
         sources[at].add(given, found.get(at, []), () if number else lost)
 
 
 def _best(hits: Iterable[tuple[int, Quote | None]]) -> tuple[int, Quote] | None:
-    """The first hit of the highest score; behind one that is exact nobody looks."""
+    """Return the first hit with the highest score. Stop at an exact hit."""
     best: tuple[int, Quote] | None = None
     for at, hit in hits:
         if hit is not None and (best is None or hit.score > best[1].score):
@@ -193,7 +192,8 @@ def _says(placed: PlacedConcepts, names: Iterable[QuotedText]) -> Quote | None:
     for name in names:
         hit = placed.text.as_it_is(name) or placed.text.but_for_form(name)
         if hit is not None:
-            # The sentence around a hit; the hit alone when it is too long or reaches over its border
+            # Return the sentence around a hit, or the hit if the sentence is too long or the hit crosses its
+            # boundary
             lead = max(0, hit.start - _MAX_QUOTE_LENGTH)
             borders = [
                 lead,
@@ -221,7 +221,10 @@ def _trim(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _relate(relation: ExtractedRelation, sources: Sequence[PlacedConcepts]) -> None:
-    """State it where both stand; else where the subject does, which then carries the other too, unproved."""
+    """Add a relation to each source with both concepts.
+
+    Without one, use the first source of the subject, unverified.
+    """
     subject, target = concept_name(relation.subject), concept_name(relation.object)
     both = [each for each in sources if {subject, target} <= each.names]
     stated = both or [each for each in sources if subject in each.names][:1]
@@ -232,7 +235,7 @@ def _relate(relation: ExtractedRelation, sources: Sequence[PlacedConcepts]) -> N
             each.add(ConceptGiven(label=relation.object), ())
 
 
-# Importing concepts: rows that name documents -> their sources -> one transaction.
+# Import service
 
 MARK = "import"
 _SHOWN = 200
@@ -249,13 +252,16 @@ class _Import:
     allowance: Allowance = field(default_factory=Allowance)
 
     def extractions(self) -> list[Extraction]:
-        """Of all sources that rows name, those without a concept too: what was imported before goes."""
+        """Return the extractions of all named sources.
+
+        A source without concepts loses its previous import.
+        """
         return [each.extraction() for each in self.touched.values()]
 
 
 def import_concepts(graph: Graph, ontology: str, rows: Sequence[ConceptRow]) -> ConceptsImported:
-    """Tie concepts to the sources that say them; what was imported for these sources before is replaced."""
-    read_extraction(graph, ontology)  # it must be there
+    """Assign concepts to sources, and replace previous imports of these sources."""
+    read_extraction(graph, ontology)  # raises NotFound for an unknown ontology
     known = documents_called(graph, ontology, [name for row in rows for name in _names(row)])
     documents = [_document(row, known) for row in rows]
     stored = sources_to_carry(
@@ -270,7 +276,7 @@ def import_concepts(graph: Graph, ontology: str, rows: Sequence[ConceptRow]) -> 
     for at, (row, document) in enumerate(zip(rows, documents, strict=True)):
         _take(found, at, row, _sources(found, row, document), known)
     extractions = found.extractions()
-    if extractions:  # who brings concepts wants them by meaning: those of a single source, too
+    if extractions:  # imported concepts need vectors, even those of a single source
         graph.transaction(lambda tx: want_concepts(tx, ontology))
         written = graph.transaction(
             lambda tx: write_extractions(tx, ontology, extractions, MARK, imported=True)
@@ -284,7 +290,10 @@ def _names(row: ConceptRow) -> Iterator[str]:
 
 
 def _document(row: ConceptRow, known: KnownDocuments) -> str | None:
-    """The document of this name, unless only another has the row's title; else the only one of the title."""
+    """Return the document by name, or by a unique title.
+
+    If exactly one other document has the row's title, the title wins.
+    """
     named = known.by_name.get(row.document or "")
     titled = [known.by_title.get(name, []) for name in (row.title, row.document) if name is not None]
     if named is not None and (row.title is None or named in titled[0] or len(titled[0]) != 1):

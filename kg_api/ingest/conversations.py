@@ -1,10 +1,10 @@
 """Conversations: messages joined into one Markdown document.
 
-Each message is a section: a heading of level 2 with author and time, then its text. So each message is at
-least one source, and new messages leave the sources of earlier ones as they are. If the text of a message
-has structure that would reach beyond its section (a heading, a fence, or an unclosed comment), kg quotes it
-with `> ` before each line. The parser that reads the document decides. A text of list marks only goes into
-a fence, because it would be invisible.
+Each message is a section: a level-2 heading with author and time, then the text. Each message is at least one
+source, and new messages do not change the sources of earlier messages.
+If the structure of a text reaches beyond its section (a heading, a fence, or an unclosed comment), kg quotes
+each line with `> `. The document parser decides. A text that consists only of list markers goes into a fence,
+because it would otherwise be invisible.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _LEADING_BLANK_LINES = re.compile(r"\A(?:[ \t]*\n)+")
 _STRUCTURE = re.compile(
     r"^[ \t]*(?:#{1,6}(?:[ \t]|$)|=+[ \t]*$|-+[ \t]*$|`{3}|~{3}|<[A-Za-z/!?])", re.MULTILINE
 )
-"""A text without such a line has no headings and leaves nothing open."""
+"""A text without such a line has no headings and no open blocks."""
 _LIST_MARKS = re.compile(r"(?:[-+*>]|\d{1,9}[.)]|\s)*")
-"""Such a text makes no block, and its heading would belong to the next message."""
+"""Such a text forms no block, so its heading would belong to the next message."""
 _CLOSING_MARKS = re.compile(r"(?:^|(?<=\s))(?=#+$)")
 _FRAME = "## x\n\n"
 _MAX_NAMED = 10
@@ -33,7 +33,7 @@ def consolidate(messages: Sequence[Message], title: str | None = None) -> tuple[
     """Join messages into one Markdown text. The text of n messages is a prefix of that of n + 1.
 
     Returns:
-        The text, and notes for a person about skipped blank messages.
+        The text, and notes on skipped blank messages.
     """
     blank = [str(number) for number, message in enumerate(messages, start=1) if is_blank(message.text)]
     if len(blank) == len(messages):
@@ -51,13 +51,13 @@ def consolidate(messages: Sequence[Message], title: str | None = None) -> tuple[
 
 
 def quote_block(text: str) -> str:
-    """Put `> ` before each line, so that the text is one block quotation."""
+    """Prefix each line with `> `, so that the text is one block quote."""
     return "\n".join(f"> {line}".rstrip() for line in NEWLINE.split(text))
 
 
 def heading(words: str, level: int) -> str:
-    """Return a heading of one line and a blank line, whatever the words contain."""
-    line = _CLOSING_MARKS.sub(r"\\", " ".join(words.split()))  # a final `#` is a part of the words
+    """Return a one-line heading and a blank line, for any input."""
+    line = _CLOSING_MARKS.sub(r"\\", " ".join(words.split()))  # escape trailing `#`, which Markdown removes
     return f"{'#' * level} {line}\n\n"
 
 
@@ -65,8 +65,8 @@ def _contain(text: str) -> str:
     text = _LEADING_BLANK_LINES.sub("", "\n".join(NEWLINE.split(text))).rstrip()
     if _LIST_MARKS.fullmatch(text):
         return f"```\n{text}\n```"
-    # Next to a very long line the parser reads no table, and a former row may be a heading. Both readings
-    # must be harmless.
+    # Next to a very long line, the parser ignores tables, and a former row may become a heading. Both
+    # readings must be harmless.
     harmless = not _STRUCTURE.search(text) or all(
         _is_one_section(each) for each in dict.fromkeys((text, text.replace("|", "¦")))
     )

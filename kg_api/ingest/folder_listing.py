@@ -1,4 +1,4 @@
-"""Listing and reading the files of a synced folder: access, mounts, images and results."""
+"""Files of a synced folder: access checks, mounts, reading, images, and results."""
 
 from __future__ import annotations
 
@@ -35,29 +35,28 @@ from kg_api.text.files import FileProblem, FileToIngest, select
 from kg_api.text.linked_files import find_beside, read_beside, references_in
 from kg_api.text.sources import SPLITTER_VERSION
 
-# Which folders may be followed: those below KG_SYNC__ROOTS, and those that this home's own user granted.
+# Folder access: folders below KG_SYNC__ROOTS, and folders granted by the owner of KG_HOME
 
 
 @dataclass(frozen=True, slots=True)
 class FolderAccess:
-    """The bounds of what a service registers and of what a worker reads."""
+    """The limits for registration by the service and reading by the worker."""
 
     roots: Sequence[Path]
-    """Whoever reaches the service may have folders below these followed."""
+    """Every client of the service may sync folders below these."""
     private: Sequence[Path]
-    """KG_HOME and KG_CACHE: nothing in them is ever read, whoever asks."""
-    key: Callable[[], str | None]
-    """The key of this home, which makes grants; None when it has none."""
+    """KG_HOME and KG_CACHE, which are never read."""
+    key: Callable[[], str | None]  # key of KG_HOME that signs grants. None: no key
 
     def is_granted(self, path: str, ontology: str, grant: str | None) -> bool:
-        """Whether somebody who can read this home's key asked for this folder to go to this ontology."""
+        """Check whether an owner of the home's key granted this folder to this ontology."""
         key = self.key()
         if key is None or grant is None:
             return False
         return hmac.compare_digest(folder_grant(key, path, ontology).encode(), grant.encode())
 
     def objection(self, path: str, *, granted: bool, root: Path | None = None) -> str | None:
-        """Why a folder must not be read; None when it may."""
+        """Return the reason why a folder must not be read, or None."""
         leads = f" (it leads to {root})" if root not in {None, Path(path)} else ""
         root = root or _resolve(Path(path))
         if _is_hidden(Path(path)) or _is_hidden(root):
@@ -71,7 +70,7 @@ class FolderAccess:
         return self._outside(path + leads)
 
     def is_private(self, folder: Path) -> bool:
-        """Whether a folder is KG_HOME or KG_CACHE, under whatever name it is reached."""
+        """Check whether a folder is KG_HOME or KG_CACHE, under any name."""
         return any(folder == private or _same(folder, private) for private in self.private)
 
     def _outside(self, path: str) -> str:
@@ -87,7 +86,7 @@ class FolderAccess:
 def _resolve(path: Path) -> Path:
     try:
         return path.resolve()
-    except (OSError, RuntimeError):  # a circle of links, which no worker can read either
+    except (OSError, RuntimeError):  # a loop of links, which no worker can read
         return path
 
 
@@ -102,27 +101,25 @@ def _same(folder: Path, other: Path) -> bool:
         return False
 
 
-# What is in a folder at one moment. One that cannot be seen is an error, never an empty one.
+# Folder contents. An unreadable folder is an error, never an empty folder
 
 
 @dataclass(frozen=True, slots=True)
 class FolderListing:
-    """The files of a folder, by the names of their documents."""
+    """The files of a folder, by document name."""
 
-    root: Path
-    """The folder, links resolved."""
+    root: Path  # with links resolved
     place: tuple[int, int]
-    """Device and inode of it: another one means that it was mounted, or replaced, meanwhile."""
+    """Device and inode. A change means that the folder was mounted or replaced."""
     prefix: str
-    files: Sequence[FileToIngest]
-    """In the order of their names' code points."""
+    files: Sequence[FileToIngest]  # in code point order of their names
     problems: Sequence[FileProblem]
     left_out: dict[str, int]
     is_private: Callable[[Path], bool]
-    """Whether a folder is one of kg's own, which are never read."""
+    """Returns whether a folder belongs to kg and must not be read."""
 
     def gone(self, names: Iterable[str]) -> list[str]:
-        """Which of these names are of no file that is here, nor of one that cannot be seen."""
+        """Return names without a file. Files in unreadable folders count as present."""
         there = {file.document for file in self.files}
         unseen = tuple(problem.document for problem in self.problems if problem.document.endswith("/"))
         there |= {problem.document for problem in self.problems}
@@ -135,15 +132,15 @@ class FolderListing:
             return False
 
     def has_gone(self, name: str) -> bool:
-        """Whether there is really no file by that name; False when that cannot be told."""
+        """Check that no file with this name exists. Return False if this is unknown."""
         if name != document_name(name) or not name.startswith(self.prefix):
-            return True  # it was followed with another prefix before, or by a kg that kept names as they were
+            return True  # synced with another prefix, or with unnormalized names by an older version
         path = self.root / name.removeprefix(self.prefix)
         if any(self.is_private(folder) for folder in path.parents):
-            return True  # it was followed by a kg that read such folders
+            return True  # synced by an older version that read such folders
         try:
             if path.parent.resolve() != path.parent:
-                return True  # behind a link to a folder, which is not followed
+                return True  # behind a link to a folder, which kg does not follow
             path.lstat()
         except (FileNotFoundError, NotADirectoryError):
             return True
@@ -191,19 +188,21 @@ def _place(seen: os.stat_result) -> tuple[int, int]:
     return seen.st_dev, seen.st_ino
 
 
-# File systems in a folder: one that is not mounted looks as if somebody had deleted its files.
+# Mounts: an unmounted file system must not look like deleted files
 #
-# A scan remembers where file systems were mounted. If one is gone, or another one took its place, its
-# documents
-# stay until a person says that the change is meant.
+# A scan stores the mounts. If a file system disappears or is replaced, its documents stay until a user
+# confirms the change.
 
 MAX_REMEMBERED = 100
 ABSENT = "absent"
-"""Of a file system that the last scan did not see: whatever is mounted then can be another one."""
+"""Identity of a file system that the last scan did not see.
+
+Any file system mounted there may be a new one.
+"""
 
 
 def read_mounts(root: Path) -> dict[str, str]:
-    """Return the mount point that a folder is on and those below it, each with what tells its file system."""
+    """Return the mount point of a folder and those below it, each with the identity of its file system."""
     points = {Path(each.mountpoint) for each in psutil.disk_partitions(all=True)}
     above = max(filter(root.is_relative_to, points), key=lambda each: len(each.parts), default=root)
     below = sorted(each for each in points if each != root and each.is_relative_to(root))
@@ -214,10 +213,10 @@ class MountCheck:
     """Compares the mounts of a folder with those of its last scan.
 
     Args:
-        listing: of the folder.
-        before: mounts at the last scan; empty if they are unknown.
-        now: mounts after the listing.
-        stored: names of all documents of the folder.
+        listing: Listing of the folder.
+        before: Mounts at the last scan. Empty: unknown.
+        now: Mounts after the listing.
+        stored: Names of all documents of the folder.
     """
 
     def __init__(
@@ -234,7 +233,7 @@ class MountCheck:
         self._gone = frozenset(listing.gone(stored))
 
     def refuse_absent_root(self) -> None:
-        """Raise FolderEmptied if the file system of the folder itself is not the one of the last scan."""
+        """Raise FolderEmptied if the folder's file system differs from the last scan."""
         before, now = self._point_of_root(self._before), self._point_of_root(self._now)
         if before is None or now is None or not self._gone:
             return
@@ -261,7 +260,7 @@ class MountCheck:
         ]
 
     def to_remember(self, absent: Collection[FileProblem]) -> dict[str, str]:
-        """Return what the next scan compares with: an absent mount that it knew stays known."""
+        """Return the mounts for the next scan. Known absent mounts stay known."""
         kept = {problem.path for problem in absent}
         present = {point: identity for point, identity in self._now.items() if point not in kept}
         return present | {point: ABSENT for point in kept if point in self._before}
@@ -282,7 +281,7 @@ class MountCheck:
         return None
 
     def _beginning_of(self, point: str) -> str:
-        """What the names of the documents of a mount begin with."""
+        """Return the name prefix of the documents of a mount."""
         return document_name(
             f"{self._listing.prefix}{Path(point).relative_to(self._listing.root).as_posix()}/"
         )
@@ -295,35 +294,35 @@ class MountCheck:
 def _identify(point: Path) -> str:
     try:
         return f"{point.stat().st_dev}:{os.statvfs(point).f_fsid}"
-    except OSError:  # mounted, and its server does not answer: the listing reports it
+    except OSError:  # mounted, but the server does not respond. The listing reports the problem
         return ABSENT
 
 
-# Reading one file of a folder: never out of the folder, never one that is being written.
+# Reading a file: only inside the folder, and never during a write
 
 SETTLED_SECONDS = 2.0
-"""A file that changed less long ago may change again within the same tick of the file system's clock."""
+"""Minimum age of a change. A later change could fall within the same tick of the file system's clock."""
 _FLAGS = (
     os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 )
 
 
 class UnsettledFile(Exception):
-    """The file is being written, or has just gone."""
+    """The file is being written or was just deleted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
     data: bytes
     stamp: str | None
-    """What it looked like; None when it changed so lately that it may change again and look the same."""
+    """File fingerprint. None: the last change is too recent to detect another one."""
     file_hash: str
-    """Of what it says, to the byte, as this kg would split it."""
+    """Hash of the content and the splitter version."""
     modified: str | None = None
 
 
 def inside(path: Path, root: Path, is_private: Callable[[Path], bool]) -> Path:
-    """The file behind a path, links resolved."""
+    """Return the file behind a path, with links resolved."""
     try:
         resolved = path.resolve(strict=True)
     except FileNotFoundError:
@@ -337,15 +336,15 @@ def inside(path: Path, root: Path, is_private: Callable[[Path], bool]) -> Path:
 
 
 def stamp_of(seen: os.stat_result) -> str:
-    """What a file looks like: its size, when it was last written, and when it last changed in any way.
+    """Return a fingerprint: size, modification time, and change time.
 
-    A kg that splits otherwise takes every file for changed.
+    It includes the splitter version, so a new splitter marks every file as changed.
     """
     return f"{SPLITTER_VERSION}:{__version__}:{seen.st_size}:{seen.st_mtime_ns}:{seen.st_ctime_ns}"
 
 
 def read_settled(path: Path, max_bytes: int) -> Content:
-    """Read a file that nobody writes meanwhile."""
+    """Read a file that does not change during the read."""
     try:
         handle = os.open(path, _FLAGS)
     except FileNotFoundError:
@@ -366,7 +365,10 @@ def read_settled(path: Path, max_bytes: int) -> Content:
 
 
 def _is_that_file(path: Path, opened: os.stat_result) -> bool:
-    """Whether the path still leads to the opened file by no link: a folder above it may have been swapped."""
+    """Check that the path still leads to the opened file without links.
+
+    A parent folder may have been replaced.
+    """
     try:
         return path.resolve(strict=True) == path and os.path.samestat(path.lstat(), opened)
     except OSError:
@@ -384,33 +386,33 @@ def _is_settled(seen: os.stat_result) -> bool:
     return time.time() - max(seen.st_mtime, seen.st_ctime) > SETTLED_SECONDS
 
 
-# The pictures that files of a folder name: a change of one is a change of the document that names it.
+# Images referenced by files: a changed image changes its document
 
 _MARK = "|pictures:"
-"""Between what a file looks like and what its pictures do, in what is remembered of it."""
+"""Separates the fingerprint of a file from that of its images."""
 
 
 @dataclass(slots=True)
 class PicturesOfFile:
     files: dict[str, bytes] = field(default_factory=dict[str, bytes])
     stamp: str | None = ""
-    """Goes behind the file's own; None: one may change again and look the same."""
+    """Suffix of the file's fingerprint. None: a change may go undetected."""
     file_hash: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class FolderPictures:
-    """Looks at the pictures that files name.
+    """Reads the images that files reference.
 
-    What is remembered of a file names them: while it is as it was, it is not read, and they are looked at.
+    The stored fingerprint lists the images. For an unchanged file, kg checks only its images and does not
+    read the file.
     """
 
     listing: FolderListing
-    max_bytes: int
-    """Of all pictures of a file."""
+    max_bytes: int  # for all images of a file
 
     def stamp(self, file: FileToIngest, remembered: str | None) -> str:
-        """What the pictures look like now that a file named when it was read; nothing, if it named none."""
+        """Return the current fingerprint of the images that a file referenced, or "" without images."""
         keys = (remembered or "").partition(_MARK)[2].partition(":")[2]
         return self._stamp(file, json.loads(keys)) if keys else ""
 
@@ -439,7 +441,10 @@ class FolderPictures:
         return find_beside(file.path, self.listing.root, key, self.listing.is_private)
 
     def _stamp(self, file: FileToIngest, keys: Sequence[str]) -> str:
-        """One that is missing looks like nothing: when it comes, the file is read again."""
+        """Return the fingerprint of images.
+
+        A missing image has an empty one, so that its arrival triggers a read.
+        """
         looks = [(key, _look(self._find(file, key))) for key in keys]
         return f"{_MARK}{_digest(looks)}:{json.dumps(list(keys), ensure_ascii=False)}"
 
@@ -455,21 +460,21 @@ def _digest(of: object) -> str:
     return hashlib.sha256(json.dumps(of).encode()).hexdigest()[:32]
 
 
-# Where a scan stands: files first, in the order of their names, then the documents whose files have gone.
+# Scan position: files by name first, then documents without a file
 
 Phase = Literal["file", "gone", "end"]
 
 
 @dataclass(frozen=True, slots=True)
 class ScanPosition:
-    """The last name that was done, and of what."""
+    """The last processed name and its phase."""
 
     phase: Phase = "file"
     name: str = ""
 
     @classmethod
     def of(cls, cursor: str) -> Self:
-        """Read the cursor of a job; "" is the beginning."""
+        """Parse the cursor of a job. "" is the start."""
         phase, _, name = cursor.partition(":")
         return cls(phase, name) if phase in {"file", "gone", "end"} else cls()  # pyright: ignore[reportArgumentType]
 
@@ -477,11 +482,11 @@ class ScanPosition:
         return f"{self.phase}:{self.name}"
 
     def is_done(self, name: str) -> bool:
-        """Whether a file of that name has been looked at."""
+        """Check whether the file with this name was processed."""
         return self.phase != "file" or name <= self.name
 
 
-# What a scan finds of each file, and how that adds up. Pure.
+# Results per file and their totals
 
 Result = Literal["added", "changed", "unchanged", "removed", "refused", "postponed", "waiting"]
 RESULT_OF_CHANGE: dict[str, Result] = {
@@ -494,33 +499,32 @@ RESULT_OF_CHANGE: dict[str, Result] = {
 
 @dataclass(frozen=True, slots=True)
 class FileOutcome:
-    """What is to be done about one file. `result` is None until the document has been stored."""
+    """The action for one file. `result` is None until the document is stored."""
 
     document: str
     result: Result | None
     refusal: RefusedFile | None = None
-    mark: FileMark | None = None
-    """What shall be remembered of it, if that is new."""
+    mark: FileMark | None = None  # file state to store, if it changed
     record: DocumentRecord | None = None
 
 
 def refuse(document: str, reason: str, stamp: str = "") -> FileOutcome:
-    """A file that cannot be taken in."""
+    """Return the outcome of a rejected file."""
     return FileOutcome(document, "refused", RefusedFile(document=document, reason=reason, stamp=stamp))
 
 
 def reason_of_failure(error: Exception) -> str:
-    """What to tell of a file that kg itself fails on."""
+    """Return the message for a file that caused an internal error."""
     return f"kg failed on it ({type(error).__name__}): see the worker's log, and please report it"
 
 
 def remembered(refusals: Iterable[RefusedFile]) -> dict[str, RefusedFile]:
-    """Return the files that need not be read again while they look the same, by name."""
+    """Return the files that need no re-read while they are unchanged, by name."""
     return {each.document: each for each in refusals if each.stamp}
 
 
 def add_up(tally: ScanTally, results: Sequence[Result], refusals: Sequence[RefusedFile] = ()) -> ScanTally:
-    """A tally with further results; only so many refusals are kept, all are counted."""
+    """Return a tally with further results. All rejections are counted, but their list is limited."""
     counts = {name: getattr(tally, name) + results.count(name) for name in set(results)}
     kept = [*tally.refusals, *refusals][:MAX_REFUSALS_KEPT]
     return tally.model_copy(update={**counts, "refusals": kept})
@@ -529,7 +533,7 @@ def add_up(tally: ScanTally, results: Sequence[Result], refusals: Sequence[Refus
 def add_same_texts(
     tally: ScanTally, found: Iterable[tuple[str, StoredChange]], gone: Collection[str]
 ) -> ScanTally:
-    """A tally with what was stored that other documents say too."""
+    """Return a tally with moved files and duplicates of other documents."""
     moved, duplicates = tally.moved, list[DuplicateFile]()
     for document, change in found:
         here = [name for name in change.same_text if name not in gone]

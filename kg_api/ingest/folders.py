@@ -1,4 +1,4 @@
-"""Synced folders: registering, scanning and removing them."""
+"""Synced folders: registration, scans, and removal."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ from kg_api.schemas.folders import (
 from kg_api.text.documents import format_of
 from kg_api.text.files import EMPTY, FileToIngest, is_empty, to_printable
 
-# Looking at one file: is it as it was, can it be read, what would its document be.
+# Inspection of one file: unchanged, unreadable, or a new record
 
 log = structlog.get_logger()
 
@@ -97,13 +97,12 @@ class FileInspection:
     max_bytes: int
     reader: DocumentReader
     refused_before: Mapping[str, RefusedFile]
-    review: bool
-    """Whether what is to be stored waits for approval."""
+    review: bool  # new documents wait for approval
     pdfs_read_by: str
-    """What becomes of PDFs: one that was refused or half read without OCR, or not kept, is read again."""
+    """PDF settings (OCR engine and storage). A change causes a re-read of PDFs."""
 
     def at(self, file: FileToIngest, known: KnownFile | None) -> FileOutcome:
-        """Look at a file: read only when it looks otherwise, parsed only when it says something else."""
+        """Inspect a file. Read it if its fingerprint changed, and parse it if its content changed."""
         if known and known.taken_by:
             return refuse(file.document, name_taken(file.document, known.taken_by))
         try:
@@ -126,7 +125,6 @@ class FileInspection:
         return None
 
     def _read(self, file: FileToIngest, known: KnownFile | None, path: Path) -> FileOutcome:
-        # A file, and the pictures that it names
         found = read_settled(path, self.max_bytes)
         pictures = self._pictures.read(file, found.data)
         settled = found.stamp is not None and pictures.stamp is not None
@@ -142,7 +140,7 @@ class FileInspection:
             return refuse(file.document, str(error), content.stamp or "")
         except (Unavailable, ConfigurationError):
             raise
-        except Exception as error:  # the border of a file: one that kg fails on must not stop all others
+        except Exception as error:  # isolate internal errors, so that one file does not stop the scan
             log.exception("a file cannot be parsed", document=file.document)
             return refuse(file.document, reason_of_failure(error), content.stamp or "")
         return FileOutcome(file.document, None, mark=mark, record=record)
@@ -169,14 +167,14 @@ class FileInspection:
 
 
 def name_taken(document: str, other: str) -> str:
-    """What to tell of a file whose name another folder has."""
+    """Return the message for a name that another folder uses."""
     return (
         f"the name {document!r} is taken by the folder {other}: register one of the two with --prefix, "
         "or in another ontology"
     )
 
 
-# One scan of a folder: file by file, then what has gone; every step in a transaction of its job.
+# Folder scan: files first, then documents without a file, each step in a transaction of the job
 
 FILES_A_BATCH = 200
 SECONDS_A_BATCH = 2.0
@@ -218,10 +216,10 @@ class Scan:
         )
 
     def run(self, done: int) -> int:
-        """Do what is left of the scan.
+        """Run the remaining scan.
 
         Returns:
-            How many are done now.
+            The total number of processed files.
         """
         if self._place.phase == "end":
             return done
@@ -274,13 +272,13 @@ class Scan:
         return f"If that is meant: kg folders scan {self._folder.folder_id} --allow-empty"
 
     def _new_and_empty(self, stored: Iterable[str]) -> frozenset[str]:
-        """Files that say nothing and never did: `__init__.py` and their like are no fault of anybody."""
+        """Return empty files that never had content, such as `__init__.py`. They are not errors."""
         known = set(stored)
         files = (file for file in self._listing.files if file.document not in known)
         return frozenset(file.document for file in files if is_empty(file.path))
 
     def _take(self, files: Sequence[FileToIngest]) -> None:
-        """Look at files; each that is stored ends a transaction, and so does some time."""
+        """Inspect files. Each stored file, and each time limit, ends a transaction."""
         ids = {file.document: document_id(self._folder.ontology, file.document) for file in files}
         known = read_known_documents(self._graph, self._folder.folder_id, list(ids.values()))
         batch, begun = list[FileOutcome](), time.monotonic()
@@ -304,7 +302,7 @@ class Scan:
             self._write_without_last(batch, str(error))
 
     def _write_without_last(self, batch: Sequence[FileOutcome], reason: str) -> None:
-        """Set aside what could not be stored: only the last one of a batch ever is."""
+        """Reject the last file of a batch. Only the last file can fail to be stored."""
         self._write([*batch[:-1], refuse(batch[-1].document, reason)])
 
     def _write(self, batch: Sequence[FileOutcome]) -> None:
@@ -331,7 +329,7 @@ class Scan:
     def _write_marks(
         self, tx: Transaction, batch: Sequence[FileOutcome], stored: Sequence[StoreResult]
     ) -> list[Result]:
-        """Remember what the files look like; give what became of each that was looked at."""
+        """Store file fingerprints, and return the result of each file."""
         marks = [each.mark for each in batch if each.mark and not each.record]
         folders.touch_documents(tx, self._folder.folder_id, marks)
         taken = [each.mark for each in batch if each.mark and each.record]
@@ -362,7 +360,7 @@ class Scan:
                 if folders.delete_if_of_folder(tx, self._folder.folder_id, identity):
                     deleted.add(
                         name
-                    )  # also when the answer to the commit is lost, and it is gone the next time
+                    )  # recorded even if the commit response is lost and a retry finds nothing
             self._record_progress(tx, self._with_removed(really, deleted))
 
         self._advance(work, "gone", names[-1], len(names))
@@ -401,11 +399,11 @@ class Scan:
         folders.record_progress(tx, self._folder.folder_id, job_id, tally, total=self._total)
 
 
-# The job that scans a folder.
+# Scan job
 
 
 class FolderSync:
-    """Handles jobs of kind `folder_sync`. Memory is bounded by the folder's names and one file."""
+    """Handles jobs of kind `folder_sync`. Memory use is bounded by the file names and one file."""
 
     kind = SCAN_KIND
 
@@ -424,7 +422,7 @@ class FolderSync:
         self._extract = extract
 
     def run(self, run: JobRun) -> None:
-        """Scan, again while somebody asked for another scan meanwhile."""
+        """Scan the folder, and repeat if another scan was requested in the meantime."""
         done = run.job.done
         while True:
             with contextlib.suppress(FolderGone):
@@ -444,18 +442,18 @@ class FolderSync:
         return scan.run(done)
 
 
-# Folders: registered, listed, scanned when asked for, removed.
+# Service
 
 
 class FolderService:
-    """Says which folders are followed. Workers read them; this never does."""
+    """Manages synced folders. Only workers read their files."""
 
     def __init__(self, graph: Graph, access: FolderAccess) -> None:
         self._graph = graph
         self._access = access
 
     def add(self, new: NewFolder, grant: str | None = None) -> Folder:
-        """Register a folder and ask for its first scan."""
+        """Register a folder and request its first scan."""
         granted = self._access.is_granted(new.path, new.ontology, grant)
         if objection := self._access.objection(new.path, granted=granted):
             raise InvalidInput(objection)
@@ -463,21 +461,21 @@ class FolderService:
         return folders.find_folder(self._graph, folders.register(self._graph, new, grant=kept))
 
     def all(self) -> FolderList:
-        """Give all folders with what became of their last scans."""
+        """Return all folders with the results of their last scans."""
         return FolderList(folders=folders.list_folders(self._graph))
 
     def get(self, folder_id: str) -> Folder:
         return folders.find_folder(self._graph, folder_id)
 
     def scan(self, folder_id: str, *, allow_empty: bool) -> Folder:
-        """Ask for a scan now."""
+        """Request a scan now."""
         folders.request_scan(self._graph, folder_id, allow_empty=allow_empty)
         return folders.find_folder(self._graph, folder_id)
 
     def remove(self, folder_id: str, *, delete_documents: bool) -> FolderRemoved:
-        """Follow a folder no more; its documents stay unless they shall go too.
+        """Stop syncing a folder. Its documents stay unless `delete_documents` is set.
 
-        What is interrupted can be repeated: the registration goes last.
+        The registration is deleted last, so that an interrupted removal can be repeated.
         """
         found = folders.find_folder(self._graph, folder_id)
         folders.begin_removal(self._graph, folder_id)

@@ -1,4 +1,4 @@
-"""From a file of any kind to the text of a document and to what the file says of itself."""
+"""Readers: convert files of any format to document text and metadata."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from kg_api.text.linked_files import count_elsewhere, references, references_of,
 Notes = tuple[str, ...]
 
 _SHOWN, _MAX_SHOWN = 3, 100
-"""Names in a note, and characters of each name."""
+"""Maximum names in a note, and maximum characters per name."""
 _BETWEEN_WORDS = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])|(?<=[^\W\d_])(?=\d)")
 _SUFFIX = re.compile(r"\.\w{1,5}$")
 SAYING: Final = ("description", "caption")
 
 
 class Converters(Protocol):
-    """Reads files that may be hostile. Each method raises UnreadableDocument if it cannot read a file."""
+    """Readers for untrusted files. Each method raises UnreadableDocument for an unreadable file."""
 
     def convert(self, data: bytes, form: ConvertedFormat, ocr: OcrMode = "auto") -> Converted:
         """Convert a file to Markdown."""
@@ -39,11 +39,11 @@ class Converters(Protocol):
     def convert_with(
         self, data: bytes, form: Literal["html", "markdown"], beside: Mapping[str, bytes]
     ) -> Converted:
-        """Convert a page to Markdown, or find the places of images in a Markdown text."""
+        """Convert a page to Markdown, or locate the images in a Markdown text."""
         ...
 
     def pictures_read_by(self) -> str:
-        """Return the name of the OCR engine. Another engine may read more of the same file."""
+        """Return the name of the OCR engine. Another engine may recognize more text in the same file."""
         ...
 
     def find_scopes(self, data: bytes, suffix: str) -> Sequence[CodeScope]:
@@ -58,14 +58,13 @@ class DocumentReader:
     converters: Converters
     images: ImageKeeper = field(default_factory=ImageKeeper)
     keep_pdfs: bool = False
-    """Whether to store original PDFs, so that their pages can be shown."""
+    """Store original PDFs, so that their pages can be shown."""
 
     def pdfs_read_by(self) -> str:
-        """Return a word that changes if the same PDF would be read in another way."""
+        """Return a key that changes if kg would read the same PDF differently."""
         return self.converters.pictures_read_by() + ("+original" if self.keep_pdfs else "")
 
     def looking(self) -> DocumentReader:
-        """Return a reader that stores nothing."""
         return replace(self, images=ImageKeeper())
 
     def from_bytes(
@@ -89,7 +88,7 @@ class DocumentReader:
         return read, (*notes, *more)
 
     def from_text(self, incoming: Incoming) -> tuple[Incoming, Notes]:
-        """Read a document that was sent as text. HTML and similar formats are converted."""
+        """Read a document sent as text. HTML and similar formats are converted."""
         form = format_of(incoming.document, incoming.format)
         if form == "markdown":
             text, inline = take_inline_images(incoming.text)
@@ -101,7 +100,7 @@ class DocumentReader:
                 f"a file of the kind {form} is no text: send the file itself, by `kg ingest FILE` or as "
                 "multipart/form-data; or name its format, such as markdown, if this is the text of it"
             )
-        # The byte order mark overrules an encoding that the page declares.
+        # The byte order mark overrides an encoding declared in the page.
         content = ("\ufeff" + check_text(incoming.text)).encode()
         return self._convert(content, replace(incoming, format=form))
 
@@ -130,7 +129,7 @@ class DocumentReader:
         return read, made.notes
 
     def _markdown(self, incoming: Incoming, beside: Mapping[str, bytes]) -> tuple[Incoming, Notes]:
-        """Keep the text except for images in data URLs. The converter only finds places of images."""
+        """Keep the text except for images in data URLs. The converter only locates images."""
         text, inline = take_inline_images(incoming.text)
         files, notes = {**beside, **inline}, _inline(len(inline))
         if not files:
@@ -145,7 +144,7 @@ class DocumentReader:
         return read, (*notes, *made.notes)
 
     def _program(self, incoming: Incoming) -> tuple[Incoming, Notes]:
-        """Find the functions and classes of a program. Without them, blank lines divide its text."""
+        """Find the functions and classes of a program. Without them, blank lines split the text."""
         suffix = PurePath(incoming.document).suffix.lower().removeprefix(".")
         if suffix not in SUFFIXES or incoming.format not in {None, "text"}:
             return incoming, ()
@@ -157,7 +156,7 @@ class DocumentReader:
 
 
 def place_images(found: Sequence[FoundImage], stored: Sequence[StoredImage]) -> tuple[PlacedImage, ...]:
-    """Join images with their stored files."""
+    """Combine images with their stored files."""
     both = zip(found, stored, strict=True)
     return tuple(PlacedImage(each.start, each.end, image, each.image.original_hash) for each, image in both)
 
@@ -165,7 +164,7 @@ def place_images(found: Sequence[FoundImage], stored: Sequence[StoredImage]) -> 
 def with_words(
     made: Converted, document: str, title: str | None, metadata: Mapping[str, MetadataValue]
 ) -> Converted:
-    """Put the words of its name, title, description and caption before the text of an image file.
+    """Put the words of the name, title, description, and caption before the text of an image file.
 
     For example, `2019/RedBoat_02.jpg` adds the line `2019 Red Boat 02`.
     """

@@ -1,4 +1,4 @@
-"""From the text of a document to the record that is stored: parse, split, identify. Pure functions."""
+"""Conversion of a document's text to a stored record: parse, split, and identify."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Incoming:
     metadata: dict[str, MetadataValue] = field(default_factory=dict[str, MetadataValue])
     modified: str | None = None
     own_title: str = ""
-    """Title in the properties of the file, which the text may not contain."""
+    """Title from the file properties, possibly missing in the text."""
     pages: tuple[int, ...] = ()
     """Offset of each page in the text. Empty if the format has no pages."""
     duplicates: Duplicates = "keep"
@@ -47,8 +47,7 @@ class Incoming:
     words: tuple[WordBox, ...] = ()
     scopes: tuple[CodeScope, ...] = ()
     images: tuple[PlacedImage, ...] = ()
-    original: str | None = None
-    """Storage key of the file, if kg keeps it."""
+    original: str | None = None  # storage key of the original file, if kept
     ocr: OcrMode = "auto"
     hold: str | None = None
     """Id of the hold that keeps the stored files until the document is stored or pending."""
@@ -65,7 +64,7 @@ def to_record(incoming: Incoming) -> tuple[DocumentRecord, tuple[str, ...]]:
     """Parse and split a document.
 
     Returns:
-        The record, and notes for a person.
+        The record, and notes for the user.
     """
     parsed = parse(incoming.text, incoming.document, incoming.format, incoming.scopes)
     notes = parsed.notes
@@ -99,7 +98,7 @@ def to_record(incoming: Incoming) -> tuple[DocumentRecord, tuple[str, ...]]:
 
 
 def _content_hash(incoming: Incoming, form: Format, metadata: str) -> str:
-    """Hash all that is stored. A title counts if the request has it, not if it is read from the text."""
+    """Return a hash of all stored content. A title counts only if the request specifies it."""
     parts = [SPLITTER_VERSION, form, incoming.text, incoming.uri or "", metadata]
     parts += (incoming.own_title, str(incoming.pages)) if form in CONVERTED else ()
     parts += (str(incoming.words),) if incoming.words else ()
@@ -116,7 +115,7 @@ def _sources(identity: str, parsed: ParsedDocument, incoming: Incoming) -> tuple
     texts = [parsed.text[span.start : span.end] for span in spans]
     hashes = [content_hash(text) for text in texts]
     starts = [span.start for span in spans]
-    # By source. Of several images in one source, the first one counts.
+    # By source. If a source has several images, the first one counts
     images = {bisect_right(starts, each.start) - 1: each.image for each in reversed(incoming.images)}
     rows = zip(source_ids(identity, hashes), spans, texts, hashes, blocks_of(parsed, spans), strict=True)
     return tuple(
@@ -144,22 +143,22 @@ class PagesOfPassage(NamedTuple):
 
 
 class DocumentPages:
-    """Pages of a document and the words that OCR read, by their offsets in its text."""
+    """Page offsets of a document and its OCR words."""
 
     def __init__(self, begins: Sequence[int], words: Sequence[WordBox]) -> None:
-        """Take the offset of each page (none if the format has no pages) and the words in reading order."""
+        """Store the page offsets (empty without pages) and the words in reading order."""
         self._begins, self._words = begins, words
         self._starts = [word.start for word in words]
         self._read = {word.page for word in words}
 
     def of(self, start: int, text: str) -> PagesOfPassage:
-        """Return the pages of a passage that begins at an offset."""
+        """Return the pages of the passage at an offset."""
         end = start + len(text.rstrip())
         first, last = bisect_right(self._begins, start), bisect_left(self._begins, end)
         words = self._words[bisect_left(self._starts, start) : bisect_left(self._starts, end)]
         if words:
             return PagesOfPassage(first or None, last or None, mean_of(words), pack(words, start))
         confidence = None
-        if first == last and first in self._read:  # OCR read the page, but no word of it is in the passage
+        if first == last and first in self._read:  # OCR read the page, but no word of the passage
             confidence = mean_of([word for word in self._words if word.page == first])
         return PagesOfPassage(first or None, last or None, confidence, None)

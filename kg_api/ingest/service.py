@@ -1,6 +1,6 @@
-"""Ingestion: a request or a file becomes a stored document, one by one, in batches, or after review.
+"""Ingestion of text and files: single documents, batches, and reviewed documents.
 
-Flow: read -> parse -> split -> one transaction (sources and jobs) -> answer. Workers embed the sources
+Steps: read, parse, split, and store sources and jobs in one transaction. Workers embed the sources
 afterwards.
 """
 
@@ -60,11 +60,11 @@ from kg_api.schemas.problems import PASSING, SOMETHING_WRONG, Problem, problem_o
 log = structlog.get_logger()
 
 APPROVED_A_REQUEST = 100
-"""Pending documents that one request approves with `all`."""
+"""Maximum pending documents that one request approves with `all`."""
 _INCOMING = TypeAdapter(Incoming)
 
 Prepared = tuple[DocumentRecord, tuple[str, ...]]
-"""A record to store, and notes for a person."""
+"""A record to store, and notes for the user."""
 Stored = dict[str, StoreResult | KgError]
 
 
@@ -77,7 +77,7 @@ class Preview:
 
 
 class _NotAll(Exception):
-    """Some documents must be sent again, so the answer is not cached."""
+    """Some documents must be sent again, so the response is not cached."""
 
 
 class IngestService:
@@ -127,21 +127,21 @@ class IngestService:
             answer, _ = self._graph.transaction(lambda tx: once(tx, key, sent, ingest))
         except _NotAll:
             return done[0]
-        except KgError:  # the batch took longer than a transaction may, but its documents are stored
+        except KgError:  # the batch exceeded the transaction time limit, but its documents are stored
             if done:
                 return done[0]
             raise
         return IngestedBatch.model_validate(answer)
 
     def preview_text(self, incoming: Incoming) -> Preview:
-        """Return what `ingest_text` would do without storing anything."""
+        """Return the result of `ingest_text` without a change."""
         require(incoming.ontology)
         return self._preview(*self._reader.looking().from_text(incoming))
 
     def preview_bytes(
         self, content: bytes, incoming: Incoming, beside: Mapping[str, bytes] | None = None
     ) -> Preview:
-        """Return what `ingest_bytes` would do without storing anything."""
+        """Return the result of `ingest_bytes` without a change."""
         require(incoming.ontology)
         return self._preview(*self._reader.looking().from_bytes(content, incoming, beside))
 
@@ -162,7 +162,7 @@ class IngestService:
         return IngestedBatch(outcomes=[_outcome(each, stored) for each in prepared])
 
     def _prepare(self, given: Any, named: set[tuple[str, str]]) -> Prepared | Problem:
-        """Check and parse one document of a batch."""
+        """Validate and parse one document of a batch."""
         try:
             body = DocumentText.model_validate(given)
         except ValidationError as error:
@@ -181,7 +181,7 @@ class IngestService:
             record, more = to_record(incoming)
         except KgError as error:
             return problem_of(error)
-        except Exception:  # a document on which kg fails must not stop the others
+        except Exception:  # one failed document must not stop the others
             log.exception("a document cannot be parsed", document=body.document)
             return problem_of(KgError(SOMETHING_WRONG))
         return record, (*notes, *more)
@@ -201,7 +201,7 @@ class ReviewService:
         )
         prepared = [_prepare_waiting(each) for each in found]
         stored = store_each(self._graph, _records(prepared), self._extract)
-        # kg collected files of these documents, so their folders must read them again.
+        # kg deleted files of these documents, so their folders must read them again
         lost = [key for key, outcome in stored.items() if isinstance(outcome, FilesCollected)]
         if lost:
             forget_waiting_files(self._graph, lost)
@@ -223,12 +223,12 @@ class ReviewService:
 
 
 def _prepare_waiting(waiting: GivenDocument) -> Prepared | Problem:
-    """Parse a pending document with this version of kg. Its files are kept because it is pending."""
+    """Parse a pending document with the current version. Its files are kept while it is pending."""
     try:
         record, notes = to_record(replace(_INCOMING.validate_json(waiting.given), review=False, hold=None))
     except KgError as error:
         return problem_of(error)
-    except Exception:  # a document on which kg fails must not stop the others
+    except Exception:  # one failed document must not stop the others
         log.exception("a pending document cannot be parsed", document=waiting.document)
         return problem_of(KgError(SOMETHING_WRONG))
     return replace(record, approves=waiting.version), notes
@@ -237,7 +237,7 @@ def _prepare_waiting(waiting: GivenDocument) -> Prepared | Problem:
 def store_each(graph: Graph, records: Sequence[DocumentRecord], extract: AskForExtraction | None) -> Stored:
     """Store documents of any ontologies, many per transaction.
 
-    If a transaction fails, kg halves it until only the documents at fault are left out.
+    If a transaction fails, kg bisects it to isolate the failing documents.
     """
     by_ontology: dict[str, list[DocumentRecord]] = {}
     for each in records:
@@ -256,7 +256,7 @@ def store_each(graph: Graph, records: Sequence[DocumentRecord], extract: AskForE
             return outcomes | {record.document_id: error for some in (part, *parts) for record in some}
         except KgError as error:
             reason = error
-        except Exception:  # a document on which kg fails must not stop the others
+        except Exception:  # one failed document must not stop the others
             log.exception("documents cannot be stored", documents=len(part))
             reason = KgError(SOMETHING_WRONG)
         if len(part) == 1:

@@ -1,4 +1,4 @@
-"""Let the space that an ontology is built in answer, in one transaction."""
+"""Activation of the space under construction, in one transaction."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ log = structlog.get_logger()
 
 
 def count_kind_behind(tx: Transaction, state: EmbeddingState, kind: EmbeddedKind) -> tuple[int, int]:
-    """Count the items of a kind that answer now and would not after the switch, unbuilt and refused ones."""
+    """Count active items that the new space lacks: not yet built, and rejected."""
     counts = [count_behind(tx, plan.wanted()) for plan in state.targets(kind)]
     return sum(behind for behind, _ in counts), sum(refused for _, refused in counts)
 
@@ -26,13 +26,13 @@ def count_kind_behind(tx: Transaction, state: EmbeddingState, kind: EmbeddedKind
 def activate(
     tx: Transaction, states: Sequence[EmbeddingState], modality: Modality, *, accept_refused: bool = False
 ) -> None:
-    """Let the targets of some ontologies answer, all at once or none."""
+    """Activate the target spaces of ontologies, all or none."""
     hold_spaces(tx, [each.configured.of(modality).target.space for each in states])
     held = hold_configurations(tx, [each.ontology for each in states])
     for state in states:
         name, configured = state.ontology, state.configured
         anew = configured.using(modality, configured.of(modality).activated())
-        if held.get(name) not in (configured, anew):  # a repeated transaction finds anew
+        if held.get(name) not in (configured, anew):  # a repeated transaction finds its own result
             raise Conflict(f"{name} was reconfigured in the meantime: check, and try again")
         for kind in kinds_of(modality):
             behind, refused = count_kind_behind(tx, state, kind)
@@ -52,13 +52,13 @@ def describe_refused(refused: int, kind: EmbeddedKind = "source") -> str:
 
 
 def activate_complete(graph: Graph, state: EmbeddingState, modality: Modality) -> bool:
-    """Let a complete target answer if it shall do so automatically; return whether it answers now."""
+    """Activate a complete target if it activates automatically. Return whether it is active."""
     use = state.configured.of(modality)
     if use.serving is None or not use.activates:
         return False
     try:
         graph.transaction(lambda tx: activate(tx, [state], modality))
-    except Conflict as error:  # the next round, or whoever configured it, sees to it
+    except Conflict as error:  # the next round or the reconfiguring user resolves the conflict
         log.info("not activated", ontology=state.ontology, reason=str(error))
         return False
     log.info("activated", ontology=state.ontology, space=use.target.key)

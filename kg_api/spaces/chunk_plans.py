@@ -1,4 +1,4 @@
-"""Which chunks some sources shall have, and the text that is embedded for each. No vector is made here."""
+"""Chunk planning: the chunks of sources and their text to embed. No vectors are computed here."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def parts(
 ) -> list[TextPart]:
     """Return each chunk as a part of its window."""
     found = windows(text, spans, paragraphs, room_of(embedder))
-    texts = {window: text[slice(*window)] for window in found}  # one for all chunks of a window
+    texts = {window: text[slice(*window)] for window in found}  # shared by all chunks of a window
     return [
         TextPart(texts[window], span.start - window[0], span.end - window[0], before)
         for span, before, window in zip(spans, befores, found, strict=True)
@@ -35,7 +35,7 @@ def parts(
 
 
 def room_of(embedder: Embedder) -> Room:
-    """Return how much a model reads at once."""
+    """Return the context size of a model."""
     around = embedder.count_tokens([""])  # prefix and special tokens
     return Room(
         tokens=lambda text: embedder.count_tokens([text]) - around,
@@ -46,7 +46,7 @@ def room_of(embedder: Embedder) -> Room:
 
 @dataclass(frozen=True, slots=True)
 class SourceGroup:
-    """Sources that are chunked together: one by itself, or all of a document."""
+    """Sources that are chunked together: a single source, or all sources of a document."""
 
     sources: Sequence[SourceText]
     text: str = field(init=False)
@@ -68,7 +68,7 @@ class SourceGroup:
         ]
 
     def covered(self, start: int, end: int) -> tuple[int, int]:
-        """Return the first and the last source that text[start:end] touches, by their number here."""
+        """Return the indexes of the first and the last source that text[start:end] touches."""
         return bisect_right(self.starts, start) - 1, max(0, bisect_left(self.starts, end) - 1)
 
 
@@ -78,18 +78,18 @@ class PlannedChunk:
     offset: int
     end_offset: int
     text: str
-    before: str = ""  # the context that is embedded in front of it
+    before: str = ""  # the context that is embedded before the text
     parent: PlannedChunk | None = None
-    within: TextPart | None = None  # it in the window that it is embedded in; None: it is embedded by itself
+    within: TextPart | None = None  # position in its embedding window. None: embedded separately
 
     @property
     def is_source(self) -> bool:
-        """Whether it says all of its one source, embedded and read by itself: then it needs no node."""
+        """The chunk equals its only source and is embedded and read alone. It then needs no node."""
         own = len(self.sources) == 1 and self.text == self.sources[0].full_text.strip()
         return own and self.within is None and (self.parent is None or self.parent.text == self.text)
 
     def place(self, space: str) -> ChunkPlace:
-        """Return the place of a chunk; its id covers everything that decides over its vector and text."""
+        """Return the place of the chunk. Its id covers everything that affects its vector and text."""
         ids = tuple(source.source_id for source in self.sources)
         around = "" if self.parent is None else self.parent.place(space).chunk_id
         span = (str(self.offset), str(self.end_offset))
@@ -104,14 +104,17 @@ class PlannedChunk:
 
 
 Before = Callable[[Sequence[tuple[SourceText, str]]], Sequence[str]]
-"""The contexts of some chunks, each given by its first source and its text."""
+"""Returns the contexts of chunks, each given by its first source and its text."""
 
 
 _Piece = tuple[SourceGroup, ChunkSpan, PlannedChunk]
 
 
 class Planner:
-    """Plans chunks for one configuration; remembers the last document: a large one comes in many batches."""
+    """Plans chunks for one configuration.
+
+    Caches the last document, because a large document spans many batches.
+    """
 
     def __init__(
         self, graph: Graph, chunking: Chunking, embedder: Embedder, sentence_vectors: SentenceVectors | None
@@ -122,10 +125,10 @@ class Planner:
         self._sentence_vectors = sentence_vectors
         self._document: tuple[str, str | None, list[PlannedChunk]] | None = None
         self.versions: dict[str, str | None] = {}
-        """Of the documents that the last chunks were planned for, where more counts than the sources."""
+        """Versions of the documents of the last chunks, if chunks depend on more than their sources."""
 
     def chunks(self, due: Sequence[SourceText], before: Before) -> list[PlannedChunk]:
-        """Return the chunks that touch the sources given, which are in reading order."""
+        """Return the chunks that touch the given sources. `due` is in reading order."""
         if self._chunking.crosses_sources or self._chunking.context != "none":
             self.versions = versions_of(self._graph, (source.document_id for source in due))
         if not self._chunking.crosses_sources:
@@ -138,7 +141,7 @@ class Planner:
         return found
 
     def passages(self, sources: Sequence[SourceText]) -> list[SourceGroup]:
-        """Return what is chunked together: each source by itself, or all that are given."""
+        """Return groups of sources to chunk together: each source alone, or all given sources."""
         return (
             [SourceGroup(sources)]
             if self._chunking.crosses_sources
@@ -165,7 +168,7 @@ class Planner:
             yield from self._among_neighbours(list(mine))
 
     def _among_neighbours(self, pieces: Sequence[_Piece]) -> Iterator[PlannedChunk]:
-        """Yield the chunks of one passage as parts of windows."""
+        """Yield the chunks of one group as parts of windows."""
         passage = pieces[0][0]
         befores = [contextual(planned.before, "") for _, _, planned in pieces]
         spans = [span for _, span, _ in pieces]
@@ -174,7 +177,7 @@ class Planner:
             yield replace(planned, within=part)
 
     def _pieces(self, passages: Sequence[SourceGroup], before: Before) -> Iterator[_Piece]:
-        """Yield what the model takes whole."""
+        """Yield chunks that fit into the model."""
         spans = [
             (each, span)
             for each in passages
@@ -188,7 +191,7 @@ class Planner:
                 yield passage, piece, _plan_chunk(passage, piece.start, piece.end, context, parent)
 
     def _with_room(self, context: str) -> str:
-        """Return a context of at most a quarter of what the model takes: the text needs the rest."""
+        """Truncate a context to a quarter of the model's limit, so that the text fits."""
         most = self._embedder.identity.max_tokens // 4
         while context and (tokens := self._embedder.count_tokens([context])) > most:
             context = context[: int(len(context) * min(0.9, most / tokens))].rstrip()

@@ -1,4 +1,4 @@
-"""How ontologies are embedded and read for concepts: configured, requested, and what that takes."""
+"""Configuration of embedding and concept extraction per ontology: settings, job requests, and costs."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ from kg_api.spaces.registry import space_of_new
 from kg_api.wording import are, pluralize
 
 MAX_RENEWED: Final = 200_000
-"""Sources of one request with a filter: one transaction marks them, with the job that embeds them."""
+"""Maximum sources of a filtered request. One transaction marks them and enqueues their job."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,10 @@ class PendingPart:
 
 
 def count_parts(graph: Graph, state: EmbeddingState, asked: Regeneration) -> list[PendingPart]:
-    """Count the pending items by kind, without those of none unless it is sources or was requested."""
+    """Count the pending items by kind.
+
+    Without pending items, only sources and requested kinds are included.
+    """
     parts = list[PendingPart]()
     for kind in KINDS:
         if asked.type not in {kind, "all"}:
@@ -122,15 +125,15 @@ def count_parts(graph: Graph, state: EmbeddingState, asked: Regeneration) -> lis
 
 
 class EmbeddingRequests:
-    """Requests the jobs that embed: for one ontology or many, after a change or on request."""
+    """Requests embedding jobs for one or many ontologies, after a change or on demand."""
 
     def __init__(self, graph: Graph, estimator: Estimator) -> None:
         self._graph = graph
         self._estimator = estimator
 
     def begun(self, state: EmbeddingState) -> list[str]:
-        """Start the work that a new configuration makes pending, and describe it."""
-        # If embedding at ingestion is off, the work waits for a request.
+        """Start the work that a new configuration requires, and return its descriptions."""
+        # If embedding at ingestion is disabled, the work waits for a request.
         known = count_parts(self._graph, state, Regeneration(type="all"))
         parts = [part for part in known if part.due]
         if all(part.type == "image" for part in parts):
@@ -149,14 +152,14 @@ class EmbeddingRequests:
         ]
 
     def embed(self, ontology: str, key: str | None = None, modality: Modality = "text") -> EmbeddingStarted:
-        """Embed what is missing, stale or was rejected, and report the sources, or the images."""
-        # Concepts of a single source stay out, until somebody searches the ontology's concepts by vectors.
+        """Embed missing, stale, and rejected items, and report the sources or images."""
+        # Concepts of a single source are excluded until a vector search for concepts uses the ontology.
         asked = Regeneration(ontology=ontology, type="all" if modality == "text" else "image")
         done = self._regenerate(asked, key, [read_embedding_state(self._graph, ontology)]).ontologies[0]
         return EmbeddingStarted(ontology=ontology, due=done.due, job_id=done.job_id)
 
     def regenerate(self, asked: Regeneration, key: str | None = None) -> RegenerationStarted:
-        """Embed as requested; concepts include those of a single source."""
+        """Embed the requested kinds. Concepts of a single source are included."""
         if asked.ontology:
             states = [read_embedding_state(self._graph, asked.ontology)]
         else:
@@ -188,7 +191,7 @@ class EmbeddingRequests:
     def _renew(
         self, asked: Regeneration, key: str | None, states: Sequence[EmbeddingState]
     ) -> RegenerationStarted:
-        """Re-embed the sources of the documents that a filter chooses. Searches find them until then."""
+        """Re-embed the sources of documents that match a filter. Current vectors stay active until then."""
         where, ontologies = asked.where or [], [asked.ontology] if asked.ontology else None
         documents = matching_documents(self._graph, where, ontologies)
         sources = {name: count_sources(self._graph, [name], ids) for name, ids in documents.items()}
@@ -220,7 +223,7 @@ class EmbeddingRequests:
         return self._graph.transaction(lambda tx: _answer_once(tx, key, asked, start))
 
     def retry(self, job_id: str) -> Job:
-        """Run a job again that has ended, with everything that it rejected."""
+        """Retry a finished job, including the items that it rejected."""
         job = jobs.find_job(self._graph, job_id)
         name = job.ontology
         if job.kind == jobs.EXTRACTION and name and job.state in jobs.RETRIED:
@@ -231,7 +234,7 @@ class EmbeddingRequests:
             state = read_embedding_states(self._graph, name).get(name) if name else None
             if state is None:
                 raise Conflict(f"the ontology of job {job_id} was deleted: there is nothing to retry")
-            if job.state in jobs.RETRIED:  # before the job: it looks only once
+            if job.state in jobs.RETRIED:  # before the job, which reads rejections only once
                 self._graph.transaction(PendingPart(state, kind, 0).retry_rejected)
         return jobs.retry_job(self._graph, job_id)
 
@@ -256,12 +259,12 @@ class EmbeddingRequests:
         return RegenerationStarted(due=sum(part.due for part in parts), ontologies=started, notes=[*notes])
 
     def _request(self, tx: Transaction, part: PendingPart, asked: Regeneration) -> str:
-        """Request the job. An unfinished one already counts the pending items in its total."""
+        """Request the job. The total of an unfinished job already includes the pending items."""
         kind, ontology = KINDS[part.type].job, part.state.ontology
         added = 0 if jobs.is_asked_for(tx, kind, ontology) else part.due
         chosen = asked.where is not None
         selection: Selection = "due" if chosen else asked.selection
-        force = asked.force and not chosen  # a job that is forced embeds everything anew
+        force = asked.force and not chosen  # a forced job re-embeds everything
         return jobs.request_job(tx, kind, ontology, added=added, selection=selection, force=force)
 
 
@@ -275,7 +278,7 @@ def _answer_once(
     return RegenerationStarted.model_validate(answer)
 
 
-# The configuration of an ontology's concept extraction: shown, set, what it costs, and how far it is.
+# Configuration of concept extraction
 
 MAX_REJECTED = 1000
 PRICES = "KG_LLM__PRICE_INPUT and KG_LLM__PRICE_OUTPUT"
@@ -291,8 +294,11 @@ class ExtractionService:
         return self._to_status(read_extraction(self._graph, ontology), [], with_cost=with_cost)
 
     def set(self, ontology: str, config: ExtractionConfig, *, dry_run: bool) -> ExtractionStatus:
-        """Configure an ontology, which is made when it is not there; nothing is changed in a dry run."""
-        # What `config` leaves out stays as it is; None is the service's own setting.
+        """Configure extraction for an ontology, and create the ontology if necessary.
+
+        A dry run changes nothing.
+        """
+        # Fields missing in `config` keep their value. None selects the service's setting.
         present = self._present(ontology)
         config = present.config.model_copy(update=config.model_dump(exclude_unset=True))
         used = self._extractors.used(config)
@@ -313,7 +319,7 @@ class ExtractionService:
             raise InvalidInput(problem)
 
     def extract(self, ontology: str, *, stale: bool = False) -> ExtractionStarted:
-        """Have concepts extracted from what is due, and from what was set aside."""
+        """Extract concepts from pending and previously rejected sources."""
         used = self._extractors.used(read_extraction(self._graph, ontology).config)
         if used.extractor == "none":
             raise InvalidInput(
@@ -345,7 +351,10 @@ class ExtractionService:
         return None
 
     def _mark(self, used: UsedExtraction) -> str | None:
-        """None if the language model is unknown: then a source that any model has read counts as read."""
+        """Return the fingerprint, or None if the language model is unknown.
+
+        With None, a source read by any model counts as read.
+        """
         unknown = used.extractor == "llm" and self._extractors.settings.llm.model is None
         return None if unknown else self._extractors.mark(used)
 
@@ -422,7 +431,7 @@ def _advice_stale(ontology: str, stale: int, cost: ExtractionCost | None) -> lis
 
 
 def _advice_prices(used: UsedExtraction, llm: LlmSettings) -> list[str]:
-    """Tell that a budget bounds nothing: only a language model costs money, by its prices."""
+    """Warn about a budget without effect: only a language model with known prices costs money."""
     if used.budget is None or used.extractor == "llm":
         return []
     prices = "" if price_of(llm, 0, 0) is not None else f", whose prices {PRICES} set"
@@ -430,9 +439,9 @@ def _advice_prices(used: UsedExtraction, llm: LlmSettings) -> list[str]:
     return [f"{told}{prices}, costs money"]
 
 
-# The configuration of an ontology's embeddings: shown, set, and what follows from it.
+# Configuration of embeddings
 
-Along = Callable[[Transaction], object]  # writes something else in the same transaction, which may run twice
+Along = Callable[[Transaction], object]  # writes more in the same transaction, which may run twice
 
 
 class ConfigurationService:
@@ -447,14 +456,14 @@ class ConfigurationService:
     def change(
         self, ontology: str, change: EmbeddingConfigChange, *, dry_run: bool
     ) -> EmbeddingConfiguration:
-        """Change the given fields of an ontology's configuration; see `set`."""
+        """Change the given fields of an ontology's configuration."""
         return self._configure(ontology, change.applied, dry_run=dry_run)
 
     def set(
         self, ontology: str, config: EmbeddingConfig, *, dry_run: bool, along: Along = lambda _: None
     ) -> EmbeddingConfiguration:
         """Configure an ontology, and create it if necessary. A dry run changes nothing."""
-        # The present vectors answer until the new ones are complete.
+        # The current vectors stay active until the new ones are complete.
         return self._configure(ontology, lambda _: config, dry_run=dry_run, along=along)
 
     def _configure(
@@ -494,7 +503,7 @@ class ConfigurationService:
     def rebuild(
         self, before: EmbeddingState, modality: Modality, wanted: Layout, *, dry_run: bool, activates: bool
     ) -> tuple[EmbeddingState, EmbeddingStatus | VectorCounts]:
-        """Build the texts or images of an ontology in another layout, while the present one answers."""
+        """Build texts or images of an ontology in another layout while the current layout stays active."""
         spaces = all_spaces(self._graph)
         answers = self._answers(before, modality)
         use = before.configured.of(modality).built(wanted, answers=answers, activates=activates)
@@ -513,7 +522,7 @@ class ConfigurationService:
         modality: Modality = "text",
         along: Along = lambda _: None,
     ) -> None:
-        """Write a configuration whose texts, or images, have another target."""
+        """Store a configuration with a new target for texts or images."""
         name, anew = state.ontology, state.configured
         use = anew.of(modality)
         ensure_index(self._graph, state.targets(MAIN_KINDS[modality])[-1].space)
@@ -523,7 +532,7 @@ class ConfigurationService:
             held = hold_configurations(tx, [name]).get(name)
             if held is not None and use.target.key in held.leftovers:
                 raise Conflict(f"what {name} had there is being removed: try again in a moment")
-            if held not in (before.configured if before else None, anew):  # a repeated transaction finds anew
+            if held not in (before.configured if before else None, anew):  # a transaction may run twice
                 raise Conflict(f"{name} was reconfigured in the meantime: check, and try again")
             write_configuration(tx, name, anew)
             along(tx)

@@ -1,4 +1,4 @@
-"""Contexts that a language model writes: each once, as long as what it was shown stays the same."""
+"""Contexts of chunks from a language model, cached until their input changes."""
 
 from __future__ import annotations
 
@@ -23,22 +23,24 @@ from kg_api.text.borders import SentenceVectors
 from kg_api.text.contexts import by_template, template
 from kg_api.text.sentences import sentence_borders
 
-MAX_CONTEXT_LENGTH = 300  # characters of a context, about 75 tokens: the rest is for the text
+MAX_CONTEXT_LENGTH = 300  # in characters (about 75 tokens), because the text needs the rest
 USUAL = (
     "The annual report of a company for the year 2023, from the section on the results of its second "
     "quarter, which compares the revenue with that of the quarter before and gives reasons for the growth."
 )
-"""What an estimate takes a context for: two sentences are asked for, of at most 40 words."""
+"""Typical context for estimates. The prompt requests two sentences with at most 40 words."""
 AT_ONCE = 4
-"""Parts of documents that are asked about at the same time; one part's questions go one after the other, so
-that a provider that remembers what it has read can."""
-_ANSWER_TOKENS = 65  # of a usual context with its id
+"""Document parts processed in parallel.
+
+Requests for one part run in sequence, so that the provider can use its prompt cache.
+"""
+_ANSWER_TOKENS = 65  # tokens of a typical context and its id
 _MIN_CONTEXT_LENGTH = 60
 
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """A chunk whose context is wanted, and what the model is shown for it."""
+    """A chunk without a context, and the input of the model."""
 
     key: str
     part: chat.DocumentPart
@@ -53,19 +55,19 @@ class _Document:
     part_of: Mapping[str, int]
 
     def says(self, about: DocumentAbout, sources: Iterable[SourceText]) -> bool:
-        """Return whether it still is what these sources are of."""
+        """Check whether the title, metadata, and sources are unchanged."""
         return self.about == about and all(self.sources.get(each.source_id) == each for each in sources)
 
     def wanted(self, model: str, source: SourceText, text: str) -> _Wanted:
-        """Return what is asked for a chunk that begins in a source."""
+        """Return the request for a chunk that begins in a source."""
         part, chunk = self.parts[self.part_of[source.source_id]], chat.Chunk(text, source.heading)
         return _Wanted(chat.key_of(model, part, chunk), part, chunk)
 
 
 class LlmContexts:
-    """Gives chunks their contexts; those that were written before come from the cache."""
+    """Provides contexts, from the cache if possible."""
 
-    # Not for several threads: it remembers the last document, which may come in many batches.
+    # Not thread-safe: caches the last document, which may span many batches.
 
     def __init__(self, graph: Graph, model: str, ask: chat.Ask) -> None:
         self._graph = graph
@@ -74,7 +76,7 @@ class LlmContexts:
         self._last: _Document | None = None
 
     def __call__(self, chunks: Sequence[tuple[SourceText, str]]) -> list[str]:
-        """Return the contexts of chunks. A chunk whose source was deleted has none."""
+        """Return the contexts of chunks. A chunk of a deleted source has no context."""
         documents = self._documents([source for source, _ in chunks])
         wanted = [
             documents[source.document_id].wanted(self._model, source, text)
@@ -91,7 +93,7 @@ class LlmContexts:
         for document_id in dict.fromkeys(source.document_id for source in sources):
             mine = [source for source in sources if source.document_id == document_id]
             known = about.get(document_id, DocumentAbout("", {}))
-            last = self._last  # a batch that nobody waits for any more may be at work beside this
+            last = self._last  # an abandoned batch may still run in parallel
             if last is None or not last.says(known, mine):
                 self._last = last = _divide(known, sources_of_document(self._graph, document_id))
             found[document_id] = last
@@ -118,18 +120,18 @@ class LlmContexts:
 
 @dataclass(frozen=True, slots=True)
 class WrittenContexts:
-    """The contexts that a language model would write for a sample; estimated."""
+    """Estimated contexts for a sample."""
 
     contexts: int
-    remembered: int  # contexts that were written before, and cost nothing
+    remembered: int  # cached contexts without cost
     requests: int
     read: int
     written: int
-    price: float | None  # US dollars for all of that; None if it is not known
+    price: float | None  # total in US dollars. None: unknown
 
 
 class LlmQuote:
-    """Stands for the contexts of some documents, and counts what they would take."""
+    """Estimates the cost of contexts by counting requests instead of sending them."""
 
     def __init__(
         self,
@@ -148,14 +150,17 @@ class LlmQuote:
         self._wanted: dict[str, _Wanted] = {}
 
     def __call__(self, chunks: Sequence[tuple[SourceText, str]]) -> list[str]:
-        """Return a text of the usual length for each chunk."""
+        """Return a text of typical length for each chunk."""
         for source, text in chunks:
             each = self._documents[source.document_id].wanted(self._settings.model or "", source, text)
             self._wanted[each.key] = each
         return [USUAL] * len(chunks)
 
     def written(self) -> WrittenContexts:
-        """Estimate what the chunks so far would take; only who sees everything is told what is cached."""
+        """Estimate the cost of the chunks so far.
+
+        Cached contexts count only for callers who see all ontologies.
+        """
         known = read_contexts(self._graph, list(self._wanted)) if reach() is None else {}
         missing = [each for key, each in self._wanted.items() if key not in known]
         questions = [
@@ -170,7 +175,7 @@ class LlmQuote:
 
 
 def cap(text: str) -> str:
-    """Cut a context to 300 characters, at the end of a sentence if that leaves enough, or of a word."""
+    """Truncate a context to 300 characters, at the end of a sentence or word if possible."""
     if len(text) <= MAX_CONTEXT_LENGTH:
         return text
     sentences = list(
@@ -196,11 +201,11 @@ def _by_part(wanted: Iterable[_Wanted]) -> dict[chat.DocumentPart, list[_Wanted]
     return found
 
 
-# What stands in front of a chunk when it is embedded, by the ontology's context mode.
+# Contexts by mode
 
 
 class Contexts:
-    """Gives contexts; for `semantic` chunks it gives the means to find where the meaning moves too."""
+    """Provides contexts, and sentence vectors for `semantic` chunks."""
 
     def __init__(self, graph: Graph, settings: Settings | None = None) -> None:
         self._graph = graph
@@ -210,7 +215,7 @@ class Contexts:
         self._llm: LlmContexts | None = None
 
     def of(self, plan: Plan) -> Before:
-        """Return the contexts of chunks under a plan."""
+        """Return the context function of a plan."""
         match plan.config.context:
             case "template" | "late_template":
                 return partial(self._template, plan.config.context_template)
@@ -225,7 +230,7 @@ class Contexts:
         sample: Sequence[Sequence[SourceText]],
         about: Mapping[str, DocumentAbout] | None = None,
     ) -> tuple[Before, LlmQuote | None]:
-        """Return contexts for an estimate without a request that costs money, and the quote for paid ones."""
+        """Return a context function that sends no paid requests, and the quote for paid contexts."""
         if plan.config.context in {"none", "late"}:
             return _none, None
         if plan.config.context in {"template", "late_template"}:
@@ -242,7 +247,7 @@ class Contexts:
         return quote, quote
 
     def require_usable(self, chunking: Chunking) -> None:
-        """Refuse a context mode that is not set up."""
+        """Reject a context mode without its prerequisites."""
         if chunking.context != "llm":
             return
         try:

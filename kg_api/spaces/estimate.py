@@ -1,4 +1,4 @@
-"""What embedding an ontology, or documents on their way in, will take."""
+"""Cost estimates for embedding, and the list and health of spaces."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ TIMED_TEXTS = 8
 USUAL_TEXT = " ".join([PROBE_TEXT] * 6)  # about 120 tokens
 MILLION = 1_000_000
 
-PriceOf = Callable[[Plan], float | None]  # US dollars for a million tokens in a plan's space
+PriceOf = Callable[[Plan], float | None]  # US dollars per million tokens in a plan's space
 
 
 class Estimator:
-    """Plans the chunks of a sample with the space's own tokenizer; nothing that costs money is asked."""
+    """Estimates costs by chunking a sample with the space's tokenizer, without paid requests."""
 
     def __init__(self, graph: Graph, spaces: SpaceRegistry, contexts: Contexts, price_of: PriceOf) -> None:
         self._graph = graph
@@ -56,7 +56,7 @@ class Estimator:
         self._speeds: dict[str, float] = {}
 
     def of_ontology(self, plan: Plan, *, due: int) -> Cost:
-        """Estimate the embedding of an ontology's due sources from a sample of its documents."""
+        """Estimate the cost of pending sources from a sample of documents."""
         row = self._graph.read("ontologies/sample", ontology=plan.ontology, limit=SAMPLED_DOCUMENTS)[0]
         sample: list[Sequence[SourceText]] = []
         ids: list[str] = row["sample"] if due else []
@@ -70,7 +70,7 @@ class Estimator:
         )
 
     def of_texts(self, kind: EmbeddedKind, plan: Plan, *, due: int) -> Cost:
-        """Estimate the embedding of concepts or relationships from a sample; each is one text."""
+        """Estimate the cost of concepts or relationships from a sample. Each is one text."""
         texts = sample_texts(self._graph, kind, plan.ontology, SAMPLED_SOURCES)
         try:
             embedder = self._spaces.of(plan.space).embedder()
@@ -91,7 +91,7 @@ class Estimator:
         )
 
     def of_images(self, space: Space, due: int) -> Cost:
-        """Estimate the embedding of images; providers' prices of images are not known."""
+        """Estimate the cost of images. Image prices of providers are unknown."""
         provider = space.identity.provider
         free = provider in IN_PROCESS
         notes = [] if free else [f"{pluralize(due, 'picture')} go to {provider}: see its prices"]
@@ -99,20 +99,20 @@ class Estimator:
         return unknown.model_copy(update={"chunks": due, "price": 0.0 if free else None})
 
     def of_document(self, plan: Plan, sources: Sequence[SourceText], about: DocumentAbout) -> Cost:
-        """Estimate the embedding of sources of one document, which need not be stored."""
+        """Estimate the cost of sources of one document, stored or new."""
         known = {source.document_id: about for source in sources}
         sample = sources[:SAMPLED_SOURCES]
         factor = len(sources) / len(sample) if sample else 0.0
         return self._cost(plan, [sample], documents=1, sources=len(sources), factor=factor, about=known)
 
     def require_usable(self, plan: Plan) -> None:
-        """Refuse a configuration that no job could follow."""
+        """Reject a configuration that no job can execute."""
         if plan.config.is_late and (refusal := refusal_of_parts(plan.space.identity)):
             raise InvalidInput(refusal)
         self._contexts.require_usable(plan.config)
 
     def advice(self, plan: Plan) -> list[str]:
-        """Return what a person should know about a configuration."""
+        """Return recommendations for a configuration."""
         unit = SIZES[plan.config.strategy].unit
         words = plan.config.size if unit == "words" else plan.config.size // 6
         limit = plan.space.identity.max_tokens
@@ -147,7 +147,7 @@ class Estimator:
             return _unknown_cost(documents, sources, [f"chunks and tokens could not be counted: {error}"])
         price = self._price_of(plan)
         if written is not None and written.contexts:
-            speed = None  # the language model takes longer than the vectors
+            speed = None  # the language model takes longer than the embedding
         notes: list[str] = []
         if len(sample) < documents:
             notes.append(f"estimated from {len(sample)} of {documents} documents")
@@ -173,7 +173,7 @@ class Estimator:
         )
 
     def _measure_speed(self, plan: Plan, embedder: Embedder) -> float | None:
-        """Measure tokens a second with a few texts, once; None if a trial would cost money."""
+        """Measure tokens per second with a few texts, once. Return None if a test costs money."""
         slug = plan.space.slug
         if plan.space.identity.provider in LOCAL and slug not in self._speeds:
             texts = [f"{number} {USUAL_TEXT}" for number in range(TIMED_TEXTS)]
@@ -217,13 +217,13 @@ def _unknown_cost(documents: int, sources: int, notes: list[str]) -> Cost:
     )
 
 
-# The models of all spaces: what they are, and whether they answer.
+# Models of all spaces
 
 ASKED_AT_ONCE = 8
 
 
 class ModelService:
-    """Spaces as a person sees them."""
+    """Lists, creates, and checks spaces."""
 
     def __init__(
         self,
@@ -246,7 +246,7 @@ class ModelService:
         return [self._info(space, uses, of_new) for space in all_spaces(self._graph).values()]
 
     def add(self, new: NewSpace) -> SpaceInfo:
-        """Make a further space, or find that it is there."""
+        """Create a space, or return an existing one."""
         try:
             opened = self._images.add(new) if new.modality == "image" else self._spaces.add(new)
         except Conflict:
@@ -258,7 +258,7 @@ class ModelService:
         return self._info(space, uses, spaces_of_new(self._graph))
 
     def health(self) -> EmbeddingHealth:
-        """Ask every model for its probe text."""
+        """Check every model with its probe."""
         opened = [*self._spaces.all(), *self._images.all()]
         with ThreadPoolExecutor(ASKED_AT_ONCE) as pool:
             found = list(pool.map(_check_space, opened))
@@ -290,7 +290,7 @@ class ModelService:
 
 
 Uses = dict[str, dict[Literal["answering", "building", "previous"], list[str]]]
-"""By space, the ontologies that it answers, is being built for, or answered before."""
+"""Ontologies by space and role: active, under construction, or previous."""
 
 
 def _uses(configurations: Mapping[str, StoredConfiguration]) -> Uses:
@@ -310,7 +310,7 @@ def _check_space(opened: OpenSpace | OpenImageSpace) -> SpaceHealth:
     begun = time.perf_counter()
     try:
         opened.check()
-    except KgError as error:  # one space's trouble is told, the others' health too
+    except KgError as error:  # report this space and continue with the others
         return SpaceHealth(slug=opened.space.slug, status="error", latency_ms=None, error=str(error))
     return SpaceHealth(
         slug=opened.space.slug, status="ok", latency_ms=round((time.perf_counter() - begun) * 1000, 1)

@@ -1,4 +1,4 @@
-"""Spaces of images, and which of them share their vectors with a space of texts."""
+"""Image spaces, and image spaces that share vectors with a text space."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from kg_api.spaces.open_spaces import FAULTS, OpenSpaces, WatchedModel
 
 
 class OpenImageSpace(WatchedModel[ImageEmbedder]):
-    """A space of images and its model. The model is proven by the same drawn picture."""
+    """An image space and its model. The probe is a fixed drawn image."""
 
     @property
     def rendering(self) -> Rendering:
-        """How its model wants images to be unpacked. Raises as `embedder`."""
+        """Image format that the model requires. Raises the errors of `embedder`."""
         return self.embedder().rendering
 
     @property
     def reads_text(self) -> bool:
-        """Whether words find images in it. Raises as `embedder`."""
+        """The model embeds text. Raises the errors of `embedder`."""
         return self.embedder().reads_text
 
     @staticmethod
@@ -43,11 +43,11 @@ class OpenImageSpace(WatchedModel[ImageEmbedder]):
             raise
 
     def embed_pixels(self, images: Sequence[Pixels]) -> NDArray[np.float32]:
-        """Embed images that were unpacked as `rendering` says; shape (len(images), dimensions)."""
+        """Embed images in the format of `rendering`. Return shape (len(images), dimensions)."""
         return self._asked(lambda: self.embedder().embed_images(images))
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """Embed words that are to find images; shape (dimensions,)."""
+        """Embed a text query for images. Return shape (dimensions,)."""
         return self._asked(lambda: self.embedder().embed_query(normalise_width(text)))
 
     def _asked(self, ask: Callable[[], NDArray[np.float32]]) -> NDArray[np.float32]:
@@ -61,7 +61,7 @@ class OpenImageSpace(WatchedModel[ImageEmbedder]):
             raise
 
 
-Render = Callable[[bytes, Rendering], Pixels]  # unpacks an image for a model, in a process apart
+Render = Callable[[bytes, Rendering], Pixels]  # decodes an image for a model in a separate process
 
 
 class ImageSpaceRegistry(OpenSpaces[ImageEmbedder, OpenImageSpace]):
@@ -77,8 +77,8 @@ class ImageSpaceRegistry(OpenSpaces[ImageEmbedder, OpenImageSpace]):
         self._render = render
 
     def ensure_first(self) -> OpenImageSpace:
-        """Register the first space for the model of the settings, unless one is registered."""
-        # Its model is compared when it is opened: no image is embedded by another.
+        """Register the first image space for the model of the settings, unless one exists."""
+        # Opening compares the models, so no other model embeds an image.
         known = all_spaces(self._graph)
         return self.of(known[self.first]) if self.first in known else self.open_first(self._open_model(None))
 
@@ -86,14 +86,14 @@ class ImageSpaceRegistry(OpenSpaces[ImageEmbedder, OpenImageSpace]):
         return self._render(content, opened.rendering)
 
 
-# Which ontologies share a space of pictures, and which spaces of pictures and of texts are one. Pure.
+# Ontologies by image space, and shared text and image spaces
 
 ONE_SPACE: Final = {"nomic-embed-vision-v1.5": "nomic-embed-text-v1.5"}
-"""Models of pictures that were trained into the space of a model of texts (Nomic, 2024)."""
+"""Image models trained for the space of a text model (Nomic, 2024)."""
 
 
 def group_by_space(names: Iterable[str], spaces: Mapping[str, Space]) -> list[tuple[Space, list[str]]]:
-    """Group ontologies by the space that answers for their images; those without one are left out."""
+    """Group ontologies by their active image space. Skip ontologies without one."""
     groups: dict[str, tuple[Space, list[str]]] = {}
     for name in names:
         if name in spaces:
@@ -102,8 +102,8 @@ def group_by_space(names: Iterable[str], spaces: Mapping[str, Space]) -> list[tu
 
 
 def is_one_space(pictures: SpaceIdentity, texts: SpaceIdentity) -> bool:
-    """Return whether a picture's vector can be compared with those of passages."""
-    # That is known of some models, and of one that embeds both.
+    """Check whether image vectors and passage vectors are comparable."""
+    # True for known pairs of models, and for a model that embeds both.
     if (pictures.provider, pictures.dimensions) != (texts.provider, texts.dimensions):
         return False
     both = (pictures.model, pictures.revision) == (texts.model, texts.revision)

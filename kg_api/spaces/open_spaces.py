@@ -1,4 +1,4 @@
-"""Open models of spaces, whether they still match their vectors, and their circuit breakers."""
+"""Open models of spaces, verification of their identity, and circuit breakers."""
 
 from __future__ import annotations
 
@@ -52,23 +52,23 @@ from kg_api.schemas.vocabulary import Modality
 log = structlog.get_logger()
 
 LEFT_ALONE_SECONDS = 5.0
-"""After a failure questions use full text at once for so long, instead of waiting for it each time."""
-PROVEN_SECONDS = 5.0  # how long a remote model is taken for the one that it was
-MAX_SPACES = 32  # each has an index of its own, and a local one its model in memory
+"""Pause after a failure. Meanwhile, queries use full-text search without a wait."""
+PROVEN_SECONDS = 5.0  # time for which a verified remote model is trusted
+MAX_SPACES = 32  # each has its own index, and a local space keeps its model in memory
 Fault = EmbeddingUnavailable | EmbeddingFailed | ConfigurationError
 FAULTS = (EmbeddingUnavailable, EmbeddingFailed, ConfigurationError)
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A model's failure, in times of `time.monotonic`."""
+    """A failure of a model, in times of `time.monotonic`."""
 
     error: Fault
     at: float
     until: float
 
     def again(self) -> Fault:
-        """Return the same error for another thread: a raised one grows with each raising."""
+        """Return a copy for another thread, because the traceback of an error grows with each `raise`."""
         error = self.error
         if isinstance(error, EmbeddingUnavailable):
             return EmbeddingUnavailable(str(error), retry_after_seconds=error.retry_after_seconds)
@@ -76,38 +76,38 @@ class Failure:
 
 
 class CircuitBreaker:
-    """Leaves a model alone after a failure, and demands a proof that it is still the same. Thread-safe."""
+    """Pauses a model after a failure and requires a new verification. Thread-safe."""
 
     def __init__(self, *, lasting: bool, proven: bool = False) -> None:
         self.lasting = lasting
         self.failure: Failure | None = None
-        self.changes = 0  # how often another model answered
+        self.changes = 0  # number of detected model changes
         self._lock = threading.Lock()
         self._proven_at = time.monotonic() if proven else None
 
     @property
     def open_failure(self) -> Failure | None:
-        """The reason why the model is not even asked at this moment."""
+        """The failure that currently blocks requests to the model."""
         failure = self.failure
         return failure if failure is not None and time.monotonic() < failure.until else None
 
     @property
     def is_due(self) -> bool:
-        """Whether the model has to be proven before its answers are used."""
+        """The model must be verified before its vectors are used."""
         proven_at = self._proven_at
         if proven_at is None:
             return True
         return not self.lasting and time.monotonic() - proven_at > PROVEN_SECONDS
 
     def proven(self, asked_at: float) -> None:
-        """Note that it answered its probe as ever, asked at a time; a later failure is not forgotten."""
+        """Record a successful probe sent at `asked_at`. A later failure remains."""
         with self._lock:
             if self.failure is None or self.failure.at <= asked_at:
                 self.failure = None
                 self._proven_at = asked_at
 
     def failed(self, error: Fault) -> None:
-        """Leave it alone for a while, and have it proven then."""
+        """Pause the model and require a verification afterwards."""
         asked = error.retry_after_seconds if isinstance(error, EmbeddingUnavailable) else None
         now = time.monotonic()
         with self._lock:
@@ -116,7 +116,7 @@ class CircuitBreaker:
             self.changes += isinstance(error, OtherModel)
 
     def doubted(self) -> None:
-        """Have it proven when it is asked next."""
+        """Require a verification before the next use."""
         with self._lock:
             self._proven_at = None
 
@@ -132,15 +132,15 @@ ModelT = TypeVar("ModelT", bound=IdentifiedModel)
 
 
 class WatchedModel(ABC, Generic[ModelT]):
-    """A space with its model, opened when it is first needed. Thread-safe."""
+    """A space with its model, opened at first use. Thread-safe."""
 
-    # A remote model's answers are used only as long as it was lately proven to be the one that made the
-    # space's vectors: it answers the same probe, a text or a drawn picture.
+    # A recent probe must show that a remote model is the one that created the space's vectors. The probe is a
+    # fixed text or drawn image.
 
     def __init__(
         self, graph: Graph, space: Space, open_model: Callable[[], ModelT], *, checked: bool = False
     ) -> None:
-        """`checked`: its model has just answered as it should."""
+        """`checked`: the model has just answered its probe correctly."""
         self.space = space
         self._graph = graph
         self._open_model = open_model
@@ -151,25 +151,25 @@ class WatchedModel(ABC, Generic[ModelT]):
     @staticmethod
     @abstractmethod
     def answer_probe(embedder: Any) -> NDArray[np.float32]:
-        """Return a model's answer to the probe; shape (dimensions,)."""
+        """Return a model's vector for the probe, shape (dimensions,)."""
 
     @abstractmethod
     def check(self) -> None:
-        """Ask the model for its probe and compare; the first answer of all is kept."""
+        """Send the probe to the model and compare the vectors. The first vector is stored."""
 
     def assure(self) -> None:
         if self._breaker.is_due:
             self.check()
 
     def embedder(self) -> ModelT:
-        """Return the model itself. Opening it is tried again after a failure."""
+        """Return the model. If opening failed, retry."""
         with self._opening:
             if self._embedder is None:
                 self._embedder = self._open()
             return self._embedder
 
     def problem(self) -> str | None:
-        """Return why the model cannot be used, as far as that is known without a question to it."""
+        """Return why the model is unusable, without an embedding request."""
         if (told := self.trouble()) is not None:
             return told
         try:
@@ -180,7 +180,7 @@ class WatchedModel(ABC, Generic[ModelT]):
         return None
 
     def trouble(self) -> str | None:
-        """Return why the model was not used when it was asked last."""
+        """Return the last failure of the model."""
         failure = self._breaker.failure
         return None if failure is None else str(failure.error)
 
@@ -194,7 +194,7 @@ class WatchedModel(ABC, Generic[ModelT]):
             embedder = self._open_model()
         except FAULTS:
             raise
-        except KgError as error:  # a package that cannot be fetched at the moment
+        except KgError as error:  # for example a package that cannot be downloaded now
             raise EmbeddingUnavailable(str(error)) from error
         if embedder.identity != self.space.identity:
             embedder.close()
@@ -208,7 +208,7 @@ class WatchedModel(ABC, Generic[ModelT]):
         return embedder
 
     def _compare(self, answered: NDArray[np.float32], asked_at: float) -> None:
-        """Compare an answer to the probe with the first one, which is kept."""
+        """Compare a probe vector with the stored one, or store the first one."""
         if self.space.probe is None:
             remember_probe(self._graph, self.space, answered)
             self.space = find_space(self._graph, self.space.slug)
@@ -225,15 +225,15 @@ EmbedderT = TypeVar("EmbedderT", bound=IdentifiedModel)
 
 
 class OpenSpaces(Generic[EmbedderT, OpenT]):
-    """The spaces of one modality, each opened once a process when it is first needed. Thread-safe."""
+    """The spaces of one modality, each opened once per process at first use. Thread-safe."""
 
-    first: str  # the slug of the space for the model of the settings
+    first: str  # slug of the space for the model of the settings
     modality: Modality
     choice: type[ModelChoice | ImageModelChoice]
     opened_as: type[OpenT]
 
     def __init__(self, graph: Graph, open_model: Callable[[Any], EmbedderT]) -> None:
-        """`open_model` opens the model of a choice; None: the one that the settings name."""
+        """`open_model` opens the model of a choice, or the model of the settings for None."""
         self._graph = graph
         self._open_model = open_model
         self._spaces: dict[str, OpenT] = {}
@@ -244,10 +244,10 @@ class OpenSpaces(Generic[EmbedderT, OpenT]):
         return self._open_model(self.choice(provider, chosen.model, chosen.dimensions))
 
     def of(self, space: Space) -> OpenT:
-        """Return the open space of a registered one; both of its slots have the same model."""
+        """Return the open space of a registered one. Both index slots use the same model."""
         kept = self._spaces.get(space.slug)
         if kept is not None and kept.space.fingerprint != space.fingerprint:
-            self._forget(space.slug)  # it was dropped, and another made by its name
+            self._forget(space.slug)  # the space was deleted and another was created under its name
             kept = None
         first, chosen = space.slug == self.first, space.identity
         return kept or self._keep(
@@ -264,7 +264,7 @@ class OpenSpaces(Generic[EmbedderT, OpenT]):
         return [self.of(space) for space in spaces if space.identity.modality == self.modality]
 
     def open_first(self, embedder: EmbedderT) -> OpenT:
-        """Register the first space for a model, or check that it was registered for it."""
+        """Register the first space for a model, or check that it is registered for this model."""
         try:
             space = ensure_space(self._graph, embedder.identity, self.first)
         except BaseException:
@@ -273,7 +273,7 @@ class OpenSpaces(Generic[EmbedderT, OpenT]):
         return self._keep(self.opened_as(self._graph, space, lambda: embedder))
 
     def add(self, new: NewSpace, fingerprint: str = "") -> OpenT:
-        """Register another space: its model is opened and asked, its index created."""
+        """Register another space: open and probe its model, then create its index."""
         known, slug = all_spaces(self._graph), new.slug
         if slug in known and known[slug].dropping:
             raise Conflict(f"the space {slug!r} is being removed; wait until it has gone")
@@ -284,8 +284,8 @@ class OpenSpaces(Generic[EmbedderT, OpenT]):
             if fingerprint and embedder.identity.fingerprint != fingerprint:
                 name = display_name(embedder.identity)
                 told = f"this kg opens {name}, with other weights or settings"
-                raise ConfigurationError(told)  # noqa: TRY301 - it is closed below
-            answered = self.opened_as.answer_probe(embedder)  # before anything is registered: it would stay
+                raise ConfigurationError(told)  # noqa: TRY301 - closed below
+            answered = self.opened_as.answer_probe(embedder)  # before registration, which is permanent
             space = ensure_space(self._graph, embedder.identity, slug)
             remember_probe(self._graph, space, answered)
             space = find_space(self._graph, slug)
@@ -318,19 +318,22 @@ class OpenSpaces(Generic[EmbedderT, OpenT]):
             return self._spaces.setdefault(opened.space.slug, opened)
 
 
-# The vector of this text shows whether a model under the same name is another one.
+# Model identity: a probe text detects another model under the same name
 
 PROBE_TEXT: Final = (
     "Where does the fox keep the seven red apples that it found behind the old mill in winter?"
 )
 
 MIN_COSINE: Final = 0.98
-"""Providers' answers vary a little from call to call, and quantised weights from one processor to another;
-two models differ by far more (docs/benchmarks.md)."""
+"""Minimum cosine of probes from the same model.
+
+Vectors of a provider vary between calls, and those of quantized weights between processors. Different models
+vary far more (docs/benchmarks.md).
+"""
 
 
 def check_probe(space: Space, answered: NDArray[np.float32]) -> None:
-    """Compare what the model answers to the probe text with what it answered when the space was made."""
+    """Compare the model's probe vector with the stored one."""
     if space.probe is None:
         return
     cosine = float(np.dot(space.probe.astype(np.float64), answered.astype(np.float64)))
@@ -344,14 +347,14 @@ def check_probe(space: Space, answered: NDArray[np.float32]) -> None:
         )
 
 
-# How far a model holds related and unrelated texts apart: cosines of two models have no common scale.
+# Calibration: cosines of related and unrelated texts per model
 #
-# Unrelated texts have a cosine near 0 in one model and 0.75 in another, and fusion depends on the
-# difference. Each model embeds the same pairs once.
+# Unrelated texts have a cosine near 0 in one model and 0.75 in another. Fusion needs the difference, so each
+# model embeds the same pairs once.
 
 
 def read_pairs() -> list[tuple[str, str]]:
-    """Return questions and their answers, of sixteen fields, sharing few words."""
+    """Return questions and answers from sixteen fields with few common words."""
     text = resources.files("kg_api").joinpath("spaces/calibration.txt").read_text(encoding="utf-8")
     lines = text.splitlines()
     return list(zip(lines[0::2], lines[1::2], strict=True))
@@ -359,7 +362,7 @@ def read_pairs() -> list[tuple[str, str]]:
 
 def calibrate_similarity(embedder: Embedder) -> SimilarityCalibration:
     """Return the mean cosine of questions with their own answers, and with all other answers."""
-    # Both sides are embedded as passages: one call, whatever the provider.
+    # One call embeds both sides as passages, for any provider.
     pairs = read_pairs()
     vectors = embedder.embed_passages([_fitting(embedder, text) for pair in pairs for text in pair])
     vectors = vectors.astype(np.float64)
@@ -370,7 +373,7 @@ def calibrate_similarity(embedder: Embedder) -> SimilarityCalibration:
 
 
 def calibrate_labels(questions: NDArray[np.float32], vectors: NDArray[np.float32]) -> SimilarityCalibration:
-    """Return the mean cosine of labels as questions with their own stored vectors, and with all others."""
+    """Return the mean cosine of labels with their own stored vectors, and with all others."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     cosines = questions.astype(np.float64) @ (vectors / np.maximum(lengths, 1e-12)).T
     own = cosines.diagonal()
@@ -379,32 +382,32 @@ def calibrate_labels(questions: NDArray[np.float32], vectors: NDArray[np.float32
 
 
 def _fitting(embedder: Embedder, text: str) -> str:
-    """Return the beginning of a text that a model of very few tokens takes; the others take all."""
+    """Truncate a text to the model's limit, which matters only for very small limits."""
     return text[: embedder.spans(text)[0][1]]
 
 
-# A space of texts whose model can be asked.
+# Text spaces
 
-CALIBRATED_SECONDS = 300.0  # how long to wait before a model is calibrated again when that failed
-LABELS_LOOKED_SECONDS = 60.0  # how often at most it is looked whether concepts are to be measured
+CALIBRATED_SECONDS = 300.0  # delay before a failed calibration is repeated
+LABELS_LOOKED_SECONDS = 60.0  # minimum interval between checks for pending label calibrations
 LABELS_REST_SECONDS = 3600.0
-"""How long that is left when there was nothing to measure: too few concepts, or measured already."""
-LABELS_WALKED = 100_000  # concepts that are looked through for some with a vector
-LABELS_HOURS = 24  # after so long they are measured anew: there may be others
+"""Interval after a check without work: too few concepts, or recently calibrated."""
+LABELS_WALKED = 100_000  # concepts searched for vectors
+LABELS_HOURS = 24  # age of a calibration before it is repeated, because concepts may have changed
 LABELS_SAMPLED = 200
 LABELS_ASKED = 32
-LABELS_NEEDED = 50  # of fewer concepts a mean says too little
+LABELS_NEEDED = 50  # minimum concepts for a reliable mean
 QUESTIONS_KEPT = 2000
-"""Vectors of questions that are remembered: 3 MB with the model that kg comes with, 25 with the widest."""
+"""Cached query vectors: 3 MB with the default model, 25 MB with the largest vectors."""
 
 
 class OpenSpace(WatchedModel[Embedder]):
-    """A space of texts and its model. Each proof takes the probe text along with other texts."""
+    """A text space and its model. Each verification adds the probe text to other texts."""
 
     def __init__(
         self, graph: Graph, space: Space, open_model: Callable[[], Embedder], *, checked: bool = False
     ) -> None:
-        """`checked`: its model has just answered as it should."""
+        """`checked`: the model has just answered its probe correctly."""
         super().__init__(graph, space, open_model, checked=checked)
         self._asking = ThreadPoolExecutor(1, thread_name_prefix="probe")
         self._labels_looked_at = float("-inf")
@@ -429,7 +432,7 @@ class OpenSpace(WatchedModel[Embedder]):
             raise
 
     def calibrate_soon(self) -> None:
-        """Measure what the model's cosines mean, beside all else; until then the usual is taken."""
+        """Calibrate the model in the background. Until then, defaults apply."""
         self._calibrated_at = time.monotonic()
         self._begin(self._calibrate)
 
@@ -437,11 +440,11 @@ class OpenSpace(WatchedModel[Embedder]):
         try:
             remember_calibration(self._graph, self.space, calibrate_similarity(self.embedder()))
             self.space = find_space(self._graph, self.space.slug)
-        except KgError as error:  # tried again when the model has proven itself in a while
+        except KgError as error:  # retried after a later verification
             log.warning("model not calibrated", space=self.space.slug, reason=str(error))
 
     def calibrate_labels_soon(self) -> None:
-        """Measure what cosines of questions and concepts mean, beside all else, where it is due."""
+        """Calibrate cosines of questions and concepts in the background, if pending."""
         if time.monotonic() - self._labels_looked_at > self._labels_wait:
             self._labels_looked_at = time.monotonic()
             self._begin(self._calibrate_labels)
@@ -456,14 +459,14 @@ class OpenSpace(WatchedModel[Embedder]):
             if enough:
                 questions = self._prove(labels[:LABELS_ASKED], query=True)
                 remember_labels(self._graph, self.space, calibrate_labels(questions, vectors))
-        except KgError as error:  # tried again in a minute
+        except KgError as error:  # retried in a minute
             if isinstance(error, OtherModel):
                 self._leave_alone(error)
             log.warning("concepts not calibrated", space=self.space.slug, reason=str(error))
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """Embed a question; a model that just failed is not asked again for a few seconds."""
-        # Models know digits and letters in their plain width: the question is embedded so.
+        """Embed a question. After a failure, the model is paused for a few seconds."""
+        # Models know digits and letters in normal width, so full-width characters are normalized.
         if failure := self._breaker.open_failure:
             raise failure.again()
         try:
@@ -473,15 +476,15 @@ class OpenSpace(WatchedModel[Embedder]):
             raise
 
     def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embed passages by a model that is seen to be the same by what it answers, or right after it."""
+        """Embed passages and verify the model in the same request or directly afterwards."""
         identity = self.space.identity
         try:
             if self._breaker.lasting or identity.query_prefix != identity.passage_prefix:
                 vectors = self.embedder().embed_passages(texts)
                 if self._breaker.lasting:
                     self.assure()
-                else:  # the probe is a question: as a passage it would have another vector
-                    self.check()  # however lately it was proven: what is stored is kept for good
+                else:  # the probe is a question and has another vector as a passage
+                    self.check()  # always, because passages are stored permanently
                 return vectors
             return self._prove(texts, query=False)
         except OtherModel as error:
@@ -492,7 +495,7 @@ class OpenSpace(WatchedModel[Embedder]):
             raise
 
     def trouble(self) -> str | None:
-        """Return why the model failed last. It is asked again in the background, unless it rests."""
+        """Return the last failure. Outside of the pause, check the model again in the background."""
         failure = self._breaker.failure
         if failure is None:
             return None
@@ -505,7 +508,7 @@ class OpenSpace(WatchedModel[Embedder]):
         super().close()
 
     def _begin(self, work: Callable[[], None]) -> None:
-        """Have something done beside all else, unless the space is closed, as one that was made anew is."""
+        """Run work in the background, unless the space is closed (for example after a re-creation)."""
 
         def for_all() -> None:
             with reaching(None):
@@ -531,19 +534,19 @@ class OpenSpace(WatchedModel[Embedder]):
             if vector is None:
                 vector = self._keep(text, changes, self.embedder().embed_query(text))
             if self._breaker.changes == changes:
-                return vector  # else another question found out meanwhile that another model answers
+                return vector  # otherwise, a concurrent question detected another model
         changes = self._breaker.changes
         return self._keep(text, changes, self._prove([text], query=True)[0].copy())
 
     def _keep(self, text: str, changes: int, vector: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Remember a question's vector, as long as no other model has answered."""
+        """Cache a question's vector until another model answers."""
         vector.setflags(write=False)
         with self._keeping:
             self._kept[text, changes] = vector
         return vector
 
     def _prove(self, texts: Sequence[str], *, query: bool) -> NDArray[np.float32]:
-        """Embed texts, and give them only when the probe beside them is answered as ever."""
+        """Embed texts with the probe, and return the vectors only if the probe is unchanged."""
         asked_at = time.monotonic()
         rows = embed_probed(self.embedder(), texts, PROBE_TEXT, query=query)
         self._compare(rows[-1], asked_at)

@@ -1,4 +1,4 @@
-"""How the texts and images of each ontology are embedded at this moment."""
+"""Embedding plans of the texts and images of each ontology."""
 
 from __future__ import annotations
 
@@ -17,14 +17,13 @@ from kg_api.suggestions import no_ontology
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingState:
-    """How an ontology shall be embedded, and what answers until then."""
+    """The target configuration of an ontology, and the active plans until it is complete."""
 
     ontology: str
     configured: StoredConfiguration
-    texts: tuple[Plan, ...]
-    """The plans of its sources that are kept up, the answering one first and the target last."""
+    texts: tuple[Plan, ...]  # maintained plans for sources: active first, target last
     images: tuple[Plan, ...]
-    """The plans of its images, in the same order; none if no space of images is registered."""
+    """Maintained plans for images in the same order. Empty without a registered image space."""
 
     @property
     def identity(self) -> tuple[StoredConfiguration, list[Mark]]:
@@ -41,14 +40,14 @@ class EmbeddingState:
 
     @property
     def serving(self) -> Plan | None:
-        """The plan that answers while the target is being built; None: the target itself."""
+        """The active plan while the target is under construction. None: the target is active."""
         return self.texts[0] if len(self.texts) > 1 else None
 
     def plans(self, kind: EmbeddedKind) -> list[Plan]:
-        """Return the plans of a kind that are kept up, the answering space first and the target last."""
+        """Return the maintained plans of a kind: active first, target last."""
         if kind in MAIN_KINDS.values():
             return [*(self.texts if kind == "source" else self.images)]
-        spaces = {plan.space.slug: plan.space.at("") for plan in self.texts}  # chunking does not matter here
+        spaces = {plan.space.slug: plan.space.at("") for plan in self.texts}  # independent of chunking
         return [
             plan_of(
                 self.ontology,
@@ -63,13 +62,13 @@ class EmbeddingState:
         ]
 
     def targets(self, kind: EmbeddedKind) -> list[Plan]:
-        """Return those plans of a kind that shall answer."""
+        """Return the target plans of a kind."""
         plans = self.plans(kind)
         return [plan for plan in plans if plan.space.key == plans[-1].space.key]
 
     @property
     def counted(self) -> Row:
-        """The ontology and how its sources shall be embedded, for statements that count them."""
+        """Parameters for queries that count the ontology's sources."""
         return {
             "ontology": self.ontology,
             "space": self.answering.space.slug,
@@ -86,7 +85,7 @@ def kinds_of(modality: Modality) -> list[EmbeddedKind]:
 def embedding_state_of(
     ontology: str, configured: StoredConfiguration, spaces: Mapping[str, Space]
 ) -> EmbeddingState:
-    """Work out the plans of one ontology."""
+    """Return the plans of one ontology."""
     answering = configured.texts.answering
     if missing := [layout.space for layout in configured.texts.kept_up if layout.space not in spaces]:
         raise Unavailable(
@@ -99,7 +98,7 @@ def embedding_state_of(
         first = spaces[answering.space].at(answering.slot)
         return plan_of(ontology, config, spaces[layout.space].at(layout.slot), answering=first)
 
-    # A kg that was never started with images has no space for them
+    # There is no image space if kg never ran with images
     seen = [layout for layout in configured.images.kept_up if layout.space in spaces]
     images = [
         plan_of(
@@ -115,8 +114,8 @@ def embedding_state_of(
 
 
 def read_embedding_states(graph: Graph, name: str | None = None) -> dict[str, EmbeddingState]:
-    """Return the visible ontologies in the order of their names, or the one of that name."""
-    configurations = read_configurations(graph, name)  # spaces after: each that is named is there then
+    """Return the visible ontologies sorted by name, or the one with this name."""
+    configurations = read_configurations(graph, name)  # read first: then all their spaces exist
     seen = {ontology: each for ontology, each in configurations.items() if reaches(ontology)}
     spaces = all_spaces(graph)
     return {ontology: embedding_state_of(ontology, each, spaces) for ontology, each in seen.items()}
@@ -130,7 +129,7 @@ def read_embedding_state(graph: Graph, ontology: str) -> EmbeddingState:
 
 
 def select_embedding_states(graph: Graph, names: Sequence[str] | None) -> list[EmbeddingState]:
-    """Return the states of some ontologies, or of all for None."""
+    """Return the states of the named ontologies. None: all."""
     embedding_states = read_embedding_states(graph)
     if unknown := [name for name in names or () if name not in embedding_states]:
         raise NotFound(f"{no_ontology(unknown, embedding_states)}; `kg ontologies` lists the existing ones")

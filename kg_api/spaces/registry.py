@@ -1,4 +1,4 @@
-"""All spaces of texts, each with its model."""
+"""Text spaces with their models."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ class SpaceRegistry(OpenSpaces[Embedder, OpenSpace]):
         return opened
 
 
-# What a space's model costs, and takes at once.
+# Cost and batch size of a space's model
 
 MAX_IMAGE_BATCH = 16
-"""Pictures that are unpacked at once, whatever the batch of texts: one for a remote model may have 3 MB."""
+"""Images decoded at once, independent of the text batch. An image for a remote model may have 3 MB."""
 
 
 def price_of_space(settings: Settings, space: Space) -> float | None:
-    """Return the US dollars for a million tokens; None if that is not known."""
+    """Return US dollars per million tokens. None: unknown."""
     if space.is_of_images:
         return 0.0 if space.identity.provider in IN_PROCESS else None
     identity = space.identity
@@ -64,7 +64,7 @@ def price_of_space(settings: Settings, space: Space) -> float | None:
 
 
 def batch_size_of_space(settings: Settings, space: Space) -> int:
-    """Return how many texts or images go to the model at once."""
+    """Return the texts or images per request to the model."""
     batch = settings.worker.sources_a_batch
     if space.is_of_images:
         return min(batch, MAX_IMAGE_BATCH)
@@ -73,8 +73,8 @@ def batch_size_of_space(settings: Settings, space: Space) -> int:
 
 
 def is_paid(settings: Settings, space: Space) -> bool:
-    """Return whether embedding most likely costs money: elsewhere, or by a model that has a price."""
-    # What answers at an address of loopback may be a proxy of something paid, or run here, as Ollama does.
+    """Return whether embedding probably costs money: the model is remote or has a price."""
+    # A loopback URL may be a proxy for a paid service or a local server such as Ollama.
     served = {"openai": settings.openai, "nomic": settings.nomic, "cohere": settings.cohere}
     provider = space.identity.provider
     if provider in IN_PROCESS:
@@ -83,14 +83,14 @@ def is_paid(settings: Settings, space: Space) -> bool:
     return not is_loopback(urlsplit(address).hostname or "") or bool(price_of_space(settings, space))
 
 
-# Passages to vectors, each text of a space once only: what was made before comes from the cache.
+# Passage vectors with a cache
 
-Passage = str | TextPart  # a text by itself, or a part of one that is read within it
+Passage = str | TextPart  # a separate text, or a part embedded within its text
 
 
 @dataclass(frozen=True, slots=True)
 class CachedPassages:
-    """Embeds passages; `keeps` says whether vectors are remembered beyond a call."""
+    """Embeds passages. `keeps`: cache vectors beyond one call."""
 
     graph: Graph
     keeps: bool
@@ -98,7 +98,7 @@ class CachedPassages:
     def embed(
         self, opened: OpenSpace, passages: Sequence[Passage], *, fresh: bool = False
     ) -> NDArray[np.float32]:
-        """Embed passages, equal ones once; what is remembered is not asked for when they shall be `fresh`."""
+        """Embed passages, with equal passages once. `fresh` bypasses cached vectors."""
         if not passages:
             return np.empty((0, opened.space.dimensions), dtype=np.float32)
         keys = [_key(opened.space.fingerprint, passage) for passage in passages]
@@ -112,7 +112,7 @@ class CachedPassages:
 
 
 def _key(fingerprint: str, passage: Passage) -> str:
-    """Return all that decides over the vector."""
+    """Return a key that covers all inputs of the vector."""
     if isinstance(passage, str):
         return digest("vector", fingerprint, passage)
     place = (str(passage.start), str(passage.end))
@@ -130,18 +130,19 @@ def _make(opened: OpenSpace, passages: Mapping[str, Passage]) -> dict[str, NDArr
     return made
 
 
-# How many tokens passages have: by the tokenizer of a space's model, or estimated without it.
+# Token counts, estimated if the model is unavailable
 
 BYTES_A_TOKEN = 2
-"""Rather too many tokens than too few: texts in 12 languages have 2.1 (Greek, Russian) to 4.9 (English)."""
+"""A deliberately low estimate: texts in 12 languages have 2.1 (Greek, Russian) to 4.9 (English) bytes per
+token."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelTokenCounter:
-    """Counts tokens without what a model puts around each text."""
+    """Counts tokens without the tokens that a model adds to each text."""
 
     embedder: Embedder | None
-    problem: str | None = None  # why it estimates, if it does
+    problem: str | None = None  # reason for an estimate
 
     def __call__(self, texts: Sequence[str]) -> list[int]:
         if self.embedder is None:
@@ -151,7 +152,7 @@ class ModelTokenCounter:
 
 
 def token_counter(opened: OpenSpace) -> ModelTokenCounter:
-    """Return the counter of a space; it estimates, and says so, when the model cannot be opened."""
+    """Return the token counter of a space. If the model is unavailable, the counter estimates."""
     try:
         return ModelTokenCounter(opened.embedder())
     except FAULTS as error:
@@ -160,18 +161,18 @@ def token_counter(opened: OpenSpace) -> ModelTokenCounter:
 
 
 def estimate_tokens(text: str) -> int:
-    """Return a careful guess for any model."""
+    """Return a conservative estimate for any model."""
     return math.ceil(len(text.encode()) / BYTES_A_TOKEN)
 
 
-# The first spaces, those of the models that the settings name, and the one that new ontologies have.
+# First spaces (models of the settings), and the space of new ontologies
 
 log = structlog.get_logger()
 
 
 def open_first_space(spaces: SpaceRegistry, open_model: Callable[[], Embedder], *, required: bool) -> None:
-    """Open the settings' own model, and see that it answers as it did when its vectors were made."""
-    # A provider that does not answer is no reason to stay away: searches go on with full text, jobs wait.
+    """Open the model of the settings and verify that it matches its stored vectors."""
+    # An unavailable provider does not prevent the start. Searches use full text, and jobs wait.
     try:
         embedder = open_model()
     except (EmbeddingUnavailable, ManagedProcessError, ConfigurationError) as error:
@@ -187,7 +188,7 @@ def open_first_space(spaces: SpaceRegistry, open_model: Callable[[], Embedder], 
 
 
 def register_first_images(images: ImageSpaceRegistry) -> None:
-    """See that there is a space of pictures; one that cannot be had is no reason to stay away."""
+    """Register an image space. A failure does not prevent the start."""
     try:
         images.ensure_first()
     except KgError as error:
@@ -203,7 +204,7 @@ def _is_registered(spaces: SpaceRegistry) -> bool:
 
 
 def space_of_new(spaces: Mapping[str, Space]) -> Space:
-    """Return the space of ontologies that nobody has configured."""
+    """Return the default space of new ontologies."""
     texts = [space for space in spaces.values() if not space.is_of_images]
     chosen = [space for space in texts if space.for_new or space.slug == FIRST_SLUG]
     if not chosen:

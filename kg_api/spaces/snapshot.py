@@ -1,4 +1,4 @@
-"""What a process remembers for a second of ontologies, index states and progress, for all its services."""
+"""Ontologies, index states, and job progress, cached for one second and shared within a process."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from kg_api.suggestions import MAX_NAMED, no_ontology
 
 @dataclass(frozen=True, slots=True)
 class OntologySnapshot:
-    """What was known of all ontologies at one moment."""
+    """The state of all ontologies at one time."""
 
     embedding_states: dict[str, EmbeddingState]
-    new: Space  # the space of ontologies that nobody has configured
+    new: Space  # default space of new ontologies
     crowd: Callable[[Sequence[str] | None], int] = lambda _: 0
-    """Says about how many passages some ontologies have, or all."""
+    """Returns the approximate number of passages in some ontologies, or in all."""
     words: Mapping[str, OntologyWords] = field(default_factory=dict[str, OntologyWords])
-    """What ontologies say of their words, of those that say anything."""
+    """Language and synonyms, for ontologies that define any."""
 
     def seen(self) -> OntologySnapshot:
-        """Return what of it whoever asks can see."""
+        """Return the part that the caller may see."""
         if reach() is None:
             return self
         states = {name: state for name, state in self.embedding_states.items() if reaches(name)}
@@ -40,28 +40,28 @@ class OntologySnapshot:
         return replace(self, embedding_states=states, words=words)
 
     def synonyms_of(self, wanted: Sequence[str] | None) -> list[Sequence[str]]:
-        """Return words that some ontologies take for each other, or all."""
+        """Return the synonym groups of some ontologies, or of all."""
         names = self.words if wanted is None else wanted
         return [group for name in names if name in self.words for group in self.words[name].synonyms]
 
     def languages_of(self, wanted: Sequence[str] | None) -> frozenset[str | None]:
-        """Return those of the sources of some ontologies, or of all; None where each source has its own."""
+        """Return the languages of some ontologies, or of all. None: each source has its own language."""
         names = self.embedding_states if wanted is None else wanted
         return frozenset(self.words[name].language if name in self.words else None for name in names)
 
     def has_parents(self, names: Iterable[str]) -> bool:
-        """Return whether some ontologies may have parent chunks, which are read in place of smaller ones."""
+        """Return whether any ontology may have parent chunks, which replace their children in results."""
         states = (self.embedding_states.get(name) for name in names)
         return any(each.answering.config.chunking.strategy == "hierarchical" for each in states if each)
 
     @property
     def answering(self) -> dict[str, Space]:
-        """The slot of a space that answers for each ontology."""
+        """Active index slot by ontology."""
         return {name: each.answering.space for name, each in self.embedding_states.items()}
 
     @property
     def image_spaces(self) -> dict[str, Space]:
-        """The space of pictures that answers for each ontology that has one."""
+        """Active image space by ontology."""
         states = self.embedding_states.items()
         return {name: each.images[0].space for name, each in states if each.images}
 
@@ -70,23 +70,23 @@ class OntologySnapshot:
         return known.answering.space if known else self.new
 
     def there(self, wanted: Sequence[str] | None) -> list[str]:
-        """Return those ontologies of a request that are there; None asks for all."""
+        """Return the existing ontologies of a request. None: all."""
         known = self.embedding_states
         return [*known] if wanted is None else [name for name in wanted if name in known]
 
     def require_known(self, wanted: Sequence[str] | None) -> None:
-        """Require that every ontology which a request names exists."""
+        """Raise NotFound if a requested ontology does not exist."""
         if unknown := [name for name in wanted or () if name not in self.embedding_states]:
             told = no_ontology(unknown[:MAX_NAMED], self.embedding_states)
             raise NotFound(f"{told}; `kg ontologies` lists the existing ones")
 
 
 ProgressReading = SharedReading[dict[str, Progress]]
-"""By ontology, the progress of one kind of unfinished job."""
+"""Progress of one kind of unfinished jobs, by ontology."""
 
 
 class Snapshots:
-    """The latest readings. Thread-safe. Each is at most a second old and costs a search no round trip."""
+    """The latest readings, at most one second old. Thread-safe. Searches need no extra round trip."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
@@ -100,7 +100,10 @@ class Snapshots:
     def known(
         self, wanted: Iterable[str] = (), *, fresh: bool = False, new_too: bool = False
     ) -> OntologySnapshot:
-        """Return the visible ontologies."""
+        """Return the visible ontologies.
+
+        `fresh` ignores the cache. `new_too` also detects ontologies created since the last reading.
+        """
         known = None if fresh else self._ontologies.remembered()
         anew = known is None and (fresh or new_too)
         if known is None:
@@ -113,7 +116,7 @@ class Snapshots:
         return known.seen()
 
     def populating(self, *names: str) -> dict[str, str]:
-        """Return those of the named indexes that are not online, with their states for a reader."""
+        """Return the state of each named index that is not online."""
         states = self._indexes.recent()
         if set(names) - states.keys() - self._absent:
             states = self._indexes.read(anew=True)
@@ -128,7 +131,7 @@ class Snapshots:
         return told
 
     def progress(self, kind: str = SOURCE_EMBEDDING) -> ProgressReading:
-        """Return the reading of a kind of jobs; call its `recent`."""
+        """Return the shared reading of a kind of jobs."""
         read = partial(embedding_progress, self._graph, kind)
         return self._progress.setdefault(kind, SharedReading(read))
 
@@ -143,7 +146,7 @@ _shared: dict[Graph, Snapshots] = {}
 
 
 def share_snapshots(graph: Graph) -> None:
-    """Let all services over a database share their snapshots until `forget_snapshots`, as a process does."""
+    """Share snapshots among all services of a database until `forget_snapshots`."""
     _shared[graph] = Snapshots(graph)
 
 
@@ -152,5 +155,5 @@ def forget_snapshots(graph: Graph) -> None:
 
 
 def snapshots_of(graph: Graph) -> Snapshots:
-    """Return the shared snapshots. A service that is opened by itself has its own."""
+    """Return the shared snapshots, or new ones if none are shared."""
     return _shared.get(graph) or Snapshots(graph)

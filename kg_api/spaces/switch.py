@@ -1,6 +1,6 @@
-"""Change the space of ontologies while people search: build, check, activate, roll back, drop.
+"""Space switches without downtime: build, check, activate, roll back, and drop.
 
-A space is of texts or of images. Everything here works alike for both: an ontology has a `SpaceUse` for each.
+Text and image spaces work alike. An ontology has a `SpaceUse` for each modality.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ MAX_SHOWN = 10
 
 
 class SpaceChecker:
-    """Checks what is built in a space before it answers: model, index, completeness, every vector."""
+    """Checks a space before activation: model, index, completeness, and every vector."""
 
     def __init__(self, graph: Graph, spaces: SpaceRegistry, images: ImageSpaceRegistry) -> None:
         self._graph = graph
@@ -69,7 +69,7 @@ class SpaceChecker:
     def check(
         self, space: Space, states: Sequence[EmbeddingState], *, accept_refused: bool = False
     ) -> SpaceCheck:
-        """Check a space's model, and each ontology that it answers or shall answer."""
+        """Check a space's model, and each ontology that uses or builds the space."""
         opened = self._images.of(space) if space.is_of_images else self._spaces.of(space)
         probe = "drawn picture" if space.is_of_images else "probe text"
         try:
@@ -144,12 +144,12 @@ class SwitchService:
         self._checker = checker
 
     def build(self, slug: str, asked: SpaceBuild) -> SpaceBuilding:
-        """Build the vectors of a space for ontologies, while their present vectors answer."""
+        """Build the vectors of a space for ontologies, while their current vectors stay active."""
         space = find_space(self._graph, slug)
         chosen = select_embedding_states(self._graph, asked.ontologies)
         there = list[str]()
         wanted = list[EmbeddingState]()
-        for state in chosen:  # another chunking within the space is not a build of the space
+        for state in chosen:  # other chunking within the same space is not a build
             use = state.configured.of(space.identity.modality)
             if {layout.space for layout in use.kept_up} == {slug}:
                 there.append(state.ontology)
@@ -171,14 +171,14 @@ class SwitchService:
         return SpaceBuilding(slug=slug, builds=builds, notes=notes)
 
     def check(self, slug: str, ontologies: Sequence[str] | None = None) -> SpaceCheck:
-        """Check whether the vectors that were built in a space can answer."""
+        """Check whether the vectors built in a space are ready for activation."""
         space = find_space(self._graph, slug)
         return self._checker.check(space, self._list_targeting(space, ontologies))
 
     def activate(
         self, slug: str, ontologies: Sequence[str] | None = None, *, accept_refused: bool = False
     ) -> SpaceSwitched:
-        """Let what was built in a space answer: all in one transaction, after a check."""
+        """Activate everything built in a space, in one transaction after a check."""
         space, new = find_space(self._graph, slug), ontologies is None
         modality = space.identity.modality
         uses = {
@@ -212,8 +212,8 @@ class SwitchService:
         return self._present(space, switched, seconds)
 
     def rollback(self, slug: str, ontologies: Sequence[str] | None = None) -> SpaceSwitched:
-        """Return to the previous vectors in one transaction. An incomplete build is given up."""
-        # New ontologies return to the space that was theirs, or to the most common one if that has gone.
+        """Return to the previous vectors in one transaction, and abandon incomplete builds."""
+        # New ontologies return to their previous space, or to the most common one if that no longer exists.
         space = find_space(self._graph, slug)
         modality = space.identity.modality
         back = self._find_rollbacks(space, ontologies)
@@ -239,14 +239,14 @@ class SwitchService:
         return self._present(space, _switched(space, back), seconds, begun)
 
     def preview_rollback(self, slug: str, ontologies: Sequence[str] | None = None) -> list[SwitchedOntology]:
-        """Return what a rollback would switch, without a change."""
+        """Return the effects of a rollback without a change."""
         space = find_space(self._graph, slug)
         return _switched(space, self._find_rollbacks(space, ontologies))
 
     def _find_rollbacks(
         self, space: Space, ontologies: Sequence[str] | None
     ) -> list[tuple[EmbeddingState, SpaceUse]]:
-        """Return the ontologies that have a way back, each with the use that it would return to."""
+        """Return the ontologies with a previous space, each with its space use after the rollback."""
         back = list[tuple[EmbeddingState, SpaceUse]]()
         for state in self._list_targeting(space, ontologies):
             anew = state.configured.of(space.identity.modality).rolled_back()
@@ -277,7 +277,7 @@ class SwitchService:
         return Build(ontology=name, answering=answering.space, due=due, job_id=job_id, cost=None)
 
     def _list_targeting(self, space: Space, ontologies: Sequence[str] | None) -> list[EmbeddingState]:
-        """Return the ontologies that the space answers or shall answer."""
+        """Return the ontologies that use or build the space."""
         chosen = select_embedding_states(self._graph, ontologies)
         modality = space.identity.modality
         return [each for each in chosen if each.configured.of(modality).target.space == space.slug]
@@ -315,13 +315,13 @@ def _switched(space: Space, back: Sequence[tuple[EmbeddingState, SpaceUse]]) -> 
 
 
 class DropService:
-    """Removes vectors that nothing answers from: of a whole space, or of one ontology in it."""
+    """Deletes unused vectors of a whole space, or of one ontology in it."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
 
     def drop(self, slug: str, ontology: str | None = None) -> SpaceDropped:
-        """Remove a space with all its vectors, or the unused vectors of one ontology."""
+        """Delete a space with all its vectors, or the unused vectors of one ontology."""
         space = find_space(self._graph, slug)
         chosen = select_embedding_states(self._graph, None if ontology is None else [ontology])
         if ontology is None:
@@ -355,7 +355,7 @@ def _returns_to(configured: StoredConfiguration, space: Space) -> bool:
 
 def _drop(tx: Transaction, space: Space, chosen: Sequence[EmbeddingState], *, whole: bool) -> str:
     if whole:
-        begin_dropping(tx, space.slug)  # it is locked before the ontologies, as whoever begins to use it does
+        begin_dropping(tx, space.slug)  # same lock order as other writers: space, then ontologies
     held = hold_configurations(tx, [each.ontology for each in chosen])
     for name, configured in held.items():
         unused = [slot.key for slot in space.slots if slot.key not in configured.kept_up]
