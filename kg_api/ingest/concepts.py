@@ -276,7 +276,7 @@ def import_concepts(graph: Graph, ontology: str, rows: Sequence[ConceptRow]) -> 
     for at, (row, document) in enumerate(zip(rows, documents, strict=True)):
         _take(found, at, row, _sources(found, row, document), known)
     extractions = found.extractions()
-    if extractions:  # imported concepts need vectors, even those of a single source
+    if extractions:  # imported concepts need vectors, even if they have only one source
         graph.transaction(lambda tx: want_concepts(tx, ontology))
         written = graph.transaction(
             lambda tx: write_extractions(tx, ontology, extractions, MARK, imported=True)

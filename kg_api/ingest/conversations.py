@@ -3,8 +3,8 @@
 Each message is a section: a level-2 heading with author and time, then the text. Each message is at least one
 source, and new messages do not change the sources of earlier messages.
 If the structure of a text reaches beyond its section (a heading, a fence, or an unclosed comment), kg quotes
-each line with `> `. The document parser decides. A text that consists only of list markers goes into a fence,
-because it would otherwise be invisible.
+each line with `> `. The document parser decides. kg fences a text that
+consists only of list markers, because it would otherwise be invisible.
 """
 
 from __future__ import annotations

@@ -233,7 +233,7 @@ class MountCheck:
         self._gone = frozenset(listing.gone(stored))
 
     def refuse_absent_root(self) -> None:
-        """Raise FolderEmptied if the folder's file system differs from the last scan."""
+        """Raise FolderEmptied if the folder's file system was replaced and documents have no file."""
         before, now = self._point_of_root(self._before), self._point_of_root(self._now)
         if before is None or now is None or not self._gone:
             return
@@ -519,7 +519,7 @@ def reason_of_failure(error: Exception) -> str:
 
 
 def remembered(refusals: Iterable[RefusedFile]) -> dict[str, RefusedFile]:
-    """Return the files that need no re-read while they are unchanged, by name."""
+    """Return rejected files that need no re-read while they are unchanged, by name."""
     return {each.document: each for each in refusals if each.stamp}
 
 

@@ -358,9 +358,7 @@ class Scan:
             for name in (name for name, gone in really.items() if gone):
                 identity = document_id(self._folder.ontology, name)
                 if folders.delete_if_of_folder(tx, self._folder.folder_id, identity):
-                    deleted.add(
-                        name
-                    )  # recorded even if the commit response is lost and a retry finds nothing
+                    deleted.add(name)  # recorded even if the commit response is lost
             self._record_progress(tx, self._with_removed(really, deleted))
 
         self._advance(work, "gone", names[-1], len(names))

@@ -196,7 +196,7 @@ class EmbeddingTarget(ABC, Generic[ItemT, BatchT]):
     name: str  # name in cursors without a colon, different for each way to embed the items
     model: AnyModel
     is_written_together = False
-    """One transaction may write several batches. Requires a target without `committed`."""
+    """True if one transaction may write several batches. Requires a target without `committed`."""
 
     @abstractmethod
     def due(self, after: str, limit: int) -> Sequence[ItemT]:
@@ -221,7 +221,7 @@ class EmbeddingTarget(ABC, Generic[ItemT, BatchT]):
     def reject(self, tx: Transaction, item: ItemT, reason: str) -> None:
         """Mark an item as rejected unless it changed. Idempotent."""
 
-    def characters(self, items: Sequence[ItemT]) -> int:  # noqa: ARG002 - for those that count
+    def characters(self, items: Sequence[ItemT]) -> int:  # noqa: ARG002 - for overrides
         """Return the total text length, or 0 if all texts are short."""
         return 0
 
@@ -695,7 +695,7 @@ class SourceEmbedding(EmbeddingJob):
             run.pause(PARTS_SECONDS)
         if not over.is_current():
             return True
-        crossing = any(plan.config.crosses_sources for plan in state.texts)  # a neighbor may be pending again
+        crossing = any(plan.config.crosses_sources for plan in state.texts)  # a neighbour may be pending
         if (resumed or over.passed_over or crossing) and left(self.targets(run, state)):
             return over.written > 0 or resumed
         if not run.job.part:

@@ -158,15 +158,15 @@ class JobRun:
         self._turn = turn
 
     def checkpoint(self) -> None:
-        """Yield or stop if necessary. Call between batches."""
+        """Raise LeaseLost, Stopped, or Yielded if the job must not continue. Call between batches."""
         self.require_running()
         if self._turn is not None and self._turn.is_over(self.job):
             raise Yielded
 
     def require_running(self) -> None:
-        """Stop if necessary, but do not yield.
+        """Raise LeaseLost or Stopped if the job must not continue.
 
-        Call instead of `checkpoint` in work that must not be interrupted.
+        Call instead of `checkpoint` in work that must not yield to other jobs.
         """
         self.require_lease()
         if self.is_stopping:
@@ -246,7 +246,7 @@ class Handler(Protocol):
 
 
 def retry_delay(failures: int, jitter: float) -> float:
-    """Return the seconds before the next attempt: 1, 2, 4, ... up to 300, plus up to 25 % jitter."""
+    """Return the seconds before the next attempt: 1, 2, 4, ... plus up to 25 % jitter, at most 300."""
     doubled = MIN_DELAY_SECONDS * 2 ** min(failures, 30)
     return min(doubled * (1 + jitter / 4), MAX_DELAY_SECONDS)
 
@@ -486,7 +486,7 @@ def in_rounds(run: JobRun, go_round: Callable[[], bool]) -> None:
 # Parallel batches, returned in order
 
 LOOK_SECONDS = 0.1  # interval to check the job while waiting for a batch
-MAX_CHARACTERS = 4_000_000  # total text in flight. A larger batch runs without others
+MAX_CHARACTERS = 4_000_000  # total text in flight. A larger batch runs separately
 MAX_TOGETHER = 1000  # items per transaction across batches
 
 BatchT = TypeVar("BatchT")

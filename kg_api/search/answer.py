@@ -229,7 +229,7 @@ def as_text(statements: Sequence[Statement]) -> str:
     )
 
 
-# Refusals
+# Missing answers
 
 REASONS: dict[Refusal, str] = {
     "nothing_found": "no passage was found",
@@ -242,7 +242,7 @@ REASONS: dict[Refusal, str] = {
 
 
 def reason_of(refusal: Refusal | None, counts: AnswerCounts) -> str | None:
-    """Return the reason for a refusal, or None if there is an answer."""
+    """Return the reason for a missing answer, or None."""
     if refusal == "nothing_similar" and counts.beyond_budget:
         return "the best passage alone is longer than token_budget; raise it"
     if refusal == "nothing_similar" and not counts.below_similarity:

@@ -468,10 +468,7 @@ Search = Callable[[SourceSearch, SimilarityFilter], SourceHits]
 
 @dataclass(frozen=True, slots=True)
 class PieceResults:
-    """The results of one piece.
-
-    A whole text that exceeds the query limit has one search per space.
-    """
+    """The results of one piece. A whole text that exceeds the query limit has one search per space."""
 
     piece: Piece
     answers: list[SourceHits]

@@ -28,7 +28,9 @@ from kg_api.search.retrieve import PICTURES, VECTOR, Candidates, Hit, LaneContri
 BEST = 50
 """Number of best results that determine the weight of a retriever, independent of the search depth."""
 FULL_GAP = 0.53
-"""Share of the model's gap at which the best vector hit equals a full-text hit with twice the mean score.
+"""Distance of a vector hit from the mean that equals a full-text hit with twice the mean score.
+
+The unit is the model's gap.
 
 Measured on bge-small and checked on two other models (ADR 20).
 """
@@ -99,13 +101,13 @@ def fuse(
 def _weigh_by_shape(lane: LaneScores, best: Sequence[float]) -> tuple[float, float]:
     """Return the weight of a retriever, based on how far its best hit stands out, and its score baseline.
 
-    Vectors: the distance between the best hit and the mean, scaled by the model's gap. In a language that the
-    model does not know, everything is equally near. The distance is then small, and the best hit gets its
-    square.
+    Vectors: the weight is the distance of the best hit from the mean, scaled by the model's gap. In a
+    language that the model does not know, everything is equally near. The distance is then small, and the
+    best hit gets its square.
 
-    Full text: the mean score, divided by the root of the best hit's relative excess. If fewer than 50 hits
-    exist, the rest count as 0, so rare keywords stand out. Common keywords give similar scores and a low
-    weight.
+    Full text: the weight is 1 / (mean * root of the best hit's relative excess over the mean). If fewer than
+    50 hits exist, the rest count as 0, so rare keywords get a high weight. Common keywords lead to similar
+    scores and a low weight.
     """
     if lane.calibration is not None:
         known = lane.calibration if lane.calibration.gap >= MIN_GAP else USUAL
@@ -151,9 +153,9 @@ UNKNOWN: Final = Nearness()
 def nearness(plan: SearchPlan, candidates: Candidates, shown: Sequence[DescribedPlace]) -> Nearness:
     """Judge the relevance by the nearest passage of each space and by the keywords of the shown hits.
 
-    The relevance is unknown in these cases: no vectors, a model without a calibration or with a small gap,
-    hypothetical answers (nearer to passages than any question), or an image as the best hit (no measurements
-    exist).
+    The relevance is unknown without vectors, or if the model has no calibration or a small gap. It is also
+    unknown with hypothetical answers, which are nearer to passages than any question. For an image as the
+    best hit, no measurements exist.
     """
     words = content_words(plan.text)
     if not plan.usable or plan.concepts_alone or any(each.hypothetical for each in plan.vectors):

@@ -151,7 +151,7 @@ class ImageLaneFound:
     space: str | None = None
 
     def at_least(self, similarity: float | None) -> ImageLaneFound:
-        """Return only the results with this similarity, if the retriever measures it in an image space."""
+        """Return the results at or above a similarity, if the retriever measures it in an image space."""
         if similarity is None or self.name != "picture_space":
             return self
         kept = {each: way for each, way in self.found.items() if (way.similarity or 0) >= similarity}
@@ -178,8 +178,6 @@ class _Scope:
 
 
 class ImageLanes:
-    """Runs the image retrievers."""
-
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._snapshots = snapshots_of(graph)

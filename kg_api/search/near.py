@@ -140,7 +140,7 @@ def evenly(parts: Sequence[VectorPart], most: int) -> list[VectorPart]:
     return [parts[int(at)] for at in np.linspace(0, len(parts) - 1, most)]
 
 
-# Repeated text without information, such as licenses or headers
+# Repeated text without information, such as licences or headers
 #
 # Three documents with the same text may be editions of one text, which are valid results. Therefore, only
 # text in at least four documents counts, and only if it is the lesser part of a document.

@@ -237,7 +237,7 @@ class SearchPlan:
     similar: SimilarityFilter = field(default_factory=SimilarityFilter)
     page: HitPage = field(default_factory=HitPage)
     concepts_alone: bool = False
-    """Find sources through the question's concepts only."""
+    """True to find sources only through the question's concepts."""
     watch: Stopwatch = field(default_factory=Stopwatch)
     notes: Notes = field(default_factory=Notes)  # limitations from all stages
 
@@ -263,7 +263,7 @@ class SearchPlan:
 
     @property
     def asks_text(self) -> bool:
-        """Full-text search is enabled by the request, or replaces missing vectors."""
+        """True if the request enables full-text search, or if it replaces missing vectors."""
         if self.concepts_alone or TEXT_INDEX in self.populating:
             return False
         return self.request.mode != "vector" or (len(self.usable) < len(self.vectors) and bool(self.text))
@@ -404,8 +404,6 @@ THREADS = 16
 
 
 class SearchPlanner:
-    """Plans searches."""
-
     def __init__(
         self,
         graph: Graph,
@@ -457,8 +455,8 @@ class SearchPlanner:
             concepts_alone: Find sources through the question's concepts only.
 
         Raises:
-            InvalidInput: The query vector does not fit its space, the filters match too many documents, an
-                exact search has too many vectors, or the cursor is invalid.
+            InvalidInput: The query vector has wrong dimensions, a filter or an exact search is too large, or the
+                cursor is invalid.
             Conflict: The query vector belongs to a space that is not searched.
         """
         page = read_page(request, concepts_alone=concepts_alone)

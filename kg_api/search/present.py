@@ -49,7 +49,7 @@ from kg_api.spaces.snapshot import Snapshots
 
 TokensOf = Callable[[Sequence[str]], Sequence[int]]  # returns the token count of each text
 Room = tuple[int, list[Place], int, Sequence[str]]
-"""Rank of a hit, its adjacent neighbors, its index among them, and the sources of its chunk."""
+"""Rank of a hit, its adjacent neighbours, its index among them, and the sources of its chunk."""
 
 
 def merge_windows(
@@ -58,8 +58,8 @@ def merge_windows(
     """Merge the contexts of hits into windows of consecutive paragraphs, each from one document.
 
     Within a budget, the hits come first (best hit first), then other paragraphs of their chunks, then
-    neighbors from near to far.
-    Paragraphs are never split. A neighbor is included only if all paragraphs between it and its hit are.
+    neighbours from near to far.
+    Paragraphs are never split. A neighbour is included only if all paragraphs between it and its hit are.
 
     Args:
         hits: Best first, each with its context. A hit without context forms its own window.
@@ -83,7 +83,7 @@ def merge_windows(
 
 
 def fit_to_budget(context: SourceContext, tokens_of: TokensOf, budget: int) -> SourceWindow:
-    """Keep the neighbors of a source that fit into the budget, from near to far.
+    """Keep the neighbours of a source that fit into the budget, from near to far.
 
     If the source itself exceeds the budget, the result is empty.
     """
@@ -117,7 +117,7 @@ def _room(rank: int, place: Place, context: Sequence[Place], covered: Sequence[s
 
 
 def _take(rooms: Sequence[Room], tokens: Mapping[str, int], budget: int) -> set[str]:
-    """Select hits, then neighbors by distance. Paragraphs of the hit's chunk have distance 0."""
+    """Select hits, then neighbours by distance. Paragraphs of the hit's chunk have distance 0."""
     taken, left = set[str](), budget
 
     def take(place: Place) -> bool:
@@ -180,7 +180,7 @@ def _window(run: Sequence[Place], ranks: Mapping[str, int], tokens: Mapping[str,
 def read_windows(
     graph: Graph, hits: list[SourceHit], counter: ModelTokenCounter, window: int, token_budget: int | None
 ) -> tuple[list[ContextWindow], int]:
-    """Add neighbors to each hit, and return the windows and the number of hits that exceed the budget."""
+    """Add neighbours to each hit, and return the windows and the number of hits that exceed the budget."""
     places: dict[str, Place] = {hit.source_id: hit for hit in hits}  # two chunks may share a source
     around = neighbours(graph, [*places.values()], window)
     for hit in hits:
@@ -197,7 +197,7 @@ NO_CONCEPTS: CarriedSources = {}
 
 
 class Presenter:
-    """Reads content for display: hits, a source with its neighbors, and documents from a paragraph on."""
+    """Reads content for display: hits, a source with its neighbours, and documents from a paragraph on."""
 
     def __init__(self, graph: Graph, spaces: SpaceRegistry, snapshots: Snapshots) -> None:
         self._graph = graph
@@ -238,7 +238,7 @@ class Presenter:
         )
 
     def _windows(self, plan: SearchPlan, hits: list[SourceHit]) -> list[ContextWindow]:
-        """Add neighbors to each hit, and return all of them as windows within the budget."""
+        """Add neighbours to each hit, and return all of them as windows within the budget."""
         request = plan.request
         with plan.watch.stage("context"):
             counter = token_counter(self._spaces.of(plan.scope.models[0]))
@@ -252,7 +252,7 @@ class Presenter:
         return windows
 
     def around(self, called: str, window: int, token_budget: int | None) -> SourceWindow:
-        """Return a source with its neighbors. For a document, use its first source.
+        """Return a source with its neighbours. For a document, use its first source.
 
         Raises:
             NotFound: The source or document does not exist.

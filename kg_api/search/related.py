@@ -231,8 +231,6 @@ MAX_PARTS = 4
 
 
 class RelatedService:
-    """Finds related sources."""
-
     def __init__(self, graph: Graph, images: ImageSpaceRegistry | None = None) -> None:
         self._graph = graph
         self._seeing = SeenLane(graph, images)

@@ -130,7 +130,7 @@ class SearchService:
         return self._presenter.read(called, ontology, start, token_budget)
 
     def context(self, source_id: str, window: int, token_budget: int | None = None) -> SourceWindow:
-        """Return a source with its neighbors, within a token budget.
+        """Return a source with its neighbours, within a token budget.
 
         Raises:
             NotFound: The source does not exist.

@@ -76,7 +76,7 @@ def nearest_pairs(
     Args:
         vectors: Vectors of the sources.
         documents: Document of each source.
-        neighbours: Neighbors per source. A pair is an edge if either source selects the other.
+        neighbours: Neighbours per source. A pair is an edge if either source selects the other.
         least: Minimum similarity of an edge.
         across: Connect only sources of different documents.
 
@@ -124,7 +124,7 @@ def _best(row: Floats, count: int, least: float | None) -> list[int]:
 # Node selection
 
 SEED_PARTS = 4  # chunks of a start source used as queries
-PASSAGES_A_SOURCE = 3  # passages fetched per neighbor, because several may belong to one source
+PASSAGES_A_SOURCE = 3  # passages fetched per neighbour, because several may belong to one source
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ class ChosenSources:
 def choose_nodes(
     graph: Graph, remembered: RememberedFilters, request: GraphRequest, known: OntologySnapshot
 ) -> ChosenSources:
-    """Return the requested sources and their neighbors, or the sources of the selected documents.
+    """Return the requested sources and their neighbours, or the sources of the selected documents.
 
     Raises:
         NotFound: A requested ontology, document, or source does not exist.
@@ -220,8 +220,8 @@ def _neighbours(
 ) -> Iterator[NearSource]:
     """Yield the nearest sources of each query from both index slots of the space.
 
-    A search across documents with a document filter runs one request per document of a query, because the
-    index accepts one list of documents per request.
+    With a document filter, a search across documents needs one request per query document, because the
+    filter list must exclude that document.
     """
     depth = PASSAGES_A_SOURCE * request.neighbours + 1
     for some, among in _lookups(asked, scope, across=request.across_documents_only):

@@ -84,7 +84,7 @@ class PlannedChunk:
 
     @property
     def is_source(self) -> bool:
-        """The chunk equals its only source and is embedded and read alone. It then needs no node."""
+        """True if the chunk equals its only source, without a window or larger parent. It needs no node."""
         own = len(self.sources) == 1 and self.text == self.sources[0].full_text.strip()
         return own and self.within is None and (self.parent is None or self.parent.text == self.text)
 
@@ -141,7 +141,7 @@ class Planner:
         return found
 
     def passages(self, sources: Sequence[SourceText]) -> list[SourceGroup]:
-        """Return groups of sources to chunk together: each source alone, or all given sources."""
+        """Return groups of sources to chunk together: single sources, or all given sources."""
         return (
             [SourceGroup(sources)]
             if self._chunking.crosses_sources

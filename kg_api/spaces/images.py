@@ -27,7 +27,7 @@ class OpenImageSpace(WatchedModel[ImageEmbedder]):
 
     @property
     def reads_text(self) -> bool:
-        """The model embeds text. Raises the errors of `embedder`."""
+        """True if the model embeds text. Raises the errors of `embedder`."""
         return self.embedder().reads_text
 
     @staticmethod

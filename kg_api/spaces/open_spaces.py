@@ -52,7 +52,7 @@ from kg_api.schemas.vocabulary import Modality
 log = structlog.get_logger()
 
 LEFT_ALONE_SECONDS = 5.0
-"""Pause after a failure. Meanwhile, queries use full-text search without a wait."""
+"""Pause after a failure, during which queries immediately use full-text search only."""
 PROVEN_SECONDS = 5.0  # time for which a verified remote model is trusted
 MAX_SPACES = 32  # each has its own index, and a local space keeps its model in memory
 Fault = EmbeddingUnavailable | EmbeddingFailed | ConfigurationError
@@ -93,7 +93,7 @@ class CircuitBreaker:
 
     @property
     def is_due(self) -> bool:
-        """The model must be verified before its vectors are used."""
+        """True if the model must be verified before its vectors are used."""
         proven_at = self._proven_at
         if proven_at is None:
             return True
@@ -134,7 +134,7 @@ ModelT = TypeVar("ModelT", bound=IdentifiedModel)
 class WatchedModel(ABC, Generic[ModelT]):
     """A space with its model, opened at first use. Thread-safe."""
 
-    # A recent probe must show that a remote model is the one that created the space's vectors. The probe is a
+    # A recent probe must show that a remote model still matches the space's vectors. The probe is a
     # fixed text or drawn image.
 
     def __init__(
@@ -327,8 +327,8 @@ PROBE_TEXT: Final = (
 MIN_COSINE: Final = 0.98
 """Minimum cosine of probes from the same model.
 
-Vectors of a provider vary between calls, and those of quantized weights between processors. Different models
-vary far more (docs/benchmarks.md).
+Vectors of a provider vary between calls, and vectors of quantized weights vary between processors.
+Different models vary far more (docs/benchmarks.md).
 """
 
 

@@ -98,7 +98,7 @@ def embedding_state_of(
         first = spaces[answering.space].at(answering.slot)
         return plan_of(ontology, config, spaces[layout.space].at(layout.slot), answering=first)
 
-    # There is no image space if kg never ran with images
+    # Without a previous start with images, no image space exists
     seen = [layout for layout in configured.images.kept_up if layout.space in spaces]
     images = [
         plan_of(
