@@ -353,15 +353,7 @@ class ImageSearchService:
         reader: ImageLooker,
         read_blob: Callable[[str], bytes],
     ) -> None:
-        """Create the service without I/O.
-
-        Args:
-            graph: Graph with the images.
-            search: Search service for queries by text.
-            images: Image spaces.
-            reader: Reads images in separate processes.
-            read_blob: Reads the file of a storage key.
-        """
+        """`read_blob` returns the file of a storage key."""
         self._graph = graph
         self._search = search
         self._images = images

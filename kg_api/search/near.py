@@ -279,12 +279,7 @@ class Comparable:
 
 
 def comparable(space: Space, wanted: Sequence[str] | None, known: OntologySnapshot) -> Comparable:
-    """Return the scope that can be compared with vectors of a space.
-
-    Args:
-        space: Space of the vectors, in either slot.
-        wanted: Ontologies to search. None: all.
-        known: All ontologies.
+    """Return the scope whose vectors are comparable with a space, in either slot.
 
     Raises:
         NotFound: A requested ontology does not exist.
@@ -365,15 +360,7 @@ def why(own: Place, request: SimilarSearch) -> list[Degradation]:
 def sharing_words(
     graph: Graph, own: Place, within: Filters, limit: int, *, besides: str | None = None
 ) -> list[LaneHit]:
-    """Return other sources that share the most keywords with a source, best first.
-
-    Args:
-        graph: Graph with the sources.
-        own: Query source.
-        within: Search scope.
-        limit: Maximum sources.
-        besides: Document to exclude.
-    """
+    """Return other sources that share the most keywords with a source, best first, without `besides`."""
     documents = within.document_ids
     behind = documents is not None and len(documents) > SCOPES_A_QUERY
     queries = lucene_queries(terms(own.full_text), within.ontologies, None if behind else documents)

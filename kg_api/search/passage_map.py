@@ -105,13 +105,6 @@ def read_passages(
     """Yield passages with vectors among the first `limit` passages by id.
 
     Ids are hashes, so this is a random sample.
-
-    Args:
-        graph: Graph with the passages.
-        ontology: Ontology name.
-        limit: Passages to read.
-        known: All ontologies.
-        grouped: The ontology has communities to look up.
     """
     after, left = "", limit
     while left > 0:
@@ -177,15 +170,7 @@ DIGITS: Final = 4  # decimal places, one ten-thousandth of the map
 def build_map(
     graph: Graph, ontology: str, limit: int, communities: Sequence[Community], known: OntologySnapshot
 ) -> PassageMap:
-    """Build the map of an existing ontology.
-
-    Args:
-        graph: Graph with the ontology.
-        ontology: Ontology name.
-        limit: Maximum passages.
-        communities: Named communities of the coarsest level.
-        known: All ontologies.
-    """
+    """Build the map of an existing ontology and its named communities of the coarsest level."""
     watch = Stopwatch("passage_map")
     total = count_sources(graph, [ontology])
     with watch.stage("points"):

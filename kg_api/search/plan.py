@@ -449,14 +449,12 @@ class SearchPlanner:
     ) -> SearchPlan:
         """Plan filters, spaces, full-text queries, and vectors.
 
-        Args:
-            request: Search request.
-            similar: Similarity filter. None: from the request.
-            concepts_alone: Find sources through the question's concepts only.
+        `similar` overrides the request's similarity threshold. With `concepts_alone`, sources are found only
+        through the question's concepts.
 
         Raises:
-            InvalidInput: The query vector has wrong dimensions, a filter or an exact search is too large, or the
-                cursor is invalid.
+            InvalidInput: The query vector has wrong dimensions, a filter or an exact search is too large, or
+                the cursor is invalid.
             Conflict: The query vector belongs to a space that is not searched.
         """
         page = read_page(request, concepts_alone=concepts_alone)

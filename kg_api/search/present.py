@@ -335,12 +335,7 @@ def present_hits(
 ) -> list[SourceHit]:
     """Return the hits in the format of the response, without deleted sources.
 
-    Args:
-        plan: Search plan.
-        hits: Best hits.
-        places: Sources of the hits.
-        texts: Texts of the chunks from `find_needed_texts`.
-        carried: Concepts of the hits, if requested.
+    `texts` contains the texts of the chunks from `find_needed_texts`.
     """
     words = words_of_question(plan.text)
     shown: list[SourceHit] = []

@@ -75,10 +75,8 @@ def average_vectors(
 ) -> tuple[NDArray[np.float32], str | None]:
     """Return the normalized mean of the question's vector and its hypothetical answers (Gao et al.).
 
-    Args:
-        question: Vector of the question, shape (dimensions,), length 1.
-        texts: Answers, embedded as passages and truncated to the model's limit.
-        opened: Open space.
+    Answers are embedded as passages and truncated to the model's limit. Vectors have the shape (dimensions,)
+    and length 1.
 
     Raises:
         OtherModel: The provider now uses another model.
@@ -190,11 +188,7 @@ def query_vector(
 ) -> QueryVector:
     """Return the query vector for one space.
 
-    Args:
-        request: Search request.
-        opened: Open space.
-        waiting: Required indexes that are not online.
-        hypothetical: Hypothetical answers to include.
+    `waiting` contains the required indexes that are not online. `hypothetical` contains answers to include.
 
     Raises:
         InvalidInput: The client's vector has the wrong dimensions.

@@ -279,12 +279,7 @@ def take_page(
 ) -> Ranking:
     """Return the hits of the page, and whether more may follow.
 
-    Args:
-        plan: Search plan.
-        candidates: Results of the retrievers.
-        ranking: Hits in order, after deduplication.
-        found: Number of hits before deduplication.
-        places: Reader of source texts.
+    `found` is the number of hits before deduplication.
     """
     limit, left = plan.request.limit, _left(plan, ranking.hits)
     shown, at = list[Hit](), 0
@@ -415,12 +410,8 @@ def fill_from_graph(
 ) -> Ranking:
     """Keep the first hits and merge the following hits with concept hits by reciprocal rank fusion.
 
-    Args:
-        plan: Search plan.
-        refined: Hits after reranking, deduplication, and diversification, as requested.
-        hits: Hits before refinement.
-        carried: Hits from concepts, best first.
-        places: Reader of source texts.
+    `hits` and `refined` are the hits before and after refinement. `carried` contains hits from concepts, best
+    first.
     """
     best = [hit._replace(passage_rank=rank) for rank, hit in enumerate(refined.hits[:KEPT], start=1)]
     reordered = plan.request.rerank or plan.request.mmr_lambda is not None

@@ -78,13 +78,7 @@ def linked(graph: Graph, asked: RelatedQuery) -> Found:
 
 
 def through_concepts(graph: Graph, asked: RelatedQuery, beside: Sequence[str]) -> Found:
-    """Return sources that share concepts with the source or its adjacent sources. Rare concepts weigh more.
-
-    Args:
-        graph: Graph with the sources.
-        asked: Query.
-        beside: Sources directly before and after the query source.
-    """
+    """Return sources that share concepts with the source or its neighbours (`beside`), rare concepts first."""
     own = SeedPassage(asked.own.source_id, PASSAGE)
     seeds = [own, *(SeedPassage(each, PASSAGE / math.sqrt(2)) for each in beside)]
     found = by_concepts(graph, [], seeds, asked.within, NO_VECTORS, limit=asked.depth + 1)
@@ -102,15 +96,7 @@ def near_vectors(
     slots: Iterable[tuple[Space, Sequence[str]]],
     lane: RelatedLane,
 ) -> Found:
-    """Return sources near the vectors of the query source.
-
-    Args:
-        graph: Graph with the vectors.
-        asked: Query.
-        parts: Vectors of the query source.
-        slots: Index slots of the space, each with its ontologies.
-        lane: Retriever name for the response.
-    """
+    """Return sources near the vectors of the query source (`parts`), in the given index slots."""
     filters = asked.within
     lookups = [
         NearestPassages(

@@ -528,9 +528,7 @@ class Retriever:
     def retrieve(self, plan: SearchPlan, before: Candidates | None = None) -> Candidates:
         """Run all retrievers and return up to `plan.depth` results of each.
 
-        Args:
-            plan: Search plan.
-            before: Result of a previous, shallower retrieval.
+        `before` is the result of a previous, shallower retrieval.
 
         Raises:
             Unavailable: No requested retriever is available.

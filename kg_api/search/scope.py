@@ -75,12 +75,8 @@ def choose(
 ) -> Chosen:
     """Find the documents that a request names and that match its conditions.
 
-    Args:
-        graph: Graph with the documents.
-        remembered: Cached filter results.
-        request: Request with the filters.
-        ontologies: Existing ontologies of the search.
-        whole_documents: Conditions on sources select whole documents.
+    `ontologies` contains the existing ontologies of the search. With `whole_documents`, conditions on sources
+    select whole documents.
 
     Raises:
         NotFound: A requested document does not exist.
@@ -123,12 +119,7 @@ def choose_sources(
 ) -> Chosen:
     """Find the documents that match conditions, and the filter for their sources.
 
-    Args:
-        graph: Graph with the documents.
-        remembered: Cached filter results.
-        where: Conditions, at least one.
-        within: Scope to filter.
-        named: Documents of `within` by ontology, if any.
+    `where` must not be empty. `named` contains the documents of `within` by ontology.
 
     Raises:
         InvalidInput: A condition uses an unknown field that resembles a known one.
@@ -221,12 +212,7 @@ def scope_of(
 ) -> Scope:
     """Group the search by space. A client's vector limits the search to its own space.
 
-    Args:
-        request: Search request.
-        filters: Filters of the search.
-        known: All ontologies.
-        unknown: Notes on missing names in the filters.
-        matching: Matching documents by ontology. None: no document filter.
+    `matching` contains the documents that match the request, by ontology. None: no document filter.
     """
     answering, ontologies = known.answering, filters.ontologies
     spaces = {space.key: space for space in (known.new, *answering.values())}

@@ -64,9 +64,7 @@ class SearchService:
     def search(self, request: SourceSearch, similar: SimilarityFilter | None = None) -> SourceHits:
         """Find sources and report limitations in `degraded`.
 
-        Args:
-            request: Search request.
-            similar: Similarity filter. None: from the request.
+        `similar` overrides the request's similarity threshold.
 
         Raises:
             InvalidInput: The query vector does not fit its space, the filters match too many documents, or an

@@ -83,13 +83,7 @@ def similar_documents(
 ) -> SimilarDocuments:
     """Find the documents that are most similar to a document.
 
-    Args:
-        graph: Graph with the documents.
-        document_id: Document to compare.
-        request: Search request.
-        known: All ontologies.
-        watches: States of the indexes and of running jobs.
-        among: Limits the scope to the documents of a filter.
+    `among` limits the scope to the documents of a filter.
 
     Raises:
         NotFound: The document does not exist.
@@ -290,10 +284,7 @@ class SimilarityService:
     def map(self, ontology: str, limit: int, communities: Sequence[Community]) -> PassageMap:
         """Return the passages of an ontology as points in two dimensions.
 
-        Args:
-            ontology: Ontology name.
-            limit: Maximum passages.
-            communities: Named communities of the coarsest level.
+        `communities` contains the named communities of the coarsest level.
 
         Raises:
             NotFound: The ontology does not exist.
