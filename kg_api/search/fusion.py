@@ -30,9 +30,7 @@ BEST = 50
 FULL_GAP = 0.53
 """Distance of a vector hit from the mean that equals a full-text hit with twice the mean score.
 
-The unit is the model's gap.
-
-Measured on bge-small and checked on two other models (ADR 20).
+The unit is the model's gap. Measured on bge-small and checked on two other models (ADR 20).
 """
 MIN_GAP = 0.04
 """Minimum usable gap of a model. A smaller gap indicates a language that the model does not know."""

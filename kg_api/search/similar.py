@@ -69,7 +69,7 @@ EACH = 30  # passages fetched per source
 TOGETHER = 20
 
 Best = dict[int, NearSource]
-"""The nearest passage of one document, by the index of the own source."""
+"""The nearest passages of one document, by the index of the own source."""
 
 
 def similar_documents(
