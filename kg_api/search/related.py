@@ -78,7 +78,7 @@ def linked(graph: Graph, asked: RelatedQuery) -> Found:
 
 
 def through_concepts(graph: Graph, asked: RelatedQuery, beside: Sequence[str]) -> Found:
-    """Return sources that share concepts with the source or its neighbours `beside`, rare ones first."""
+    """Return sources that share concepts with a source or its neighbours. Rare concepts weigh more."""
     own = SeedPassage(asked.own.source_id, PASSAGE)
     seeds = [own, *(SeedPassage(each, PASSAGE / math.sqrt(2)) for each in beside)]
     found = by_concepts(graph, [], seeds, asked.within, NO_VECTORS, limit=asked.depth + 1)
