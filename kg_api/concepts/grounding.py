@@ -1,4 +1,4 @@
-"""How well a concept is grounded, by what sources state for it and against it."""
+"""Grounding of a concept: evidence for and against it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ from kg_api.schemas.concepts import Concept, Grounding, RelationshipEvidence
 from kg_api.schemas.vocabulary import Stance
 
 PRIOR_WEIGHT: Final = 2.0
-"""W of Jøsang's opinions: what is not known weighs as much as two sources (the uniform Beta(1, 1))."""
-BASE_RATE: Final = 0.5
-"""a: what is believed where nothing is known."""
+"""W in Jøsang's opinions: the weight of uncertainty, equal to two sources (the uniform Beta(1, 1))."""
+BASE_RATE: Final = 0.5  # a: expectation without evidence
 AWAY: Final[frozenset[Stance]] = frozenset({"supported by", "contradicted by"})
-"""Stances that speak of the concept which a relationship comes from."""
+"""Stances about the subject of a relationship."""
 SIDES: Final[Mapping[Stance, Stance]] = MappingProxyType(
     {
         "supports": "supports",
@@ -26,40 +25,36 @@ SIDES: Final[Mapping[Stance, Stance]] = MappingProxyType(
         "contradicts": "contradicts",
         "contradicted by": "contradicts",
     }
-)
-"""Which side a stance is on."""
+)  # stance towards a concept, whichever end it is
 
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """Of subjective logic: binomial, from evidence."""
+    """Binomial opinion of subjective logic."""
 
     supporting: float
     contradicting: float
 
     @property
     def uncertainty(self) -> float:
-        """What is left to evidence that is not there."""
         return PRIOR_WEIGHT / (self.supporting + self.contradicting + PRIOR_WEIGHT)
 
     @property
     def belief(self) -> float:
-        """The share of what speaks for it."""
         return self.supporting / (self.supporting + self.contradicting + PRIOR_WEIGHT)
 
     @property
     def disbelief(self) -> float:
-        """The share of what speaks against it."""
         return self.contradicting / (self.supporting + self.contradicting + PRIOR_WEIGHT)
 
     @property
     def expectation(self) -> float:
-        """Belief with its share of the uncertainty."""
+        """Belief plus its share of the uncertainty."""
         return self.belief + BASE_RATE * self.uncertainty
 
 
 def ground(graph: Graph, concept: Concept, shown: int) -> Grounding | None:
-    """What speaks for and against a concept; none where no source states anything that does."""
+    """Return the evidence for and against a concept, or None if there is none."""
     stances = read_stances(graph, concept.ontology)
     if not stances:
         return None
@@ -87,7 +82,7 @@ def ground(graph: Graph, concept: Concept, shown: int) -> Grounding | None:
 
 
 def _weight(side: Iterable[RelationshipEvidence]) -> float:
-    """Each source once, by its surest statement: what it says twice is no more evidence."""
+    """Count each source once, with its highest confidence. Repetition is no evidence."""
     surest = dict[str, float]()
     for each in side:
         surest[each.source.source_id] = max(each.confidence, surest.get(each.source.source_id, 0.0))

@@ -1,4 +1,4 @@
-"""Which concepts are one, by their spellings and their vectors; merging them and undoing a merge."""
+"""Detection of equal concepts by spelling and vectors, merges, and their reversal."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from kg_api.schemas.concepts import ConceptMerge, ConceptMerges
 from kg_api.schemas.spaces import SimilarityCalibration
 from kg_api.spaces.plans import read_embedding_state
 
-# What was merged, and taking it back.
+# Records of merges
 
 
 class ConceptMergeRecords:
@@ -33,11 +33,11 @@ class ConceptMergeRecords:
         self._graph = graph
 
     def page(self, ontology: str, concept_id: str | None, offset: int, limit: int) -> ConceptMerges:
-        """What became one, the last first; or only what became part of one concept."""
+        """Return the merges of an ontology or of one concept, newest first."""
         read_embedding_state(self._graph, ontology)
         merges, total = read_concept_merges(self._graph, ontology, offset, limit, concept_id=concept_id)
         if concept_id is not None and not total:
-            found = find_concept(self._graph, concept_id)  # by the beginning of its id
+            found = find_concept(self._graph, concept_id)  # the id may be abbreviated
             if found.ontology != ontology:
                 raise NotFound(f"the concept {concept_id!r} is of {found.ontology}, not of {ontology}")
             whole = found.concept_id
@@ -49,25 +49,24 @@ class ConceptMergeRecords:
         return unmerge_concepts(self._graph, ontology, merge_id, by)
 
 
-# Whether two labels are spellings of one name. Pure.
+# Spellings of one name
 #
-# Names of two things often differ by one letter, and no vector tells them apart; so only changes are
-# known here
-# that hardly ever change what is meant. Nothing is said of numbers, and of words that look like code:
-# they are
-# the same or they differ.
+# Names of different things often differ by one letter, and vectors do not separate them. So the rules allow
+# only
+# changes that rarely change the meaning. Numbers and words that look like code must be equal.
 
 Spelling = Literal["mark", "plural", "plural of one word", "order", "hyphen", "acronym", "acronym alone"]
-"""What differs: accents, points, apostrophes, articles, number words or the order of a date (`mark`); a
-plural; "X of Y" and "Y X"; a hyphen; an acronym among other words, or alone."""
+"""Difference between two labels.
 
-LABELS: Final = 4096
-"""So many are remembered as they are read: each of a batch is compared with those near to it."""
+`mark` means accents, points, apostrophes, articles, number words or the order of a date. `order` means "X of
+Y" and "Y X". An acronym is among other words or alone.
+"""
+
+LABELS: Final = 4096  # cached labels: each concept of a batch is compared with its neighbours
 _WORD = re.compile(r"[^\W_]+(?:[.,:/'-][^\W_]+)*[+#]*")
 _POINTS = re.compile(r"\b(?:[^\W\d_]\.){2,}(?:[^\W\d_]\b)?")
 _QUIET = frozenset(" .,;:?'\"()[]&/-")
-_DIAERESIS: Final = "\u0308"
-"""Tells words apart in German."""
+_DIAERESIS: Final = "\u0308"  # distinguishes words in German
 _ARTICLE: Final = "the"
 _PASSED_OVER = frozenset({"of", "the", "and", "for", "in", "on"})
 _MONTHS = """
@@ -85,8 +84,7 @@ _OTHER_THINGS = """
     arms authorities brains contents customs damages financials forces glasses goods grounds lines looks
     manners means minutes news premises regards remains savings securities spectacles spirits terms thanks
     waters works
-""".split()  # noqa: SIM905
-"""Plurals that mean something else than several of it."""
+""".split()  # noqa: SIM905 - plurals with a meaning of their own
 _SHORT_FOR_IS = {
     f"{word}'s" for word in ("he", "here", "how", "it", "let", "she", "that", "there", "what", "where", "who")
 }
@@ -94,7 +92,7 @@ _BRITISH = (
     (re.compile(r"(?<=...)our(?=(?:s|al|ful|able|ites?)?$)"), "or"),
     (re.compile(r"(?<=....)is(?=(?:e|es|ed|ing|ations?|ers?)$)"), "iz"),
 )
-"""Behind so many letters that no other word is meant, as with poured and pored, prise and prize."""
+"""The minimum numbers of letters exclude other words, such as poured and pored, or prise and prize."""
 
 
 @lru_cache(LABELS)
@@ -105,13 +103,13 @@ def _normalise(label: str) -> str:
 
 @lru_cache(LABELS)
 def words(label: str) -> tuple[str, ...]:
-    """The words of a label: abbreviations without their points; 3.10 is one word, and so is "non-zero"."""
+    """Return the words of a label, abbreviations without points. 3.10 and "non-zero" are one word each."""
     text = _normalise(label).replace("&", " and ")
     return tuple(_WORD.findall(_POINTS.sub(lambda found: found[0].replace(".", ""), text)))
 
 
 def alike(one: str, other: str) -> Spelling | None:
-    """How two labels differ, if they are spellings of one name."""
+    """Return the difference between two spellings of one name, or None for two names."""
     symbols, others = (
         Counter(each for each in _normalise(label) if not each.isalnum() and each not in _QUIET)
         for label in (one, other)
@@ -131,18 +129,18 @@ def alike(one: str, other: str) -> Spelling | None:
 
 
 def _align(a: Sequence[str], b: Sequence[str]) -> Spelling | None:
-    """Word for word; articles may be missing where what follows is written alike."""
+    """Compare word by word. Articles may be missing."""
     bare, other = _bare(a), _bare(b)
     if len(bare) != len(other) or not bare:
         return None
     pairs = [(p, q, _pair(p, q)) for p, q in zip(bare, other, strict=True)]
-    # A name of one word and an article, such as "The Doors", is not the word without it.
+    # The name "The Doors" is not the word "doors". So an article may not be missing from one word.
     if any(kind is None for _, _, kind in pairs) or (len(a) != len(b) and len(bare) == 1):
         return None
     plurals = [(p, q) for p, q, kind in pairs if kind == "plural"]
     if not plurals:
         return "mark"
-    # Names have no plural: "Peters" is not "Peter", nor is the "Windows API" one of windows.
+    # Names have no plural: "Peters" is not "Peter", and the "Windows API" is no API of windows.
     if len(bare) == 1:
         return "plural of one word" if (bare[0] + other[0]).islower() else None
     titles = sum(p[0].isupper() != q[0].isupper() for p, q, _ in pairs)
@@ -172,7 +170,7 @@ def _pair(p: str, q: str) -> Literal["same", "mark", "plural"] | None:
 
 
 def _is_plain(word: str) -> bool:
-    """Of ASCII letters, written as a word is, not as code."""
+    """Check for a word of ASCII letters that does not look like code."""
     return word.isascii() and word.isalpha() and (word.islower() or word.istitle())
 
 
@@ -185,7 +183,7 @@ def _number(word: str) -> str:
 
 
 def _differ_in_apostrophe(p: str, q: str) -> bool:
-    """A possessive, or the apostrophe alone; the 80's are not 80, nor is "here's" here."""
+    """Check for a possessive or a missing apostrophe. "80's" is not 80, and "here's" is not here."""
     one, other = p.casefold(), q.casefold()
     bare, more = one.replace("'", ""), other.replace("'", "")
     if "'" not in one + other or not (bare.isalpha() and more.isalpha()) or {one, other} & _SHORT_FOR_IS:
@@ -195,7 +193,7 @@ def _differ_in_apostrophe(p: str, q: str) -> bool:
 
 
 def _differ_in_accents(p: str, q: str) -> bool:
-    """A name that was written without its accents; in other words than names they change what is meant."""
+    """Check for a name without its accents. In other words, accents change the meaning."""
     one, other = (unicodedata.normalize("NFD", each.casefold()) for each in (p, q))
     bare, more = (re.sub(r"[\u0300-\u036f]", "", each) for each in (one, other))
     named = p[:1].isupper() and q[:1].isupper()
@@ -205,7 +203,7 @@ def _differ_in_accents(p: str, q: str) -> bool:
 
 
 def _singulars(word: str) -> Iterator[str]:
-    """What a word may be the plural of; http is not the singular of https."""
+    """Yield possible singulars of a word. http is not the singular of https."""
     if word in _OTHER_THINGS or word.endswith("ics"):
         return
     if word.endswith("ies") and len(word) > len("ties"):
@@ -217,14 +215,14 @@ def _singulars(word: str) -> Iterator[str]:
 
 
 def _match_dates(a: Sequence[str], b: Sequence[str]) -> Spelling | None:
-    """The parts of a date may stand in any order."""
+    """Match dates whose parts have another order."""
     one, other = ([_number(word.casefold()).removesuffix("th") for word in each] for each in (a, b))
     is_date = all(word in _MONTHS or word.isdecimal() for word in one) and any(map(_MONTHS.__contains__, one))
     return "mark" if is_date and sorted(one) == sorted(other) else None
 
 
 def _match_turned(a: Sequence[str], b: Sequence[str]) -> Spelling | None:
-    """The first is "X of Y", and the second "Y X"."""
+    """Match "X of Y" with "Y X"."""
     lower = [word.casefold() for word in a]
     if lower.count("of") != 1 or "of" in (word.casefold() for word in b):
         return None
@@ -235,7 +233,7 @@ def _match_turned(a: Sequence[str], b: Sequence[str]) -> Spelling | None:
 
 
 def _match_joined(a: Sequence[str], b: Sequence[str]) -> Spelling | None:
-    """A word that one writes with a hyphen, and the other without."""
+    """Match words that differ only in hyphens."""
     one, other = (["".join(word.casefold().split("-")) for word in each] for each in (a, b))
     differ = [pair for pair in zip(a, b, strict=False) if pair[0].casefold() != pair[1].casefold()]
     plain = all(_is_plain(word.replace("-", "").lower()) for pair in differ for word in pair)
@@ -243,7 +241,7 @@ def _match_joined(a: Sequence[str], b: Sequence[str]) -> Spelling | None:
 
 
 def _match_acronym(a: Sequence[str], b: Sequence[str]) -> Spelling | None:
-    """One has the initials in capitals of what the other spells out, and the rest is the same."""
+    """Match an acronym in capitals with its words. All other words must be equal."""
     one, other = [*a], [*b]
     for end in (0, -1):
         while one and other and one[end].casefold() == other[end].casefold():
@@ -258,13 +256,14 @@ def _match_acronym(a: Sequence[str], b: Sequence[str]) -> Spelling | None:
     return None
 
 
-# Whether two concepts are one: by how they are called, and how near their vectors are. Pure.
+# Equal concepts, by names and vectors
 #
-# A wrong merge hides one of two things, and nobody finds out; a double is found twice. So every rule asks for
-# both. The thresholds are measured (ADR 22).
+# A wrong merge hides one of two things, and nobody notices. A duplicate is only found twice. So every rule
+# requires
+# similar names and similar vectors. The thresholds are measured (ADR 22).
 
 Reason = Spelling | Literal["alias", "mutual alias"]
-"""Why two concepts are one: they are spellings of one name, or one is said to be a name of the other."""
+"""Reason for a merge: two spellings of one name, or one concept is an alias of the other."""
 
 MIN_LIKENESS: Final[dict[Reason, float]] = {
     "mark": 0.6,
@@ -277,11 +276,11 @@ MIN_LIKENESS: Final[dict[Reason, float]] = {
     "alias": 0.75,
     "mutual alias": 0.6,
 }
-"""How alike two concepts must be at least, on the scale of `likeness`."""
+"""Minimum of `likeness` for a merge."""
 _ROUNDING: Final = 1e-6
-"""Of cosines: what is left out before names are compared would not be the same by any rule."""
+"""Rounding error of cosines: the prefilter must not exclude a pair that a rule accepts."""
 UNKNOWN: Final = 0.76
-"""Taken for the cosine of unrelated texts where it was not measured: that of the most crowded model known."""
+"""Default for the cosine of unrelated texts: the highest of all known models."""
 _NUMBER = re.compile(r"\d")
 _ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)$")
 _NOT = ("non", "un", "in", "im", "ir", "il", "dis", "anti", "a", "de", "pre", "post", "sub", "super")
@@ -292,27 +291,27 @@ _OPPOSITES = (
     {"senior", "junior", "sr", "jr", "major", "minor", "maximum", "minimum"},
     {"not", "no", "with", "without"},
 )
-"""What one of them is said of is not what another is said of, or none."""
+"""Words with opposite meanings. A missing word also counts as an opposite of the others."""
 _OTHERS = ({"male", "female"}, {"men", "women"}, {"king", "queen"}, {"prince", "princess"})
 
 
 def least_cosine(calibration: SimilarityCalibration | None) -> float:
-    """Concepts whose vectors are farther from each other than that are two, however they are called."""
+    """Return the minimum cosine of concepts that any rule merges."""
     unrelated = UNKNOWN if calibration is None else calibration.unrelated
     return unrelated + min(MIN_LIKENESS.values()) * (1 - unrelated) - _ROUNDING
 
 
 def likeness(cosine: float, calibration: SimilarityCalibration | None) -> float:
-    """A cosine on a scale that models share: 0 for unrelated texts, 1 for equal ones."""
+    """Return a cosine on a scale that models share: 0 for unrelated texts, 1 for equal ones."""
     unrelated = UNKNOWN if calibration is None else calibration.unrelated
     return (cosine - unrelated) / (1 - unrelated)
 
 
 def same(a: Text, b: Text, alikeness: float) -> Reason | None:
-    """Why two concepts are one; None when they are not, or when it cannot be told.
+    """Return the reason to merge two concepts, or None.
 
-    Labels are compared with labels: what merged into a concept before is a name of it, and counts as an
-    alias. And none of their names may be counterparts, such as "Article 5" and "Article 6".
+    Labels of concepts that were merged before count as aliases. If any names of the two concepts are
+    counterparts, such as "Article 5" and "Article 6", the concepts differ.
     """
     said = [
         concept_name(b.label) in map(concept_name, a.terms),
@@ -329,7 +328,7 @@ def same(a: Text, b: Text, alikeness: float) -> Reason | None:
 
 
 def _is_contrary(one: str, other: str) -> bool:
-    """Whether labels differ by a number, a negation or an opposite: then they are two, whatever is said."""
+    """Check whether labels differ by a number, a negation or an opposite, which outweighs an alias."""
     more, less = _differences(one, other)
     numbers, others = ({word for word in words(label) if _NUMBER.search(word)} for label in (one, other))
     if numbers and others and numbers != others:
@@ -338,7 +337,7 @@ def _is_contrary(one: str, other: str) -> bool:
 
 
 def _are_counterparts(one: str, other: str) -> bool:
-    """Whether two names differ only by a number, a negation or an opposite."""
+    """Check whether two names differ only by a number, a negation or an opposite."""
     more, less = _differences(one, other)
     if not (more or less) or max(len(more), len(less)) > 1:
         return False
@@ -347,7 +346,7 @@ def _are_counterparts(one: str, other: str) -> bool:
 
 
 def _differences(one: str, other: str) -> tuple[set[str], set[str]]:
-    """The words of one label that the other lacks, and the other way round."""
+    """Return the words that only one of two labels has, for each label."""
     a, b = ({_ORDINAL.sub("", word.casefold()) for word in words(label)} for label in (one, other))
     return a - b, b - a
 
@@ -361,23 +360,20 @@ def _are_opposed(p: str, q: str) -> bool:
     return bool(p and q) and (denies or any(pair <= group for group in _OTHERS))
 
 
-# Concepts are linked with what is near to them in meaning, and those that are one become one.
+# Links between similar concepts, and merges
 
-NEIGHBOURS = 20
-"""So many of each concept are looked at."""
-PORTION = 64
-"""Concepts whose neighbours are looked at together."""
-ASKED_AT_ONCE = 16
-"""Of them, by one statement; the statements run beside each other."""
+NEIGHBOURS = 20  # compared neighbours of each concept
+PORTION = 64  # concepts whose neighbours are processed together
+ASKED_AT_ONCE = 16  # concepts per statement: the statements of a portion run in parallel
 log = structlog.get_logger()
 
 
 def merge_near(graph: Graph, space: Space, ontology: str, concept_ids: Iterable[str]) -> int:
-    """Link some concepts, and merge them with those of their ontology that are the same; how many went.
+    """Link concepts with their neighbours, merge equal ones, and return the number of merges.
 
-    What a merge leaves is looked at again. Safe to repeat, and while others write or merge. The text of a
-    concept that another went into has changed, so it is due for embedding, whatever its id. Two of so many
-    sources that merging them takes more than one transaction has stay two.
+    Merged concepts are processed again. The function is idempotent and safe in parallel with other writers
+    and merges. A merge changes the text of the concept that remains, so that concept is pending for
+    embedding. Two concepts with too many sources for one transaction are not merged.
     """
     waiting = deque(dict.fromkeys(concept_ids))
     merged = 0
@@ -395,13 +391,13 @@ def merge_near(graph: Graph, space: Space, ontology: str, concept_ids: Iterable[
 
 
 def link_near(graph: Graph, space: Space, ontology: str, concept_ids: Iterable[str]) -> None:
-    """Link some concepts with those of their ontology that are near to them in meaning."""
+    """Link concepts with similar concepts of their ontology."""
     for ids in portions([*dict.fromkeys(concept_ids)], PORTION):
         _link(graph, space, ontology, ids)
 
 
 def link_embedded(graph: Graph, plan: Plan, concept_ids: Iterable[str]) -> None:
-    """Link concepts that were just embedded. Only vectors that answer searches decide over merges."""
+    """Link newly embedded concepts. Only vectors of the space that answers searches can cause merges."""
     if plan.answers:
         merge_near(graph, plan.space, plan.ontology, concept_ids)
     else:
@@ -409,14 +405,14 @@ def link_embedded(graph: Graph, plan: Plan, concept_ids: Iterable[str]) -> None:
 
 
 def _link(graph: Graph, space: Space, ontology: str, ids: Sequence[str]) -> list[NearConcepts]:
-    """Link some with those near to them; return the pairs, the nearest first."""
+    """Link concepts with their neighbours and return the pairs, nearest first."""
     least = min(least_cosine(space.calibration), least_near(space))
 
     def look(some: Sequence[str]) -> list[NearConcepts]:
         return near_concepts(graph, space, ontology, some, NEIGHBOURS, least=least)
 
     parts = [*portions(ids, ASKED_AT_ONCE)]
-    with ThreadPoolExecutor(len(parts)) as pool:  # looking up takes its time
+    with ThreadPoolExecutor(len(parts)) as pool:  # lookups are slow
         found = chain.from_iterable(pool.map(look, parts))
         near = sorted(found, key=lambda each: (-each.cosine, each.ids))
     link_concepts(graph, space, {own: [pair for pair in near if pair.ids[0] == own] for own in ids})
@@ -424,7 +420,7 @@ def _link(graph: Graph, space: Space, ontology: str, ids: Sequence[str]) -> list
 
 
 def _merge_pair(graph: Graph, pair: NearConcepts, space: Space) -> str | None:
-    """Merge two concepts if they are the same; return the id of the one that stays, if they were merged."""
+    """Merge two equal concepts and return the id of the remaining one, or None if they differ."""
     near = likeness(pair.cosine, space.calibration)
     if (reason := same(*pair.texts, near)) is None:
         return None
@@ -434,7 +430,7 @@ def _merge_pair(graph: Graph, pair: NearConcepts, space: Space) -> str | None:
 
     try:
         kept = merge_concepts(graph, pair.ids, still, reason, round(pair.cosine, 4))
-    except TooMuchAtOnce as error:  # two of very many sources stay two; the rest goes on
+    except TooMuchAtOnce as error:  # too many sources for one transaction
         log.warning("concepts_not_merged", concept_ids=pair.ids, reason=str(error))
         return None
     if kept is not None:

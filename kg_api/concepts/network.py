@@ -1,4 +1,4 @@
-"""What surrounds a concept, and the shortest paths between two concepts."""
+"""Neighbourhood of a concept, and shortest paths between two concepts."""
 
 from __future__ import annotations
 
@@ -36,10 +36,9 @@ from kg_api.schemas.concepts import (
 from kg_api.schemas.search import Degradation
 from kg_api.schemas.vocabulary import MAX_RELATED
 
-# What is meant by an end of a path: a concept's id, its name, or a phrase that one is looked for by.
+# Ends of a path: the id, name or description of a concept
 
-CANDIDATES = 50
-"""Hits of each end among which two of one ontology are looked for."""
+CANDIDATES = 50  # hits of each end in which kg looks for two concepts of one ontology
 MAX_SHOWN = 3
 ID = re.compile(rf"[0-9a-f]{{{ID_DIGITS}}}")
 
@@ -49,18 +48,18 @@ Search = Callable[[str, Sequence[str] | None], Sequence[ConceptHit]]
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """Both ends of a path, of one ontology."""
+    """Both ends of a path, in one ontology."""
 
     start: Concept
     end: Concept
-    degraded: list[Degradation]
-    """Concepts that were taken for a phrase."""
+    degraded: list[Degradation]  # notes on concepts chosen by similarity
 
 
 def both_ends(start: str, end: str, ontologies: Sequence[str] | None, find: Find, search: Search) -> Ends:
-    """Find the concepts that the ends of a path mean.
+    """Find the concepts at the ends of a path.
 
-    An id or a name is taken literally, in whatever ontologies it is. A phrase is searched for next to it.
+    An id or a name matches exactly, in all given ontologies. A phrase is searched in the ontologies of the
+    other end.
     """
     texts = (start, end)
     sure: list[Sequence[Concept]] = [
@@ -104,12 +103,11 @@ def both_ends(start: str, end: str, ontologies: Sequence[str] | None, find: Find
     return Ends(*taken, degraded)
 
 
-# What is around a concept: those related to it, hop by hop, and a picture of them.
+# Neighbourhood of a concept
 
 SURROUNDINGS_FAN_OUT = MAX_RELATED + 1
-"""So many around one concept are looked at: those that are not given are counted up to it."""
-MAX_STEPS = 2000
-"""Edges of a picture, besides those by which its concepts were reached."""
+"""Neighbours of a concept that kg reads, to count the ones above the limit."""
+MAX_STEPS = 2000  # edges of a graph, in addition to the edges that lead to its concepts
 NOT_ALL = "some concepts have very many relationships: not all connections among them are given"
 NOTHING_STATED = (
     "no text states a relationship of it: those that appear in the same sources were given, as 'appears with'"
@@ -117,7 +115,7 @@ NOTHING_STATED = (
 
 
 def find_related(graph: Graph, concept: Concept, hops: int, limit: int) -> RelatedConcepts:
-    """Find the concepts related to one within some hops, or in the same sources where nothing is stated."""
+    """Find concepts within some hops, or in the same sources if no text states a relationship."""
     found = _follow_hops(graph, concept.concept_id, hops, limit)
     degraded: list[Degradation] = []
     if not found:
@@ -133,7 +131,7 @@ def find_related(graph: Graph, concept: Concept, hops: int, limit: int) -> Relat
 
 
 def neighbourhood(graph: Graph, concept: Concept, limit: int) -> Neighbourhood:
-    """Return a concept and those around it as nodes and edges: stated ones, then those in its sources."""
+    """Return a graph around a concept: stated relationships first, then shared sources."""
     own = concept.concept_id
     near = _follow_hops(graph, own, 2, limit)
     shared = appearing_with(graph, own, SURROUNDINGS_FAN_OUT)
@@ -144,7 +142,7 @@ def neighbourhood(graph: Graph, concept: Concept, limit: int) -> Neighbourhood:
     stated, cut = statements_among(graph, [own, *taken], MAX_STEPS)
     linked = {each.concept.concept_id for each in near if each.hops == 1}
     steps = list[PathStep]()
-    for each in near:  # how each was reached, so that the picture is connected whatever else is left out
+    for each in near:  # these edges keep the graph connected
         ends = (each.via or own, each.concept.concept_id)
         if ends[1] in taken and (each.via is None or each.via in taken):
             subject, target = ends if each.outgoing else ends[::-1]
@@ -169,7 +167,7 @@ def neighbourhood(graph: Graph, concept: Concept, limit: int) -> Neighbourhood:
 
 
 def _follow_hops(graph: Graph, own: str, hops: int, limit: int) -> list[RelatedConcept]:
-    """Return one more than `limit` at least, if there are so many; each concept at its nearest hop only."""
+    """Return each concept at its shortest distance, more than `limit` concepts if they exist."""
     found: list[RelatedConcept] = []
     seen, frontier = {own}, [own]
     for hop in range(1, hops + 1):
@@ -188,24 +186,22 @@ def _follow_hops(graph: Graph, own: str, hops: int, limit: int) -> list[RelatedC
     return found
 
 
-# The shortest ways between two nodes of a graph that is only known step by step. Pure.
+# Shortest paths in a graph that is read step by step
 
 
 Expand = Callable[[Sequence[str]], Mapping[str, ReachedConcept]]
-"""Gives the neighbours of nodes; a node that is missing was not looked at."""
+"""Reader of neighbours. It may omit nodes."""
 
 
 @dataclass(slots=True)
 class _Side:
-    """What is known from one end on."""
+    """State of the search from one end."""
 
-    before: dict[str, list[str]]
-    """By node, those before it on all shortest ways from this end."""
+    before: dict[str, list[str]]  # predecessors of each node on all shortest paths from this end
     level: dict[str, int]
     frontier: list[str]
     depth: int = 0
-    cut: bool = False
-    """Something was left out, so what is not reached may be there all the same."""
+    cut: bool = False  # some neighbours were omitted, so unreached nodes may be connected
 
     def step(self, expand: Expand) -> None:
         self.depth += 1
@@ -221,7 +217,7 @@ class _Side:
         self.frontier = list(reached)
 
     def ways(self, node: str) -> Iterator[list[str]]:
-        """All shortest ways from the end to a node."""
+        """Yield all shortest paths from the end to a node."""
         if not self.level[node]:
             yield [node]
         for before in self.before[node]:
@@ -229,13 +225,13 @@ class _Side:
 
 
 def shortest_ways(start: str, end: str, expand: Expand, hops: int, most: int) -> list[list[str]]:
-    """The shortest ways from one node to another, looked for from both ends.
+    """Return shortest paths between two nodes, found from both ends.
 
-    A step that is not seen from a node that has too many neighbours is seen from its other end. So where
-    neighbours were left out and nothing was found, each side goes one step further.
+    A node with too many neighbours may omit an edge that its other end shows. So if neighbours were omitted
+    and there is no result, each side takes one step more.
 
     Returns:
-        Nodes in order, all ways of the same, smallest length; none when there is no way within so many steps.
+        Up to `most` paths with the same minimum length, or [] if there is no path within `hops`.
     """
     if start == end:
         return [[start]]
@@ -245,7 +241,7 @@ def shortest_ways(start: str, end: str, expand: Expand, hops: int, most: int) ->
         if a.depth + b.depth >= hops + 2 * is_cut or any(
             not each.frontier and not each.cut for each in (a, b)
         ):
-            return []  # all was seen that could matter
+            return []  # no other node can matter
         near = min(
             (each for each in (a, b) if each.frontier),
             key=lambda each: (len(each.frontier), each.depth),
@@ -268,18 +264,15 @@ def shortest_ways(start: str, end: str, expand: Expand, hops: int, most: int) ->
             return list(islice(ways, most))
 
 
-# The shortest ways between two concepts: over what texts state, else over sources that they share.
+# Shortest paths between two concepts: by stated relationships, or by shared sources
 
-FAN_OUT = 200
-"""So many neighbours of a concept are followed: those of most statements, or of most shared sources."""
-FRONTIER = 500
-"""So many concepts are gone on from in one step."""
-SECONDS = 5.0
-"""After so long no further step is taken."""
+FAN_OUT = 200  # neighbours that kg follows from a concept: most statements or shared sources first
+FRONTIER = 500  # concepts from which one step continues
+SECONDS = 5.0  # time limit for the start of another step
 
 
 class PathFinder:
-    """Looks for the ways between two concepts; one for each question."""
+    """Search for the paths of one request."""
 
     def __init__(self, graph: Graph, hops: int, most: int) -> None:
         self._graph = graph
@@ -292,15 +285,15 @@ class PathFinder:
         self._same: str | None = None
 
     def paths(self, start: Concept, end: Concept) -> list[ConceptPath]:
-        """The shortest ways, those that most sources support first; what is stated goes before all else.
+        """Return the shortest paths, most supported first. Stated relationships precede shared sources.
 
-        From a concept to itself there is none, and it is told.
+        If both ends are the same concept, return [] and note it in `degraded`.
         """
         ends = (start.concept_id, end.concept_id)
         if ends[0] == ends[1]:
             self._same = start.label
             return []
-        # A hub may have more neighbours than are followed. A statement between the ends is always seen.
+        # The neighbours of a hub may be incomplete, so kg checks for a direct statement first.
         ways = [list(ends)] if statements_between(self._graph, [ends]) else []
         for expand in (self._expand_related, self._expand_either):
             ways = ways or shortest_ways(*ends, expand, self._hops, self._most)
@@ -360,11 +353,11 @@ class PathFinder:
             )
             for way in ways
             if concepts.keys() >= set(way)
-            and steps.keys() >= set(pairwise(way))  # or it has changed meanwhile
+            and steps.keys() >= set(pairwise(way))  # false after a concurrent change
         ]
 
         def support(path: ConceptPath) -> tuple[int, int, list[str]]:
-            """The weakest step decides, then all together, then the labels, so that the order is stable."""
+            """Return a sort key: the weakest step, all steps, then the labels for a stable order."""
             counts = [len(step.sources) for step in path.steps]
             return -min(counts), -sum(counts), [concept.label for concept in path.concepts]
 

@@ -1,4 +1,4 @@
-"""Searching relationships, and the vocabulary of their types: proposals, merges and undoing them."""
+"""Search for relationships, and their vocabulary of types: proposals, merges and their reversal."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ from kg_api.spaces.plans import read_embedding_state
 from kg_api.spaces.registry import SpaceRegistry
 from kg_api.spaces.snapshot import snapshots_of
 
-# Which types of relationships may say the same. Pure: nothing is merged here.
+# Similar types of relationships
 #
-# Names are compared, by their vectors. A name alone tells types apart better than in a sentence, where all
-# are alike; and two things that vectors do not see are seen to by rules: a denial, and who does it to whom
-# (ADR 70).
+# kg compares the vectors of names. Names separate types better than sentences do. Vectors do not show a
+# negation
+# or the direction of a relationship, so rules check both (ADR 70).
 
 NEGATIONS: Final = frozenset({"not", "no", "never", "without", "cannot", "non", "n't", "neither", "nor"})
 BLOCK: Final = 500
@@ -73,19 +73,16 @@ class ComparableType(Protocol):
     def name(self) -> str: ...
 
     @property
-    def stance(self) -> Stance:
-        """What it says for or against."""
-        ...
+    def stance(self) -> Stance: ...
 
 
 def alike(
     types: Sequence[ComparableType], vectors: Mapping[str, NDArray[np.float32]], least: float
 ) -> list[tuple[int, list[tuple[int, float]]]]:
-    """Groups of types of which the names are alike: each type is in one, and near to the first of its group.
+    """Group types with similar names. Each type is in at most one group, near to the first type of its group.
 
     Returns:
-        The places in `types` of those that stand for a group, each with the places of the others and how
-        similar they are, the nearest first.
+        Indexes in `types`: the first of each group, with the other members and their cosines, nearest first.
     """
     there = [at for at, each in enumerate(types) if each.type_id in vectors]
     taken, groups = set[int](), list[tuple[int, list[tuple[int, float]]]]()
@@ -104,7 +101,7 @@ def alike(
 
 
 def may_mean(one: ComparableType, other: ComparableType) -> bool:
-    """Whether two types may say the same, as far as rules tell: not where one denies, or turns it round."""
+    """Check by rules whether two types can have one meaning. A negation or a passive separates them."""
     if one.stance != other.stance:
         return False
     words, more = (concept_name(each.name).split() for each in (one, other))
@@ -114,7 +111,7 @@ def may_mean(one: ComparableType, other: ComparableType) -> bool:
 def _near(
     places: Sequence[int], vectors: Sequence[NDArray[np.float32]], least: float
 ) -> Iterator[tuple[int, list[tuple[int, float]]]]:
-    """Each place with those whose vectors are near enough to its own, and their cosines."""
+    """Yield each index with the indexes of near enough vectors and their cosines."""
     if not places:
         return
     matrix = np.stack(vectors)
@@ -133,12 +130,10 @@ def _is_passive(words: Sequence[str]) -> bool:
     return len(words) > 1 and words[-1] == "by"
 
 
-# Finding relationships by what they say.
+# Search for relationships
 
-STATEMENTS_A_HIT = 4
-"""Several sources may state the same: so many times more statements are asked for than hits."""
-MAX_STATEMENTS_READ = 2000
-"""At most so many statements are read for one search, and a little more."""
+STATEMENTS_A_HIT = 4  # statements per requested hit, because several sources may state the same
+MAX_STATEMENTS_READ = 2000  # approximate maximum of statements read for one search
 EMBEDDING = "relationships are still to be embedded{}; until then they are not found"
 NONE = (
     "no relationships are stated where it was searched: key phrases give none, a language model's extraction "
@@ -151,28 +146,25 @@ PARTLY = (
 )
 
 Ranked = tuple[StatedRelationship, float, str]
-"""A statement, its similarity, and the space it is measured in."""
+"""Statement, similarity, and slug of the space."""
 
 
 @dataclass(slots=True)
 class _Looking:
     asked: RelationshipSearch
     query: ConceptQuery
-    missing: Mapping[str, str]
-    """States of the indexes that do not answer yet."""
+    missing: Mapping[str, str]  # states of indexes that are not online, by name
     types: Sequence[str] | None
     document_ids: Collection[str] | None
-    whole: bool = True
-    """Nothing of the documents was left out."""
-    unsearched: dict[str, str] = field(default_factory=dict[str, str])
-    """Of the indexes those that were wanted."""
+    whole: bool = True  # no relationship of the documents was skipped
+    unsearched: dict[str, str] = field(default_factory=dict[str, str])  # skipped indexes and their states
 
     def sees(self, stated: StatedRelationship) -> bool:
         return self.document_ids is None or stated.evidence.source.document_id in self.document_ids
 
 
 class RelationshipSearcher:
-    """Searches relationships. Thread-safe; one a process."""
+    """Search for relationships. Thread-safe, one per process."""
 
     def __init__(self, graph: Graph, spaces: SpaceRegistry) -> None:
         self._graph = graph
@@ -183,7 +175,7 @@ class RelationshipSearcher:
     def search(
         self, asked: RelationshipSearch, document_ids: Collection[str] | None = None
     ) -> RelationshipHits:
-        """Find relationships by their meaning. What could not be done is told in `degraded`."""
+        """Find similar relationships. `degraded` lists parts of the search that failed."""
         known = self._snapshots.known(asked.ontologies or (), new_too=asked.ontologies is None)
         query = question(asked.query_text, asked.ontologies, known, self._spaces)
         missing = self._snapshots.populating(*(each.space.relation_index_name for each in query.meanings))
@@ -205,12 +197,12 @@ class RelationshipSearcher:
         return RelationshipHits(query_text=asked.query_text, relationships=hits, degraded=degraded)
 
     def _hits(self, looking: _Looking) -> list[RelationshipHit]:
-        """As many as are asked for, where there are so many, though very many sources state the first."""
+        """Return up to the limit of hits, also if many sources state the first ones."""
         limit = looking.asked.limit
         depth = limit * STATEMENTS_A_HIT
         while True:
             statements = self._statements(looking, depth)
-            # What several sources state is one hit, with the nearest statement first
+            # Statements of several sources form one hit, nearest first
             groups = dict[tuple[str, str, str], list[Ranked]]()
             for each in statements:
                 groups.setdefault(each[0].key, []).append(each)
@@ -245,7 +237,7 @@ class RelationshipSearcher:
         return sorted(ranked, key=lambda each: (-each[1], each[0].evidence.relation_id))
 
     def _near(self, looking: _Looking, meaning: Meaning, depth: int) -> Mapping[str, float]:
-        """Of documents by their own sources, and by the index as well where these are too many."""
+        """Search the given documents first, and the index if the documents have too many relationships."""
         if looking.document_ids is None:
             return self._by_index(looking, meaning, depth)
         ids = sorted(looking.document_ids)
@@ -263,7 +255,7 @@ class RelationshipSearcher:
         return near_relations(self._graph, meaning, looking.types, depth)
 
 
-# The vocabulary of relationships, consolidated by people: shown, proposed, merged, parted again.
+# Vocabulary of relationships, which users consolidate
 
 MAX_COMPARED = 2000
 NOTHING = TypeExamples([], frozenset())
@@ -274,13 +266,13 @@ class RelationshipVocabulary:
         self._graph = graph
 
     def page(self, ontology: str, offset: int, limit: int) -> RelationshipTypes:
-        """Some of an ontology's types, the most frequent first."""
+        """Return the types of an ontology, most frequent first."""
         types = self._types(ontology)
         shown = [each.described for each in types[offset : offset + limit]]
         return RelationshipTypes(ontology=ontology, types=shown, total=len(types), offset=offset, limit=limit)
 
     def propose(self, ontology: str, min_similarity: float, limit: int) -> TypeProposals:
-        """Which types may be one, by their names' vectors; nothing is changed."""
+        """Propose merges by the vectors of names. Nothing is changed."""
         space = read_embedding_state(self._graph, ontology).answering.space
         every = self._types(ontology)
         types = every[:MAX_COMPARED]
@@ -327,7 +319,7 @@ class RelationshipVocabulary:
         )
 
     def merge(self, ontology: str, asked: TypeMerging) -> TypeMerge:
-        """Make types part of another, and keep a record of it."""
+        """Merge types into another one and record the merge."""
         read_embedding_state(self._graph, ontology)
         return merge_types(self._graph, ontology, asked)
 
@@ -341,7 +333,7 @@ class RelationshipVocabulary:
         return TypeMerges(ontology=ontology, merges=merges, total=total, offset=offset, limit=limit)
 
     def set_stance(self, ontology: str, change: StanceChange) -> RelationshipType:
-        """Say what a type, with all that was merged into it, speaks for."""
+        """Set the stance of a type and of all types merged into it."""
         meant = self._find(ontology, change.type)
         if not set_stance(self._graph, meant.type_id, change.stance):
             raise unknown_type(ontology, [change.type])

@@ -1,4 +1,4 @@
-"""Finding concepts by meaning, words and name, and reading about one: evidence, passages, paths."""
+"""Search for concepts by vector, keywords and name. Details of a concept: evidence, passages, paths."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ from kg_api.spaces.registry import SpaceRegistry
 from kg_api.spaces.snapshot import OntologySnapshot, snapshots_of
 from kg_api.wording import pluralize
 
-# A question for concepts: where it is looked for, and its vector in each space.
+# Query for concepts, with its vector in each space
 
 MAX_SHOWN = 10
 EXTRACTION = "sources are still to be read for concepts{}; until then they lead to none"
@@ -76,8 +76,7 @@ EMBEDDING = "concepts are still to be embedded{}; until then they are found by t
 
 @dataclass(frozen=True, slots=True)
 class ConceptQuery:
-    ontologies: list[str]
-    """Those there are of those that were asked for."""
+    ontologies: list[str]  # existing ontologies of the request
     meanings: list[Meaning]
     degraded: list[Degradation] = field(default_factory=list[Degradation])
 
@@ -85,7 +84,7 @@ class ConceptQuery:
 def question(
     text: str, wanted: Sequence[str] | None, known: OntologySnapshot, spaces: SpaceRegistry
 ) -> ConceptQuery:
-    """Embed a question once in each space that answers for one of its ontologies."""
+    """Embed a query once in each space of its ontologies."""
     known.require_known(wanted)
     embedding_states = known.embedding_states
     names = [*(embedding_states if wanted is None else dict.fromkeys(wanted))]
@@ -99,7 +98,10 @@ def question(
             opened = spaces.of(space)
             vector = opened.embed_query(text)
             opened.calibrate_labels_soon()
-        except (*FAULTS, InvalidInput) as error:  # a provider may refuse what is a fine question to full text
+        except (
+            *FAULTS,
+            InvalidInput,
+        ) as error:  # a provider may reject a query that full-text search accepts
             effect = f"the question could not be embedded ({error}): concepts were searched by words only"
             asked.degraded.append(Degradation(part="embedding", effect=effect))
         else:
@@ -108,7 +110,7 @@ def question(
 
 
 def under_way(progress: Mapping[str, Progress], ontologies: Collection[str], what: str) -> list[Degradation]:
-    """How far some work is in each of some ontologies, where it goes on; no numbers until it is counted."""
+    """Return notes on running jobs in the given ontologies, with numbers after the first count."""
     told = list[Degradation]()
     for name, at in progress.items():
         if name in ontologies and len(told) < MAX_SHOWN:
@@ -118,7 +120,7 @@ def under_way(progress: Mapping[str, Progress], ontologies: Collection[str], wha
 
 
 def none_yet(graph: Graph, ontologies: Sequence[str]) -> list[Degradation]:
-    """That there is no concept at all in some ontologies. Of none nothing is said: they are not there."""
+    """Return a note if the ontologies have no concept."""
     if not ontologies or has_concepts(graph, ontologies):
         return []
     effect = (
@@ -128,18 +130,14 @@ def none_yet(graph: Graph, ontologies: Sequence[str]) -> list[Degradation]:
     return [Degradation(part="concepts", effect=effect)]
 
 
-# Which of the concepts found may be taken for what was said. A search only ranks; this is the floor.
+# Minimum similarity of a hit that counts as a match. A search only ranks.
 
 NAME_FIELDS = {name: CONCEPT_FIELDS[name] for name in ("label", "search_terms")}
-"""What a concept is called; a word of its description says little of it."""
-SHARE = 0.5
-"""A concept is near from so far on the way from unrelated concepts to the very one (ADR 29)."""
-UNMEASURED_SHARE = 0.5
-"""The same from unrelated texts to equal ones, where there are too few concepts to be measured."""
-MIN_GAP = 0.04
-"""A model that holds concepts apart by less does not tell them apart."""
-DEPTH = 200
-"""So many of those with a word in their names are looked through."""
+"""Names of a concept, without its description."""
+SHARE = 0.5  # minimum between unrelated concepts (0) and the matching one (1), see ADR 29
+UNMEASURED_SHARE = 0.5  # minimum between unrelated (0) and equal (1) texts, for too few concepts to calibrate
+MIN_GAP = 0.04  # minimum gap of a model that separates concepts
+DEPTH = 200  # hits of the full-text search in names
 
 
 def with_fits(
@@ -151,7 +149,7 @@ def with_fits(
     *,
     variants: Sequence[Variant] = (),
 ) -> list[ConceptHit]:
-    """The same hits, each with what makes it fit."""
+    """Return the hits with their kind of match in `fits`."""
     floors = {name: min_similarity_of(each.space) for each in meanings for name in each.ontologies}
     near = {
         hit.concept_id
@@ -166,22 +164,22 @@ def with_fits(
 
 
 def min_similarity_of(space: Space) -> float:
-    """From which cosine on a concept of a space may be taken for what was asked."""
+    """Return the minimum cosine of a matching concept in a space."""
     if space.labels is not None and space.labels.gap >= MIN_GAP:
         return space.labels.toward_related(SHARE)
     return (space.calibration or USUAL).toward_equal(UNMEASURED_SHARE)
 
 
-# Where a concept stands: its sources among their neighbours, windows that touch merged. Pure.
+# Passages that contain a concept
 
 
 def merge_passages(
     found: Sequence[Appearance], around: Mapping[str, Sequence[Place]]
 ) -> list[ConceptPassage]:
-    """Put the sources that carry a concept among their neighbours.
+    """Extend the sources of a concept by their neighbours, and merge windows that touch.
 
     Returns:
-        Passages that have no source in common and do not follow each other, that of the best source first.
+        Passages without common or adjacent sources, best source first.
     """
     ranked = [(rank, each) for rank, each in enumerate(found) if around.get(each.place.source_id)]
     ranked.sort(key=lambda each: (each[1].place.document_id, each[1].place.paragraph))
@@ -219,15 +217,16 @@ def merge_passages(
     return [passage for _, passage in sorted(passages, key=lambda each: each[0])]
 
 
-# Reciprocal rank fusion: what stands high in several lists stands high in all. Pure.
+# Reciprocal rank fusion
 
 RRF_K: Final = 60
 """Cormack, Clarke, Büttcher: Reciprocal Rank Fusion outperforms Condorcet and individual rank learning
-methods, SIGIR 2009."""
+methods, SIGIR 2009.
+"""
 
 
 def reciprocal_rank_fusion(lanes: Iterable[Sequence[str]]) -> dict[str, float]:
-    """By id, the sum of 1 / (60 + rank) over the lanes that have it, ranks from 1; the best first."""
+    """Return the sum of 1 / (60 + rank) over all lists by id, highest first. Ranks start at 1."""
     parts: defaultdict[str, list[float]] = defaultdict(list)
     for ranked in lanes:
         for rank, identity in enumerate(ranked, start=1):
@@ -236,16 +235,15 @@ def reciprocal_rank_fusion(lanes: Iterable[Sequence[str]]) -> dict[str, float]:
     return dict(sorted(scores.items(), key=lambda item: (-item[1], item[0])))
 
 
-# Finding concepts: by meaning, by words and by name, joined by reciprocal rank.
+# Search by vector, full text and name, with reciprocal rank fusion
 
-LANE_DEPTH = 50
-"""How many of each lane are joined, at least."""
+LANE_DEPTH = 50  # minimum hits of each retriever in the fusion
 NOTHING_WAITS: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class FoundConcepts:
-    """What was found, the best first, and what could not be done."""
+    """Hits, best first, and failed parts of the search."""
 
     concepts: list[ConceptHit]
     degraded: list[Degradation] = field(default_factory=list[Degradation])
@@ -260,7 +258,7 @@ def find_concepts(
     *,
     populating: Mapping[str, str] = NOTHING_WAITS,
 ) -> FoundConcepts:
-    """Find the concepts that fit a question best."""
+    """Find the concepts that match a query best."""
     depth = max(LANE_DEPTH, 2 * limit)
     usable = [each for each in meanings if each.space.concept_index_name not in populating]
     words = terms(query_text)
@@ -277,7 +275,7 @@ def find_concepts(
     ]
     *found, named = look_up_concepts(graph, lookups)
     lanes = [*found[: len(usable)], best_of(found[len(usable) :], depth)]
-    # Concepts with the question among their search terms go by its name as well.
+    # A concept with the query among its search terms also matches by name.
     name, called = concept_name(query_text), {each.concept.concept_id: each for each in named}
     for each in chain(*lanes):
         if name in map(concept_name, each.concept.search_terms):
@@ -289,7 +287,7 @@ def find_concepts(
 
 
 def _fuse(lanes: Sequence[Sequence[ConceptLaneHit]], meanings: Sequence[Meaning]) -> list[ConceptHit]:
-    """Each concept once, by the sum of its reciprocal ranks; equal ones by similarity, sources and id."""
+    """Fuse hits by reciprocal rank. Similarity, sources and id break ties."""
     spaces = {name: each.space.slug for each in meanings for name in each.ontologies}
     scores = reciprocal_rank_fusion([each.concept.concept_id for each in lane] for lane in lanes)
     first: dict[str, ConceptLaneHit] = {}
@@ -335,20 +333,19 @@ def _describe_degradation(
         yield Degradation(part="vectors", effect=effect)
 
 
-# Concepts of a single source are embedded when an ontology's concepts are asked for by meaning (ADR 4).
+# Embedding of single-source concepts, which starts with the first vector search in an ontology (ADR 4)
 
 log = structlog.get_logger()
 
-MAX_STARTED = 50
-"""Ontologies that one search starts."""
+MAX_STARTED = 50  # ontologies whose embedding one search starts
 FOUND_BY_WORDS = "concepts that one source carries are found by their words until they are embedded"
 
 
 def start_embedding(graph: Graph, known: OntologySnapshot, ontologies: Collection[str]) -> list[Degradation]:
-    """Have all concepts embedded of ontologies whose concepts are asked for by meaning for the first time.
+    """Start the embedding of all concepts in ontologies at their first vector search for concepts.
 
     Returns:
-        What is found by its words only until that is done.
+        Notes on concepts that are found by keywords only until then.
     """
     asked = [known.embedding_states[name] for name in ontologies if name in known.embedding_states]
     new = [each for each in asked if not each.configured.wants_concepts]
@@ -356,13 +353,17 @@ def start_embedding(graph: Graph, known: OntologySnapshot, ontologies: Collectio
     try:
         for each in new[:MAX_STARTED]:
             waits = each.configured.paused or not each.configured.embed_on_ingest
-            # Nothing is counted, as the search waits for this. The job counts its work. If another search
-            # has started it, the job's progress is shown.
+            # The job counts its work, because the search waits for this function. If another search started
+            # the job, the
+            # response shows its progress.
             if graph.transaction(partial(_start, name=each.ontology, waits=waits)):
                 command = f"kg admin regenerate-embeddings --type concept --ontology {each.ontology!r}"
                 how = f"start that by: {command}" if waits else "that was started now"
                 told.append(f"{each.ontology}: {FOUND_BY_WORDS}; {how}")
-    except (TooBusy, DatabaseUnavailable) as error:  # a full disk, say: what only reads goes on
+    except (
+        TooBusy,
+        DatabaseUnavailable,
+    ) as error:  # the search itself only reads, so it continues, for example with a full disk
         log.info("concepts are embedded later", reason=str(error))
         told.append(f"{FOUND_BY_WORDS}; that could not be started: {error}")
     else:
@@ -379,14 +380,13 @@ def _start(tx: Transaction, name: str, *, waits: bool) -> bool:
     return begun
 
 
-# The tools of concepts: finding them, what proves them, where they stand, and how they hang together.
+# Search, details, passages and paths of concepts
 
-SHOWN = 20
-"""Quotes, and related concepts, that details show."""
+SHOWN = 20  # quotes and related concepts in details
 
 
 class ConceptService:
-    """Reads concepts. Thread-safe; one a process."""
+    """Read access to concepts. Thread-safe, one per process."""
 
     def __init__(self, graph: Graph, spaces: SpaceRegistry) -> None:
         self._graph = graph
@@ -396,7 +396,7 @@ class ConceptService:
         self._embedding = self._snapshots.progress("concept_embedding")
 
     def search(self, query_text: str, ontologies: Sequence[str] | None, limit: int) -> ConceptHits:
-        """Find concepts by meaning, words and name. What could not be done is told in `degraded`."""
+        """Find concepts by vector, keywords and name. `degraded` lists parts of the search that failed."""
         known = self._snapshots.known(ontologies or (), new_too=ontologies is None)
         asked = question(query_text, ontologies, known, self._spaces)
         names = (each.space.concept_index_name for each in asked.meanings)
@@ -411,7 +411,7 @@ class ConceptService:
         started = start_embedding(self._graph, known, asked.ontologies) if asked.meanings else []
         extraction = under_way(self._extraction.read(), asked.ontologies, EXTRACTION)
         embedding = started or under_way(self._embedding.read(), asked.ontologies, EMBEDDING)
-        # Of missing vectors one note: that embedding was started, or that it continues, or how many.
+        # Only one note covers missing vectors: the started embedding, its progress, or their number.
         others = [each for each in found.degraded if not (embedding and each.part == "vectors")]
         return ConceptHits(
             query_text=query_text,
@@ -421,7 +421,7 @@ class ConceptService:
         )
 
     def details(self, concept_id: str, shown: int = SHOWN) -> ConceptDetails:
-        """A concept with quotes that prove it and what it is related to."""
+        """Return a concept with its evidence and related concepts."""
         concept = find_concept(self._graph, concept_id)
         evidence = evidence_of(self._graph, concept.concept_id, shown)
         around = find_related(self._graph, concept, 1, shown)
@@ -439,7 +439,7 @@ class ConceptService:
         )
 
     def context(self, concept_id: str, window: int, limit: int) -> ConceptContext:
-        """The sources that carry a concept, each among its neighbours of the same document."""
+        """Return the sources that contain a concept, with neighbours from the same document."""
         concept = find_concept(self._graph, concept_id)
         found = appearances(self._graph, concept.concept_id, limit)
         around = neighbours(self._graph, [each.place for each in found], window)
@@ -459,7 +459,7 @@ class ConceptService:
     def paths(
         self, start: str, end: str, ontologies: Sequence[str] | None, hops: int, limit: int
     ) -> ConceptPaths:
-        """Return the shortest ways between two concepts, each given by id, name or phrase."""
+        """Return the shortest paths between two concepts, given by id, name or phrase."""
 
         def search(text: str, ontologies: Sequence[str] | None) -> Sequence[ConceptHit]:
             return self.search(text, ontologies, CANDIDATES).concepts
@@ -476,7 +476,7 @@ class ConceptService:
         )
 
     def page(self, ontology: str, offset: int, limit: int) -> ConceptList:
-        """Some of an ontology's concepts, those of most sources first; `notes` say when more are to come."""
+        """Return concepts of an ontology, most sources first. `notes` describe a running extraction."""
         read_embedding_state(self._graph, ontology)
         concepts, total = page_of_concepts(self._graph, ontology, offset, limit)
         due = [

@@ -49,26 +49,25 @@ from kg_api.schemas.communities import Communities, Community, CommunityDetails,
 from kg_api.schemas.vocabulary import MAX_COMMUNITY_LEVEL
 from kg_api.settings import CommunitySettings
 
-# How strongly concepts belong together, by the passages that carry both. Pure.
+# Weights of pairs of concepts, from the passages that contain both
 
 Matrix = Any
-"""A sparse matrix of scipy, which has no types: rows by columns are said where one is taken or given."""
+"""Sparse matrix of scipy, which has no types. Docstrings give rows by columns."""
 Floats = NDArray[np.float64]
-Places = NDArray[np.int64]
-"""Nodes of a graph, by their rows."""
+Places = NDArray[np.int64]  # row numbers of nodes in a graph
 
-NEIGHBOURS: Final = 20
-"""Of each concept so many others are kept, the strongest: what bounds memory, and keeps hubs apart."""
-BLOCK: Final = 500
-"""Concepts whose pairs are counted at once."""
+NEIGHBOURS: Final = 20  # strongest neighbours of each concept: limits memory and separates hubs
+BLOCK: Final = 500  # concepts whose pairs are counted together
 
 
 def associate(incidence: Matrix) -> Matrix:
     """Weigh the pairs of concepts by the log-likelihood ratio of their co-occurrence.
 
+    Args:
+        incidence: Passages by concepts.
+
     Returns:
-        Concepts by concepts, CSR, symmetric, without a diagonal; a pair that is together no more often than
-        chance has it has no weight.
+        Concepts by concepts, CSR, symmetric, without a diagonal. Pairs at or below chance have no weight.
     """
     from scipy import sparse  # noqa: PLC0415 - 25 MB that only the job needs
 
@@ -88,10 +87,10 @@ def associate(incidence: Matrix) -> Matrix:
 
 
 def log_likelihood_ratio(both: Floats, one: Floats, other: Floats, passages: float) -> Floats:
-    """Twice the log of how much likelier counts are if two concepts depend on each other.
+    """Return twice the log of how much likelier the counts are if two concepts depend on each other.
 
+    Pairs at or below chance get zero. All arrays have the same shape.
     Dunning: Accurate Methods for the Statistics of Surprise and Coincidence, Computational Linguistics 1993.
-    Zero where they are together no more often than by chance. All arrays have the same shape.
     """
     neither = passages - one - other + both
     cells = (both, one - both, other - both, neither)
@@ -106,7 +105,7 @@ def _entropy(counts: Floats) -> Floats:
 
 
 def _strongest(counts: Matrix, start: int, carried: Floats, passages: int) -> Matrix:
-    """The weights of some rows, of each only the strongest; equal ones by their place."""
+    """Return the strongest weights of each row. Equal weights keep the order of columns."""
     from scipy import sparse  # noqa: PLC0415
 
     found = counts.tocoo()
@@ -121,19 +120,18 @@ def _strongest(counts: Matrix, start: int, carried: Floats, passages: int) -> Ma
     return sparse.csr_array((weight[kept], (row[kept], column[kept])), shape=counts.shape)
 
 
-# What a community is about: the concepts that are most its own, and a name of them. Pure.
+# Typical concepts and name of a community
 
-NAMED: Final = 3
-"""Concepts in a name."""
+NAMED: Final = 3  # concepts in a name
 
 
 def centrality(weights: Matrix, members: Places) -> Floats:
-    """How much each member is the community's own: the weight of its edges within, by their share of all.
+    """Return for each member the weight of its edges inside, times their share of all its edges.
 
-    A concept that is everywhere has heavy edges, but few of them within.
+    A hub has heavy edges, but few of them inside the community.
 
     Returns:
-        One for each member, at least 0; the highest is 1, unless no edge is within.
+        One value from 0 to 1 per member. The highest is 1, unless there are no edges inside.
     """
     within, every = _strengths(weights, members)
     found = np.divide(within**2, every, out=np.zeros_like(within), where=every > 0)
@@ -141,20 +139,20 @@ def centrality(weights: Matrix, members: Places) -> Floats:
 
 
 def share_inside(weights: Matrix, members: Places) -> float:
-    """Of the weight of all edges of a community's members, the share between members."""
+    """Return the share of the members' edge weight that is between members."""
     within, every = _strengths(weights, members)
     return float(within.sum() / max(float(every.sum()), 1e-12))
 
 
 def _strengths(weights: Matrix, members: Places) -> tuple[Floats, Floats]:
-    """Of each member the weight of its edges to other members, and of all its edges."""
+    """Return for each member the weight of its edges to other members, and of all its edges."""
     rows = weights[members]
     within, every = (np.asarray(each.sum(axis=1), dtype=np.float64) for each in (rows[:, members], rows))
     return within.ravel(), every.ravel()
 
 
 def name_of(labels: Iterable[str]) -> str:
-    """A name of the first labels, without those that say what another one says: "wheel", "variant wheels"."""
+    """Join the first labels, without labels that repeat another one: "wheel", "variant wheels"."""
     chosen, said = list[str](), list[set[str]]()
     for label in labels:
         words = {word.removesuffix("s") for word in concept_name(label).replace("-", " ").split()}
@@ -166,20 +164,20 @@ def name_of(labels: Iterable[str]) -> str:
     return ", ".join(chosen)
 
 
-# The concept graph of an ontology: which passages and relationships carry which concepts.
+# Concept graph of an ontology
 
 
 @dataclass(frozen=True, slots=True)
 class ConceptGraph:
     concept_ids: list[str]
     incidence: Matrix
-    """Rows by concepts: a row is a source, or a relationship or link, which counts as a source of two."""
+    """Rows by concepts. A row is a source, or a relationship or link as a source of two concepts."""
 
 
 def read_concept_graph(
     graph: Graph, ontology: str, *, most: int, between: Callable[[], None]
 ) -> ConceptGraph:
-    """Read the concepts of an ontology that several sources or relationships tie, and what ties them."""
+    """Read the concepts that several sources or relationships connect, and these connections."""
     from scipy import sparse  # noqa: PLC0415 - only the job needs it
 
     ids, related = list[str](), list[Row]()
@@ -188,7 +186,7 @@ def read_concept_graph(
         ids += (row["concept_id"] for row in portion)
         related += (row for row in portion if row["related"])
     places = {each: place for place, each in enumerate(ids)}
-    columns, ends = [np.zeros(0, np.int32)], [np.zeros(1, np.int64)]  # four bytes for each one of the matrix
+    columns, ends = [np.zeros(0, np.int32)], [np.zeros(1, np.int64)]  # 4 bytes per entry of the matrix
 
     def add(rows: Iterable[Iterable[str]]) -> None:
         known = ([places[each] for each in row if each in places] for row in rows)
@@ -206,32 +204,28 @@ def read_concept_graph(
     return ConceptGraph(ids, sparse.csr_array((ones, where, sums), shape=(len(sums) - 1, len(ids))))
 
 
-# Communities of a weighted graph, level by level, by the Leiden algorithm. Pure, and the same each time.
-#
-# Traag, Waltman, van Eck: From Louvain to Leiden: guaranteeing well-connected communities, Scientific Reports
-# 2019.
+# Hierarchical clusters by the Leiden algorithm, deterministic
+# Traag, Waltman, van Eck: From Louvain to Leiden: guaranteeing well-connected communities, Scientific
+# Reports 2019.
 
 SEED: Final = 19
-TRIALS: Final = 3
-"""Runs of which the best counts: results of two seeds agree better."""
+TRIALS: Final = 3  # runs, of which the best counts: results of two seeds are more alike
 ITERATIONS: Final = 2
 MAX_LEVELS: Final = MAX_COMMUNITY_LEVEL + 1
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    members: Places
-    """Nodes of the whole graph, ascending."""
+    members: Places  # nodes of the whole graph, ascending
     level: int
-    parent: int | None
-    """The place, among all clusters, of the one that it is a part of."""
+    parent: int | None  # index of the parent cluster in the list
 
 
 def find_clusters(weights: Matrix, *, max_size: int, min_size: int) -> list[Cluster]:
-    """Cluster a graph; a cluster that is too large is clustered again by itself, with its own edges.
+    """Cluster a graph. Cluster each cluster that is too large again, with its own edges.
 
     Returns:
-        A cluster before its parts; of one level and parent the larger first.
+        Clusters, parents before their parts, and larger before smaller ones of the same parent.
     """
     found: list[Cluster] = []
     waiting = [Cluster(np.arange(weights.shape[0], dtype=np.int64), -1, None)]
@@ -246,7 +240,7 @@ def find_clusters(weights: Matrix, *, max_size: int, min_size: int) -> list[Clus
 
 
 def _partition(weights: Matrix, members: Places) -> list[Places]:
-    """The clusters of some nodes by the edges among them, the larger first; nothing where there are none."""
+    """Cluster some nodes by the edges among them, larger clusters first. Without edges, return []."""
     import graspologic_native  # noqa: PLC0415 - only the job needs it
 
     edges = weights[members][:, members].tocsr()
@@ -268,19 +262,17 @@ def _partition(weights: Matrix, members: Places) -> list[Places]:
     return [members[nodes] for nodes in sorted(parts.values(), key=lambda nodes: (-len(nodes), nodes[0]))]
 
 
-# From the concept graph to communities with their members. Pure.
+# From the concept graph to communities
 
 
 @dataclass(frozen=True, slots=True)
 class Detected:
-    """The communities of a concept graph, as rows to be written."""
+    """Communities of a concept graph as rows for the database."""
 
     communities: list[Row]
-    members: list[Row]
-    """In the order of their ids."""
+    members: list[Row]  # sorted by concept id
     levels: list[int]
-    left_out: int
-    """Concepts of the graph that are in none: what ties them is too small a group, or chance."""
+    left_out: int  # concepts in no community: too small a group, or connections by chance
 
 
 def detect_communities(read: ConceptGraph, ontology: str, *, max_size: int, min_size: int) -> Detected:
@@ -313,29 +305,24 @@ def detect_communities(read: ConceptGraph, ontology: str, *, max_size: int, min_
     return Detected(communities, members, levels, len(read.concept_ids) - len(members))
 
 
-# What is known of a generation of communities without looking at it, and how far it is behind. Pure.
+# Summary of a generation of communities
 
-VERSION: Final = 1
-"""Of the way in which communities are found: another one finds them again."""
+VERSION: Final = 1  # version of the algorithm: a change detects communities again
 
 
 class CommunitySummary(BaseModel):
-    """Is stored with the ontology, as JSON."""
+    """Stored with the ontology as JSON."""
 
-    mark: str
-    """How they were found."""
+    mark: str  # fingerprint of the algorithm and its settings
     levels: list[int]
-    grouped: int
-    """Concepts that are in one."""
-    left_out: int
-    """Concepts that were looked at and are in none."""
-    concepts: int
-    """All that the ontology had."""
+    grouped: int  # concepts in a community
+    left_out: int  # concepts of the graph in no community
+    concepts: int  # all concepts of the ontology
     relationships: int
     sources: int
 
     def changed(self, size: OntologySize) -> float:
-        """The share of what they are of that has changed since, 0 to 1: of the kind that changed most."""
+        """Return the highest share of changed sources, concepts or relationships, from 0 to 1."""
         shares = (
             max(size.written, abs(size.sources - self.sources)) / max(self.sources, 1),
             abs(size.concepts - self.concepts) / max(self.concepts, 1),
@@ -345,25 +332,24 @@ class CommunitySummary(BaseModel):
 
 
 def mark_of(settings: CommunitySettings) -> str:
-    """Changes when other communities would be found in the same concepts."""
+    """Return a fingerprint that changes if the same concepts would form other communities."""
     used = (settings.max_size, settings.min_size, settings.max_concepts)
     return digest("communities", str(VERSION), *map(str, used))
 
 
-# The job that finds the communities of an ontology: read its concepts, find, write, and show all at once.
+# The job: read the concepts, cluster them, write the communities, publish them together
 
 log = structlog.get_logger()
 
-WRITTEN_AT_ONCE: Final = 1000
-"""Communities, or concepts with those that they are in."""
+WRITTEN_AT_ONCE: Final = 1000  # communities or concepts per transaction
 Write = Callable[[Transaction], bool]
 
 
 class CommunityDetection:
-    """Handles jobs of kind `community_detection`.
+    """Handler of `community_detection` jobs.
 
-    It has no place to go on from: what is read must be read together. So it lets nobody go first in the
-    middle, and begins anew when it was broken off; what it has written by then is discarded.
+    A job needs one consistent read, so it has no cursor and does not yield. After an interruption it starts
+    again and discards the communities written before.
     """
 
     kind = COMMUNITY_DETECTION
@@ -418,10 +404,10 @@ class CommunityDetection:
             log.info("communities discarded: another job makes them, or the ontology has gone")
 
 
-# Asking for communities: because enough has changed, or by a person.
+# Requests for detection, by the backfill or by a user
 
 BEFORE = (EXTRACTION, CONCEPT_EMBEDDING)
-"""Work after which communities are found: it finds concepts, and merges them."""
+"""Jobs that must finish first, because they create and merge concepts."""
 
 
 class CommunityRequests:
@@ -431,7 +417,7 @@ class CommunityRequests:
         self._begun = time.monotonic()
 
     def look(self) -> None:
-        """Make the jobs of ontologies of which enough has changed, when they are read."""
+        """Create the jobs of ontologies that are extracted and changed enough."""
         if not (self._settings.enabled and is_installed("communities")):
             return
         for state in read_states(self._graph):
@@ -448,7 +434,7 @@ class CommunityRequests:
                 ensure_job(self._graph, COMMUNITY_DETECTION, state.ontology, total=due)
 
     def begin(self, ontology: str) -> str:
-        """Find communities now; the job that does."""
+        """Request a detection now and return the job id."""
         if not is_installed("communities"):
             raise missing("communities")
         require_state(self._graph, ontology)
@@ -460,11 +446,11 @@ class CommunityRequests:
         return self._graph.transaction(ask)
 
     def is_outdated(self, summary: CommunitySummary) -> bool:
-        """Whether other communities would be found in the same concepts, by the settings of now."""
+        """Check whether the current settings would give other communities."""
         return summary.mark != mark_of(self._settings)
 
 
-# Communities as they are asked for.
+# Communities for users
 
 NONE_YET = "communities have not been detected yet: a worker does it when concepts have been found"
 OTHER_SETTINGS = "communities are being detected again: KG_COMMUNITIES__* settings have changed"
@@ -476,10 +462,9 @@ class CommunityService:
         self._settings = settings
         self._requests = CommunityRequests(graph, settings)
         self.look = self._requests.look
-        """Make the jobs of ontologies of which enough has changed."""
 
     def page(self, ontology: str, *, level: int, parent: str | None, offset: int, limit: int) -> Communities:
-        """Communities of a level, or the parts of one, the largest first."""
+        """Return the communities of a level, or the parts of a community, largest first."""
         whole = find_community(self._graph, ontology, parent) if parent else None
         parent_id, level = (whole["community_id"], whole["level"] + 1) if whole else (None, level)
         state, found, total = page_of_communities(
@@ -502,7 +487,7 @@ class CommunityService:
         )
 
     def find(self, ontology: str, called: str, *, concepts: int, passages: int) -> CommunityDetails:
-        """Return one community with its main concepts, passages and documents."""
+        """Return a community with its main concepts, passages and documents."""
         found = find_community(self._graph, ontology, called)
         details = read_details(self._graph, found, concepts, passages)
         computed_at = found["computed_at"]

@@ -1,4 +1,4 @@
-"""Constructive queries: steps that build a subgraph, interpreted one after the other."""
+"""Constructive queries, which build a subgraph step by step."""
 
 from __future__ import annotations
 
@@ -74,14 +74,10 @@ from kg_api.spaces.snapshot import OntologySnapshot, snapshots_of
 from kg_api.wording import pluralize
 
 MAX_WAYS: Final = 3
-FRONTIER: Final = 200
-"""Nodes that a hop follows edges from, the best ones."""
-CANDIDATES: Final = 50
-"""Hits among which the concepts are looked for that a phrase may mean."""
-MAX_REASONS: Final = 3
-"""Reasons for a degraded search that are shown if it found nothing."""
-DIGITS: Final = re.compile(rf"[0-9a-f]{{8,{ID_DIGITS}}}")
-"""An id, or a beginning of one."""
+FRONTIER: Final = 200  # best nodes from which a hop follows edges
+CANDIDATES: Final = 50  # hits that kg checks for a concept that matches a phrase
+MAX_REASONS: Final = 3  # reasons for a degraded search in the message about an empty result
+DIGITS: Final = re.compile(rf"[0-9a-f]{{8,{ID_DIGITS}}}")  # an id or its beginning
 TYPES: Final[dict[EdgeKind, str]] = {
     "related_to": "related to",
     "appears_in": "appears in",
@@ -99,12 +95,12 @@ WAYS: Final[Sequence[tuple[EdgeKind, Any, tuple[NodeKind, ...], Collection[EdgeD
     ("part_of", "document", ("document",), IN),
     ("next_to", "source", SOURCES, (*OUT, *IN)),
 )
-"""Edges of a kind, from which nodes, and in which directions of a step they are followed."""
+"""Kind of edge, kind and kinds of its start nodes, and directions of a step in which kg follows it."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Narrowed:
-    """Which documents are meant; see `kg_api.search.scope.Narrowing`."""
+    """Filters that select documents, as in `kg_api.search.scope.Narrowing`."""
 
     ontologies: Sequence[str] | None
     documents: Sequence[str] | None
@@ -113,26 +109,21 @@ class _Narrowed:
 
 @dataclass(slots=True)
 class _Progress:
-    """One query: its scope, what its steps have built, and what they left out."""
+    """State of one query: its scope, its subgraph, and the nodes and edges that its steps skipped."""
 
     query: ConstructiveQuery
-    known: OntologySnapshot
-    """All ontologies."""
-    ontologies: frozenset[str]
-    """Existing ones that the query sees."""
+    known: OntologySnapshot  # all ontologies
+    ontologies: frozenset[str]  # existing ontologies in the scope of the query
     filters: Filters
-    until: float
-    """The end of searching, by the monotonic clock."""
-    document_ids: frozenset[str] | None = None
-    """Those of `filters`."""
+    until: float  # end of the search (monotonic clock)
+    document_ids: frozenset[str] | None = None  # the documents of `filters`
     number: int = 0
     built: WorkingSet = field(default_factory=WorkingSet)
     cut: list[Cut] = field(default_factory=list[Cut])
     degraded: list[Degradation] = field(default_factory=list[Degradation])
-    unseen: list[str] = field(default_factory=list[str])
-    """Why there is nothing to search, or nothing was found."""
+    unseen: list[str] = field(default_factory=list[str])  # reasons for an empty scope or result
     unfitting: dict[int, list[str]] = field(default_factory=dict[int, list[str]])
-    """By the number of a filter that no document fits, why."""
+    """Reasons by number of a filter step that matches no document."""
 
     @property
     def is_late(self) -> bool:
@@ -140,14 +131,14 @@ class _Progress:
 
     @property
     def named(self) -> list[str] | None:
-        """The existing ontologies that the query names; None: it sees all."""
+        """Return the existing ontologies that the query names, or None if it names none."""
         return None if self.query.ontologies is None else sorted(self.ontologies)
 
     def note_cut(self, by: CutReason, effect: str, left_out: int | None = None) -> None:
         self.cut.append(Cut(by=by, left_out=left_out, effect=effect))
 
     def note_late(self, effect: str, error: TookTooLong | None = None) -> None:
-        """Note work that was not done: the query's time was up, or a statement took too long."""
+        """Record skipped work: the time of the query was up, or a statement timed out."""
         over = f"the query's {self.query.seconds:g} s were over"
         self.note_cut("time", f"{effect}: {over if error is None or self.is_late else error}")
 
@@ -155,13 +146,13 @@ class _Progress:
         self.degraded += [each for each in degraded if each not in self.degraded]
 
     def sees(self, node: WorkingNode) -> bool:
-        """Whether a node's ontology and document are in the query's scope."""
+        """Check whether the ontology and the document of a node are in the scope of the query."""
         ids = self.document_ids
         in_scope = ids is None or node.document_id is None or node.document_id in ids
         return node.ontology in self.ontologies and in_scope
 
     def add(self, nodes: Sequence[WorkingNode], limit: int) -> int:
-        """Add nodes, new ones up to a limit and as many as a subgraph may have; return how many are new."""
+        """Add up to `limit` new nodes, at most the maximum of a subgraph, and return their number."""
         room = MAX_SUBGRAPH_NODES - len(self.built.nodes)
         new = list(dict.fromkeys(each.id for each in nodes if each.id not in self.built.nodes))
         taken = {*new[: min(limit, room)]}
@@ -179,7 +170,7 @@ class _Progress:
         return len(taken)
 
     def connect(self, edge: WorkingEdge) -> bool:
-        """Add an edge if both of its nodes are there; False: there are too many edges."""
+        """Add an edge if both nodes exist, and return False if there are too many edges."""
         if not {*edge.ends} <= self.built.nodes.keys():
             return True
         if edge.key not in self.built.edges and len(self.built.edges) >= MAX_SUBGRAPH_EDGES:
@@ -188,7 +179,7 @@ class _Progress:
         return True
 
     def seed(self, ids: Iterable[tuple[str, NodeKind, str, str | None]]) -> list[WorkingNode]:
-        """Make seeds of ids, kinds, ontologies and documents, in the order of their ranks."""
+        """Make seeds in rank order from tuples of id, kind, ontology and document id."""
         return [
             WorkingNode(*each, reached=[Reached(step=self.number, hops=0, rank=rank)])
             for rank, each in enumerate(ids, start=1)
@@ -196,7 +187,7 @@ class _Progress:
 
 
 class ConstructiveService:
-    """Builds subgraphs. Thread-safe; one a process."""
+    """Builder of subgraphs. Thread-safe, one per process."""
 
     def __init__(
         self,
@@ -229,7 +220,7 @@ class ConstructiveService:
         }
 
     def query(self, query: ConstructiveQuery) -> Subgraph:
-        """Run the steps and return the subgraph that they built, with what each step left out."""
+        """Run the steps and return their subgraph, with a report of each step."""
         until = time.monotonic() + query.seconds
         with limit_time(until + SEARCH_SECONDS):
             watch = Stopwatch("constructive")
@@ -278,7 +269,7 @@ class ConstructiveService:
             milliseconds=1000 * (time.monotonic() - started),
         )
 
-    # Seeds: found by the searches there are.
+    # Seed steps
 
     def _seed(self, step: SeedStep, progress: _Progress) -> None:
         if progress.number > 1 and progress.is_late:
@@ -330,10 +321,10 @@ class ConstructiveService:
         progress.add(seeds, step.limit)
 
     def _find_concepts(self, step: SeedStep, progress: _Progress) -> tuple[Sequence[Concept], bool]:
-        """Find the concept of an id, else those of the name, else those also called so, else fitting ones.
+        """Find a concept by id, by label, by alias, or by similarity, in this order.
 
         Returns:
-            The concepts, at least one, and whether they only fit.
+            At least one concept, and whether the concepts are only similar.
         """
         if DIGITS.fullmatch(step.value):
             try:
@@ -402,7 +393,7 @@ class ConstructiveService:
             raise _not_seen(step.value, node.ontology, progress)
         progress.add([node], 1)
 
-    # Expanding: edges are followed from all nodes, hop by hop.
+    # Expand steps
 
     def _expand(self, step: ExpandStep, progress: _Progress) -> None:
         try:
@@ -445,7 +436,7 @@ class ConstructiveService:
         limit: int,
         progress: _Progress,
     ) -> int:
-        """Add the neighbours in turns, the first neighbour of each node first; return how many are new."""
+        """Add the neighbours of all nodes, first neighbours first, and return the number of new nodes."""
         found = list[tuple[int, WorkingNode, WorkingEdge]]()
         left_out, hubs = 0, set[str]()
         try:
@@ -489,10 +480,10 @@ class ConstructiveService:
             progress.note_cut("edges", f"{what}: a subgraph has at most {MAX_SUBGRAPH_EDGES}", too_many)
         return added
 
-    # Filters and limits.
+    # Filter and limit steps
 
     def _filter(self, step: FilterStep, progress: _Progress) -> None:
-        """Keep nodes of some kinds and documents, and relationships that these documents state."""
+        """Keep nodes of the given kinds and documents, and the relationships that these documents state."""
         built, removed = progress.built, 0
         ids: Sequence[str] | None = None
         if step.where or step.documents is not None:
@@ -534,7 +525,7 @@ class ConstructiveService:
     def _appearing_in(
         self, concept_ids: Sequence[str], ids: Sequence[str], progress: _Progress
     ) -> Collection[str]:
-        """Return those of some concepts that appear in some documents."""
+        """Return the concepts that appear in the given documents."""
         if not concept_ids or not ids:
             return ()
         found, unknown = concepts_within(self._graph, concept_ids, ids)
@@ -544,7 +535,7 @@ class ConstructiveService:
     def _stated_by(
         self, edges: Sequence[WorkingEdge], ids: Sequence[str], progress: _Progress
     ) -> list[WorkingEdge]:
-        """Return the relationships that some documents state, with what these state of them."""
+        """Return the relationships that the given documents state, with only the statements in them."""
         if not edges or not ids:
             return []
         triples = [(edge.subject, edge.type_key, edge.object) for edge in edges]
@@ -553,7 +544,7 @@ class ConstructiveService:
         kept = ((edge, within.get(each)) for edge, each in zip(edges, triples, strict=True))
         return [replace(edge, support=each[0], relation_ids=each[1]) for edge, each in kept if each]
 
-    # Orders: by similarity to a text, by PageRank, by connections.
+    # Rank steps
 
     def _rank(self, step: RankStep, progress: _Progress) -> None:
         built = progress.built
@@ -582,7 +573,7 @@ class ConstructiveService:
         without = {node.ontology for node in built.of("concept") if node.id not in near}
         if asked.meanings and without:
             progress.note_degraded(start_embedding(self._graph, progress.known, sorted(without)))
-        # Cosines of two spaces or kinds cannot be compared, so that ranks within each count.
+        # Cosines of different spaces or kinds of nodes are not comparable. So each group is ranked alone.
         spaces = {name: each.space.slug for each in asked.meanings for name in each.ontologies}
         groups: defaultdict[tuple[str, bool], list[WorkingNode]] = defaultdict(list)
         for node in built.nodes.values():
@@ -592,7 +583,7 @@ class ConstructiveService:
         for group in groups.values():
             group.sort(key=lambda node: (-near[node.id], node.id))
             scores |= reciprocal_rank_fusion([[node.id for node in group]])
-        best = dict[str, float]()  # a document is as near as its best source
+        best = dict[str, float]()  # a document is as similar as its best source
         for node in built.of("passage", "image"):
             if node.document_id is not None and node.id in scores:
                 best[node.document_id] = max(scores[node.id], best.get(node.document_id, 0.0))
@@ -605,7 +596,7 @@ class ConstructiveService:
         return scores
 
     def _find_cosines(self, asked: ConceptQuery, progress: _Progress) -> dict[str, float]:
-        """Return by id the cosine of text and node, for nodes with a vector."""
+        """Return the cosine of the text and each node that has a vector, by id."""
         built = progress.built
         concepts = [node.id for node in built.of("concept")]
         near = dict(nearness_of_concepts(self._graph, concepts, asked.meanings)) if concepts else {}
@@ -633,7 +624,7 @@ def _note_unproven(what: str, number: int, progress: _Progress) -> None:
 
 
 def _not_seen(value: str, ontology: str, progress: _Progress) -> InvalidInput:
-    """The error that the query's own filters leave out a seed that it names."""
+    """Return the error for a seed that the filters of the query exclude."""
     if ontology not in progress.ontologies:
         told = f"is in the ontology {ontology!r}, which the query does not see: name it in ontology"
     elif progress.cut:
@@ -657,7 +648,7 @@ def _explain_nothing(reports: list[StepReport], progress: _Progress) -> str:
 
 
 def _present(graph: Graph, built: WorkingSet) -> tuple[list[AnyNode], list[SubgraphEdge]]:
-    """Read the nodes, the best first, and the edges between them with their evidence."""
+    """Read the nodes, best first, and the edges between them with their evidence."""
     ids = [node.id for node in built.of(*SOURCES)]
     documents = [node.id for node in built.of("document")]
     concepts = concepts_of(graph, (node.id for node in built.of("concept")))

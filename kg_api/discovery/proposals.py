@@ -1,4 +1,4 @@
-"""Links between documents that kg proposes: the job that finds them, and people's decisions."""
+"""Proposed links between documents: the job that finds them, and the decisions of users."""
 
 from __future__ import annotations
 
@@ -75,30 +75,27 @@ from kg_api.settings import ProposalSettings
 from kg_api.spaces.plans import read_embedding_state
 from kg_api.wording import are, pluralize, was
 
-# What is near to one of two, and whether both are near to each other. Pure.
+# Mutual nearest neighbours
 
 KEPT = 10
-"""Neighbours of each that are looked at: the nearest, and what shows whether a text is repeated."""
-MAX_SOURCES = 50
-"""A concept of more sources connects nothing."""
+"""Nearest neighbours of a node that kg compares. Their texts also show whether a text is repeated."""
+MAX_SOURCES = 50  # a concept with more sources is too common for a link
 
 
 @dataclass(frozen=True, slots=True)
 class Near:
     id: str
     similarity: float
-    part: int = 0
-    """Of the one that was asked about, the number of its part that is nearest."""
-    chunk_id: str | None = None
-    """The part of this one that is nearest."""
+    part: int = 0  # number of the nearest part of the queried node
+    chunk_id: str | None = None  # nearest part of this node
 
 
 Neighbours = Mapping[str, Sequence[Near]]
-"""By id, the nearest first, none of the same document."""
+"""Neighbours by id, nearest first, without nodes of the same document."""
 
 
 def candidates(asked: Iterable[str], near: Neighbours, within: int, least: float) -> list[str]:
-    """What is near enough to be looked at from its own side, and was not yet."""
+    """Return near enough neighbours whose own neighbours are not known yet."""
     found = (each for own in asked for each in near.get(own, ())[:within])
     return list({each.id for each in found if each.similarity >= least} - near.keys())
 
@@ -106,7 +103,7 @@ def candidates(asked: Iterable[str], near: Neighbours, within: int, least: float
 def mutual_pairs(
     asked: Sequence[str], near: Neighbours, within: int, least: float
 ) -> Iterator[tuple[str, Near]]:
-    """Those near enough of which each is among so many that are nearest to the other; each pair once."""
+    """Yield pairs of nodes that are among the nearest `within` neighbours of each other, each pair once."""
     seen = set[frozenset[str]]()
     for own in asked:
         for each in near.get(own, ())[:within]:
@@ -119,9 +116,9 @@ def mutual_pairs(
 
 
 def contrast_of(own: str, near: Near, every: Neighbours) -> float:
-    """How far two stand out: their cosine less the mean cosine of both with their other neighbours.
+    """Return the cosine of two nodes minus the mean cosine of both with their other neighbours.
 
-    What stands in a crowd of its like is near to all of it (cross-domain similarity local scaling: Conneau et
+    A node in a dense region is near to all its neighbours (cross-domain similarity local scaling: Conneau et
     al., ICLR 2018).
     """
     around = [
@@ -133,11 +130,11 @@ def contrast_of(own: str, near: Near, every: Neighbours) -> float:
     return near.similarity - (sum(around) / len(around) if around else 0.0)
 
 
-# Why a link is proposed, in words. Pure.
+# Reason of a proposal
 
 MAX_WORDS: Final = 6
 COMMON: Final = 5.0
-"""Words that are more common at large than this (once in ten thousand words) say nothing of a text."""
+"""Zipf frequency (5: once in ten thousand words) from which a word is too common for a reason."""
 _WORD = regex.compile(r"[\p{L}\p{N}_]{3,}")
 _NOUNS: Final[dict[ProposalKind, str]] = {"source": "passage", "concept": "concept"}
 
@@ -159,29 +156,23 @@ def reason_of(
 
 
 def shared_words(one: str, other: str) -> list[str]:
-    """The rarest words of both texts, at most six, the rarest first."""
+    """Return up to `MAX_WORDS` of the rarest words in both texts, rarest first."""
     a, b = (dict.fromkeys(each.casefold() for each in _WORD.findall(text)) for text in (one, other))
     rarity = {each: zipf(each, "en") or 0.0 for each in a if each in b and not each.isdigit()}
     telling = [each for each, common in rarity.items() if common < COMMON]
     return sorted(telling, key=lambda each: (rarity[each], each))[:MAX_WORDS]
 
 
-# Texts that many documents repeat, and texts that say too little. Pure.
+# Repeated texts and texts with little content
 
-MIN_SHARED: Final = 0.35
-"""Of the phrases of a text, the share that another one repeats."""
-MAX_REPEATING: Final = 1
-"""Other documents that may repeat a text: what more repeat is no finding."""
-MIN_FORM: Final = 0.1
-"""The same where the sections have the same name: less is enough to tell a form."""
-MIN_PHRASES: Final = 12
-"""Of a text that says enough: about so many words."""
+MIN_SHARED: Final = 0.35  # share of the phrases of a text in another text
+MAX_REPEATING: Final = 1  # other documents that may repeat a text
+MIN_FORM: Final = 0.1  # as MIN_SHARED, for sections with the same heading, which suggest a form
+MIN_PHRASES: Final = 12  # about as many words
 MIN_LETTERS: Final = 0.72
-"""Of the characters of a text that are no blanks: prose has 0.9, listings and data 0.6 to 0.7."""
-MAX_FIELDS: Final = 0.5
-"""Of the lines of a text, the share that may be `Name: value`."""
-COPIED: Final = 0.7
-"""Of the phrases of the shorter of two, the share that makes it a copy of the other."""
+"""Share of letters in the visible characters. Prose has 0.9, listings and data 0.6 to 0.7."""
+MAX_FIELDS: Final = 0.5  # share of the lines that may be `Name: value`
+COPIED: Final = 0.7  # share of the phrases of the shorter text that makes it a copy
 _LETTER = regex.compile(r"[\p{L}\p{M}]")
 _VISIBLE = regex.compile(r"\S")
 _FIELD = regex.compile(r"^\p{L}[\p{L}-]*:(\s|$)", regex.MULTILINE)
@@ -189,7 +180,7 @@ _LINE = regex.compile(r"^\s*\S", regex.MULTILINE)
 
 
 def says_enough(text: str) -> bool:
-    """Whether a text is prose, more than a heading, a line of a list, a listing or a table of fields."""
+    """Check whether a text is prose, not a heading, a list item, a listing or a table of fields."""
     return (
         len(phrases_of(text)) >= MIN_PHRASES
         and _count(_LETTER, text) >= MIN_LETTERS * _count(_VISIBLE, text)
@@ -200,15 +191,14 @@ def says_enough(text: str) -> bool:
 @dataclass(frozen=True, slots=True)
 class PlacedText:
     document_id: str
-    heading: Sequence[str]
-    """The path of headings above it."""
+    heading: Sequence[str]  # path of headings
     text: str
 
 
 def is_repeated(own: PlacedText, others: Iterable[PlacedText]) -> bool:
-    """Whether several other documents have much of a text's phrases, as of a licence.
+    """Check whether several other documents repeat a large part of a text, such as a licence.
 
-    Of a section that has the same name there, as acknowledgements, less of them makes it one of a form.
+    In a section with the same heading, such as acknowledgements, a smaller part is enough.
     """
     phrases = phrases_of(own.text)
     repeating = {
@@ -221,7 +211,7 @@ def is_repeated(own: PlacedText, others: Iterable[PlacedText]) -> bool:
 
 
 def is_copy(one: str, other: str) -> bool:
-    """Whether one of two texts is mostly in the other: a link would say nothing new."""
+    """Check whether one of two texts contains most of the other, so that a link would add nothing."""
     a, b = phrases_of(one), phrases_of(other)
     return len(a & b) >= COPIED * min(len(a), len(b))
 
@@ -235,19 +225,18 @@ def _count(pattern: regex.Pattern[str], text: str) -> int:
     return len(pattern.findall(text))
 
 
-# How links are proposed in an ontology: what was set for it, else the service's settings.
+# Configuration of proposals: the ontology's values, then the service's settings
 
-VERSION: Final = 1
-"""Of the way in which links are looked for: another one looks at everything again."""
+VERSION: Final = 1  # version of the algorithm: a change flags all nodes again
 SIMILARITY: Final = {"min_similarity": 1.55, "min_concept_similarity": 1.74}
-"""Where a threshold is between the cosines of unrelated (0) and of related (1) texts (ADR 76)."""
+"""Threshold between the cosines of unrelated (0) and related (1) texts (ADR 76)."""
 CONTRAST: Final = {"min_contrast": 0.22, "min_concept_contrast": 0.37}
-"""Differences of cosines, by that of related and unrelated texts."""
+"""Difference of cosines, relative to the gap between related and unrelated texts."""
 MAX_THRESHOLD: Final = 0.97
 
 
 def use(config: ProposalConfig, settings: ProposalSettings, space: Space) -> UsedProposals:
-    """What holds for an ontology that a space answers."""
+    """Return the effective configuration of an ontology whose queries use a space."""
     meant = space.calibration or USUAL
     derived = {
         name: round(min(MAX_THRESHOLD, meant.toward_related(share)), 3) for name, share in SIMILARITY.items()
@@ -258,28 +247,25 @@ def use(config: ProposalConfig, settings: ProposalSettings, space: Space) -> Use
 
 
 def score_of(contrast: float, space: Space) -> float:
-    """What proposals are ordered by: a contrast by the difference of related and unrelated texts, 0 to 1."""
+    """Return the contrast relative to the gap between related and unrelated texts, limited to 0 to 1."""
     return max(0.0, min(1.0, contrast / max((space.calibration or USUAL).gap, 1e-6)))
 
 
 def mark_of(used: UsedProposals, space: Space) -> str:
-    """Changes when proposals would be others: then everything is looked at again."""
+    """Return a fingerprint that changes if kg would propose other links."""
     judged = used.model_dump(exclude={"enabled", "max_open"})
     return digest("proposals", str(VERSION), space.key, space.fingerprint, repr(sorted(judged.items())))
 
 
-# Links of sources or concepts of different documents that are near to each other and not connected.
+# Search for links between nodes of different documents
 
-MAX_PARTS: Final = 4
-"""Chunks of one source that are compared, from its beginning."""
-PASSAGES: Final = KEPT + 2
-"""Asked of the index for each vector: several may be of one source."""
-ANY_COSINE: Final = -2.0
-"""However far it is: what else is near tells what stands out."""
+MAX_PARTS: Final = 4  # first chunks of a source that are compared
+PASSAGES: Final = KEPT + 2  # hits of the index per vector: several may be of one source
+ANY_COSINE: Final = -2.0  # no minimum: distant neighbours are needed for the contrast
 
 
 class LinkSearch:
-    """Looks for links of nodes of one kind in an ontology, by their vectors in one space."""
+    """Search for links of the nodes of one kind in an ontology, by their vectors in one space."""
 
     def __init__(
         self, graph: Graph, kind: ProposalKind, ontology: str, space: Space, used: UsedProposals
@@ -346,7 +332,7 @@ class LinkSearch:
             self._near.setdefault(own, []).append(Near(other, each.cosine))
 
     def _look_at_sources(self, ids: Sequence[str]) -> None:
-        """Find the nearest sources; an image, or a source without a vector, has nothing near."""
+        """Find the nearest sources. Images and sources without a vector have no neighbours."""
         places = {each.source_id: each for each in places_of(self._graph, ids) if each.kind == "passage"}
         parts = vectors_of(self._graph, list(places), {self._ontology: self._space}, self._space)
         known = [each for each in places if parts.get(each)]
@@ -362,7 +348,7 @@ class LinkSearch:
         self._near |= {own: list(near.values())[:KEPT] for own, near in best.items()}
 
     def _is_worth_reading(self, own: str, other: str) -> bool:
-        """Whether two sources are prose, neither a copy of the other nor repeated by many documents."""
+        """Check whether two sources are prose, no copies, and not repeated by many documents."""
         if self._kind == "concept":
             return True
         texts = self._texts[own], self._texts[other]
@@ -385,7 +371,7 @@ class LinkSearch:
         end = LinkEnd(identity, content_hash(place.full_text))
         if chunk is None:
             return end
-        # A chunk that reaches beyond its source is quoted as far as the source goes.
+        # A chunk may extend beyond its source. The quote ends with the source.
         first, last = (min(max(at - place.start, 0), len(place.full_text)) for at in (chunk.start, chunk.end))
         return replace(end, start=first, end=last) if first < last else end
 
@@ -394,10 +380,10 @@ def _place_text(place: Place) -> PlacedText:
     return PlacedText(place.document_id, place.heading, place.full_text)
 
 
-# Asking for links to be looked for: because something is due, or by a person.
+# Requests for a search, by the backfill or by a user
 
 BEFORE = (SOURCE_EMBEDDING, EXTRACTION, CONCEPT_EMBEDDING)
-"""Work after which links are looked for: what it makes tells what is near, and what is connected."""
+"""Jobs that must finish first, because they change neighbours and connections."""
 
 
 class ProposalRequests:
@@ -407,32 +393,32 @@ class ProposalRequests:
         self._begun = time.monotonic()
 
     def used(self, stored: StoredProposals) -> tuple[UsedProposals, str]:
-        """How links are proposed in an ontology, and the mark of that."""
+        """Return the effective configuration of an ontology and its fingerprint."""
         space = read_embedding_state(self._graph, stored.ontology).answering.space
         used = use(stored.config, self._settings, space)
         return used, mark_of(used, space)
 
     def most_open(self, config: ProposalConfig) -> int:
-        """How many open proposals are kept in an ontology of that configuration."""
+        """Return the maximum number of open proposals."""
         return self._settings.max_open if config.max_open is None else config.max_open
 
     def is_enabled(self, config: ProposalConfig) -> bool:
-        """Whether links are proposed by themselves in an ontology of that configuration."""
+        """Check whether kg searches for links automatically."""
         return self._settings.enabled if config.enabled is None else config.enabled
 
     def look_for_dropped(self, ontology: str) -> None:
-        """Look again for proposals that were dropped, if more are kept now than are open."""
+        """Search again for dropped proposals if the new maximum allows more open ones."""
         stored = read_proposals(self._graph, ontology)
         self._look_again(stored, at_most=self.most_open(stored.config) - 1)
 
     def look(self) -> None:
-        """Make the jobs of ontologies of which something is due, when they are embedded and read."""
+        """Create the jobs of ontologies with pending nodes that are embedded and extracted."""
         for stored in read_all_proposals(self._graph):
-            with contextlib.suppress(NotFound):  # it has just gone
+            with contextlib.suppress(NotFound):  # deleted in the meantime
                 self._look(stored)
 
     def begin(self, ontology: str, *, anew: bool) -> tuple[int, str | None]:
-        """Look for links now; how much is due, and the job."""
+        """Request a search now, and return the number of pending nodes and the job id."""
         stored = read_proposals(self._graph, ontology)
         if anew:
             flag_again(self._graph, ontology)
@@ -452,14 +438,16 @@ class ProposalRequests:
             return
         due = count_due(self._graph, ontology)
         if stored.proposed_for == mark and not due:
-            due = int(self._look_again(stored, at_most=used.max_open // 2))  # half of them are decided
+            due = int(
+                self._look_again(stored, at_most=used.max_open // 2)
+            )  # half of the open proposals are decided
         elif stored.proposed_for != mark:
             due = max(due, 1)
         if due and not rests(self._graph, LINK_PROPOSAL, ontology, at_most=time.monotonic() - self._begun):
             ensure_job(self._graph, LINK_PROPOSAL, ontology, total=due)
 
     def _look_again(self, stored: StoredProposals, *, at_most: int) -> bool:
-        """Look again for what was dropped, if no more than so many are open; whether that is so."""
+        """Flag all nodes again if proposals were dropped and at most `at_most` are open."""
         if not stored.dropped:
             return False
         if count_proposals(self._graph, stored.ontology).get("open", 0) > at_most:
@@ -468,10 +456,9 @@ class ProposalRequests:
         return True
 
 
-# Links that are proposed: listed, accepted, rejected, and how they are looked for.
+# Proposals for users
 
-MAX_TOLD = 5
-"""Ontologies of which an empty list says how far they have been looked at."""
+MAX_TOLD = 5  # ontologies whose progress an empty list describes
 AGAIN = "all sources and concepts are looked at again"
 ANOTHER_WAY = f"{AGAIN}: links are proposed in another way now"
 
@@ -481,7 +468,6 @@ class ProposalService:
         self._graph = graph
         self._requests = requests
         self.look = requests.look
-        """Make the jobs of ontologies of which something is due."""
 
     def page(
         self,
@@ -525,18 +511,18 @@ class ProposalService:
         return find_proposal(self._graph, proposal_id)
 
     def decide(self, proposal_id: str, state: ProposalState, by: str | None) -> Proposal:
-        """Accept or reject a proposal, or open it again; doing it twice changes nothing more."""
+        """Accept, reject or reopen a proposal. The operation is idempotent."""
         return decide(self._graph, proposal_id, state, by)
 
     def status(self, ontology: str) -> ProposalStatus:
-        """How links are proposed in an ontology, and how far that is."""
+        """Return the configuration of proposals in an ontology and its progress."""
         return self._status(read_proposals(self._graph, ontology), [])
 
     def configure(self, ontology: str, config: ProposalConfig, *, dry_run: bool) -> ProposalStatus:
-        """Change what is given of an ontology's configuration; null is the service's own setting.
+        """Change the given fields of an ontology's configuration. Null selects the service's setting.
 
-        Open proposals behind the best that are kept now go at once. Where more are kept, those that were
-        dropped are looked for again.
+        A lower maximum deletes the weakest open proposals at once. A higher maximum searches again for
+        dropped ones.
         """
         if dry_run:
             told = _changed(read_proposals(self._graph, ontology), config)
@@ -547,7 +533,7 @@ class ProposalService:
         return self._status(read_proposals(self._graph, ontology), [])
 
     def _change(self, tx: Transaction, ontology: str, config: ProposalConfig) -> bool:
-        """False: there is no such ontology."""
+        """Return False if the ontology does not exist."""
         if (before := hold_proposals(tx, ontology)) is None:
             return False
         after = _changed(before, config).config
@@ -583,7 +569,7 @@ class ProposalService:
         )
 
     def _describe_progress(self, stored: StoredProposals) -> str:
-        """How far an ontology has been searched without a result; empty: it was just deleted."""
+        """Describe the progress of an ontology without proposals, or return '' if it was just deleted."""
         name, off = stored.ontology, ""
         if not self._requests.is_enabled(stored.config):
             off = " (`enabled` is false: no worker does it by itself)"
@@ -604,7 +590,7 @@ class ProposalService:
 
 
 def _why_again(stored: StoredProposals, mark: str) -> str:
-    """That everything is looked at again; empty where nobody asked for it and the mark is as it was."""
+    """Return the reason for a search of all nodes, or '' if the fingerprint is unchanged."""
     if stored.proposed_for is None:
         return AGAIN if stored.searched_at else ""
     return "" if stored.proposed_for == mark else ANOTHER_WAY
@@ -614,15 +600,14 @@ def _changed(before: StoredProposals, given: ProposalConfig) -> StoredProposals:
     return replace(before, config=before.config.model_copy(update=given.model_dump(exclude_unset=True)))
 
 
-# The job that proposes links of an ontology: flag all where that is due, then look at what is flagged.
+# The job: flag all nodes if the configuration changed, then search the flagged nodes
 
 KINDS: Final[tuple[ProposalKind, ...]] = ("source", "concept")
-BATCH = 32
-"""Sources or concepts that are looked at in one round trip, and written in one transaction."""
+BATCH = 32  # nodes per round trip and transaction
 
 
 class LinkProposal:
-    """Handles jobs of kind `link_proposal`: so much a job, and the next check goes on."""
+    """Handler of `link_proposal` jobs. Each job has a limit of nodes, and the next check continues."""
 
     kind = LINK_PROPOSAL
 
@@ -631,7 +616,6 @@ class LinkProposal:
         self._settings = settings
 
     def run(self, run: JobRun) -> None:
-        """Look at what is due of the job's ontology."""
         while True:
             if (ontology := run.job.ontology) is not None:
                 self._round(run, ontology)
@@ -670,7 +654,7 @@ class LinkProposal:
             run.commit(partial(note_searched, ontology=ontology), after=run.cursor, done=0)
 
     def _flag(self, run: JobRun, ontology: str, space: Space, mark: str) -> None:
-        """Flag all nodes of the ontology; they stay flagged if this is interrupted."""
+        """Flag all nodes of the ontology. They stay flagged after an interruption."""
         for kind in KINDS:
             flagged: FlaggedTo | None = BEGINNING
             while flagged:

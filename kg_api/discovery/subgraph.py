@@ -1,4 +1,4 @@
-"""The nodes and edges that the steps of a constructive query have built so far. Pure."""
+"""Nodes and edges that the steps of a constructive query build."""
 
 from __future__ import annotations
 
@@ -14,26 +14,24 @@ from kg_api.schemas.constructive import Reached
 from kg_api.schemas.vocabulary import EdgeKind, NodeKind
 
 EdgeKey = tuple[EdgeKind, str, str, str]
-"""Kind, subject, key of the type, object."""
+"""Kind, subject, normalized type, object."""
 
 
 @dataclass(slots=True)
 class WorkingNode:
-    """A node, once, however often it was reached."""
+    """Node with all paths that reach it."""
 
     id: str
     kind: NodeKind
     ontology: str
-    document_id: str | None = None
-    """Of a source or a document."""
+    document_id: str | None = None  # for a source or a document
     reached: list[Reached] = field(default_factory=list[Reached])
-    score: float | None = None
-    """By the last rank step."""
+    score: float | None = None  # from the last rank step
     similarity: float | None = None
 
     @property
     def ways(self) -> list[Reached]:
-        """All ways to it, the nearest and best first."""
+        """Paths to the node, shortest and best first."""
         return sorted(self.reached, key=_nearest)
 
     @property
@@ -63,43 +61,43 @@ class WorkingEdge:
 
 
 class WorkingSet:
-    """Grows by seeds and expanding, shrinks by filters and limits; always a whole graph."""
+    """Subgraph that grows by seeds and expansion, and shrinks by filters and limits."""
 
     def __init__(self) -> None:
         self.nodes: dict[str, WorkingNode] = {}
         self.edges: dict[EdgeKey, WorkingEdge] = {}
 
     def add(self, node: WorkingNode) -> bool:
-        """Add a node, or further ways to a known one; return whether it is new."""
+        """Add a node, or more paths to a known node, and return whether the node is new."""
         known = self.nodes.setdefault(node.id, node)
         known.reached += [each for each in node.reached if each not in known.reached]
         return known is node
 
     def connect(self, edge: WorkingEdge) -> bool:
-        """Add an edge between known nodes; return whether it is new."""
+        """Add an edge between known nodes, and return whether the edge is new."""
         known = self.edges.setdefault(edge.key, edge)
         known.steps += [each for each in edge.steps if each not in known.steps]
         known.verified = known.verified or edge.verified
         return known is edge
 
     def keep(self, fits: Callable[[WorkingNode], bool]) -> int:
-        """Remove nodes that do not fit, and their edges; return how many."""
+        """Remove the nodes that do not fit, with their edges, and return their number."""
         return self.remove({node.id for node in self.nodes.values() if not fits(node)})
 
     def remove(self, gone: Collection[str]) -> int:
-        """Remove some nodes and their edges; return how many."""
+        """Remove nodes and their edges, and return the number of nodes."""
         for each in gone:
             del self.nodes[each]
         self.edges = {key: edge for key, edge in self.edges.items() if not {*edge.ends} & {*gone}}
         return len(gone)
 
     def rank(self, scores: Mapping[str, float]) -> None:
-        """Order by scores, the highest first; nodes without one follow, the nearest to a seed first."""
+        """Set the scores of all nodes. `ranked` sorts nodes without a score last, nearest to a seed first."""
         for node in self.nodes.values():
             node.score = scores.get(node.id)
 
     def ranked(self, nodes: Iterable[WorkingNode] | None = None) -> list[WorkingNode]:
-        """Return all nodes, or some, the best first."""
+        """Return all or the given nodes, best first."""
 
         def place(node: WorkingNode) -> tuple[float, int, int, int, str]:
             first = float("inf") if node.score is None else -node.score
@@ -108,7 +106,7 @@ class WorkingSet:
         return sorted(self.nodes.values() if nodes is None else nodes, key=place)
 
     def of(self, *kinds: NodeKind) -> list[WorkingNode]:
-        """Return the nodes of some kinds, the best first."""
+        """Return the nodes of some kinds, best first."""
         return self.ranked(node for node in self.nodes.values() if node.kind in kinds)
 
 
@@ -117,14 +115,18 @@ def _nearest(way: Reached) -> tuple[int, int, int]:
 
 
 DAMPING: Final = 0.85
-"""Page, Brin, Motwani, Winograd: The PageRank Citation Ranking, Stanford 1999; here the walk goes back to the
-seeds (Haveliwala: Topic-Sensitive PageRank, WWW 2002)."""
+"""Page, Brin, Motwani, Winograd: The PageRank Citation Ranking, Stanford 1999. The walk restarts at the seeds
+(Haveliwala: Topic-Sensitive PageRank, WWW 2002).
+"""
 ROUNDS: Final = 100
 ENOUGH: Final = 1e-9
 
 
 def pagerank(built: WorkingSet) -> dict[str, float]:
-    """Return by id the share of a random walk along the edges, both ways, that restarts at the seeds."""
+    """Return the share of a random walk at each node, by id.
+
+    The walk follows edges in both directions and restarts at the seeds.
+    """
     ids = list(built.nodes)
     at = {identity: number for number, identity in enumerate(ids)}
     ends = {(at[one], at[other]) for edge in built.edges.values() for one, other in permutations(edge.ends)}
@@ -144,6 +146,6 @@ def pagerank(built: WorkingSet) -> dict[str, float]:
 
 
 def connections(built: WorkingSet) -> dict[str, float]:
-    """Return by id the number of edges."""
+    """Return the number of edges of each node, by id."""
     counted = Counter(end for edge in built.edges.values() for end in edge.ends)
     return {identity: float(counted[identity]) for identity in built.nodes}

@@ -1,4 +1,4 @@
-"""How sure a mean is, and whether two configurations differ, by scipy; results on the same questions."""
+"""Confidence intervals, significance tests (scipy), and comparison of results on the same questions."""
 
 from __future__ import annotations
 
@@ -16,22 +16,18 @@ try:
 except ImportError as error:
     raise missing(error) from None
 
-RESAMPLES = 2000
-"""Of the bootstrap."""
+RESAMPLES = 2000  # bootstrap samples
 RANDOMISATIONS = 9999
 SEED = 20_260_101
 SIGNIFICANT = 0.05
-_TOGETHER = 500
-"""Resamples at once, at most."""
-_BYTES_TOGETHER = 32_000_000
-"""Of resamples at once, so that memory stays small however many questions there are."""
-_BYTES_A_VALUE = 64
-"""Of one value of a resample: the numbers drawn for it, and what is made of them."""
+_TOGETHER = 500  # maximum of resamples per batch
+_BYTES_TOGETHER = 32_000_000  # maximum memory of a batch, independent of the number of questions
+_BYTES_A_VALUE = 64  # memory per value of a resample: random numbers and results
 _SAME = 1e-12
 
 
 def interval(values: Sequence[float]) -> tuple[float, float]:
-    """95 % bootstrap interval (percentile) of a mean; the mean itself where nothing varies."""
+    """Return the 95 % bootstrap interval (percentile) of a mean, or the mean itself without variance."""
     sample = np.asarray(values, dtype=np.float64)
     if len(sample) < 2 or np.ptp(sample) < _SAME:  # noqa: PLR2004 - one value has no spread
         return float(sample[0]), float(sample[0])
@@ -51,7 +47,7 @@ def _together(values: int) -> int:
 
 
 def paired_t(differences: Sequence[float]) -> float:
-    """Two-sided p of the paired t-test; 1 where nothing differs."""
+    """Return the two-sided p of the paired t-test, or 1 without differences."""
     sample = np.asarray(differences, dtype=np.float64)
     if not np.any(np.abs(sample) > _SAME):
         return 1.0
@@ -62,9 +58,9 @@ def paired_t(differences: Sequence[float]) -> float:
 
 
 def randomisation(differences: Sequence[float]) -> float:
-    """Two-sided p of the paired randomisation test: how often random signs give as large a mean."""
+    """Return the two-sided p of the paired randomisation test, which flips signs at random."""
     sample = np.asarray(differences, dtype=np.float64)
-    sample = sample[np.abs(sample) > _SAME]  # a tie stays a tie, whatever its sign
+    sample = sample[np.abs(sample) > _SAME]  # ties do not depend on the sign
     if len(sample) < 2:  # noqa: PLR2004 - one sign says nothing
         return 1.0
     found: Any = stats.permutation_test(
@@ -80,7 +76,7 @@ def randomisation(differences: Sequence[float]) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Correct p for having tried several times: Holm's step-down, in the order given."""
+    """Correct p-values for multiple tests (Holm's step-down), in the given order."""
     corrected = [0.0] * len(p_values)
     highest = 0.0
     for rank, at in enumerate(sorted(range(len(p_values)), key=lambda at: p_values[at])):
@@ -90,14 +86,13 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def percentiles(milliseconds: Sequence[float]) -> dict[str, float]:
-    """p50, p95 and p99, with the mean and the longest."""
     sample = np.asarray(milliseconds, dtype=np.float64)
     told = {f"p{percent}": float(np.percentile(sample, percent)) for percent in (50, 95, 99)}
     told |= {"mean": float(sample.mean()), "max": float(sample.max())}
     return {name: round(value, 2) for name, value in told.items()}
 
 
-# Results side by side, on the same questions.
+# Comparison of results
 
 _TIE = 1e-9
 
@@ -111,7 +106,7 @@ def compare(
     by_label: dict[str, EvalResult] = {}
     for each in results:
         label, number = each.label, 1
-        while label in by_label:  # a label that stands twice gets a number
+        while label in by_label:  # duplicate labels get a number
             number += 1
             label = f"{each.label} ({number})"
         by_label[label] = each
@@ -178,7 +173,7 @@ def _metrics(results: Sequence[EvalResult], metrics: Sequence[str] | None) -> li
 
 
 def _test(results: Mapping[str, EvalResult], label: str, baseline: str, metric: str) -> PairedTest:
-    """Compare two results question by question: the longest part of a comparison."""
+    """Compare two results by question, the slowest part of a comparison."""
     one, base = results[label], results[baseline]
     differences = [scores[metric] - base.per_query[query][metric] for query, scores in one.per_query.items()]
     wins, losses = sum(d > _TIE for d in differences), sum(d < -_TIE for d in differences)

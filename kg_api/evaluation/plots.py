@@ -1,4 +1,4 @@
-"""Pictures of results, by matplotlib without a screen."""
+"""Plots of results by matplotlib, without a display."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ except ImportError as error:
 
 
 def plot_result(result: EvalResult, path: Path) -> None:
-    """Draw the measures by rank with their intervals, and how long answers took; a PNG."""
+    """Plot the metrics by rank with intervals, and the latencies, as PNG."""
     figure, (by_rank, times) = _figure(2, f"{result.data.name}: {result.label}")
     for name in families(result.metrics):
         cutoffs = ranks(result.metrics, name)
@@ -37,7 +37,7 @@ def plot_result(result: EvalResult, path: Path) -> None:
 
 
 def plot_comparison(comparison: Comparison, path: Path) -> None:
-    """Draw the compared measures of each configuration, and their latencies; a PNG."""
+    """Plot the compared metrics and latencies of each configuration as PNG."""
     metrics = list(dict.fromkeys(test.metric for test in comparison.tests))
     figure, panels = _figure(len(metrics) + 1, f"{comparison.data.name}, against {comparison.baseline}")
     places = np.arange(len(comparison.labels))

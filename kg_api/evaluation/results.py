@@ -1,4 +1,4 @@
-"""Results, made from answers; a run, which is asked, scored and saved, and goes on where it stopped."""
+"""Results of answers, and runs that can resume after an interruption."""
 
 from __future__ import annotations
 
@@ -29,20 +29,19 @@ _DIGITS = 6
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What is asked, of what, and how: everything that a run is but its answers."""
+    """Questions and configuration of a run, without its answers."""
 
     label: str
     target: Target
     questions: QuestionSet
-    queries: Sequence[SetQuery]
-    """The sample that is asked."""
+    queries: Sequence[SetQuery]  # sample of the questions
     limit: int
     config: Mapping[str, Any]
     kg: Mapping[str, Any]
 
     @property
     def key(self) -> str:
-        """Hash of all that decides over the answers."""
+        """Hash of everything that determines the answers."""
         code = [self.kg.get("version"), self.kg.get("code")]
         told = [self.target, self.data.hash, self.data.sample, self.limit, self.config, code]
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:16]
@@ -103,11 +102,10 @@ def _round(values: Mapping[str, float]) -> dict[str, float]:
     return {name: round(value, _DIGITS) for name, value in values.items()}
 
 
-# One run: what is asked is asked, scored and saved; one that was interrupted goes on where it stopped.
+# Run: ask, score, save
 
 _KEY_DIGITS = 8
-_MAX_STEM_BYTES = 100
-"""Of a name's words: file systems count bytes, and what stands before and behind needs some of 255."""
+_MAX_STEM_BYTES = 100  # length of a name, because file systems limit file names to 255 bytes
 
 
 def measure(
@@ -116,9 +114,9 @@ def measure(
     folder: Path,
     output: Path | None = None,
 ) -> tuple[EvalResult, Path]:
-    """Measure, and save the result with its answers to `output`, or a new file in the folder of results.
+    """Run the questions and save the result with its answers to `output` or to a new file in `folder`.
 
-    `ask` asks all that has no answer yet, and keeps it.
+    `ask` asks the questions without an answer, and stores the answers.
     """
     started = datetime.now(tz=UTC)
     words = re.sub(r"[^\w.=]+", "-", f"{run.data.name}-{run.config['tier']}-{run.label}").strip("-")
@@ -150,7 +148,7 @@ def measure(
 
 
 def _free(folder: Path, name: str) -> Path:
-    """Return a file that does not exist: the same run may be done twice within a second."""
+    """Return a new path. The same run may finish twice within a second."""
     number, path = 1, folder / f"{name}.json"
     while path.exists():
         number += 1

@@ -1,4 +1,4 @@
-"""Asking every question once: answers are kept as they come, so that an interrupted run can go on."""
+"""Requests of a run. Answers are stored as they arrive, so that an interrupted run can resume."""
 
 from __future__ import annotations
 
@@ -25,14 +25,13 @@ from kg_api.schemas.evaluation import FoundSpan, QuestionResult, SetDocument, Se
 from kg_api.schemas.spaces import SpaceInfo
 
 Searcher = Callable[[SetQuery], QuestionResult]
-"""Asks the service one question."""
 
 
 class AnswerFile:
-    """Answers on disk, one a line; the first line names the run that they belong to."""
+    """File of answers, one per line. The first line names the run."""
 
     def __init__(self, path: Path, key: str) -> None:
-        """Read what is there. Answers of another run, and a line that was cut by a kill, are dropped."""
+        """Read the stored answers. Answers of another run and truncated lines are dropped."""
         self.path = path
         self.answers: dict[str, QuestionResult] = {}
         with _readable(path):
@@ -50,10 +49,10 @@ class AnswerFile:
 def ask_all(
     queries: Sequence[SetQuery], search: Searcher, kept: AnswerFile, tell: Callable[[], None]
 ) -> Mapping[str, QuestionResult]:
-    """Ask what has no answer yet, keep each answer, and `tell` after each."""
+    """Ask the questions without an answer, store each answer, and call `tell` after each."""
     due = [query for query in queries if query.query_id not in kept.answers]
     if due:
-        search(due[0])  # the first request of a connection is slower: it is not measured
+        search(due[0])  # warm-up: the first request of a connection is slower
     for query in due:
         kept.add(search(query))
         tell()
@@ -69,7 +68,7 @@ def _readable(path: Path) -> Generator[None]:
 
 
 def _read_kept(path: Path, key: str) -> list[QuestionResult]:
-    """Read answers of the same run; those that lacked a part are asked for again."""
+    """Read the answers of the same run. Degraded answers are requested again."""
     if not path.is_file():
         return []
     header, *lines = path.read_bytes().split(b"\n")
@@ -79,20 +78,20 @@ def _read_kept(path: Path, key: str) -> list[QuestionResult]:
     except ValueError:
         return []
     found = list[QuestionResult]()
-    for line in lines[:-1]:  # behind the last line end is nothing, or what a kill has cut
+    for line in lines[:-1]:  # the last part is empty or truncated by a kill
         with suppress(ValidationError):
             found.append(QuestionResult.model_validate_json(line))
     return [asked for asked in found if not asked.degraded]
 
 
-# Which kg, on which machine, embedded how: what a result says about where it comes from.
+# Provenance of a result: version of kg, machine and embedding
 
 _DECIDING = ("concepts", "extraction", "graph", "ingest", "jobs", "providers", "search", "spaces", "text")
-"""Packages whose code decides over what a search answers."""
+"""Packages whose code affects the results of a search."""
 
 
 def describe_kg(version: str) -> dict[str, Any]:
-    """The service's version, the commit of the checkout if there is one, and a hash of the code."""
+    """Return the version of the service, a hash of its code, and the commit, if it is a checkout."""
     package = Path(kg_api.__file__).parent
     files = [path for name in _DECIDING for path in (package / name).rglob("*.py")]
     for folder in (package / "cypher", package.parent / "cypher"):
@@ -130,7 +129,7 @@ def describe_embedding(
 
 
 def _git(folder: Path, *arguments: str) -> str:
-    """What git says; nothing where this is no checkout."""
+    """Return the output of git, or '' outside a checkout."""
     if not (folder.parent / ".git").exists():
         return ""
     try:
@@ -146,7 +145,7 @@ def _git(folder: Path, *arguments: str) -> str:
     return told.stdout.strip()
 
 
-# Asking again while a part of kg is away for a moment.
+# Retries
 
 T = TypeVar("T")
 
@@ -163,41 +162,35 @@ def ask_again(
     return Retrying(retry=again, stop=stop, wait=wait, before_sleep=before, reraise=True)(call)
 
 
-# How a set's documents are sent to kg, and how what is found there is said in the set's own offsets.
+# Documents of a set as stored in kg, and offsets of hits in the set's own text
 
 _MAX_TITLE_LENGTH = 1000
 
-EVALUATED = "urn:kg-eval:"
-"""How the address of what an evaluation stored begins."""
+EVALUATED = "urn:kg-eval:"  # URI prefix of documents stored by an evaluation
 
 
 @dataclass(frozen=True, slots=True)
 class SentDocument:
-    """A document as it goes to kg."""
-
     document: str
     text: str
     title: str | None
     format: Format
-    shift: int
-    """So many characters stand before the set's own text."""
-    length: int
-    """Characters of the set's own text."""
+    shift: int  # length of the text before the set's own text
+    length: int  # length of the set's own text
 
     @property
     def uri(self) -> str:
-        """Names what was sent, so that another run sees that it is there unchanged."""
+        """URI with a hash of the document, so that another run finds it unchanged."""
         told = hashlib.sha256(f"{self.format}\n{self.title}\n{self.text}".encode()).hexdigest()
         return f"{EVALUATED}{told[:32]}"
 
     def found(self, start: int, end: int) -> FoundSpan:
-        """A place in what was sent, in offsets of the set's text."""
+        """Convert offsets in the sent text to offsets in the set's text."""
         at = [min(max(place - self.shift, 0), self.length) for place in (start, end)]
         return FoundSpan(document=self.document, start=at[0], end=at[1])
 
 
 def as_sent(document: SetDocument, titles: Titles) -> SentDocument:
-    """Give a document the form in which it is taken in."""
     text, title, form = document.text, document.title[:_MAX_TITLE_LENGTH], document.format
     begins = text.partition("\n")[0].rstrip() == title
     before = f"{title}\n\n" if titles == "above" and title and form is None and not begins else ""

@@ -1,4 +1,4 @@
-"""Saved results: read, listed, deleted and compared."""
+"""Access to saved results: list, read, delete, compare."""
 
 from __future__ import annotations
 
@@ -29,23 +29,19 @@ from kg_api.schemas.evaluation import (
 from kg_api.suggestions import suggestion
 from kg_api.wording import pluralize
 
-MAX_SCORES: Final = 50_000
-"""Questions times results times measures: some seconds of work."""
-MAIN_METRICS: Final = 4
-"""At most so many are compared where none is named."""
+MAX_SCORES: Final = 50_000  # questions × results × metrics: some seconds of work
+MAIN_METRICS: Final = 4  # default number of compared metrics
 
 
-# The questions of results, with what each scored; the ones to look at first.
+# Questions of results, sorted for inspection
 
-LATENCY: Final = "ms"
-"""What to order by besides the measures."""
+LATENCY: Final = "ms"  # sort key other than metrics
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredQuestion:
     query_id: str
-    text: str | None
-    """None: the result is of an older kg, which did not save it."""
+    text: str | None  # None: an older kg did not save it
     scores: Mapping[str, float]
     ms: float | None
 
@@ -54,10 +50,8 @@ class ScoredQuestion:
 class ComparedQuestion:
     query_id: str
     text: str | None
-    scores: Mapping[str, float]
-    """In one measure, by label."""
-    differences: Mapping[str, float]
-    """From the baseline, by the labels of the others."""
+    scores: Mapping[str, float]  # one metric by label
+    differences: Mapping[str, float]  # difference from the baseline by label
 
     @property
     def largest(self) -> float:
@@ -65,7 +59,7 @@ class ComparedQuestion:
 
 
 def worst_first(result: EvalResult, by: str) -> list[ScoredQuestion]:
-    """Return the questions of a result, those with the lowest score first, or the slowest by `ms`."""
+    """Return the questions of a result, lowest score first, or slowest first for `ms`."""
     if by != LATENCY and by not in result.metrics:
         raise InvalidInput(f"there is no measure {by[:100]!r}; there are: {', '.join(result.metrics)}")
     found = [
@@ -80,7 +74,7 @@ def worst_first(result: EvalResult, by: str) -> list[ScoredQuestion]:
 def largest_differences(
     results: Mapping[str, EvalResult], baseline: str, metric: str
 ) -> list[ComparedQuestion]:
-    """The questions of several results, those that differ most from the baseline first."""
+    """Return the questions of several results, largest difference from the baseline first."""
     texts: dict[str, str] = {}
     for each in results.values():
         texts |= each.questions
@@ -95,7 +89,7 @@ def largest_differences(
     return sorted(found, key=lambda each: (-each.largest, each.query_id))
 
 
-# One saved result, read again. None of this needs the packages of `kg[eval]`.
+# Saved result. Reading needs no packages of `kg[eval]`.
 
 
 class _Form(BaseModel):
@@ -131,7 +125,7 @@ def parse_result(text: str) -> EvalResult:
 
 
 def _summarise(name: str, result: EvalResult) -> EvalSummary:
-    """Leave out the scores of each question, and all but the main measures."""
+    """Keep the main metrics, without scores of questions."""
     main = main_metrics(result.target, result.metrics) or list(result.metrics)[:1]
     mode = result.config.get("mode")
     same = f"{result.data.hash}\n{result.data.sample}\n{result.target}"
@@ -154,31 +148,26 @@ def _summarise(name: str, result: EvalResult) -> EvalSummary:
 
 
 def ontology_of(result: EvalResult) -> str | None:
-    """Return the ontology that was asked; None if unknown: only who sees all may see such a result."""
+    """Return the queried ontology, or None. Such a result is visible only with access to all ontologies."""
     ontology = result.config.get("ontology")
     return ontology if isinstance(ontology, str) else None
 
 
 def _as_text(name: str) -> str:
-    """Return the name of a file, also of one that is no Unicode: it can be shown, but not asked for."""
+    """Replace undecodable characters of a file name. Such a result is listed, but cannot be requested."""
     return name.encode("utf-8", "replace").decode()
 
 
-# The folder that results are saved in, and what whoever asks may see of it.
+# Folder of results, limited to the visible ontologies
 
 ENDING: Final = ".json"
-BESIDE: Final = (".answers.jsonl", ".png")
-"""What a run saves with its result: the answers, a picture."""
-MAX_BYTES: Final = 100_000_000
-"""Of a file that is read: more than 200,000 questions have."""
-MAX_NAME: Final = 300
-"""Characters that are compared with names that are there."""
+BESIDE: Final = (".answers.jsonl", ".png")  # other files of a run: answers, plot
+MAX_BYTES: Final = 100_000_000  # maximum size of a file that is read: over 200,000 questions
+MAX_NAME: Final = 300  # characters of an unknown name that are compared for a suggestion
 MAX_UNREADABLE: Final = 100
-RESERVED: Final = "compare"
-"""`GET /evaluations/compare` is no result."""
+RESERVED: Final = "compare"  # `GET /evaluations/compare` is another endpoint
 
-Version = tuple[int, int]
-"""When a file was changed last, and its size: the same is read once."""
+Version = tuple[int, int]  # modification time and size of a file, to detect changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,17 +179,17 @@ class _File:
 
 
 class SavedResults:
-    """Results in a folder. Only files that lie in it are known, by name; nothing else can be asked for."""
+    """Results in a folder. Only files directly in the folder can be requested, by name."""
 
     def __init__(self, folder: Path) -> None:
-        """Nothing is read before somebody asks; the folder need not be there."""
+        """Set the folder, which need not exist. The first request reads it."""
         self._folder = folder
         self._files: Mapping[str, _File] = {}
         self._reading = Lock()
         self._comparing = Lock()
 
     def page(self, ontology: str | None, offset: int, limit: int) -> EvalSummaries:
-        """List results of an ontology, or of all that can be seen, the newest first."""
+        """List the results of an ontology, or all visible ones, newest first."""
         asked = within(ontology)
         found, unreadable = list[EvalSummary](), list[UnreadableResult]()
         for each in self._look().values():
@@ -224,7 +213,7 @@ class SavedResults:
     def delete(self, name: str) -> ResultDeleted:
         about = self._file(name).about
         try:
-            for ending in (*BESIDE, ENDING):  # the result last: what is left of it can be deleted again
+            for ending in (*BESIDE, ENDING):  # the result last, so that a failed deletion can be repeated
                 (self._folder / f"{name}{ending}").unlink(missing_ok=True)
         except OSError as error:
             raise InvalidInput(f"{name} cannot be deleted: {error.strerror}") from None
@@ -232,7 +221,7 @@ class SavedResults:
         return ResultDeleted(name=name, ontology=of)
 
     def compare(self, names: Sequence[str], metrics: Sequence[str] | None, against: str) -> Comparison:
-        """Compare results as `comparing.compare` does, one comparison at a time."""
+        """Compare results with `comparing.compare`, one comparison at a time."""
         chosen = None if metrics is None else list(dict.fromkeys(metrics))
         files = [(name, self._file(name)) for name in names]
         asked = max((each.about.asked for _, each in files if isinstance(each.about, EvalSummary)), default=0)
@@ -256,7 +245,7 @@ class SavedResults:
     def _file(self, name: str) -> _File:
         seen = dict[str, _File]()
         for each, known in self._look().items():
-            # a result that does not say what was asked is for those who see all
+            # a result without an ontology is visible only with access to all ontologies
             of = known.about.ontology if isinstance(known.about, EvalSummary) else None
             if known.about is not None and reaches(of):
                 seen[each] = known
@@ -272,14 +261,14 @@ class SavedResults:
             raise InvalidInput(f"{name} {known.about.reason}")
         try:
             found = parse_result(text_of(self._folder / f"{name}{ENDING}"))
-        except InvalidInput:  # it was there a moment ago
+        except InvalidInput:  # changed since it was listed
             raise NotFound(f"the result {name[:100]!r} was removed or changed; ask again") from None
         if not reaches(ontology_of(found)):
             raise NotFound(f"there is no result {name[:100]!r}; `GET /evaluations` lists those there are")
         return found
 
     def _look(self) -> Mapping[str, _File]:
-        """Return the files that may be results; one is read again when it has changed."""
+        """Return the files that may be results, and read changed ones again."""
         with self._reading:
             try:
                 entries = list(scandir(self._folder))
@@ -288,7 +277,7 @@ class SavedResults:
             except OSError as error:
                 raise InvalidInput(f"the folder of evaluations cannot be read: {error.strerror}") from None
             found: dict[str, _File] = {}
-            for each in entries:  # a link may lead out of the folder, and is no result
+            for each in entries:  # symbolic links could leave the folder
                 if each.name.endswith(ENDING) and each.is_file(follow_symlinks=False):
                     name, about = each.name.removesuffix(ENDING), each.stat(follow_symlinks=False)
                     version = (about.st_mtime_ns, about.st_size)
@@ -301,7 +290,7 @@ class SavedResults:
 
 
 def _summary(name: str, path: Path, size: int) -> EvalSummary | UnreadableResult | None:
-    """Return the summary of a file, why it has none, or None for a comparison."""
+    """Return the summary of a file, the error, or None for a comparison."""
     if name == RESERVED:
         return UnreadableResult(name=name, reason="cannot be asked for by that name; rename the file")
     if size > MAX_BYTES:
@@ -316,7 +305,7 @@ def _summary(name: str, path: Path, size: int) -> EvalSummary | UnreadableResult
         reason = "is not UTF-8"
     except InvalidInput as error:
         reason = str(error)
-        with suppress(ValidationError):  # `kg eval compare` puts comparisons beside results
+        with suppress(ValidationError):  # `kg eval compare` saves comparisons in the same folder
             Comparison.model_validate_json(text)
             return None
     return UnreadableResult(name=_as_text(name), reason=reason)

@@ -1,7 +1,7 @@
-"""How well retrieved spans cover what answers a question, by the rules of chunking_evaluation.
+"""Coverage of relevant spans by retrieved spans, as in chunking_evaluation.
 
-Those rules: lengths are characters; what is retrieved counts as often as it is retrieved, so overlap costs
-precision; a chunk of another corpus counts as retrieved and covers nothing.
+Lengths are in characters. Overlapping hits count repeatedly, so overlap lowers precision. Hits in other
+documents lower precision as well.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Range = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Of one question, each from 0 to 1."""
+    """Scores of one question, from 0 to 1."""
 
     recall: float
     precision: float
@@ -27,7 +27,7 @@ class Scores:
 
 
 def scores(references: Sequence[Range], retrieved: Sequence[Range], elsewhere: int) -> Scores:
-    """Score what was retrieved from the question's own corpus."""
+    """Score the hits in the document of the references. `elsewhere` is the length of all other hits."""
     covered, missed = _cover(references, retrieved)
     read = _length(retrieved) + elsewhere
     return Scores(
@@ -38,7 +38,7 @@ def scores(references: Sequence[Range], retrieved: Sequence[Range], elsewhere: i
 
 
 def _cover(references: Sequence[Range], chunks: Sequence[Range]) -> tuple[int, list[Range]]:
-    """Characters of the references that lie in chunks, and the ranges that do not."""
+    """Return the number of covered characters and the ranges that are not covered."""
     found = list[Range]()
     missed = list(references)
     for chunk in chunks:
@@ -51,7 +51,7 @@ def _cover(references: Sequence[Range], chunks: Sequence[Range]) -> tuple[int, l
 
 def _common(one: Range, other: Range) -> Range | None:
     start, end = max(one[0], other[0]), min(one[1], other[1])
-    return (start, end) if start <= end else None  # touching is enough, as in the original
+    return (start, end) if start <= end else None  # adjacent ranges count, as in the original
 
 
 def _without(ranges: Sequence[Range], cut: Range) -> list[Range]:
@@ -78,38 +78,37 @@ def _length(ranges: Sequence[Range]) -> int:
     return sum(end - start for start, end in ranges)
 
 
-# Measures by their names: which are shown and compared first, and at which ranks there are any.
+# Names of metrics
 
 MAIN: Final[dict[Target, tuple[str, ...]]] = {
     "documents": ("ndcg@10", "recall@10", "mrr@10", "hit_rate@1"),
     "passages": ("ndcg@10", "recall@10", "mrr@10", "hit_rate@1"),
     "spans": ("token_recall@5", "token_iou@5", "token_precision@5", "mrr@5"),
 }
-"""The most telling first."""
+"""Most important first."""
 
 
 def main_metrics(target: Target, there: Container[str]) -> list[str]:
-    """The most telling measures of a target, as far as they were measured."""
+    """Return the available main metrics of a target, most important first."""
     return [name for name in MAIN[target] if name in there]
 
 
 def families(metrics: Iterable[str]) -> list[str]:
-    """What is measured at several ranks, such as `ndcg`, each once."""
+    """Return the metrics without their ranks, such as `ndcg`, once each."""
     return list(dict.fromkeys(family_of(name) for name in metrics))
 
 
 def family_of(metric: str) -> str:
-    """The measure without its rank."""
     return metric.partition("@")[0]
 
 
 def ranks(metrics: Iterable[str], family: str) -> list[int]:
-    """The ranks at which it was measured, the first first."""
+    """Return the ranks of a metric, ascending."""
     at = (name.partition("@")[2] for name in metrics if family_of(name) == family)
     return sorted(int(rank) for rank in at if rank.isdecimal())
 
 
-# The packages for measuring and comparing; reading saved results needs none of them.
+# Packages for evaluation. Reading saved results needs none.
 
 HOW: Final = how_to_install(["eval"])
 

@@ -1,4 +1,4 @@
-"""Scores of each question: rankings by trec_eval's own code (ir-measures), spans by their characters."""
+"""Scores of each question: rankings by trec_eval (ir-measures), spans by characters."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ try:
 except ImportError as error:
     raise missing(error) from None
 
-CUTOFFS = (1, 3, 5, 10, 20, 50, 100)
-"""Ranks at which is measured, as far as so many hits are asked for."""
+CUTOFFS = (1, 3, 5, 10, 20, 50, 100)  # ranks, up to the number of requested hits
 
 PerQuery = dict[str, dict[str, float]]
 _DOCUMENTS = {"ndcg": "nDCG", "recall": "R", "mrr": "RR", "hit_rate": "Success"}
@@ -26,7 +25,7 @@ _SPANS = {"mrr": "RR", "hit_rate": "Success"}
 def per_query(
     target: Target, queries: Sequence[SetQuery], answers: Mapping[str, QuestionResult], limit: int
 ) -> PerQuery:
-    """Score each question from 0 to 1, by measure; no measure looks deeper than `limit` hits."""
+    """Score each question from 0 to 1, by metric. No metric uses more than `limit` hits."""
     cutoffs = [k for k in CUTOFFS if k <= limit] or [limit]
     if target == "spans":
         return _of_spans(queries, answers, cutoffs)
@@ -50,7 +49,7 @@ def means(scored: PerQuery) -> dict[str, float]:
 
 
 def _name_passage(query: SetQuery, rank: int, hit: FoundSpan) -> str:
-    """Return the number of the judged passage that a hit has any character of, or a name of its own."""
+    """Return the number of the first judged passage that overlaps a hit, or a unique name."""
     touched = (str(at) for at, each in enumerate(query.passages) if _overlap(hit, each))
     return next(touched, f"unjudged {rank}")
 
@@ -65,7 +64,7 @@ def _score_rankings(
     judged: Mapping[str, Mapping[str, int]],
     ranked: Mapping[str, Sequence[str]],
 ) -> PerQuery:
-    """Rankings against judgements; a question without a hit has zeros."""
+    """Compare rankings with judgements. A question without hits gets zeros."""
     measures: dict[Any, str] = {
         ir_measures.parse_measure(f"{measure}@{k}"): f"{name}@{k}"
         for name, measure in kinds.items()
@@ -84,18 +83,18 @@ def _score_rankings(
 def _of_spans(
     queries: Sequence[SetQuery], answers: Mapping[str, QuestionResult], cutoffs: Sequence[int]
 ) -> PerQuery:
-    """Coverage of the spans; and the rank of the first hit that has any of one."""
+    """Score the coverage of the spans, and the rank of the first hit that overlaps one."""
     ranked: dict[str, list[str]] = {}
     judged: dict[str, dict[str, int]] = {}
     for query in queries:
         found = answers[query.query_id].found
         ranked[query.query_id] = [str(at) for at in range(len(found))]
         right = [any(_overlap(hit, span) for span in query.references) for hit in found]
-        # -1 is never found: a question is judged even where no hit is right
+        # -1 matches no hit. It keeps the question in the results if no hit is relevant.
         judged[query.query_id] = {"-1": 1, **{str(at): 1 for at, each in enumerate(right) if each}}
     scored = _score_rankings(_SPANS, cutoffs, judged, ranked)
     for query in queries:
-        document = query.references[0].document  # a question's spans lie in one document
+        document = query.references[0].document  # all spans of a question are in one document
         spans: list[Range] = [(span.start, span.end) for span in query.references]
         for k in cutoffs:
             found = answers[query.query_id].found[:k]

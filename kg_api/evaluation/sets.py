@@ -1,4 +1,4 @@
-"""Question sets: a folder of documents, questions and judgements, read, made, sampled and written."""
+"""Question sets in a folder: documents, questions and judgements."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from kg_api.schemas.evaluation import (
 from kg_api.schemas.vocabulary import MAX_QUERY_CHARACTERS, Tier
 from kg_api.wording import pluralize
 
-# Questions from the quotes of concepts. A question names two concepts that one document has together, and
-# their quotes answer it: full text does not find them word for word.
+# Questions from the evidence of concepts. A question names two concepts of one document, and their quotes
+# are the
+# answer. Full text does not find the quotes by the exact words of the question.
 
-MAX_SOURCES = 20
-"""A concept of more sources is no question: too much answers it."""
+MAX_SOURCES = 20  # a concept with more sources has too many answers
 
 
 def pair_query(one: ConceptDetails, other: ConceptDetails, shared: Iterable[str]) -> SetQuery | None:
-    """Make a question of two concepts, without an id; None if one document alone does not quote both."""
+    """Make a question without id from two concepts, or return None if no document quotes both alone."""
     if set(concept_name(one.label).split()) & set(concept_name(other.label).split()):
-        return None  # one may be a form of the other
+        return None  # one label may contain the other
     sources = {*shared}
     quotes = [[each for each in some.evidence if each.source.source_id in sources] for some in (one, other)]
     found = [each for some in quotes for each in some]
@@ -50,11 +50,11 @@ def pair_query(one: ConceptDetails, other: ConceptDetails, shared: Iterable[str]
     used = concept_name(" ".join(each.source.full_text for each in found))
     names = [
         next((name for name in each.search_terms if concept_name(name) not in used), each.label)
-        for each in (one, other)  # a name that the passages do not use, if there is one
+        for each in (one, other)  # prefer a name that the passages do not use
     ]
     places: list[Reference] = []
     for start, end in sorted({(each.start, each.end) for each in found}):
-        if places and start < places[-1].end:  # those that overlap are one
+        if places and start < places[-1].end:  # merge overlapping spans
             places[-1] = replace(places[-1], end=max(places[-1].end, end))
         else:
             places.append(Reference(document, start, end))
@@ -65,17 +65,16 @@ def numbered(queries: Sequence[SetQuery]) -> list[SetQuery]:
     return [replace(each, query_id=f"q{number}") for number, each in enumerate(queries, 1)]
 
 
-# Questions that people judged passages for, as questions of a set.
+# Questions with judged passages
 
-_DIGITS = 12
-"""Of an id: so few are enough to tell the questions of an ontology apart."""
+_DIGITS = 12  # digits of an id that are unique in an ontology
 
 
 def judged_queries(judgements: Iterable[Judgement]) -> tuple[list[SetQuery], list[str]]:
-    """Make questions of judgements; give notes about what was left out, too.
+    """Make questions from judgements, and notes about skipped judgements.
 
-    A document is as relevant as its best passage. Passages that answer are also exact spans if all of a
-    question are in one document, as sets have them. A question without an answer is left out.
+    A document is as relevant as its best passage. If all relevant passages of a question are in one document,
+    they are also its exact spans. Questions without a relevant passage are skipped.
     """
     of: dict[tuple[str, str], list[Judgement]] = {}
     for each in judgements:
@@ -86,7 +85,7 @@ def judged_queries(judgements: Iterable[Judgement]) -> tuple[list[SetQuery], lis
         passages = [
             JudgedPassage(each.document, each.source.start, each.source.end, each.relevance)
             for each in judged
-            if each.source is not None  # else its text has changed since
+            if each.source is not None  # None: the text has changed
         ]
         passages.sort(key=lambda each: (each.document, each.start))
         gone += len(judged) - len(passages)
@@ -109,14 +108,11 @@ def judged_queries(judgements: Iterable[Judgement]) -> tuple[list[SetQuery], lis
     return queries, [f"{pluralize(count, noun)} left out: {why}" for count, noun, why in left_out if count]
 
 
-# Questions without a language model: sentences of the documents that say what no other does.
+# Questions without a language model: distinctive sentences of the documents
 
-SHORTEST, LONGEST = 40, 300
-"""Characters of a sentence that is taken."""
-_LETTERS = 0.7
-"""Share of letters and blanks, so that no code and no table is taken."""
-_RAREST = 5
-"""So many of a sentence's rarest words tell how distinctive it is."""
+SHORTEST, LONGEST = 40, 300  # characters of a sentence
+_LETTERS = 0.7  # minimum share of letters and whitespace, which excludes code and tables
+_RAREST = 5  # rarest words of a sentence, which measure how distinctive it is
 _WORD = re.compile(r"\w+")
 
 
@@ -130,10 +126,10 @@ class _Candidate:
 def sample_quotes(
     documents: Sequence[SetDocument], sentences: Iterable[Iterable[tuple[int, int]]], count: int, seed: int
 ) -> list[SetQuery]:
-    """Choose sentences as questions, each answered by its own place.
+    """Choose sentences as questions. Each question is answered by its own sentence.
 
-    They are spread over the documents, are there once in all of them, and belong to the half of their
-    document with the rarest words.
+    The sentences are unique, come from different documents in turn, and have the rarest words of their
+    document.
     """
     found = [
         [each for each in (_candidate(document, *place) for place in places) if each]
@@ -173,15 +169,14 @@ def _candidate(document: SetDocument, start: int, end: int) -> _Candidate | None
     return _Candidate(Reference(document.document, start, end), text, words)
 
 
-# Question sets in a folder: corpus.jsonl or corpora/, queries.jsonl with or without spans, qrels.tsv.
+# Files of a question set: corpus.jsonl or corpora/, queries.jsonl with optional spans, qrels.tsv
 
 QRELS_PLACES = ("qrels.tsv", "qrels/test.tsv", "qrels/dev.tsv", "qrels/train.tsv")
-"""Where sets have judgements; the first that is there is read."""
+"""Files with judgements: the first one that exists is read."""
 _COLUMNS = 3
 _MAX_NAME_LENGTH = 1000
 _FORMATS: dict[str, Format] = {".md": "markdown", ".txt": "text", ".rst": "rst"}
-_SHORT = 3
-"""A folder's name of so few letters, such as `en`, says little without the one above it."""
+_SHORT = 3  # up to this length, a folder's name such as `en` is shown with its parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +189,7 @@ class _Record:
         return _wrong(self.path, self.line, problem)
 
     def text(self, name: str, *, default: str | None = None) -> str:
-        """Return a field that is text; for `_id` a number, too."""
+        """Return a text field. An integer `_id` is converted."""
         value = self.fields.get(name, default)
         if name == "_id" and isinstance(value, int) and not isinstance(value, bool):
             value = str(value)
@@ -211,7 +206,7 @@ def _wrong(path: Path, line: int, problem: str) -> InvalidInput:
 
 
 def text_of(path: Path) -> str:
-    """Read a file's text as it is; a byte-order mark is left out."""
+    """Read a UTF-8 file without its byte-order mark."""
     try:
         return path.read_bytes().decode("utf-8-sig")
     except OSError as error:
@@ -271,7 +266,7 @@ def read_set(folder: Path) -> QuestionSet:
 
 
 def _read_corpus(folder: Path) -> dict[str, SetDocument]:
-    """Read the documents by their names, in their order, empty ones, too."""
+    """Return all documents by name, in file order, including empty ones."""
     path = folder / "corpus.jsonl"
     if not path.is_file():
         if (folder / "corpora").is_dir():
@@ -292,7 +287,7 @@ def _read_corpus(folder: Path) -> dict[str, SetDocument]:
 
 
 def _read_files(folder: Path) -> dict[str, SetDocument]:
-    """Read a corpus of files, such as long texts; each is called by its name without the suffix."""
+    """Read a corpus of files. A document's name is the file name without extension."""
     found: dict[str, SetDocument] = {}
     for path in sorted(folder.iterdir()):
         if path.name.startswith("."):
@@ -341,7 +336,7 @@ def _references(record: _Record, documents: Mapping[str, SetDocument]) -> tuple[
 
 
 def _passages(record: _Record, documents: Mapping[str, SetDocument]) -> tuple[JudgedPassage, ...]:
-    """Return the judged passages of a question, each once: `doc`, `start`, `end`, `relevance`."""
+    """Return the unique judged passages of a question: `doc`, `start`, `end`, `relevance`."""
     given: Any = record.fields.get("passages", [])
     if not isinstance(given, list) or not all(isinstance(each, dict) for each in cast("list[Any]", given)):
         raise record.wrong("'passages' is no list of objects")
@@ -375,7 +370,7 @@ def _reference(record: _Record, document: SetDocument, span: Any) -> Reference:
 def _read_qrels(
     folder: Path, queries: Container[str], documents: Container[str]
 ) -> tuple[dict[str, dict[str, int]], list[str]]:
-    """Read the judgements of a set, if it has any: relevance by question and document, and notes."""
+    """Read the optional judgements: relevance by question and document, and notes."""
     path = next((folder / place for place in QRELS_PLACES if (folder / place).is_file()), None)
     if path is None:
         return {}, []
@@ -384,7 +379,7 @@ def _read_qrels(
     for number, line in _read_lines(path):
         parts = [part.strip() for part in line.split("\t")]
         if number == 1 and len(parts) == _COLUMNS and _whole_number(parts[2]) is None:
-            continue  # the header
+            continue  # header
         query, document, score = _read_judgement(path, number, parts)
         for name, known, kind in ((query, queries, "question"), (document, documents, "document")):
             if name not in known:
@@ -431,13 +426,13 @@ def _digest(value: object) -> str:
     return hashlib.sha256(json.dumps(value, ensure_ascii=False).encode()).hexdigest()[:16]
 
 
-# Tiers: a few questions for a first look, some hundreds for a decision, all for the record.
+# Samples for a first look (some questions), a decision (hundreds) or the record (all)
 
 SEED = 20_260_101
 
 
 def sample_queries(queries: Sequence[SetQuery], tier: Tier, seed: int = SEED) -> list[SetQuery]:
-    """Choose the questions of a tier: the same for the same seed, those of a smaller tier among them."""
+    """Choose the questions of a tier. A seed gives the same questions, including all of smaller tiers."""
     count = TIERS[tier]
     if count is None or count >= len(queries):
         return list(queries)
@@ -455,7 +450,7 @@ def sample_hash(queries: Sequence[SetQuery]) -> str:
 def write_set(
     folder: Path, documents: Sequence[SetDocument], queries: Sequence[SetQuery], about: Mapping[str, Any]
 ) -> None:
-    """Write corpus.jsonl, queries.jsonl with spans, qrels.tsv, and about.json, which says how it was made."""
+    """Write corpus.jsonl, queries.jsonl with spans, qrels.tsv, and about.json with the provenance."""
     texts = {each.document: each.text for each in documents}
 
     def quote(each: Reference | JudgedPassage) -> str:

@@ -1,4 +1,4 @@
-"""Concepts without a language model: key phrases, ranked over their document, with sentences as evidence."""
+"""Extractor without a language model: key phrases, ranked per document, with sentences as evidence."""
 
 from __future__ import annotations
 
@@ -24,22 +24,20 @@ from kg_api.schemas.concepts import ExtractedConcept, Extraction, Quote
 from kg_api.schemas.documents import BlockKind, SourceBlock
 from kg_api.schemas.vocabulary import ExtractorName
 
-VERSION = "9"
-"""Another one finds other concepts in the same text."""
+VERSION = "9"  # a change extracts all sources again
 MAX_LABEL_LENGTH = 200
 MAX_QUOTE_LENGTH = 1000
-QUOTES = 3
-"""Sentences of a source that are kept for a concept."""
+QUOTES = 3  # sentences of a source per concept
 _OPENING = re.compile(r"(?:[*_~]{1,3}|[>|#]+\s+)(?=\w)")
 _CLOSING = re.compile(r"(?<=[\w.!?)])[*_~]{1,3}$")
 _PART = 100_000
-"""Characters of a document that are ranked together; a longer one is ranked in parts of whole sources."""
+"""Characters of a document that are ranked together. Longer documents are divided between sources."""
 
 Found = dict[str, tuple[ExtractedConcept, ...]]
 
 
 class KeyphraseExtractor:
-    """Names, noun phrases and words that a document repeats."""
+    """Extractor of names, noun phrases and repeated words."""
 
     def __init__(self, per_source: int) -> None:
         self._per_source = per_source
@@ -51,13 +49,13 @@ class KeyphraseExtractor:
 
     @property
     def mark(self) -> str:
-        """A short hash of all that decides over the result."""
+        """Fingerprint of everything that determines the result."""
         return digest("keyphrase", VERSION, str(self._per_source))[:12]
 
     def extract(
         self, due: Sequence[SourceText], document: Sequence[SourceText], about: DocumentAbout
     ) -> list[Extraction]:
-        """Find the concepts of some sources; the result does not depend on how many are pending at once."""
+        """Extract the concepts of sources. The result does not depend on the number of pending sources."""
         del about
         wanted = {each.source_id for each in due}
         found: Found = {}
@@ -85,16 +83,16 @@ class KeyphraseExtractor:
         ]
 
     def _read(self, part: Sequence[SourceText]) -> Found:
-        """Keep the last result: the next batch is mostly of the same document."""
+        """Extract a part of a document. The last result is cached for the next batch of this document."""
         key = tuple((each.source_id, each.content_hash, each.blocks) for each in part)
-        last = self._last  # a job that was lost may still be reading, in a thread of its own
+        last = self._last  # a thread of an abandoned job may still be reading
         if key != last[0]:
             last = self._last = (key, find(part, self._per_source))
         return last[1]
 
 
 def find(sources: Sequence[SourceText], per_source: int) -> Found:
-    """Find the concepts of sources that are ranked together."""
+    """Extract the concepts of sources that are ranked together."""
     places = list[tuple[int, tuple[int, int]]]()
     lines = list[list[Token]]()
     for at, source in enumerate(sources):
@@ -133,7 +131,7 @@ def _find_code_mentions(
     places: Sequence[tuple[int, tuple[int, int]]],
     known: frozenset[tuple[str, ...]],
 ) -> Iterator[Mention]:
-    """Yield names that sentences mark as code, and names in blocks of code that the text mentions."""
+    """Yield names that sentences mark as code, and names in code blocks that the text mentions."""
 
     def to_phrase(at: int, start: int, end: int, *, sure: bool) -> Phrase:
         token = Token(sources[at].full_text[start:end], start, end, is_word=True)
@@ -156,7 +154,7 @@ def _find_code_mentions(
 def _choose(
     ranked: Sequence[tuple[RankedPhrase, Sequence[Mention]]], text: str, most: int
 ) -> Iterator[ExtractedConcept]:
-    """The best of those in a source; what another one says whole is left out."""
+    """Yield the best phrases of a source, without phrases that another one contains."""
     taken: list[frozenset[str]] = []
     for each, mentions in ranked:
         if len(taken) == most:
@@ -177,7 +175,7 @@ def _quotes(mentions: Sequence[Mention], text: str) -> tuple[Quote, ...]:
 
 
 def _without_marks(start: int, end: int, text: str) -> tuple[int, int]:
-    """A span without Markdown's marks at its edges that close or open nothing within it."""
+    """Shorten a span by unpaired Markdown marks at its ends."""
     marks = _OPENING.match(text, start, end)
     if marks and (marks[0][-1] not in "*_~" or text.count(marks[0].strip(), start, end) % 2):
         start = marks.end()
@@ -188,7 +186,7 @@ def _without_marks(start: int, end: int, text: str) -> tuple[int, int]:
 
 
 def _span(mention: Mention, text: str) -> tuple[int, int]:
-    """The sentence; of one that is very long, what stands around the phrase."""
+    """Return the sentence, or the text around the phrase if the sentence is too long."""
     start, end = mention.sentence
     if end - start <= MAX_QUOTE_LENGTH:
         return start, end

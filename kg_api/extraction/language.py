@@ -1,4 +1,4 @@
-"""Words of a language: tokens, stop words, frequencies, parts of speech and the lists in words/."""
+"""Words of a language: tokens, stop words, frequencies, parts of speech, and the lists in words/."""
 
 from __future__ import annotations
 
@@ -21,14 +21,12 @@ from kg_api.suggestions import UNSPACED
 _LANGUAGES = tuple(
     "en ar bg br da de el es et fa fi fr hi hr hu hy id it lt lv nl no pl pt ro ru sk sl sv tr uk".split()  # noqa: SIM905 - one line says more
 )
-"""Languages with spaces between words and with stop words in yake-rust. The first is the default."""
+"""Languages with spaces between words and stop words in yake-rust. The first one is the default."""
 _SPACELESS = rf"[{UNSPACED}ー]"
 _IS_SPACELESS = regex.compile(_SPACELESS)
 _MAX_WORD_LENGTH = 60
-_SAMPLE = 20_000
-"""Words from which a language is detected."""
-_MIN_STOP_WORDS = 0.1
-"""Share of stop words in a text of a known language."""
+_SAMPLE = 20_000  # words for the detection of the language
+_MIN_STOP_WORDS = 0.1  # minimum share of stop words in a known language
 _SENTENCE_WORDS = 200
 
 _LETTER = rf"[\p{{L}}--{_SPACELESS}]"
@@ -47,19 +45,17 @@ _TOKEN = regex.compile(
 
 _ZIPF_RARE = {"en": 4.2, "de": 4.2, "es": 4.1, "zh": 4.5, "ja": 4.2}
 _WORDFREQ_CODES = {"no": "nb"}
-UNLISTED = 2.9
-"""Frequency of a word that no list has: the lists end at 3."""
+UNLISTED = 2.9  # frequency of unlisted words: the lists end at 3
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word, a number or a mark, with offsets in code points of the source's text."""
+    """Word, number or punctuation mark, with offsets in code points of the source."""
 
     text: str
     start: int
     end: int
-    is_word: bool
-    """It has letters, of a script with spaces between words."""
+    is_word: bool  # starts with a letter of a script with spaces between words
 
     @property
     def is_capital(self) -> bool:
@@ -71,7 +67,7 @@ class Token:
 
 
 def split_tokens(sentence: str, at: int) -> list[Token]:
-    """Return the words and marks of a sentence that begins at a place, in order."""
+    """Split a sentence into tokens. `at` is its offset in the source."""
     found = list[Token]()
     for match in _TOKEN.finditer(sentence):
         text = match[0]
@@ -82,7 +78,7 @@ def split_tokens(sentence: str, at: int) -> list[Token]:
 
 
 def detect_language(words: Iterable[str]) -> str:
-    """Detect the language of words by their stop words; empty if it is unknown."""
+    """Return the language of words by their stop words, or '' if unknown."""
     counts = Counter(word.casefold() for word in islice(words, _SAMPLE))
     if not counts:
         return _LANGUAGES[0]
@@ -95,16 +91,16 @@ def detect_language(words: Iterable[str]) -> str:
 
 @cache
 def stop_words(language: str) -> frozenset[str]:
-    """Return the stop words of a language, folded; none for an unknown one."""
+    """Return the casefolded stop words of a language, or an empty set for an unknown one."""
     return frozenset(map(str.casefold, Yake(language=language).stopwords)) if language else frozenset()
 
 
 def weigh_words(sentences: Sequence[Sequence[Token]], language: str) -> dict[str, float]:
-    """Return YAKE's weight of each folded word in a document: above 0, the less the better."""
+    """Return YAKE's weight of each casefolded word in a document: above 0, lower is better."""
     lines = list[str]()
     for sentence in sentences:
         words = [token.text for token in sentence if token.is_word]
-        # YAKE's own splitting of hostile text may fail: words alone, in sentences of bounded length.
+        # YAKE's tokenizer can fail on hostile text, so it gets plain words in sentences of limited length.
         parts = (words[at : at + _SENTENCE_WORDS] for at in range(0, len(words), _SENTENCE_WORDS))
         lines.append(" ".join(f"{' '.join(part)}." for part in parts))
     text = "\n".join(lines)
@@ -113,17 +109,17 @@ def weigh_words(sentences: Sequence[Sequence[Token]], language: str) -> dict[str
 
 
 def zipf(word: str, language: str) -> float | None:
-    """Return how common a folded word is: 3 is once in a million words, 6 once in a thousand.
+    """Return the Zipf frequency of a casefolded word: 3 is once in a million words, 6 once in a thousand.
 
     Returns:
-        None if no frequencies of the language are known.
+        None for a language without a frequency list.
     """
     known = _frequencies(language)
     return known.get(word, UNLISTED) if known else None
 
 
 def is_rare(word: str, language: str) -> bool:
-    """Whether general texts seldom have a word or its singular, so that it belongs to a field."""
+    """Check whether a word and its singular are rare in general texts, so that they are technical terms."""
     folded = word.casefold()
     common = zipf(folded, language)
     if common is None:
@@ -143,13 +139,13 @@ def _frequencies(language: str) -> Mapping[str, float]:
 
 
 def simplify(text: str) -> str:
-    """Convert Chinese to simplified characters, one for one, as the frequency list has them."""
+    """Convert Chinese to simplified characters one by one, as in the frequency list."""
     return text.translate(_simplified())
 
 
 @cache
 def _simplified() -> Mapping[int, str]:
-    """Read the table by code point that wordfreq gives only to its own tokenizer, which needs jieba."""
+    """Read wordfreq's table by code point, which its API offers only with jieba."""
     import msgpack  # noqa: PLC0415 # with wordfreq
 
     packed = files("wordfreq").joinpath("data", "_chinese_mapping.msgpack.gz").read_bytes()
@@ -157,7 +153,7 @@ def _simplified() -> Mapping[int, str]:
 
 
 class _Tagger(Protocol):
-    """The part of TextBlob's parser that is used."""
+    """Used part of TextBlob's parser."""
 
     lexicon: Mapping[str, str]
 
@@ -166,9 +162,9 @@ class _Tagger(Protocol):
 
 @cache
 def english() -> _Tagger:
-    """Brill's tagger (Penn Treebank tags) with its lexicon; loading takes seconds."""
+    """Return Brill's tagger (Penn Treebank tags) with its lexicon. The first call takes seconds."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)  # it leaves closing its lexicon to the collector
+        warnings.simplefilter("ignore", ResourceWarning)  # its lexicon is closed by the garbage collector
         from textblob.en import parser  # noqa: PLC0415 # pyright: ignore[reportUnknownVariableType]
 
         tagger = cast("_Tagger", parser)
@@ -178,33 +174,21 @@ def english() -> _Tagger:
 
 @dataclass(frozen=True, slots=True)
 class Lists:
-    """Folded words that are no concept by themselves, from the files in words/."""
+    """Casefolded words that are no concept alone, from the files in words/."""
 
-    headings: frozenset[str]
-    """Of parts of a document; of one or several words."""
-    nouns: frozenset[str]
-    """They need another word beside them."""
-    weak: frozenset[str]
-    """Adjectives that stand before anything."""
+    headings: frozenset[str]  # headings of document parts, one or several words
+    nouns: frozenset[str]  # nouns that need another word
+    weak: frozenset[str]  # adjectives that fit any noun
     dates: frozenset[str]
-    links: frozenset[str]
-    """They stand within a name, such as "of"."""
-    articles: frozenset[str]
-    """Those of `links` that need another one before them."""
-    data_fields: frozenset[str]
-    """Of a document's head, whose values are no text."""
-    verbs: frozenset[str]
-    """English verbs that look like nouns at the end of a phrase."""
-    es_openers: frozenset[str]
-    """Spanish words before a noun."""
-    es_objects: frozenset[str]
-    """Spanish words behind a verb."""
-    han_edges: frozenset[str]
-    """Chinese characters that begin or end no word that a dictionary lacks."""
-    zh_weak: frozenset[str]
-    """Chinese nouns that end no term."""
-    zh_suffixes: frozenset[str]
-    """Chinese characters that make a noun of the word before them."""
+    links: frozenset[str]  # words inside names, such as "of"
+    articles: frozenset[str]  # members of `links` that need another one before them
+    data_fields: frozenset[str]  # metadata fields whose values are no text
+    verbs: frozenset[str]  # English verbs that look like nouns at the end of a phrase
+    es_openers: frozenset[str]  # Spanish words before a noun
+    es_objects: frozenset[str]  # Spanish words after a verb
+    han_edges: frozenset[str]  # Chinese characters at no end of an unlisted word
+    zh_weak: frozenset[str]  # Chinese nouns that end no term
+    zh_suffixes: frozenset[str]  # Chinese characters that turn the previous word into a noun
 
 
 @cache
@@ -223,5 +207,5 @@ def lists() -> Lists:
 
 
 def is_date(folded: str) -> bool:
-    """Whether a word is a number or a time, such as "2001", "july" or "jul-2001"."""
+    """Check whether a word is a number or a date, such as "2001", "july" or "jul-2001"."""
     return all(part in lists().dates or not any(map(str.isalpha, part)) for part in folded.split("-"))

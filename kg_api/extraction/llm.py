@@ -1,4 +1,4 @@
-"""Concepts by a language model: prompts, batches, cost, and the choice of an extractor for an ontology."""
+"""Extractor with a language model: prompts, batches, cost, and the choice of an ontology's extractor."""
 
 from __future__ import annotations
 
@@ -66,19 +66,15 @@ from kg_api.schemas.vocabulary import ExtractorName, Selection
 from kg_api.sections import LlmSettings
 from kg_api.settings import Settings
 
-# What a language model is asked for: the concepts of some passages, their neighbours shown beside them.
+# Prompt for the concepts of passages, with their neighbours as context
 
-TOGETHER = 8
-"""Passages in one question, one behind the other in the document."""
-MAX_BYTES = 8_000
-"""Bytes of passages in one question, unless one alone has more."""
-VERSION = "1"
-"""Of how answers are asked for and read; another one makes all sources due again."""
-BESIDE = 600
-"""Characters that are shown of the source before the passages, and of the one behind them."""
+TOGETHER = 8  # consecutive passages per prompt
+MAX_BYTES = 8_000  # maximum bytes of several passages in one prompt
+VERSION = "1"  # version of prompt and parser: a change makes all sources pending
+BESIDE = 600  # characters of the neighbouring sources in the prompt
 WORDS_A_CONCEPT = 25
 CONCEPT_TOKENS = 110
-"""Of a concept in an answer with its quote, and a relation now and then: a guess, for estimates."""
+"""Estimated tokens of a concept in a reply, with a quote and a share of a relationship."""
 PASSAGE_TOKENS = 20
 CONCEPT = object_of(
     label=TEXT, description=TEXT, search_terms=list_of(TEXT), quotes=list_of(TEXT), confidence=NUMBER
@@ -91,13 +87,12 @@ SCHEMA = object_of(
 
 @dataclass(frozen=True, slots=True)
 class ExtractionPassage:
-    """A source to be read, and the text before and behind it."""
+    """Source to extract, with the text before and after it."""
 
     source: SourceText
     before: str
     after: str
-    at: int
-    """Its place among its document's sources, from 0."""
+    at: int  # index in the document, or -1
 
     @property
     def size(self) -> int:
@@ -111,7 +106,7 @@ def instruction(per_source: int) -> str:
 
 
 def passages_of(due: Sequence[SourceText], document: Sequence[SourceText]) -> list[ExtractionPassage]:
-    """The sources that are due, among their neighbours; one that its document has no more stands alone."""
+    """Return the pending sources with their neighbours, if their document still contains them."""
     places = {source.source_id: at for at, source in enumerate(document)}
     passages = list[ExtractionPassage]()
     for source in due:
@@ -123,7 +118,7 @@ def passages_of(due: Sequence[SourceText], document: Sequence[SourceText]) -> li
 
 
 def key_of(model: str, per_source: int, about: DocumentAbout, passage: ExtractionPassage) -> str:
-    """A hash of all that decides over what is found in a passage."""
+    """Return a hash of everything that determines the concepts of a passage."""
     shown = json.dumps([about.title, short_metadata(about.metadata)], ensure_ascii=False)
     source = passage.source
     beside = (passage.before, passage.after)
@@ -133,7 +128,7 @@ def key_of(model: str, per_source: int, about: DocumentAbout, passage: Extractio
 
 
 def batches(passages: Sequence[ExtractionPassage]) -> Iterator[list[ExtractionPassage]]:
-    """Passages that follow on each other, so many that they can be asked for at once."""
+    """Yield consecutive passages for one prompt."""
     batch: list[ExtractionPassage] = []
     for passage in passages:
         full = len(batch) == TOGETHER or sum(each.size for each in batch) + passage.size > MAX_BYTES
@@ -146,7 +141,7 @@ def batches(passages: Sequence[ExtractionPassage]) -> Iterator[list[ExtractionPa
 
 
 def question(about: DocumentAbout, batch: Sequence[ExtractionPassage], per_source: int) -> Prompt:
-    """What is asked about some passages that follow on each other."""
+    """Return the prompt for consecutive passages."""
     data = {
         "title": about.title[:MAX_TITLE_LENGTH],
         "metadata": dict(short_metadata(about.metadata)),
@@ -165,16 +160,16 @@ def names(batch: Sequence[ExtractionPassage]) -> list[str]:
 
 
 def answer_tokens(passages: Iterable[ExtractionPassage], per_source: int) -> int:
-    """About how much will be written of some passages."""
+    """Estimate the tokens of the reply."""
     total = 0
     for each in passages:
         text = each.source.full_text
-        words = max(len(text.split()), len(text) // 10)  # where words are written together
+        words = max(len(text.split()), len(text) // 10)  # for scripts without spaces
         total += PASSAGE_TOKENS + CONCEPT_TOKENS * min(per_source, 1 + words // WORDS_A_CONCEPT)
     return total
 
 
-# What extraction will take, before anything is asked.
+# Cost estimate
 
 SAMPLED_DOCUMENTS = 20
 SAMPLED_SOURCES = 400
@@ -183,7 +178,7 @@ SAMPLED_SOURCES = 400
 def extraction_cost(
     graph: Graph, ontology: str, config: UsedExtraction, settings: LlmSettings, due: int
 ) -> ExtractionCost:
-    """Estimate the cost of reading the pending sources, from a sample of the ontology's documents."""
+    """Estimate the cost of the pending sources from a sample of the ontology's documents."""
     if config.extractor != "llm" or not due:
         return ExtractionCost(sources=due)
     row = graph.read("ontologies/sample", ontology=ontology, limit=SAMPLED_DOCUMENTS)[0]
@@ -196,7 +191,7 @@ def extraction_cost(
             continue
         passages = passages_of(document[:SAMPLED_SOURCES], document)
         keys = {key_of(settings.model or "", config.per_source, about, each): each for each in passages}
-        # Others may have had the same text, so that the cache is only read for somebody who sees all.
+        # The cache shows whether others have the same text, so only users who see all ontologies use it.
         known = read_contexts(graph, list(keys)) if reach() is None else {}
         missing = [each for key, each in keys.items() if key not in known]
         questions = [question(about, batch, config.per_source) for batch in batches(missing)]
@@ -228,17 +223,16 @@ def extraction_cost(
     )
 
 
-# Concepts by a language model: asked in batches, read with suspicion, each answer paid for once.
+# Extractor with a language model: batches, validation, and a cache of replies
 
 AskCounted = Callable[[Prompt], Reply]
-AT_ONCE = 4
-"""Questions that are asked at the same time."""
+AT_ONCE = 4  # parallel requests
 Batch = Mapping[str, ExtractionPassage]
-"""Passages that follow each other, by the keys of their answers."""
+"""Consecutive passages by the cache keys of their replies."""
 
 
 class LlmExtractor:
-    """See `Extractor`; for several threads. What was answered before for the same text costs nothing."""
+    """Extractor with a language model. Thread-safe. Cached replies for the same text cost nothing."""
 
     def __init__(self, graph: Graph, model: str, ask: AskCounted, budget: LlmBudget, per_source: int) -> None:
         self._graph = graph
@@ -273,13 +267,13 @@ class LlmExtractor:
         ]
         for answered in ask_at_once(asked, AT_ONCE):
             found |= answered
-        return [  # a text may be that of several sources
+        return [  # several sources may have the same text
             replace(found[key], source_id=each.source.source_id, content_hash=each.source.content_hash)
             for key, each in zip(keys, passages, strict=True)
         ]
 
     def _ask_twice(self, about: DocumentAbout, batch: Batch) -> dict[str, Extraction]:
-        """Ask for some passages together, and again, alone, for each whose answer cannot be used."""
+        """Request passages together, then each passage with an unusable reply alone."""
         found = self._ask_once(about, batch)
         for key, passage in batch.items():
             if isinstance(found[key], str):
@@ -295,7 +289,7 @@ class LlmExtractor:
         return extractions
 
     def _ask_once(self, about: DocumentAbout, batch: Batch) -> dict[str, Extraction | str]:
-        """Return the concepts of each passage, or why its answer cannot be used."""
+        """Return the concepts of each passage, or the reason why the reply is unusable."""
         passages = list(batch.values())
         asked = question(about, passages, self._per_source)
         reserved = self._budget.reserve(asked, answer_tokens(passages, self._per_source))
@@ -316,7 +310,7 @@ class LlmExtractor:
                 except Unusable as error:
                     found[key] = str(error)
             self._budget.keep(answers, asked, reply)
-        except InvalidInput as error:  # the server does not take the text
+        except InvalidInput as error:  # the server rejects the text
             return dict.fromkeys(batch, str(error))
         finally:
             self._budget.release(reserved)
@@ -327,47 +321,47 @@ def mark_of(model: str, per_source: int) -> str:
     return digest("llm", VERSION, READING, model, instruction(per_source))[:16]
 
 
-# What every extractor of concepts can do.
+# Interface of extractors
 
 
 class Extractor(Protocol):
-    """Finds concepts in sources. Not for several threads."""
+    """Interface of an extractor. Not thread-safe."""
 
     @property
     def name(self) -> ExtractorName: ...
 
     @property
     def mark(self) -> str:
-        """A short hash of all that decides over what it finds: version, model, prompt, limits."""
+        """Fingerprint of everything that determines the result: version, model, prompt, limits."""
         ...
 
     def extract(
         self, due: Sequence[SourceText], document: Sequence[SourceText], about: DocumentAbout
     ) -> list[Extraction]:
-        """Find the concepts of some sources.
+        """Extract the concepts of sources.
 
         Args:
-            due: the sources to read, of one document, in reading order.
-            document: all sources of that document, in reading order.
-            about: its title and metadata.
+            due: Pending sources of one document, in reading order.
+            document: All sources of the document, in reading order.
+            about: Title and metadata of the document.
 
         Returns:
-            One for each source that is due, in their order; one that cannot be read says why in `refused`.
+            One result per pending source, in order. `refused` has the reason if a source cannot be extracted.
 
         Raises:
-            LlmUnavailable, ConfigurationError: a model does not answer; nothing is lost.
+            LlmUnavailable: The model does not answer. No result is lost.
+            ConfigurationError: The model is not configured. No result is lost.
         """
         ...
 
 
-# Which extractor an ontology has, and opening it.
+# Extractor of an ontology
 
-NO_MARK = ""
-"""Of an ontology from which nothing is extracted."""
+NO_MARK = ""  # fingerprint of an ontology without extraction
 
 
 class Extractors:
-    """Opens extractors; the language model's connections are opened once."""
+    """Factory of extractors, which share the connections to the language model."""
 
     def __init__(self, graph: Graph, settings: Settings) -> None:
         self.settings = settings
@@ -375,7 +369,7 @@ class Extractors:
         self._llm = LanguageModel(settings, RetryPolicy())
 
     def used(self, config: ExtractionConfig) -> UsedExtraction:
-        """Fill in what an ontology's configuration leaves to the settings."""
+        """Return the configuration with the defaults of the settings."""
         usual = self.settings.concepts
         extractor = config.extractor or usual.extractor
         per_source = usual.per_source if config.per_source is None else config.per_source
@@ -386,7 +380,7 @@ class Extractors:
         )
 
     def mark(self, config: UsedExtraction) -> str:
-        """The mark of an ontology's extractor, which need not be usable; "" when there is none."""
+        """Return the fingerprint of an ontology's extractor, also if it cannot be used, or "" without one."""
         match config.extractor:
             case "llm":
                 return mark_of(self.settings.llm.model or "", config.per_source)
@@ -396,7 +390,7 @@ class Extractors:
                 return NO_MARK
 
     def open(self, ontology: str, config: UsedExtraction, job_id: str | None = None) -> Extractor | None:
-        """Open an ontology's extractor, for a job; None when it has none. Nothing is asked yet."""
+        """Open the extractor of an ontology for a job, or return None. No request is sent."""
         if config.extractor == "none":
             return None
         if config.extractor == "keyphrase":
@@ -412,20 +406,19 @@ class Extractors:
         return LlmExtractor(self._graph, model, self._llm.ask_counted, budget, config.per_source)
 
     def close(self) -> None:
-        """Close the connections to the language model."""
         self._llm.close()
 
 
-# Asking for extraction: by a person, with text that comes in, or because some is due.
+# Requests for extraction: by users, by ingestion, or by the backfill
 
 log = structlog.get_logger()
 
 
 def selection(stored: StoredExtraction, used: UsedExtraction, mark: str) -> Selection:
-    """What is read without being asked for: all that the extractor has not read, or only what none has.
+    """Return the automatic selection: all pending sources, or only sources without concepts.
 
-    A language model costs money. What another model, prompt or number of concepts has read stays as it is
-    until somebody asks for it.
+    A language model costs money. So kg keeps the concepts of another model, prompt or limit until a user
+    requests the extraction.
     """
     return "missing" if used.extractor == "llm" and stored.asked != mark else "due"
 
@@ -438,7 +431,7 @@ class ExtractionRequests:
         self._flags = Flags(graph)
 
     def due(self, stored: StoredExtraction) -> int:
-        """How many sources of an ontology are read without being asked for; 0 without an extractor."""
+        """Return the number of sources that are extracted automatically, or 0 without an extractor."""
         used = self._extractors.used(stored.config)
         if used.extractor == "none":
             return 0
@@ -446,7 +439,7 @@ class ExtractionRequests:
         return count_for_extraction(self._graph, stored.ontology, mark, selection(stored, used, mark))
 
     def begin(self, ontology: str, *, everything: bool = False) -> tuple[int, str | None]:
-        """Have read what is due, and what was set aside; how many sources, and the job."""
+        """Request pending and skipped sources, and return their number and the job id."""
         stored = read_extraction(self._graph, ontology)
         used = self._extractors.used(stored.config)
         if used.extractor == "none":
@@ -466,15 +459,15 @@ class ExtractionRequests:
         return self._graph.transaction(ask)
 
     def ask(self, tx: Transaction, ontology: str, added: int) -> None:
-        """Have so many new sources read within the transaction that stores them, unless nobody wants that.
+        """Request the extraction of new sources in the transaction that stores them, if it is enabled.
 
-        No text is refused because too many jobs wait: what is not asked for now, the next `look` asks for.
+        Too many waiting jobs do not reject the text, because the next `look` requests its extraction.
         """
         if self._is_wanted(tx, read_extraction(tx, ontology)) and would_be_taken(tx, EXTRACTION, ontology):
             request_job(tx, EXTRACTION, ontology, added=added, limited=False, paused=False)
 
     def look(self, stored: StoredExtraction) -> None:
-        """Make the job if something is due, unless it was cancelled or a person must fix its error."""
+        """Create the job if sources are pending, unless it was cancelled or a user must fix its error."""
         if not self._is_wanted(self._graph, stored):
             return
         mark = reading_mark(self._extractors.mark(self._extractors.used(stored.config)))
@@ -488,10 +481,10 @@ class ExtractionRequests:
             log.info("extraction enqueued", job_id=job_id, ontology=stored.ontology, due=due)
 
     def _is_wanted(self, graph: Reader, stored: StoredExtraction) -> bool:
-        """Whether to begin by itself.
+        """Check whether extraction starts automatically.
 
-        After a fault that a person must mend a language model waits for one, whoever starts anew: each try
-        costs.
+        After an error that a user must fix, a language model waits for that user, also after restarts. Each
+        attempt costs money.
         """
         used = self._extractors.used(stored.config)
         if stored.paused or used.extractor == "none":

@@ -1,4 +1,4 @@
-"""Candidates for concepts: runs of words that may be a term, grouped and ranked over a document."""
+"""Candidates for concepts: phrases of a sentence, grouped and ranked per document."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import Stemmer
 
 from kg_api.extraction.language import Token, english, is_date, is_rare, lists, stop_words
 
-# Names of programs in a text: `ExceptionGroup` is an exception group elsewhere.
+# Names in code: `ExceptionGroup` is "exception group" in prose
 
 _HUMP = r"(?:[A-Z]{2,}(?=[A-Z][a-z])|[A-Z][a-z]{2,})"
 _CAMEL = re.compile(rf"{_HUMP}{{2,8}}(?:\d{{1,3}})?$")
@@ -29,7 +29,7 @@ _SURE = re.compile(r"__[a-z]\w+__$|[A-Z][A-Z_]{5,}$|[A-Z][A-Z]+(?:_[A-Z]+)+$")
 
 
 def split_name(name: str) -> tuple[str, ...]:
-    """Return the words of a name, folded: of `tempfile.TemporaryDirectory` temporary and directory."""
+    """Return the casefolded words of a name: temporary and directory for `tempfile.TemporaryDirectory`."""
     last = name.rpartition(".")[2]
     if _CAMEL.match(last):
         return tuple(map(str.casefold, re.findall(_HUMP, last)))
@@ -40,7 +40,7 @@ def split_name(name: str) -> tuple[str, ...]:
 
 
 def find_code_names(text: str) -> Iterator[tuple[int, int, bool]]:
-    """Yield start and end of each name that a sentence marks as code, and whether one mention suffices."""
+    """Yield start and end of names that a sentence marks as code, and whether one mention suffices."""
     for span in _SPAN.finditer(text):
         found = _NAME.match(span["code"])
         if found:
@@ -51,31 +51,33 @@ def find_code_names(text: str) -> Iterator[tuple[int, int, bool]]:
 
 
 def find_class_names(line: str) -> Iterator[tuple[int, int]]:
-    """Yield start and end of each name in a line of code that is written as a class's."""
+    """Yield start and end of names of classes in a line of code."""
     return (found.span() for found in _CLASS.finditer(line) if _CAMEL.match(found[0]))
 
 
-# The kind of each word, as far as its language shows it.
+# Kinds of words
 
 Kind = Literal["noun", "plural", "before", "verb", "unknown", "other"]
-"""A noun; an English plural in small letters; a word before a noun; an English form in -ing; a word in small
-letters of a language whose words are unknown; anything else."""
+"""Kind of a word.
+
+`plural` is a lowercase English plural, `before` a word before a noun, and `verb` an English form in -ing.
+`unknown` is a lowercase word in a language without a tagger.
+"""
 
 _DETERMINERS = frozenset("a an the its their our your my his every each no".split())  # noqa: SIM905 - one line says more
 _OBJECTS = (_DETERMINERS - {"every", "each", "no"}) | {"this", "these", "those", "it", "them", "up", "itself"}
-"""Words that mostly follow a verb, not a noun."""
+"""Words that mostly follow a verb."""
 _BEFORE_ADJECTIVES = frozenset({"", "DT", "PRP$", "JJ", "IN", "CC", "CD", "POS", "(", '"'})
-"""Tags (Penn Treebank) before a participle that describes the noun behind it."""
+"""Tags (Penn Treebank) before a participle that describes the next noun."""
 _BEHIND_NOUNS = frozenset({".", ",", ":", ")", "VBZ", "VBP", "VBD", "MD", "CC"})
 _DESCRIBED = frozenset({"DT", "PRP$", "JJ", "VBN"})
 _ENDS = frozenset({".", ",", ")", "CC"})
-_WITHIN = frozenset({",", ";", "(", "'s", "’s", "/"})
-"""Marks behind which a capital is not that of a sentence's start."""
+_WITHIN = frozenset({",", ";", "(", "'s", "’s", "/"})  # marks after which a capital does not start a sentence
 _LONG_WORD = 3
 
 
 def _find_own_capitals(sentence: Sequence[Token]) -> list[bool]:
-    """Whether each word has a capital of its own, neither of the sentence's start nor of a title."""
+    """Return for each word whether its capital is due to neither a sentence start nor a title."""
     long = [token for token in sentence if token.is_word and len(token.text) > _LONG_WORD]
     is_title = len(long) > 1 and all(token.is_capital for token in long)
     return [
@@ -98,12 +100,10 @@ def _find_english_kinds(sentence: Sequence[Token], own: Sequence[bool]) -> list[
     ]
     tags = [tag for _, tag in english().find_tags(words)]
     folded = ["", "", *map(str.casefold, words), ""]
-    for at, token in enumerate(
-        sentence
-    ):  # a word that the lexicon lacks is a name at a sentence's start as well
+    for at, token in enumerate(sentence):  # an unknown word at the start of a sentence is also a name
         unknown = token.text.isupper() or folded[at + 2] not in english().lexicon
         tags[at] = "NNP" if tags[at] in {"NN", "NNS"} and token.is_capital and unknown else tags[at]
-    for at, tag in enumerate(tags):  # a word at `at` is at at + 2 in folded
+    for at, tag in enumerate(tags):  # the word at `at` is at at + 2 in folded
         before = folded[at] if at and tags[at - 1] == "JJ" else folded[at + 1]
         if tag in {"VB", "VBP"} and before in _DETERMINERS:
             tags[at] = "NN"
@@ -114,7 +114,7 @@ def _find_english_kinds(sentence: Sequence[Token], own: Sequence[bool]) -> list[
 
 
 def _is_verb(word: str, after: str) -> bool:
-    """Whether a word that is tagged as a plural is a verb, as in "Tobias measures the time"."""
+    """Check whether a word with a plural tag is a verb, as in "Tobias measures the time"."""
     lexicon = english().lexicon
     is_form = word not in lexicon and lexicon.get(word.removesuffix("s")) in {"VB", "VBP"}
     return word.endswith("s") and (is_form or after in _OBJECTS)
@@ -131,9 +131,7 @@ def _find_english_kind(  # noqa: C901, PLR0911 - one table
     if tag.startswith("NN"):
         is_plural = tag == "NNS" and token.text.islower() and token.text[-1] == "s"
         return "plural" if is_plural else "noun"
-    if (
-        token.text in lists().nouns - lists().weak
-    ):  # the tagger took a noun for something else: "the test set."
+    if token.text in lists().nouns - lists().weak:  # the tagger misses some nouns: "the test set."
         if tag == "JJ" and before in {"NN", "JJ"} and not after.startswith(("NN", "JJ")):
             return "noun"
         if tag != "JJ" and before in {"NN", "NNS"} and after in (_BEHIND_NOUNS if tag == "VBN" else _ENDS):
@@ -153,35 +151,31 @@ def _find_english_kind(  # noqa: C901, PLR0911 - one table
     return "before" if tag in {"JJ", "FW"} else "other"
 
 
-# Which runs of words may be concepts.
+# Phrases
 
 _NO_TERM = re.compile(r"v\d[\w.]*$|(?:MUST|SHALL|SHOULD|MAY|CAN|NOT|REQUIRED|RECOMMENDED|OPTIONAL)$")
-"""Versions, and words of standards (RFC 2119)."""
+"""Versions, and keywords of RFC 2119."""
 _MAX_NAME_WORDS = 6
 _MAX_PHRASE_WORDS = 4
 _KEPT_OF_LONGER = 3
 _MAX_DIGITS = 4
 _MIN_LETTERS = 3
-_COMPOUND = 10
-"""Letters from which a German noun is a compound, most of the time."""
+_COMPOUND = 10  # letters from which most German nouns are compounds
 
-Words = tuple[Token, ...]
-"""At least one."""
+Words = tuple[Token, ...]  # at least one
 
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A run of words that may be a concept."""
+    """Words that may be a concept."""
 
     words: Words
-    is_sure: bool
-    """One mention suffices; others need several."""
-    is_typical: bool
-    """Its capitals are its own: not those of a sentence's start or of a title."""
+    is_sure: bool  # one mention suffices, other phrases need several
+    is_typical: bool  # its capitals are due to neither a sentence start nor a title
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Its words, folded; of a name in code the words within it."""
+        """Casefolded words, or the words inside a name in code."""
         if len(self.words) == 1:
             return split_name(self.words[0].text)
         return tuple(word.text.casefold() for word in self.words)
@@ -196,7 +190,7 @@ class Phrase:
 
     @property
     def text(self) -> str:
-        """Its words as the source has them, in one line."""
+        """Words as in the source, in one line."""
         said, at = "", self.start
         for word in self.words:
             said += (" " if word.start > at else "") + word.text
@@ -206,14 +200,13 @@ class Phrase:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A sentence with what is known of its words."""
+    """Sentence with the properties of its words."""
 
     tokens: Sequence[Token]
     kinds: Sequence[Kind]
     own: Sequence[bool]
     stops: frozenset[str]
-    joins: list[bool] = field(init=False)
-    """Whether each word may be part of a phrase."""
+    joins: list[bool] = field(init=False)  # whether each word may be part of a phrase
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "joins", [self._may_join(at) for at in range(len(self.tokens))])
@@ -227,7 +220,7 @@ class _Line:
             return True
         if folded in lists().weak and self.own[at] and at + 1 < len(self.own) and self.own[at + 1]:
             return True  # "New York"
-        # A stop word is the noun of a phrase in "fair use" and "literary works".
+        # A stop word is the noun in "fair use" and "literary works".
         before = self.tokens[at - 1].folded
         return (
             at > 0
@@ -240,7 +233,7 @@ class _Line:
 
 
 def find_phrases(sentence: Sequence[Token], language: str) -> Iterator[Phrase]:
-    """Yield the phrases of a sentence, none within another, in order."""
+    """Yield the phrases of a sentence in order, without overlaps."""
     own, stops = _find_own_capitals(sentence), stop_words(language)
     line = _Line(sentence, _find_kinds(sentence, own, language), own, stops)
     for run in _find_runs(line):
@@ -281,7 +274,7 @@ def _find_runs(line: _Line) -> Iterator[list[int]]:
 
 
 def _is_within_name(line: _Line, at: int) -> bool:
-    """Whether a word stands within a name: "of", the genitive, or the number behind it."""
+    """Check for a word inside a name: "of", a genitive, or a number at the end."""
     before, token = line.tokens[at - 1], line.tokens[at]
     if token.text[0].isdigit():
         return before.is_capital and len(token.text) <= _MAX_DIGITS
@@ -294,7 +287,7 @@ def _is_within_name(line: _Line, at: int) -> bool:
 
 
 def _trim(line: _Line, run: list[int]) -> list[int]:
-    """Drop the words before and behind the noun and its adjectives; empty when nothing is left."""
+    """Drop words before the adjectives and after the noun. The result may be empty."""
     left, right = 0, len(run)
     while right > left and not _ends(line, run[right - 1], alone=right - left == 1):
         right -= 1
@@ -320,7 +313,7 @@ def _ends(line: _Line, at: int, *, alone: bool) -> bool:
 
 
 def _is_weak_start(line: _Line, places: Sequence[int]) -> bool:
-    """Whether the first of one or two words begins no phrase."""
+    """Check whether the first of one or two words starts no phrase."""
     token, *after = (line.tokens[at] for at in places)
     if not line.joins[places[0]] or line.kinds[places[0]] == "verb" or token.text[0].isdigit():
         return True
@@ -346,7 +339,7 @@ def _says_something(words: Words, stops: frozenset[str]) -> bool:
 
 
 def _is_compound(line: _Line, found: Sequence[int]) -> bool:
-    """Whether words that each say little say something together, as in "unit test" and "primary key"."""
+    """Check whether general words form a term, as in "unit test" and "primary key"."""
     if len(found) == 1:
         return False
     for at in found:
@@ -371,11 +364,11 @@ def _is_sure(words: Words, language: str, *, typical: bool) -> bool:
 
 
 def _is_link(token: Token) -> bool:
-    """Whether a word stands only within names: "of", but not "OF"."""
+    """Check for a word that occurs only inside names: "of", but not "OF"."""
     return token.text.casefold() in lists().links and not (token.text.isupper() and len(token.text) > 1)
 
 
-# Noun phrases of Spanish: a noun behind an article or a preposition, an adjective, "de" with another noun.
+# Spanish noun phrases: noun after an article or preposition, adjective, "de" with another noun
 
 _MAX_SPANISH_WORDS = 5
 _SPANISH_VERB = re.compile(r"(?:[aeo]n|r[oá]n|aba|ía|ó|ará|erá|irá|aría)$")
@@ -387,7 +380,7 @@ _GENDER = re.compile(r"(?:o|a|os|as)$")
 
 
 def _find_spanish_phrases(sentence: Sequence[Token]) -> Iterator[Phrase]:
-    """Yield the noun phrases in small letters."""
+    """Yield lowercase noun phrases."""
     stops = stop_words("es")
     small = [
         each.is_word and each.text.islower() and len(each.text) >= _MIN_LETTERS
@@ -396,7 +389,7 @@ def _find_spanish_phrases(sentence: Sequence[Token]) -> Iterator[Phrase]:
     ]  # fmt: skip
 
     def find_end(at: int) -> int:
-        """Return the place behind a noun and the adjective that may follow it; `at` if it is no noun."""
+        """Return the end of a noun and its adjective, or `at` if there is no noun."""
         if at >= len(sentence) or not small[at] or sentence[at - 1].folded not in lists().es_openers:
             return at
         is_described = at + 1 < len(sentence) and small[at + 1] and _is_spanish_adjective(sentence, at + 1)
@@ -417,7 +410,7 @@ def _find_spanish_phrases(sentence: Sequence[Token]) -> Iterator[Phrase]:
 
 
 def _is_spanish_adjective(sentence: Sequence[Token], at: int) -> bool:
-    """Whether the word behind a noun describes it, by its ending and what follows: not "confirma el"."""
+    """Check by its ending and the next word whether a word describes the previous noun: not "confirma el"."""
     said, noun = sentence[at].text, sentence[at - 1].text
     behind = sentence[at + 1].text if at + 1 < len(sentence) else "."
     is_verb = said.endswith(("a", "e")) and (behind in lists().es_objects or behind[0].isdigit())
@@ -429,20 +422,16 @@ def _is_spanish_adjective(sentence: Sequence[Token], at: int) -> bool:
     return own is not None and other is not None and own[0] == other[0]
 
 
-# Names that a document shortens, abbreviates, or extends once: one concept with the usual one.
+# Variants of names: short forms, abbreviations and extensions
 
-_MIN_NESTING = 3
-"""Words of a phrase that may hold another one of several words."""
-_APART = 4
-"""Characters between a name and its abbreviation, such as ' ("'."""
+_MIN_NESTING = 3  # words of a phrase that may contain a phrase of several words
+_APART = 4  # characters between a name and its abbreviation, such as ' ("'
 
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    source: int
-    """Its place among those read."""
-    sentence: tuple[int, int]
-    """In code points of the source's text."""
+    source: int  # index of the source
+    sentence: tuple[int, int]  # in code points of the source
     phrase: Phrase
 
     @property
@@ -454,7 +443,7 @@ Group = list[Mention]
 
 
 def join_variants(groups: Sequence[Group]) -> list[Group]:
-    """Join groups that mean one thing, the longer name first; the order of the others stays."""
+    """Join groups with the same meaning, longer names first. Other groups keep their order."""
     nested = _join_nested(groups)
     long_of = {**_find_abbreviations(nested), **_find_short_names(nested)}
     joined = {at: [*group] for at, group in enumerate(nested) if at not in long_of}
@@ -464,7 +453,7 @@ def join_variants(groups: Sequence[Group]) -> list[Group]:
 
 
 def _join_nested(groups: Sequence[Group]) -> list[Group]:
-    """Take a phrase with one mention for another one that it begins or ends with, the longest."""
+    """Merge a phrase with one mention into the longest other phrase at its start or end."""
     by_key = {_key(group[0].phrase.words): at for at, group in enumerate(groups)}
     joined = [[*group] for group in groups]
     for at, group in enumerate(groups):
@@ -486,7 +475,7 @@ def _key(words: Words) -> tuple[str, ...]:
 
 
 def _find_abbreviations(groups: Sequence[Group]) -> dict[int, int]:
-    """Find which group has the initials of another one just before it: World Trade Union (WTU)."""
+    """Map groups to the group whose initials they are, just after it: World Trade Union (WTU)."""
     ends: defaultdict[tuple[int, tuple[int, int]], list[tuple[int, int]]] = defaultdict(list)
     for at, group in enumerate(groups):
         for each in group if len(group[0].phrase.words) > 1 else ():
@@ -505,7 +494,7 @@ def _find_abbreviations(groups: Sequence[Group]) -> dict[int, int]:
 
 
 def _find_short_names(groups: Sequence[Group]) -> dict[int, int]:
-    """Find which group is the last word of one longer name only, before it: Castellan of Helen Castellan."""
+    """Map groups to the only longer name that ends with them, before them: Castellan of Helen Castellan."""
     full: defaultdict[str, list[int]] = defaultdict(list)
     for at, group in enumerate(groups):
         words = group[0].phrase.words
@@ -522,7 +511,7 @@ def _find_short_names(groups: Sequence[Group]) -> dict[int, int]:
     return found
 
 
-# The concepts of a document: phrases of one meaning together, the most telling first.
+# Concepts of a document: phrases with the same meaning, best first
 
 _STEMMERS = {
     "ar": "arabic", "da": "danish", "de": "german", "el": "greek", "en": "english", "es": "spanish",
@@ -531,13 +520,10 @@ _STEMMERS = {
     "no": "norwegian", "pl": "polish", "pt": "portuguese", "ro": "romanian", "ru": "russian",
     "sv": "swedish", "tr": "turkish",
 }  # fmt: skip
-_ENDING = 2
-"""Letters by which two forms of a word differ in length."""
-_MIN_MENTIONS = range(3, 9)
-"""Mentions that a single common word needs, by the length of its document."""
+_ENDING = 2  # maximum difference in length between two forms of a word
+_MIN_MENTIONS = range(3, 9)  # minimum mentions of a common word, by the length of its document
 _WORDS_A_MENTION = 150
-_ONCE = 3.0
-"""How much less a phrase of common words says that has one mention."""
+_ONCE = 3.0  # factor for the weight of common words with one mention
 _MAX_FORMS = 5
 
 
@@ -545,8 +531,7 @@ _MAX_FORMS = 5
 class RankedPhrase:
     label: str
     others: tuple[str, ...]
-    weight: float
-    """The less the better, above 0."""
+    weight: float  # above 0, lower is better
     mentions: tuple[Mention, ...]
     words: frozenset[str]
 
@@ -554,7 +539,7 @@ class RankedPhrase:
 def rank_phrases(
     mentions: Sequence[Mention], weights: Mapping[str, float], language: str, count: int
 ) -> list[RankedPhrase]:
-    """Join the forms of one phrase and order the phrases, the best first; ties by their labels."""
+    """Join the forms of each phrase and sort the phrases, best first, then by label."""
     unknown = median(weights.values()) if weights else 1.0
     least = min(max(count // _WORDS_A_MENTION, _MIN_MENTIONS.start), _MIN_MENTIONS.stop - 1)
     found = list[RankedPhrase]()
@@ -569,10 +554,10 @@ def _rank(group: Group, weights: Mapping[str, float], unknown: float, language: 
     words = max(group, key=lambda each: len(each.phrase.words)).phrase.keys
     stops = stop_words(language)
     weighed = [weights.get(word, unknown) for word in words if word not in stops and word[0].isalpha()]
-    weight = prod(weighed) / (len(group) * (1 + sum(weighed)))  # YAKE's for several words
+    weight = prod(weighed) / (len(group) * (1 + sum(weighed)))  # YAKE's formula for several words
     if len(group) == 1 and group[0].phrase.words[-1].text.islower():
         weight *= _ONCE
-    # The label is the form that is most often within a sentence, of all the words.
+    # The label is the longest form that occurs most often inside sentences.
     counts = Counter(each.phrase.text for each in group)
     own = Counter(each.phrase.text for each in group if each.phrase.is_typical)
     full = max(len(each.phrase.words) for each in group)
@@ -585,14 +570,14 @@ def _rank(group: Group, weights: Mapping[str, float], unknown: float, language: 
 
 
 def _group(mentions: Sequence[Mention], language: str) -> Iterator[Group]:
-    """Yield the mentions of one phrase, whatever the form of its last word."""
+    """Yield the mentions of each phrase with all forms of its last word."""
     name = _STEMMERS.get(language)
     stem = cast("Callable[[str], str]", Stemmer.Stemmer(name).stemWord) if name else str
     alike: defaultdict[tuple[str, ...], list[tuple[str, Group]]] = defaultdict(list)
     for each in mentions:
         *before, last = each.phrase.keys
         groups = alike[*before, stem(last)]
-        # A stemmer joins different words: forms of one word differ in their last letters only.
+        # A stemmer also joins different words. Forms of one word differ only in their last letters.
         fitting = next((group for form, group in groups if _is_form(form, last)), None)
         if fitting is None:
             groups.append((last, [each]))

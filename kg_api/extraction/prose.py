@@ -1,4 +1,4 @@
-"""The prose of a source: its sentences, with code, markup and addresses masked."""
+"""Prose of a source: its sentences, with code, markup and URLs masked."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from kg_api.extraction.language import lists
 from kg_api.schemas.documents import BlockKind, SourceBlock
 from kg_api.text.sentences import sentence_borders
 
-_MASK = "\x01"
-"""Stands for what is no prose, character for character, so that offsets stay."""
+_MASK = "\x01"  # replaces other text by character, so that offsets stay the same
 _UNREAD: frozenset[BlockKind] = frozenset({"code", "other"})
 _RULE = re.compile(r"[\W_]*$")
 _DIRECTIVE = re.compile(r"\s*\.\. (?:[\w:-]+::|_[^:]{1,200}:)")
@@ -24,19 +23,15 @@ _UNMARKED_CODE = re.compile(
     r"|(?:const|let|var|public|private|static|func) \w+\s*[\w:=({<.]|[\w.\[\]\"']+\s*(?:[-+*/|&^]|:)?=\s*\S"
     r"|[\w.]+\(.*\)\s*[;:{]?\s*$|[\"'][\w-]+[\"']\s*:)"
 )
-"""A line of code in a block of any kind: text that was copied from a page has code that nothing marks."""
+"""Line of code in any block, because code in copied text may be unmarked."""
 _STATEMENT = re.compile(
     r"\s*(?:(?:if|for|while|with|elif|except)\b.*:\s*$|(?:else|try|finally):|(?:fn|pub|use) \w+\s*[\w:=({<.]"
     r"|</?\w+[^>]*>\s*$)"
-)
-"""A line of program text that is code; elsewhere it would be prose."""
+)  # line that is code in a program text and prose elsewhere
 _SYMBOLS = re.compile(r"[{}\[\]()<>=;_\\|$#@\"`+*&^%~/]")
-_DENSE = 0.12
-"""Share of characters of code above which a line or a sentence is data, such as a row of figures."""
-_INDENTED_DENSE = 0.05
-"""The same for an indented line of program text."""
-_WRAPPED = range(45, 160)
-"""Lengths of a line that was broken where it was full, so that its sentence goes on in the next."""
+_DENSE = 0.12  # share of symbols from which a line or sentence is data, such as a row of figures
+_INDENTED_DENSE = 0.05  # the same for an indented line of program text
+_WRAPPED = range(45, 160)  # lengths of a wrapped line, whose sentence continues in the next one
 
 _NOT_PROSE = re.compile(
     r"""
@@ -66,17 +61,15 @@ _ABBREVIATIONS = re.compile(r"(?:\w\.)+\w?\.?")
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence of prose, or a line that stands for itself."""
+    """Sentence of prose, or a line of its own."""
 
-    start: int
-    """In code points of the source's text, as `end`."""
+    start: int  # code points of the source
     end: int
-    text: str
-    """text[start:end] of the source, with control characters for what is no prose."""
+    text: str  # text[start:end] of the source, masked
 
 
 def sentences(text: str, blocks: Sequence[SourceBlock]) -> Iterator[Sentence]:
-    """Give the sentences of a source, in order. None reaches over a block or an item, and code has none."""
+    """Yield the sentences of a source in order, each in one block and list item, without code."""
     linked = _TITLED_LINK.sub(lambda found: f" {found[1]}{_MASK * (len(found[0]) - len(found[1]) - 1)}", text)
     masked = _NOT_PROSE.sub(_mask, linked)
     for start, end in _joined_lines(text, blocks):
@@ -90,9 +83,9 @@ def sentences(text: str, blocks: Sequence[SourceBlock]) -> Iterator[Sentence]:
 
 
 def code_lines(text: str, blocks: Sequence[SourceBlock]) -> Iterator[tuple[int, int]]:
-    """Give the lines of a source's blocks of code, without the blanks around them."""
+    """Yield the lines of code blocks without surrounding whitespace."""
     ends = (*(block.start for block in blocks[1:]), len(text))
-    for block, end in zip(blocks, ends, strict=False):  # of a source whose blocks are not known, none
+    for block, end in zip(blocks, ends, strict=False):  # no blocks are known for some sources
         start = block.start
         for line in text[start:end].split("\n") if block.kind == "code" else ():
             body = line.strip()
@@ -108,7 +101,7 @@ def _mask(found: re.Match[str]) -> str:
 
 
 def _joined_lines(text: str, blocks: Sequence[SourceBlock]) -> Iterator[tuple[int, int]]:
-    """Spans of prose whose lines belong together, within a block each."""
+    """Yield spans of prose whose lines belong together, each in one block."""
     ends = (*(block.start for block in blocks[1:]), len(text))
     for block, end in zip(blocks or (SourceBlock("paragraph", 0),), ends, strict=True):
         if block.kind not in _UNREAD:
@@ -134,7 +127,7 @@ def _join(text: str, start: int, end: int, says_nothing: Callable[[str], bool]) 
 
 
 def _find_start(line: str) -> int:
-    """Where a line begins to say something: behind its marks and the name of its field."""
+    """Return the start of the text after list marks and a field name."""
     marks = _MARKER.match(line)
     at = marks.end() if marks else 0
     field = _FIELD.match(line, at)
@@ -142,19 +135,19 @@ def _find_start(line: str) -> int:
 
 
 def _says_nothing(line: str) -> bool:
-    """Whether a line is blank or a rule, names a directive, or is a field that says nothing of the text."""
+    """Check for a blank line, a rule, a directive, a metadata field, or code."""
     field = _FIELD.match(line)
     known = field is not None and field[1].lower() in lists().data_fields
     return known or _is_dense(line) or any(each.match(line) for each in (_RULE, _DIRECTIVE, _UNMARKED_CODE))
 
 
 def _is_no_comment(line: str) -> bool:
-    """Whether a line of program text is code, or says nothing for another reason."""
+    """Check whether a line of program text is code or has no content."""
     dense = line.startswith(("    ", "\t")) and _is_dense(line, _INDENTED_DENSE)
     return dense or _STATEMENT.match(line) is not None or _says_nothing(line)
 
 
 def _is_dense(said: str, share: float = _DENSE) -> bool:
-    """Whether so many of the characters are those of code, apart from what is marked as code within text."""
+    """Check the share of symbols, without marked code spans."""
     plain = _TITLED_LINK.sub("", _CODE_SPAN.sub("", said))
     return len(_SYMBOLS.findall(plain)) > len(said.strip()) * share

@@ -1,4 +1,4 @@
-"""Reading a language model's answer: only concepts whose quotes stand in the text count; budgets."""
+"""Validation of a language model's replies by their quotes, and budgets."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from kg_api.suggestions import WITHOUT_BLANKS, FoldedText, at_words, fold, is_cu
 from kg_api.text.documents import parse
 from kg_api.text.sources import blocks_of
 
-# The blocks of sources that were stored before block kinds were (ADR 7).
+# Blocks of sources that were stored before block kinds (ADR 7)
 
 
 def with_blocks(document: Sequence[SourceText], about: DocumentAbout) -> Sequence[SourceText]:
-    """A document's sources with their blocks, found by its parser where they are not stored."""
+    """Return the sources with their blocks. Missing blocks are parsed again."""
     if all(each.blocks for each in document):
         return document
     parsed = parse("".join(each.full_text for each in document), about.document, about.format)
@@ -42,14 +42,14 @@ def with_blocks(document: Sequence[SourceText], about: DocumentAbout) -> Sequenc
     return [replace(source, blocks=source.blocks or blocks) for source, blocks in found]
 
 
-# The money that extraction may cost an ontology, and what it has cost.
+# Budget of an ontology for extraction
 
 
 class LlmBudget:
-    """Pays for questions, as long as there is money. Thread-safe; for one ontology.
+    """Budget for requests of one ontology. Thread-safe.
 
-    What has been paid is written in the transaction that keeps the answer, so it is neither lost nor paid
-    twice when a worker is killed.
+    Costs are stored in the transaction that stores the replies, so a killed worker neither loses nor repeats
+    them.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class LlmBudget:
         budget: float | None,
         job_id: str | None = None,
     ) -> None:
-        """Nothing is asked yet; the job says what it spends, where one is named."""
+        """Check that prices are known. Costs are also recorded for the job, if given."""
         if budget is not None and price_of(settings, 0, 0) is None:
             raise ConfigurationError(
                 f"extraction from {ontology!r} has a budget, and the language model's price is not known; "
@@ -75,9 +75,9 @@ class LlmBudget:
         self._reserved: list[float] = []
 
     def reserve(self, question: Prompt, answer_tokens: int) -> float:
-        """Set aside what a question may cost, in US dollars; to be given back by `release`.
+        """Reserve the maximum cost of a request in US dollars until `release`.
 
-        Waits for questions under way whose cost is not known yet, if there is not enough beside them.
+        If the rest of the budget is too small, wait for the costs of running requests.
         """
         if self._budget is None:
             return 0.0
@@ -105,7 +105,7 @@ class LlmBudget:
             self._settled.notify_all()
 
     def keep(self, answers: Mapping[str, str], question: Prompt, reply: Reply) -> None:
-        """Keep answers and what they cost, in one transaction."""
+        """Store replies and their cost in one transaction."""
         receipt = uuid.uuid4().hex
         guessed = tokens_of(question.instruction) + tokens_of(question.data)
         read = guessed if reply.read is None else reply.read
@@ -119,24 +119,20 @@ class LlmBudget:
         self._graph.transaction(write)
 
 
-# Quotes: looked for in the text they are said to be of, for a model's word is no proof.
+# Quotes: kg searches them in the source, because a model may invent them
 
 MAX_QUOTE_LENGTH = 1000
-"""Code points of a quote: a longer one is said to be of the source, but proves no more than its beginning."""
-MIN_SCORE = 0.85
-"""Likeness from which a passage counts as what was quoted."""
+"""Maximum of code points in a quote. Longer quotes prove no more than their beginning."""
+MIN_SCORE = 0.85  # minimum similarity of a passage to the quote
 MIN_SIMILAR_LENGTH = 16
-"""Characters; something shorter must be there as it is: any word is like some other word."""
+"""Characters: shorter quotes must match exactly, because any word is similar to another."""
 MIN_LETTERS, MIN_UNSPACED = 8, 4
-"""Letters and digits of a quote that proves something; in a script that writes words together."""
-CASE_ONLY = 0.99
-"""The score of what differs in case alone, and the most of what is found by likeness."""
-_MAX_TEXT_LENGTH = 50_000
-"""Code points of a text in which likeness is looked for."""
+"""Minimum of letters and digits in a quote, in scripts with and without spaces."""
+CASE_ONLY = 0.99  # score of a difference in case, and maximum score of a similar passage
+_MAX_TEXT_LENGTH = 50_000  # code points of a text that are searched by similarity
 _ELISION = re.compile(r"\s*(?:\[?(?:\.\.\.|…)\]?)\s*")
 _UNSTORABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
-_ENDS = ".,;:!?)]}"
-"""With these no quote begins."""
+_ENDS = ".,;:!?)]}"  # characters that start no quote
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _DENIAL = re.compile(
     r"\b(?:not|no|never|none|neither|nor|without|cannot|\w+n't|nicht|kein\w*|nie|niemals|ohne|ne|pas|jamais|"
@@ -145,30 +141,30 @@ _DENIAL = re.compile(
 
 
 def find_quote(text: str, quote: str) -> Quote | None:
-    """Find what was quoted: as it is, else but for white space, quotation marks and case, else by likeness.
+    """Find a quote exactly, or except for whitespace, quotation marks and case, or by similarity.
 
-    What is found begins and ends with words. By likeness alone no number and no denial may differ: such a
-    sentence says something else.
+    The result begins and ends with words. A similar passage must have the same numbers and negations, because
+    otherwise its meaning differs.
 
     Returns:
-        The span of `text`, verbatim; None when it is not there.
+        The verbatim span of `text`, or None.
     """
     quoted, sought = QuotedText(quote), QuoteSearch(text)
     return sought.as_it_is(quoted) or sought.but_for_form(quoted) or sought.alike(quoted)
 
 
 def says_enough(quote: str, passage: str) -> bool:
-    """Whether a quote proves anything: a word or two are in any text. All of a passage always does."""
+    """Check whether a quote is long enough as evidence, or is the whole passage."""
     letters = sum(character.isalnum() for character in quote)
     least = MIN_UNSPACED if WITHOUT_BLANKS.search(quote) else MIN_LETTERS
     return letters >= least or quote.strip() == passage.strip()
 
 
 class QuotedText:
-    """A quote that is looked for in several texts."""
+    """Quote to find in several texts."""
 
     def __init__(self, said: str) -> None:
-        """`said`: what is said to be in a text."""
+        """Set the quote as given by the model."""
         self.said = said
         wanted = said.strip()[:MAX_QUOTE_LENGTH].strip()
         self.wanted = wanted if any(character.isalnum() for character in wanted) else ""
@@ -179,12 +175,12 @@ class QuotedText:
 
     @property
     def may_be_alike(self) -> bool:
-        """Whether it is long enough to be found by likeness."""
+        """Whether the quote is long enough to be found by similarity."""
         return len(self.folded) >= MIN_SIMILAR_LENGTH
 
 
 class QuoteSearch:
-    """A text in which several quotes are looked for, in three ways; see `find_quote`."""
+    """Text in which `find_quote` searches several quotes."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -194,12 +190,12 @@ class QuoteSearch:
         return fold(self.text)
 
     def as_it_is(self, quote: QuotedText) -> Quote | None:
-        """To the letter. The cheapest way."""
+        """Find the exact quote, which is the fastest search."""
         at = at_words(self.text, quote.wanted, 0) if quote.wanted else None
         return None if at is None else _quote(self.text, at, at + len(quote.wanted), 1.0, quote.said)
 
     def but_for_form(self, quote: QuotedText) -> Quote | None:
-        """Find it but for white space, quotation marks, dashes and case."""
+        """Find the quote except for whitespace, quotation marks, dashes and case."""
         sought = quote.folded
         at = at_words(self.folded.text, sought, 0) if sought else None
         if at is None:
@@ -209,7 +205,7 @@ class QuoteSearch:
         return _quote(self.text, start, end, 1.0 if same_case else CASE_ONLY, quote.said)
 
     def alike(self, quote: QuotedText) -> Quote | None:
-        """Find it by likeness, which takes long."""
+        """Find a similar passage, which is slow."""
         folded = self.folded.text
         sought = _longest_piece(folded, quote.folded)
         if len(sought) < MIN_SIMILAR_LENGTH:
@@ -236,7 +232,7 @@ class QuoteSearch:
 
 
 def _longest_piece(text: str, sought: str) -> str:
-    """Of a quote with gaps, its longest piece, if all pieces are there in their order; else all of it."""
+    """Return the longest piece of a quote with gaps if all pieces occur in order, or the whole quote."""
     pieces = [piece for piece in _ELISION.split(sought) if piece]
     at = 0
     for piece in pieces:
@@ -253,31 +249,29 @@ def _quote(text: str, start: int, end: int, score: float, said: str) -> Quote:
 
 
 def _says(passage: str) -> tuple[Counter[str], int]:
-    """What likeness must not pass over: its numbers, and how often it denies."""
+    """Return numbers and the count of negations, which must be equal."""
     return Counter(_NUMBER.findall(passage)), len(_DENIAL.findall(passage))
 
 
-# What a language model's answer is worth: nothing of it is believed but what its passage bears out.
+# Validation of a reply: only concepts that the passage confirms
 
 LABEL, DESCRIPTION, TERM, TYPE = 200, 1000, 200, 100
 MAX_TERMS, MAX_QUOTES = 20, 5
 RELATIONS_A_CONCEPT = 3
-MAX_ENTRY_LENGTH = 50_000
-"""Characters of what is said of one passage."""
+MAX_ENTRY_LENGTH = 50_000  # maximum characters of the reply for one passage
 READING = "2"
-"""Of how answers are believed; another one makes all sources due again. What was answered before is kept."""
-SHORT_LETTERS = 3
-"""Of a name in capitals that is nothing but its letters: "IT" is not "it"."""
+"""Version of the validation: a change makes all sources pending. Cached replies are validated again."""
+SHORT_LETTERS = 3  # maximum letters of an acronym: "IT" is not "it"
 
 Entry = Mapping[str, object]
 
 
 class Unusable(Exception):
-    """What is said of a passage cannot be used; why is its message."""
+    """Error for an unusable reply. The message is the reason."""
 
 
 def serialize(entry: Entry) -> str:
-    """What is remembered of an entry, in JSON: the fields that are asked for."""
+    """Return the cached fields of a reply as JSON."""
     text = json.dumps({name: entry.get(name) for name in ("concepts", "relations")})
     if len(text) > MAX_ENTRY_LENGTH:
         raise Unusable("more is said of it than of any passage can be")
@@ -285,13 +279,12 @@ def serialize(entry: Entry) -> str:
 
 
 def extraction_of(source: SourceText, entry: Entry, per_source: int) -> Extraction:
-    """Believe of an entry what its passage bears out.
+    """Return the concepts and relationships that the passage confirms.
 
-    A quote proves a concept when it is in the passage and says more than a word or two; one that only repeats
-    a name of the concept proves nothing, unless the passage is no more than that. A concept counts when a
-    quote proves it, or a name of it is in the passage: then nothing proves it, and what was quoted is kept as
-    unverified. A relation counts when both its ends are proved. What is no concept, or no relation, is passed
-    over.
+    A quote is evidence if it is in the passage and has more than a word or two. A quote that only repeats a
+    name of the concept is no evidence, unless it is the whole passage. A concept needs evidence or a name in
+    the passage. Without evidence, its quotes are stored as unverified. A relationship needs evidence for both
+    ends. Invalid entries are skipped.
     """
     said = entry.get("concepts")
     if not isinstance(said, list):
@@ -300,7 +293,7 @@ def extraction_of(source: SourceText, entry: Entry, per_source: int) -> Extracti
     concepts = _merge([concept for concept, _ in found if concept is not None])
     if found and not concepts:
         raise Unusable("none of its quotes is in the text")
-    # In their order, those first that a quote proves.
+    # Keep their order, but prefer concepts with evidence.
     best = sorted(concepts, key=lambda each: (not each.quotes, -each.confidence))[:per_source]
     chosen = [each for each in concepts if each in best]
     return Extraction(
@@ -313,12 +306,12 @@ def extraction_of(source: SourceText, entry: Entry, per_source: int) -> Extracti
 
 
 def clean(value: object, longest: int) -> str:
-    """One line without unseen characters; empty when it is no text."""
+    """Return one line without invisible characters, or '' for other types."""
     return one_line(value)[:longest].strip() if isinstance(value, str) else ""
 
 
 def _concept(text: str, said: object) -> tuple[ExtractedConcept | None, int]:
-    """A concept if it counts, and how many quotes of it are not in the text, or prove nothing."""
+    """Return the concept if it is valid, and the number of quotes that are no evidence."""
     if not isinstance(said, dict):
         return None, 0
     entry = cast("Entry", said)
@@ -331,11 +324,11 @@ def _concept(text: str, said: object) -> tuple[ExtractedConcept | None, int]:
     proof, others, is_there = list[Quote](), list[str](), False
     for each in quoted:
         quote = find_quote(text, each)
-        # A quote counts if it says enough or names the concept: any word is in some text.
+        # A short quote counts only if it names the concept.
         if quote and not says_enough(quote.text, text):
             quote = quote if any(_find_name(quote.text, name) for name in (label, *terms)) else None
         is_there = is_there or quote is not None
-        # A name alone is in the text, but says nothing of what it names.
+        # A name alone says nothing about the concept.
         if quote and (concept_name(quote.text) not in names or quote.text.strip() == text.strip()):
             proof.append(quote)
         elif other := clean(each, MAX_QUOTE_LENGTH):
@@ -349,7 +342,7 @@ def _concept(text: str, said: object) -> tuple[ExtractedConcept | None, int]:
 
 
 def _find_name(text: str, name: str) -> Quote | None:
-    """Where a text has a name in whole words; a short one in capitals, as it is written."""
+    """Find a name in whole words. A short acronym must match in case."""
     found = find_quote(text, name)
     short = name.isupper() and sum(each.isalpha() for each in name) <= SHORT_LETTERS
     return None if found is not None and found.score < 1 and short else found
@@ -372,7 +365,7 @@ def _relations(said: object, concepts: Sequence[ExtractedConcept]) -> list[Extra
 
 
 def _confidence(said: object) -> float | None:
-    """From 0 to 1; None when it is no number."""
+    """Return a number from 0 to 1, or None for other types."""
     if isinstance(said, bool) or not isinstance(said, int | float) or math.isnan(said):
         return None
     return float(min(max(said, 0.0), 1.0))

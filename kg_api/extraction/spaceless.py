@@ -1,7 +1,7 @@
 """Noun phrases of Chinese and Japanese, which have no spaces between words.
 
-Chinese is split into words with parts of speech by jieba's dictionary and method in Rust. Of Thai, Lao, Khmer
-and Burmese only phrases in Latin letters are found (ADR 73).
+rjieba splits Chinese into words with parts of speech, using jieba's dictionary and method. In Thai, Lao,
+Khmer and Burmese, kg finds only phrases in Latin letters (ADR 73).
 """
 
 from __future__ import annotations
@@ -17,24 +17,22 @@ from kg_api.suggestions import UNSPACED
 
 Span = tuple[int, int]
 
-# Chinese: runs of nouns and of what may stand before them.
+# Chinese: nouns with the words before them
 
 _HAN = regex.compile(r"\p{Han}+")
 _NOUNS = frozenset({"ns", "nr", "nt", "nz", "nrt", "nrfg", "n", "ng", "j", "l", "g", "an"})
 _BEFORE = _NOUNS | {"vn", "b"}
-"""Tags before a noun: verbs that are nouns as well, and adjectives that only classify."""
+"""Tags before a noun, including verbs that are also nouns, and classifying adjectives."""
 _VERBS = frozenset({"v", "vn"})
 _UNSURE = frozenset({"zg", "q", "k"})
-"""Tags of single characters that may make a noun of the one before them: unknown ones, measures, endings."""
+"""Tags of single characters that may turn the previous word into a noun: unknown, measures, suffixes."""
 _BEHIND_NOUN = frozenset({"x", "c", "uj", "f"})
-"""Marks, conjunctions, 的 and the like: a verb before them, and behind a noun, is a noun."""
+"""Tags of marks, conjunctions, 的 and similar words. A verb between a noun and one of them is a noun."""
 _BEFORE_NOUNS = frozenset({"用", "把", "被", "对", "由", "向", "以", "通过", "经过", "的"})
-"""Words behind which a verb before a noun is part of its name: 通过选举算法."""
-_MODALS = frozenset({"会", "可", "可以", "能", "是", "为", "应"})
-"""Words that make a noun of a verb before them as well."""
+"""Words after which a verb before a noun is part of its name: 通过选举算法."""
+_MODALS = frozenset({"会", "可", "可以", "能", "是", "为", "应"})  # words before which a verb is a noun
 _MAX_WORDS = 4
-_MIN_CHARACTERS = 3
-"""Of a phrase of several words."""
+_MIN_CHARACTERS = 3  # of a phrase of several words
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +47,12 @@ class _Word:
 
     @property
     def is_suffix(self) -> bool:
-        """Whether it makes a noun of the word before it, as in 发表权."""
+        """Whether the word turns the previous one into a noun, as in 发表权."""
         return self.text in lists().zh_suffixes
 
     @property
     def is_part(self) -> bool:
-        """Whether it may be part of a phrase."""
+        """Whether the word may be part of a phrase."""
         if self.tag not in _BEFORE or not _HAN.fullmatch(self.text):
             return False
         edges = lists().han_edges
@@ -62,12 +60,12 @@ class _Word:
             return self.text[-1] in lists().zh_suffixes and self.text[0] not in edges
         if len(self.text) == 1 or zipf(self.text, "zh") != UNLISTED:
             return True
-        # A word that no list has is guessed: with a particle at an end it is part of a clause.
+        # Unlisted words are guesses. With a particle at an end, the word is part of a clause.
         return self.text[0] not in edges and self.text[-1] not in edges
 
 
 def find_chinese_phrases(text: str) -> Iterator[tuple[tuple[Span, ...], bool]]:
-    """Yield the phrases of a sentence: the spans of their words, and whether one mention suffices."""
+    """Yield the phrases of a sentence: spans of their words, and whether one mention suffices."""
     import rjieba  # noqa: PLC0415 # its dictionary is read when Chinese is first met, 0.3 s
 
     words, start = list[_Word](), 0
@@ -89,7 +87,7 @@ def find_chinese_phrases(text: str) -> Iterator[tuple[tuple[Span, ...], bool]]:
 
 
 def _find_end(words: Sequence[_Word], at: int) -> int:
-    """Return the end of the run of words that may be a phrase; its beginning if there is none."""
+    """Return the end of the words that may form a phrase, or `at` if there are none."""
     end = at
     is_verb = words[at].tag in _VERBS and len(words[at].text) > 1
     if is_verb and at + 1 < len(words) and words[at + 1].is_suffix:
@@ -108,7 +106,7 @@ def _find_end(words: Sequence[_Word], at: int) -> int:
 
 
 def _ends_phrase(words: Sequence[_Word], at: int, end: int) -> bool:
-    """Whether the last word of a run is a noun, or ends one, as in 发表权 and 胰岛素抵抗."""
+    """Check whether the last word is a noun or ends one, as in 发表权 and 胰岛素抵抗."""
     last = words[end - 1]
     if last.tag in _NOUNS and last.text not in lists().zh_weak:
         return True
@@ -120,24 +118,22 @@ def _ends_phrase(words: Sequence[_Word], at: int, end: int) -> bool:
     return behind and (end - 1 > at or is_rare(last.text, "zh"))
 
 
-# Japanese: runs of Chinese characters and katakana are nouns, hiragana stands between them.
+# Japanese: Chinese characters and katakana form nouns, hiragana separates them
 
 _RUN = regex.compile(r"[\p{Han}\p{Katakana}ー々ヶ]{2,24}+")
 _COUNTED = regex.compile(
     r"[一二三四五六七八九十百千万億兆〇数第]+"
     r"(?:年間|時間|世紀|種類|[ヶカか]月|[年月日円人回件時分秒度個倍割名歳枚本点条項章])*"
-)
-"""Numbers with the thing that they count."""
+)  # numbers with the counted thing
 _BEHIND_RUN = regex.compile(
     r"(?:は|が|を|に|の|で|と|も|や|へ|から|まで|より|など|だ(?!け)|[^\p{Hiragana}]|$)"
 )
-"""A particle, a mark or nothing; other hiragana are endings of verbs and adjectives."""
-_ADVERB = "的"
-"""The last character of a run that is no noun."""
+"""Particle, mark or end. Other hiragana are endings of verbs and adjectives."""
+_ADVERB = "的"  # last character of a run that is no noun
 
 
 def find_japanese_phrases(text: str) -> Iterator[tuple[tuple[Span, ...], bool]]:
-    """Yield the phrases of a sentence: the spans of their words, and whether one mention suffices."""
+    """Yield the phrases of a sentence: spans of their words, and whether one mention suffices."""
     for run in _RUN.finditer(text):
         start, end = run.span()
         if not _BEHIND_RUN.match(text, end):
@@ -150,22 +146,21 @@ def find_japanese_phrases(text: str) -> Iterator[tuple[tuple[Span, ...], bool]]:
             yield ((start, end),), is_rare(text[start:end], "ja")
 
 
-# Sentences of either, among others.
+# Chinese or Japanese sentences in a mixed text
 
 _UNSPACED = regex.compile(rf"[{UNSPACED}]")
 _HAN_LETTER = regex.compile(r"\p{Han}")
 _KANA = regex.compile(r"[\p{Hiragana}\p{Katakana}]")
 _HIRAGANA = regex.compile(r"\p{Hiragana}")
-_JAPANESE = 0.1
-"""Share of hiragana among letters without spaces, from which a text is Japanese."""
+_JAPANESE = 0.1  # share of hiragana from which a text is Japanese
 _QUOTED = 0.2
-"""A sentence with a smaller share of such letters is of another language and quotes a name."""
+"""Share of unspaced letters below which a sentence is in another language and quotes a name."""
 
 
 def find_spaceless_phrases(
     sentences: Sequence[Sequence[Token]],
 ) -> Iterator[tuple[int, Phrase, dict[str, float]]]:
-    """Yield the phrases of sentences in order: the sentence's place, the phrase, its words' weights."""
+    """Yield the phrases of all sentences: index of the sentence, phrase, weights of its words."""
     texts = [_join(each) for each in sentences]
     all_japanese = _is_japanese("".join(texts))
     for at, text in enumerate(texts):
@@ -181,7 +176,7 @@ def find_spaceless_phrases(
 
 
 def _join(sentence: Sequence[Token]) -> str:
-    """Return a sentence's text at its own offsets, with spaces between its tokens."""
+    """Return the text of a sentence with spaces between tokens, so that offsets stay the same."""
     said = list[str]()
     end = sentence[0].start if sentence else 0
     for token in sentence:
@@ -191,7 +186,7 @@ def _join(sentence: Sequence[Token]) -> str:
 
 
 def _detect(text: str, *, all_japanese: bool) -> str:
-    """Chinese is without kana and not among Japanese; empty for any other language."""
+    """Return 'ja', 'zh' or ''. Chinese text has no kana and is not in a Japanese document."""
     if len(_UNSPACED.findall(text)) < sum(map(str.isalpha, text)) * _QUOTED:
         return ""
     has_han = _HAN_LETTER.search(text) is not None
@@ -206,6 +201,6 @@ def _is_japanese(text: str) -> bool:
 
 
 def _weigh(word: str, language: str) -> float:
-    """A word of frequency 5 weighs 0.25, one that is rarer by 2 a tenth of it."""
+    """Return a weight: 0.25 for frequency 5, and a tenth of it for a frequency lower by 2."""
     known = zipf(simplify(word) if language == "zh" else word, language) or 5
     return 0.25 * 10 ** ((known - 5) / 2)

@@ -1,4 +1,4 @@
-"""Question and passage, read together, to one score: by onnxruntime and tokenizers."""
+"""Cross-encoder: one score for a question and a passage, by onnxruntime."""
 
 from __future__ import annotations
 
@@ -14,21 +14,19 @@ from kg_api.onnx_sessions import ORT_ERRORS, load_session
 from kg_api.providers.rerank import TOKENIZER, WEIGHTS
 from kg_api.providers.wordpiece import load_tokenizer
 
-MAX_TOKENS = 512
-"""Of question and passage together."""
+MAX_TOKENS = 512  # of question and passage together
 MAX_QUESTION_LENGTH = 64
-"""Tokens. Such models are trained on short questions; passages as questions lose by them (ADR 17)."""
+"""Tokens. Such models are trained on short questions, and passages as questions score badly (ADR 17)."""
 OVERLAP = 64
-"""Tokens that two windows of a long passage share, so that no sentence is torn in both."""
-_PIECE = 50_000
-"""Characters that are tokenised in one go; more cost memory by the gigabyte."""
+"""Common tokens of two windows of a long passage, so that each sentence is complete in one of them."""
+_PIECE = 50_000  # characters that are tokenised together: more would need gigabytes of memory
 
 
 class CrossEncoder:
-    """A model and its tokenizer, ready to use from any number of threads at once.
+    """Model and tokenizer. Thread-safe.
 
-    One pair a call and one ONNX thread: in a batch, the dynamic quantisation of an int8 model would make a
-    score depend on the passages beside it.
+    Each call has one pair and one ONNX thread. In a batch, the dynamic quantisation of an int8 model would
+    make scores depend on the other passages.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -42,7 +40,7 @@ class CrossEncoder:
             raise ConfigurationError(f"{folder} holds no cross-encoder: {error}") from error
 
     def require_question(self, question: str) -> None:
-        """Refuse a question that leaves too little room for passages."""
+        """Raise an error for a question that leaves too little space for passages."""
         too_long = len(question) > _PIECE
         if too_long or len(self._whole.encode(question, add_special_tokens=False)) > MAX_QUESTION_LENGTH:
             raise RerankUnavailable(
@@ -50,10 +48,10 @@ class CrossEncoder:
             )
 
     def score(self, question: str, passage: str, until: float | None = None) -> float:
-        """Score one pair; of a passage that is too long its best window counts, so that nothing is cut off.
+        """Score one pair. A long passage gets the score of its best window.
 
         Returns:
-            The model's own score, of any sign; the same for the same pair, always.
+            The model's deterministic score, of any sign.
         """
         best = -np.inf
         for window in self._pairs(question, passage):

@@ -1,4 +1,4 @@
-"""Opening the embedder of a space, its metrics, and an embedder without a model for tests."""
+"""Factory of embedders, their metrics, and a deterministic embedder for tests."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ _WORD = re.compile(r"\w+")
 
 
 class DeterministicEmbedder:
-    """Words and pairs of neighbouring words, hashed to signed counts; a word is a token.
+    """Embedder that hashes words and pairs of words to signed counts. A word is a token.
 
-    The same vectors on every machine and in every release: what changes them changes the revision.
+    Vectors are equal on all machines and in all releases. Changed vectors need a new revision.
     """
 
     def __init__(self, dimensions: int = 256, max_tokens: int = 512) -> None:
@@ -70,7 +70,7 @@ class DeterministicEmbedder:
         return vectors
 
     def embed_parts(self, parts: Sequence[TextPart]) -> Vectors:
-        """See `TokenEmbedder`; a part is coloured by all words around it alike."""
+        """Embed parts with their texts. All words of a text have the same influence."""
         numbers = by_text(parts)
         around = self.embed_passages(list(numbers))
         within = {at: row for mine, row in zip(numbers.values(), around, strict=True) for at in mine}
@@ -88,7 +88,7 @@ class DeterministicEmbedder:
         return total(_Words(), self._identity.max_tokens, "", texts)
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing."""
 
     def _vector(self, text: str) -> Vectors:
         require_text(text)
@@ -96,7 +96,7 @@ class DeterministicEmbedder:
         if len(words) > self._identity.max_tokens:
             raise too_long(self._identity.max_tokens)
         counts = self._counts(CollectionsCounter([*words, *map(" ".join, pairwise(words))]))
-        if not counts.any():  # no word in it, or all signs cancel out
+        if not counts.any():  # no words, or all signs cancel out
             counts = self._counts(CollectionsCounter([text]))
         return unit(counts, self._identity.dimensions)
 
@@ -109,7 +109,7 @@ class DeterministicEmbedder:
 
 
 class _Words:
-    """A word is a token."""
+    """Tokenizer with one token per word."""
 
     special = 0
     widest = 1
@@ -124,11 +124,11 @@ class _Words:
         return [TokenSpan(*found.span(), word) for word, found in enumerate(_WORD.finditer(text))]
 
 
-# The embedder that the settings, or a space, name.
+# Embedder of the settings or a space
 
 
 def default_choice(settings: Settings) -> ModelChoice:
-    """Say which model the settings name. The model of a folder of one's own has no name here."""
+    """Return the model of the settings. A model in a user's folder has no name here."""
     own = settings.embedding
     match own.provider:
         case "openai":
@@ -140,9 +140,9 @@ def default_choice(settings: Settings) -> ModelChoice:
 
 
 def open_embedder(settings: Settings, choice: ModelChoice | None = None) -> Embedder:
-    """Open the embedder of a choice, by default the settings' own.
+    """Open the embedder of a choice (default: from the settings).
 
-    A local model is fetched when it is not there. Nothing is asked of a provider yet.
+    A missing local model is downloaded. No request is sent to a provider.
     """
     choice = choice or default_choice(settings)
     match choice.provider:
@@ -171,7 +171,7 @@ def open_embedder(settings: Settings, choice: ModelChoice | None = None) -> Embe
 
 
 def _find_local(settings: Settings, name: str | None) -> tuple[Path, ModelSpec]:
-    """Find a packaged model, or that of a folder: nameless, or by the name in its model.json."""
+    """Find a packaged model by name, or the model in the configured folder by name or without."""
     if name is None:
         return find_model(settings)
     own = settings.embedding.model_folder
@@ -181,20 +181,18 @@ def _find_local(settings: Settings, name: str | None) -> tuple[Path, ModelSpec]:
     return ensure_packaged(model, settings.cache), model.spec
 
 
-# An embedder that counts what it does, for /metrics and the log: numbers and names, never texts or keys.
+# Metrics and log of embedders. They contain numbers and names, but no texts or keys.
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
 
 BUCKETS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 60)
-"""Seconds: a local question takes 4 ms, a batch a second, a provider with all its tries a minute."""
+"""Seconds. A local query takes 4 ms, a batch 1 s, and a provider with all retries 60 s."""
 
 
 class EmbeddingMetrics:
-    """The counters of a process, shared by all its embedders."""
-
     def __init__(self, registry: CollectorRegistry) -> None:
-        """Register them; once in a registry."""
+        """Register the metrics. A registry allows one call."""
         self.embeddings = Counter(
             "embeddings_total", "Texts embedded.", ("model", "dimensions"), registry=registry
         )
@@ -216,7 +214,7 @@ class EmbeddingMetrics:
 
 
 class MeteredEmbedder:
-    """Another embedder, watched. What is not embedding costs nothing extra and is not counted."""
+    """Embedder that measures another embedder. Other methods are passed through."""
 
     def __init__(self, embedder: Embedder, metrics: EmbeddingMetrics) -> None:
         self._embedder = embedder
@@ -265,7 +263,7 @@ class MeteredEmbedder:
         return found
 
     def _record_success(self, what: str, texts: int, seconds: float, tokens: int) -> None:
-        if not texts:  # a probe alone
+        if not texts:  # probe only
             return
         identity = self.identity
         self._metrics.embeddings.labels(identity.model, str(identity.dimensions)).inc(texts)
@@ -277,12 +275,12 @@ class MeteredEmbedder:
     def _model(self) -> str:
         try:
             return self.identity.model
-        except EmbeddingUnavailable:  # it could not be opened, so that nobody knows
+        except EmbeddingUnavailable:  # a model that cannot be opened has no identity
             return "unknown"
 
 
 class MeteredTokenEmbedder(MeteredEmbedder):
-    """The same for a model that gives token vectors."""
+    """Metered embedder with token vectors."""
 
     def __init__(self, embedder: TokenEmbedder, metrics: EmbeddingMetrics) -> None:
         super().__init__(embedder, metrics)
@@ -293,20 +291,20 @@ class MeteredTokenEmbedder(MeteredEmbedder):
 
 
 def meter(embedder: Embedder, metrics: EmbeddingMetrics) -> Embedder:
-    """Watch an embedder; what it can do besides, it still can."""
+    """Measure an embedder, with or without token vectors."""
     if gives_tokens(embedder):
         return MeteredTokenEmbedder(embedder, metrics)
     return MeteredEmbedder(embedder, metrics)
 
 
 def open_metered(settings: Settings, choice: ModelChoice | None) -> Embedder:
-    """Open a model as `open_embedder` does, and watch it."""
+    """Open a model with `open_embedder` and measure it."""
     return meter(open_embedder(settings, choice), metrics_of_process())
 
 
 @once_per_process
 def metrics_of_process() -> EmbeddingMetrics:
-    """One for all embedders of the process."""
+    """Return the metrics that all embedders of the process share."""
     reserve_room()
     return EmbeddingMetrics(REGISTRY)
 

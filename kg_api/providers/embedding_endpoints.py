@@ -1,4 +1,4 @@
-"""The protocols of embedding providers: Nomic, Cohere, OpenAI and the many servers with its interface."""
+"""Protocols of embedding providers: Nomic, Cohere, and OpenAI with compatible servers."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class JsonEndpoint(Generic[ItemT]):
 
 
 class _Files(JsonEndpoint[bytes]):
-    """Takes images as files of a form."""
+    """Endpoint that receives images as files of a form."""
 
     def _post(self, items: Sequence[bytes], query: bool, seconds: float, max_bytes: int) -> Reply:
         files = [("images", ("images", picture, "image/jpeg")) for picture in items]
@@ -99,7 +99,7 @@ def _tokens(reply: object) -> int | None:
 
 
 def _data_in_order(reply: object) -> list[Any] | None:
-    """Return the vectors of OpenAI's form, by the index of each."""
+    """Return vectors in OpenAI's format, sorted by index."""
     if (data := items_of(reply, "data")) is None:
         return None
     entries = [fields_of(each) for each in data]
@@ -111,14 +111,13 @@ def _floats(reply: object) -> list[Any] | None:
     return items_of(fields_of(reply).get("embeddings"), "float")
 
 
-# Texts.
+# Text models
 
 
 def open_nomic(settings: Settings, choice: ModelChoice, policy: RetryPolicy | None = None) -> RemoteEmbedder:
-    """Open the embedder for a model of Nomic; no request is sent yet.
+    """Open a model of Nomic. No request is sent.
 
-    Not by its client, which takes the key from a file of its own only, sends ten texts a request, and retries
-    for 31 s without regard to Retry-After.
+    Nomic's client reads the key only from its own file, sends ten texts per request, and ignores Retry-After.
     """
     own, model = settings.nomic, remote_model(choice, settings)
     if own.api_key is None:
@@ -130,7 +129,7 @@ def open_nomic(settings: Settings, choice: ModelChoice, policy: RetryPolicy | No
             "model": model.name,
             "task_type": "search_query" if query else "search_document",  # the service adds the prefix
             "dimensionality": model.asks_for,
-            "long_text_mode": "mean",  # should its tokenizer ever count more than ours, nothing is cut off
+            "long_text_mode": "mean",  # nothing is cut off if its tokenizer counts more tokens than kg
         }
 
     provider = Provider(EMBEDDING, TEXT_VARIABLES["nomic"], model.name, own.base_url, own.api_key)
@@ -143,7 +142,7 @@ def open_nomic(settings: Settings, choice: ModelChoice, policy: RetryPolicy | No
 
 
 def open_openai(settings: Settings, choice: ModelChoice, policy: RetryPolicy | None = None) -> RemoteEmbedder:
-    """Open the embedder for a model of OpenAI or of a server with its interface; no request is sent yet."""
+    """Open a model of OpenAI or a compatible server. No request is sent."""
     own, model = settings.openai, remote_model(choice, settings)
     if own.api_key is None and own.needs_key:
         raise ProviderMissing(
@@ -200,16 +199,14 @@ def _text_embedder(
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """Parameters of a request that not every server takes."""
+    """Optional request parameters that some servers reject."""
 
-    base64: bool
-    """Vectors as base64 of float32, a quarter of the size of plain numbers."""
-    dimensions: int | None
-    """Requested size of the vectors; None: the parameter is not sent."""
+    base64: bool  # base64 of float32: a quarter of the size of plain numbers
+    dimensions: int | None  # requested size of the vectors, or None to omit the parameter
 
 
 class _OtherForm(Exception):
-    """The reply shows that another form of the request may work."""
+    """Signal that another form of the request may work."""
 
     def __init__(self, form: _Form) -> None:
         super().__init__()
@@ -219,9 +216,9 @@ class _OtherForm(Exception):
 class OpenAIEndpoint:
     """POST /embeddings.
 
-    Servers with this interface differ in the parameters that they take. If a reply shows that base64 or
-    `dimensions` is at fault, the request is sent once more without it; vectors of another size are requested
-    again with `dimensions`. The form that worked is kept in the server's traits.
+    Compatible servers accept different parameters. If a reply blames base64 or `dimensions`, the request is
+    repeated without it. Vectors of another size are requested again with `dimensions`. The server's traits
+    keep the form that worked.
     """
 
     _NAMES_ENCODING = re.compile(r"encoding[_ ]format|base64")
@@ -268,7 +265,12 @@ class OpenAIEndpoint:
             if other not in tried:
                 raise _OtherForm(other)
 
-        if reply.failed_as in {400, 422, 500, 501}:  # servers that do not know a parameter, or fail on it
+        if reply.failed_as in {
+            400,
+            422,
+            500,
+            501,
+        }:  # servers that do not know a parameter, or fail because of it
             said = str(reply.body).casefold()
             if form.base64 and self._NAMES_ENCODING.search(said):
                 retry_in(replace(form, base64=False))
@@ -281,7 +283,7 @@ class OpenAIEndpoint:
         found = [entries[at].get("embedding") for at in in_order([each.get("index") for each in entries])]
         size, sizes = self._model.dimensions, {vector_size(each) for each in found}
         has_asked = any(each.dimensions for each in tried)
-        if form.base64 and sizes & {None, 0, 2 * size, size / 2}:  # unreadable, or of float64 or float16
+        if form.base64 and sizes & {None, 0, 2 * size, size / 2}:  # unreadable, float64 or float16
             retry_in(replace(form, base64=False))
         if sizes != {size} and len(sizes) == 1 and not has_asked:
             retry_in(replace(form, dimensions=size))
@@ -293,22 +295,17 @@ class OpenAIEndpoint:
         return unit_rows([plain_vector(each) for each in found], texts, size, hint)
 
 
-# Images.
+# Image models
 
 
 @dataclass(frozen=True, slots=True)
 class KnownImageModel:
-    """Properties of an image model."""
-
     dimensions: int
     max_tokens: int
-    sizes: tuple[int, ...] = ()
-    """Other sizes that its vectors can be shortened to (Matryoshka)."""
-    batch: int = 16
-    """Images per request: some two megabytes."""
+    sizes: tuple[int, ...] = ()  # smaller sizes of its vectors (Matryoshka)
+    batch: int = 16  # images per request: about 2 MB
     query_prefix: str = ""
-    text_model: str = ""
-    """The model of the same space that reads words, if it is another one."""
+    text_model: str = ""  # other model for texts in the same space
 
 
 NOMIC = {
@@ -316,8 +313,7 @@ NOMIC = {
         768, 8192, query_prefix="search_query: ", text_model=f"nomic-embed-text-{version}"
     )
     for version in ("v1.5", "v1")
-}
-"""The service adds the prefix itself."""
+}  # the service adds the prefix
 COHERE = {
     "embed-v4.0": KnownImageModel(1536, 128_000, (256, 512, 1024)),
     "embed-multilingual-v3.0": KnownImageModel(1024, 512, batch=1),
@@ -331,13 +327,12 @@ OPENAI = {
 }
 _KNOWN: dict[str, Mapping[str, KnownImageModel]] = {"nomic": NOMIC, "cohere": COHERE, "openai": OPENAI}
 DEFAULT_IMAGE_MODELS = {"nomic": "nomic-embed-vision-v1.5", "cohere": "embed-v4.0"}
-COHERE_SECONDS = 30.0
-"""Timeout of one request; Cohere's settings have none."""
+COHERE_SECONDS = 30.0  # timeout of one request, because Cohere's settings have none
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteImageModel:
-    """A model to be asked for over HTTP, with the size of vectors that is wanted."""
+    """Remote model with the size of vectors to request."""
 
     name: str
     facts: KnownImageModel
@@ -345,7 +340,7 @@ class RemoteImageModel:
 
     @property
     def asks_for(self) -> int | None:
-        """The size to ask the provider for; None if it is the model's own."""
+        """Requested size of vectors, or None for the model's default."""
         return self.dimensions if self.dimensions != self.facts.dimensions else None
 
 
@@ -368,7 +363,9 @@ def remote_image_model(choice: ImageModelChoice, settings: Settings) -> RemoteIm
             "dimensions) to the size of its vectors"
         )
     if facts is None:
-        is_own = own.provider == choice.provider and own.model == name  # the settings describe no other
+        is_own = (
+            own.provider == choice.provider and own.model == name
+        )  # the settings describe only this model
         prefix = own.query_prefix if is_own else ""
         facts = KnownImageModel(choice.dimensions or 0, own.max_tokens, query_prefix=prefix)
     wanted = choice.dimensions or facts.dimensions
@@ -387,7 +384,7 @@ def open_remote_images(
     policy: RetryPolicy | None = None,
     seconds: float | None = None,
 ) -> RemoteImageEmbedder:
-    """Open the embedder for an image model of Nomic, Cohere or a server like OpenAI's; no request is sent."""
+    """Open an image model of Nomic, Cohere or a compatible server. No request is sent."""
     model = remote_image_model(choice, settings)
     facts, batch = model.facts, model.facts.batch
     name = choice.provider
@@ -477,7 +474,7 @@ def open_remote_images(
 
 
 def data_url(jpeg: bytes) -> str:
-    """Return a JPEG file as a URL that holds it."""
+    """Return a data URL of a JPEG file."""
     return f"data:image/jpeg;base64,{base64.b64encode(jpeg).decode()}"
 
 
@@ -486,7 +483,7 @@ def _nomic_picture(model: str, *_: object) -> dict[str, object]:
 
 
 def _nomic_words(text_model: str, texts: Sequence[str], _: bool) -> dict[str, object]:
-    """Make a request for words; the service adds the prefix by the task type."""
+    """Return the request body for texts. The service adds the prefix according to the task type."""
     return {
         "texts": list(texts),
         "model": text_model,
@@ -513,7 +510,7 @@ def _cohere_body(
 def _openai_body(
     model: RemoteImageModel, dialect: ImageDialect, items: Sequence[str] | Sequence[bytes], _: bool
 ) -> dict[str, object]:
-    """Make a request in a server's way: OpenAI's interface has none for images."""
+    """Return the request body in the server's dialect. OpenAI's interface has no images."""
     pictures = [data_url(each) for each in items if isinstance(each, bytes)]
     texts = [model.facts.query_prefix + each for each in items if isinstance(each, str)]
     match dialect:

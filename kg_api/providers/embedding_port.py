@@ -1,4 +1,4 @@
-"""What every embedding provider gives."""
+"""Interfaces and model facts of all embedding providers."""
 
 from __future__ import annotations
 
@@ -22,125 +22,122 @@ Vectors = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class TextPart:
-    """A part of a longer text, to be embedded as it is meant there. Offsets are code points, end excluded."""
+    """Part of a longer text. Offsets are code points, end excluded."""
 
-    text: str
-    """All that the model reads of what is around the part, and the part itself."""
+    text: str  # the part with its context
     start: int
     end: int
-    before: str = ""
-    """What is read in front of the part when it is read by itself."""
+    before: str = ""  # prefix of the part if it is embedded alone
 
     @property
     def alone(self) -> str:
-        """The part as it is read by itself."""
         return self.before + self.text[self.start : self.end]
 
 
 class RejectedTexts(InvalidInput):
-    """Some of the texts are rejected, each by itself; the others were accepted."""
+    """Error for texts that are rejected one by one. Other texts of the batch are accepted."""
 
     def __init__(self, reasons: Mapping[str, str]) -> None:
-        """`reasons`: by text. The message is the first, without a text."""
+        """Set the reasons by text. The message is the first reason, without a text."""
         super().__init__(next(iter(reasons.values())))
         self.reasons = reasons
 
     @classmethod
     def slug(cls) -> str:
-        """The name that clients know, which does not tell one text from several."""
+        """Return the public error slug, which is the same for one and several texts."""
         return InvalidInput.slug()
 
 
 class Embedder(Protocol):
-    """One model with its settings. A batch is the primitive; passages and queries are different calls.
+    """Interface of one model with its settings. Passages and queries have different methods.
 
-    Texts over `identity.max_tokens` are refused, never cut: callers cut them with `spans` first.
+    Texts above `identity.max_tokens` are rejected. Callers cut long texts with `spans`.
     """
 
     @property
     def identity(self) -> SpaceIdentity:
-        """What makes vectors of this model comparable with each other, and with no others."""
+        """Key of the space. Only vectors with equal identities are comparable."""
         ...
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         """Embed texts of at most `max_tokens` tokens.
 
         Returns:
-            float32, shape (len(texts), dimensions), rows of length 1, in the order given.
+            float32, shape (len(texts), dimensions), rows of length 1, in the given order.
 
         Raises:
-            InvalidInput: a text is blank or too long, or the provider refuses it.
-            RejectedTexts: the provider fails on these; the others are fine.
-            ConfigurationError: a provider does not take the key, the model or its dimensions.
-            EmbeddingUnavailable: a provider does not answer, after all tries.
-            EmbeddingFailed: the model gave NaN, zero or wrongly sized vectors.
+            InvalidInput: A text is blank or too long, or the provider rejects it.
+            RejectedTexts: The provider fails on these texts and accepts the others.
+            ConfigurationError: The provider rejects the key, the model or its dimensions.
+            EmbeddingUnavailable: The provider does not answer after all retries.
+            EmbeddingFailed: The model returned NaN, zero or vectors of a wrong size.
         """
         ...
 
     def embed_query(self, text: str) -> Vectors:
-        """Embed a question, with the model's query prefix; one over `max_tokens` is averaged over its spans.
+        """Embed a query with the model's query prefix. A long query gets the mean of its spans.
 
-        Of a question of more than 8 spans, 8 that are spread evenly stand for it.
+        Queries above 8 spans are represented by 8 evenly spaced spans.
 
         Returns:
             float32, shape (dimensions,), of length 1.
 
         Raises:
-            InvalidInput: the text is blank, or the provider refuses it.
-            ConfigurationError: a provider does not take the key, the model or its dimensions.
-            EmbeddingUnavailable: the model does not answer, within KG_EMBEDDING__QUERY_SECONDS.
-            EmbeddingFailed: the model gave a NaN, zero or wrongly sized vector.
+            InvalidInput: The text is blank, or the provider rejects it.
+            ConfigurationError: The provider rejects the key, the model or its dimensions.
+            EmbeddingUnavailable: The model does not answer within KG_EMBEDDING__QUERY_SECONDS.
+            EmbeddingFailed: The model returned NaN, zero or a vector of a wrong size.
         """
         ...
 
     def spans(self, text: str, before: str = "") -> list[tuple[int, int]]:
-        """Cut text into pieces that fit `max_tokens` each with `before` in front of them.
+        """Cut text into spans that fit `max_tokens` with the prefix `before`.
 
         Returns:
-            (start, end) offsets in code points, joining to the whole text.
+            (start, end) in code points, joining to the whole text.
 
         Raises:
-            InvalidInput: `before` alone leaves no room.
+            InvalidInput: `before` alone exceeds the limit.
         """
         ...
 
     def count_tokens(self, texts: Sequence[str]) -> int:
-        """How many tokens the model reads when these passages are embedded: what a provider bills."""
+        """Return the number of billed tokens of these passages."""
         ...
 
     def close(self) -> None:
-        """Close connections and threads; the embedder is not used any more."""
+        """Close connections and threads. The embedder cannot be used afterwards."""
         ...
 
 
 class TokenEmbedder(Embedder, Protocol):
-    """A model that gives a vector for each token, so that a part of a text can be embedded within it."""
+    """Interface of a model with token vectors, which can embed a part of a text in its context."""
 
     def embed_parts(self, parts: Sequence[TextPart]) -> Vectors:
-        """Embed parts of texts of at most `max_tokens` tokens; each text is read once for all its parts.
+        """Embed parts of texts of at most `max_tokens` tokens. Each text is read once for all its parts.
 
-        A part is read twice: by itself, and in its text. Its vector depends on both and on nothing beside it.
+        A part is read alone and in its text. Its vector depends only on both.
 
         Returns:
-            float32, shape (len(parts), dimensions), rows of length 1, in the order given.
+            float32, shape (len(parts), dimensions), rows of length 1, in the given order.
 
         Raises:
-            InvalidInput: a part is blank, or it or its text is too long.
-            EmbeddingFailed: the model gave NaN or zero vectors.
+            InvalidInput: A part is blank, or the part or its text is too long.
+            EmbeddingFailed: The model returned NaN or zero.
         """
         ...
 
 
 def gives_tokens(embedder: Embedder) -> TypeGuard[TokenEmbedder]:
-    """Whether an embedder can embed a part of a text within it; nothing is asked of the model."""
+    """Check whether an embedder returns token vectors, without a request."""
     return callable(getattr(embedder, "embed_parts", None))
 
 
-# What every provider owes its callers: usable texts in, usable vectors out.
+# Checks of texts and vectors
 
 
 def require_text(text: str) -> None:
-    """Refuse what no model can embed."""
+    """Raise an error for a text that no model can embed."""
     if not text or text.isspace():
         raise InvalidInput("a blank text cannot be embedded; give it some words or leave it out")
     try:
@@ -150,17 +147,17 @@ def require_text(text: str) -> None:
 
 
 def too_long(max_tokens: int) -> InvalidInput:
-    """The error for a text that the model would cut."""
+    """Return the error for a text that the model would truncate."""
     return InvalidInput(f"the text is longer than the model's {max_tokens} tokens; cut it with `spans` first")
 
 
 def mean_of_pieces(rows: Vectors) -> Vectors:
-    """The vector of a question of several pieces; shape (dimensions,)."""
+    """Return the mean vector of a query's pieces, shape (dimensions,)."""
     return rows[0] if len(rows) == 1 else unit(rows.mean(axis=0, dtype=np.float64), rows.shape[1])
 
 
 def unit(vector: NDArray[np.floating[Any]], dimensions: int) -> Vectors:
-    """Scale to length 1; computed in float64, so that rounding is the same everywhere.
+    """Scale to length 1 in float64, so that rounding is equal on all machines.
 
     Returns:
         float32, shape (dimensions,).
@@ -174,7 +171,7 @@ def unit(vector: NDArray[np.floating[Any]], dimensions: int) -> Vectors:
     return (exact / length).astype(np.float32)
 
 
-# How many tokens a call has cost, told by the embedder that knows to the caller that asks.
+# Tokens of a call, reported by the embedder to its caller
 
 
 @dataclass
@@ -187,7 +184,7 @@ _current: ContextVar[TokenTally | None] = ContextVar("tally", default=None)
 
 @contextmanager
 def counting() -> Generator[TokenTally]:
-    """Count the tokens that embedders read for the calling thread; nothing is tokenised a second time."""
+    """Count the tokens that embedders read in the calling thread."""
     tally = TokenTally()
     token = _current.set(tally)
     try:
@@ -197,64 +194,59 @@ def counting() -> Generator[TokenTally]:
 
 
 def spend(tokens: int) -> None:
-    """Tell that so many tokens were read; to be called in the thread of the embedder's caller."""
+    """Add tokens to the count. Call this function in the thread of the embedder's caller."""
     tally = _current.get()
     if tally is not None:
         tally.tokens += tokens
 
 
-# Texts and a probe text, whose vector is known, in one go: the same reply tells which model answers.
+# Probe: a text with a known vector, embedded with other texts to identify the model
 
 
 def embed_probed(embedder: Embedder, texts: Sequence[str], probe: str, *, query: bool) -> Vectors:
-    """Embed texts as queries or as passages, and with them, in the last request, the probe.
+    """Embed texts as queries or passages, and the probe in the last request.
 
-    An embedder that does not take the probe along is asked for it separately. Its tokens are not counted.
+    If the embedder cannot combine them, the probe has its own request. Its tokens are not counted.
 
     Returns:
-        float32, shape (len(texts) + 1, dimensions): those of the texts in their order, then the probe's.
+        float32, shape (len(texts) + 1, dimensions): the texts in order, then the probe.
     """
     together = getattr(embedder, "embed_probed", None)
     if callable(together):
         return cast("Vectors", together(texts, probe, query=query))
     rows = [embedder.embed_query(text) for text in texts] if query else list(embedder.embed_passages(texts))
-    with counting():  # apart from what the caller counts
+    with counting():  # not counted
         rows.append(embedder.embed_query(probe) if query else embedder.embed_passages([probe])[0])
     return np.stack(rows)
 
 
-# The models that come in Maven packages. Another one is an entry here and a lock file beside it.
+# Models in Maven packages. A new model needs an entry here and a lock file in models/.
 #
-# The figures behind the choice of the default one are in adr/; benchmarks/local_models.py measures them
-# again.
+# The measurements behind the default are in adr/. benchmarks/local_models.py repeats them.
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSpec:
-    """What has to be known about a folder of weights to use them rightly."""
+    """Properties of a model's weights."""
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     name: Annotated[str, Field(min_length=1)]
-    revision: str
-    """Changes when the weights do: their sha256."""
+    revision: str  # sha256 of the weights
     dimensions: Annotated[int, Field(ge=1)]
     max_tokens: Annotated[int, Field(ge=32)]
-    pooling: Literal["cls", "mean"]
-    """Whether a text's vector is that of its first token or the mean of all."""
+    pooling: Literal["cls", "mean"]  # vector of the first token, or mean of all tokens
     query_prefix: str = ""
     passage_prefix: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class PackagedModel:
-    """A model and its place in a Maven package."""
+    """Model and its files in a Maven package."""
 
     spec: ModelSpec
-    lock: str
-    """jgo's lock file in this folder: the package and its sha256."""
-    weights: str
-    """Path inside the package; `spec.revision` is its sha256."""
+    lock: str  # lock file of jgo in models/: the package and its sha256
+    weights: str  # path in the package, with the sha256 in `spec.revision`
     tokenizer: str
     tokenizer_sha256: str
 
@@ -305,7 +297,7 @@ CATALOGUE = {model.spec.name: model for model in (BGE_SMALL, MINILM, E5_SMALL)}
 DEFAULT = BGE_SMALL
 
 
-# The models of providers that kg knows, and what it takes another one for.
+# Known models of providers
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,13 +305,11 @@ class KnownModel:
     dimensions: int
     max_tokens: int
     tokenizer: Literal["cl100k", "wordpiece", "bytes"]
-    """`bytes`: unknown, so that each byte counts as a token, which no tokenizer exceeds."""
+    """`bytes`: unknown. One token per byte is an upper limit for all tokenizers."""
     query_prefix: str = ""
     passage_prefix: str = ""
-    price: float | None = None
-    """US dollars for a million tokens; None: not published."""
-    shortest: int | None = None
-    """Down to how many dimensions it can shorten its vectors (Matryoshka); None: it cannot."""
+    price: float | None = None  # US dollars per million tokens, None if not published
+    shortest: int | None = None  # minimum dimensions of shortened vectors (Matryoshka), None if fixed
 
 
 _NOMIC = KnownModel(
@@ -332,41 +322,39 @@ _NOMIC = KnownModel(
 NOMIC = {
     "nomic-embed-text-v1.5": replace(_NOMIC, shortest=64),
     "nomic-embed-text-v1": _NOMIC,
-}
-"""Their own service puts the prefixes there itself; another server leaves that to kg."""
+}  # Nomic's service adds the prefixes, other servers do not
 
 OPENAI = {
     "text-embedding-3-small": KnownModel(1536, 8191, "cl100k", price=0.02, shortest=1),
     "text-embedding-3-large": KnownModel(3072, 8191, "cl100k", price=0.13, shortest=1),
     "text-embedding-ada-002": KnownModel(1536, 8191, "cl100k", price=0.10),
-    "nomic-embed-text-v1.5": _NOMIC,  # other servers shorten nothing by themselves
-    "nomic-embed-text": replace(_NOMIC, max_tokens=2048),  # as Ollama runs it
+    "nomic-embed-text-v1.5": _NOMIC,  # other servers cannot shorten vectors
+    "nomic-embed-text": replace(_NOMIC, max_tokens=2048),  # limit of Ollama
 }
 DEFAULT_MODELS = {"local": DEFAULT.spec.name, "nomic": "nomic-embed-text-v1.5", "deterministic": "word-hash"}
-"""That of openai is a setting."""
+"""Without openai, whose default is a setting."""
 IN_PROCESS = frozenset({"local", "deterministic", "histogram", "onnx"})
-"""Providers whose models run here: once loaded, their weights do not change."""
+"""Providers whose models run in the process. Loaded weights do not change."""
 GIVE_TOKENS = frozenset({"local", "deterministic"})
-"""Providers whose models give a vector for each token; an API gives one for a text."""
+"""Providers with token vectors: APIs return one vector per text."""
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteModel:
-    """A model to be asked for over HTTP, with the size of vectors that is wanted."""
+    """Remote model with the size of vectors to request."""
 
     name: str
     facts: KnownModel
-    dimensions: int
-    """Equal to that of the facts, or shorter."""
+    dimensions: int  # equal to or below the dimensions of the facts
 
     @property
     def asks_for(self) -> int | None:
-        """The size to ask the provider for; None when it is the model's own."""
+        """Requested size of vectors, or None for the model's default."""
         return self.dimensions if self.dimensions != self.facts.dimensions else None
 
 
 def remote_model(choice: ModelChoice, settings: Settings) -> RemoteModel:
-    """Say all that has to be known of a provider's model."""
+    """Return the facts of a provider's model."""
     if choice.provider == "nomic":
         name = choice.model or DEFAULT_MODELS["nomic"]
         if name not in NOMIC:
@@ -381,13 +369,13 @@ def remote_model(choice: ModelChoice, settings: Settings) -> RemoteModel:
 
 
 def own_model(settings: Settings) -> str:
-    """The model of the openai provider that the settings name."""
+    """Return the model of the openai provider in the settings."""
     named = settings.embedding.model if settings.embedding.provider == "openai" else None
     return named or settings.openai.embed_model
 
 
 def price_of(choice: ModelChoice, settings: Settings) -> float | None:
-    """US dollars for a million tokens; 0 where nothing leaves the machine, None when it is not known."""
+    """Return US dollars per million tokens: 0 for models on this machine, None if unknown."""
     if choice.provider in IN_PROCESS:
         return 0.0
     if choice.provider == settings.embedding.provider and settings.embedding.price is not None:
@@ -398,7 +386,7 @@ def price_of(choice: ModelChoice, settings: Settings) -> float | None:
 
 
 def refusal_of_parts(identity: SpaceIdentity) -> str | None:
-    """Why a model cannot embed a text among its neighbours; None: it can."""
+    """Return the reason why a model cannot embed a text in its context, or None."""
     if identity.provider in GIVE_TOKENS:
         return None
     return (
@@ -410,7 +398,7 @@ def refusal_of_parts(identity: SpaceIdentity) -> str | None:
 
 
 def require_tokens(embedder: Embedder) -> TokenEmbedder:
-    """The same embedder, if it can embed a text among its neighbours."""
+    """Return the embedder if it has token vectors, or raise an error."""
     if gives_tokens(embedder):
         return embedder
     told = refusal_of_parts(embedder.identity)
@@ -431,7 +419,7 @@ def _describe(name: str, dimensions: int | None, settings: Settings) -> KnownMod
             f"{', '.join(OPENAI)}"
         )
     own = settings.embedding
-    if name != own_model(settings):  # what is set describes the settings' own model, no other
+    if name != own_model(settings):  # the settings describe only their own model
         return KnownModel(dimensions, 512, "bytes")
     return KnownModel(dimensions, own.max_tokens, "bytes", own.query_prefix, own.passage_prefix, own.price)
 
@@ -458,20 +446,23 @@ def _unknown(variable: str, name: str, known: Iterable[str]) -> ConfigurationErr
     )
 
 
-# What every model that sees pictures gives.
+# Interface of image models
 
 Pixels = NDArray[np.uint8]
-"""A picture as it is shown: shape (height, width, 3), RGB, upright, what can be seen through on white."""
+"""Displayed image: shape (height, width, 3), RGB, upright, transparency on white."""
 
 Fit = Literal["within", "cover", "stretch"]
-"""`within`: scaled down until both sides fit, never up; `cover`: scaled until it covers the size, and its
-middle cut out; `stretch`: scaled to the size."""
+"""Method of resizing.
+
+`within` scales down until both sides fit. `cover` scales to cover the size and crops the middle. `stretch`
+scales both sides to the size.
+"""
 Resample = Literal["nearest", "bilinear", "bicubic", "lanczos"]
 
 
 @dataclass(frozen=True, slots=True)
 class Rendering:
-    """How a picture is unpacked for a model."""
+    """Size and method for decoding an image for a model."""
 
     width: int
     height: int
@@ -480,64 +471,65 @@ class Rendering:
 
 
 class ImageEmbedder(Protocol):
-    """One model with its settings; `identity.modality` is "image"."""
+    """Interface of one image model with its settings. `identity.modality` is "image"."""
 
     @property
     def identity(self) -> SpaceIdentity:
-        """What makes vectors of this model comparable with each other, and with no others.
+        """Key of the space. Only vectors with equal identities are comparable.
 
-        `max_tokens` is that of its text tower, 0 where it has none.
+        `max_tokens` is the limit of the text tower, or 0 without one.
         """
         ...
 
     @property
     def rendering(self) -> Rendering:
-        """How it wants pictures to be unpacked."""
+        """Rendering of its input images."""
         ...
 
     @property
     def reads_text(self) -> bool:
-        """Whether words can be embedded into the same space, so that they find pictures."""
+        """Whether the model embeds texts in the same space, so that texts find images."""
         ...
 
     @property
     def batch_size(self) -> int:
-        """Most pictures that go to it in one call; more are divided by itself."""
+        """Images per call. Larger calls are divided."""
         ...
 
     def embed_images(self, images: Sequence[Pixels]) -> Vectors:
-        """Embed pictures that were unpacked as `rendering` says.
+        """Embed images in the size of `rendering`.
 
         Returns:
-            float32, shape (len(images), dimensions), rows of length 1, in the order given.
+            float32, shape (len(images), dimensions), rows of length 1, in the given order.
 
         Raises:
-            RejectedText: the provider refuses one of them.
-            ConfigurationError: a provider does not take the key, the model or its dimensions.
-            EmbeddingUnavailable: a provider does not answer, after all tries.
-            EmbeddingFailed: the model gave NaN, zero or wrongly sized vectors.
+            RejectedText: The provider rejects an image.
+            ConfigurationError: The provider rejects the key, the model or its dimensions.
+            EmbeddingUnavailable: The provider does not answer after all retries.
+            EmbeddingFailed: The model returned NaN, zero or vectors of a wrong size.
         """
         ...
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """Embed words that are to find pictures; what is over `max_tokens` is averaged over its spans.
+        """Embed a text query for images. A long query gets the mean of its spans.
 
         Returns:
             float32, shape (dimensions,), of length 1.
 
         Raises:
-            ConfigurationError: it reads no text, or as `embed_images`.
-            InvalidInput: the text is blank, or the provider refuses it.
-            EmbeddingUnavailable, EmbeddingFailed: as `embed_images`.
+            ConfigurationError: The model reads no text, or as in `embed_images`.
+            InvalidInput: The text is blank, or the provider rejects it.
+            EmbeddingUnavailable: As in `embed_images`.
+            EmbeddingFailed: As in `embed_images`.
         """
         ...
 
     def close(self) -> None:
-        """Close connections and threads; the embedder is not used any more."""
+        """Close connections and threads. The embedder cannot be used afterwards."""
         ...
 
 
-# A picture whose vector shows that a model is still the same.
+# Probe image: its vector shows whether a model is unchanged
 
 _SKY, _GROUND, _HORIZON = (70, 130, 220), (60, 140, 50), 0.6
 _SUN, _SUN_AT, _SUN_RADIUS = (250, 210, 40), (0.8, 0.2), 0.1
@@ -546,9 +538,9 @@ _ROOF, _ROOF_TOP, _ROOF_HEIGHT = (180, 50, 40), 0.24, 0.2
 
 
 def probe_picture(rendering: Rendering) -> Pixels:
-    """Draw a house in a field under the sun, in the size that a rendering gives; always the same bytes.
+    """Draw a house in a field under the sun, in the size of a rendering. The bytes are always the same.
 
-    It is drawn and not read: nothing has to be unpacked, and no file can be lost.
+    A drawing needs no file and no decoder.
     """
     down, across = np.mgrid[0 : rendering.height, 0 : rendering.width]
     y, x = (2 * down + 1) / (2 * rendering.height), (2 * across + 1) / (2 * rendering.width)

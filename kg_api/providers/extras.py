@@ -1,4 +1,4 @@
-"""Extras: packages that kg needs only if a setting or a command asks for them."""
+"""Extras: packages for optional settings and commands."""
 
 from __future__ import annotations
 
@@ -21,30 +21,27 @@ PACKAGES: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def is_installed(extra: str) -> bool:
-    """Whether all packages of an extra are installed; imports none."""
+    """Check whether all packages of an extra are installed, without importing them."""
     try:
         return all(find_spec(each) is not None for each in PACKAGES[extra])
-    except (ModuleNotFoundError, ValueError):  # of a parent package, or kept from being imported
+    except (ModuleNotFoundError, ValueError):  # missing parent package, or blocked import
         return False
 
 
 def how_to_install(extras: Iterable[str]) -> str:
-    """Return the command for some extras."""
     return f"in kg's checkout: .venv/bin/python -m pip install '.[{','.join(extras)}]'"
 
 
 def missing(extra: str) -> ConfigurationError:
-    """Return the error for an extra that is not installed."""
     return ConfigurationError(
         f"the packages for {extra} are not installed; {how_to_install([extra])}, then `kg down` and `kg up`"
     )
 
 
 def require_extras(settings: Settings) -> None:
-    """Check that the packages of all settings are installed.
+    """Raise an error if the settings need extras that are not installed.
 
-    Tracing is left out: a collector's address may be that of a whole cluster, so a service without the
-    packages only warns.
+    Tracing only warns, because a cluster may set the collector's address for all its services.
     """
     from kg_api.providers.embedding_port import OPENAI  # noqa: PLC0415 - tokens.py, which it needs, imports this
 

@@ -1,8 +1,8 @@
-"""HTTP to providers: one client, whose replies are bounded in time and size, and what a status means.
+"""HTTP client for providers, with limits of time and size, and the meaning of statuses.
 
-httpx counts a timeout anew for every piece of a reply: a server that sends a byte now and then would hold a
-search, or a worker, for ever. Errors name the status and the provider's code, never its words: providers
-quote keys and texts.
+The timeout of httpx starts again with each piece of a reply, so a slow server could block a search forever.
+Errors contain the status and the provider's code, but not its message, because providers quote keys and
+texts.
 """
 
 from __future__ import annotations
@@ -28,37 +28,29 @@ from kg_api.providers.retrying import RejectedText, RetryableError
 from kg_api.tracing import SpanKind, annotate, carry_trace, span
 
 MIB = 1024 * 1024
-MAX_REPLY_BYTES = 16 * MIB
-"""Default limit of a reply, decompressed."""
+MAX_REPLY_BYTES = 16 * MIB  # default limit of a decompressed reply
 _PIECE_BYTES = 8192
-"""Bytes that are decompressed at once. gzip makes at most a thousand times as many of them."""
+"""Bytes that are decompressed together. gzip expands them at most a thousand times."""
 T = TypeVar("T")
 
-# Providers, and the errors in which a service reports their failures.
+# Providers and their errors
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A kind of provider: it embeds, writes or reranks."""
+    """Kind of provider: embedding, images, language model or reranker."""
 
-    kind: str
-    """Its name in metrics and traces: `embed`, `image`, `llm` or `rerank`."""
-    name: str
-    """With its article: `an embedding service`."""
-    subject: str
-    """Who fails in messages: `the language model`."""
-    rejection: str
-    """What is rejected and how to fix it; `{model}` stands for the model's name in brackets."""
-    unavailable: type[ModelUnavailable]
-    """Raised if it does not answer, after all tries."""
-    unusable: type[KgError]
-    """Raised if its reply is not one of the protocol."""
+    kind: str  # label in metrics and traces: `embed`, `image`, `llm` or `rerank`
+    name: str  # name with an article: `an embedding service`
+    subject: str  # subject of messages: `the language model`
+    rejection: str  # cause and fix of a rejection, with `{model}` for the model's name in brackets
+    unavailable: type[ModelUnavailable]  # error after the last retry
+    unusable: type[KgError]  # error for a reply in another protocol
     rejected: type[KgError] = InvalidInput
-    misconfigured: type[KgError] = ConfigurationError
-    """Raised if the key, the model or the address is wrong."""
+    misconfigured: type[KgError] = ConfigurationError  # error for a wrong key, model or address
 
     def give_up(self, reason: str, retry_after: float | None) -> ModelUnavailable:
-        """Return the error after the last try."""
+        """Return the error after the last retry."""
         rest = f"; it asks to be left alone for {retry_after:.0f} s" if retry_after else ""
         return self.unavailable(f"{self.subject} fails: {reason}{rest}", retry_after_seconds=retry_after)
 
@@ -73,8 +65,7 @@ class Variables(NamedTuple):
 class Provider:
     service: Service
     variables: Variables
-    model: str
-    """Empty: the server's own."""
+    model: str  # empty for the server's default
     address: str
     key: SecretStr | None
 
@@ -87,21 +78,19 @@ class Provider:
         return self.key.get_secret_value() if self.key else ""
 
     def no_service(self) -> KgError:
-        """Return the error for a reply that is not one of the service's protocol."""
+        """Return the error for a reply in another protocol."""
         return self.service.unusable(
             f"{self.address} does not answer as {self.service.name} does; check {self.variables.address}"
         )
 
 
-# The meaning of an HTTP status; ADR 108 has the reasons.
+# Meaning of HTTP statuses (ADR 108)
 
 _RETRYABLE = {408, 409, 425, 429, 499}
 _NEVER_WORKS = {501, 505}
-_REJECTED = {400, 413, 422, 424}
-"""424 is TEI's failed inference of what it was sent."""
+_REJECTED = {400, 413, 422, 424}  # 424: failed inference in TEI
 _REASONS = {429: "limit", **dict.fromkeys((401, 403, 498), "key"), 402: "account", 404: "not_found"}
-_SETTINGS = {"model", "dimensions", "encoding_format"}
-"""Parameters of a request that settings decide, not texts."""
+_SETTINGS = {"model", "dimensions", "encoding_format"}  # request parameters from settings, not from texts
 _CODE = re.compile(r"[a-z_]{1,40}")
 _A_DAY = 86_400.0
 
@@ -113,12 +102,12 @@ def is_retryable(status: int) -> bool:
 def classify(
     status: int, headers: Mapping[str, str], body: object, provider: Provider
 ) -> RetryableError | RejectedText | ConfigurationError:
-    """Return the error that a status stands for; a final one says how to fix it.
+    """Return the error for a status. Final errors contain the fix.
 
     - 408, 409, 425, 429, 499, 5xx: retry.
-    - 401, 403, 498: the key. 402: the account. 404: the model or the address.
-    - 400, 413, 422, 424: the texts, unless the reply blames the model or its dimensions.
-    - Anything else: no such service.
+    - 401, 403, 498: key. 402: account. 404: model or address.
+    - 400, 413, 422, 424: texts, unless the reply names the model or its dimensions.
+    - Others: not a service of this kind.
     """
     error = fields_of(fields_of(body).get("error")) or fields_of(body)
     codes = (error.get("code"), error.get("type"))
@@ -147,9 +136,9 @@ def classify(
 
 
 def status_of_error(body: object) -> int | None:
-    """Return the status of an error that came as a success; None if the body is an answer.
+    """Return the status of an error in a successful reply, or None.
 
-    Proxies keep the status of their own success: the error's code counts, and without one the server failed.
+    Proxies send errors with status 200. The error's code counts. Without a code, the result is 400 or 500.
     """
     fields = fields_of(body)
     error = fields.get("error")
@@ -164,7 +153,7 @@ def status_of_error(body: object) -> int | None:
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """Return the seconds of a Retry-After header, a number or an HTTP date, at most a day; None without."""
+    """Return the seconds of a Retry-After header (number or HTTP date, at most a day), or None."""
     value = headers.get("retry-after", "").strip()
     if re.fullmatch(r"\d{1,9}(\.\d{0,9})?", value):
         return min(float(value), _A_DAY)
@@ -177,33 +166,32 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
 
 
 def fields_of(body: object) -> dict[str, object]:
-    """Return the fields of parsed JSON; none if it is no object."""
+    """Return the fields of parsed JSON, or an empty dict."""
     return cast("dict[str, object]", body) if isinstance(body, dict) else {}
 
 
 def items_of(body: object, name: str) -> list[object] | None:
-    """Return a list in a reply by its name; None if there is none."""
+    """Return a named list in a reply, or None."""
     found = fields_of(body).get(name)
     return cast("list[object]", found) if isinstance(found, list) else None
 
 
-# The client.
+# Client
 
 
 class ReplyTooLarge(httpx.TransportError):
-    """A reply is longer than any answer to the request."""
+    """Error for a reply above its size limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
     status: int
     headers: Mapping[str, str]
-    body: object
-    """Parsed JSON; None if it is none."""
+    body: object  # parsed JSON, or None if invalid
 
     @property
     def failed_as(self) -> int | None:
-        """The status of a failure, also of one that came with status 200; None if there is none."""
+        """Status of a failure, also if the HTTP status is 200, or None."""
         return status_of_error(self.body) if 200 <= self.status < 300 else self.status  # noqa: PLR2004
 
 
@@ -211,8 +199,7 @@ class Reply:
 class ReplyStream:
     status: int
     headers: Mapping[str, str]
-    pieces: Iterator[bytes]
-    """Raises httpx.HTTPError if the reply breaks off or takes too long."""
+    pieces: Iterator[bytes]  # raises httpx.HTTPError if the reply is interrupted or takes too long
     close: Callable[[], None]
 
     @property
@@ -221,10 +208,11 @@ class ReplyStream:
 
 
 class JsonClient:
-    """Posts to one path of a provider. Thread-safe.
+    """Client for one path of a provider. Thread-safe.
 
-    Every method raises RetryableError if it may work later, RateExceeded if the caller's budget is used up,
-    and the errors of the provider's service. None is chained to httpx's, which hold the request and the key.
+    All methods raise RetryableError for temporary failures, RateExceeded if the caller's budget is used up,
+    and the errors of the provider's service. No error is chained to httpx's, which contain the request and
+    the key.
     """
 
     def __init__(self, provider: Provider, path: str) -> None:
@@ -233,11 +221,11 @@ class JsonClient:
         headers = {"accept-encoding": "gzip"}
         if provider.secret:
             headers["authorization"] = f"Bearer {provider.secret}"
-        # A transport of its own: proxies of the environment are for other traffic
+        # Use an own transport, because proxies of the environment are for other traffic.
         self._client = httpx.Client(transport=httpx.HTTPTransport(), follow_redirects=False, headers=headers)
 
     def post(self, body: Mapping[str, object], seconds: float, max_bytes: int = MAX_REPLY_BYTES) -> Reply:
-        """Send JSON and return the reply, whatever its status."""
+        """Send JSON and return the reply, also with an error status."""
         return self._send(lambda: self._receive(seconds, max_bytes, json=body))
 
     def post_form(
@@ -247,11 +235,11 @@ class JsonClient:
         seconds: float,
         max_bytes: int = MAX_REPLY_BYTES,
     ) -> Reply:
-        """Send a form with files, each by its field, name, content and type, as `post`."""
+        """Send a form with files (field, (name, content, type)), like `post`."""
         return self._send(lambda: self._receive(seconds, max_bytes, data=fields, files=list(files)))
 
     def post_stream(self, body: Mapping[str, object], seconds: float) -> ReplyStream:
-        """Send JSON and return as soon as the reply begins; `seconds` is for all of it."""
+        """Send JSON and return when the reply begins. `seconds` limits the whole reply."""
 
         def receive() -> ReplyStream:
             until = time.monotonic() + seconds
@@ -338,14 +326,14 @@ class JsonClient:
 def _parse(text: bytes) -> object:
     try:
         return json.loads(text)
-    except (ValueError, RecursionError):  # brackets within brackets
+    except (ValueError, RecursionError):  # RecursionError: deeply nested brackets
         return None
 
 
 def _bounded(response: httpx.Response, until: float, max_bytes: int) -> Iterator[bytes]:
-    """Yield the content of a reply, decompressed.
+    """Yield the decompressed content of a reply.
 
-    httpx would decompress all that a read returns at once: 64 kB, which may become 64 MB.
+    httpx would decompress a whole read at once: 64 kB, which can expand to 64 MB.
     """
     encoding = response.headers.get("content-encoding", "identity").lower()
     if encoding not in {"gzip", "identity", ""}:

@@ -1,4 +1,4 @@
-"""The model of pictures that the settings, or a space, name."""
+"""Factory of image models."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def default_image_choice(settings: Settings) -> ImageModelChoice:
 
 
 def open_image_embedder(settings: Settings, choice: ImageModelChoice | None = None) -> ImageEmbedder:
-    """Open the embedder of a choice, by default the settings' own. Nothing is asked of a provider yet."""
+    """Open the embedder of a choice (default: from the settings). No request is sent."""
     choice = choice or default_image_choice(settings)
     match choice.provider:
         case "histogram":

@@ -1,4 +1,4 @@
-"""The local model: offline, without a key; one text to one vector, by an ONNX model."""
+"""Local embedding models in ONNX: offline and without a key."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from kg_api.providers.wordpiece import WordPiece
 from kg_api.schemas.spaces import SpaceIdentity
 
 Pooling = Literal["none", "cls", "mean"]
-"""`none`: the output is one vector; else it has one per part or token, and the first or the mean is taken."""
+"""Use of the output: `none` for one vector, the first (`cls`) or the `mean` of several vectors."""
 
 
 class OnnxText:
-    """A model that reads text, and its tokenizer. Thread-safe."""
+    """Text model with its tokenizer. Thread-safe."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class OnnxText:
         pad_to: int | None = None,
         pad_id: int = 0,
     ) -> None:
-        """Load the tokenizer. `pad_to`: tokens that every text has, filled with `pad_id`."""
+        """Load the tokenizer. With `pad_to`, shorter texts are filled with `pad_id`."""
         self.tokenizer = WordPiece(tokenizer)
         self._graph = graph
         self._dimensions = dimensions
@@ -47,23 +47,23 @@ class OnnxText:
         self._pad_id = pad_id
 
     def embed(self, text: str) -> tuple[Vectors, int]:
-        """Embed one text, its prefix included.
+        """Embed one text that includes its prefix.
 
         Returns:
-            float32, shape (dimensions,), of length 1; the same bytes for the same text, always. And how
-            many tokens were read.
+            float32, shape (dimensions,), of length 1, always the same bytes for the same text, and the number
+            of tokens.
         """
         ids, _ = self._encode(text)
         states = self._states(ids)
-        own = states[: len(ids)] if self._pooling == "mean" else states  # padding has no meaning
+        own = states[: len(ids)] if self._pooling == "mean" else states  # without padding
         return unit(pooled(own, self._pooling), self._dimensions), len(ids)
 
     def embed_spans(self, text: str, spans: Sequence[Span]) -> tuple[list[Vectors | None], int]:
-        """Read a text once, its prefix included, and give the mean of the tokens of each span.
+        """Read a text with its prefix once, and return the mean of the tokens of each span.
 
         Returns:
-            float32, shape (dimensions,), of length 1, for each span; None for one without a token. And how
-            many tokens were read.
+            float32, shape (dimensions,), of length 1 per span, or None without tokens, and the number of
+            tokens.
         """
         ids, places = self._encode(text)
         states = self._states(ids)
@@ -71,11 +71,11 @@ class OnnxText:
         return [None if mean is None else unit(mean, self._dimensions) for mean in means], len(ids)
 
     def measure(self, before: str) -> TokenMeasure:
-        """How long texts are, in tokens, when they stand behind `before`."""
+        """Return the measure of texts that follow `before`."""
         return measure(self.tokenizer, self._max_tokens, before)
 
     def _encode(self, text: str) -> tuple[list[int], list[Span]]:
-        """Token ids, special ones included, and their places."""
+        """Return token ids with special tokens, and their offsets."""
         if len(text) > self.tokenizer.max_characters(self._max_tokens):
             raise too_long(self._max_tokens)
         ids, places = self.tokenizer.encoded(text)
@@ -88,7 +88,7 @@ class OnnxText:
 
 
 def text_inputs(ids: list[int], pad_to: int | None, pad_id: int) -> dict[str, NDArray[Any]]:
-    """Return what a model may take of a text, each of shape (1, tokens)."""
+    """Return the possible inputs of a text model, each of shape (1, tokens)."""
     room = max(0, (pad_to or 0) - len(ids))
     padded = np.array([ids + [pad_id] * room], dtype=np.int64)
     mask = np.array([[1] * len(ids) + [0] * room], dtype=np.int64)
@@ -96,7 +96,6 @@ def text_inputs(ids: list[int], pad_to: int | None, pad_id: int) -> dict[str, ND
 
 
 def pooled(states: NDArray[np.float32], pooling: Pooling) -> NDArray[np.floating[Any]]:
-    """Return one vector of a model's output for one input."""
     if pooling == "none":
         return states
     if states.ndim != 2 or not len(states):  # noqa: PLR2004 - parts or tokens, and their width
@@ -107,14 +106,14 @@ def pooled(states: NDArray[np.float32], pooling: Pooling) -> NDArray[np.floating
 
 
 class LocalEmbedder:
-    """A model on this machine's processor.
+    """Local model on the CPU.
 
-    Vectors are bit-stable on one machine: the same text gives the same bytes alone, in a batch, from several
-    threads and after a restart. Not for use in a child made by `fork`.
+    Vectors are bit-stable on one machine: batches, threads and restarts do not change them. Do not use in a
+    forked child process.
     """
 
     def __init__(self, folder: Path, spec: ModelSpec, threads: int | None = None) -> None:
-        """Load the model from `folder`; `threads` texts are embedded at once (unset: one per core)."""
+        """Load the model from `folder`. `threads` texts are embedded in parallel (default: one per core)."""
         self._model = OnnxText(
             Graph(folder / WEIGHTS),
             folder / TOKENIZER,
@@ -139,7 +138,6 @@ class LocalEmbedder:
 
     @property
     def identity(self) -> SpaceIdentity:
-        """The weights' name and checksum, and all that shapes their vectors."""
         return self._identity
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
@@ -149,7 +147,7 @@ class LocalEmbedder:
         return join_vectors(self.embed_passages([part.alone for part in parts]), self.within(parts))
 
     def within(self, parts: Sequence[TextPart]) -> dict[int, Vectors]:
-        """The parts by their tokens in their texts alone, by number; one without a token there is missing."""
+        """Embed parts by their tokens in their texts, by index. Parts without tokens are missing."""
         numbers = by_text(parts)
         read = self._pool.map(self._read, ([parts[at] for at in mine] for mine in numbers.values()))
         within: dict[int, Vectors] = {}
@@ -159,7 +157,7 @@ class LocalEmbedder:
         return within
 
     def embed_query(self, text: str) -> Vectors:
-        """See `Embedder`. One that fits is embedded in the caller's thread: it never waits for passages."""
+        """Embed a query. A query of one span uses the caller's thread, so it never waits for passages."""
         require_text(text)
         prefix = self._identity.query_prefix
         spans = cut(text, self._model.measure(prefix))
@@ -171,7 +169,7 @@ class LocalEmbedder:
         return unit(mean, self._identity.dimensions)
 
     def spans(self, text: str, before: str = "") -> list[Span]:
-        """See `Embedder`. A span is blank only where white space fills tens of thousands of characters."""
+        """Cut text into spans. A span is blank only in very long whitespace."""
         return cut(text, self._model.measure(self._identity.passage_prefix + before))
 
     def count_tokens(self, texts: Sequence[str]) -> int:
@@ -189,7 +187,7 @@ class LocalEmbedder:
     def _embed(self, texts: Sequence[str], prefix: str) -> Vectors:
         for text in texts:
             require_text(text)
-        longest_first = sorted(range(len(texts)), key=lambda i: -len(texts[i]))  # no thread ends late
+        longest_first = sorted(range(len(texts)), key=lambda i: -len(texts[i]))  # so that no thread ends late
         vectors = np.empty((len(texts), self._identity.dimensions), dtype=np.float32)
         found = self._pool.map(self._model.embed, (prefix + texts[i] for i in longest_first))
         for i, (vector, tokens) in zip(longest_first, found, strict=True):

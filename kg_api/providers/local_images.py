@@ -1,4 +1,4 @@
-"""Image models in folders of the user's: CLIP, SigLIP, nomic vision and their like, as ONNX."""
+"""Image models in ONNX, such as CLIP, SigLIP and nomic vision, in the user's folders."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from kg_api.schemas.spaces import ImageModelChoice, SpaceIdentity
 from kg_api.settings import Settings
 
 _RESAMPLING: dict[int, Resample] = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic"}
-"""By their numbers in Pillow, which such files have."""
+"""Numbers of Pillow, used in preprocessor_config.json."""
 _STEPS = {"do_resize", "do_center_crop", "do_rescale", "do_normalize", "do_convert_rgb"}
 Side = Annotated[int, Field(ge=1, le=1536)]
 Channels = Annotated[list[float], Field(min_length=CHANNELS, max_length=CHANNELS)]
@@ -54,7 +54,7 @@ class PictureSize(BaseModel):
 
 
 class PreprocessorFile(BaseModel):
-    """The part of such a file that is used; a step that is not known is refused."""
+    """Used part of preprocessor_config.json. Unknown steps are rejected."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -80,7 +80,7 @@ class Preprocessing:
     std: NDArray[np.float32]
 
     def values(self, pixels: Pixels) -> NDArray[np.float32]:
-        """One picture as a model takes it: float32, shape (1, 3, height, width)."""
+        """Return the model's input for one image: float32, shape (1, 3, height, width)."""
         top, left = (pixels.shape[0] - self.height) // 2, (pixels.shape[1] - self.width) // 2
         middle = pixels[top : top + self.height, left : left + self.width]
         scaled = (middle.astype(np.float32) * np.float32(self.factor) - self.mean) / self.std
@@ -122,7 +122,7 @@ def _rendering(file: PreprocessorFile) -> Rendering:
 
 
 def _crop(file: PreprocessorFile, rendering: Rendering) -> tuple[int, int]:
-    """Height and width of the middle that is cut out."""
+    """Return height and width of the center crop."""
     if file.crop_size is None or file.do_center_crop is False:
         return rendering.height, rendering.width
     crop = file.crop_size
@@ -144,25 +144,23 @@ def _row(values: Sequence[float]) -> NDArray[np.float32]:
     return np.array(values, dtype=np.float32)
 
 
-# The facts about a model in a folder: its files contain most of them, and kg-model.json the others.
+# Facts about a model: from its files, or from kg-model.json
 
 OPTIONS = "kg-model.json"
 PREPROCESSOR = "preprocessor_config.json"
 TOKENIZER = "tokenizer.json"
 _PICTURE_FILES = ("vision_model.onnx", "onnx/vision_model.onnx", "model.onnx", "onnx/model.onnx")
 _TEXT_FILES = ("text_model.onnx", "onnx/text_model.onnx")
-_WEIGHTS = (".onnx", ".onnx_data", ".data", ".bin")
-"""Extensions of files that a model may read."""
+_WEIGHTS = (".onnx", ".onnx_data", ".data", ".bin")  # extensions of files that a model may read
 _OUTPUTS = ("image_embeds", "text_embeds", "sentence_embedding", "pooler_output", "last_hidden_state")
-"""The best first: vectors in the common space before all others."""
+"""Preferred outputs first: vectors in the common space before others."""
 _PADDED = {"siglip": 64, "siglip2": 64}
-"""Kinds of models, by config.json, that were trained with texts of one length."""
-_MAX_TOKENS = 1_000_000
-"""A larger number in a tokenizer_config.json means `no limit`."""
+"""Kinds of models in config.json that were trained with texts of one length."""
+_MAX_TOKENS = 1_000_000  # a larger number in tokenizer_config.json means no limit
 
 
 class ImageModelOptions(BaseModel):
-    """Facts that the other files lack, or that they state wrongly."""
+    """Facts that the other files lack or state wrongly."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -170,7 +168,7 @@ class ImageModelOptions(BaseModel):
     text_pooling: Pooling | None = None
     max_tokens: Annotated[int, Field(ge=16, le=_MAX_TOKENS)] | None = None
     pad_to: Annotated[int, Field(ge=1, le=8192)] | None = None
-    """Tokens that every text has, filled with `pad_id`: 64 for SigLIP."""
+    """Tokens of every text, filled with `pad_id`: 64 for SigLIP."""
     pad_id: Annotated[int, Field(ge=0)] | None = None
     query_prefix: Annotated[str, Field(max_length=500)] = ""
 
@@ -192,7 +190,7 @@ def _find(folder: Path, names: Sequence[str]) -> Path | None:
 
 
 def _checksums(folder: Path) -> dict[str, str]:
-    """Return the sha256 of all files that decide over vectors, by their names in the folder."""
+    """Return the sha256 of all files that determine vectors, by path in the folder."""
     settings = {PREPROCESSOR, TOKENIZER}
     files = (path for path in folder.rglob("*") if path.suffix in _WEIGHTS or path.name in settings)
     found = dict[str, str]()
@@ -223,7 +221,7 @@ def _max_tokens(folder: Path) -> int:
 
 
 def _read(path: Path, *names: str) -> object:
-    """Return a value in a JSON file; None if there is none."""
+    """Return a value in a JSON file, or None."""
     try:
         found: Any = json.loads(path.read_bytes())
         for name in names:
@@ -233,21 +231,21 @@ def _read(path: Path, *names: str) -> object:
     return found
 
 
-# The embedder.
+# Embedder
 
 _NAME = re.compile(r"[\w-][\w.-]{0,199}")
 _BATCH = 16
 
 
 class OnnxImageEmbedder:
-    """A model on this machine's processor.
+    """Local image model on the CPU.
 
-    Vectors are bit-stable on one machine: one picture or text a call, and one ONNX thread for each. Not for
-    use in a child made by `fork`.
+    Vectors are bit-stable on one machine: each call has one image or text and one ONNX thread. Do not use in
+    a forked child process.
     """
 
     def __init__(self, folder: Path, threads: int | None = None) -> None:
-        """Load the model of a folder, whose name is the model's, and try it once."""
+        """Load the model, which is named after its folder, and test it once."""
         options = read_options(folder)
         self._preprocessing = read_preprocessing(folder / PREPROCESSOR)
         self._rendering = self._preprocessing.rendering
@@ -297,7 +295,6 @@ class OnnxImageEmbedder:
 
     @property
     def identity(self) -> SpaceIdentity:
-        """The folder's name, and the checksum of all that decides over its vectors."""
         return self._identity
 
     @property
@@ -320,7 +317,7 @@ class OnnxImageEmbedder:
         return vectors
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """See `ImageEmbedder`; in the caller's thread, so that it never waits for pictures."""
+        """Embed a query in the caller's thread, so that it never waits for images."""
         require_text(text)
         if self._text is None:
             raise ConfigurationError(
@@ -341,7 +338,7 @@ class OnnxImageEmbedder:
 
 
 def open_onnx(settings: Settings, choice: ImageModelChoice) -> OnnxImageEmbedder:
-    """Open the model of a folder below KG_IMAGE_EMBEDDING__FOLDER."""
+    """Open a model in a subfolder of KG_IMAGE_EMBEDDING__FOLDER."""
     embedder = OnnxImageEmbedder(_folder(settings, choice.model), settings.embedding.threads)
     found = embedder.identity.dimensions
     if choice.dimensions not in {None, found}:

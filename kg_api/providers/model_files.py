@@ -1,4 +1,4 @@
-"""Files of packaged models, and vectors of the parts of a text."""
+"""Files of local models, and vectors of the parts of a text."""
 
 from __future__ import annotations
 
@@ -30,19 +30,18 @@ from kg_api.providers.embedding_port import (
 from kg_api.providers.tokens import Bytes, Cl100k, Span, Tokenizer
 from kg_api.settings import Settings
 
-SHARE = 0.3
-"""How much the tokens in the whole text weigh beside the part by itself; see ADR 11."""
+SHARE = 0.3  # weight of the tokens in the whole text, relative to the part alone (ADR 11)
 
 
 def mean_of(states: NDArray[np.float32], places: Sequence[Span], span: Span) -> NDArray[np.float64] | None:
-    """The mean state of the tokens that touch a span, shape (width,); None when there are none."""
+    """Return the mean state of the tokens that overlap a span, shape (width,), or None."""
     start, end = span
     touching = [at for at, (low, high) in enumerate(places) if low < end and high > start]
     return states[touching].mean(axis=0, dtype=np.float64) if touching else None
 
 
 def by_text(parts: Iterable[TextPart]) -> dict[str, list[int]]:
-    """The numbers of the parts of each text, so that it is read once."""
+    """Return the indexes of the parts by text, so that each text is read once."""
     found: dict[str, list[int]] = {}
     for at, part in enumerate(parts):
         found.setdefault(part.text, []).append(at)
@@ -50,7 +49,7 @@ def by_text(parts: Iterable[TextPart]) -> dict[str, list[int]]:
 
 
 def join_vectors(own: Vectors, within: Mapping[int, Vectors], share: float = SHARE) -> Vectors:
-    """Bring both vectors of each part together.
+    """Combine the vector of each part alone with its vector in the text.
 
     Returns:
         float32, shape (parts, dimensions), rows of length 1.
@@ -64,9 +63,7 @@ def join_vectors(own: Vectors, within: Mapping[int, Vectors], share: float = SHA
     return np.stack(rows) if rows else own
 
 
-# Weights on disk: from a Maven package, or in a folder of one's own.
-#
-# A model is a folder with model.onnx and tokenizer.json.
+# Weights in a Maven package or in the user's folder, each with model.onnx and tokenizer.json
 
 WEIGHTS = "model.onnx"
 TOKENIZER = "tokenizer.json"
@@ -75,12 +72,12 @@ EXAMPLE = '{"name": "my-model", "dimensions": 384, "max_tokens": 512, "pooling":
 
 
 def ensure_model(settings: Settings, on_progress: Progress | None = None) -> Path:
-    """Give the folder of the model that the settings name, fetching it once; 0.05 s when it is there."""
+    """Return the folder of the configured model, downloaded once. A cached model takes 0.05 s."""
     return find_model(settings, on_progress)[0]
 
 
 def find_model(settings: Settings, on_progress: Progress | None = None) -> tuple[Path, ModelSpec]:
-    """Like `ensure_model`, and say what is in the folder."""
+    """Return the folder of the configured model and its description."""
     folder = settings.embedding.model_folder
     if folder is not None:
         return folder, describe(folder)
@@ -90,10 +87,7 @@ def find_model(settings: Settings, on_progress: Progress | None = None) -> tuple
 
 
 def ensure_packaged(model: PackagedModel, cache: Path, on_progress: Progress | None = None) -> Path:
-    """Give the folder of a packaged model. Its checksums are looked at each time; a damaged one is made anew.
-
-    Safe when several processes do it at once.
-    """
+    """Return the folder of a packaged model, restored if damaged. Safe for parallel processes."""
     folder = cache / "models" / f"{model.spec.name}-{model.spec.revision[:12]}"
     try:
         if _checksums(folder) != _read_expected(model):
@@ -107,7 +101,7 @@ def ensure_packaged(model: PackagedModel, cache: Path, on_progress: Progress | N
 
 
 def describe(folder: Path) -> ModelSpec:
-    """Say what a folder holds: a model of the catalogue, known by its checksums, or what model.json says."""
+    """Return the description of a folder: from the catalogue by checksums, or from model.json."""
     missing = [name for name in (WEIGHTS, TOKENIZER) if not (folder / name).is_file()]
     if missing:
         raise ConfigurationError(f"KG_EMBEDDING__MODEL_FOLDER: {folder} has no {' and no '.join(missing)}")
@@ -136,13 +130,13 @@ def _describe(folder: Path, checksums: str) -> ModelSpec:
 
 
 def _unpack(jar: Path, model: PackagedModel, folder: Path) -> None:
-    """All or nothing: the folder appears when both files in it are right."""
+    """Unpack a model atomically: the folder appears after both files are verified."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with filelock.FileLock(folder.parent / "models.lock"):
         if _checksums(folder) == _read_expected(model):
             return  # another process was faster
         partial = folder.with_name(f"{folder.name}.partial")
-        shutil.rmtree(partial, ignore_errors=True)  # of a process that was killed
+        shutil.rmtree(partial, ignore_errors=True)  # left by a killed process
         members = {model.weights: partial / WEIGHTS, model.tokenizer: partial / TOKENIZER}
         try:
             with zipfile.ZipFile(jar) as package:
@@ -168,7 +162,7 @@ def _checksums(folder: Path) -> tuple[str, str]:
 
 
 def _sha256(path: Path) -> str:
-    """Hexadecimal; empty when there is no such file."""
+    """Return the sha256 in hexadecimal, or '' without a file."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -176,14 +170,14 @@ def _sha256(path: Path) -> str:
         return ""
 
 
-# Which tokenizer a model has.
+# Tokenizers
 
 
 def tokenizer_of(model: KnownModel, settings: Settings) -> Tokenizer:
     match model.tokenizer:
         case "cl100k":
             return Cl100k()
-        case "wordpiece":  # that of bert-base-uncased, which the packaged model has too
+        case "wordpiece":  # the same as bert-base-uncased, which the packaged model contains
             from kg_api.providers.wordpiece import WordPiece  # noqa: PLC0415 - tokenizers takes its time to import
 
             return WordPiece(ensure_packaged(DEFAULT, settings.cache) / TOKENIZER)

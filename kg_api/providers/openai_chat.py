@@ -1,4 +1,4 @@
-"""A language model behind an OpenAI-compatible chat endpoint."""
+"""Language model behind an OpenAI-compatible chat endpoint."""
 
 from __future__ import annotations
 
@@ -40,18 +40,17 @@ CHAT = Service(
     unavailable=LlmUnavailable,
     unusable=LlmFailed,
 )
-_NO_SCHEMAS = {400, 422, 501}
-"""What servers answer that do not know `response_format`."""
+_NO_SCHEMAS = {400, 422, 501}  # statuses of servers without `response_format`
 
 
 class _SchemaRefused(Exception):
-    """The server may not know JSON schemas."""
+    """Signal that the server may not support JSON schemas."""
 
 
 def provider_of(settings: Settings) -> Provider:
-    """Say whom the settings name.
+    """Return the provider of the language model.
 
-    OpenAI's key goes nowhere but where OPENAI_BASE_URL points: another host has a key of its own, or none.
+    OpenAI's key is sent only to the host of OPENAI_BASE_URL. Other hosts need their own key, or none.
     """
     own, openais = settings.llm, settings.openai
     if own.model is None:
@@ -72,16 +71,15 @@ def provider_of(settings: Settings) -> Provider:
 
 
 class Chat:
-    """Asks one question at a time; thread-safe."""
+    """Client of a chat endpoint. Thread-safe."""
 
     def __init__(self, provider: Provider, settings: LlmSettings, policy: RetryPolicy) -> None:
-        """No request is sent yet. `settings`: the timeout of one request, and the price of tokens."""
+        """Configure the client without a request."""
         self._provider = provider
         self._settings = settings
         self._policy = policy
         self._takes_schemas: bool | None = None
-        self._takes_usage = True
-        """Whether the server takes a request for the tokens of a stream."""
+        self._takes_usage = True  # whether the server accepts `stream_options` for the tokens of a stream
         self._client = JsonClient(provider, "/chat/completions")
 
     @property
@@ -89,21 +87,21 @@ class Chat:
         return self._provider.model
 
     def ask(self, question: Prompt) -> str:
-        """Give what the model writes; empty when it refuses to.
+        """Return the text of the model, or '' if it refuses.
 
-        A server that does not take the schema is asked without, from then on at once.
+        If a server rejects the JSON schema, this and all later requests omit it.
         """
         return self.ask_counted(question).text
 
     def ask_counted(self, question: Prompt) -> Reply:
-        """As `ask`, with the tokens that it took."""
+        """Return the text with its tokens."""
         return self._as_it_takes(lambda with_schema: self._once(question, with_schema=with_schema))
 
     def stream(self, question: Prompt) -> Generator[str]:
-        """Give what the model writes, piece by piece as it does; the time-out is for all of it together.
+        """Yield the text as it arrives. The timeout limits the whole reply.
 
-        A server that does not stream is asked the usual way. It is not asked again in the middle: what was
-        given stays given.
+        A server that does not stream gets a plain request. An interrupted stream is not repeated, because its
+        text was already yielded.
         """
         reply = self._as_it_takes(lambda with_schema: self._open(question, with_schema=with_schema))
         written, usage, is_broken = 0, None, False
@@ -115,23 +113,23 @@ class Chat:
                     yield piece
         except httpx.HTTPError:
             is_broken = True
-        finally:  # also if nobody reads any further
+        finally:  # also if the caller stops reading
             reply.close()
             if written or usage is not None:
                 self._count(*_tokens(usage), question, written)
-        if is_broken:  # outside: httpx's error holds the request, and with it the key
+        if is_broken:  # outside of the handler: httpx's error contains the request and the key
             raise LlmUnavailable(
                 f"{self._provider.address} broke off in the middle of its answer, or took longer than "
                 "KG_LLM__TIMEOUT_SECONDS"
             )
-        if not written:  # it does not stream
+        if not written:  # the server does not stream
             yield self.ask(question)
 
     def close(self) -> None:
         self._client.close()
 
     def _as_it_takes(self, once: Callable[[bool], T]) -> T:
-        """Ask with the schema, and without it if the server does not know such."""
+        """Send the request with the JSON schema, or without it if the server does not support schemas."""
         if self._takes_schemas is not False:
             try:
                 answer = self._policy.call(lambda _: once(True), CHAT.give_up, kind=CHAT.kind)
@@ -166,7 +164,7 @@ class Chat:
         return Reply(text, read, written)
 
     def _open(self, question: Prompt, *, with_schema: bool) -> ReplyStream:
-        """Open a stream. Some servers reject the request for usage: it is left out from then on."""
+        """Open a stream. If the server rejects the request for usage, this and all later requests omit it."""
         body = {**self._body(question, with_schema=with_schema), "stream": True}
         seconds = self._settings.timeout_seconds
         with_usage = {**body, "stream_options": {"include_usage": True}}
@@ -199,7 +197,7 @@ class Chat:
         return body
 
     def _count(self, read: int | None, written: int | None, question: Prompt, characters: int) -> None:
-        """Count tokens, and what they cost; where the server does not say how many, by their characters."""
+        """Count tokens and their price. Missing numbers are estimated from characters."""
         asked = len(question.instruction) + len(question.data)
         read = estimate_tokens(asked) if read is None else read
         written = estimate_tokens(characters) if written is None else written
@@ -208,12 +206,12 @@ class Chat:
 
 
 def open_chat(settings: Settings, policy: RetryPolicy | None = None) -> Chat:
-    """Open the language model that the settings name; nothing is asked yet."""
+    """Open the configured language model. No request is sent."""
     return Chat(provider_of(settings), settings.llm, policy or RetryPolicy())
 
 
 def _events(pieces: Iterator[bytes]) -> Iterator[object]:
-    """Give the JSON of each Server-Sent Event, up to the last; anything else in the stream is skipped."""
+    """Yield the JSON of each Server-Sent Event before [DONE]. Invalid lines are skipped."""
     rest = b""
     for piece in pieces:
         *lines, rest = (rest + piece).split(b"\n")
@@ -229,7 +227,7 @@ def _events(pieces: Iterator[bytes]) -> Iterator[object]:
 
 
 def _first(reply: object, part: str) -> object:
-    """Return a part of the first choice of a reply; None if there is none."""
+    """Return a part of the first choice in a reply, or None."""
     choices = items_of(reply, "choices")
     return fields_of(choices[0]).get(part) if choices else None
 
@@ -240,7 +238,7 @@ def _content(part: object) -> str:
 
 
 def _tokens(usage: object) -> tuple[int | None, int | None]:
-    """Return the tokens read and written, as the server counts them."""
+    """Return the tokens read and written, as counted by the server."""
     found = [fields_of(usage).get(name) for name in ("prompt_tokens", "completion_tokens")]
     read, written = (each if isinstance(each, int) and each >= 0 else None for each in found)
     return read, written

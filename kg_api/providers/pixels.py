@@ -1,7 +1,7 @@
-"""Features of an image without a model: colours, light and edges.
+"""Image embedding without a model, from colours, lightness and edges.
 
-Each function gives one block of numbers that says how much there is of each kind, with the mean taken away:
-without that, the cosine of any two pictures is near 0.9.
+Each function returns a histogram minus its mean. Without this subtraction, the cosine of any two images is
+near 0.9.
 """
 
 from __future__ import annotations
@@ -16,37 +16,30 @@ from kg_api.errors import ConfigurationError, InvalidInput
 from kg_api.providers.embedding_port import Pixels, Rendering, Vectors, unit
 from kg_api.schemas.spaces import SpaceIdentity
 
-Plane = NDArray[np.float64]
-"""One number a pixel: shape (height, width)."""
+Plane = NDArray[np.float64]  # one number per pixel: shape (height, width)
 Lab = tuple[Plane, Plane, Plane]
 
-COLOURS = 8
-"""Steps of green to red, and of blue to yellow."""
+COLOURS = 8  # bins from green to red, and from blue to yellow
 LIGHTS = 16
 DIRECTIONS = 16
-CELLS = 2
-"""Parts of each side, where edges are counted by place."""
+CELLS = 2  # cells per side for edges by place
 SCALES = 4
 STRENGTHS = 8
-_CHROMA = 60.0
-"""Lab's a and b beyond which a colour counts as the strongest."""
-_FAINT, _STRONG = -4.0, 3.0
-"""Natural logarithms of an edge's strength beside the mean."""
+_CHROMA = 60.0  # absolute value of a and b in Lab from which a colour counts as the strongest
+_FAINT, _STRONG = -4.0, 3.0  # natural logarithms of an edge's strength relative to the mean
 _FLOOR = 0.05
 _NOTHING = 1e-9
 _TO_XYZ = np.array(
     [[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750], [0.0193339, 0.1191920, 0.9503041]]
-) / np.array([[0.95047], [1.0], [1.08883]])
-"""sRGB under D65, its white at 1."""
+) / np.array([[0.95047], [1.0], [1.08883]])  # sRGB under D65, white at 1
 _SHADES = np.arange(256) / 255
-_DARK_SHADES, _DARK_ROOTS = 0.04045, 0.008856
-"""Up to which sRGB and L*a*b* are straight lines."""
+_DARK_SHADES, _DARK_ROOTS = 0.04045, 0.008856  # limits of the linear parts of sRGB and L*a*b*
 _LINEAR = np.where(_SHADES <= _DARK_SHADES, _SHADES / 12.92, ((_SHADES + 0.055) / 1.055) ** 2.4)
 _SMOOTH = (1 / 16, 4 / 16, 6 / 16, 4 / 16, 1 / 16)
 
 
 def to_lab(pixels: Pixels) -> Lab:
-    """Lightness from 0 to 100, green to red, blue to yellow: CIE L*a*b*."""
+    """Convert to CIE L*a*b*: lightness from 0 to 100, green to red, blue to yellow."""
     xyz = _LINEAR[pixels] @ _TO_XYZ.T
     root = np.where(xyz > _DARK_ROOTS, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
     x, y, z = root[..., 0], root[..., 1], root[..., 2]
@@ -54,7 +47,7 @@ def to_lab(pixels: Pixels) -> Lab:
 
 
 def colours(lab: Lab) -> Plane:
-    """How much there is of each colour, whatever its light; shape (64,)."""
+    """Return the histogram of colours without lightness, shape (64,)."""
     at_a, share_a = _bins(lab[1], -_CHROMA, _CHROMA, COLOURS)
     at_b, share_b = _bins(lab[2], -_CHROMA, _CHROMA, COLOURS)
     found = np.zeros(COLOURS * COLOURS)
@@ -65,12 +58,12 @@ def colours(lab: Lab) -> Plane:
 
 
 def lights(lab: Lab) -> Plane:
-    """How much there is of each lightness; shape (16,)."""
+    """Return the histogram of lightness, shape (16,)."""
     return _centred(_spread(lab[0], 0.0, 100.0, LIGHTS))
 
 
 def cells(lab: Lab) -> Plane:
-    """Where edges point in each quarter; shape (64,). A mirrored picture has others."""
+    """Return the directions of edges in each quarter, shape (64,). Mirrored images differ."""
     strength, directions = _edges(_smoothed(lab[0]))
     height, width = strength.shape
     down, across = _nearness(height), _nearness(width)
@@ -83,13 +76,13 @@ def cells(lab: Lab) -> Plane:
 
 
 def directions(lab: Lab) -> Plane:
-    """Where edges point, wherever they are, of fine ones to coarse ones; shape (64,)."""
+    """Return the directions of edges at all scales, fine to coarse, shape (64,)."""
     found = np.concatenate([_directed(*_edges(plane)) for plane in _scales(lab[0])])
     return _centred(found, SCALES)
 
 
 def strengths(lab: Lab) -> Plane:
-    """How uneven edges are, of fine ones to coarse ones: few strong ones or many alike; shape (32,)."""
+    """Return the distribution of edge strengths at all scales, fine to coarse, shape (32,)."""
     return _centred(np.concatenate([_strengths(plane) for plane in _scales(lab[0])]), SCALES)
 
 
@@ -111,13 +104,13 @@ def _smoothed(plane: Plane) -> Plane:
 
 
 def _across(plane: Plane) -> Plane:
-    """Smoothed along each row."""
+    """Smooth each row."""
     wide, width = np.pad(plane, ((0, 0), (2, 2)), mode="edge"), plane.shape[1]
     return np.sum([weight * wide[:, at : at + width] for at, weight in enumerate(_SMOOTH)], axis=0)
 
 
 def _edges(plane: Plane) -> tuple[Plane, Plane]:
-    """How strong the edge at each pixel is, and where it points, in steps of a turn's sixteenth."""
+    """Return the strength and direction of the edge at each pixel. Directions are in sixteenths of a turn."""
     wide = np.pad(plane, 1, mode="edge")
     right, down = wide[1:-1, 2:] - wide[1:-1, :-2], wide[2:, 1:-1] - wide[:-2, 1:-1]
     turns = np.arctan2(down, right) / (2 * np.pi) % 1.0
@@ -125,7 +118,7 @@ def _edges(plane: Plane) -> tuple[Plane, Plane]:
 
 
 def _directed(strength: Plane, turns: Plane) -> Plane:
-    """Strength by direction; one between two counts for both."""
+    """Sum strengths by direction. A value between two bins is divided between both."""
     at = np.floor(turns)
     share, first = turns - at, at.astype(np.intp) % DIRECTIONS
     one = _count(first, strength * (1 - share), DIRECTIONS)
@@ -133,7 +126,7 @@ def _directed(strength: Plane, turns: Plane) -> Plane:
 
 
 def _nearness(side: int) -> Plane:
-    """How much of each pixel of a side belongs to each cell, shape (cells, side): as its middle is near."""
+    """Return linear weights of the pixels of a side for each cell, shape (cells, side)."""
     places = (np.arange(side) + 0.5) / side * CELLS - 0.5
     clipped = np.clip(places, 0, CELLS - 1)
     return np.maximum(0.0, 1 - np.abs(clipped - np.arange(CELLS)[:, None]))
@@ -145,7 +138,7 @@ def _spread(values: Plane, low: float, high: float, bins: int) -> Plane:
 
 
 def _bins(values: Plane, low: float, high: float, bins: int) -> tuple[NDArray[np.intp], Plane]:
-    """The bin below each value, and how much of it belongs to the one above."""
+    """Return the lower bin of each value, and its share in the next bin."""
     places = np.clip((values - low) / (high - low) * (bins - 1), 0, bins - 1)
     at = np.minimum(places.astype(np.intp), bins - 2)
     return at, places - at
@@ -157,9 +150,9 @@ def _count(at: NDArray[np.intp], weights: Plane, bins: int) -> Plane:
 
 
 def _centred(amounts: Plane, parts: int = 1) -> Plane:
-    """Square roots, so that what is there much does not hide the rest; each part's mean taken away; length 1.
+    """Take square roots, which limit large amounts, subtract the mean of each part, and scale to length 1.
 
-    Zero where there is nothing, as of the edges of a white sheet.
+    An image without such features, such as a white page without edges, gives zeros.
     """
     roots = np.sqrt(amounts).reshape(parts, -1)
     found = (roots - roots.mean(axis=1, keepdims=True)).ravel()
@@ -167,13 +160,13 @@ def _centred(amounts: Plane, parts: int = 1) -> Plane:
     return found / length if length > _NOTHING else np.zeros_like(found)
 
 
-# Pictures as they come to models: what is owed to every one of them.
+# Checks of input images
 
 CHANNELS = 3
 
 
 def fits(shape: tuple[int, ...], rendering: Rendering) -> bool:
-    """Whether a picture of that shape can come of a rendering."""
+    """Check whether an image of that shape matches a rendering."""
     if len(shape) != CHANNELS or shape[2] != CHANNELS:
         return False
     height, width = shape[:2]
@@ -183,7 +176,7 @@ def fits(shape: tuple[int, ...], rendering: Rendering) -> bool:
 
 
 def require_rendered(images: Sequence[Pixels], rendering: Rendering) -> None:
-    """Refuse pictures that were unpacked in another way than the model's."""
+    """Raise an error for images in another size than the rendering's."""
     for number, image in enumerate(images):
         if image.dtype != np.uint8 or not fits(image.shape, rendering):
             raise InvalidInput(
@@ -191,22 +184,22 @@ def require_rendered(images: Sequence[Pixels], rendering: Rendering) -> None:
             )
 
 
-# Pictures by their colours and edges, without a model: offline, the same everywhere, and blind to meaning.
+# Histogram model: offline, deterministic, without semantics
 #
-# It finds the original of a picture that was cropped, scaled, encoded again or made grey, and pictures that
-# look alike. It does not know a cat from a dog. benchmarks/image_embedders.py measures it.
+# It finds the original of a cropped, scaled, re-encoded or grey image, and images that look alike. It cannot
+# separate a cat from a dog. benchmarks/image_embedders.py measures it.
 
 MODEL: Final = "colours-and-edges"
 REVISION: Final = "1"
 RENDERING = Rendering(128, 128, "stretch")
 WEIGHTS = {"colours": 0.5, "lights": 0.4, "cells": 0.7, "directions": 0.5, "strengths": 0.3}
-"""Chosen on sample photographs, whose halves agree on it; see benchmarks/results/files.md."""
+"""Chosen on sample photographs, confirmed on both halves: benchmarks/results/files.md."""
 DIMENSIONS: Final = 240
 BATCH = 64
 
 
 def blocks(pixels: Pixels) -> dict[str, NDArray[np.float64]]:
-    """All that is told of a picture, by name, before it is weighted."""
+    """Return the unweighted blocks of features by name."""
     lab = to_lab(pixels)
     return {
         "colours": colours(lab),
@@ -218,7 +211,7 @@ def blocks(pixels: Pixels) -> dict[str, NDArray[np.float64]]:
 
 
 class HistogramEmbedder:
-    """Histograms of colour, lightness and edges. Thread-safe: it has no state."""
+    """Embedder of histograms of colour, lightness and edges. Thread-safe, because it has no state."""
 
     identity = SpaceIdentity("histogram", MODEL, REVISION, DIMENSIONS, max_tokens=0, modality="image")
     rendering = RENDERING
@@ -233,11 +226,11 @@ class HistogramEmbedder:
             vectors[i] = unit(np.concatenate(weighted), DIMENSIONS)
         return vectors
 
-    def embed_query(self, text: str) -> NDArray[np.float32]:  # noqa: ARG002 - it reads none
+    def embed_query(self, text: str) -> NDArray[np.float32]:  # noqa: ARG002 - the model reads no text
         raise ConfigurationError(
             f"the picture model {MODEL} (histogram) reads no text; words find pictures by what is written of "
             f"them, or by a model that sees (KG_IMAGE_EMBEDDING__PROVIDER)"
         )
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing."""

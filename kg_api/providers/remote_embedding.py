@@ -1,4 +1,4 @@
-"""An embedder whose model runs elsewhere: batches, limits, retries and checks, for texts and for images."""
+"""Remote embedders of texts and images: batches, limits, retries and checks."""
 
 from __future__ import annotations
 
@@ -41,11 +41,9 @@ ItemT = TypeVar("ItemT", str, bytes)
 AskedT_contra = TypeVar("AskedT_contra", str, bytes, contravariant=True)
 
 KNOWN_GOOD = "The library on the hill opens at nine in the morning."
-"""A text that every server embeds which embeds at all."""
-MAX_AT_FAULT = 20
-"""Texts that a server fails on before it embeds any: more are no matter of single texts."""
-BYTES_A_NUMBER = 32
-"""A number has up to 25 characters in JSON."""
+"""A text that every working server embeds."""
+MAX_AT_FAULT = 20  # rejected texts before the first success, from which the server itself is at fault
+BYTES_A_NUMBER = 32  # a number has up to 25 characters in JSON
 MAX_BYTES = 256 * MIB
 EMBEDDING = Service(
     kind="embed",
@@ -65,36 +63,35 @@ PICTURES = Service(
     rejected=RejectedText,
 )
 RENDERING = Rendering(512, 512, "within", "lanczos")
-"""Size of the images that are sent: the models' own or more, and no more of an image than they see."""
+"""Size of sent images, at least the input size of the models."""
 
 
-# Properties of a server that only its replies show.
+# Properties of a server, learned from its replies
 
 
 @dataclass
 class ServerTraits:
-    """The limits and the form of requests that the process has learned of a model at an address."""
+    """Limits and request parameters that the process has learned for a model at an address."""
 
     address: str
     model: str
-    batch_setting: str
-    """Environment variable for the number of texts per request; empty if there is none."""
+    batch_setting: str  # environment variable for texts per request, or empty
     max_items: int | None = None
     takes_base64: bool = True
     sends_dimensions: dict[int, bool] = field(default_factory=dict[int, bool])
-    """Whether `dimensions` is sent for vectors of a size, if the usual way did not work."""
+    """Whether to send `dimensions` for vectors of a size, if the default failed."""
     learning: threading.RLock = field(default_factory=threading.RLock, repr=False, compare=False)
-    """Held while a rejected request is divided, so that one thread finds the limit for all of them."""
+    """Held while a rejected request is divided, so that one thread finds the limit for all."""
 
     def learn_limit(self, max_items: int) -> None:
-        """Remember a limit of one request, and log the setting that spares the rejected requests."""
+        """Store a limit of items per request, and log the setting that avoids rejected requests."""
         with self.learning:
             if self.max_items is None or max_items < self.max_items:
                 self.max_items = max_items
                 log.warning("embedding server has a smaller limit", notes=self.notes)
 
     def learn_form(self, size: int, *, base64: bool, sends_dimensions: bool) -> None:
-        """Remember the parameters with which the server returned vectors of a size."""
+        """Store the parameters that returned vectors of a size."""
         if (self.takes_base64, self.sends_dimensions.get(size)) != (base64, sends_dimensions):
             self.takes_base64 = base64
             self.sends_dimensions[size] = sends_dimensions
@@ -102,7 +99,7 @@ class ServerTraits:
 
     @property
     def notes(self) -> list[str]:
-        """The learned properties, in sentences that name the setting."""
+        """Learned properties as sentences that name the setting."""
         notes = list[str]()
         if self.max_items is not None:
             setting = f"; set {self.batch_setting}={self.max_items} to spare the rejected ones"
@@ -121,7 +118,7 @@ _known: dict[tuple[str, str], ServerTraits] = {}
 
 
 def traits_of(address: str, model: str, batch_setting: str = "") -> ServerTraits:
-    """Return the record of a model at an address; all embedders of the process share it."""
+    """Return the traits of a model at an address, shared by all embedders of the process."""
     return _known.setdefault((address, model), ServerTraits(address, model, batch_setting))
 
 
@@ -129,32 +126,31 @@ def list_learned() -> list[str]:
     return [note for each in list(_known.values()) for note in each.notes]
 
 
-# Requests: as many items in each as the server takes, and again without those that it fails on.
+# Requests with as many items as the server accepts, divided after failures
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingReply:
-    """A provider's reply to one request, checked."""
+    """Checked reply to one request."""
 
-    vectors: Vectors
-    """One row of length 1 per item, in their order."""
-    tokens: int | None = None
-    """Billed tokens; None if the provider does not count them."""
+    vectors: Vectors  # one row of length 1 per item, in order
+    tokens: int | None = None  # billed tokens, or None if the provider does not report them
 
 
 class Endpoint(Protocol[AskedT_contra]):
-    """One provider's protocol: one call is one HTTP request."""
+    """Protocol of one provider. Each call is one HTTP request."""
 
     def ask(
         self, items: Sequence[AskedT_contra], *, query: bool, seconds: float, max_bytes: int
     ) -> EmbeddingReply:
-        """Embed texts, with the prefix or task of passages or of queries, or JPEG files.
+        """Embed texts (with the prefix or task of passages or queries) or JPEG files.
 
         Raises:
-            RetryableError: it may work later.
-            ConfigurationError: the key, the model or the address is wrong.
-            InvalidInput, RejectedText: the provider rejects the texts, the pictures.
-            EmbeddingFailed: it answered, but not with usable vectors.
+            RetryableError: Temporary failure.
+            ConfigurationError: The key, the model or the address is wrong.
+            InvalidInput: The provider rejects the texts.
+            RejectedText: The provider rejects the images.
+            EmbeddingFailed: The reply has no usable vectors.
         """
         ...
 
@@ -165,37 +161,31 @@ class Endpoint(Protocol[AskedT_contra]):
 class EmbeddingLimits:
     items: int
     seconds: float
-    query_seconds: float
-    """For a whole query, tries and waits included."""
-    tokens: int = 300_000
-    """OpenAI's limit for all texts of one request together; Nomic publishes none."""
+    query_seconds: float  # for a whole query with all retries
+    tokens: int = 300_000  # OpenAI's limit for all texts of a request. Nomic publishes none
 
 
 @dataclass(slots=True)
 class _Call(Generic[ItemT]):
-    """Items to embed, and their state so far."""
+    """Items to embed and their state."""
 
     items: Sequence[ItemT]
     sizes: Sequence[int]
-    own: int
-    """The items behind these are probes, whose tokens are not counted as spent."""
+    own: int  # items after this index are probes, whose tokens are not counted
     query: bool
     until: float | None
     vectors: Vectors
     accepted: int = 0
-    largest: int = 0
-    """Items of the largest request that passed since a request failed after all tries."""
-    is_sound: bool = False
-    """Whether the server was seen to embed another item after a failure."""
-    rejected: dict[int, str] = field(default_factory=dict[int, str])
-    """Reason by place."""
+    largest: int = 0  # items of the largest successful request since the last failure
+    is_sound: bool = False  # whether the server embedded another item after a failure
+    rejected: dict[int, str] = field(default_factory=dict[int, str])  # reason by index
 
 
 class Batches(Generic[ItemT]):
-    """Sends items to an endpoint.
+    """Sender of batches to an endpoint.
 
-    A request that fails for good is divided until each item that the server fails on is alone: the others are
-    embedded, and the size that the server accepts is remembered (`ServerTraits`).
+    A request that fails permanently is divided until each failing item is alone. All other items are
+    embedded, and the accepted batch size is stored in `ServerTraits`.
     """
 
     def __init__(
@@ -211,7 +201,7 @@ class Batches(Generic[ItemT]):
         traits: ServerTraits,
         bill: Callable[[int], None] | None = None,
     ) -> None:
-        """`limiter`: of passages and images; a query is sent at once. `bill` gets the tokens of a request."""
+        """Set `limiter`, which ignores queries, and `bill`, which receives the tokens of each request."""
         self._endpoint = endpoint
         self._service = service
         self._dimensions = dimensions
@@ -226,10 +216,10 @@ class Batches(Generic[ItemT]):
     def embed(
         self, items: Sequence[ItemT], sizes: Sequence[int], *, query: bool = False, probes: int = 0
     ) -> tuple[Vectors, dict[int, str]]:
-        """Embed items, of which so many at the end are probes.
+        """Embed items. The last `probes` items are probes.
 
         Returns:
-            The vectors, and the reasons of those that the server fails on, by their place.
+            The vectors, and the reasons of failing items by index.
         """
         until = self._policy.clock() + self._limits.query_seconds if query else None
         vectors = np.empty((len(items), self._dimensions), dtype=np.float32)
@@ -248,7 +238,7 @@ class Batches(Generic[ItemT]):
             failure = self._request(call, slice(begin, stop), is_part=dividing and stop - begin > 1)
             is_rejected = isinstance(failure, self._rejection)
             if failure is not None and stop - begin == 1:
-                # An item that failed alone is at fault, unless the server is
+                # An item that fails alone is at fault, unless the whole server fails
                 if not is_rejected and not self._is_sound(query=call.query):
                     raise failure
                 call.rejected[begin] = str(failure)
@@ -256,14 +246,14 @@ class Batches(Generic[ItemT]):
                     raise failure
             elif failure is not None and is_rejected:
                 with nullcontext() if call.query else self._traits.learning:
-                    if self._fit(call.sizes, begin, stop) < stop:  # another thread has learned the limit
+                    if self._fit(call.sizes, begin, stop) < stop:  # another thread found the limit
                         self._embed(call, begin, stop)
                     else:
                         middle = self._divide(call, begin, stop, failure)
                         if not any(at in call.rejected for at in range(begin, stop)):
                             self._traits.learn_limit(middle - begin)
             elif failure is not None and not dividing:
-                # No vectors in all tries: too large for memory or time, if its parts pass
+                # No vectors after all retries: the request was too large if its parts succeed
                 call.largest = 0
                 self._divide(call, begin, stop, failure)
                 if not any(at in call.rejected for at in range(begin, stop)):
@@ -273,7 +263,7 @@ class Batches(Generic[ItemT]):
             begin = stop
 
     def _divide(self, call: _Call[ItemT], begin: int, stop: int, failure: KgError) -> int:
-        """Embed the items of a failed request in two smaller ones; return where the second begins."""
+        """Embed the items of a failed request in two requests, and return the start of the second."""
         if not (call.is_sound or self._is_sound(query=call.query)):
             raise failure
         call.is_sound = True
@@ -284,9 +274,9 @@ class Batches(Generic[ItemT]):
         return middle
 
     def _request(self, call: _Call[ItemT], part: slice, *, is_part: bool) -> KgError | None:
-        """Send a request and keep its vectors; return a failure that an item in it, or its size, may explain.
+        """Send a request and store its vectors, or return a failure that may be due to an item or the size.
 
-        `is_part`: the server has just failed on more than this, so it is sent once, limits of rate apart.
+        With `is_part`, the server has just failed on a larger request, so only rate limits are retried.
         """
         items, last = call.items[part], list[RetryableError]()
 
@@ -319,7 +309,7 @@ class Batches(Generic[ItemT]):
         return None
 
     def _is_sound(self, *, query: bool) -> bool:
-        """Whether the server embeds an item that is known to be good; it is sent once, with little time."""
+        """Check whether the server embeds a known good item: one request with a short timeout."""
         seconds = min(self._limits.seconds, self._limits.query_seconds)
         try:
             answer = self._send([self._known_good()], query=query, seconds=seconds)
@@ -344,25 +334,25 @@ class Batches(Generic[ItemT]):
 
 
 class RemoteEmbedder:
-    """A text model behind HTTP. Thread-safe."""
+    """Remote text model. Thread-safe."""
 
     def __init__(self, batches: Batches[str], identity: SpaceIdentity, tokenizer: Tokenizer) -> None:
-        """`tokenizer` counts and cuts as the model does. No request is sent yet."""
+        """Configure the embedder without a request. `tokenizer` must count like the model."""
         self._batches = batches
         self._identity = identity
         self._tokenizer = tokenizer
 
     @property
     def identity(self) -> SpaceIdentity:
-        """The provider's name for the model, its size and its prefixes, even if the provider adds them."""
+        """Identity with the provider's name of the model, and prefixes that kg or the provider adds."""
         return self._identity
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        """See `Embedder`. A text that is blank or too long is an error before any is sent."""
+        """Embed texts. Blank or long texts raise an error before the first request."""
         return self._rows(texts, query=False)
 
     def embed_query(self, text: str) -> Vectors:
-        """See `Embedder`. It takes no longer than the limit for queries, whatever the provider does."""
+        """Embed a query within the time limit for queries."""
         return mean_of_pieces(self._rows(self._pieces(text), query=True))
 
     def embed_probed(self, texts: Sequence[str], probe: str, *, query: bool) -> Vectors:
@@ -406,7 +396,7 @@ class RemoteEmbedder:
 
 
 class RejectedPictures(RejectedText):
-    """A server fails on some of the pictures, and embeds others."""
+    """Error for images on which a server fails. It embeds other images."""
 
     def __init__(self, reasons: dict[int, str]) -> None:
         super().__init__(next(iter(reasons.values())))
@@ -414,9 +404,9 @@ class RejectedPictures(RejectedText):
 
 
 class RemoteImageEmbedder:
-    """An image model behind HTTP. Thread-safe.
+    """Remote image model. Thread-safe.
 
-    Images are encoded from pixels, so nothing else of the stored file is sent: no place, time or thumbnail.
+    kg encodes images from pixels, so the provider receives no metadata: no place, time or thumbnail.
     """
 
     rendering = RENDERING
@@ -432,7 +422,6 @@ class RemoteImageEmbedder:
 
     @property
     def identity(self) -> SpaceIdentity:
-        """The provider's name for the model, and its size."""
         return self._identity
 
     def embed_images(self, images: Sequence[Pixels]) -> Vectors:
@@ -443,7 +432,7 @@ class RemoteImageEmbedder:
         return vectors
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """See `ImageEmbedder`. It takes no longer than the limit for queries, whatever happens."""
+        """Embed a query within the time limit for queries."""
         require_text(text)
         spans = cut(text, measure(Bytes(), self._identity.max_tokens, self._identity.query_prefix))
         pieces = query_pieces(text, spans)
@@ -458,18 +447,18 @@ class RemoteImageEmbedder:
 
 
 def as_jpeg(pixels: Pixels) -> bytes:
-    """Encode an image as a JPEG file without metadata, in full colour."""
+    """Encode an image as JPEG without metadata or chroma subsampling."""
     content = io.BytesIO()
     Image.fromarray(pixels).save(content, "JPEG", quality=95, subsampling=0)
     return content.getvalue()
 
 
 def good_picture() -> bytes:
-    """Return an image that every server embeds which embeds at all."""
+    """Return an image that every working server embeds."""
     return as_jpeg(probe_picture(RENDERING))
 
 
-# Checks of the vectors in a reply.
+# Checks of vectors in a reply
 
 INDEXES_WRONG: Final = (
     "the embedding server does not say which vector is of which text: in its reply every `index` must be the "
@@ -481,7 +470,7 @@ MAX_SHOWN = 5
 def unit_rows(
     found: Sequence[Any], texts: int, dimensions: int, hint: str, *, what: str = "texts"
 ) -> Vectors:
-    """Check a reply's vectors and scale them to length 1.
+    """Check the vectors of a reply and scale them to length 1.
 
     Returns:
         float32, shape (texts, dimensions).
@@ -503,10 +492,10 @@ def unit_rows(
 
 
 def in_order(indexes: Sequence[object]) -> list[int]:
-    """Where each text's vector stands in a reply whose vectors carry their text's index.
+    """Return the position of each text's vector from the indexes in a reply.
 
-    A single missing index is the one that the others leave: servers written in Go omit zeros. With several
-    missing, the list is in the order of the texts, which the others must confirm.
+    A single missing index is the one that the others lack, because servers in Go omit zeros. If several are
+    missing, the list must be in the order of the texts, and the other indexes must confirm it.
     """
     said = str(list(indexes[:MAX_SHOWN]))
     indexes = [_index(each) for each in indexes]
@@ -526,14 +515,14 @@ def in_order(indexes: Sequence[object]) -> list[int]:
 
 
 def _index(value: object) -> object:
-    """Return an index as a number if a server sends it as text or as a float."""
+    """Convert an index that a server sends as text or float."""
     if isinstance(value, str) and value.isdecimal():
         return int(value)
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def plain_vector(embedding: object) -> object:
-    """Base64 of little-endian float32 as its numbers; anything else as it is: many servers know no base64."""
+    """Decode base64 of little-endian float32. Other values are returned unchanged."""
     if not isinstance(embedding, str):
         return embedding
     try:
@@ -543,7 +532,7 @@ def plain_vector(embedding: object) -> object:
 
 
 def vector_size(embedding: object) -> int | None:
-    """How many numbers a vector in a reply has; None if it is none."""
+    """Return the number of dimensions of a vector in a reply, or None."""
     try:
         return _numbers(plain_vector(embedding)).size
     except EmbeddingFailed:
@@ -551,7 +540,7 @@ def vector_size(embedding: object) -> int | None:
 
 
 def _numbers(value: object) -> NDArray[np.float64]:
-    """A vector as numbers; some servers put it into a list of its own."""
+    """Convert a vector to an array. Some servers nest it in a list."""
     try:
         with np.errstate(over="ignore"):
             found = np.asarray(value, dtype=np.float64)

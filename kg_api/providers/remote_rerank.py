@@ -1,4 +1,4 @@
-"""A reranker whose model runs elsewhere: Cohere, or any server with a /rerank."""
+"""Remote rerankers: Cohere, and servers with a /rerank endpoint."""
 
 from __future__ import annotations
 
@@ -28,13 +28,11 @@ RERANKING = Service(
     rejected=RerankUnavailable,
     misconfigured=RerankUnavailable,
 )
-"""A search goes on without it, whatever it fails of."""
-REQUESTS = 8
-"""At once, of all searches together."""
-POLICY = RetryPolicy(tries=3, first_wait=0.1)
-"""A search waits for it: the tries are close together, and none begins behind the deadline."""
+"""All failures are RerankUnavailable, because a search continues without reranking."""
+REQUESTS = 8  # in parallel, for all searches together
+POLICY = RetryPolicy(tries=3, first_wait=0.1)  # short waits, because a search waits for the reply
 RERANKER_OVERLAP = 0.125
-"""Share of a window that the next one repeats, so that no sentence is torn in both."""
+"""Share of a window that overlaps the next one, so that each sentence is complete in one window."""
 
 
 class RemoteReranker(ABC):
@@ -53,7 +51,7 @@ class RemoteReranker(ABC):
         return self._name
 
     def score(self, query: str, texts: Sequence[str], *, seconds: float) -> list[float]:
-        """See `Reranker`. All or nothing: requests go out side by side, and each has to come back."""
+        """Score all texts by parallel requests, which all have to succeed."""
         until = self._policy.clock() + seconds
         cut = [windows(text, self._settings.max_characters) for text in texts]
         pieces = [piece for windowed in cut for piece in windowed]
@@ -68,7 +66,7 @@ class RemoteReranker(ABC):
         self._client.close()
 
     def _ask(self, query: str, texts: Sequence[str], until: float) -> list[float]:
-        # Some servers send the passages back, each character as an escape
+        # Some servers return the passages with each character escaped
         max_bytes = sum(6 * len(text) + 1024 for text in texts) + MIB
 
         def once(left: float | None) -> list[float]:
@@ -78,7 +76,7 @@ class RemoteReranker(ABC):
 
     @abstractmethod
     def _request(self, query: str, texts: Sequence[str], seconds: float, max_bytes: int) -> list[float]:
-        """Score texts by one HTTP request, in their order, on the provider's own scale."""
+        """Score texts by one HTTP request, in order, on the provider's scale."""
 
     def _scores(self, found: list[object] | None, texts: int) -> list[float]:
         """Return the scores of a reply in the order of the texts."""
@@ -91,7 +89,7 @@ class RemoteReranker(ABC):
     def _await_result(
         self, future: Future[list[float]], until: float, all_asked: Sequence[Future[list[float]]]
     ) -> list[float]:
-        """Wait no longer than until the deadline, whatever the connection does."""
+        """Wait for a result until the deadline."""
         try:
             return future.result(timeout=max(0.0, until - self._policy.clock()))
         except TimeoutError:
@@ -103,22 +101,22 @@ class RemoteReranker(ABC):
 
 
 def windows(text: str, most: int) -> list[str]:
-    """Cut a text into overlapping windows of at most `most` characters; one that fits is its only window."""
+    """Cut a text into overlapping windows of up to `most` characters."""
     step = max(1, most - int(most * RERANKER_OVERLAP))
     starts = range(0, max(1, len(text) - (most - step)), step)
     return [text[at : at + most] for at in starts]
 
 
 def best_of(scores: Sequence[float], counts: Sequence[int]) -> list[float]:
-    """The best score of each text, from those of all windows in a row and how many each text has."""
+    """Return the best score of each text, from the scores of all windows and the windows per text."""
     borders = accumulate(counts, initial=0)
     return [max(scores[start:end]) for start, end in pairwise(borders)]
 
 
 def in_order(items: Sequence[tuple[object, object]], texts: int) -> list[float]:
-    """Put a reply's (index, score) pairs into the order of the texts.
+    """Return the scores of (index, score) pairs in the order of the texts.
 
-    A missing index is 0: servers written in Go omit zeros.
+    A missing index is 0, because servers in Go omit zeros.
     """
     found = dict[int, float]()
     for given, score in items:
@@ -137,16 +135,15 @@ def _number(score: object) -> float:
     return float(score)
 
 
-# Cohere.
+# Cohere
 
 COHERE_VARIABLES = Variables("KG_RERANK__MODEL", "COHERE_BASE_URL", "COHERE_API_KEY")
 COHERE_MODEL = "rerank-v3.5"
-COHERE_MAX_TOKENS = 4096
-"""Of a question and a passage; passages come in windows that are well below."""
+COHERE_MAX_TOKENS = 4096  # limit of question and passage, far above the size of a window
 
 
 def open_cohere(settings: Settings, policy: RetryPolicy = POLICY) -> RemoteReranker:
-    """Open the reranker; no request is sent yet."""
+    """Open the reranker without a request."""
     own = settings.cohere
     if own.api_key is None:
         raise ConfigurationError(
@@ -172,15 +169,14 @@ class CohereReranker(RemoteReranker):
         return self._scores(items_of(reply, "results"), len(texts))
 
 
-# Any server with a /rerank: as Cohere and Jina speak it (vLLM, Infinity, LiteLLM), or as TEI does.
+# Servers with /rerank: like Cohere and Jina (vLLM, Infinity, LiteLLM), or like TEI
 
 ENDPOINT_VARIABLES = Variables("KG_RERANK__MODEL", "KG_RERANK__BASE_URL", "KG_RERANK__API_KEY")
-_OTHER_FORM = {400, 422}
-"""What servers answer that miss a field they know, or meet one that they do not."""
+_OTHER_FORM = {400, 422}  # statuses for a missing or unknown field
 
 
 def open_endpoint(settings: Settings, policy: RetryPolicy = POLICY) -> RemoteReranker:
-    """Open the reranker; no request is sent yet."""
+    """Open the reranker without a request."""
     own = settings.rerank
     if own.base_url is None:
         raise ConfigurationError("KG_RERANK__BASE_URL is not set; set it to the server's address")
@@ -192,7 +188,7 @@ def open_endpoint(settings: Settings, policy: RetryPolicy = POLICY) -> RemoteRer
 class EndpointReranker(RemoteReranker):
     """POST {base}/rerank: {query, documents} -> results, or TEI's {query, texts} -> a plain list.
 
-    The first reply shows which of them the server speaks.
+    The first reply shows the format of the server.
     """
 
     _speaks_tei: bool | None = None

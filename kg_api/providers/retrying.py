@@ -1,4 +1,4 @@
-"""When kg sends a request to a provider: retries, waits that can be given up, requests in flight."""
+"""Retries, cancellable waits, and limits of parallel requests to providers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ import tenacity
 from kg_api.errors import KgError
 from kg_api.metrics import meters
 
-# Asking and waiting for a provider, as long as somebody waits for what is asked of it.
+# Waits that end when the caller no longer needs the result
 
 WaitedT = TypeVar("WaitedT")
 
@@ -28,12 +28,12 @@ _given_up: ContextVar[threading.Event | None] = ContextVar("given_up", default=N
 
 
 class Abandoned(Exception):
-    """Nobody waits any more for what was to be asked; no fault of anybody."""
+    """Signal that the result is no longer needed."""
 
 
 @contextmanager
 def waiting_unless(given_up: threading.Event) -> Generator[None]:
-    """Within, the calling thread's waits for a provider end as soon as the event is set."""
+    """Cancel waits for a provider in this thread when the event is set."""
     token = _given_up.set(given_up)
     try:
         yield
@@ -50,10 +50,10 @@ def wait(seconds: float) -> None:
 
 
 def ask_at_once(questions: Iterable[Callable[[], WaitedT]], at_once: int) -> list[WaitedT]:
-    """Ask so many questions at a time; give the answers in the order of the questions.
+    """Call functions in up to `at_once` threads, and return the results in order.
 
-    None is begun any more when one has failed, or when what this thread asks for is given up: each may cost
-    money. What was begun is waited for.
+    After a failure or a cancellation, no further call starts, because each may cost money. Running calls
+    finish.
     """
     with ThreadPoolExecutor(at_once) as pool:
         asked = [pool.submit(copy_context().run, _ask, each) for each in questions]
@@ -61,7 +61,7 @@ def ask_at_once(questions: Iterable[Callable[[], WaitedT]], at_once: int) -> lis
             futures.wait(asked, return_when=futures.FIRST_EXCEPTION)
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
-    return [each.result() for each in asked]  # what was cancelled stands behind what failed
+    return [each.result() for each in asked]  # cancelled calls come after the failed one
 
 
 def _ask(question: Callable[[], WaitedT]) -> WaitedT:
@@ -69,44 +69,41 @@ def _ask(question: Callable[[], WaitedT]) -> WaitedT:
     return question()
 
 
-# The one way in which kg asks a provider again.
+# Retry policy of all requests to providers
 
 log = structlog.get_logger(__name__)
 ResultT = TypeVar("ResultT")
 
 MAX_WAIT_SECONDS = 60.0
-"""Seconds. A provider that asks for a longer rest is given up at once: the job waits, not the process."""
+"""Seconds. A longer Retry-After ends the retries, so that the job waits instead of the process."""
 
 
 class RetryableError(Exception):
-    """A failure that may pass by itself. The message never holds a key or a text."""
+    """Temporary failure. The message never contains a key or a text."""
 
     def __init__(self, reason: str, retry_after: float | None = None, *, is_limit: bool = False) -> None:
         super().__init__(reason)
-        self.retry_after = retry_after
-        """Seconds that the provider asked to be left alone, if it said so."""
+        self.retry_after = retry_after  # seconds in Retry-After, or None
         self.is_limit = is_limit or retry_after is not None
-        """Whether the provider wants fewer or later requests, whatever they contain."""
+        """Whether the provider limits the rate of requests."""
 
 
 class RejectedText(KgError):
-    """A model does not take a text, or returns nothing usable for it; the reason is the message."""
+    """Error for a text that a model rejects or cannot embed. The message is the reason."""
 
 
 GiveUp = Callable[[str, float | None], Exception]
-"""Makes the error to raise from a reason and the seconds that the provider asked for."""
+"""Function that makes the final error from a reason and the seconds of Retry-After."""
 
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """Waits of 1, 2, 4, ... seconds and up to a quarter more, never shorter than the provider asks for."""
+    """Waits of 1, 2, 4, ... seconds plus up to a quarter, at least the provider's Retry-After."""
 
-    tries: int = 3
-    """In all: 3 tries have two waits between them, of 1 and 2 s."""
+    tries: int = 3  # total: 3 tries have waits of 1 and 2 s
     first_wait: float = 1.0
     max_wait: float = MAX_WAIT_SECONDS
-    jitter: float = 0.25
-    """Share of a wait that is added at random, so that many workers do not come back at once."""
+    jitter: float = 0.25  # random share of a wait, so that workers do not retry at the same time
     sleep: Callable[[float], None] = wait
     clock: Callable[[], float] = time.monotonic
 
@@ -118,7 +115,7 @@ class RetryPolicy:
         *,
         kind: str = "other",
     ) -> ResultT:
-        """Ask, and ask again after each `RetryableError`; any other error is final."""
+        """Call `ask`, and repeat it after each `RetryableError`. Other errors are final."""
         retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(RetryableError),
             wait=self._wait,
@@ -131,7 +128,7 @@ class RetryPolicy:
             return retrying(lambda: ask(None if until is None else max(until - self.clock(), 0.001)))
         except RetryableError as last:
             reason, asked = str(last), last.retry_after
-        raise give_up(reason, asked)  # outside: what the provider's client holds stays out of the chain
+        raise give_up(reason, asked)  # outside of the handler, so that the provider's error is not chained
 
     def _wait(self, state: tenacity.RetryCallState) -> float:
         usual = self.first_wait * 2 ** (state.attempt_number - 1)
@@ -157,7 +154,7 @@ def _log_retry(kind: str, state: tenacity.RetryCallState) -> None:
 
 
 class Limiter:
-    """Bounds the requests in flight to one model, and pauses all of them while the provider wants a rest."""
+    """Limit of parallel requests to one model. After a rate limit, all requests pause."""
 
     def __init__(
         self, most: int, *, sleep: Callable[[float], None] = wait, clock: Callable[[], float] = time.monotonic
@@ -176,6 +173,6 @@ class Limiter:
                 yield
             except RetryableError as error:
                 rest = 1.0 if error.retry_after is None else error.retry_after
-                if error.is_limit and rest <= MAX_WAIT_SECONDS:  # a longer one ends the job's try
+                if error.is_limit and rest <= MAX_WAIT_SECONDS:  # a longer one fails the job's try
                     self._rests_until = max(self._rests_until, self._clock() + rest)
                 raise

@@ -1,4 +1,4 @@
-"""Counting tokens, and cutting a text into pieces that fit a model."""
+"""Token counts, and division of a text into pieces that fit a model."""
 
 from __future__ import annotations
 
@@ -15,17 +15,15 @@ from typing import Any, Protocol
 from kg_api.errors import InvalidInput
 from kg_api.providers.extras import missing
 
-Span = tuple[int, int]
-"""(start, end) in code points, end excluded."""
+Span = tuple[int, int]  # (start, end) in code points, end excluded
 
-SLACK = 0.25
-"""How far from an even division a better border may be, as a share of a piece."""
+SLACK = 0.25  # maximum distance of a boundary from an even division, as a share of a piece
 _SENTENCE_END = re.compile(r"""([.!?…]["'”’»)\]]*\s+|[。！？।؟۔]["”’」』)]*\s*)\Z""")
 
 
 @dataclass(frozen=True, slots=True)
 class TokenSpan:
-    """A token's place in the text. Tokens of one word have the same `word`."""
+    """Offsets of a token. Tokens of the same word have the same `word`."""
 
     start: int
     end: int
@@ -34,21 +32,17 @@ class TokenSpan:
 
 @dataclass(frozen=True, slots=True)
 class TokenMeasure:
-    tokens: Callable[[str], list[TokenSpan]]
-    """The text's own tokens, without prefix and special ones."""
-    fits: Callable[[str], bool]
-    """Whether the model takes a text as it is, prefix and special tokens counted."""
-    budget: int
-    """Tokens that prefix and special ones leave for the text."""
-    max_chars: int
-    """A text longer than this is cut by length first, so that tokenising stays small."""
+    tokens: Callable[[str], list[TokenSpan]]  # tokens of the text without prefix and special tokens
+    fits: Callable[[str], bool]  # whether the model accepts a text, with prefix and special tokens
+    budget: int  # tokens for the text without prefix and special tokens
+    max_chars: int  # longer texts are first cut by length, to limit the tokeniser's memory
 
 
 def cut(text: str, measure: TokenMeasure) -> list[Span]:
-    """Cut text into pieces that fit, as even as good borders allow; the spans join to the whole text.
+    """Cut text into pieces of similar size that fit. The spans join to the whole text.
 
-    A paragraph's end is the best border, then a sentence's, then white space, then a word's, then a token's.
-    White space stays with the piece before it.
+    Preferred boundaries are paragraphs, sentences, whitespace, words and tokens, in this order. Whitespace
+    belongs to the piece before it.
     """
     todo, done = [(0, len(text))] if text else [], list[Span]()
     while todo:
@@ -56,13 +50,13 @@ def cut(text: str, measure: TokenMeasure) -> list[Span]:
         piece = text[start:end]
         if end - start == 1 or measure.fits(piece):
             done.append((start, end))
-        else:  # the parts are measured again: a word that was cut can have more tokens than before
+        else:  # measure again: a cut word can have more tokens
             todo += [(start + a, start + b) for a, b in reversed(_divide(piece, measure))]
     return done
 
 
 def _divide(text: str, measure: TokenMeasure) -> list[Span]:
-    """Two or more parts, each shorter than the text."""
+    """Return two or more parts, each shorter than the text."""
     if len(text) > measure.max_chars:
         cuts, done = list[int](), 0
         while (rest := len(text) - done) > measure.max_chars:
@@ -82,7 +76,7 @@ def _cuts_by_tokens(text: str, tokens: list[TokenSpan], budget: int) -> list[int
     cuts, done = list[int](), 0
     while (rest := len(tokens) - done) > budget:
         ideal = rest / math.ceil(rest / budget)
-        # The tokens near an even division that a next piece can begin with; some tokens share a character
+        # Tokens near an even division at which a piece can begin. Some tokens share a character.
         first = done + max(1, math.ceil(ideal * (1 - SLACK)))
         last = max(first, done + min(budget, math.floor(ideal * (1 + SLACK))))
         begin = tokens[done].start
@@ -106,47 +100,46 @@ def _quality(text: str, before: TokenSpan, after: TokenSpan) -> int:
     return 1 if before.word != after.word else 0
 
 
-# How models see text: their tokenizers behind one small port.
+# Interface of tokenizers
 
 QUERY_PIECES = 8
-"""Pieces of a very long question that are embedded, spread evenly; 8 of 512 tokens hold some 3000 words."""
+"""Embedded pieces of a very long query, evenly spaced. 8 pieces of 512 tokens contain about 3,000 words."""
 
 
 class Tokenizer(Protocol):
-    """Counts as the model does, special tokens apart."""
+    """Tokenizer of a model. Counts exclude special tokens."""
 
     @property
-    def special(self) -> int:
-        """Tokens that are put around each text."""
+    def special(self) -> int:  # tokens added to each text
         ...
 
     @property
     def widest(self) -> int:
-        """As many tokens as any one character has: the least room that is of use."""
+        """Maximum of tokens per character, which is the minimum useful budget."""
         ...
 
     def max_characters(self, max_tokens: int) -> int:
-        """How long a text of so many tokens can be; a longer one is not tokenised in one go."""
+        """Return the maximum length of a text to tokenise in one call."""
         ...
 
     def count(self, text: str) -> int:
-        """Tokens of a text of at most so many characters."""
+        """Count the tokens of a text up to `max_characters`."""
         ...
 
     def tokens(self, text: str) -> list[TokenSpan]:
-        """The tokens of such a text with their places."""
+        """Return the tokens of a text with their offsets."""
         ...
 
 
 def fits(tokenizer: Tokenizer, text: str, max_tokens: int) -> bool:
-    """Whether a model of `max_tokens` takes the whole text."""
+    """Check whether a model accepts the whole text."""
     if len(text) > tokenizer.max_characters(max_tokens):
         return False
     return tokenizer.count(text) + tokenizer.special <= max_tokens
 
 
 def measure(tokenizer: Tokenizer, max_tokens: int, before: str) -> TokenMeasure:
-    """How long texts are when they stand behind `before`."""
+    """Return the measure of texts that follow `before`."""
     most = tokenizer.max_characters(max_tokens) - len(before)
     used = tokenizer.special + (tokenizer.count(before) if most > 0 else max_tokens)
     if max_tokens - used < tokenizer.widest:
@@ -160,7 +153,7 @@ def measure(tokenizer: Tokenizer, max_tokens: int, before: str) -> TokenMeasure:
 
 
 def total(tokenizer: Tokenizer, max_tokens: int, prefix: str, texts: Iterable[str]) -> int:
-    """Count the tokens of texts behind a prefix; very long ones in pieces, a few tokens too many."""
+    """Count the tokens of texts with a prefix. Long texts are counted in pieces, which adds a few tokens."""
     most = tokenizer.max_characters(max_tokens)
     each = (prefix + text for text in texts)
     pieces = (text[at : at + most] for text in each for at in range(0, max(len(text), 1), most))
@@ -168,14 +161,13 @@ def total(tokenizer: Tokenizer, max_tokens: int, prefix: str, texts: Iterable[st
 
 
 class Bytes:
-    """For models whose tokenizer is not known: a byte is a token, and no tokenizer makes more of a text.
+    """Tokenizer for unknown models: each byte counts as a token, the maximum of all tokenizers.
 
-    Three to five times too careful for English; what a character may be normalised to counts too.
+    The count is three to five times too high for English. It includes the normalised form of characters.
     """
 
     special = 4
-    widest = 33
-    """Of U+FDFA, which is normalised to four words."""
+    widest = 33  # for U+FDFA, which is normalised to four words
 
     def max_characters(self, max_tokens: int) -> int:
         return max_tokens
@@ -184,7 +176,7 @@ class Bytes:
         return len(text) if text.isascii() else sum(map(_bytes_of, text))
 
     def tokens(self, text: str) -> list[TokenSpan]:
-        """See `Tokenizer`. A character's tokens share its place."""
+        """Return the tokens with their offsets. All tokens of a character have its offsets."""
         words = (
             (at, word)
             for word, found in enumerate(re.finditer(r"\w+|\W", text))
@@ -200,24 +192,24 @@ def _bytes_of(character: str) -> int:
 
 
 class Cl100k:
-    """OpenAI's cl100k_base, by bpe-openai: linear on any text, and the ranks are in the package."""
+    """Tokenizer cl100k_base of OpenAI, by bpe-openai: linear time, and the ranks are in the package."""
 
     special = 0
     widest = 4
 
     def __init__(self) -> None:
-        """Load the tokenizer: 0.6 s for the first time in a process."""
+        """Load the tokenizer: 0.6 s for the first instance of a process."""
         self._encoding = _cl100k()
 
     def max_characters(self, max_tokens: int) -> int:
-        """See `Tokenizer`; bpe-openai takes 200,000 tokens at once, and a character has up to four."""
+        """Limit the length: bpe-openai accepts 200,000 tokens per call, and a character has up to four."""
         return min(6 * max_tokens, 50_000)
 
     def count(self, text: str) -> int:
         return len(self._encoding.encode_ordinary(text))
 
     def tokens(self, text: str) -> list[TokenSpan]:
-        """See `Tokenizer`. Tokens that share a character have its place in common."""
+        """Return the tokens with their offsets. Tokens of one character have the same offsets."""
         pieces = self._encoding.decode_tokens_bytes(self._encoding.encode_ordinary(text))
         ends = list(accumulate(map(len, pieces)))
         places = [
@@ -233,10 +225,10 @@ class Cl100k:
 
 @cache
 def _cl100k() -> Any:
-    """One for all embedders of a process: it takes 96 MB."""
+    """Return the shared encoding of the process, which takes 96 MB."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # of how it opens its own files
+            warnings.simplefilter("ignore", DeprecationWarning)  # from its own files
             import bpe_openai  # noqa: PLC0415 - an extra, and 75 MB
 
             return bpe_openai.get_encoding("cl100k_base")
@@ -245,7 +237,7 @@ def _cl100k() -> Any:
 
 
 def query_pieces(text: str, spans: list[tuple[int, int]]) -> list[str]:
-    """The pieces of a question to be embedded: all that say something, or an even sample of very many."""
+    """Return the pieces of a query without blank ones, or `QUERY_PIECES` evenly spaced pieces."""
     pieces = [piece for start, end in spans if not (piece := text[start:end]).isspace()]
     if len(pieces) <= QUERY_PIECES:
         return pieces

@@ -1,4 +1,4 @@
-"""The tokenizer of BERT and its kin, from a tokenizer.json. Only this module imports tokenizers."""
+"""WordPiece tokenizer from a tokenizer.json. Only this module imports tokenizers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kg_api.errors import ConfigurationError
 from kg_api.providers.tokens import TokenSpan
 
 CHARS_PER_TOKEN = 100
-"""No ordinary text has more. Without a bound, 10 MB in one call take 1.8 GB to tokenise."""
+"""Above any ordinary text. Without a limit, 10 MB in one call take 1.8 GB of memory."""
 
 
 def load_tokenizer(path: Path) -> TokenizersTokenizer:
@@ -19,14 +19,14 @@ def load_tokenizer(path: Path) -> TokenizersTokenizer:
         tokenizer = TokenizersTokenizer.from_buffer(path.read_bytes())
     except (OSError, ValueError) as error:
         raise ConfigurationError(f"{path} is not a tokenizer: {error}") from error
-    tokenizer.no_truncation()  # a text is never cut silently
-    tokenizer.no_padding()  # padding each pair to 512 costs the packaged cross-encoder four times the time
+    tokenizer.no_truncation()  # truncation would be silent
+    tokenizer.no_padding()  # padding to 512 tokens makes the packaged cross-encoder four times slower
     tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
     return tokenizer
 
 
 class WordPiece:
-    """Ready to use from any number of threads at once."""
+    """WordPiece tokenizer. Thread-safe."""
 
     widest = 8
 
@@ -38,7 +38,7 @@ class WordPiece:
         return CHARS_PER_TOKEN * min(max_tokens, 1000)
 
     def encoded(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
-        """Token ids, special ones included, and their places in the text; (0, 0) is that of special ones."""
+        """Return token ids with special tokens, and their offsets. Special tokens have (0, 0)."""
         found = self._tokenizer.encode(text)
         return found.ids, found.offsets
 
