@@ -1,11 +1,11 @@
 // name: count
-// How many entries there are; of some keys, or of all.
+// Count the entries since a time, of given keys or all.
 MATCH (a:AuditEntry)
 WHERE a.at >= $since AND ($key_ids IS NULL OR a.key_id IN $key_ids)
 RETURN count(a) AS total
 
 // name: page
-// What was changed last, with the name that the key has; of some keys, or of all.
+// Return the latest entries with the names of their keys, of given keys or all.
 MATCH (a:AuditEntry)
 WHERE a.at >= $since AND ($key_ids IS NULL OR a.key_id IN $key_ids)
 WITH a ORDER BY a.at DESC, a.entry_id SKIP $offset LIMIT $limit
@@ -14,7 +14,7 @@ RETURN a {.entry_id, .at, .key_id, .method, .path, .status, .request_id, .outcom
 ORDER BY entry.at DESC, entry.entry_id
 
 // name: prune
-// What was changed so long ago that nobody asks any more.
+// Delete entries after the retention period.
 MATCH (a:AuditEntry)
 WHERE a.at < datetime.realtime() - duration({days: $days})
 WITH a LIMIT 10000
@@ -22,7 +22,7 @@ DELETE a
 RETURN count(*) AS pruned
 
 // name: write
-// What was changed; written once, however often that is tried.
+// Write entries. Repetition is safe.
 UNWIND $entries AS entry
 MERGE (a:AuditEntry {entry_id: entry.entry_id})
 ON CREATE SET a += entry

@@ -1,5 +1,5 @@
 // name: counts
-// What the database holds, by its own counts of labels: nothing is read.
+// Count the nodes of each label from Neo4j's count store, without reading data.
 CYPHER 25
 CALL () { MATCH (n:Ontology) RETURN count(n) AS ontologies }
 CALL () { MATCH (n:Document) RETURN count(n) AS documents }

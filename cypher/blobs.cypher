@@ -1,31 +1,29 @@
 // name: bury
-// Blobs that nothing uses go. What is left tells which files are to be deleted: names that no blob has any more, nor
-// ever will have.
+// Delete unused blobs. Their dead blobs name the files to delete. No other blob ever gets the same file name.
 UNWIND $keys AS key
 MATCH (b:Blob {key: key})
 CREATE (:DeadBlob {key: b.key, generation: b.generation})
 DETACH DELETE b
 
 // name: dead
-// Blobs that have gone, and whose files are to be deleted. There are never many: who finds some deletes their files
-// before it makes more.
+// Return deleted blobs whose files still exist. There are few, because each caller deletes the files before it
+// deletes more blobs.
 MATCH (d:DeadBlob)
 RETURN d.key AS key, d.generation AS generation LIMIT $limit
 
 // name: delete_dead
-// Blobs that have gone, and their files with them.
+// Forget deleted blobs whose files are deleted.
 MATCH (d:DeadBlob)
 WHERE d.key + coalesce(d.generation, '') IN $dead
 DELETE d
 RETURN count(d) AS deleted
 
 // name: find
-// A blob, and of which generation its file is.
 MATCH (b:Blob {key: $key})
 RETURN b.key AS key, b.generation AS generation
 
 // name: forget_holds
-// Holds that ended by themselves: whoever made them has died.
+// Delete expired holds of crashed processes.
 MATCH (h:BlobHold)
 WHERE h.until < datetime.realtime()
 WITH h LIMIT 1000
@@ -33,9 +31,8 @@ DETACH DELETE h
 RETURN count(*) AS forgotten
 
 // name: hold
-// Keeps blobs that are about to be written and used, until the hold is released or ends by itself. A blob is loose
-// until it is known to be used. One that is made now is of a generation that never was: its file has a name of its own.
-// The property is written first: it locks the blob against whoever collects it.
+// Hold blobs before they are written, until release or expiry. A blob is loose until its use is known. A new blob has
+// a new generation, so its file name is unique. The first write locks the blob against deletion.
 MERGE (h:BlobHold {hold_id: $hold_id})
 SET h.until = datetime.realtime() + duration({seconds: $seconds})
 WITH h
@@ -48,8 +45,8 @@ RETURN b.key AS key, b.generation AS generation,
        EXISTS { (b)<-[:STORED_AS|SHOWN_AS|ORIGINAL]-() } AS used
 
 // name: know_store
-// The store that has the files of this database's blobs: the first one that was used. There is one, for whoever comes
-// takes turns by the lock of a record that is always there.
+// Return the store of the database's blobs, or record the first one. The lock of a permanent record serialises
+// callers.
 MATCH (m:Migration {name: '200_schema'})
 SET m.applied_at = m.applied_at
 MERGE (s:BlobStore)
@@ -57,8 +54,8 @@ ON CREATE SET s.store_id = $store_id
 RETURN s.store_id AS store_id
 
 // name: look_at
-// Whether blobs are used, and whether they may be soon; all are locked before any is looked at, so that no transaction
-// that uses or frees one is half seen.
+// Check whether blobs are used or may be used soon. All blobs are locked before the check, so that no concurrent
+// transaction is half visible.
 UNWIND $keys AS key
 MATCH (b:Blob {key: key})
 SET b.touched_at = datetime.realtime()
@@ -73,8 +70,7 @@ RETURN b.key AS key, EXISTS { (b)<-[:STORED_AS|SHOWN_AS|ORIGINAL]-() } AS used,
        b.key IN waiting OR EXISTS { MATCH (b)<-[:HOLDS]-(h:BlobHold) WHERE h.until >= datetime.realtime() } AS wanted
 
 // name: loose
-// The next blobs that may be unused, in the order of an index. Those that wait with their documents, or are held, may be
-// used soon.
+// Return the next blobs without known use, by key. Blobs of pending documents and held blobs are excluded.
 CALL () {
   MATCH (w:WaitingDocument)
   UNWIND w.blobs AS key
@@ -88,8 +84,8 @@ WHERE b.key > $after AND NOT b.key IN waiting AND NOT EXISTS {
 RETURN b.key AS key ORDER BY b.key LIMIT $limit
 
 // name: lose
-// A blob whose file is missing or damaged. Followed folders read the files again that it may come from, though they look
-// as they did.
+// Mark a blob whose file is missing or damaged. Synced folders then read the possible source files again, even if
+// they look unchanged.
 MATCH (b:Blob {key: $key})
 SET b.lost = true
 WITH b
@@ -100,15 +96,14 @@ WITH DISTINCT d ORDER BY d.document_id
 SET d.file_stamp = null, d.file_hash = null
 
 // name: lost
-// Blobs whose files were seen to be missing or damaged.
+// Return the blobs whose files were missing or damaged.
 UNWIND $keys AS key
 MATCH (b:Blob {key: key})
 WHERE b.lost
 RETURN key
 
 // name: mend
-// Blobs whose files are whole again, and the pictures that were set aside, which are due now. A picture may be set
-// aside in several spaces.
+// Unmark restored blobs. Skipped images become pending again, in all spaces.
 UNWIND $keys AS key
 MATCH (b:Blob {key: key})
 SET b.lost = null
@@ -121,8 +116,8 @@ SET s[space.mark_property] = null, s[space.refusal_property] = null
 RETURN count(DISTINCT s) AS due
 
 // name: release
-// What was held is used now, or waits with its document; in the transaction that says so. Blobs are locked: who
-// collects one sees what was before, or what is after.
+// Release a hold in the transaction that uses its blobs or stores its pending document. The blobs are locked, so that
+// a concurrent deletion sees the state before or after.
 UNWIND $hold_ids AS hold_id
 MATCH (h:BlobHold {hold_id: hold_id})-[:HOLDS]->(b:Blob)
 WITH h, b ORDER BY b.key
@@ -131,13 +126,13 @@ WITH DISTINCT h
 DETACH DELETE h
 
 // name: settle
-// Blobs that are used.
+// Mark blobs as used.
 UNWIND $keys AS key
 MATCH (b:Blob {key: key})
 REMOVE b:LooseBlob
 
 // name: some
-// Some blobs, whose files the right store has; and some that have gone, whose files it may still have.
+// Return some blobs and deleted blobs, to check that the store has their files.
 MATCH (b:Blob)
 RETURN b.key AS key, b.generation AS generation, false AS dead LIMIT $limit
 UNION ALL
@@ -145,6 +140,6 @@ MATCH (d:DeadBlob)
 RETURN d.key AS key, d.generation AS generation, true AS dead LIMIT $limit
 
 // name: store
-// The store that has the files of this database's blobs, where it is known.
+// Return the store of the database's blobs, if it is recorded.
 MATCH (s:BlobStore)
 RETURN s.store_id AS store_id

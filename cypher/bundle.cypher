@@ -1,5 +1,5 @@
 // name: chunks
-// Chunks of a space that cover any of some sources, with all that they cover and the chunks that they are read for.
+// Return the chunks of a space that cover given sources, with all covered sources and child chunks.
 UNWIND $source_ids AS id
 MATCH (c:Chunk)-[:CHUNK_OF]->(:Source {source_id: id})
 WHERE c.space = $space
@@ -10,14 +10,13 @@ RETURN c.chunk_id AS chunk_id, c.document_id AS document_id, c.offset AS offset,
 ORDER BY chunk_id
 
 // name: counts
-// How many documents each ontology has.
+// Count the documents of each ontology.
 MATCH (o:Ontology)
 RETURN o.name AS ontology, COUNT { MATCH (d:Document) WHERE d.ontology = o.name AND d.document >= '' } AS documents
 ORDER BY ontology
 
 // name: documents
-// Documents of an ontology behind a name, in the order of their names, with what is said of each; one that is only
-// just being stored is not there yet.
+// Return documents of an ontology after a name, by name. Documents that are being stored are excluded.
 MATCH (d:Document)
 USING INDEX SEEK d:Document(ontology, document)
 WHERE d.ontology = $ontology AND d.document > $after AND d.content_hash IS NOT NULL
@@ -29,7 +28,7 @@ RETURN d.document_id AS document_id, d.document AS document, d.title AS title, d
        head([(d)-[:ORIGINAL]->(b:Blob) | b.key]) AS original
 
 // name: foreign_chunks
-// Chunks of these ids that are of other documents or spaces than they should be.
+// Return a chunk with one of these ids that belongs to another document or space.
 UNWIND $rows AS row
 MATCH (c:Chunk {chunk_id: row.chunk_id})
 WHERE c.document_id <> row.document_id OR c.space <> $space
@@ -37,27 +36,25 @@ RETURN c.chunk_id AS chunk_id
 LIMIT 1
 
 // name: hold
-// Holds documents that are there, in the order of their ids, and gives what each was made of.
+// Lock existing documents by id and return the hashes of their contents.
 UNWIND $document_ids AS id
 MATCH (d:Document {document_id: id})
 SET d.touched_at = datetime.realtime()
 RETURN d.document_id AS document_id, d.content_hash AS content_hash
 
 // name: keep_changes
-// What somebody changed of documents before they were exported: it stays so when they come again.
+// Restore the changes that users made to documents before the export.
 UNWIND $rows AS row
 MATCH (d:Document {document_id: row.document_id})
 SET d.changes = row.changes
 
 // name: labels
-// What some concepts are called.
 UNWIND $concept_ids AS id
 MATCH (c:Concept {concept_id: id})
 RETURN c.concept_id AS concept_id, c.label AS label
 
 // name: sources
-// Sources of documents from one paragraph to before another, in reading order, each with its vector where it is embedded
-// as it shall be.
+// Return the sources of documents in a range of paragraphs, in reading order. Vectors are included if up to date.
 UNWIND $document_ids AS id
 MATCH (s:Source)
 USING INDEX SEEK s:Source(document_id, paragraph)
@@ -73,8 +70,8 @@ RETURN s.source_id AS source_id, s.document_id AS document_id, s.paragraph AS pa
 ORDER BY s.document_id, s.paragraph
 
 // name: sources_of
-// The sources of documents from one paragraph to before another, in reading order, and whether each is embedded as it
-// shall be, and read for concepts.
+// Return the sources of documents in a range of paragraphs, in reading order, with the state of embedding and
+// extraction.
 UNWIND $document_ids AS id
 MATCH (s:Source)
 USING INDEX SEEK s:Source(document_id, paragraph)
@@ -86,7 +83,7 @@ RETURN s.source_id AS source_id, s.document_id AS document_id, s.paragraph AS pa
 ORDER BY s.document_id, s.paragraph
 
 // name: waiting
-// Those of some documents of which a text waits for approval.
+// Return the documents that have a version pending for review.
 UNWIND $document_ids AS id
 MATCH (w:WaitingDocument {document_id: id})
 RETURN w.document_id AS document_id

@@ -1,5 +1,5 @@
 // name: prune_contexts
-// The oldest beyond the bound go, a portion at a time.
+// Delete a batch of the least recently used contexts above the limit.
 MATCH (x:CachedContext)
 WITH count(x) - $bound AS over
 WHERE over > 0
@@ -12,7 +12,7 @@ DELETE x
 RETURN count(*) AS pruned
 
 // name: prune_vectors
-// The least recently used beyond the bound go, a portion at a time.
+// Delete a batch of the least recently used vectors above the limit.
 MATCH (v:CachedVector)
 WITH count(v) - $bound AS over
 WHERE over > 0
@@ -25,32 +25,30 @@ DELETE v
 RETURN count(*) AS pruned
 
 // name: read_contexts
-// Contexts that were written before; those that are used stay.
+// Return cached contexts and mark them as used.
 UNWIND $keys AS key
 MATCH (x:CachedContext {key: key})
 SET x.used_at = datetime.realtime()
 RETURN x.key AS key, x.text AS text
 
 // name: read_vectors
-// Vectors that were made before; those that are used stay.
 UNWIND $keys AS key
 MATCH (v:CachedVector {key: key})
 RETURN v.key AS key, v.vector AS vector
 
 // name: touch_vectors
-// These were used again.
+// Mark vectors as used.
 UNWIND $keys AS key
 MATCH (v:CachedVector {key: key})
 SET v.used_at = datetime.realtime()
 
 // name: write_contexts
-// Contexts to remember: they cost money.
+// Cache contexts, because a language model costs money.
 UNWIND $rows AS row
 MERGE (x:CachedContext {key: row.key})
 SET x.text = row.text, x.used_at = datetime.realtime()
 
 // name: write_vectors
-// Vectors to remember.
 UNWIND $rows AS row
 MERGE (v:CachedVector {key: row.key})
 SET v.used_at = datetime.realtime(), v.vector = row.vector

@@ -1,6 +1,5 @@
 // name: delete_broken
-// Chunks over several sources that do not stand side by side, in their order, any more; their sources are looked at
-// again.
+// Delete chunks whose sources are no longer adjacent and in order, and flag these sources.
 UNWIND $document_ids AS id
 MATCH (part:Source {document_id: id})
 WHERE part.paragraph >= 0
@@ -19,8 +18,7 @@ DETACH DELETE c
 RETURN shared
 
 // name: delete_others
-// Chunks of some sources that an earlier text or configuration made. Other sources that they cover lose them too, and
-// are looked at again.
+// Delete chunks of an earlier text or configuration. Other sources that they cover are flagged.
 UNWIND $source_ids AS id
 MATCH (c:Chunk)-[:CHUNK_OF]->(:Source {source_id: id})
 WHERE c.space = $space AND NOT c.chunk_id IN $keep
@@ -33,7 +31,7 @@ CALL (c) {
 DETACH DELETE c
 
 // name: forget
-// One portion of the chunks of a space goes, in the order of their ids.
+// Delete a batch of chunks in a space, by id.
 MATCH (c:Chunk)
 WHERE c.chunk_id > $after AND c.space IN $keys AND ($ontology IS NULL OR c.ontology = $ontology)
 WITH c ORDER BY c.chunk_id LIMIT $limit
@@ -42,14 +40,14 @@ FOREACH (c IN gone | DETACH DELETE c)
 RETURN last
 
 // name: of_sources
-// The chunks that some sources have in a space.
+// Return the chunks of sources in a space.
 UNWIND $source_ids AS id
 MATCH (c:Chunk)-[:CHUNK_OF]->(:Source {source_id: id})
 WHERE c.space = $space
 RETURN DISTINCT c.chunk_id AS chunk_id
 
 // name: texts
-// What some chunks say: the parts of the sources they cover, in reading order.
+// Return the texts of chunks: the parts of the covered sources in reading order.
 UNWIND $chunk_ids AS id
 MATCH (c:Chunk {chunk_id: id})-[:CHUNK_OF]->(s:Source)
 WITH c, s ORDER BY s.paragraph
@@ -57,7 +55,7 @@ WITH c, collect({source_id: s.source_id, start: s.start, full_text: s.full_text}
 RETURN c.chunk_id AS chunk_id, c.offset AS offset, c.end_offset AS end_offset, parts
 
 // name: write
-// Chunks that are searched, each with the sources it covers.
+// Write searched chunks with the sources that they cover.
 CYPHER 25
 UNWIND $rows AS row
 MERGE (c:Chunk {chunk_id: row.chunk_id})
@@ -73,7 +71,7 @@ CALL db.create.setNodeVectorProperty(c, $property, toFloatList(row.vector))
 RETURN count(c) AS written
 
 // name: write_parents
-// Chunks that are read in place of the small ones that are found in them; they have no vector of their own.
+// Write parent chunks. They have no vector, and replace their children in search results.
 UNWIND $rows AS row
 MERGE (c:Chunk {chunk_id: row.chunk_id})
 SET c.space = $space, c.ontology = $ontology, c.document_id = row.document_id, c.sources = size(row.source_ids), c.source_ids = row.source_ids,

@@ -1,12 +1,12 @@
 // name: begin
-// A generation of communities is being made: what another job makes meanwhile counts no more.
+// Start a generation. It replaces the unpublished generation of any other job.
 MATCH (o:Ontology {name: $ontology})
 SET o.communities_building = $generation
 RETURN o.name AS ontology
 
 // name: concepts
-// The next concepts of an ontology, in the order of their ids: whether each has so many ties, and to which concepts
-// relationships or links go from it, with how many.
+// Return the next concepts of an ontology by id: whether each has enough ties, and the targets of its relationships
+// and links with counts.
 MATCH (c:Concept)
 USING INDEX SEEK c:Concept(ontology, concept_id)
 WHERE c.ontology = $ontology AND c.concept_id > $after
@@ -21,7 +21,7 @@ RETURN c.concept_id AS concept_id, tied,
 ORDER BY concept_id
 
 // name: discard
-// Communities of generations that are neither shown nor being made, whose memberships have gone.
+// Delete a batch of communities that are neither published nor being written, after their memberships.
 MATCH (o:Ontology {name: $ontology})
 CALL (o) {
   MATCH (c:Community)
@@ -34,7 +34,7 @@ CALL (o) {
 RETURN discarded
 
 // name: discard_members
-// Memberships of generations that are neither shown nor being made.
+// Delete a batch of memberships that are neither published nor being written.
 MATCH (o:Ontology {name: $ontology})
 CALL (o) {
   MATCH (c:Community)
@@ -48,7 +48,7 @@ CALL (o) {
 RETURN discarded
 
 // name: documents
-// The documents that say most of what a community is about: by the weights of its first concepts that their sources carry.
+// Return the main documents of a community, by the weights of its first concepts in their sources.
 MATCH (:Community {generation: $generation, community_id: $community_id})<-[m:MEMBER_OF]-(k:Concept)
 WITH m, k ORDER BY m.place, k.concept_id LIMIT $most_concepts
 MATCH (k)-[:APPEARS_IN]->(s:Source)
@@ -60,7 +60,7 @@ RETURN document_id, d.document AS document, d.title AS title, weight, concepts
 ORDER BY weight DESC, document_id
 
 // name: find
-// The communities of the generation that is shown whose id begins so; more than one is no answer.
+// Return published communities with an id prefix. More than one is ambiguous.
 MATCH (o:Ontology {name: $ontology})
 CALL (o) {
   MATCH (c:Community)
@@ -78,8 +78,8 @@ RETURN o.communities_at AS at, c {.community_id, .generation, .level, .parent_id
 ORDER BY community.community_id
 
 // name: hold
-// Locks an ontology while a part of a generation is written, so that it is not deleted meanwhile; nothing where it has
-// gone, is another of that name, or another generation is being made.
+// Lock an ontology while a part of a generation is written. No row means that it is deleted or replaced, or that
+// another generation is being written.
 MATCH (o:Ontology {name: $ontology})
 SET o.held_at = datetime.realtime()
 WITH o
@@ -87,7 +87,7 @@ WHERE o.communities_building = $generation
 RETURN o.name AS ontology
 
 // name: members
-// The concepts of a community, those that are most its own first.
+// Return the concepts of a community, most central first.
 MATCH (:Community {generation: $generation, community_id: $community_id})<-[m:MEMBER_OF]-(k:Concept)
 WITH m, k ORDER BY m.place, k.concept_id SKIP $offset LIMIT $limit
 RETURN k.concept_id AS concept_id, k.ontology AS ontology, k.label AS label, k.description AS description,
@@ -96,7 +96,7 @@ RETURN k.concept_id AS concept_id, k.ontology AS ontology, k.label AS label, k.d
 ORDER BY m.place, concept_id
 
 // name: of_sources
-// Of some sources the community of the coarsest level that their concepts are most of, of the generation that is shown.
+// Return the main published community of each source on the coarsest level.
 UNWIND $source_ids AS id
 MATCH (o:Ontology {name: $ontology})
 MATCH (s:Source {source_id: id})
@@ -107,8 +107,8 @@ RETURN s.source_id AS source_id, collect(c.community_id)[0] AS community_id
 ORDER BY source_id
 
 // name: page
-// Communities of the generation that is shown, of a level or of a parent, the largest first; each with what it is named by.
-// The indexes are named: without statistics Neo4j reads all communities, once for each that is listed.
+// Return published communities of a level or a parent, largest first, with the labels for their names. The index
+// hints are needed: without statistics, Neo4j reads all communities for each result.
 MATCH (o:Ontology {name: $ontology})
 CALL (o) {
   CALL (o) {
@@ -140,7 +140,7 @@ RETURN o.name AS ontology, o.communities AS communities, o.communities_at AS at,
        } AS found
 
 // name: passages
-// The sources that say most of what a community is about: by the weights of its first concepts that each carries.
+// Return the main sources of a community, by the weights of its first concepts in them.
 MATCH (:Community {generation: $generation, community_id: $community_id})<-[m:MEMBER_OF]-(k:Concept)
 WITH m, k ORDER BY m.place, k.concept_id LIMIT $most_concepts
 MATCH (k)-[:APPEARS_IN]->(s:Source)
@@ -154,7 +154,7 @@ RETURN s.source_id AS source_id, s.ontology AS ontology, s.document AS document,
 ORDER BY weight DESC, source_id
 
 // name: publish
-// A generation is whole: from now on it is the one that is shown. Safe to repeat.
+// Publish a complete generation. Repetition is safe.
 MATCH (o:Ontology {name: $ontology})
 SET o.held_at = datetime.realtime()
 WITH o
@@ -163,7 +163,7 @@ SET o.communities_generation = $generation, o.communities = $summary, o.communit
 RETURN o.name AS ontology
 
 // name: size
-// How large an ontology is: concepts, relationships, sources; and how many sources are of documents that were written since.
+// Count concepts, relationships and sources of an ontology, and the sources of documents written since a time.
 CALL () {
   MATCH (c:Concept)
   WHERE c.ontology = $ontology AND c.concept_id >= ''
@@ -183,7 +183,7 @@ CALL () {
 RETURN concepts, relationships, sources, written, datetime.realtime() AS at
 
 // name: sources
-// The next sources of an ontology in reading order, with the concepts of each.
+// Return the next sources of an ontology in reading order, with their concepts.
 MATCH (s:Source)
 USING INDEX SEEK s:Source(ontology, document_id, paragraph)
 WHERE s.ontology = $ontology AND s.document_id >= $after AND s.paragraph >= 0
@@ -195,14 +195,14 @@ RETURN s.document_id AS document_id, s.paragraph AS paragraph,
 ORDER BY document_id, paragraph
 
 // name: state
-// What was made of the communities of ontologies, and when the concepts were read that they are of.
+// Return the summary of each ontology's communities and the time of their read.
 MATCH (o:Ontology)
 WHERE $names IS NULL OR o.name IN $names
 RETURN o.name AS ontology, o.communities AS summary, o.communities_at AS at
 ORDER BY ontology
 
 // name: ties
-// How many concepts of an ontology have how many ties: sources that carry them, and relationships of them.
+// Count the concepts of an ontology by number of ties: sources, relationships and links.
 MATCH (c:Concept)
 USING INDEX SEEK c:Concept(ontology, concept_id)
 WHERE c.ontology = $ontology AND c.concept_id >= ''
@@ -211,15 +211,15 @@ RETURN ties, count(*) AS concepts
 ORDER BY ties DESC
 
 // name: write
-// Communities of a generation that nobody sees yet. Whoever asks has locked the ontology.
+// Write unpublished communities. The caller has locked the ontology.
 UNWIND $rows AS row
 MERGE (c:Community {generation: $generation, community_id: row.community_id})
 SET c.ontology = $ontology, c.level = row.level, c.place = row.place, c.parent_id = row.parent_id, c.inside = row.inside
 RETURN count(c) AS written
 
 // name: write_members
-// The members of communities, each with its place, and the first as what a community is named by; in the order in which
-// all lock concepts. A concept that has gone is none. Whoever asks has locked the ontology.
+// Write members with their positions, and mark the first ones for the name. Concepts are locked in the common order.
+// Deleted concepts are skipped. The caller has locked the ontology.
 UNWIND $rows AS row
 MATCH (k:Concept {concept_id: row.concept_id})
 WHERE k.ontology = $ontology

@@ -1,5 +1,5 @@
 // name: carried
-// Which of some sources carry a concept, what they say of it, and whether they were read since a moment.
+// Return appearances of a concept in sources, and whether each source was extracted after a time.
 UNWIND $source_ids AS id
 MATCH (s:Source {source_id: id})<-[a:APPEARS_IN]-(c:Concept {concept_id: $concept_id})
 RETURN s.source_id AS source_id, c.concept_id AS concept_id, a.confidence AS confidence, a.verified AS verified,
@@ -7,26 +7,26 @@ RETURN s.source_id AS source_id, c.concept_id AS concept_id, a.confidence AS con
        coalesce(a.unverified, []) AS unverified, coalesce(s.extracted_at > $at, false) AS read_since
 
 // name: carriers
-// The sources that carry a concept, and its names.
+// Return the sources that contain a concept, and its names.
 MATCH (c:Concept {concept_id: $concept_id})
 RETURN COLLECT { MATCH (c)-[:APPEARS_IN]->(s:Source) RETURN s.source_id ORDER BY s.source_id } AS source_ids,
        COLLECT { MATCH (n:ConceptName)-[:NAMES]->(c) RETURN n {.name_id, .name} } AS names
 
 // name: drop_appearances
-// Sources carry a concept no more that they carried only through another; where a quote proves it since, it stays.
+// Delete appearances that came from a merged concept, unless a quote proves them now.
 UNWIND $source_ids AS id
 MATCH (s:Source {source_id: id})<-[a:APPEARS_IN]-(c:Concept {concept_id: $concept_id})
 WHERE NOT EXISTS { (c)-[:EVIDENCED_BY]->(:Instance)-[:FROM_SOURCE]->(s) }
 DELETE a
 
 // name: forget_names
-// Names that meant a concept mean nothing any more: whoever finds one makes a concept of it.
+// Delete names. The next extraction that finds one creates a concept.
 UNWIND $name_ids AS id
 MATCH (n:ConceptName {name_id: id})
 DETACH DELETE n
 
 // name: give_names
-// Names mean again what they meant before concepts were merged.
+// Restore the meaning of names before a merge.
 UNWIND $rows AS row
 MERGE (n:ConceptName {name_id: row.name_id})
 ON CREATE SET n.ontology = $ontology, n.name = row.name
@@ -38,7 +38,7 @@ MATCH (c:Concept {concept_id: $concept_id})
 MERGE (n)-[:NAMES]->(c)
 
 // name: give_quotes
-// Quotes prove again the concept that they proved before it was merged, as far as they are still there.
+// Return existing quotes to the concept that they proved before a merge.
 UNWIND $ids AS id
 MATCH (k:Concept {concept_id: $kept})-[e:EVIDENCED_BY]->(i:Instance {instance_id: id})
 MATCH (g:Concept {concept_id: $gone})
@@ -47,7 +47,7 @@ DELETE e
 RETURN i.instance_id AS instance_id
 
 // name: give_relations
-// Relationships go again from the concept that they went from before it was merged, or to it; under the same ids.
+// Return relationships to the concept of their start or end before a merge, with the same ids.
 UNWIND $rows AS row
 MATCH (a:Concept)-[r:RELATED_TO {relation_id: row.relation_id}]->(b:Concept)
 MATCH (g:Concept {concept_id: $gone})
@@ -59,9 +59,8 @@ CREATE (a)-[r:RELATED_TO {relation_id: said.relation_id}]->(b)
 SET r = said
 
 // name: hold
-// Locks the record of a merge, and gives what it moved; and the last merge that must be taken back before, if there is one:
-// the concept that stayed, or one that it is linked to by this merge, may have become part of another since, or another
-// that was in the same sources part of it.
+// Lock a merge record and return its moved data. Also return the latest merge that must be undone first: the kept or
+// a linked concept was merged since, or another concept of the same sources was merged into the kept one.
 MATCH (m:ConceptMerge {merge_id: $merge_id})
 WHERE m.ontology = $ontology
 SET m.held_at = datetime.realtime()
@@ -75,7 +74,7 @@ RETURN m.undone_at IS NOT NULL AS undone, m.kept_id AS kept, m.gone_id AS gone, 
        }[0] AS later
 
 // name: list
-// What became one in an ontology, the last first: all, one by its id, or what became part of one concept.
+// Return merges of an ontology, newest first: all, by id, or of one concept.
 MATCH (m:ConceptMerge)
 WHERE m.ontology = $ontology AND m.pair >= '' AND ($merge_id IS NULL OR m.merge_id = $merge_id)
   AND ($concept_id IS NULL OR m.kept_id = $concept_id)
@@ -86,15 +85,15 @@ WITH collect(m {.merge_id, .ontology, .into, .merged, .sources, .reason, .simila
 RETURN size(found) AS total, found[$offset..$offset + $limit] AS merges
 
 // name: made_of
-// What became part of some concepts, and is it still.
+// Return the concepts that are merged into given concepts.
 UNWIND $ids AS id
 MATCH (m:ConceptMerge)
 WHERE m.ontology = $ontology AND m.kept_id = id AND m.undone_at IS NULL
 RETURN DISTINCT m.gone_id AS gone
 
 // name: moved
-// What two concepts have in some sources of the one that goes: enough to part them again. Found from the sources: a concept
-// may have more than the memory of a transaction holds.
+// Return the data of two concepts in a batch of sources, complete enough to undo a merge. The query starts at
+// sources, because all data of a concept may exceed a transaction's memory.
 UNWIND $source_ids AS id
 MATCH (s:Source {source_id: id})
 RETURN s.source_id AS source_id,
@@ -117,8 +116,8 @@ RETURN s.source_id AS source_id,
        } AS quotes
 
 // name: moved_relations
-// The relationships of a concept that goes, with the sources that state them; of those with the one that stays all that is
-// said.
+// Return the relationships of the merged concept with their sources. Relationships with the kept concept have all
+// properties.
 MATCH (g:Concept {concept_id: $gone})-[r:RELATED_TO]-(o:Concept)
 RETURN r.source_id AS source_id, r.relation_id AS relation_id, startNode(r) = g AS outgoing,
        CASE WHEN o.concept_id = $kept THEN
@@ -127,20 +126,20 @@ RETURN r.source_id AS source_id, r.relation_id AS relation_id, startNode(r) = g 
        END AS between
 
 // name: parted
-// The pairs of concepts of an ontology that somebody has parted.
+// Return the pairs of concepts whose merge was undone.
 MATCH (m:ConceptMerge)
 WHERE m.ontology = $ontology AND m.undone_at IS NOT NULL
 RETURN DISTINCT m.pair AS pair
 
 // name: prove
-// Whether quotes prove some concepts in some sources, after quotes went from one to another.
+// Update which appearances are proved, after quotes moved between concepts.
 UNWIND $source_ids AS id
 MATCH (s:Source {source_id: id})<-[a:APPEARS_IN]-(c:Concept)
 WHERE c.concept_id IN $ids
 SET a.verified = EXISTS { (c)-[:EVIDENCED_BY]->(:Instance)-[:FROM_SOURCE]->(s) }
 
 // name: read_again
-// Sources that were read while two concepts were one are read again: what they say may be of either. Gives how many.
+// Flag and count sources that were extracted while two concepts were merged, because their concepts may be either.
 UNWIND $ids AS id
 MATCH (c:Concept {concept_id: id})-[:APPEARS_IN]->(s:Source)
 WHERE s.extracted_at > $at
@@ -149,26 +148,26 @@ SET s.extracted_with = null, s.unread = true
 RETURN count(s) AS sources
 
 // name: record
-// A concept becomes part of another, and it is recorded: which, why, its names and links; what it has is recorded at its sources.
+// Record a merge: both concepts, reason, names and links. `record_rows` stores the moved data at the sources.
 CREATE (m:ConceptMerge {merge_id: $merge_id, ontology: $ontology, pair: $pair, kept_id: $kept, gone_id: $gone, into: $into,
                         merged: $merged, sources: $sources, reason: $reason, similarity: $similarity, moved: $moved, linked: $linked,
                         at: datetime.realtime()})
 RETURN m.merge_id AS merge_id
 
 // name: record_rows
-// What a merge moved of some sources is recorded at these: it goes with them.
+// Store the moved data of a merge at its sources, so that it is deleted with them.
 UNWIND $rows AS row
 MATCH (m:ConceptMerge {merge_id: $merge_id})
 MATCH (s:Source {source_id: row.source_id})
 CREATE (m)-[:MOVED {row: row.row}]->(s)
 
 // name: rows
-// What a merge moved of the sources that are still there.
+// Return the moved data of a merge in existing sources.
 MATCH (m:ConceptMerge {merge_id: $merge_id})-[r:MOVED]->(:Source)
 RETURN r.row AS row
 
 // name: undone
-// A merge is taken back: these two are never merged again. What it moved is needed no more.
+// Mark a merge as undone, so that this pair is never merged again, and delete its moved data.
 MATCH (m:ConceptMerge {merge_id: $merge_id})
 SET m.undone_at = datetime.realtime(), m.undone_by = $by
 REMOVE m.moved

@@ -1,12 +1,12 @@
 // name: any_of
-// Whether some ontologies have a concept at all.
+// Check whether ontologies have a concept.
 MATCH (c:Concept)
 WHERE c.ontology IN $ontologies AND c.concept_id >= ''
 RETURN c.concept_id AS concept_id
 LIMIT 1
 
 // name: appearances
-// The sources that carry a concept, those with a true quote first, each with the quotes that it has of it.
+// Return the sources that contain a concept with its quotes, verified appearances first.
 MATCH (c:Concept {concept_id: $concept_id})-[a:APPEARS_IN]->(s:Source)
 WITH c, a, s ORDER BY coalesce(a.verified, false) DESC, a.confidence DESC, s.document, s.document_id, s.paragraph
 LIMIT $limit
@@ -21,8 +21,8 @@ RETURN s.source_id AS source_id, s.ontology AS ontology, s.document AS document,
 ORDER BY coalesce(a.verified, false) DESC, a.confidence DESC, document, document_id, paragraph
 
 // name: appearing_with
-// The concepts that appear in the same sources as one, those that share most of them first; of a concept with very
-// many sources only so many are looked at.
+// Return the concepts that share sources with a concept, most shared sources first. The number of read sources is
+// limited.
 MATCH (c:Concept {concept_id: $concept_id})
 CALL (c) {
   MATCH (c)-[:APPEARS_IN]->(s:Source)
@@ -41,7 +41,7 @@ RETURN shared[..$most_sources] AS stated, size(shared) AS support, o.concept_id 
 ORDER BY support DESC, concept_id
 
 // name: before
-// The last concepts up to one, in the order of their ids, that are embedded: those of a batch before a worker died.
+// Return the last embedded concepts up to an id: the last batch of a crashed worker.
 MATCH (c:Concept)
 USING INDEX c:Concept(ontology, concept_id)
 WHERE c.ontology = $ontology AND c.concept_id <= $last AND c[$mark_property] STARTS WITH $mark + ':'
@@ -50,13 +50,12 @@ RETURN c.concept_id AS concept_id
 LIMIT $limit
 
 // name: count_evidence
-// How many quotes prove a concept.
 MATCH (c:Concept {concept_id: $concept_id})
 RETURN COUNT { (c)-[:EVIDENCED_BY]->() } AS quotes
 
 // name: count_fresh
-// How many of some concepts have no vector of what is said of them now and are to get one: more than one source carries
-// them, or they had one before. Marks of all spaces end with the hash of the text.
+// Count the concepts without a vector of their current text that will get one: concepts with several sources, or with
+// an earlier vector. In all spaces, marks end with the hash of the text.
 UNWIND $ids AS id
 MATCH (c:Concept {concept_id: id})
 WITH c, [key IN keys(c) WHERE key = $marks OR key STARTS WITH $marks + '_' | c[key]] AS marks
@@ -65,8 +64,8 @@ WHERE none(mark IN marks WHERE mark ENDS WITH ':' + c.text_hash)
 RETURN count(c) AS fresh
 
 // name: delete_orphans
-// Concepts that no source carries any more go, with their names. Whoever asks has locked them.
-// Proposals go with them; of one that was decided stays that it was, without a word of its text.
+// Delete concepts without sources, with their names. The caller has locked them. Open proposals are deleted. Decided
+// proposals keep only their decision, without texts.
 UNWIND $ids AS id
 MATCH (c:Concept {concept_id: id})
 WHERE NOT EXISTS { (c)-[:APPEARS_IN]->(:Source) }
@@ -89,8 +88,7 @@ FOREACH (i IN quotes | DETACH DELETE i)
 DETACH DELETE c
 
 // name: expand_appearing
-// One step from some concepts to those that appear in the same source, at most so many of each, those that share
-// most sources first.
+// Return a limited number of concepts in the same sources for each concept, most shared sources first.
 UNWIND $concept_ids AS concept_id
 MATCH (c:Concept {concept_id: concept_id})
 CALL (c) {
@@ -105,7 +103,7 @@ CALL (c) {
 RETURN concept_id, neighbours, number > $fan_out OR COUNT { (c)-[:APPEARS_IN]->() } > $scanned AS cut
 
 // name: expand_related
-// One step from some concepts along what is stated, or was linked by somebody, to at most so many of each, those that are stated most first.
+// Return a limited number of concepts with a relationship or link for each concept, most statements first.
 UNWIND $concept_ids AS concept_id
 MATCH (c:Concept {concept_id: concept_id})
 CALL (c) {
@@ -119,20 +117,19 @@ CALL (c) {
 RETURN concept_id, neighbours, number > $fan_out OR COUNT { (c)-[:RELATED_TO|LINKED_TO]-() } > $scanned AS cut
 
 // name: find_names
-// What some names mean, of those that mean something.
+// Return the concepts of names.
 UNWIND $name_ids AS id
 MATCH (n:ConceptName {name_id: id})-[:NAMES]->(c:Concept)
 RETURN n.name_id AS name_id, c.concept_id AS concept_id
 
 // name: forget_appearances
-// Sources that carry a concept no more.
 UNWIND $rows AS row
 MATCH (s:Source {source_id: row.source_id})<-[a:APPEARS_IN]-(c:Concept)
 WHERE c.concept_id = row.concept_id
 DELETE a
 
 // name: forget_near
-// What one portion of concepts, in the order of their ids, is near to by the vectors of some spaces is known no more.
+// Delete the similarity links of a batch of concepts in some spaces, by id.
 MATCH (c:Concept)
 WHERE c.concept_id > $after AND ($ontology IS NULL OR c.ontology = $ontology)
 WITH c ORDER BY c.concept_id LIMIT $limit
@@ -144,7 +141,7 @@ CALL (c) {
 RETURN max(c.concept_id) AS last
 
 // name: forget_of_sources
-// Evidence goes with its sources.
+// Delete the evidence of sources.
 UNWIND $source_ids AS id
 MATCH (s:Source {source_id: id})
 WITH collect(s) AS gone
@@ -167,22 +164,19 @@ CALL (gone) {
 }
 
 // name: forget_quotes
-// Quotes that are not found any more.
 UNWIND $ids AS id
 MATCH (i:Instance {instance_id: id})
 DETACH DELETE i
 
 // name: forget_relations
-// Relationships that their source does not state any more.
 UNWIND $ids AS id
 MATCH ()-[r:RELATED_TO {relation_id: id}]->()
 DELETE r
 
 // name: hold
-// Locks concepts, in the order of their ids, and gives what they are then; one that has gone is not among them, also
-// when it went while its lock was waited for: then it has no properties. They are found by an index that is not
-// unique: the server locks entries of unique ones, and so whoever waits for a concept here would lock out the one who
-// deletes it.
+// Lock concepts by id and return their current state. Deleted concepts are skipped, also if the deletion happens
+// during the wait for the lock. The index is not unique, because Neo4j locks entries of unique indexes. A waiting
+// transaction would block the deletion.
 UNWIND $ids AS id
 MATCH (c:Concept)
 USING INDEX c:Concept(ontology, concept_id)
@@ -194,8 +188,8 @@ RETURN c.concept_id AS concept_id, c.label AS label, c.description AS descriptio
        c.text_hash AS text_hash
 
 // name: hold_of_sources
-// Locks sources, and gives the concepts that they carry: none more comes in until the end of the transaction. And of
-// which of them they say something.
+// Lock sources and return their concepts, and whether each has a description or terms. No concept is added before the
+// transaction ends.
 UNWIND $source_ids AS id
 MATCH (s:Source {source_id: id})
 SET s.held_at = datetime.realtime()
@@ -207,9 +201,8 @@ RETURN c.ontology AS ontology, c.concept_id AS concept_id,
 ORDER BY concept_id
 
 // name: hold_sources
-// Locks sources that were read for concepts, so that whoever changes them comes before or after, not between; gives
-// those that still say what was read. Blocks count where it was read by them, and they are stored. And the concepts
-// that they carry: none more comes in until the end of the transaction.
+// Lock extracted sources so that changes happen before or after, and return the unchanged ones with their concepts.
+// Block kinds count if the extractor used them and they are stored. No concept is added before the transaction ends.
 UNWIND $rows AS row
 MATCH (s:Source {source_id: row.source_id})
 SET s.held_at = datetime.realtime()
@@ -221,7 +214,7 @@ RETURN s.source_id AS source_id, s.full_text AS full_text, concept_ids,
        size(concept_ids) > 0 OR EXISTS { (s)<-[:FROM_SOURCE]-() } AS is_evidence
 
 // name: import_documents
-// Documents of an ontology that have some names or titles, for importing concepts.
+// Find documents by name or title for an import of concepts.
 CALL () {
   UNWIND $names AS name
   MATCH (d:Document {ontology: $ontology, document: name})
@@ -235,7 +228,7 @@ RETURN wanted, document_id, by_name
 ORDER BY document_id
 
 // name: import_sources
-// The sources of some documents, and some by their ids, in reading order, for importing concepts.
+// Return the sources of documents, and sources by id, in reading order, for an import of concepts.
 CALL () {
   UNWIND $document_ids AS id
   MATCH (s:Source)
@@ -253,8 +246,7 @@ RETURN s.source_id AS source_id, s.document_id AS document_id, s.paragraph AS pa
 ORDER BY document_id, paragraph
 
 // name: link_near
-// What is near to some concepts in meaning, by the vectors of one space, in place of what they were linked to before. Whoever
-// has no vector there is passed over.
+// Replace the similarity links of concepts in one space. Concepts without a vector are skipped.
 CYPHER 25
 UNWIND $rows AS row
 MATCH (c:Concept {concept_id: row.concept_id})
@@ -273,8 +265,8 @@ MERGE (c)-[r:NEAR_TO {space: $space}]->(n)
 SET r.cosine = near.cosine
 
 // name: make_names
-// Makes names that are new, in the order of their ids: whoever else makes one now waits, so that two extractions make
-// one concept of it. Gives the concepts that those mean which were made meanwhile.
+// Create names in the order of their ids, and return the concepts of existing ones. A concurrent extraction waits
+// here, so both create one concept.
 UNWIND $rows AS row
 MERGE (n:ConceptName {name_id: row.name_id})
 ON CREATE SET n.ontology = $ontology, n.name = row.name
@@ -283,8 +275,8 @@ MATCH (n)-[:NAMES]->(c:Concept)
 RETURN n.name_id AS name_id, c.concept_id AS concept_id
 
 // name: mark_sources
-// These sources were read by an extractor; why nothing came of it, and how many quotes prove nothing, where that is so.
-// What links them is to be looked at again. Where what is flagged is noted for another extractor, the flag stays: this one came late.
+// Mark sources as extracted, with errors and counts of unverified quotes, and flag them for link proposals. The
+// unread flag stays if sources are flagged for another extractor.
 OPTIONAL MATCH (o:Ontology {name: $ontology})
 WITH CASE WHEN o.unread_for <> 'extracted_with:' + $mark THEN true END AS unread
 UNWIND $rows AS row
@@ -293,8 +285,8 @@ SET s:Unlinked, s.extracted_with = $mark, s.extracted_at = datetime.realtime(), 
     s.unverified_quotes = row.unverified, s.unread = unread
 
 // name: merge_appearances
-// What carries a concept carries the one that it becomes part of; of two appearances in one source the stronger counts,
-// and what was imported stays imported. What the source said of it is kept, with what it called it.
+// Move appearances to the kept concept. In a common source, the higher confidence counts, and imported appearances
+// stay imported. Descriptions and terms are kept.
 MATCH (gone:Concept {concept_id: $gone})-[a:APPEARS_IN]->(s:Source)
 MATCH (kept:Concept {concept_id: $kept})
 WITH gone, kept, a, s, [gone.label] + [term IN coalesce(a.terms, []) WHERE term <> gone.label] AS terms
@@ -312,8 +304,8 @@ ON MATCH SET b.confidence = CASE WHEN a.confidence > b.confidence THEN a.confide
 DELETE a
 
 // name: merge_hold_sources
-// Locks the sources that carry a concept, and gives the concepts that it is related to: writers lock sources first,
-// then concepts. Found by an index that is not unique: entries of unique ones would be locked, too (see hold).
+// Lock the sources of a concept and return its related concepts. Writers lock sources before concepts. The index is
+// not unique, because entries of unique indexes would be locked (see hold).
 MATCH (c:Concept)
 USING INDEX c:Concept(ontology, concept_id)
 WHERE c.ontology = $ontology AND c.concept_id = $gone
@@ -326,15 +318,15 @@ CALL (c) {
 RETURN sources, COLLECT { MATCH (c)-[:RELATED_TO|LINKED_TO]-(o:Concept) RETURN DISTINCT o.concept_id } AS related
 
 // name: merge_move_quotes
-// Quotes that prove a concept prove the one that it becomes part of; they keep their ids, for answers cite them.
+// Move quotes to the kept concept. Their ids stay the same, because answers cite them.
 MATCH (gone:Concept {concept_id: $gone})-[e:EVIDENCED_BY]->(i:Instance)
 MATCH (kept:Concept {concept_id: $kept})
 MERGE (kept)-[:EVIDENCED_BY]->(i)
 DELETE e
 
 // name: merge_names
-// The names of a concept that goes mean the one that it becomes part of; with them whoever finds it again comes there.
-// What is proposed of it still goes; of what was decided stays that it was.
+// Move names to the kept concept, so that later extractions find it, and delete the merged concept. Its open
+// proposals are deleted. Decided proposals keep only their decision.
 MATCH (gone:Concept {concept_id: $gone})
 MATCH (kept:Concept {concept_id: $kept})
 CALL (gone, kept) {
@@ -356,7 +348,7 @@ CALL (gone) {
 DETACH DELETE gone
 
 // name: merge_quotes
-// The quotes of two concepts: where they stand, and what they are worth.
+// Return the quotes of two concepts with positions and scores.
 UNWIND $ids AS id
 MATCH (c:Concept {concept_id: id})-[:EVIDENCED_BY]->(i:Instance)-[:FROM_SOURCE]->(s:Source)
 RETURN c.concept_id AS concept_id, i.instance_id AS instance_id, s.source_id AS source_id, i.start AS start,
@@ -364,14 +356,14 @@ RETURN c.concept_id AS concept_id, i.instance_id AS instance_id, s.source_id AS 
 ORDER BY instance_id
 
 // name: merge_ranks
-// What decides which of some concepts the others become part of, the first of them first.
+// Return concepts in order of priority. The others are merged into the first one.
 UNWIND $ids AS id
 MATCH (c:Concept {concept_id: id})
 RETURN c.concept_id AS concept_id, c.ontology AS ontology
 ORDER BY COUNT { (c)-[:APPEARS_IN]->(:Source) } DESC, c.created_at, c.concept_id
 
 // name: merge_relations
-// Relationships of a concept become those of another, under the same ids; what related the two to each other goes.
+// Move relationships to the kept concept with the same ids. Relationships between both concepts are deleted.
 MATCH (gone:Concept {concept_id: $gone})-[r:RELATED_TO]-(o:Concept)
 WITH DISTINCT r, o, startNode(r) = gone AS outgoing, properties(r) AS said
 DELETE r
@@ -383,8 +375,8 @@ CREATE (a)-[r:RELATED_TO {relation_id: said.relation_id}]->(b)
 SET r = said
 
 // name: near
-// The concepts of an ontology nearest to each of some, by the vectors of one space, of those that are near enough; the
-// index gives the concept itself too.
+// Return the nearest concepts of an ontology for each given concept, above a minimum cosine in one space. The index
+// also returns the concept itself.
 CYPHER 25
 UNWIND $ids AS id
 MATCH (c:Concept {concept_id: id})
@@ -403,7 +395,7 @@ RETURN c.concept_id AS concept_id, c.label AS label, c.search_terms AS terms, c.
 ORDER BY similarity DESC, concept_id, near_id
 
 // name: present_appearances
-// Which concepts some sources carry, and what they say of them.
+// Return the concepts of sources with their descriptions and terms.
 UNWIND $source_ids AS id
 MATCH (s:Source {source_id: id})<-[a:APPEARS_IN]-(c:Concept)
 RETURN s.source_id AS source_id, c.concept_id AS concept_id, a.confidence AS confidence, a.verified AS verified,
@@ -411,14 +403,14 @@ RETURN s.source_id AS source_id, c.concept_id AS concept_id, a.confidence AS con
        coalesce(a.unverified, []) AS unverified
 
 // name: present_quotes
-// Which quotes of some sources there are, and of what concepts.
+// Return the quotes in sources with their concepts.
 UNWIND $source_ids AS id
 MATCH (s:Source {source_id: id})<-[:FROM_SOURCE]-(i:Instance)<-[:EVIDENCED_BY]-(c:Concept)
 RETURN s.source_id AS source_id, c.concept_id AS concept_id, i.instance_id AS instance_id, i.start AS start,
        i.end AS end, i.quote AS quote, i.score AS score, i.said AS said, i.extracted_with AS extracted_with
 
 // name: present_relations
-// What some sources state of concepts, as they say it.
+// Return the relationships that sources state, with the stated types.
 UNWIND $source_ids AS id
 MATCH (a:Concept)-[r:RELATED_TO]->(b:Concept)
 USING INDEX r:RELATED_TO(source_id)
@@ -428,7 +420,7 @@ RETURN r.relation_id AS relation_id, r.source_id AS source_id, a.concept_id AS s
        r.statement AS statement, r.quote AS quote, r.start AS start, r.end AS end
 
 // name: read_by_ids
-// Some concepts, with how many sources carry each.
+// Return concepts with their numbers of sources.
 MATCH (c:Concept)
 WHERE c.concept_id IN $concept_ids
 RETURN c.concept_id AS concept_id, c.ontology AS ontology, c.label AS label, c.description AS description,
@@ -436,13 +428,12 @@ RETURN c.concept_id AS concept_id, c.ontology AS ontology, c.label AS label, c.d
        EXISTS { (c)-[:EVIDENCED_BY]->() } AS verified
 
 // name: read_count
-// How many concepts an ontology has.
 MATCH (c:Concept {ontology: $ontology})
 WHERE c.concept_id >= ''
 RETURN count(c) AS total
 
 // name: read_evidence
-// The quotes that prove a concept, the surest first, each with its source; a quote's place is counted in its source.
+// Return the quotes of a concept with their sources, highest score first. Positions are relative to the source.
 MATCH (c:Concept {concept_id: $concept_id})-[:EVIDENCED_BY]->(i:Instance)-[:FROM_SOURCE]->(s:Source)
 WITH i, s ORDER BY i.score DESC, s.document, s.document_id, s.paragraph, i.start, i.instance_id
 LIMIT $limit
@@ -452,7 +443,7 @@ RETURN i.instance_id AS instance_id, i.quote AS quote, i.start AS quote_start, i
        s.last_page AS last_page, s.ocr_confidence IS NOT NULL AS ocr, s.ocr_confidence AS ocr_confidence, s.full_text AS full_text
 
 // name: read_page
-// An ontology's concepts, those that most sources carry first.
+// Return the concepts of an ontology, most sources first.
 MATCH (c:Concept {ontology: $ontology})
 WHERE c.concept_id >= ''
 WITH c, COUNT { (c)-[:APPEARS_IN]->() } AS sources
@@ -463,7 +454,7 @@ RETURN c.concept_id AS concept_id, c.ontology AS ontology, c.label AS label, c.d
 ORDER BY sources DESC, label, concept_id
 
 // name: read_unverified
-// What was quoted for a concept and proves nothing, in reading order, and how much of that there is.
+// Return the unverified quotes of a concept in reading order, and their number.
 MATCH (c:Concept {concept_id: $concept_id})-[a:APPEARS_IN]->(s:Source)
 WHERE a.unverified IS NOT NULL
 UNWIND a.unverified AS quote
@@ -474,8 +465,8 @@ WITH each.quote AS quote, each.s AS s, size(every) AS total
 RETURN quote, total, s.source_id AS source_id, s.document AS document, s.paragraph AS paragraph
 
 // name: related
-// What somebody has linked some concepts to, and what they are stated to be related to, what most sources state
-// first; statements that differ in their source only, or in the case of letters, are one. Of a concept with very many only so many are looked at.
+// Return links and relationships of concepts, links first, then most sources. Statements that differ only in source
+// or case are combined. The number of read relationships per concept is limited.
 UNWIND $concept_ids AS concept_id
 MATCH (c:Concept {concept_id: concept_id})
 CALL (c) {
@@ -495,8 +486,8 @@ RETURN concept_id AS of, outgoing, type, confidence, stated[..$most_sources] AS 
 ORDER BY linked DESC, support DESC, confidence DESC, concept_id, type, outgoing DESC, of
 
 // name: said
-// What the sources that carry some concepts say of them: the best description, and the terms of so many, the surest
-// first. A concept of which nothing is said any more is among them; one that has gone is not.
+// Return the best description and the best terms of concepts from their sources. Concepts without either are
+// included. Deleted concepts are not.
 UNWIND $ids AS id
 MATCH (c:Concept {concept_id: id})
 CALL (c) {
@@ -516,7 +507,7 @@ CALL (c) {
 RETURN c.concept_id AS concept_id, c.label AS label, descriptions, terms
 
 // name: sample
-// Some concepts of an ontology, to estimate what embedding them will take.
+// Return some concepts of an ontology, to estimate the cost of embedding.
 MATCH (c:Concept)
 USING INDEX c:Concept(ontology, concept_id)
 WHERE c.ontology = $ontology AND c.concept_id > ''
@@ -525,7 +516,7 @@ RETURN c.concept_id AS concept_id, c.label AS label, c.description AS descriptio
 LIMIT $limit
 
 // name: search_by_name
-// The concepts that go by a name exactly: a label, a search term, or what one was called that was merged into them.
+// Find concepts by their exact label, search term, or label before a merge.
 UNWIND $name_ids AS name_id
 MATCH (:ConceptName {name_id: name_id})-[:NAMES]->(c:Concept)
 WITH DISTINCT c, coalesce($spaces[c.ontology], 'default') AS space
@@ -541,8 +532,8 @@ RETURN collect({
 }) AS found
 
 // name: search_by_text
-// The concepts that full text finds, with their similarity where question and concept have vectors of one space.
-// Of words that the index leaves out only the filter would be asked, which scores nothing.
+// Find concepts by full text, with their similarity if query and concept have vectors in the same space. If the index
+// ignores all words of the query, only its filter matches, with a score of 0.
 CALL db.index.fulltext.queryNodes('concept_words', $query, {limit: $limit}) YIELD node AS c, score
 WHERE score > 0
 WITH c, score, coalesce($spaces[c.ontology], 'default') AS space
@@ -557,8 +548,8 @@ RETURN collect({
 }) AS found
 
 // name: search_by_vector
-// The concepts of a space nearest to a vector, of some ontologies; the filter runs inside the index.
-// The index answers with quantised vectors; the exact cosine puts its answers in their right order.
+// Return the nearest concepts of a space in some ontologies, with a filter inside the index. The index returns
+// quantised scores, so the exact cosine orders the results.
 CYPHER 25
 MATCH (n:Concept)
 SEARCH n IN (VECTOR INDEX concept_embedding FOR $vector WHERE n.ontology IN $ontologies LIMIT $limit) SCORE AS approximate
@@ -571,7 +562,7 @@ RETURN collect({
 }) AS found
 
 // name: sources_shared
-// The sources in which both concepts of a pair appear.
+// Return the sources that contain both concepts of each pair.
 UNWIND $pairs AS pair
 MATCH (a:Concept {concept_id: pair[0]})
 MATCH (b:Concept {concept_id: pair[1]})
@@ -583,8 +574,7 @@ CALL (a, b) {
 RETURN pair[0] AS first, pair[1] AS second, shared
 
 // name: statements_among
-// What is stated of some concepts among themselves, or was linked by somebody; of a concept with very many
-// relationships so many are looked at.
+// Return relationships and links among concepts. The number of read relationships per concept is limited.
 UNWIND $concept_ids AS concept_id
 MATCH (a:Concept {concept_id: concept_id})
 CALL (a) {
@@ -600,7 +590,7 @@ ORDER BY support DESC, subject, object, type
 LIMIT $limit
 
 // name: statements_between
-// What is stated of pairs of concepts, or was linked by somebody, in either direction, what most sources state first.
+// Return the best supported relationship or link of each pair of concepts, in either direction.
 UNWIND $pairs AS pair
 MATCH (a:Concept {concept_id: pair[0]})
 MATCH (b:Concept {concept_id: pair[1]})
@@ -616,20 +606,21 @@ CALL (a, b) {
 RETURN pair[0] AS first, pair[1] AS second, forward, type, stated[..$most_sources] AS stated
 
 // name: unmark_sources
-// Sources that lost what was imported for them: an extractor may find the same, so it is to look again.
+// Flag sources that lost imported concepts, because an extractor may find the same ones.
 UNWIND $source_ids AS id
 MATCH (s:Source {source_id: id})
 SET s.extracted_with = null, s.unread = true
 
 // name: want
-// Somebody wants an ontology's concepts by meaning: from now on those of a single source are embedded, too.
+// Record the first vector search for an ontology's concepts. From then on, concepts with one source are also
+// embedded.
 MATCH (o:Ontology {name: $ontology})
 WHERE o.concepts_wanted_at IS NULL
 SET o.concepts_wanted_at = datetime.realtime()
 RETURN o.name AS ontology
 
 // name: write
-// New concepts, and what is said of known ones; MERGE: the transaction may run twice.
+// Create or update concepts. MERGE allows a repeated transaction.
 UNWIND $rows AS row
 MERGE (c:Concept {concept_id: row.concept_id})
 ON CREATE SET c.ontology = $ontology, c.created_at = datetime.realtime()
@@ -637,7 +628,7 @@ SET c.label = row.label, c.description = row.description, c.search_terms = row.s
     c.text_hash = row.text_hash, c.changed_at = datetime.realtime()
 
 // name: write_appearances
-// Which concepts sources carry, and what they say of them.
+// Write appearances with descriptions and terms.
 UNWIND $rows AS row
 MATCH (c:Concept {concept_id: row.concept_id})
 MATCH (s:Source {source_id: row.source_id})
@@ -647,8 +638,8 @@ SET a.confidence = row.confidence, a.verified = row.verified, a.extracted_with =
     a.unverified = nullIf(row.unverified, [])
 
 // name: write_first
-// The concepts of sources that carry none yet, and the quotes that prove them, each tied to both: what cannot be there is
-// not looked for. A quote's id is looked for all the same, for a concept may have been merged and parted again.
+// Write the concepts and quotes of sources that have none yet, without lookups of existing appearances. Quotes are
+// looked up by id, because a concept may have been merged and separated again.
 UNWIND $rows AS row
 MATCH (s:Source {source_id: row.source_id})
 UNWIND row.concepts AS one
@@ -665,14 +656,13 @@ CREATE (c)-[:EVIDENCED_BY]->(i)
 CREATE (i)-[:FROM_SOURCE]->(s)
 
 // name: write_names
-// Names that nothing was called by before.
 UNWIND $rows AS row
 MATCH (n:ConceptName {name_id: row.name_id})
 MATCH (c:Concept {concept_id: row.concept_id})
 MERGE (n)-[:NAMES]->(c)
 
 // name: write_quotes
-// Quotes that prove concepts, each tied to both its concept and its source.
+// Write quotes and connect each to its concept and its source.
 UNWIND $rows AS row
 MATCH (c:Concept {concept_id: row.concept_id})
 MATCH (s:Source {source_id: row.source_id})
@@ -683,7 +673,7 @@ MERGE (c)-[:EVIDENCED_BY]->(i)
 MERGE (i)-[:FROM_SOURCE]->(s)
 
 // name: write_relations
-// What sources state of two concepts. Its type is what the vocabulary makes of the one that is stated, which is kept.
+// Write the relationships that sources state. The type comes from the vocabulary, and the stated type is kept.
 UNWIND $rows AS row
 MATCH (a:Concept {concept_id: row.subject})
 MATCH (b:Concept {concept_id: row.object})

@@ -1,5 +1,5 @@
 // name: concepts_of_sources
-// The concepts that some sources carry, those first that are surest and then those of fewest other sources.
+// Return the concepts of sources, highest confidence first, then fewest sources.
 UNWIND $ids AS id
 MATCH (s:Source {source_id: id})
 WITH id, COLLECT {
@@ -11,7 +11,6 @@ WITH id, COLLECT {
 RETURN id AS of, found[..$fan_out] AS found, size(found) AS number, false AS hub
 
 // name: documents_of_sources
-// The document of each of some sources.
 UNWIND $ids AS id
 MATCH (s:Source {source_id: id})
 MATCH (d:Document {document_id: s.document_id})
@@ -19,7 +18,7 @@ RETURN id AS of, [{id: d.document_id, kind: 'document', ontology: d.ontology, do
                    outgoing: true}] AS found, 1 AS number, false AS hub
 
 // name: nearness_of_concepts
-// How near some concepts are to a question, where both have vectors of one space.
+// Return the cosine of concepts and a query, if both have vectors in the same space.
 UNWIND $ids AS id
 MATCH (c:Concept {concept_id: id})
 WITH c, coalesce($spaces[c.ontology], 'default') AS space
@@ -28,7 +27,7 @@ WHERE asked IS NOT NULL AND vector IS NOT NULL
 RETURN c.concept_id AS concept_id, 2 * vector.similarity.cosine(vector, asked) - 1 AS similarity
 
 // name: next_to
-// The sources directly before and behind some, each in its own document.
+// Return the sources directly before and after given ones, in the same document.
 UNWIND $ids AS id
 MATCH (s:Source {source_id: id})
 WITH id, COLLECT {
@@ -42,8 +41,8 @@ WITH id, COLLECT {
 RETURN id AS of, found[..$fan_out] AS found, size(found) AS number, false AS hub
 
 // name: related
-// What some concepts are stated to be related to, in some directions, of some types and by some documents only; what
-// most sources state first, at most so many of each. Of a concept with very many relationships so many are looked at.
+// Return the relationships of concepts, filtered by direction, type and document, most sources first, with a limit
+// per concept. The number of read relationships per concept is limited.
 UNWIND $ids AS id
 MATCH (c:Concept {concept_id: id})
 WITH id, c, COUNT { (c)-[:RELATED_TO]-() } > $scanned AS hub
@@ -66,8 +65,8 @@ CALL (c) {
 RETURN id AS of, found, number, hub
 
 // name: sources_of_concepts
-// The sources that carry some concepts, of some documents only, those with a true quote first, at most so many of
-// each. Of a concept in very many of them so many are looked at.
+// Return the sources that contain concepts, filtered by document, verified appearances first, with a limit per
+// concept. The number of read sources per concept is limited.
 UNWIND $ids AS id
 MATCH (c:Concept {concept_id: id})
 WITH id, c, COUNT { (c)-[:APPEARS_IN]->() } > $scanned AS hub
@@ -83,7 +82,7 @@ CALL (c) {
 RETURN id AS of, found, number, hub
 
 // name: sources_of_documents
-// The first sources of some documents, in reading order.
+// Return the first sources of documents in reading order.
 UNWIND $ids AS id
 MATCH (d:Document {document_id: id})
 RETURN id AS of, COLLECT {
@@ -95,10 +94,10 @@ RETURN id AS of, COLLECT {
 } AS found, d.sources AS number, false AS hub
 
 // name: stated_within
-// How many sources of some documents state each of some relationships, and the ids of the surest; one that none of
-// them states is missing. Both ends are sought, and what is between them: where both have very many relationships that
-// is not looked at, but told. These are collected before their sources are sought: else a plan may go through all
-// relationships there are by their index of sources.
+// Return the number of sources in given documents that state each relationship, and the ids of the best statements.
+// Relationships without such a source are missing. If both ends have too many relationships to read all, the result
+// says so. The relationships are collected before their sources. Otherwise, a plan may read all relationships by
+// their source index.
 UNWIND $edges AS edge
 MATCH (a:Concept {concept_id: edge.subject})
 CALL (edge) {
@@ -119,7 +118,7 @@ WITH edge, support, relation_ids, hub WHERE hub OR support > 0
 RETURN edge.number AS number, support, relation_ids, hub
 
 // name: statements
-// What some relationships say, and the source that states each. A quote's place is counted in its source.
+// Return statements of relationships with their sources. Positions of quotes are relative to the source.
 UNWIND $ids AS id
 MATCH ()-[r:RELATED_TO {relation_id: id}]->()
 MATCH (s:Source {source_id: r.source_id})
@@ -128,8 +127,7 @@ RETURN r.relation_id AS relation_id, coalesce(r.quote, '') AS quote, r.start AS 
        s.start AS source_start
 
 // name: within
-// Which of some concepts appear in a source of some documents, and which have so many sources that not all were looked
-// at.
+// Return the concepts that appear in given documents, and the concepts with too many sources to check all.
 UNWIND $ids AS id
 MATCH (c:Concept {concept_id: id})
 USING INDEX SEEK c:Concept(concept_id)

@@ -1,19 +1,19 @@
 // name: about
-// What stands in front of a chunk when it is embedded with its context, and how the document is read.
+// Return the properties of documents for chunk contexts and parsers.
 UNWIND $document_ids AS id
 MATCH (d:Document {document_id: id})
 RETURN d.document_id AS document_id, d.title AS title, d.metadata AS metadata,
        d.document AS document, d.format AS format
 
 // name: aliased
-// The documents whose first source has the token of an alias.
+// Return documents whose first source has the full-text token of an alias.
 CALL db.index.fulltext.queryNodes('source_words', $query, {limit: $limit}) YIELD node AS s
 WHERE s.paragraph = 0 AND ($ontologies IS NULL OR s.ontology IN $ontologies)
 RETURN s.document_id AS document_id, s.ontology AS ontology, s.document AS document
 ORDER BY ontology, document
 
 // name: begin_with
-// Documents whose id begins so; more than one is no answer.
+// Return documents with an id prefix. More than one is ambiguous.
 MATCH (d:Document)
 WHERE d.document_id STARTS WITH $prefix AND ($ontologies IS NULL OR d.ontology IN $ontologies)
 RETURN d.document_id AS document_id, d.ontology AS ontology, d.document AS document
@@ -21,14 +21,13 @@ ORDER BY document_id
 LIMIT $limit
 
 // name: change
-// What is said of a document is another; null takes a property away. A write is counted (documents/writes).
+// Set properties of a document. Null deletes a property. The write is counted (documents/writes).
 CREATE (:DocumentWrite)
 WITH 1 AS counted
 MATCH (d:Document {document_id: $document_id})
 SET d += $properties, d.updated_at = datetime.realtime()
 
 // name: count
-// How many documents there are.
 CYPHER 25
 CALL () {
   WHEN $ontologies IS NULL THEN { MATCH (d:Document) RETURN count(d) AS total }
@@ -37,7 +36,7 @@ CALL () {
 RETURN total
 
 // name: delete
-// The document itself; its sources have gone before. The file that it was made of may have no use any more. A write is counted (documents/writes).
+// Delete a document without sources. Its original file may become unused. The write is counted (documents/writes).
 CREATE (:DocumentWrite)
 WITH 1 AS counted
 MATCH (d:Document {document_id: $document_id})
@@ -49,10 +48,10 @@ DETACH DELETE d
 RETURN count(*) AS documents
 
 // name: describe
-// What is known of documents besides their sources. New ones come into their ontology here, behind all else, for that
-// locks it: MERGE does before it writes, where CREATE takes the locks of a dense node in any order, and two writers of
-// one ontology then stop each other. The ontology is made again should it have been deleted, empty, after `lock`. Held, it
-// tells the language in which its sources are to be indexed. A write is counted (documents/writes).
+// Set properties of documents and add new ones to their ontology, at the end of the transaction, because this locks
+// the ontology. MERGE locks the ontology before it writes. CREATE locks dense nodes in any order, which can cause
+// deadlocks. An ontology that was deleted after `lock` is created again. Return the index language of the locked
+// ontology. The write is counted (documents/writes).
 CREATE (:DocumentWrite)
 WITH 1 AS counted
 MERGE (o:Ontology {name: $ontology})
@@ -66,7 +65,7 @@ MERGE (d)-[:IN_ONTOLOGY]->(o)
 RETURN DISTINCT o.language AS language
 
 // name: facet_of_kind
-// How many documents have passages, and how many have images. The documents are named, or all of some ontologies.
+// Count the documents with passages and with images, among given documents or in ontologies.
 CYPHER 25
 CALL () {
   WHEN $document_ids IS NOT NULL THEN {
@@ -81,8 +80,8 @@ WITH d, COUNT { MATCH (s:Image) WHERE s.document_id = d.document_id } AS images
 RETURN count(CASE WHEN d.sources > images THEN d END) AS passage, count(CASE WHEN images > 0 THEN d END) AS image
 
 // name: facets
-// How many documents have each value of some fields, the most frequent first: of a list each value once, of dates the
-// year, month or day (UTC). The documents are named, or all of some ontologies.
+// Count documents by the values of fields, most frequent first, among given documents or in ontologies. Each value of
+// a list counts once. Dates are grouped by year, month or day (UTC).
 CYPHER 25
 CALL () {
   WHEN $document_ids IS NOT NULL THEN {
@@ -113,7 +112,7 @@ RETURN at, size(documents) AS documents, size([d IN documents WHERE size([] + d[
 ORDER BY at
 
 // name: fields
-// The keys of the metadata of some ontologies' documents, or of all.
+// Return the metadata keys of documents in some or all ontologies.
 CYPHER 25
 MATCH (d:Document)
 WHERE d.ontology >= '' AND d.document >= '' AND ($ontologies IS NULL OR d.ontology IN $ontologies)
@@ -124,7 +123,7 @@ ORDER BY field
 LIMIT $limit
 
 // name: find
-// One document with its text: its preface and its sources, joined in reading order, read at one moment.
+// Return a document with its preface and its sources in reading order, in one consistent read.
 MATCH (d:Document {document_id: $document_id})
 WHERE $ontologies IS NULL OR d.ontology IN $ontologies
 RETURN d.document_id AS document_id, d.ontology AS ontology, d.document AS document, d.title AS title, d.uri AS uri,
@@ -136,13 +135,13 @@ RETURN d.document_id AS document_id, d.ontology AS ontology, d.document AS docum
        } AS parts
 
 // name: hold
-// Whoever deletes a document holds it first, as whoever writes it does.
+// Lock a document before its deletion, as its writers do.
 MATCH (d:Document {document_id: $document_id})
 SET d.touched_at = datetime.realtime()
 RETURN d.document_id AS document_id
 
 // name: hold_about
-// Holds a document, so that whoever changes it comes before or after, and gives what is said of it.
+// Lock a document and return its properties.
 MATCH (d:Document {document_id: $document_id})
 SET d.touched_at = datetime.realtime()
 WITH d
@@ -151,24 +150,23 @@ RETURN d.ontology AS ontology, o.language AS language, d.document AS document, d
        d.changes AS changes
 
 // name: hold_versions
-// Holds documents, so that whoever changes one comes before or after, and gives which write made each what it is.
+// Lock documents and return the ids of their last writes.
 UNWIND $document_ids AS id
 MATCH (d:Document {document_id: id})
 SET d.touched_at = datetime.realtime()
 RETURN d.document_id AS document_id, d.written_by AS version
 
 // name: identify
-// Those documents of some ids that are there.
+// Return the given documents that exist.
 MATCH (d:Document)
 WHERE d.document_id IN $document_ids AND d.ontology IS NOT NULL
 RETURN d.document_id AS document_id, d.ontology AS ontology, d.document AS document
 ORDER BY ontology, document
 
 // name: lock
-// Makes documents and their ontology if need be and holds each document until the end of the transaction, so that
-// two writers of one document take turns; in the order of their ids, so that writers of several do too. A new
-// ontology uses the spaces that are for new ones. Nothing here locks an ontology that is there: `describe` does.
-// What waited for approval under a name is not wanted any more, but for what came behind the one that is approved.
+// Create missing documents and their ontology, and lock the documents by id until the end of the transaction. So
+// writers of a document take turns. A new ontology uses the default spaces. An existing ontology is not locked here,
+// but in `describe`. Pending versions are deleted, unless they are newer than the approved one.
 OPTIONAL MATCH (e:EmbeddingSpace {for_new: true})
 WITH min(CASE WHEN coalesce(e.modality, 'text') = 'text' THEN e.slug END) AS space,
      min(CASE WHEN e.modality = 'image' THEN e.slug END) AS image_space
@@ -190,11 +188,11 @@ RETURN d.document_id AS document_id, d.content_hash AS content_hash, d.uri AS ur
        space, language, waited, of_file
 
 // name: matching
-// The documents that fit a filter, a row for each ontology, for rows are slow; in the order of their names where that
-// is asked for: ordering takes as long as choosing. Of each condition one alternative holds, of it all conditions. A
-// value that is no list is looked at as a list of one. Where a date is asked for ('time ...'), what the document has of
-// dates is compared, and its texts only where it has none; a text that is no date is neither before nor behind one. Each
-// condition reads one property where it can.
+// Return the documents that match a filter, in one row per ontology because rows are slow. They are sorted by name
+// only on request, because sorting takes as long as filtering. Each condition needs one alternative, with all its
+// parts. A single value is compared as a list of one. For dates ('time ...'), the dates of a document are compared,
+// and its texts only if it has no date. Texts that are no date do not match. Each condition reads one property if
+// possible.
 CYPHER 25
 CALL () {
   WHEN $document_ids IS NOT NULL THEN {
@@ -249,14 +247,14 @@ RETURN ontology, document_ids
 ORDER BY ontology
 
 // name: names
-// Names of documents to suggest one from, a bounded number of them.
+// Return a limited number of document names for suggestions.
 MATCH (d:Document)
 WHERE d.ontology >= '' AND d.document >= '' AND ($ontologies IS NULL OR d.ontology IN $ontologies)
 RETURN d.ontology AS ontology, d.document AS document
 LIMIT $limit
 
 // name: of_ids
-// Some documents, in the order of their ids as they are given.
+// Return documents in the given order.
 UNWIND $document_ids AS id
 MATCH (d:Document {document_id: id})
 RETURN d.document_id AS document_id, d.ontology AS ontology, d.document AS document, d.title AS title, d.uri AS uri,
@@ -264,7 +262,7 @@ RETURN d.document_id AS document_id, d.ontology AS ontology, d.document AS docum
        d.metadata AS metadata
 
 // name: of_same_text
-// The first other documents of an ontology that say what some of a call say, which are told apart by the caller.
+// Return the first other documents of an ontology with the same text as documents of a call. The caller assigns them.
 UNWIND $texts AS text
 CALL (text) {
   MATCH (d:Document)
@@ -276,8 +274,8 @@ CALL (text) {
 RETURN text, collect(document) AS documents
 
 // name: page
-// One page of documents, by ontology and name: in the order of their index, so that no other is read; of several
-// ontologies those before the page are.
+// Return a page of documents by ontology and name. The order of the index avoids reads of other documents, except for
+// several ontologies before the page.
 CYPHER 25
 CALL () {
   WHEN $ontologies IS NULL THEN {
@@ -302,7 +300,7 @@ RETURN d.document_id AS document_id, d.ontology AS ontology, d.document AS docum
 ORDER BY ontology, document
 
 // name: prune_writes
-// Some of the nodes that writes of documents leave go; how many there were is kept.
+// Delete a batch of write counters and keep their number.
 CYPHER 25
 MATCH (w:DocumentWrite)
 WITH w LIMIT $limit
@@ -314,7 +312,7 @@ FOREACH (w IN gone | DELETE w)
 RETURN size(gone) AS pruned
 
 // name: source_places
-// Where the sources of documents are now, and what they say to the letter.
+// Return the sources of documents with positions and exact texts.
 UNWIND $document_ids AS id
 MATCH (s:Source {document_id: id})
 WHERE s.paragraph >= 0
@@ -325,25 +323,25 @@ RETURN s.document_id AS document_id, s.source_id AS source_id, s.paragraph AS pa
 ORDER BY source_id
 
 // name: stored
-// What is stored under a document's name, without touching it.
+// Return the stored document of a name without a lock.
 MATCH (d:Document {document_id: $document_id})
 RETURN d.content_hash AS content_hash, d.uri AS uri, d.sources AS sources
 
 // name: unlock
-// Documents that were made to be held and are not stored after all.
+// Delete documents that were created for their lock and not stored.
 UNWIND $document_ids AS id
 MATCH (d:Document {document_id: id})
 WHERE d.content_hash IS NULL
 DETACH DELETE d
 
 // name: versions
-// Which write made some documents what they are.
+// Return the ids of the last writes of documents.
 UNWIND $document_ids AS id
 MATCH (d:Document {document_id: id})
 RETURN d.document_id AS document_id, d.written_by AS version
 
 // name: write_properties
-// Some properties of documents; null takes one away. A write is counted (documents/writes).
+// Set properties of documents. Null deletes a property. The write is counted (documents/writes).
 CREATE (:DocumentWrite)
 WITH 1 AS counted
 UNWIND $rows AS row
@@ -351,9 +349,9 @@ MATCH (d:Document {document_id: row.document_id})
 SET d += row.properties
 
 // name: writes
-// How many transactions have changed documents: each leaves a node, for that locks nothing, and Neo4j knows their number
-// without looking at them. They are counted before those that were taken away: what goes in between counts twice, so that
-// nobody reads a number that was there before.
+// Count the transactions that changed documents. Each creates a node, which locks nothing, and Neo4j stores their
+// number. The count precedes the number of pruned nodes. A node pruned in between counts twice, so the result never
+// repeats an earlier one.
 MATCH (w:DocumentWrite)
 WITH count(w) AS there
 OPTIONAL MATCH (p:DocumentWritesPruned)

@@ -1,5 +1,5 @@
 // name: count_behind
-// Nodes that answer as they are embedded now, and would not as they shall be: not built yet, or refused.
+// Count nodes with a current vector in the answering space and none in the configured space: pending or rejected.
 CYPHER 25
 CALL () {
   WHEN $label = 'Source' THEN {
@@ -14,7 +14,7 @@ RETURN count(CASE WHEN NOT mark STARTS WITH $refused THEN 1 END) AS behind,
        count(CASE WHEN mark STARTS WITH $refused THEN 1 END) AS refused
 
 // name: count_due
-// How many nodes of an ontology are not embedded as they should be: all that `due` gives, one after the other.
+// Count the pending nodes of an ontology, with the same conditions as `due`.
 CYPHER 25
 OPTIONAL MATCH (o:Ontology {name: $ontology})
 WITH $forced_at IS NULL AND coalesce($mark_property + ':' + $mark IN [o.flagged_for, o.unread_for], false) AS flagged
@@ -49,7 +49,7 @@ WHERE (mark IS NULL OR NOT mark IN [$mark + text, $refused + text] OR n[$time_pr
 RETURN count(n) AS due
 
 // name: count_embedded
-// Counts the items of some ontologies by the state of their vectors. Concepts of a single source may be deferred.
+// Count the items of ontologies by the state of their vectors. Concepts with one source may be deferred.
 CYPHER 25
 UNWIND $plans AS plan
 CALL (plan) {
@@ -75,11 +75,11 @@ RETURN count(*) AS total, count(CASE WHEN mark = plan.mark + ':' + text THEN 1 E
        count(CASE WHEN coalesce(mark, answering) IS NULL AND waits THEN 1 END) AS deferred
 
 // name: due
-// The next nodes of an ontology that are not embedded as they should be: sources in reading order, or concepts in the
-// order of their ids. Where all sources are flagged that may be due by this mark, only those are looked at. Ordered by the
-// keys of an index, and filtered after it: otherwise the planner reads and sorts all that are left, for every batch. A
-// concept's mark ends with the hash of the text it was made for, a picture's with that of its file; relationships and their types are as concepts; a concept of a single source that never had a vector is not due
-// before somebody wants the ontology's concepts by meaning.
+// Return the next pending nodes of an ontology: sources in reading order, other items by id. If all sources with
+// another mark are flagged, only flagged ones are read. The order of an index comes before the filter. Otherwise, the
+// planner reads and sorts all remaining nodes in each batch. Marks of concepts and relationships end with the hash of
+// their text, and marks of images with the hash of their file. A concept with one source and without a vector is
+// pending only after the first vector search for concepts.
 CYPHER 25
 OPTIONAL MATCH (o:Ontology {name: $ontology})
 WITH $forced_at IS NULL AND coalesce($mark_property + ':' + $mark IN [o.flagged_for, o.unread_for], false) AS flagged
@@ -127,8 +127,8 @@ RETURN n.source_id AS source_id, n.document_id AS document_id, n.paragraph AS pa
 LIMIT $limit
 
 // name: flag
-// All sources of an ontology are looked at, and some that have not this mark are flagged, if they were not. A flag too
-// many does no harm: whoever looks at those that are flagged reads their marks. In the order in which all lock them.
+// Flag a batch of sources of an ontology with another mark. Extra flags do no harm, because readers check the mark.
+// Sources are locked in the common order.
 CYPHER 25
 MATCH (s:Source)
 USING INDEX SEEK s:Source(ontology, document_id, paragraph)
@@ -140,7 +140,7 @@ SET s[$flag] = true
 RETURN count(s) AS flagged
 
 // name: forget_vectors
-// One portion of nodes, in the order of their ids, loses some properties: vectors and marks of a space.
+// Delete vectors and marks of a space from a batch of nodes, by id.
 CYPHER 25
 CALL () {
   WHEN $label = 'Source' THEN {
@@ -164,8 +164,8 @@ FOREACH (name IN $properties | SET n[name] = null)
 RETURN max(id) AS last
 
 // name: refuse
-// A node whose text, or a picture whose file, the model does not take: it is set aside with the reason, and found by full text only. It is locked
-// before its text is compared.
+// Mark a node as rejected by the model with the reason, if its text or file is unchanged. Only full text finds it.
+// The node is locked before the comparison.
 CYPHER 25
 CALL () {
   WHEN $label = 'Source' THEN { MATCH (n:Source {source_id: $id}) RETURN n }
@@ -183,7 +183,7 @@ SET n[$mark_property] = $refused + coalesce(':' + made_for, ''), n[$time_propert
 RETURN $id AS id
 
 // name: retry_refused
-// Nodes that were set aside are tried again.
+// Make rejected nodes pending again.
 CYPHER 25
 CALL () {
   WHEN $label = 'Source' THEN {
@@ -199,8 +199,8 @@ SET n[$mark_property] = null, n[$refusal_property] = null,
 RETURN count(n) AS retried
 
 // name: write_vectors
-// Vectors of items whose text, or file, is still the embedded one. Each item is locked before it is compared. Concepts
-// are to be linked again with their neighbours.
+// Write the vectors of items with an unchanged text or file. Each item is locked before the comparison. Concepts are
+// flagged for new links to their neighbours.
 CYPHER 25
 UNWIND $rows AS row
 CALL (row) {

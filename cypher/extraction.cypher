@@ -1,7 +1,6 @@
 // name: add_spent
-// What a language model's answer cost, once for each receipt: a commit whose answer was lost is repeated, maybe behind
-// those of other workers, so the last 64 are kept. The node is locked before what it says is read. The job that spends it
-// says so, too.
+// Add the cost of a reply to the ontology and its job, once per receipt. A commit may be repeated, even after commits
+// of other workers, so the last 64 receipts are kept. The node is locked before it is read.
 MATCH (o:Ontology {name: $ontology})
 SET o.changed_at = datetime.realtime()
 WITH o, coalesce(o.extraction_receipts, []) AS receipts
@@ -14,8 +13,7 @@ WHERE NOT counted
 SET j.spent = coalesce(j.spent, 0.0) + $cost
 
 // name: all_read
-// All of an ontology has been read by the extractor that somebody wanted, so that wish is fulfilled; unless another was
-// asked for meanwhile.
+// Complete the request for a full extraction, unless another extractor was requested since.
 MATCH (o:Ontology {name: $ontology})
 SET o.held_at = datetime.realtime()
 WITH o
@@ -23,12 +21,13 @@ WHERE o.extraction_asked = $mark
 REMOVE o.extraction_asked
 
 // name: ask
-// Somebody wants all of an ontology to be read by an extractor of this mark, what another has read, too; where that is null, nobody does.
+// Request a full extraction with an extractor's mark, including sources with concepts of other extractors. Null ends
+// the request.
 MATCH (o:Ontology {name: $ontology})
 SET o.extraction_asked = $mark
 
 // name: configuration
-// How concepts are extracted from ontologies, as it was set, and what that has cost so far.
+// Return the configuration of extraction in ontologies, and its cost so far.
 MATCH (o:Ontology)
 WHERE $names IS NULL OR o.name IN $names
 RETURN o.name AS ontology, o.extraction AS extraction, coalesce(o.extraction_spent, 0.0) AS spent, o.extraction_asked AS asked,
@@ -37,14 +36,14 @@ RETURN o.name AS ontology, o.extraction AS extraction, coalesce(o.extraction_spe
 ORDER BY ontology
 
 // name: configure
-// How concepts are extracted from now on; it may be configured before the ontology's first document comes.
+// Set the configuration of extraction. The ontology may have no document yet.
 MERGE (o:Ontology {name: $name})
 ON CREATE SET o.created_at = datetime.realtime()
 SET o.extraction = $extraction, o.changed_at = datetime.realtime(), o.unread_for = null
 
 // name: expect_cost
-// What a job that extracts is to cost, as is estimated when it begins; once for each job, and for its ontology in all. The
-// estimate is of all that is left, so what jobs that were broken off did not spend of theirs counts no more.
+// Record the estimated cost of a job once, and add it to the ontology's total. The estimate covers all remaining
+// work, so the unspent estimates of failed or cancelled jobs are subtracted.
 MATCH (j:Job {job_id: $job_id})
 WHERE j.expected_cost IS NULL
 SET j.expected_cost = $cost, j.spent = coalesce(j.spent, 0.0)
@@ -62,13 +61,13 @@ CALL (j) {
 SET o.extraction_expected = coalesce(o.extraction_expected, 0.0) + $cost - unspent
 
 // name: pause
-// Extraction that was cancelled for an ontology is not begun again until somebody asks for it.
+// Pause extraction in an ontology after a cancellation, until a user requests it.
 MATCH (o:Ontology {name: $ontology})
 WHERE $paused OR o.extraction_paused
 SET o.extraction_paused = CASE WHEN $paused THEN true END
 
 // name: refused
-// The sources of an ontology from which nothing could be extracted, with the reasons: by a mark, or by any where it is null.
+// Return the sources of an ontology that could not be extracted, with reasons, for one mark or all (null).
 MATCH (s:Source)
 WHERE s.ontology = $ontology AND s.document_id >= '' AND s.paragraph >= 0
   AND s.extracted_with = coalesce($mark, s.extracted_with) AND s.not_extracted_because IS NOT NULL
@@ -78,7 +77,7 @@ ORDER BY document, paragraph
 LIMIT $limit
 
 // name: retry_refused
-// Sources that were set aside are due again.
+// Make skipped sources pending again.
 MATCH (s:Source)
 WHERE s.ontology = $ontology AND s.document_id >= '' AND s.paragraph >= 0 AND s.not_extracted_because IS NOT NULL
 SET s.unread = true
@@ -86,7 +85,8 @@ REMOVE s.extracted_with, s.extracted_at, s.not_extracted_because, s.unverified_q
 RETURN count(s) AS sources
 
 // name: status
-// How far extraction from an ontology is by an extractor's mark, or by any where it is null, and what there is of all its concepts.
+// Return the progress of extraction in an ontology by an extractor's mark, or by any (null), and the counts of its
+// concepts.
 CALL () {
   MATCH (s:Source)
   WHERE s.ontology = $ontology AND s.document_id >= '' AND s.paragraph >= 0

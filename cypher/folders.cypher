@@ -1,16 +1,16 @@
 // name: begin_removal
-// From here on no scan writes for the folder.
+// Stop all scans of the folder from writing.
 MATCH (f:Folder {folder_id: $folder_id})
 SET f.removing = datetime.realtime()
 
 // name: conclude
-// The end of a scan; the next one is due so long after it.
+// Record the end of a scan and the time of the next one.
 MATCH (f:Folder {folder_id: $folder_id})
 SET f.last_scan = $tally, f.scanned_at = datetime.realtime(), f.progress = null, f.error = null,
     f.due_at = datetime.realtime() + duration({seconds: f.every_seconds})
 
 // name: documents
-// One portion of the documents that came from a folder.
+// Return a batch of the documents of a folder.
 MATCH (d:Document)
 WHERE d.folder_id = $folder_id AND d.document_id > $after
 RETURN d.document_id AS document_id, d.document AS document
@@ -18,7 +18,7 @@ ORDER BY d.document_id
 LIMIT $limit
 
 // name: due
-// Folders whose time has come and that are not being scanned.
+// Return folders whose scan time has passed and that have no unfinished scan.
 MATCH (f:Folder)
 WHERE f.removing IS NULL AND f.due_at <= datetime.realtime()
   AND NOT EXISTS { MATCH (j:Job {job_id: f.job_id}) WHERE j.state IN ['queued', 'running'] }
@@ -26,7 +26,8 @@ RETURN f.folder_id AS folder_id, f.ontology AS ontology
 ORDER BY f.due_at
 
 // name: forget_job
-// The job of a folder's last scan goes when another is asked for, so that scans do not pile up; why it died stays.
+// Delete the job of the last scan before the next one, so that jobs do not accumulate. The error of a dead job is
+// kept.
 MATCH (f:Folder {folder_id: $folder_id})
 MATCH (j:Job {job_id: f.job_id})
 SET j.locked_by = 'the next scan'
@@ -36,14 +37,14 @@ SET f.error = CASE WHEN j.state = 'dead' THEN j.error ELSE f.error END
 DETACH DELETE j
 
 // name: forget_waiting
-// Files have gone that waited or were rejected.
+// Delete pending or rejected documents whose files no longer exist.
 UNWIND $document_ids AS id
 MATCH (w:WaitingDocument {document_id: id})
 WHERE w.folder_id = $folder_id
 DETACH DELETE w
 
 // name: hold
-// Whoever writes for a folder holds it first; none when it is registered no more.
+// Lock a folder before any write for it. No row means that it is not registered.
 MATCH (f:Folder {folder_id: $folder_id})
 SET f.touched_at = datetime.realtime()
 WITH f
@@ -51,7 +52,7 @@ WHERE f.removing IS NULL
 RETURN f.due_at <= datetime.realtime() AS due, f.job_id AS job_id
 
 // name: hold_document
-// Whoever deletes a document for a folder holds it first; none when it came from elsewhere.
+// Lock a document before its deletion for a folder. No row means that it has another origin.
 MATCH (d:Document {document_id: $document_id})
 SET d.touched_at = datetime.realtime()
 WITH d
@@ -59,7 +60,7 @@ WHERE d.folder_id = $folder_id
 RETURN d.document_id AS document_id
 
 // name: hold_ontology
-// Makes the ontology if need be and holds it, so that of two registrations at once the later one sees the other.
+// Create and lock the ontology, so that the later of two concurrent registrations sees the other one.
 OPTIONAL MATCH (e:EmbeddingSpace {for_new: true})
 WITH min(CASE WHEN coalesce(e.modality, 'text') = 'text' THEN e.slug END) AS space,
      min(CASE WHEN e.modality = 'image' THEN e.slug END) AS image_space
@@ -68,7 +69,7 @@ ON CREATE SET o.created_at = datetime.realtime(), o.space = space, o.image_space
 SET o.changed_at = datetime.realtime()
 
 // name: known
-// What is remembered of the files behind some documents, stored or waiting, and whether another folder has the name.
+// Return the recorded file states of stored or pending documents, and the path of another folder that owns them.
 UNWIND $document_ids AS id
 OPTIONAL MATCH (d:Document {document_id: id})
 OPTIONAL MATCH (w:WaitingDocument {document_id: id})
@@ -82,7 +83,7 @@ RETURN id AS document_id,
        CASE WHEN waits THEN w.file_hash ELSE d.file_hash END AS file_hash, other.path AS taken_by
 
 // name: leave_waiting
-// A folder is followed no more: what waits goes on waiting, what was rejected is forgotten.
+// End the synchronisation of a folder: pending documents stay, and rejected ones are forgotten.
 MATCH (w:WaitingDocument)
 WHERE w.folder_id = $folder_id AND w.document_id >= ''
 SET w.folder_id = null, w.file_stamp = null, w.file_hash = null
@@ -90,7 +91,8 @@ WITH w WHERE w.awaits IS NULL
 DETACH DELETE w
 
 // name: list
-// Folders with the job of their present or last scan. All keys of the index of documents are named, or it is not used.
+// Return folders with the job of their current or last scan. All keys of the document index are named, because Neo4j
+// does not use it otherwise.
 MATCH (f:Folder)
 WHERE $folder_id IS NULL OR f.folder_id = $folder_id
 OPTIONAL MATCH (j:Job {job_id: f.job_id})
@@ -104,7 +106,7 @@ RETURN f.folder_id AS folder_id, f.path AS path, f.ontology AS ontology, f.prefi
 ORDER BY ontology, path
 
 // name: of_job
-// The folder that a job shall scan; none when it is registered no more.
+// Return the folder that a job scans. No row means that it is not registered.
 MATCH (j:Job {job_id: $job_id})
 MATCH (f:Folder) WHERE f.job_id = j.job_id AND f.removing IS NULL
 RETURN f.folder_id AS folder_id, f.path AS path, f.ontology AS ontology, f.prefix AS prefix, f.grant AS grant,
@@ -112,29 +114,27 @@ RETURN f.folder_id AS folder_id, f.path AS path, f.ontology AS ontology, f.prefi
        f.progress AS progress, f.last_scan AS last_scan, coalesce(j.allow_empty, false) AS allow_empty
 
 // name: register
-// A new folder.
 CREATE (f:Folder {folder_id: $folder_id})
 SET f += $properties, f.created_at = datetime.realtime(), f.due_at = datetime.realtime()
 
 // name: registered
-// The folders of an ontology, and which call registered each.
+// Return the folders of an ontology and the calls that registered them.
 MATCH (f:Folder {ontology: $ontology})
 RETURN f.path AS path, f.registered_by AS registered_by
 ORDER BY path
 
 // name: remove
-// The registration; documents stay, or have gone before.
+// Delete the registration of a folder, without its documents.
 MATCH (f:Folder {folder_id: $folder_id})
 DETACH DELETE f
 
 // name: remove_of_ontology
-// Nothing follows files into an ontology that is being deleted.
+// Delete the registrations of folders in an ontology before its deletion.
 MATCH (f:Folder {ontology: $ontology})
 DETACH DELETE f
 
 // name: take_documents
-// Documents are a folder's from now on, but for those that are another's, which are given; what their files look
-// like is remembered.
+// Assign documents to a folder with the states of their files. Documents of other folders are returned instead.
 UNWIND $rows AS row
 MATCH (d:Document {document_id: row.document_id})
 OPTIONAL MATCH (other:Folder {folder_id: d.folder_id}) WHERE other.folder_id <> $folder_id
@@ -146,19 +146,19 @@ WHERE other IS NOT NULL
 RETURN other.path AS taken_by
 
 // name: take_waiting
-// What waits is a folder's, and what its files look like is remembered.
+// Assign pending documents to a folder with the states of their files.
 UNWIND $rows AS row
 MATCH (w:WaitingDocument {document_id: row.document_id})
 SET w.folder_id = $folder_id, w.file_stamp = row.stamp, w.file_hash = row.file_hash
 
 // name: tell_progress
-// What a scan has done so far, and how many files there are in all.
+// Record the progress of a scan and the number of its files.
 MATCH (f:Folder {folder_id: $folder_id})
 MATCH (j:Job {job_id: $job_id})
 SET f.progress = $tally, j.total = $total
 
 // name: touch_documents
-// Files that look otherwise and say the same, as what is stored or waits.
+// Record the new state of files with unchanged content.
 UNWIND $rows AS row
 OPTIONAL MATCH (d:Document {document_id: row.document_id})
 WHERE d.folder_id = $folder_id AND d.file_hash = row.file_hash
@@ -167,14 +167,14 @@ WHERE w.folder_id = $folder_id AND w.file_hash = row.file_hash
 SET d.file_stamp = row.stamp, w.file_stamp = row.stamp
 
 // name: use_job
-// The job that scans a folder from now on, and when the next one is due if this one should die.
+// Record the job of the current scan, and the time of the next scan if this one dies.
 MATCH (f:Folder {folder_id: $folder_id})
 MATCH (j:Job {job_id: $job_id})
 SET f.job_id = $job_id, f.due_at = datetime.realtime() + duration({seconds: f.every_seconds}),
     j.allow_empty = coalesce(j.allow_empty, false) OR $allow_empty
 
 // name: waiting
-// What of a folder waits or was rejected.
+// Return the pending and rejected documents of a folder.
 MATCH (w:WaitingDocument)
 WHERE w.folder_id = $folder_id AND w.document_id >= ''
 RETURN w.document AS document

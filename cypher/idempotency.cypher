@@ -1,5 +1,5 @@
 // name: forget_old
-// Answers that were kept long enough.
+// Delete expired responses.
 MATCH (a:KeptAnswer)
 WHERE a.kept_at < datetime.realtime() - duration({hours: $hours})
 WITH a LIMIT 10000
@@ -7,8 +7,8 @@ DELETE a
 RETURN count(*) AS forgotten
 
 // name: hold
-// Holds the answer that is kept for a key, until the end of the transaction: of requests with one key, the first is
-// carried out and the others wait for it. What is too old is as if it had never been.
+// Lock the stored response of a key until the end of the transaction. So one of several requests with a key runs, and
+// the others wait. Expired responses are ignored.
 MERGE (a:KeptAnswer {key: $key})
 SET a.held_at = datetime.realtime()
 WITH a, coalesce(a.kept_at < datetime.realtime() - duration({hours: $hours}), false) AS old
@@ -17,6 +17,6 @@ SET a.answer = CASE WHEN old THEN null ELSE a.answer END,
 RETURN a.request_hash AS request_hash, a.answer AS answer
 
 // name: keep
-// The answer that every further request with this key gets.
+// Store the response for all further requests with this key.
 MATCH (a:KeptAnswer {key: $key})
 SET a.answer = $answer, a.kept_at = datetime.realtime()

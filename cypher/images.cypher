@@ -1,6 +1,6 @@
 // name: check_vectors
-// How the vectors of an ontology's pictures are in a space. A vector of the wrong size, zero or not finite is stored
-// without an error and silently left out of the index.
+// Count the states of an ontology's image vectors in a space. Neo4j stores vectors of a wrong size, zero vectors and
+// non-finite vectors without an error, but does not index them.
 MATCH (s:Image)
 WHERE s.ontology = $ontology AND s.source_id > '' AND s[$mark_property] = $mark + ':' + s.storage_key
 WITH s[$property] AS vector
@@ -10,20 +10,19 @@ RETURN count(*) AS built,
                   THEN 1 END) AS wrong
 
 // name: count
-// How many pictures there are.
 MATCH (s:Image)
 WHERE $ontologies IS NULL OR s.ontology IN $ontologies
 RETURN count(s) AS images
 
 // name: find
-// A picture's files.
+// Return the files of an image.
 MATCH (s:Source {source_id: $source_id})
 WHERE s:Image
 RETURN s.storage_key AS storage_key, s.thumbnail_key AS thumbnail_key, s.content_type AS content_type,
        s.document AS document, s.ontology AS ontology
 
 // name: forget
-// Sources of documents that say the same as before and are no pictures any more.
+// Remove the image label from sources that are no images any more. Their text is unchanged.
 UNWIND $document_ids AS document_id
 MATCH (s:Image {document_id: document_id})
 WHERE NOT s.source_id IN $source_ids
@@ -35,14 +34,14 @@ DELETE r
 RETURN collect(DISTINCT s.source_id) AS forgotten
 
 // name: forget_vectors
-// The vectors of pictures whose file is another one now, or that are no pictures any more: of all spaces of pictures, with
-// the marks beside them.
+// Delete vectors and marks of images whose file changed, or that are no images any more, in all image spaces.
 UNWIND $source_ids AS source_id
 MATCH (s:Source {source_id: source_id})
 FOREACH (name IN $properties | SET s[name] = null)
 
 // name: hashes
-// How pictures look, of some ontologies, or of some documents of them: of all, or of those without a vector in a property.
+// Return the perceptual hashes of images in ontologies or documents, optionally only of images without a vector in a
+// property.
 MATCH (s:Image)
 WHERE s.ontology IN $ontologies AND ($document_ids IS NULL OR s.document_id IN $document_ids)
   AND ($property IS NULL OR s[$property] IS NULL) AND fits(s)
@@ -50,13 +49,13 @@ RETURN s.source_id AS source_id, s.perceptual_hash AS perceptual_hash
 ORDER BY s.source_id LIMIT $limit
 
 // name: having
-// Which of some ontologies have a picture.
+// Return the ontologies that have an image.
 UNWIND $ontologies AS name
 WITH name WHERE EXISTS { MATCH (s:Image) WHERE s.ontology = name }
 RETURN name
 
 // name: page
-// Pictures in the order of their documents, with the words that stand for them.
+// Return images in the order of their documents, with their texts.
 MATCH (s:Image)
 WHERE $ontologies IS NULL OR s.ontology IN $ontologies
 WITH s ORDER BY s.ontology, s.document, s.document_id, s.paragraph SKIP $offset LIMIT $limit
@@ -68,8 +67,8 @@ RETURN s.source_id AS source_id, s.ontology AS ontology, s.document AS document,
        CASE WHEN s:Image THEN s {.storage_key, .content_type, .width, .height, .bytes, .perceptual_hash} END AS image
 
 // name: write
-// Sources that are pictures, with their files. Those of a picture that was there before may have no use any more. Files
-// that are not held any more may have gone, and others may have been made, which nobody has written yet.
+// Label sources as images and set their files. Previous files may become unused. Files without a hold may be deleted,
+// or created but not written yet.
 UNWIND $rows AS row
 MATCH (s:Source {source_id: row.source_id})
 WITH s, row, s.storage_key AS before, coalesce(s.storage_key <> row.image.storage_key, true) AS changed

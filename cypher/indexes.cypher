@@ -1,5 +1,5 @@
 // name: states
-// The indexes that are not lookup indexes, and how far they are populated.
+// Return all indexes except lookup indexes, with their state of population.
 SHOW INDEXES YIELD name, type, state, populationPercent, options
 WHERE type <> 'LOOKUP'
 RETURN name, type, state, populationPercent AS percent, options

@@ -1,17 +1,17 @@
 // name: count
-// How much was judged in an ontology, for one question or for all.
+// Count the judgements of an ontology, for one question or all.
 MATCH (j:Judgement)
 WHERE j.ontology = $ontology AND j.question_id >= $from AND j.question_id <= $to
 RETURN count(*) AS judgements
 
 // name: count_questions
-// How many questions of an ontology something was judged for.
+// Count the judged questions of an ontology.
 MATCH (j:Judgement)
 WHERE j.ontology = $ontology AND j.question_id >= ''
 RETURN count(DISTINCT j.question_id) AS questions
 
 // name: delete
-// What was judged for a question, of one source or of all.
+// Delete the judgements of a question, for one source or all.
 MATCH (j:Judgement)
 WHERE j.ontology = $ontology AND j.question_id = $question_id
   AND ($source_id IS NULL OR j.source_id = $source_id)
@@ -19,14 +19,14 @@ DELETE j
 RETURN count(*) AS judgements
 
 // name: of_sources
-// How some sources were judged for a question.
+// Return the judgements of sources for a question.
 UNWIND $rows AS row
 MATCH (j:Judgement {judgement_id: row.judgement_id})
 RETURN row.source_id AS source_id, j.relevance AS relevance
 
 // name: page
-// What was judged in an ontology, for one question or for all, question by question and the best first; with the source
-// where it is there still: one whose text has changed is another.
+// Return judgements of an ontology by question, most relevant first, for one question or all. The source is included
+// if it still exists: a changed text is another source.
 MATCH (j:Judgement)
 WHERE j.ontology = $ontology AND j.question_id >= $from AND j.question_id <= $to
 WITH j ORDER BY j.question_id, j.relevance DESC, j.judgement_id SKIP $offset LIMIT $limit
@@ -39,7 +39,7 @@ RETURN j {.judgement_id, .ontology, .question, .document_id, .document, .relevan
 ORDER BY j.question_id, judgement.relevance DESC, judgement.judgement_id
 
 // name: questions
-// The questions of an ontology that something was judged for, those that were judged last first.
+// Return the judged questions of an ontology, last judged first.
 MATCH (j:Judgement)
 WHERE j.ontology = $ontology AND j.question_id >= ''
 WITH j.question_id AS question_id, min(j.question) AS question, max(j.judged_at) AS judged_at, count(*) AS judgements,
@@ -53,8 +53,8 @@ RETURN question, judged_at, judgements, relevant,
 ORDER BY judged_at DESC, question_id
 
 // name: write
-// What somebody thinks of a source as an answer; what was thought before is replaced. The source is locked: with its
-// ontology goes what was judged in it, before or after.
+// Write the judgement of a source, and replace an earlier one. The source is locked, because the deletion of its
+// ontology deletes its judgements.
 MATCH (s:Source {source_id: $source_id})
 WHERE s.ontology = $ontology
 SET s.held_at = datetime.realtime()

@@ -1,28 +1,28 @@
 // name: all
-// All keys, the newest first; never their hashes.
+// Return all keys without their hashes, newest first.
 MATCH (k:ApiKey)
 RETURN k {.key_id, .name, .scope, .ontologies, .replaces, .created_by, .created_at, .expires_at, .revoked_at, .last_used_at} AS key,
        datetime.realtime() AS now
 ORDER BY k.created_at DESC, k.key_id
 
 // name: end_session
-// Somebody signs out.
+// Delete a session at sign-out.
 MATCH (s:PageSession {session_hash: $session_hash})
 DETACH DELETE s
 
 // name: end_sessions
-// Everybody signs in again.
+// Delete all sessions.
 MATCH (s:PageSession)
 DETACH DELETE s
 
 // name: expire
-// A key that another replaces is good for a while; never longer than it was.
+// Shorten the life of a replaced key. It is never extended.
 MATCH (k:ApiKey {key_id: $key_id})
 WITH k, datetime.realtime() + duration({seconds: $valid_seconds}) AS until
 SET k.expires_at = CASE WHEN k.expires_at < until THEN k.expires_at ELSE until END
 
 // name: find
-// One key as a request is checked by it; of one that is revoked or expired, none.
+// Return a valid key for the check of a request. Revoked or expired keys are excluded.
 MATCH (k:ApiKey {key_id: $key_id})
 WHERE k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > datetime.realtime())
 RETURN k.key_id AS key_id, k.name AS name, k.scope AS scope, k.ontologies AS ontologies, k.secret_hash AS secret_hash,
@@ -30,7 +30,7 @@ RETURN k.key_id AS key_id, k.name AS name, k.scope AS scope, k.ontologies AS ont
        coalesce(k.last_used_at < datetime.realtime() - duration({seconds: $note_again_seconds}), true) AS note_use
 
 // name: find_session
-// The key of a session, as a request is checked by it; none where the session is over, or its key revoked or expired.
+// Return the key of a valid session for the check of a request.
 MATCH (s:PageSession {session_hash: $session_hash})-[:OPENED_WITH]->(k:ApiKey)
 WHERE s.expires_at > datetime.realtime()
   AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > datetime.realtime())
@@ -39,17 +39,17 @@ RETURN k.key_id AS key_id, k.name AS name, k.scope AS scope, k.ontologies AS ont
        coalesce(k.last_used_at < datetime.realtime() - duration({seconds: $note_again_seconds}), true) AS note_use
 
 // name: hold
-// Whoever makes keys waits for others who do: no two that can be used get one name.
+// Lock the key ring, so that concurrent creations cannot use the same name for two valid keys.
 MERGE (r:KeyRing {ring: 'all'})
 SET r.held_at = datetime.realtime()
 
 // name: life
-// For how long a key was made, whatever became of it since; null: for ever.
+// Return the original lifetime of a key, or null if unlimited.
 MATCH (k:ApiKey {key_id: $key_id})
 RETURN k.valid_seconds AS seconds
 
 // name: limit
-// A key of a restored database is worth no more than in the database that is replaced.
+// Limit the validity of a restored key to its validity in the replaced database.
 UNWIND $keys AS current
 MATCH (k:ApiKey {key_id: current.key_id})
 SET k.revoked_at = coalesce(k.revoked_at, current.revoked_at),
@@ -57,12 +57,13 @@ SET k.revoked_at = coalesce(k.revoked_at, current.revoked_at),
                         ELSE coalesce(current.expires_at, k.expires_at) END
 
 // name: note_use
-// A key is used.
+// Record the use of a key.
 MATCH (k:ApiKey {key_id: $key_id})
 SET k.last_used_at = datetime.realtime()
 
 // name: open_session
-// Somebody signs in with a key that can be used; of a key's sessions the oldest beyond so many end. None where the key is worth nothing any more.
+// Create a session for a valid key, and delete its oldest sessions above the limit. No row means that the key is
+// invalid.
 MATCH (k:ApiKey {key_id: $key_id})
 WHERE k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > datetime.realtime())
 SET k.last_used_at = datetime.realtime()
@@ -77,7 +78,7 @@ FOREACH (old IN sessions[$most..] | DETACH DELETE old)
 RETURN size(sessions) AS sessions
 
 // name: prune_sessions
-// Forget sessions that are over.
+// Delete expired sessions.
 MATCH (s:PageSession)
 WHERE s.expires_at <= datetime.realtime()
 WITH s LIMIT 10000
@@ -85,7 +86,7 @@ DETACH DELETE s
 RETURN count(*) AS pruned
 
 // name: put
-// A new key; of the secret its hash alone. Written once, however often that is tried.
+// Create a key with the hash of its secret. Repetition is safe.
 MERGE (k:ApiKey {key_id: $key_id})
 ON CREATE SET k.name = $name, k.secret_hash = $secret_hash, k.scope = $scope, k.ontologies = $ontologies, k.replaces = $replaces,
               k.created_by = $created_by, k.valid_seconds = $valid_seconds, k.created_at = datetime.realtime(),
@@ -94,6 +95,6 @@ ON CREATE SET k.name = $name, k.secret_hash = $secret_hash, k.scope = $scope, k.
 RETURN k.key_id AS key_id
 
 // name: revoke
-// A key is worth nothing from now on; one that is revoked stays as it was.
+// Revoke a key. An earlier revocation is unchanged.
 MATCH (k:ApiKey {key_id: $key_id})
 SET k.revoked_at = coalesce(k.revoked_at, datetime.realtime())

@@ -1,5 +1,5 @@
 // name: begin_with
-// The ids of a label that begin so; more than one is no answer. Of proposals only those that have their ends.
+// Return the ids of a label with a prefix. More than one is ambiguous. Proposals without ends are excluded.
 CYPHER 25
 CALL () {
   WHEN $label = 'Source' THEN { MATCH (n:Source) WHERE n.source_id STARTS WITH $prefix RETURN n, n.source_id AS id }

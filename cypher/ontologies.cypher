@@ -1,5 +1,5 @@
 // name: advance_language
-// Indexing an ontology's sources in its language came so far, unless another was chosen meanwhile; null: to the end.
+// Record the progress of indexing in the ontology's language, unless the language changed. Null means complete.
 MATCH (o:Ontology {name: $name})
 SET o.held_at = datetime.realtime()
 WITH o WHERE coalesce(o.language, 'auto') = coalesce($language, 'auto')
@@ -7,7 +7,7 @@ SET o.index_after = $after, o.index_after_paragraph = $after_paragraph
 RETURN o.name AS ontology
 
 // name: configuration
-// How each ontology is embedded; null: by default.
+// Return the configuration of embedding in ontologies. Null means the default.
 MATCH (o:Ontology)
 WHERE $names IS NULL OR o.name IN $names
 RETURN o.name AS ontology, o.space AS space, o.slot AS slot, o.chunking AS chunking, o.serving AS serving,
@@ -17,8 +17,8 @@ RETURN o.name AS ontology, o.space AS space, o.slot AS slot, o.chunking AS chunk
 ORDER BY ontology
 
 // name: configure
-// How an ontology is embedded from now on; it may be configured before its first document comes. What is flagged was
-// so for another way to embed its texts, unless only its pictures' space is another.
+// Set the configuration of embedding. The ontology may have no document yet. A change in text embedding resets the
+// flags, and a change of the image space does not.
 MERGE (o:Ontology {name: $name})
 ON CREATE SET o.created_at = datetime.realtime()
 WITH o, [coalesce(o.space, $usual.space), coalesce(o.slot, $usual.slot), coalesce(o.chunking, $usual.chunking),
@@ -29,13 +29,13 @@ SET o.space = $space, o.slot = $slot, o.chunking = $chunking, o.serving = $servi
     o.flagged_for = flagged_for
 
 // name: count
-// How many ontologies there are. Neo4j keeps that count.
+// Count the ontologies from Neo4j's count store.
 MATCH (o:Ontology)
 RETURN count(o) AS ontologies
 
 // name: delete_empty
-// An ontology goes when its last document has gone, with its vocabulary of relationships, its communities, what was
-// merged, proposed and judged in it. It is locked first: a document may just be coming in.
+// Delete an ontology without documents, with its relationship types, merges, proposals, communities and judgements.
+// It is locked first, because a document may be in the process of being added.
 MATCH (o:Ontology {name: $name})
 SET o.changed_at = datetime.realtime()
 WITH o
@@ -73,7 +73,7 @@ CALL (o) {
 DETACH DELETE o
 
 // name: document_ids
-// One portion of an ontology's documents.
+// Return a batch of an ontology's documents.
 MATCH (d:Document {ontology: $name})
 WHERE d.document >= ''
 RETURN d.document_id AS document_id
@@ -81,49 +81,49 @@ ORDER BY document_id
 LIMIT $limit
 
 // name: flagged
-// Whether all sources of an ontology that have not this mark are flagged.
+// Check whether all sources of an ontology with another mark are flagged.
 MATCH (o:Ontology {name: $ontology})
 RETURN coalesce(o[$note] = $mark_property + ':' + $mark, false) AS flagged
 
 // name: forget
-// These sets of vectors of an ontology are to be removed.
+// Record sets of vectors to delete from an ontology.
 MATCH (o:Ontology {name: $name})
 SET o.leftovers = coalesce(o.leftovers, []) + [key IN $keys WHERE NOT key IN coalesce(o.leftovers, [])]
 
 // name: forgotten
-// Sets of vectors that were to be removed have gone; others may have been noted meanwhile.
+// Remove deleted sets of vectors from the record. Sets added since then stay.
 MATCH (o:Ontology {name: $name})
 WITH o, [key IN coalesce(o.leftovers, []) WHERE NOT key IN $keys] AS left
 SET o.leftovers = CASE WHEN left = [] THEN null ELSE left END
 
 // name: hold
-// Locks ontologies, in the order of their names, so that their configurations change one after the other.
+// Lock ontologies by name, so that changes of their configurations take turns.
 UNWIND $names AS name
 MATCH (o:Ontology {name: name})
 SET o.changed_at = datetime.realtime()
 
 // name: hold_language
-// The language in which an ontology's sources are indexed, held until the end of the transaction.
+// Lock an ontology and return the index language of its sources.
 MATCH (o:Ontology {name: $name})
 SET o.held_at = datetime.realtime()
 RETURN o.language AS language
 
 // name: language
-// In which language an ontology's sources are indexed, and how far that is: `after` is null when all is done.
+// Return the index language of an ontology's sources and the progress of indexing. `after` is null if complete.
 MATCH (o:Ontology {name: $name})
 RETURN o.language AS language, o.index_after AS after, o.index_after_paragraph AS after_paragraph
 
 // name: leftovers
-// Sets of vectors of ontologies that are to be removed.
+// Return the sets of vectors to delete.
 MATCH (o:Ontology)
 WHERE o.leftovers IS NOT NULL
 RETURN o.name AS ontology, o.leftovers AS keys
 ORDER BY ontology
 
 // name: list
-// Some ontologies with their counts; each is counted by the mark that its sources should have, and by the one that
-// those have which answer searches. Where all are flagged that have not the mark, the others are those that documents
-// tell of; else every source is read. All keys of an index are named, for it is not used by its first one alone.
+// Return ontologies with counts by the configured and the answering mark. If all sources with another mark are
+// flagged, the other counts come from documents. Otherwise, every source is read. All keys of an index are named,
+// because Neo4j does not use it with the first key only.
 CYPHER 25
 UNWIND $plans AS plan
 MATCH (o:Ontology {name: plan.ontology})
@@ -165,28 +165,28 @@ RETURN o.name AS ontology, plan.space AS space, documents, sources, images, embe
 ORDER BY ontology
 
 // name: names
-// The names of all ontologies, to find a document by its name or to say which name is nearest to a wrong one.
+// Return the names of all ontologies, for documents by name and for suggestions.
 MATCH (o:Ontology)
 RETURN o.name AS ontology
 ORDER BY ontology
 
 // name: note_flagged
-// From now on all sources of an ontology that have not this mark are flagged: new ones are when they come, others
-// when they lose it. Without a mark: that is not known.
+// Record that all sources of an ontology with another mark are flagged. Later changes keep this true. Without a mark,
+// the record is deleted.
 CYPHER 25
 MATCH (o:Ontology {name: $ontology})
 SET o[$note] = $mark_property + ':' + $mark
 
 // name: sample
-// How many documents an ontology has, and some of them, to estimate what embedding it will take.
+// Return the number of documents in an ontology and some of them, to estimate the cost of embedding.
 RETURN COUNT { MATCH (d:Document) WHERE d.ontology = $ontology AND d.document >= '' } AS documents,
        COLLECT {
          MATCH (d:Document) WHERE d.ontology = $ontology AND d.document >= '' RETURN d.document_id LIMIT $limit
        } AS sample
 
 // name: set_language
-// The language in which an ontology's sources are indexed, null where each tells its own, and where indexing them so
-// begins; where it is that already, nothing changes. Gives how far indexing is: `after` is null when all is done.
+// Set the index language of an ontology's sources, and restart indexing if it changed. Null means the language of
+// each source. Return the progress: `after` is null if complete.
 MATCH (o:Ontology {name: $name})
 SET o.held_at = datetime.realtime()
 WITH o, coalesce(o.language, 'auto') = coalesce($language, 'auto') AS same
@@ -196,14 +196,13 @@ SET o.index_after = CASE WHEN same THEN o.index_after ELSE '' END,
 RETURN o.index_after AS after, o.index_after_paragraph AS after_paragraph
 
 // name: set_synonyms
-// Words that searches of an ontology take for each other, each group one text.
+// Set the synonyms of an ontology. Each group is one text.
 MATCH (o:Ontology {name: $name})
 SET o.synonyms = $synonyms, o.changed_at = datetime.realtime()
 RETURN o.name AS ontology
 
 // name: synonyms
-// Words that searches take for each other, and the language of the sources, of ontologies that have either, or of one by
-// its name.
+// Return synonyms and languages of ontologies that have either, or of one ontology.
 MATCH (o:Ontology)
 WHERE o.name = $name OR ($name IS NULL AND (o.synonyms IS NOT NULL OR o.language IS NOT NULL))
 RETURN o.name AS ontology, coalesce(o.synonyms, []) AS synonyms, o.language AS language

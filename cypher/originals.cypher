@@ -1,11 +1,11 @@
 // name: find
-// The file that a document was made of, if it was kept.
+// Return the original file of a document, if it is stored.
 MATCH (d:Document {document_id: $document_id})
 RETURN d.document AS document, d.ontology AS ontology, d.format AS format,
        head([(d)-[:ORIGINAL]->(b:Blob) | b.key]) AS key
 
 // name: forget
-// Files that documents were made of before and are not any more: they may have no use now.
+// Remove replaced original files, which may become unused.
 UNWIND $rows AS row
 MATCH (d:Document {document_id: row.document_id})-[r:ORIGINAL]->(was:Blob)
 WHERE row.key IS NULL OR was.key <> row.key
@@ -13,14 +13,14 @@ SET was.touched_at = datetime.realtime(), was:LooseBlob
 DELETE r
 
 // name: sources_of_page
-// The passages of a document that stand on a page of it, or a part of them.
+// Return the sources on a page of a document.
 MATCH (s:Source)
 WHERE s.document_id = $document_id AND s.paragraph >= 0 AND s.page <= $page AND s.last_page >= $page
 RETURN s.source_id AS source_id, s.full_text AS full_text, s.start AS start, s.word_boxes AS word_boxes
 ORDER BY s.paragraph
 
 // name: write
-// The files that documents were made of, where they are still held: others may have gone, or not be written yet.
+// Set the original files of documents, if they are still held. Other files may be deleted or not written yet.
 UNWIND $rows AS row
 MATCH (d:Document {document_id: row.document_id})
 MATCH (file:Blob {key: row.key})

@@ -1,3 +1,3 @@
 // name: alive
-// The cheapest question: a database that has panicked opens no transaction, so it does not even answer this.
+// Run the cheapest query. A panicked database opens no transaction, so it does not answer.
 RETURN 1 AS alive

@@ -1,6 +1,6 @@
 // name: concepts_apart
-// Of pairs of concepts those that nothing connects: no link, no document in which both are, and not so few relationships
-// or links. A concept of very many sources connects nothing where it stands in between. Both must have a quote.
+// Return unconnected pairs of concepts: without a link, a common document, or a path of up to `$hops` relationships
+// or links. Concepts with too many sources do not connect others. Both concepts need a quote.
 UNWIND $pairs AS pair
 MATCH (a:Concept {concept_id: pair[0]})
 MATCH (b:Concept {concept_id: pair[1]})
@@ -27,7 +27,8 @@ WHERE none(each IN of_a WHERE each IN of_b)
 RETURN pair[0] AS first, pair[1] AS second
 
 // name: configuration
-// How links are proposed in ontologies, as it was set; what all nodes of each were flagged for; when a search of all that was due ended; and how many proposals were dropped since all were flagged.
+// Return the configuration of proposals in ontologies, the fingerprint of the last flagging, the end of the last
+// search, and the number of dropped proposals.
 MATCH (o:Ontology)
 WHERE $names IS NULL OR o.name IN $names
 RETURN o.name AS ontology, o.proposals AS proposals, o.proposed_for AS proposed_for, o.proposed_at AS proposed_at,
@@ -35,26 +36,25 @@ RETURN o.name AS ontology, o.proposals AS proposals, o.proposed_for AS proposed_
 ORDER BY ontology
 
 // name: configure
-// How links are proposed in an ontology from now on.
 MATCH (o:Ontology {name: $name})
 SET o.proposals = $proposals
 
 // name: count
-// How many proposals of some ontologies, or of all, are in each state.
+// Count proposals by state, in some or all ontologies.
 MATCH (p:Proposal)
 WHERE ($ontologies IS NULL OR p.ontology IN $ontologies) AND ($kind IS NULL OR p.kind = $kind)
   AND EXISTS { (p)-[:PROPOSES]->() }
 RETURN p.state AS state, count(p) AS proposals
 
 // name: count_due
-// How much of an ontology is to be looked at.
+// Count the pending nodes of an ontology.
 MATCH (n:Unlinked)
 WHERE n.ontology = $ontology
 RETURN count(n) AS due
 
 // name: decide
-// What becomes of a proposal: the link of one that is accepted is there, that of any other is not. Whoever asks has locked
-// it, and nobody makes or deletes its link without. By its decision a request knows what it has stored itself.
+// Set the state of a proposal, and create or delete its link. The caller has locked the proposal, and all changes of
+// its link need this lock. The decision's id shows a repeated request that it was stored.
 MATCH (p:Proposal {proposal_id: $proposal_id})
 MATCH (p)-[:PROPOSES {place: 0}]->(a)
 MATCH (p)-[:PROPOSES {place: 1}]->(b)
@@ -66,7 +66,7 @@ FOREACH (_ IN CASE WHEN old IS NULL AND $state = 'accepted' THEN [1] ELSE [] END
 RETURN p.state AS state
 
 // name: delete_open
-// Proposals that go, unless somebody has decided on them. Whoever asks has locked them.
+// Delete proposals that are still open. The caller has locked them.
 UNWIND $proposal_ids AS id
 MATCH (p:Proposal {proposal_id: id})
 WHERE p.state = 'open'
@@ -74,8 +74,8 @@ DETACH DELETE p
 RETURN count(*) AS deleted
 
 // name: due
-// Sources or concepts that are to be looked at, with the time of their vectors: another one by the end means to look
-// again.
+// Return pending sources or concepts with the time of their vectors. If the time changes during the search, they stay
+// pending.
 CYPHER 25
 MATCH (n:Unlinked)
 WHERE n.ontology = $ontology AND n:Source = ($kind = 'source')
@@ -84,8 +84,7 @@ RETURN coalesce(n.source_id, n.concept_id) AS id, coalesce(n.content_hash, n.tex
 LIMIT $limit
 
 // name: flag
-// The next sources or concepts of an ontology that are embedded and not flagged are to be looked at again. In the order in
-// which all lock them.
+// Flag the next embedded sources or concepts of an ontology. They are locked in the common order.
 CYPHER 25
 CALL () {
   WHEN $kind = 'source' THEN {
@@ -113,24 +112,24 @@ SET n:Unlinked
 RETURN DISTINCT coalesce(last.document_id, last.concept_id) AS after, coalesce(last.paragraph, 0) AS after_paragraph
 
 // name: flag_again
-// All of an ontology is to be looked at again.
+// Request the flagging of a whole ontology.
 MATCH (o:Ontology {name: $name})
 SET o.proposed_for = null
 
 // name: flagged
-// All of an ontology is flagged for a way to propose; what was dropped before is looked at again, too.
+// Record that an ontology is flagged with a fingerprint, and reset the number of dropped proposals.
 MATCH (o:Ontology {name: $name})
 SET o.proposed_for = $mark, o.proposals_dropped = null
 
 // name: hold
-// A proposal, locked; with its ends, of which there may be none any more.
+// Lock a proposal and return its state and the number of its ends, which may be 0.
 MATCH (p:Proposal {proposal_id: $proposal_id})
 WHERE $ontologies IS NULL OR p.ontology IN $ontologies
 SET p.held_at = datetime.realtime()
 RETURN p.state AS state, p.decided_by AS by, p.decision AS decision, p.kind AS kind, COUNT { (p)-[:PROPOSES]->() } AS ends
 
 // name: hold_of
-// Open proposals of these nodes, which were looked at again, unless they hold still; locked, as those are that are weakest.
+// Lock open proposals of the searched nodes that were not found again.
 UNWIND $ids AS id
 OPTIONAL MATCH (s:Source {source_id: id})
 OPTIONAL MATCH (c:Concept {concept_id: id})
@@ -143,8 +142,8 @@ SET p.held_at = datetime.realtime()
 RETURN p.proposal_id AS proposal_id
 
 // name: hold_weakest
-// Of an ontology's open proposals those behind the best, locked: somebody may be deciding on one of them, so whoever asks
-// looks again at what it is by then.
+// Lock the open proposals of an ontology after the best ones. A user may have decided on one since, so the caller
+// checks the state.
 MATCH (p:Proposal)
 WHERE p.ontology = $ontology AND p.state = 'open' AND p.score IS NOT NULL
 WITH p ORDER BY p.score DESC, p.proposal_id SKIP $most
@@ -153,7 +152,7 @@ SET p.held_at = datetime.realtime()
 RETURN p.proposal_id AS proposal_id
 
 // name: linked_to
-// The sources that somebody linked to one, the nearest first.
+// Return sources with an accepted link to a source, most similar first.
 MATCH (:Source {source_id: $source_id})-[l:LINKED_TO]-(s:Source)
 WHERE ($ontologies IS NULL OR s.ontology IN $ontologies) AND ($document_ids IS NULL OR s.document_id IN $document_ids)
   AND ($image IS NULL OR s:Image = $image) AND fits(s)
@@ -162,7 +161,7 @@ RETURN s.source_id AS source_id, similarity
 ORDER BY similarity DESC, source_id LIMIT $limit
 
 // name: links_among
-// The links between some sources that somebody accepted.
+// Return accepted links among sources.
 UNWIND $source_ids AS id
 MATCH (a:Source {source_id: id})-[l:LINKED_TO]->(b:Source)
 WHERE b.source_id IN $source_ids
@@ -170,7 +169,7 @@ RETURN a.source_id AS a, b.source_id AS b, l.proposal_id AS proposal_id, l.confi
 ORDER BY similarity DESC, a, b
 
 // name: links_of_concept
-// Links of a concept that somebody accepted, locked, with the concepts that they lead to.
+// Lock the proposals of a concept and return accepted ones with their other concepts.
 MATCH (c:Concept {concept_id: $concept_id})<-[:PROPOSES]-(p:Proposal)
 WITH DISTINCT c, p ORDER BY p.proposal_id
 SET p.held_at = datetime.realtime()
@@ -181,8 +180,8 @@ WHERE other <> c
 RETURN p.proposal_id AS proposal_id, other.concept_id AS other
 
 // name: move
-// Proposals of one concept become those of another, under the id of the pair that they are of then, with their links; of one
-// that has no ends any more only the id. Not where the two are linked, or somebody has decided on them. Gives those that went.
+// Move proposals and links to another concept, with the ids of the new pairs. For a proposal without ends, only the
+// id changes. If the pair is already linked or decided, nothing changes. Return the moved proposals.
 UNWIND $rows AS row
 MATCH (p:Proposal {proposal_id: row.proposal_id})
 MATCH (from:Concept {concept_id: $from})
@@ -206,13 +205,13 @@ FOREACH (old IN CASE WHEN own IS NULL THEN [] ELSE [own] END |
 RETURN row.proposal_id AS proposal_id, row.becomes AS becomes, row.other AS other
 
 // name: note_dropped
-// How many proposals were left out because better ones are kept.
+// Add to the number of dropped proposals.
 MATCH (o:Ontology {name: $ontology})
 SET o.proposals_dropped = coalesce(o.proposals_dropped, 0) + $dropped
 
 // name: page
-// Some proposals, the best first, with both ends: of a source the passage that is near to the other, of a concept the
-// quote that proves it best, among so many.
+// Return proposals with both ends, best first. A source has the passage near to the other source, and a concept has
+// the best of a limited number of quotes.
 MATCH (p:Proposal)
 WHERE ($ids IS NULL OR p.proposal_id IN $ids) AND ($ontologies IS NULL OR p.ontology IN $ontologies)
   AND ($kind IS NULL OR p.kind = $kind) AND ($state IS NULL OR p.state = $state) AND EXISTS { (p)-[:PROPOSES]->() }
@@ -237,12 +236,12 @@ RETURN p {.proposal_id, .ontology, .kind, .state, .score, .similarity, .reason, 
 ORDER BY proposal.score DESC, proposal.proposal_id
 
 // name: searched
-// All that was due has been looked at.
+// Record the end of a complete search.
 MATCH (o:Ontology {name: $name})
 SET o.proposed_at = datetime.realtime()
 
 // name: seen
-// These have been looked at, but for those that were embedded anew meanwhile. Whoever asks has locked them.
+// Unflag searched nodes, except nodes that were re-embedded since. The caller has locked them.
 CYPHER 25
 UNWIND $rows AS row
 CALL (row) {
@@ -255,8 +254,8 @@ REMOVE n:Unlinked
 RETURN count(n) AS seen
 
 // name: sources_apart
-// Of pairs of sources those that nothing connects: no link, no concept that both carry, and no concepts that so few
-// relationships or links connect. A concept of very many sources connects nothing, wherever on the way it stands.
+// Return unconnected pairs of sources: without a link, a common concept, or concepts connected by up to `$hops`
+// steps. Concepts with too many sources do not connect others.
 UNWIND $pairs AS pair
 MATCH (a:Source {source_id: pair[0]})
 MATCH (b:Source {source_id: pair[1]})
@@ -277,8 +276,8 @@ WHERE NOT EXISTS { (a)-[:LINKED_TO]-(b) }
 RETURN pair[0] AS first, pair[1] AS second
 
 // name: write
-// Links that are proposed. Of a pair that was decided nothing changes, but that it gets its ends again when they had gone,
-// and its link where it was accepted. Whoever asks has locked both ends.
+// Write proposals. A decided proposal is unchanged, but missing ends are restored, with the link if it was accepted.
+// The caller has locked both ends.
 UNWIND $rows AS row
 OPTIONAL MATCH (sa:Source {source_id: row.first})
 OPTIONAL MATCH (ca:Concept {concept_id: row.first})

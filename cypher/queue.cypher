@@ -1,6 +1,6 @@
 // name: ahead
-// What other jobs wait for: the jobs that are at work, those of the smallest rank first, and, of each rank, those that
-// wait and could be had. Parts count for their whole; what schedules make is hidden.
+// Return running jobs, lowest rank number first, and available jobs of each rank. Parts count as their parent.
+// Scheduled jobs are hidden.
 CALL () {
   MATCH (r:Job)
   WHERE r.state = 'running' AND r.queued_at IS NOT NULL
@@ -25,7 +25,7 @@ RETURN j {.*, now: datetime.realtime(), parts: COUNT {
 ORDER BY at_work DESC, rank, since LIMIT $limit
 
 // name: lately
-// What is going on: unfinished jobs, and those that have just ended. The end is found by an index.
+// Return unfinished jobs and jobs that ended recently. An index finds the latter.
 CALL () {
   MATCH (j:Job)
   WHERE j.state IN ['queued', 'running'] AND j.queued_at IS NOT NULL
@@ -44,8 +44,8 @@ RETURN j {.*, now: datetime.realtime(), parts: COUNT {
          MATCH (c:Job) WHERE c.parent_id = j.job_id AND c.state = 'running' AND c.lease_until < datetime.realtime() }} AS job
 
 // name: status
-// The queue in numbers. Parts of jobs and what schedules make are left out, as they are from lists of jobs. A job
-// that has died counts for a day, unless a later one of its kind has done the work.
+// Return the state of the queue in numbers, without parts and scheduled jobs. A dead job counts for a day, unless a
+// later job of its kind completed.
 CALL () {
   MATCH (j:Job)
   WHERE j.state IN ['queued', 'running'] AND j.queued_at IS NOT NULL AND j.parent_id IS NULL AND NOT j.kind IN $hidden
@@ -80,7 +80,7 @@ RETURN queued, running, waiting, stalled, dead, oldest_waiting_seconds, backlog_
        COLLECT { MATCH (o:Ontology) WHERE o.paused RETURN o.name ORDER BY o.name } AS paused
 
 // name: touched
-// Whether a worker has a job at this moment, or has taken one or got on with one within some seconds.
+// Check whether a worker has a job, or made progress within some seconds.
 RETURN EXISTS {
   MATCH (j:Job)
   WHERE (j.state = 'running' AND j.lease_until >= datetime.realtime())
@@ -88,7 +88,7 @@ RETURN EXISTS {
 } AS touched
 
 // name: workers
-// The workers that have given a sign of life lately, and the job that each has.
+// Return the workers with their last heartbeat and current job.
 MATCH (w:Worker)
 RETURN w.name AS name, w.host AS host, w.pid AS pid, w.started_at AS started_at,
        coalesce(w.notes, []) AS notes,

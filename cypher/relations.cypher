@@ -1,5 +1,5 @@
 // name: any_of
-// Whether sources of some ontologies state any relationship.
+// Check whether sources of ontologies state a relationship.
 UNWIND $ontologies AS name
 MATCH ()-[r:RELATED_TO]->()
 WHERE r.ontology = name AND r.relation_id > ''
@@ -7,14 +7,14 @@ RETURN r.relation_id AS relation_id
 LIMIT 1
 
 // name: being_renamed
-// Merges of types, or their undoings, after which relationships may still have their old names; all, or one.
+// Return merges of types, or their reversals, whose relationships may still have old names: all, or one.
 MATCH (m:TypeMerge)
 WHERE m.renaming IS NOT NULL AND ($merge_id IS NULL OR m.merge_id = $merge_id)
 RETURN m.merge_id AS merge_id, m.ontology AS ontology, m.merged AS merged, m.renaming AS renaming
 ORDER BY m.at
 
 // name: delete_unused_types
-// Types that nothing is stated with go, but for those that somebody has said something of: merged, or given a stance.
+// Delete types without relationships. Merged types and types with a stance are kept.
 MATCH (t:RelationType)
 WHERE t.stance IS NULL AND NOT (t)-[:MERGED_INTO]-()
   AND NOT EXISTS { MATCH ()-[r:RELATED_TO]->() WHERE r.type_id = t.type_id }
@@ -28,9 +28,8 @@ DELETE t
 RETURN count(t) AS deleted
 
 // name: hold_types
-// Locks types of an ontology, in the order of their ids; and what each was merged into, and how
-// many relationships are of it and of what was merged into it. Whoever writes relationships of
-// one waits.
+// Lock types by id and return their merge targets and numbers of relationships, including merged types. Writers of
+// relationships wait.
 UNWIND $ids AS id
 MATCH (t:RelationType {type_id: id})
 SET t.held_at = datetime.realtime()
@@ -48,8 +47,7 @@ RETURN t.type_id AS type_id, t.name AS name, t.stance AS stance, k.name AS into,
        relations
 
 // name: merge_types
-// Types become part of another, and it is recorded: what, how many relationships, who and when; and that their
-// relationships are being renamed.
+// Merge types and record the merge. The renaming of their relationships starts.
 MATCH (k:RelationType {type_id: $into})
 CREATE (m:TypeMerge {merge_id: $merge_id, ontology: $ontology, into: k.name, relations: $relations, by: $by,
                      at: datetime.realtime(), renaming: randomUUID()})
@@ -63,7 +61,7 @@ SET m.merged = names
 RETURN m {.merge_id, .ontology, .into, .merged, .relations, .by, .at} AS merge
 
 // name: merges
-// What was merged in an ontology, the last first.
+// Return the merges of an ontology, newest first.
 MATCH (m:TypeMerge)
 WHERE m.ontology = $ontology AND ($merge_id IS NULL OR m.merge_id = $merge_id)
 WITH m ORDER BY m.at DESC, m.merge_id
@@ -71,8 +69,8 @@ WITH collect(m {.merge_id, .ontology, .into, .merged, .relations, .by, .at, .und
 RETURN size(found) AS total, found[$offset..$offset + $limit] AS merges
 
 // name: read
-// Some relationships with both concepts, the source that states each, and how many sources state the same. A quote's
-// place is counted in its source. The same is looked for among so many relationships between both.
+// Return relationships with concepts, source, and the number of sources with the same statement. Positions are
+// relative to the source. The search for equal statements is limited.
 UNWIND $ids AS id
 MATCH (a:Concept)-[r:RELATED_TO]->(b:Concept)
 USING INDEX SEEK r:RELATED_TO(relation_id)
@@ -95,8 +93,7 @@ RETURN r.relation_id AS relation_id, r.type AS type, r.stated_type AS stated_typ
        s.last_page AS last_page, s.ocr_confidence IS NOT NULL AS ocr, s.ocr_confidence AS ocr_confidence, s.full_text AS full_text
 
 // name: rename
-// A portion of the relationships of some types, and of those that were merged into these, gets the type that the
-// vocabulary makes of the one that is stated; 0: all have it.
+// Set the vocabulary's types for a batch of relationships with these or merged types. 0 means complete.
 UNWIND $type_ids AS id
 MATCH (t:RelationType)-[:MERGED_INTO*0..20]->(:RelationType {type_id: id})
 MATCH (t)-[:MERGED_INTO*0..20]->(k:RelationType)
@@ -109,7 +106,7 @@ SET r.type = CASE WHEN k = t THEN r.stated_type ELSE k.name END, r.type_key = k.
 RETURN count(r) AS renamed
 
 // name: renamed
-// The relationships of a merge have their names, unless it was undone meanwhile: that renames again.
+// Record that the relationships of a merge are renamed, unless it was undone since.
 MATCH (m:TypeMerge {merge_id: $merge_id})
 SET m.held_at = datetime.realtime()
 WITH m
@@ -118,22 +115,21 @@ REMOVE m.renaming
 RETURN count(m) AS renamed
 
 // name: resolve_types
-// What the vocabularies of some ontologies make of types: the types that they were merged into.
+// Return the types that types of some ontologies are merged into.
 UNWIND $type_ids AS id
 MATCH (t:RelationType {type_id: id})-[:MERGED_INTO*0..20]->(k:RelationType)
 WHERE NOT (k)-[:MERGED_INTO]->()
 RETURN t.key AS given, k.key AS key
 
 // name: sample
-// Some relationships of an ontology.
 MATCH ()-[r:RELATED_TO]->()
 WHERE r.ontology = $ontology AND r.relation_id > ''
 RETURN r.relation_id AS relation_id, r.statement AS statement, r.quote AS quote, r.text_hash AS text_hash
 LIMIT $limit
 
 // name: search_by_vector
-// The relationships of a space nearest to a vector, of some ontologies; the filter runs inside the index, which answers
-// with quantised vectors: the exact cosine puts its answers in their right order.
+// Return the nearest relationships of a space in some ontologies, with a filter inside the index. The index returns
+// quantised scores, so the exact cosine orders the results.
 CYPHER 25
 MATCH ()-[n:RELATED_TO]->()
 SEARCH n IN (VECTOR INDEX relation_embedding FOR $vector WHERE n.ontology IN $ontologies LIMIT $limit) SCORE AS approximate
@@ -141,7 +137,7 @@ RETURN n.relation_id AS relation_id, 2 * vector.similarity.cosine(n[$property], 
 ORDER BY similarity DESC, relation_id
 
 // name: search_by_vector_of_types
-// As `search_by_vector`, only of some types; that filter, too, runs inside the index.
+// Return results like `search_by_vector`, with a filter by type inside the index.
 CYPHER 25
 MATCH ()-[n:RELATED_TO]->()
 SEARCH n IN (VECTOR INDEX relation_embedding FOR $vector WHERE n.ontology IN $ontologies AND n.type_key IN $types LIMIT $limit) SCORE AS approximate
@@ -149,8 +145,8 @@ RETURN n.relation_id AS relation_id, 2 * vector.similarity.cosine(n[$property], 
 ORDER BY similarity DESC, relation_id
 
 // name: search_in_documents
-// The relationships that sources of some documents state, nearest to a vector by exact cosines. Of the documents so
-// many sources and relationships are looked at, and it is told whether these are all.
+// Return the nearest relationships in given documents by exact cosine. The number of read sources and relationships
+// is limited, and the result shows whether it is complete.
 CALL () {
   UNWIND $document_ids AS document_id
   MATCH (s:Source)
@@ -179,15 +175,14 @@ RETURN sources <= $scanned AND relations <= $scanned AS whole, COLLECT {
 } AS found
 
 // name: set_stance
-// What a type says for or against, as somebody says; none: by its name.
+// Set the stance of a type. Null derives it from the name.
 MATCH (t:RelationType {type_id: $type_id})
 SET t.stance = $stance
 RETURN t.type_id AS type_id
 
 // name: speaking_of
-// What is stated of a concept with types that say something for or against it: those of which it is the object, and
-// those of which it is the subject, with the sources that state it, the surest first. Only so many relationships of it
-// are looked at.
+// Return statements for or against a concept, highest confidence first: with the concept as object of some types, or
+// as subject of others. The number of read relationships is limited.
 MATCH (c:Concept {concept_id: $concept_id})
 CALL (c) {
   MATCH (c)-[r:RELATED_TO]-(o:Concept)
@@ -205,15 +200,14 @@ RETURN r.relation_id AS relation_id, r.type_key AS type_key, r.stated_type AS st
 ORDER BY confidence DESC, relation_id
 
 // name: stances
-// The types of an ontology that are not part of another, with what was said of them for or against; and what goes by
-// the same name in other ontologies says nothing here.
+// Return the types of an ontology that are not merged, with their stances. Other ontologies have no influence.
 MATCH (t:RelationType)
 WHERE t.ontology = $ontology AND t.type_id > '' AND NOT (t)-[:MERGED_INTO]->()
   AND (t.stance IS NOT NULL OR t.key IN $known)
 RETURN t.key AS key, t.name AS name, t.stance AS stance
 
 // name: type_examples
-// What is stated with some types, as sources say it, and of which pairs of concepts; of each so many are looked at.
+// Return statements of types and their pairs of concepts. The number per type is limited.
 UNWIND $types AS key
 CALL (key) {
   MATCH (a:Concept)-[r:RELATED_TO]->(b:Concept)
@@ -225,7 +219,7 @@ CALL (key) {
 RETURN key.type_id AS type_id, examples, pairs
 
 // name: type_names
-// The names of types in some ontologies, at most so many.
+// Return a limited number of type names in ontologies.
 UNWIND $ontologies AS ontology
 MATCH (t:RelationType)
 WHERE t.ontology = ontology AND t.type_id > ''
@@ -234,14 +228,14 @@ RETURN DISTINCT t.name AS name
 ORDER BY name
 
 // name: type_vectors
-// The vectors of some types' names.
+// Return the vectors of type names.
 UNWIND $ids AS id
 MATCH (t:RelationType {type_id: id})
 WHERE t[$property] IS NOT NULL
 RETURN t.type_id AS type_id, t[$property] AS vector
 
 // name: types
-// The types of an ontology, what each was merged into, and how many relationships are stated with it.
+// Return the types of an ontology with merge targets and numbers of relationships.
 MATCH (t:RelationType)
 WHERE t.ontology = $ontology AND t.type_id > ''
 MATCH (t)-[:MERGED_INTO*0..20]->(k:RelationType)
@@ -256,7 +250,7 @@ RETURN t.type_id AS type_id, t.name AS name, t.stance AS stance, k.type_id AS in
        t[$property] IS NOT NULL AS embedded
 
 // name: unmerge_types
-// A merge is taken back, once; the ids of the types that are on their own again.
+// Undo a merge once, and return the ids of the separated types.
 MATCH (m:TypeMerge {merge_id: $merge_id})
 WHERE m.ontology = $ontology
 SET m.held_at = datetime.realtime()
@@ -270,8 +264,8 @@ DELETE r
 RETURN t.type_id AS type_id
 
 // name: write_types
-// The types of relationships that an ontology's sources state. Those that are there are locked: nobody merges a type
-// while relationships of it come in.
+// Create the types of an ontology's relationships and lock existing ones, so that no merge happens before the
+// relationships are written.
 UNWIND $rows AS row
 MERGE (t:RelationType {type_id: row.type_id})
 ON CREATE SET t.ontology = $ontology, t.name = row.name, t.key = row.key, t.text_hash = row.text_hash,

@@ -1,7 +1,7 @@
 // name: by_concepts
-// The sources that concepts of some weights lead to (see concepts_reached), with the concepts they were reached by. An
-// appearance that no quote proves leads nowhere, unless somebody imported it. Where pictures alone are wanted, a passage
-// lets those in that stand directly before or after it.
+// Return the sources of weighted concepts (see concepts_reached), with these concepts. Appearances count only if a
+// quote proves them or they are imported. If only images are requested, a passage leads to the images directly before
+// or after it.
 UNWIND $concepts AS each
 MATCH (near:Concept {concept_id: each.concept_id})
 WITH near, each.weight AS weight
@@ -52,13 +52,12 @@ RETURN collect({
 }) AS found
 
 // name: by_text
-// The sources that full text finds, with their similarity where question and source have vectors of one space; of some
-// documents, if they are too many to be named in the query, and of those that fit conditions. `looked` counts what the
-// index gave: fewer than candidates are all there are.
-// Pairs of words are compared only for a question of few words, some of which the index leaves out (ADR 46).
-// A source without a vector of its own is as similar as the nearest of its chunks, which is the part that it is shown by.
-// Without a question's vector only the parents of chunks are looked for, where an ontology has any. Both are read in one
-// place behind the list, so that they cost nothing where no source needs them.
+// Return sources by full text, with their similarity if query and source have vectors in the same space. Optional
+// filters: documents that are too many for the query text, and conditions on sources. `looked` counts the results of
+// the index. If it is below `$candidates`, there are no more. Pairs of words are compared only for short queries with
+// words that the index ignores (ADR 46). A source without its own vector has the similarity of its nearest chunk,
+// which is shown. Without a query vector, only parent chunks are read, if an ontology has any. Both are read after
+// the list, so they cost nothing if no source needs them.
 CYPHER 25
 CALL db.index.fulltext.queryNodes('source_words', $query, {limit: $candidates}) YIELD node AS s, score
 WITH s, score, score > 0 AND ($document_ids IS NULL OR s.document_id IN $document_ids)
@@ -96,8 +95,8 @@ CALL (lacking) {
 RETURN {looked: looked, passages: passages, chunks: chunks} AS found
 
 // name: by_vector
-// The passages of a space nearest to a vector, of all ontologies.
-// The index is quantised (SCALAR), so its candidates are put in the order of their exact cosines.
+// Return the nearest passages of a space in all ontologies. The index is quantised (SCALAR), so exact cosines order
+// its candidates.
 CYPHER 25
 MATCH (n:Source|Chunk)
 SEARCH n IN (VECTOR INDEX passage_embedding FOR $vector LIMIT $candidates) SCORE AS approximate
@@ -114,8 +113,8 @@ CALL (chunks) {
 RETURN {passages: passages, parents: parents} AS found
 
 // name: by_vector_in_documents
-// The passages of a space nearest to a vector, of some documents; the filter runs inside the index.
-// The index is quantised (SCALAR), so its candidates are put in the order of their exact cosines.
+// Return the nearest passages of a space in documents, with a filter inside the index. The index is quantised
+// (SCALAR), so exact cosines order its candidates.
 CYPHER 25
 MATCH (n:Source|Chunk)
 SEARCH n IN (VECTOR INDEX passage_embedding FOR $vector WHERE n.document_id IN $document_ids LIMIT $candidates) SCORE AS approximate
@@ -132,8 +131,8 @@ CALL (chunks) {
 RETURN {passages: passages, parents: parents} AS found
 
 // name: by_vector_in_ontologies
-// The passages of a space nearest to a vector, of some ontologies; the filter runs inside the index.
-// The index is quantised (SCALAR), so its candidates are put in the order of their exact cosines.
+// Return the nearest passages of a space in ontologies, with a filter inside the index. The index is quantised
+// (SCALAR), so exact cosines order its candidates.
 CYPHER 25
 MATCH (n:Source|Chunk)
 SEARCH n IN (VECTOR INDEX passage_embedding FOR $vector WHERE n.ontology IN $ontologies LIMIT $candidates) SCORE AS approximate
@@ -150,7 +149,7 @@ CALL (chunks) {
 RETURN {passages: passages, parents: parents} AS found
 
 // name: concepts_of_sources
-// The concepts that some sources carry, those first that are surest and then those of fewest other sources.
+// Return the concepts of sources, highest confidence first, then fewest sources.
 UNWIND $source_ids AS id
 MATCH (s:Source {source_id: id})
 RETURN s.source_id AS source_id, COLLECT {
@@ -160,14 +159,15 @@ RETURN s.source_id AS source_id, COLLECT {
 } AS concepts
 
 // name: concepts_reached
-// The concepts that lead to sources, with their weights. Concepts are given, each with a weight, and sources whose
-// concepts share the source's weight among them; a concept hands its weight on to those it is related to. Those of most
-// weight hand a part of theirs on to what is near to them in meaning, too, which hands nothing on: a name and what else
-// the texts call the same thing are two concepts where nobody has merged them, and so are a thing and its kind. What a
-// concept is near to was looked up when it was embedded; where that was not done, nothing is walked yet, and those are
-// told (`unlinked`): what the index finds for them is given then. One in many sources says less of each, so its weight
-// is divided by the root of their number; one with very many relationships hands nothing on, and one in very many
-// sources leads nowhere, so that no search walks the whole graph.
+// Return weighted concepts that lead to sources. Start concepts have given weights. Start sources divide their weight
+// among their concepts. A concept passes its weight to related concepts.
+// The concepts with the highest weights also pass a share to similar concepts, which pass nothing. Similar concepts
+// can be two names of one thing, or a thing and its kind.
+// Similarity links are written at embedding. If they are missing, the walk is skipped, and `unlinked` lists these
+// concepts. The caller then gets their neighbours from the index.
+// The weight of a concept is divided by the square root of its number of sources. Concepts with too many
+// relationships pass no weight, and concepts with too many sources lead to none, so that a search never reads the
+// whole graph.
 CALL () {
   CALL () {
     UNWIND $seeds AS seed
@@ -236,8 +236,7 @@ RETURN concepts,
   [each IN unlinked | {concept_id: each.c.concept_id, weight: each.weight, space: each.of.space}] AS unlinked
 
 // name: count_passages
-// How many sources and passages there are, whether they have a vector or not: about as many as are in the vector indexes.
-// Neo4j keeps both counts.
+// Count sources and chunks from Neo4j's count store, about as many as in the vector indexes.
 CYPHER 25
 CALL () {
   MATCH (s:Source)
@@ -250,8 +249,8 @@ CALL () {
 RETURN sources + chunks AS passages
 
 // name: count_stored
-// About how many passages each of some ontologies has: its sources, by what its documents tell, and as many chunks
-// as the first of them have.
+// Estimate the passages of ontologies: sources as counted at documents, and chunks in proportion to a sample of
+// sources.
 CYPHER 25
 UNWIND $ontologies AS ontology
 CALL (ontology) {
@@ -269,9 +268,9 @@ CALL (ontology) {
 RETURN sum(sources + CASE WHEN seen = 0 THEN 0 ELSE toFloat(sources) * chunks / seen END) AS passages
 
 // name: exactly
-// The passages nearest to a vector of those whose sources fit conditions, each compared: of some documents, of some
-// ontologies, or of all. Images alone are compared so in any case: there are few beside passages, and an index would have
-// to be asked for nearly everything to find them.
+// Return the nearest passages by comparison with all sources that match conditions, in documents, ontologies or
+// everywhere. Searches for images only always use it, because images are rare among passages, and an index would
+// return mostly passages.
 CYPHER 25
 CALL () {
   WHEN $document_ids IS NOT NULL THEN {
@@ -307,8 +306,8 @@ CALL (chunks) {
 RETURN {passages: passages, parents: parents} AS found
 
 // name: images_by_vector
-// The pictures of a space nearest to a vector, of some ontologies; the filter runs inside the index. The index answers with
-// quantised vectors; the exact cosine orders what it gives. Their words are measured by the question's vector, if any.
+// Return the nearest images of a space in ontologies, with a filter inside the index. The index returns quantised
+// scores, so exact cosines order the results. The texts of images are compared with the query's text vector, if any.
 CYPHER 25
 MATCH (n:Image)
 SEARCH n IN (VECTOR INDEX image_embedding FOR $vector WHERE n.ontology IN $ontologies LIMIT $limit) SCORE AS approximate
@@ -324,8 +323,8 @@ RETURN collect({
 }) AS found
 
 // name: images_by_vector_in_documents
-// The pictures of a space nearest to a vector, of some documents; the filter runs inside the index. The index answers with
-// quantised vectors; the exact cosine orders what it gives. Their words are measured by the question's vector, if any.
+// Return the nearest images of a space in documents, with a filter inside the index. The index returns quantised
+// scores, so exact cosines order the results. The texts of images are compared with the query's text vector, if any.
 CYPHER 25
 MATCH (n:Image)
 SEARCH n IN (VECTOR INDEX image_embedding FOR $vector WHERE n.ontology IN $ontologies AND n.document_id IN $document_ids LIMIT $limit) SCORE AS approximate
@@ -341,8 +340,8 @@ RETURN collect({
 }) AS found
 
 // name: images_fitting
-// The images of a space nearest to a vector of those that fit conditions, each compared; of some ontologies, or of some
-// documents. Their words are measured by the question's vector, if any.
+// Return the nearest images of a space by comparison with all that match conditions, in ontologies or documents. The
+// texts of images are compared with the query's text vector, if any.
 CYPHER 25
 MATCH (n:Image)
 WHERE n.ontology IN $ontologies AND ($document_ids IS NULL OR n.document_id IN $document_ids) AND fits(n)
@@ -359,7 +358,7 @@ RETURN collect({
 }) AS found
 
 // name: known_words
-// Which of some words the full-text index finds where a search looks: one text is enough.
+// Return the words that the full-text index contains in the scope of a search.
 CYPHER 25
 UNWIND $queries AS asked
 CALL (asked) {
@@ -371,8 +370,7 @@ WITH asked, times WHERE times > 0
 RETURN collect(DISTINCT asked.word) AS found
 
 // name: near_concepts
-// What is near in meaning to concepts that were not linked with it when they were embedded: asked of the index. Those near
-// share a part of the weight of the one that they are near to.
+// Return neighbours from the index for concepts without similarity links. They share a part of the concept's weight.
 CYPHER 25
 UNWIND $concepts AS one
 MATCH (c:Concept {concept_id: one.concept_id})
@@ -391,7 +389,7 @@ UNWIND near AS n
 RETURN n.concept_id AS concept_id, sum($share * weight / sqrt(size(near))) AS weight
 
 // name: near_words
-// What the best texts say that have words like one that no text has: the word that is meant is looked for there.
+// Return the best texts with words similar to an unknown word, for spelling corrections.
 CYPHER 25
 UNWIND $queries AS asked
 CALL (asked) {
@@ -403,7 +401,7 @@ CALL (asked) {
 RETURN collect({word: asked.word, texts: texts}) AS found
 
 // name: vectors_of
-// The vectors of some hits: of the chunk that matched, else of the source; packed, which is ten times faster.
+// Return the vectors of hits, from the matching chunk or the source. The packed type is ten times faster.
 CYPHER 25
 UNWIND $hits AS hit
 OPTIONAL MATCH (c:Chunk {chunk_id: hit.chunk_id})

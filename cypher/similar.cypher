@@ -1,6 +1,6 @@
 // name: by_ids
-// Sources by their ids, with properties of their documents, in the order of a reader; as one row, which costs the driver
-// half of what ten rows cost.
+// Return sources by id with properties of their documents, in reading order. One row costs the driver half as much as
+// ten rows.
 UNWIND $source_ids AS id
 MATCH (s:Source {source_id: id})
 OPTIONAL MATCH (s)-[:PART_OF]->(d:Document)
@@ -15,7 +15,7 @@ RETURN collect({
 }) AS found
 
 // name: count_in_scope
-// How many sources there are of some ontologies, or of some documents only.
+// Count the sources of ontologies or documents.
 MATCH (s:Source)
 WHERE s.ontology IN $ontologies AND s.document_id >= '' AND s.paragraph >= 0
   AND ($document_ids IS NULL OR s.document_id IN $document_ids)
@@ -23,7 +23,7 @@ WHERE s.ontology IN $ontologies AND s.document_id >= '' AND s.paragraph >= 0
 RETURN count(s) AS sources
 
 // name: in_document
-// The sources of a document nearest to a place in reading order, before it and behind it.
+// Return the sources before and after a position in a document.
 CYPHER 25
 CALL () {
   MATCH (s:Source)
@@ -41,7 +41,7 @@ RETURN s.source_id AS source_id, distance
 ORDER BY distance, s.paragraph LIMIT $limit
 
 // name: in_scope
-// Sources of some ontologies, or of some documents only, as a reader would come to them.
+// Return the sources of ontologies or documents in reading order.
 MATCH (s:Source)
 WHERE s.ontology IN $ontologies AND s.document_id >= '' AND s.paragraph >= 0
   AND ($document_ids IS NULL OR s.document_id IN $document_ids)
@@ -52,9 +52,9 @@ RETURN s.source_id AS source_id, s.ontology AS ontology, s.document AS document,
        s.last_page AS last_page, s.ocr_confidence IS NOT NULL AS ocr, s.ocr_confidence AS ocr_confidence, s.full_text AS full_text
 
 // name: nearest
-// The passages of a space nearest to vectors of sources, best first for each source. A filter by documents runs inside
-// the index: it takes ranges but no inequality, so a document is left out by asking for what is before it and what is
-// behind it. Conditions on sources are for comparing with every vector; without them, all fit.
+// Return the nearest passages of a space for vectors of sources, best first for each source. The filter by documents
+// is inside the index. It allows ranges but no inequality, so one range before and one after excludes a document.
+// Conditions on sources apply only to comparisons with all vectors. Without conditions, all sources match.
 CYPHER 25
 UNWIND $asked AS ask
 CALL (ask) {
@@ -112,7 +112,7 @@ RETURN source, part, more, similarity, s.source_id AS source_id, s.ontology AS o
 ORDER BY source, similarity DESC, source_id, chunk_id
 
 // name: of_ontology
-// The next sources of an ontology in the order of their ids, which are as good as drawn by lot.
+// Return the next sources of an ontology by id, which is as good as a random order.
 MATCH (s:Source)
 USING INDEX SEEK s:Source(ontology, source_id)
 WHERE s.ontology = $ontology AND s.source_id > $after
@@ -121,8 +121,8 @@ RETURN s.source_id AS source_id, s.document_id AS document_id
 ORDER BY source_id
 
 // name: of_sources
-// Some sources with the vectors that answer for them: their own, or those of their chunks. As values of the type VECTOR:
-// a list of numbers takes the driver ten times as long.
+// Return sources with their answering vectors or the vectors of their chunks, as type VECTOR. A list of numbers takes
+// the driver ten times as long.
 CYPHER 25
 UNWIND $source_ids AS id
 MATCH (s:Source {source_id: id})

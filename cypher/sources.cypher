@@ -1,12 +1,12 @@
 // name: at_paragraph
-// The source that stands at a place of a document, and how many the document has.
+// Return the source at a position of a document, and the number of its sources.
 OPTIONAL MATCH (s:Source {document_id: $document_id, paragraph: $paragraph})
 OPTIONAL MATCH (d:Document {document_id: $document_id})
 RETURN s.source_id AS source_id, coalesce(d.sources, 0) AS sources
 
 // name: create_many
-// New sources, in reading order, flagged for what embeds and what reads them. MERGE: one of that id may be left of
-// a document that was not deleted whole.
+// Create sources in reading order, flagged for embedding and extraction. MERGE is needed because an incomplete
+// deletion may have left a source with the same id.
 UNWIND $rows AS row
 MATCH (d:Document {document_id: row.document_id})
 MERGE (s:Source {source_id: row.source_id})
@@ -14,9 +14,9 @@ SET s += row, s.unembedded = true, s.unread = true
 MERGE (s)-[:PART_OF]->(d)
 
 // name: delete_many
-// Sources go with their chunks. They are locked before their chunks are looked for: a batch that was embedding
-// them may just have made some. Sources that shared such a chunk are looked at again. Files of pictures may have no use
-// any more. Proposals go with them; of one that was decided stays that it was, without a word of its text.
+// Delete sources with their chunks. They are locked before the search for chunks, because a concurrent batch may have
+// written some. Other sources of these chunks are flagged. Image files may become unused. Open proposals are deleted.
+// Decided proposals keep only their decision, without texts.
 UNWIND $ids AS id
 MATCH (s:Source {source_id: id})
 SET s.held_at = datetime.realtime()
@@ -56,7 +56,7 @@ CALL (gone) { UNWIND gone AS s DETACH DELETE s }
 RETURN size(gone) AS sources, shared
 
 // name: documents_fitting
-// The documents of the first sources that fit conditions: of some documents, of some ontologies, or of all.
+// Return the documents of the first sources that match conditions, in documents, ontologies or everywhere.
 CYPHER 25
 CALL () {
   WHEN $document_ids IS NOT NULL THEN {
@@ -74,7 +74,6 @@ WITH s LIMIT $sources
 RETURN collect(DISTINCT s.document_id) AS document_ids
 
 // name: find
-// One source.
 MATCH (s:Source {source_id: $source_id})
 RETURN s.source_id AS source_id, s.ontology AS ontology, s.document AS document, s.document_id AS document_id,
        s.paragraph AS paragraph, s.heading AS heading, s.start AS start, s.end AS end, s.page AS page,
@@ -83,15 +82,15 @@ RETURN s.source_id AS source_id, s.ontology AS ontology, s.document AS document,
        CASE WHEN s:Image THEN s {.storage_key, .content_type, .width, .height, .bytes, .perceptual_hash} END AS image
 
 // name: fitting
-// Those of some sources that fit conditions.
+// Return the given sources that match conditions.
 UNWIND $source_ids AS id
 MATCH (s:Source {source_id: id})
 WHERE ($image IS NULL OR s:Image = $image) AND fits(s)
 RETURN s.source_id AS source_id
 
 // name: hold
-// Locks sources that a batch was made for, so that whoever changes them comes before or after, not between; gives
-// those that still say what was embedded, and where they are now.
+// Lock the sources of a batch so that changes happen before or after, and return the unchanged ones with their
+// positions.
 UNWIND $rows AS row
 MATCH (s:Source {source_id: row.source_id})
 SET s.held_at = datetime.realtime()
@@ -100,8 +99,8 @@ WHERE s.content_hash = row.content_hash
 RETURN s.source_id AS source_id, s.document_id AS document_id, s.paragraph AS paragraph
 
 // name: ids_of_changed
-// The ids of the sources of those documents that are there and say something else than what comes. By their
-// relationships: while there are few nodes, the planner compares all sources with all documents otherwise.
+// Return the ids of sources with a changed text in existing documents. The query follows relationships, because with
+// few nodes, the planner would compare all sources with all documents.
 UNWIND $documents AS row
 MATCH (d:Document {document_id: row.document_id})
 WHERE d.content_hash <> row.content_hash
@@ -110,15 +109,15 @@ RETURN s.source_id AS source_id
 ORDER BY source_id
 
 // name: ids_of_document
-// The ids of a document's sources.
 MATCH (s:Source {document_id: $document_id})
 WHERE s.paragraph >= 0
 RETURN s.source_id AS source_id
 ORDER BY source_id
 
 // name: mark
-// These sources are embedded as they should be, and flagged no more. The vector of one that has chunks goes: its chunks
-// are searched; links of it are to be looked for. Where what is flagged is noted for another mark, the flag stays: this one came late.
+// Mark sources as embedded and remove their flags. The vector of a source with chunks is deleted, because its chunks
+// are searched. Sources are flagged for link proposals. The unembedded flag stays if sources are flagged for another
+// mark.
 UNWIND $rows AS row
 MATCH (s:Source {source_id: row.source_id})
 OPTIONAL MATCH (o:Ontology {name: s.ontology})
@@ -127,13 +126,13 @@ SET s:Unlinked, s[$mark_property] = $mark, s[$time_property] = datetime.realtime
 FOREACH (_ IN CASE WHEN row.has_chunks THEN [1] ELSE [] END | SET s[$property] = null)
 
 // name: move_many
-// Sources that say the same as before, at another place. They keep node, vector and evidence.
+// Update the positions of unchanged sources, which keep their nodes, vectors and evidence.
 UNWIND $rows AS row
 MATCH (s:Source {source_id: row.source_id})
 SET s += row
 
 // name: neighbours
-// Windows of paragraphs around some places, each within its own document.
+// Return windows of paragraphs around positions, each in one document.
 UNWIND $places AS place
 MATCH (s:Source)
 WHERE s.document_id = place.document_id AND s.paragraph >= place.first AND s.paragraph <= place.last
@@ -146,7 +145,7 @@ RETURN place.source_id AS around, s.source_id AS source_id, s.ontology AS ontolo
 ORDER BY around, paragraph
 
 // name: of_document
-// All sources of a document in reading order, for planning chunks that cover several, and for extraction.
+// Return all sources of a document in reading order, for chunks over several sources and for extraction.
 MATCH (s:Source)
 USING INDEX s:Source(document_id, paragraph)
 WHERE s.document_id = $document_id AND s.paragraph >= 0
@@ -156,7 +155,7 @@ RETURN s.source_id AS source_id, s.document_id AS document_id, s.paragraph AS pa
 ORDER BY paragraph
 
 // name: refused
-// The sources of an ontology that were set aside, with the reasons.
+// Return the rejected sources of an ontology with reasons.
 MATCH (s:Source)
 WHERE s.ontology = $ontology AND s.document_id >= '' AND s.paragraph >= 0 AND s[$mark_property] = $refused
 RETURN s.source_id AS source_id, s.document AS document, s.paragraph AS paragraph,
@@ -165,8 +164,8 @@ ORDER BY document, paragraph
 LIMIT $limit
 
 // name: renew_documents
-// The sources of some documents are embedded anew, and not from the cache; until then they are found as they are. What the
-// model refused is tried again. Counts them by ontology, in the order in which all lock them.
+// Mark the sources of documents for re-embedding without the cache. Searches find their old vectors until then.
+// Rejected sources are retried. Count the sources by ontology, locked in the common order.
 UNWIND $document_ids AS id
 MATCH (s:Source {document_id: id})
 WHERE s.paragraph >= 0 AND s.ontology = $ontology
@@ -176,8 +175,8 @@ SET s[$mark_property] = CASE WHEN s[$mark_property] STARTS WITH $refused OR s[$m
 RETURN count(s) AS renewed
 
 // name: set_blocks
-// What the blocks of sources are whose text stays. Where a kind was known and is another, the source is to be read
-// for concepts again; what was found there stays until then. Gives those.
+// Set the blocks of unchanged sources. If a known kind changes, the source is pending for extraction and keeps its
+// concepts until then. Return these sources.
 UNWIND $rows AS row
 MATCH (s:Source {source_id: row.source_id})
 WITH s, row, coalesce(s.block_kinds <> row.block_kinds, false) AS changed
@@ -189,13 +188,13 @@ WHERE changed
 RETURN s.source_id AS source_id
 
 // name: set_title
-// The title of a document on its sources, where full text looks for it, and what it is found by beside its words.
+// Set the document title and the search tokens of sources for full text.
 UNWIND $rows AS row
 MATCH (s:Source {source_id: row.source_id})
 SET s.title = row.title, s.scope = row.scope
 
 // name: to_index
-// The next sources of an ontology in reading order, with all that full text finds them by.
+// Return the next sources of an ontology in reading order, with all full-text fields.
 MATCH (s:Source)
 USING INDEX SEEK s:Source(ontology, document_id, paragraph)
 WHERE s.ontology = $ontology AND s.document_id >= $after AND s.paragraph >= 0
@@ -209,8 +208,8 @@ RETURN s.source_id AS source_id, s.ontology AS ontology, s.document_id AS docume
 ORDER BY s.document_id, s.paragraph
 
 // name: unmark_documents
-// The sources of documents whose chunks are to be planned anew, in whatever space; until then they are found as
-// they are. Counts those of the space in use, by document.
+// Remove the marks of all spaces from the sources of documents whose chunks must be planned again. Searches find
+// their old vectors until then. Count the sources of the current space by document.
 UNWIND $document_ids AS id
 MATCH (s:Source {document_id: id})
 WHERE s.paragraph >= 0
@@ -221,8 +220,8 @@ FOREACH (name IN [key IN keys(s) WHERE key STARTS WITH 'embedded_with'] | SET s[
 RETURN s.document_id AS document_id, sum(CASE WHEN counts THEN 1 ELSE 0 END) AS unmarked
 
 // name: write_scopes
-// What full text finds sources by beside their text; those that were changed meanwhile have it already. They are locked
-// before they are compared. The first source of a document has its aliases, which are metadata.
+// Set the search tokens of sources, except sources that changed since. They are locked before the comparison. The
+// first source of a document has its aliases from the metadata.
 UNWIND $rows AS row
 MATCH (s:Source {source_id: row.source_id})
 SET s.held_at = datetime.realtime()
@@ -234,7 +233,7 @@ WITH s, row, d WHERE coalesce(d.metadata, '') = coalesce(row.metadata, '')
 SET s.scope = row.scope
 
 // name: write_vectors
-// Vectors of sources that are one chunk each.
+// Write the vectors of sources that are one chunk.
 CYPHER 25
 UNWIND $rows AS row
 MATCH (s:Source {source_id: row.source_id})

@@ -1,16 +1,16 @@
 // name: all
-// All spaces, without who uses them.
+// Return all spaces without their users.
 MATCH (e:EmbeddingSpace)
 RETURN e {.*} AS space
 ORDER BY e.created_at, e.slug
 
 // name: begin_dropping
-// The space is being removed: from now on nothing is written to it.
+// Start the deletion of a space. Nothing is written to it afterwards.
 MATCH (e:EmbeddingSpace {slug: $slug})
 SET e.dropping = coalesce(e.dropping, datetime.realtime()), e.held_at = datetime.realtime()
 
 // name: check_chunks
-// How the vectors of one portion of an ontology's chunks are, in the order of their ids. Parents have none.
+// Count the states of vectors in a batch of an ontology's chunks, by id. Parent chunks have none.
 MATCH (c:Chunk)
 WHERE c.chunk_id > $after AND c.space = $key AND c.ontology = $ontology
 WITH c ORDER BY c.chunk_id LIMIT $limit
@@ -23,8 +23,8 @@ RETURN count(c) AS chunks,
        max(c.chunk_id) AS last
 
 // name: check_sources
-// How the vectors of one portion of an ontology's sources are, in reading order. A vector of the wrong size, zero or
-// not finite is stored without an error and silently left out of the index.
+// Count the states of vectors in a batch of an ontology's sources, in reading order. Neo4j stores vectors of a wrong
+// size, zero vectors and non-finite vectors without an error, but does not index them.
 MATCH (s:Source)
 USING INDEX s:Source(ontology, document_id, paragraph)
 WHERE s.ontology = $ontology AND s.document_id >= $after_document AND s.paragraph >= 0
@@ -40,8 +40,8 @@ RETURN count(CASE WHEN built THEN 1 END) AS built,
        collect([s.document_id, s.paragraph])[-1] AS last
 
 // name: concept_sample
-// Some embedded concepts, taken at random as their ids are hashes; none where they were measured lately. Of very many
-// only the first are looked through, as hardly any of them may be embedded.
+// Return some embedded concepts for calibration, or none if a recent one exists. Ids are hashes, so their order is
+// random. The number of read concepts is limited, because few of them may be embedded.
 MATCH (e:EmbeddingSpace {slug: $slug})
 WHERE e.labels_measured_at IS NULL OR e.labels_measured_at < datetime.realtime() - duration({hours: $hours})
 MATCH (c:Concept)
@@ -53,8 +53,8 @@ ORDER BY c.concept_id
 LIMIT $limit
 
 // name: create_concept_index
-// The vector index of a space's concepts; the filter of a search runs inside it. It is written for the first space:
-// another one's index and property have its slug behind their names.
+// Create the vector index of a space's concepts, with search filters inside. The statement is for the first space.
+// Names of other spaces' indexes and properties end with the slug.
 CYPHER 25
 CREATE VECTOR INDEX $name IF NOT EXISTS
 FOR (n:Concept) ON n.embedding
@@ -62,8 +62,8 @@ WITH [n.ontology]
 OPTIONS $options
 
 // name: create_image_index
-// The vector index of a space's pictures; the filters of a search run inside it. It is written for the first space:
-// another one's index and property have its slug behind their names.
+// Create the vector index of a space's images, with search filters inside. The statement is for the first space.
+// Names of other spaces' indexes and properties end with the slug.
 CYPHER 25
 CREATE VECTOR INDEX $name IF NOT EXISTS
 FOR (n:Image) ON n.embedding
@@ -71,8 +71,8 @@ WITH [n.ontology, n.document_id]
 OPTIONS $options
 
 // name: create_index
-// The vector index of a space; the filters of a search run inside it. It is written for the first space: another
-// one's index and property have its slug behind their names.
+// Create the vector index of a space, with search filters inside. The statement is for the first space. Names of
+// other spaces' indexes and properties end with the slug.
 CYPHER 25
 CREATE VECTOR INDEX $name IF NOT EXISTS
 FOR (n:Source|Chunk) ON n.embedding
@@ -80,8 +80,8 @@ WITH [n.ontology, n.document_id]
 OPTIONS $options
 
 // name: create_relation_index
-// The vector index of a space's relationships; the filters of a search run inside it. It is written for the first space:
-// another one's index and property have its slug behind their names.
+// Create the vector index of a space's relationships, with search filters inside. The statement is for the first
+// space. Names of other spaces' indexes and properties end with the slug.
 CYPHER 25
 CREATE VECTOR INDEX $name IF NOT EXISTS
 FOR ()-[n:RELATED_TO]-() ON n.embedding
@@ -89,7 +89,7 @@ WITH [n.ontology, n.type_key]
 OPTIONS $options
 
 // name: delete
-// A space whose vectors have gone; another one of its name is not the one that new ontologies used before.
+// Delete a space after its vectors. A later space with the same name is not the previous default.
 MATCH (e:EmbeddingSpace {slug: $slug})
 WHERE toString(e.dropping) = $since
 OPTIONAL MATCH (after:EmbeddingSpace {for_new_after: $slug})
@@ -98,17 +98,15 @@ WITH DISTINCT e
 DELETE e
 
 // name: drop_index
-// The vector index of a space that is being removed.
+// Drop a vector index of a deleted space.
 DROP INDEX $name IF EXISTS
 
 // name: find
-// A space of the registry.
 MATCH (e:EmbeddingSpace {slug: $slug})
 RETURN e {.*} AS space
 
 // name: hold
-// Locks spaces, in the order of their names, and gives those that nobody is removing: whoever removes one comes
-// before or after whoever begins to use it.
+// Lock spaces by name and return the ones that are not being deleted. Deletion and first use take turns.
 UNWIND $slugs AS slug
 MATCH (e:EmbeddingSpace {slug: slug})
 SET e.held_at = datetime.realtime()
@@ -117,39 +115,39 @@ WHERE e.dropping IS NULL
 RETURN e.slug AS slug
 
 // name: of_new
-// The spaces of ontologies that nobody has configured: of their texts, and of their pictures.
+// Return the default spaces for texts and images.
 OPTIONAL MATCH (e:EmbeddingSpace {for_new: true})
 RETURN coalesce(min(CASE WHEN coalesce(e.modality, 'text') = 'text' THEN e.slug END), 'default') AS text,
        coalesce(min(CASE WHEN e.modality = 'image' THEN e.slug END), 'default_images') AS image
 
 // name: of_new_before
-// The space that new ontologies used before this one, if it is still there, and of the same: texts or pictures.
+// Return the previous default space of the same modality, if it exists.
 MATCH (e:EmbeddingSpace {slug: $slug})
 MATCH (before:EmbeddingSpace {slug: e.for_new_after})
 WHERE before.dropping IS NULL AND coalesce(before.modality, 'text') = coalesce(e.modality, 'text')
 RETURN before.slug AS slug
 
 // name: register
-// A space is registered once and keeps its identity.
+// Register a space once with an unchangeable identity.
 MERGE (e:EmbeddingSpace {slug: $slug})
 ON CREATE SET e += $identity, e.property = $property, e.index_name = $index_name,
               e.created_at = datetime.realtime()
 
 // name: remember_contrast
-// What the model's cosines of related and of unrelated texts are; kept from the first time on.
+// Store the model's cosines of related and unrelated texts once.
 MATCH (e:EmbeddingSpace {slug: $slug})
 WHERE e.related IS NULL
 SET e.related = $related, e.unrelated = $unrelated
 RETURN e.slug AS slug
 
 // name: remember_labels
-// What the model's cosines mean between a question and the concepts that are stored; the latest measure counts.
+// Store the calibration of cosines between queries and stored concepts. The latest one counts.
 MATCH (e:EmbeddingSpace {slug: $slug})
 SET e.labels_related = $related, e.labels_unrelated = $unrelated, e.labels_measured_at = datetime.realtime()
 RETURN e.slug AS slug
 
 // name: remember_probe
-// What the model answers to the probe text; kept from the first time on.
+// Store the model's vector of the probe text once.
 CYPHER 25
 MATCH (e:EmbeddingSpace {slug: $slug})
 WHERE e.probe IS NULL
@@ -157,13 +155,13 @@ CALL db.create.setNodeVectorProperty(e, 'probe', toFloatList($vector))
 RETURN e.slug AS slug
 
 // name: require_dropping
-// Whether a space is still being removed, by the same wish.
+// Check whether the same deletion of a space is still running.
 MATCH (e:EmbeddingSpace {slug: $slug})
 WHERE toString(e.dropping) = $since
 RETURN e.slug AS slug
 
 // name: sample
-// Some vectors of an ontology in a slot, of sources or their chunks, to look whether the index finds them.
+// Return some vectors of an ontology's sources or chunks in a slot, to check whether the index finds them.
 UNWIND $places AS place
 CALL (place) {
   MATCH (s:Source)
@@ -177,14 +175,14 @@ WITH s, CASE WHEN s[$property] IS NOT NULL THEN null ELSE COLLECT {
 RETURN s.source_id AS source_id, c.chunk_id AS chunk_id, coalesce(s[$property], c[$property]) AS vector
 
 // name: to_drop
-// Spaces that are being removed, since when, and for how long already.
+// Return the spaces that are being deleted, with the start and duration of the deletion.
 MATCH (e:EmbeddingSpace)
 WHERE e.dropping IS NOT NULL
 RETURN e.slug AS slug, toString(e.dropping) AS since, duration.inSeconds(e.dropping, datetime.realtime()).seconds AS seconds
 ORDER BY slug
 
 // name: use_for_new
-// New ontologies use this space from now on, for what it is of: texts or pictures; which one was theirs is kept, to go back.
+// Set the default space for texts or images, and keep the previous one for a return.
 MATCH (chosen:EmbeddingSpace {slug: $slug})
 MATCH (e:EmbeddingSpace)
 WHERE coalesce(e.modality, 'text') = coalesce(chosen.modality, 'text')
@@ -197,7 +195,7 @@ UNWIND all AS e
 SET e.for_new = CASE WHEN e.slug = $slug THEN true ELSE null END
 
 // name: writable
-// A space that vectors may be written to: nobody is removing it.
+// Return a space that is not being deleted.
 MATCH (e:EmbeddingSpace {slug: $slug})
 WHERE e.dropping IS NULL
 RETURN e.fingerprint AS fingerprint

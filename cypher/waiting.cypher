@@ -1,18 +1,18 @@
 // name: before
-// What is stored under some names; of those that are not there all is null.
+// Return the stored documents of given names. Missing ones have nulls.
 UNWIND $document_ids AS id
 OPTIONAL MATCH (d:Document {document_id: id})
 RETURN id AS document_id, d.content_hash AS content_hash, d.sources AS sources, d.uri AS uri
 
 // name: count
-// How many documents of each ontology wait, or of some.
+// Count pending documents by ontology, in some or all ontologies.
 MATCH (w:WaitingDocument)
 WHERE w.awaits >= '' AND w.document >= '' AND ($ontologies IS NULL OR w.awaits IN $ontologies)
 RETURN w.awaits AS ontology, count(w) AS waiting
 ORDER BY ontology
 
 // name: following
-// The next ones that wait, in the order of their names, as they were given.
+// Return the next pending documents by name.
 MATCH (w:WaitingDocument)
 WHERE w.awaits = $ontology AND w.document > $after
 RETURN w.document AS document, w.version AS version, w.given AS given
@@ -20,15 +20,14 @@ ORDER BY document
 LIMIT $limit
 
 // name: forget_files
-// What the files of documents that wait look like is remembered no more: a scan of their folder reads them again.
+// Delete the recorded file states of pending documents, so that the next scan reads the files again.
 MATCH (w:WaitingDocument)
 WHERE w.document_id IN $document_ids AND w.file_stamp IS NOT NULL
 SET w.file_stamp = null, w.file_hash = null
 
 // name: missing
-// Files of documents that are to wait which are not kept until then: neither held nor those of what waits already. Files
-// that are not held any more may have gone, and others may have been made, which nobody has written yet. The property is
-// written first: it locks the blob against whoever collects it.
+// Count the files of new pending documents that are neither held nor used by the earlier pending version. Files
+// without a hold may be deleted, or created but not written yet. The first write locks the blob against deletion.
 UNWIND $rows AS row
 OPTIONAL MATCH (b:Blob {key: row.key})
 SET b.touched_at = datetime.realtime()
@@ -40,14 +39,14 @@ WHERE b IS NULL OR NOT (
 RETURN count(*) AS missing
 
 // name: named
-// Those of some names that wait, as they were given.
+// Return pending documents by name.
 MATCH (w:WaitingDocument)
 WHERE w.awaits = $ontology AND w.document IN $documents
 RETURN w.document AS document, w.version AS version, w.given AS given
 ORDER BY document
 
 // name: page
-// One page of what waits, by ontology and name.
+// Return a page of pending documents by ontology and name.
 MATCH (w:WaitingDocument)
 WHERE w.awaits >= '' AND w.document >= '' AND ($ontologies IS NULL OR w.awaits IN $ontologies)
 WITH w ORDER BY w.awaits, w.document SKIP $offset LIMIT $limit
@@ -57,13 +56,14 @@ RETURN w.document_id AS document_id, w.awaits AS ontology, w.document AS documen
 ORDER BY ontology, document
 
 // name: put
-// Documents wait for approval; each takes the place of what waited or was rejected under its name.
+// Store pending documents, each in place of an earlier pending or rejected version.
 UNWIND $rows AS row
 MERGE (w:WaitingDocument {document_id: row.document_id})
 SET w = row, w.given_at = datetime.realtime()
 
 // name: reject
-// What is rejected goes; of a file that is followed it is remembered, or the next scan would bring it again.
+// Delete rejected documents. A rejected file of a synced folder is recorded, because the next scan would submit it
+// again.
 MATCH (w:WaitingDocument)
 WHERE w.awaits = $ontology AND w.document >= '' AND ($documents IS NULL OR w.document IN $documents)
 WITH w ORDER BY w.document_id LIMIT $limit
@@ -73,7 +73,7 @@ FOREACH (each IN CASE WHEN followed THEN [] ELSE [w] END | DETACH DELETE each)
 RETURN document
 
 // name: remove_of_ontology
-// What waits for an ontology, or was rejected, goes with it: the next portion.
+// Delete a batch of an ontology's pending and rejected documents.
 MATCH (w:WaitingDocument)
 WHERE w.ontology = $ontology
 WITH w LIMIT $limit
@@ -81,7 +81,7 @@ DETACH DELETE w
 RETURN count(*) AS removed
 
 // name: take_back
-// Documents that came again as they are stored: what waited under their names is not wanted any more.
+// Delete pending documents whose stored version was submitted again.
 UNWIND $document_ids AS id
 MATCH (w:WaitingDocument {document_id: id})
 DETACH DELETE w

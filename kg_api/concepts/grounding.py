@@ -25,7 +25,8 @@ SIDES: Final[Mapping[Stance, Stance]] = MappingProxyType(
         "contradicts": "contradicts",
         "contradicted by": "contradicts",
     }
-)  # stance towards a concept, whichever end it is
+)
+"""Stance towards the concept, at either end of the relationship."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,8 +52,7 @@ class ConceptMergeRecords:
 # Spellings of one name
 #
 # Names of different things often differ by one letter, and vectors do not separate them. So the rules allow
-# only
-# changes that rarely change the meaning. Numbers and words that look like code must be equal.
+# only changes that rarely change the meaning. Numbers and words that look like code must be equal.
 
 Spelling = Literal["mark", "plural", "plural of one word", "order", "hyphen", "acronym", "acronym alone"]
 """Difference between two labels.
@@ -259,8 +258,7 @@ def _match_acronym(a: Sequence[str], b: Sequence[str]) -> Spelling | None:
 # Equal concepts, by names and vectors
 #
 # A wrong merge hides one of two things, and nobody notices. A duplicate is only found twice. So every rule
-# requires
-# similar names and similar vectors. The thresholds are measured (ADR 22).
+# requires similar names and similar vectors. The thresholds are measured (ADR 22).
 
 Reason = Spelling | Literal["alias", "mutual alias"]
 """Reason for a merge: two spellings of one name, or one concept is an alias of the other."""

@@ -58,8 +58,7 @@ from kg_api.spaces.snapshot import snapshots_of
 # Similar types of relationships
 #
 # kg compares the vectors of names. Names separate types better than sentences do. Vectors do not show a
-# negation
-# or the direction of a relationship, so rules check both (ADR 70).
+# negation or the direction of a relationship, so rules check both (ADR 70).
 
 NEGATIONS: Final = frozenset({"not", "no", "never", "without", "cannot", "non", "n't", "neither", "nor"})
 BLOCK: Final = 500

@@ -98,10 +98,7 @@ def question(
             opened = spaces.of(space)
             vector = opened.embed_query(text)
             opened.calibrate_labels_soon()
-        except (
-            *FAULTS,
-            InvalidInput,
-        ) as error:  # a provider may reject a query that full-text search accepts
+        except (*FAULTS, InvalidInput) as error:  # full-text search may accept a query that a provider rejects
             effect = f"the question could not be embedded ({error}): concepts were searched by words only"
             asked.degraded.append(Degradation(part="embedding", effect=effect))
         else:
@@ -354,16 +351,12 @@ def start_embedding(graph: Graph, known: OntologySnapshot, ontologies: Collectio
         for each in new[:MAX_STARTED]:
             waits = each.configured.paused or not each.configured.embed_on_ingest
             # The job counts its work, because the search waits for this function. If another search started
-            # the job, the
-            # response shows its progress.
+            # the job, the response shows its progress.
             if graph.transaction(partial(_start, name=each.ontology, waits=waits)):
                 command = f"kg admin regenerate-embeddings --type concept --ontology {each.ontology!r}"
                 how = f"start that by: {command}" if waits else "that was started now"
                 told.append(f"{each.ontology}: {FOUND_BY_WORDS}; {how}")
-    except (
-        TooBusy,
-        DatabaseUnavailable,
-    ) as error:  # the search itself only reads, so it continues, for example with a full disk
+    except (TooBusy, DatabaseUnavailable) as error:  # such as a full disk, while the search only reads
         log.info("concepts are embedded later", reason=str(error))
         told.append(f"{FOUND_BY_WORDS}; that could not be started: {error}")
     else:

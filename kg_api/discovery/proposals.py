@@ -438,9 +438,8 @@ class ProposalRequests:
             return
         due = count_due(self._graph, ontology)
         if stored.proposed_for == mark and not due:
-            due = int(
-                self._look_again(stored, at_most=used.max_open // 2)
-            )  # half of the open proposals are decided
+            # Dropped proposals return when half of the maximum is decided.
+            due = int(self._look_again(stored, at_most=used.max_open // 2))
         elif stored.proposed_for != mark:
             due = max(due, 1)
         if due and not rests(self._graph, LINK_PROPOSAL, ontology, at_most=time.monotonic() - self._begun):

@@ -172,7 +172,7 @@ Version = tuple[int, int]  # modification time and size of a file, to detect cha
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """What is known of a file: its summary, why it has none, or nothing where it is no result."""
+    """Cached content of a file: its summary, an error, or None if the file is no result."""
 
     version: Version
     about: EvalSummary | UnreadableResult | None

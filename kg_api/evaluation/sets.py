@@ -29,9 +29,8 @@ from kg_api.schemas.evaluation import (
 from kg_api.schemas.vocabulary import MAX_QUERY_CHARACTERS, Tier
 from kg_api.wording import pluralize
 
-# Questions from the evidence of concepts. A question names two concepts of one document, and their quotes
-# are the
-# answer. Full text does not find the quotes by the exact words of the question.
+# Questions from the evidence of concepts. A question names two concepts of one document, and their quotes are
+# the answer. Full text does not find the quotes by the exact words of the question.
 
 MAX_SOURCES = 20  # a concept with more sources has too many answers
 

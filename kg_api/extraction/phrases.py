@@ -138,9 +138,8 @@ def _find_english_kind(  # noqa: C901, PLR0911 - one table
             return "noun"
     if tag == "VBN":  # "the published interface", but not "books published in Paris"
         return "before" if before in _BEFORE_ADJECTIVES else "other"
-    if (
-        tag == "VBG"
-    ):  # "a learning rate", "early stopping of", "prompt caching reduces", not "people running it"
+    if tag == "VBG":
+        # "a learning rate", "early stopping of", "prompt caching reduces", not "people running it"
         if before in _DESCRIBED and after.startswith("NN"):
             return "before"
         if before in _DESCRIBED and (after in _BEHIND_NOUNS or after == "IN"):

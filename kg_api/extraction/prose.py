@@ -27,7 +27,8 @@ _UNMARKED_CODE = re.compile(
 _STATEMENT = re.compile(
     r"\s*(?:(?:if|for|while|with|elif|except)\b.*:\s*$|(?:else|try|finally):|(?:fn|pub|use) \w+\s*[\w:=({<.]"
     r"|</?\w+[^>]*>\s*$)"
-)  # line that is code in a program text and prose elsewhere
+)
+"""Line that is code in a program text and prose elsewhere."""
 _SYMBOLS = re.compile(r"[{}\[\]()<>=;_\\|$#@\"`+*&^%~/]")
 _DENSE = 0.12  # share of symbols from which a line or sentence is data, such as a row of figures
 _INDENTED_DENSE = 0.05  # the same for an indented line of program text

@@ -124,7 +124,8 @@ _RUN = regex.compile(r"[\p{Han}\p{Katakana}ー々ヶ]{2,24}+")
 _COUNTED = regex.compile(
     r"[一二三四五六七八九十百千万億兆〇数第]+"
     r"(?:年間|時間|世紀|種類|[ヶカか]月|[年月日円人回件時分秒度個倍割名歳枚本点条項章])*"
-)  # numbers with the counted thing
+)
+"""Numbers with the counted thing."""
 _BEHIND_RUN = regex.compile(
     r"(?:は|が|を|に|の|で|と|も|や|へ|から|まで|より|など|だ(?!け)|[^\p{Hiragana}]|$)"
 )

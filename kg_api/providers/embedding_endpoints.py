@@ -363,9 +363,8 @@ def remote_image_model(choice: ImageModelChoice, settings: Settings) -> RemoteIm
             "dimensions) to the size of its vectors"
         )
     if facts is None:
-        is_own = (
-            own.provider == choice.provider and own.model == name
-        )  # the settings describe only this model
+        # The settings describe only their own model.
+        is_own = own.provider == choice.provider and own.model == name
         prefix = own.query_prefix if is_own else ""
         facts = KnownImageModel(choice.dimensions or 0, own.max_tokens, query_prefix=prefix)
     wanted = choice.dimensions or facts.dimensions
