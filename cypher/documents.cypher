@@ -189,9 +189,9 @@ RETURN d.document_id AS document_id, d.content_hash AS content_hash, d.uri AS ur
 
 // name: matching
 // Return the documents that match a filter, in one row per ontology because rows are slow. They are sorted by name
-// only on request, because sorting takes as long as filtering. Each condition needs one alternative, with all its
+// only on request, because sorting costs as much as filtering. Each condition needs one alternative, with all its
 // parts. A single value is compared as a list of one. For dates ('time ...'), the dates of a document are compared,
-// and its texts only if it has no date. Texts that are no date do not match. Each condition reads one property if
+// and its texts only if it has no date. Texts without a date do not match. Each condition reads one property if
 // possible.
 CYPHER 25
 CALL () {

@@ -44,7 +44,7 @@ WHERE w.folder_id = $folder_id
 DETACH DELETE w
 
 // name: hold
-// Lock a folder before any write for it. No row means that it is not registered.
+// Lock a folder before any write for it. No row means that the folder is not registered.
 MATCH (f:Folder {folder_id: $folder_id})
 SET f.touched_at = datetime.realtime()
 WITH f
@@ -52,7 +52,7 @@ WHERE f.removing IS NULL
 RETURN f.due_at <= datetime.realtime() AS due, f.job_id AS job_id
 
 // name: hold_document
-// Lock a document before its deletion for a folder. No row means that it has another origin.
+// Lock a document before its deletion for a folder. No row means that the document has another origin.
 MATCH (d:Document {document_id: $document_id})
 SET d.touched_at = datetime.realtime()
 WITH d
@@ -106,7 +106,7 @@ RETURN f.folder_id AS folder_id, f.path AS path, f.ontology AS ontology, f.prefi
 ORDER BY ontology, path
 
 // name: of_job
-// Return the folder that a job scans. No row means that it is not registered.
+// Return the folder that a job scans. No row means that the folder is not registered.
 MATCH (j:Job {job_id: $job_id})
 MATCH (f:Folder) WHERE f.job_id = j.job_id AND f.removing IS NULL
 RETURN f.folder_id AS folder_id, f.path AS path, f.ontology AS ontology, f.prefix AS prefix, f.grant AS grant,

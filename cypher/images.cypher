@@ -22,7 +22,7 @@ RETURN s.storage_key AS storage_key, s.thumbnail_key AS thumbnail_key, s.content
        s.document AS document, s.ontology AS ontology
 
 // name: forget
-// Remove the image label from sources that are no images any more. Their text is unchanged.
+// Remove the image label from unchanged sources that were images before.
 UNWIND $document_ids AS document_id
 MATCH (s:Image {document_id: document_id})
 WHERE NOT s.source_id IN $source_ids
@@ -34,7 +34,7 @@ DELETE r
 RETURN collect(DISTINCT s.source_id) AS forgotten
 
 // name: forget_vectors
-// Delete vectors and marks of images whose file changed, or that are no images any more, in all image spaces.
+// Delete vectors and marks of sources with another image file, or without one now, in all image spaces.
 UNWIND $source_ids AS source_id
 MATCH (s:Source {source_id: source_id})
 FOREACH (name IN $properties | SET s[name] = null)

@@ -1,5 +1,5 @@
 // name: concepts_apart
-// Return unconnected pairs of concepts: without a link, a common document, or a path of up to `$hops` relationships
+// Return unconnected pairs of concepts: without a link, a common document, or a path of up to `hops` relationships
 // or links. Concepts with too many sources do not connect others. Both concepts need a quote.
 UNWIND $pairs AS pair
 MATCH (a:Concept {concept_id: pair[0]})
@@ -254,7 +254,7 @@ REMOVE n:Unlinked
 RETURN count(n) AS seen
 
 // name: sources_apart
-// Return unconnected pairs of sources: without a link, a common concept, or concepts connected by up to `$hops`
+// Return unconnected pairs of sources: without a link, a common concept, or concepts connected by up to `hops`
 // steps. Concepts with too many sources do not connect others.
 UNWIND $pairs AS pair
 MATCH (a:Source {source_id: pair[0]})

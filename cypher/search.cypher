@@ -54,7 +54,7 @@ RETURN collect({
 // name: by_text
 // Return sources by full text, with their similarity if query and source have vectors in the same space. Optional
 // filters: documents that are too many for the query text, and conditions on sources. `looked` counts the results of
-// the index. If it is below `$candidates`, there are no more. Pairs of words are compared only for short queries with
+// the index. If it is below `candidates`, there are no more. Pairs of words are compared only for short queries with
 // words that the index ignores (ADR 46). A source without its own vector has the similarity of its nearest chunk,
 // which is shown. Without a query vector, only parent chunks are read, if an ontology has any. Both are read after
 // the list, so they cost nothing if no source needs them.
@@ -269,8 +269,8 @@ RETURN sum(sources + CASE WHEN seen = 0 THEN 0 ELSE toFloat(sources) * chunks / 
 
 // name: exactly
 // Return the nearest passages by comparison with all sources that match conditions, in documents, ontologies or
-// everywhere. Searches for images only always use it, because images are rare among passages, and an index would
-// return mostly passages.
+// everywhere. A search for images always uses this statement, because images are rare among passages, and an index
+// would return mostly passages.
 CYPHER 25
 CALL () {
   WHEN $document_ids IS NOT NULL THEN {

@@ -83,7 +83,7 @@ def ground(graph: Graph, concept: Concept, shown: int) -> Grounding | None:
 
 
 def _weight(side: Iterable[RelationshipEvidence]) -> float:
-    """Count each source once, with its highest confidence. Repetition is no evidence."""
+    """Count each source once, with its highest confidence. Repetition adds no evidence."""
     surest = dict[str, float]()
     for each in side:
         surest[each.source.source_id] = max(each.confidence, surest.get(each.source.source_id, 0.0))

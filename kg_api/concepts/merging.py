@@ -58,7 +58,7 @@ Spelling = Literal["mark", "plural", "plural of one word", "order", "hyphen", "a
 """Difference between two labels.
 
 `mark` means accents, points, apostrophes, articles, number words or the order of a date. `order` means "X of
-Y" and "Y X". An acronym is among other words or alone.
+Y" and "Y X". `acronym alone` means a label without other words.
 """
 
 LABELS: Final = 4096  # cached labels: each concept of a batch is compared with its neighbours
@@ -139,7 +139,7 @@ def _align(a: Sequence[str], b: Sequence[str]) -> Spelling | None:
     plurals = [(p, q) for p, q, kind in pairs if kind == "plural"]
     if not plurals:
         return "mark"
-    # Names have no plural: "Peters" is not "Peter", and the "Windows API" is no API of windows.
+    # Names have no plural: "Peters" is not "Peter", and "Windows API" is not about windows.
     if len(bare) == 1:
         return "plural of one word" if (bare[0] + other[0]).islower() else None
     titles = sum(p[0].isupper() != q[0].isupper() for p, q, _ in pairs)
@@ -214,7 +214,7 @@ def _singulars(word: str) -> Iterator[str]:
 
 
 def _match_dates(a: Sequence[str], b: Sequence[str]) -> Spelling | None:
-    """Match dates whose parts have another order."""
+    """Match dates with their parts in another order."""
     one, other = ([_number(word.casefold()).removesuffix("th") for word in each] for each in (a, b))
     is_date = all(word in _MONTHS or word.isdecimal() for word in one) and any(map(_MONTHS.__contains__, one))
     return "mark" if is_date and sorted(one) == sorted(other) else None
@@ -257,8 +257,8 @@ def _match_acronym(a: Sequence[str], b: Sequence[str]) -> Spelling | None:
 
 # Equal concepts, by names and vectors
 #
-# A wrong merge hides one of two things, and nobody notices. A duplicate is only found twice. So every rule
-# requires similar names and similar vectors. The thresholds are measured (ADR 22).
+# A wrong merge hides one of two things without notice. A duplicate only appears twice in results. So every
+# rule requires similar names and similar vectors. The thresholds are measured (ADR 22).
 
 Reason = Spelling | Literal["alias", "mutual alias"]
 """Reason for a merge: two spellings of one name, or one concept is an alias of the other."""

@@ -58,8 +58,7 @@ class Ends:
 def both_ends(start: str, end: str, ontologies: Sequence[str] | None, find: Find, search: Search) -> Ends:
     """Find the concepts at the ends of a path.
 
-    An id or a name matches exactly, in all given ontologies. A phrase is searched in the ontologies of the
-    other end.
+    An id or a name matches exactly. A phrase is searched in the ontologies of the other end.
     """
     texts = (start, end)
     sure: list[Sequence[Concept]] = [

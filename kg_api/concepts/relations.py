@@ -100,7 +100,7 @@ def alike(
 
 
 def may_mean(one: ComparableType, other: ComparableType) -> bool:
-    """Check by rules whether two types can have one meaning. A negation or a passive separates them."""
+    """Check by rules whether two types can have one meaning: stances, negations and passives must agree."""
     if one.stance != other.stance:
         return False
     words, more = (concept_name(each.name).split() for each in (one, other))

@@ -98,7 +98,7 @@ def question(
             opened = spaces.of(space)
             vector = opened.embed_query(text)
             opened.calibrate_labels_soon()
-        except (*FAULTS, InvalidInput) as error:  # full-text search may accept a query that a provider rejects
+        except (*FAULTS, InvalidInput) as error:  # full-text search may accept a rejected query
             effect = f"the question could not be embedded ({error}): concepts were searched by words only"
             asked.degraded.append(Degradation(part="embedding", effect=effect))
         else:

@@ -573,7 +573,7 @@ class ConstructiveService:
         without = {node.ontology for node in built.of("concept") if node.id not in near}
         if asked.meanings and without:
             progress.note_degraded(start_embedding(self._graph, progress.known, sorted(without)))
-        # Cosines of different spaces or kinds of nodes are not comparable. So each group is ranked alone.
+        # Cosines of different spaces or kinds of nodes are not comparable. So each group has its own ranks.
         spaces = {name: each.space.slug for each in asked.meanings for name in each.ontologies}
         groups: defaultdict[tuple[str, bool], list[WorkingNode]] = defaultdict(list)
         for node in built.nodes.values():

@@ -157,7 +157,7 @@ def ask_again(
     pause: float,
     before: Callable[[RetryCallState], None] | None = None,
 ) -> T:
-    """Call, again and again while it fails in a way that passes; the call must be safe to repeat."""
+    """Retry an idempotent call for some seconds after the given errors."""
     again, stop, wait = retry_if_exception_type(errors), stop_after_delay(seconds), wait_fixed(pause)
     return Retrying(retry=again, stop=stop, wait=wait, before_sleep=before, reraise=True)(call)
 

@@ -36,7 +36,7 @@ MAX_SOURCES = 20  # a concept with more sources has too many answers
 
 
 def pair_query(one: ConceptDetails, other: ConceptDetails, shared: Iterable[str]) -> SetQuery | None:
-    """Make a question without id from two concepts, or return None if no document quotes both alone."""
+    """Make a question without id from two concepts, or return None unless a single document quotes both."""
     if set(concept_name(one.label).split()) & set(concept_name(other.label).split()):
         return None  # one label may contain the other
     sources = {*shared}

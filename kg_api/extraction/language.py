@@ -174,7 +174,7 @@ def english() -> _Tagger:
 
 @dataclass(frozen=True, slots=True)
 class Lists:
-    """Casefolded words that are no concept alone, from the files in words/."""
+    """Casefolded words that form no concept on their own, from the files in words/."""
 
     headings: frozenset[str]  # headings of document parts, one or several words
     nouns: frozenset[str]  # nouns that need another word
@@ -182,7 +182,7 @@ class Lists:
     dates: frozenset[str]
     links: frozenset[str]  # words inside names, such as "of"
     articles: frozenset[str]  # members of `links` that need another one before them
-    data_fields: frozenset[str]  # metadata fields whose values are no text
+    data_fields: frozenset[str]  # metadata fields without prose
     verbs: frozenset[str]  # English verbs that look like nouns at the end of a phrase
     es_openers: frozenset[str]  # Spanish words before a noun
     es_objects: frozenset[str]  # Spanish words after a verb

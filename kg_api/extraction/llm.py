@@ -273,7 +273,7 @@ class LlmExtractor:
         ]
 
     def _ask_twice(self, about: DocumentAbout, batch: Batch) -> dict[str, Extraction]:
-        """Request passages together, then each passage with an unusable reply alone."""
+        """Request passages together, then each passage with an unusable reply in its own prompt."""
         found = self._ask_once(about, batch)
         for key, passage in batch.items():
             if isinstance(found[key], str):

@@ -282,7 +282,7 @@ def extraction_of(source: SourceText, entry: Entry, per_source: int) -> Extracti
     """Return the concepts and relationships that the passage confirms.
 
     A quote is evidence if it is in the passage and has more than a word or two. A quote that only repeats a
-    name of the concept is no evidence, unless it is the whole passage. A concept needs evidence or a name in
+    name of the concept does not count, unless it is the whole passage. A concept needs evidence or a name in
     the passage. Without evidence, its quotes are stored as unverified. A relationship needs evidence for both
     ends. Invalid entries are skipped.
     """
@@ -311,7 +311,7 @@ def clean(value: object, longest: int) -> str:
 
 
 def _concept(text: str, said: object) -> tuple[ExtractedConcept | None, int]:
-    """Return the concept if it is valid, and the number of quotes that are no evidence."""
+    """Return the concept if it is valid, and the number of quotes without value as evidence."""
     if not isinstance(said, dict):
         return None, 0
     entry = cast("Entry", said)

@@ -130,7 +130,7 @@ _BEHIND_RUN = regex.compile(
     r"(?:は|が|を|に|の|で|と|も|や|へ|から|まで|より|など|だ(?!け)|[^\p{Hiragana}]|$)"
 )
 """Particle, mark or end. Other hiragana are endings of verbs and adjectives."""
-_ADVERB = "的"  # last character of a run that is no noun
+_ADVERB = "的"  # last character of a run, after which it is not a noun
 
 
 def find_japanese_phrases(text: str) -> Iterator[tuple[tuple[Span, ...], bool]]:

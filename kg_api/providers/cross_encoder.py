@@ -18,7 +18,7 @@ MAX_TOKENS = 512  # of question and passage together
 MAX_QUESTION_LENGTH = 64
 """Tokens. Such models are trained on short questions, and passages as questions score badly (ADR 17)."""
 OVERLAP = 64
-"""Common tokens of two windows of a long passage, so that each sentence is complete in one of them."""
+"""Tokens that two windows of a long passage share, so that each sentence is complete in one of them."""
 _PIECE = 50_000  # characters that are tokenised together: more would need gigabytes of memory
 
 

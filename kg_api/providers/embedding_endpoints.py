@@ -265,12 +265,7 @@ class OpenAIEndpoint:
             if other not in tried:
                 raise _OtherForm(other)
 
-        if reply.failed_as in {
-            400,
-            422,
-            500,
-            501,
-        }:  # servers that do not know a parameter, or fail because of it
+        if reply.failed_as in {400, 422, 500, 501}:  # a parameter is unknown, or makes the server fail
             said = str(reply.body).casefold()
             if form.base64 and self._NAMES_ENCODING.search(said):
                 retry_in(replace(form, base64=False))
@@ -313,7 +308,8 @@ NOMIC = {
         768, 8192, query_prefix="search_query: ", text_model=f"nomic-embed-text-{version}"
     )
     for version in ("v1.5", "v1")
-}  # the service adds the prefix
+}
+"""The service adds the prefix."""
 COHERE = {
     "embed-v4.0": KnownImageModel(1536, 128_000, (256, 512, 1024)),
     "embed-multilingual-v3.0": KnownImageModel(1024, 512, batch=1),

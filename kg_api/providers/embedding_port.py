@@ -215,7 +215,7 @@ def embed_probed(embedder: Embedder, texts: Sequence[str], probe: str, *, query:
     if callable(together):
         return cast("Vectors", together(texts, probe, query=query))
     rows = [embedder.embed_query(text) for text in texts] if query else list(embedder.embed_passages(texts))
-    with counting():  # not counted
+    with counting():  # excluded from the caller's count
         rows.append(embedder.embed_query(probe) if query else embedder.embed_passages([probe])[0])
     return np.stack(rows)
 
@@ -322,7 +322,8 @@ _NOMIC = KnownModel(
 NOMIC = {
     "nomic-embed-text-v1.5": replace(_NOMIC, shortest=64),
     "nomic-embed-text-v1": _NOMIC,
-}  # Nomic's service adds the prefixes, other servers do not
+}
+"""Nomic's service adds the prefixes. Other servers do not."""
 
 OPENAI = {
     "text-embedding-3-small": KnownModel(1536, 8191, "cl100k", price=0.02, shortest=1),

@@ -162,7 +162,7 @@ class EmbeddingLimits:
     items: int
     seconds: float
     query_seconds: float  # for a whole query with all retries
-    tokens: int = 300_000  # OpenAI's limit for all texts of a request. Nomic publishes none
+    tokens: int = 300_000  # OpenAI's limit for all texts of a request (Nomic publishes none)
 
 
 @dataclass(slots=True)
