@@ -1,4 +1,4 @@
-"""Files that only their owner may read, of which nobody sees the half."""
+"""Atomic writes of private files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,13 @@ FOLDER_MODE: Final = 0o700
 
 
 def write_whole(path: Path, content: bytes, *, prefix: str) -> None:
-    """Write a file with mode 0600, whole or not at all; `prefix` begins the name of its temporary file."""
+    """Write a file with mode 0600 atomically.
+
+    Args:
+        path: Target file.
+        content: New content.
+        prefix: Prefix of the temporary file's name.
+    """
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=prefix)  # mkstemp gives mode 0600
     try:
         with os.fdopen(handle, "wb") as file:

@@ -1,4 +1,4 @@
-"""The one place that wires everything."""
+"""Composition root."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ log = structlog.get_logger()
 
 
 class Container:
-    """All parts of a running kg, opened once a process."""
+    """Parts of a running kg. Each process opens one container."""
 
     def __init__(
         self,
@@ -112,7 +112,7 @@ class Container:
         self.moving = MovingService(graph, files, self.configure, self.extraction, ask, spaces=spaces)
 
         llm = LanguageModel(settings)
-        imagining = LanguageModel(settings, RetryPolicy(tries=1))  # a search does not wait for a second try
+        imagining = LanguageModel(settings, RetryPolicy(tries=1))  # a search makes no second attempt
         self.llms = (llm, imagining)
         reranking = Reranking(reranker, settings.rerank.seconds)
         self.search = SearchService(graph, spaces, reranking, Hyde(imagining.ask), image_spaces)
@@ -171,7 +171,11 @@ class Container:
 
 
 def open_graph(settings: Settings) -> Graph:
-    """Connect to the Neo4j of the settings, else to the managed one; raise ConfigurationError for none."""
+    """Connect to the configured Neo4j or to the managed one.
+
+    Raises:
+        ConfigurationError: No managed Neo4j exists.
+    """
     neo4j, most_queued = settings.neo4j, settings.worker.most_queued
     if neo4j.uri is not None and neo4j.password is not None:
         password = neo4j.password.get_secret_value()
@@ -195,9 +199,12 @@ def open_graph(settings: Settings) -> Graph:
 
 
 def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
-    """Open everything: connect, migrate the schema, load the model, check the space.
+    """Connect, migrate the schema, load the model, and check the space.
 
-    Without `needs_embedder` a model that cannot be loaded leaves full text, which every answer says.
+    Args:
+        settings: Settings of this process.
+        needs_embedder: Whether the local model must load. Without a model, searches use full text and report
+            it.
     """
     require_extras(settings)
     graph = open_graph(settings)

@@ -1,46 +1,44 @@
-"""Every error kg raises on purpose, drawn as one tree.
+"""Errors of kg as a tree, with HTTP status and exit code.
 
     KgError                        500   exit 1
-    ├── InvalidInput               422   exit 2    the request is wrong
-    │   ├── UnreadableDocument     422   exit 2    a file that cannot be read as text
+    ├── InvalidInput               422   exit 2    the request is invalid
+    │   ├── UnreadableDocument     422   exit 2    a file is not readable as text
     │   └── TooLarge               413   exit 2
-    ├── Unauthorized               401   exit 77   no key is sent, or one that is worth nothing
-    ├── Forbidden                  403   exit 77   the key is not good for this
+    ├── Unauthorized               401   exit 77   the key is missing or invalid
+    ├── Forbidden                  403   exit 77   the key lacks the scope
     ├── NotFound                   404   exit 4
-    │   └── FileLost               404   exit 4    the graph knows a file that its store has not, or not whole
+    │   └── FileLost               404   exit 4    a stored file is missing or damaged
     ├── Conflict                   409   exit 5
-    │   └── FilesCollected         409   exit 5    files of a document went before it was stored
-    ├── ConfigurationError         500   exit 78   settings, schema or model do not fit: a person must act
+    │   └── FilesCollected         409   exit 5    files of a document were deleted before it was stored
+    ├── ConfigurationError         500   exit 78   settings, schema, or model do not fit. A person must act
     │   ├── SchemaTooNew           500   exit 78
-    │   ├── ProviderMissing        500   exit 78   this process has no key or model of a provider; others may
+    │   ├── ProviderMissing        500   exit 78   this process lacks a provider. Others may have it
     │   ├── SchemaTooOld           500   exit 78
-    │   ├── BudgetSpent            500   exit 78   what a language model may cost is used up
-    │   ├── OtherModel             500   exit 78   another model answers under the name of a space's
-    │   └── FolderUnusable         500   exit 78   a followed folder is not there, or looks as if it were not
-    │       └── FolderEmptied      500   exit 78   it holds no file any more, which may be meant
-    ├── Unavailable                503   exit 69   a part that should answer does not; try again
+    │   ├── BudgetSpent            500   exit 78   the budget of the language model is used up
+    │   ├── OtherModel             500   exit 78   another model has the name of a space's model
+    │   └── FolderUnusable         500   exit 78   a synced folder is missing or looks unmounted
+    │       └── FolderEmptied      500   exit 78   the folder has no files, perhaps on purpose
+    ├── Unavailable                503   exit 69   a component does not respond. Retry
     │   ├── DatabaseUnavailable    503   exit 69
-    │   │   ├── DatabasePanicked   503   exit 69   Neo4j runs, and answers nothing until it is started again
-    │   │   ├── TookTooLong        503   exit 69   a read, or the request that it is of, had no time left
-    │   │   ├── StorageFull        507   exit 69   the disk is full: reads are answered, writes are not
+    │   │   ├── DatabasePanicked   503   exit 69   Neo4j runs, but answers only after a restart
+    │   │   ├── TookTooLong        503   exit 69   a read or its request exceeded the time limit
+    │   │   ├── StorageFull        507   exit 69   the disk is full. Reads work, writes fail
     │   │   └── SchemaChanging     503   exit 69   two processes start at once on an empty database
-    │   ├── ModelUnavailable       503   exit 69   with how long it asks to be left alone
+    │   ├── ModelUnavailable       503   exit 69   with the delay that the provider requests
     │   │   ├── EmbeddingUnavailable  503   exit 69
     │   │   ├── LlmUnavailable     503   exit 69
     │   │   └── RerankUnavailable  503   exit 69
-    │   ├── FileStoreFull          507   exit 69   the store of files is full; the database is not
-    │   ├── TooBusy                429   exit 69   so many jobs wait that no more are taken for now
-    │   ├── RateExceeded           429   exit 69   a key has sent as many requests as it may
-    │   └── ServiceUnreachable     503   exit 69   the client cannot reach kg itself
-    ├── EmbeddingFailed            502   exit 1    the model answered, but not with usable vectors
-    ├── LlmFailed                  502   exit 1    the language model answered, but not what was asked for
-    ├── LeaseLost                  409   exit 1    another worker owns the job now
-    ├── TooMuchAtOnce              500   exit 1    more than one transaction of Neo4j has memory or time for
+    │   ├── FileStoreFull          507   exit 69   the file store is full, not the database
+    │   ├── TooBusy                429   exit 69   the job queue is full
+    │   ├── RateExceeded           429   exit 69   a key exceeds its rate limit
+    │   └── ServiceUnreachable     503   exit 69   the client cannot reach kg
+    ├── EmbeddingFailed            502   exit 1    the model returned no usable vectors
+    ├── LlmFailed                  502   exit 1    the language model returned no usable answer
+    ├── LeaseLost                  409   exit 1    another worker owns the job
+    ├── TooMuchAtOnce              500   exit 1    too much work for one Neo4j transaction
     └── ManagedProcessError        500   exit 70   a local process does not start or stop
 
-The class carries the HTTP status and the exit code; its docstring is the default message. Messages tell the
-reader what to do next. Two handlers in all turn them into answers: in kg_api.web.shared.problems and in
-kg_cli.main.
+The docstring of a class is its default message. `kg_api.web.shared.problems` and `kg_cli.main` report errors.
 """
 
 from __future__ import annotations
@@ -60,7 +58,7 @@ class KgError(Exception):
 
     @classmethod
     def slug(cls) -> str:
-        """The error's name in problem+json: `InvalidInput` -> `invalid-input`."""
+        """Return the name of the error in problem+json: `InvalidInput` becomes `invalid-input`."""
         return "".join(f"-{c.lower()}" if c.isupper() else c for c in cls.__name__).lstrip("-")
 
 
@@ -190,7 +188,7 @@ class ModelUnavailable(Unavailable):
     def __init__(self, message: str | None = None, *, retry_after_seconds: float | None = None) -> None:
         super().__init__(message)
         self.retry_after_seconds = retry_after_seconds
-        """How long the provider asks to be left alone, if it said so."""
+        """Seconds to wait, if the provider requested a delay."""
 
 
 class EmbeddingUnavailable(ModelUnavailable):

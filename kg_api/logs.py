@@ -1,4 +1,4 @@
-"""Structured logs on standard error, with the ids of request and job on each line."""
+"""Structured logs on standard error, with the ids of request and job in each line."""
 
 from __future__ import annotations
 
@@ -16,28 +16,30 @@ import structlog
 
 from kg_api.settings import LogSettings
 
-# A stream for logs that never fails: a full disk's lines are kept for later, the oldest lost and counted.
+# Log stream that never fails
 
 LOST = "log lines were lost, for they could not be written"
 MAX_KEPT = 200
 
 
 class ForgivingStream(io.TextIOBase):
-    """Writes to another stream; what cannot be written now is written when that works again."""
+    """Stream that buffers lines during write errors and writes them later.
+
+    If the buffer is full, the oldest lines are lost.
+    """
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__()
         self._stream = stream
-        # The unbuffered stream below: a buffer keeps what it could not flush, and it would be written
-        # twice
+        # A buffer keeps data after a failed flush, so kg would write it twice. The raw stream does not.
         raw = getattr(getattr(stream, "buffer", None), "raw", None)
         self._raw = raw if isinstance(raw, io.RawIOBase) else None
         self._rest = b""
-        """Of a line that was written in part: it is never lost, or the next line would go on in it."""
+        """Unwritten rest of a line. It is never lost, because the next line would continue it."""
         self._lock = threading.Lock()
         self._kept: deque[str] = deque()
         self.lost = 0
-        """Lines that are gone for good."""
+        """Number of lost lines."""
 
     def write(self, text: str, /) -> int:
         with self._lock:
@@ -45,7 +47,7 @@ class ForgivingStream(io.TextIOBase):
             if len(self._kept) > MAX_KEPT:
                 self._kept.popleft()
                 self.lost += 1
-            with contextlib.suppress(OSError, ValueError):  # ValueError: it is closed, as the process ends
+            with contextlib.suppress(OSError, ValueError):  # ValueError: the stream is closed at exit
                 self._finish()
                 if self.lost:
                     self._put(json.dumps({"event": LOST, "lost": self.lost, "level": "warning"}) + "\n")
@@ -58,13 +60,13 @@ class ForgivingStream(io.TextIOBase):
         return len(text)
 
     def flush(self) -> None:
-        """Do nothing: each write is flushed."""
+        """Do nothing. Each write flushes."""
 
     def isatty(self) -> bool:
         return self._stream.isatty()
 
     def _put(self, text: str) -> None:
-        """Write a line or begin it; an error means that nothing of it is written."""
+        """Write a line completely or in part. An error means that nothing was written."""
         data = text.encode(self._stream.encoding or "utf-8", "backslashreplace")
         self._rest = data[self._write(data) :]
 
@@ -86,23 +88,22 @@ def standard_error() -> TextIO:
     return ForgivingStream(sys.stderr)  # pyright: ignore[reportReturnType] - TextIO's binary side is not used
 
 
-# Structured logs on standard error; each line carries the request's or job's ids.
+# Configuration of structlog
 
 _TRACEBACKS = structlog.processors.ExceptionRenderer(
     structlog.tracebacks.ExceptionDictTransformer(show_locals=False, max_frames=20)
 )
-"""Without local variables: they may hold a key, or a document."""
+"""Renderer of tracebacks without local variables, which can contain a key or document."""
 
 
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 
 
-_LINES = "\n\t"
-"""What a traceback may have."""
+_LINES = "\n\t"  # allowed in a traceback
 
 
 def escape_controls(_: object, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    """Write control characters as escapes: what a request brings must not steer the reader's terminal."""
+    """Escape control characters. User input must not control the reader's terminal."""
     return {
         _escape(name): _escape(value, keep=_LINES if name == "exception" else "")
         if isinstance(value, str)
@@ -119,7 +120,7 @@ def _escape(text: str, keep: str = "") -> str:
 
 
 def configure_logs(settings: LogSettings) -> None:
-    """Set up logging for this process; the libraries' own warnings go the same way."""
+    """Configure logging of this process, including warnings of libraries."""
     level = logging.getLevelNamesMapping()[settings.level.upper()]
     stream = standard_error()
     shared: list[structlog.typing.Processor] = [
@@ -151,5 +152,5 @@ def configure_logs(settings: LogSettings) -> None:
             processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *renderers],
         )
     )
-    logging.getLogger("neo4j").setLevel(logging.ERROR)  # it warns of every retry; a retry is no fault
+    logging.getLogger("neo4j").setLevel(logging.ERROR)  # the driver warns of each retry
     logging.basicConfig(handlers=[handler], level=max(level, logging.WARNING), force=True)

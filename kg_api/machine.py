@@ -1,4 +1,4 @@
-"""What of the machine this process may use, and how much runs there by default."""
+"""Cores and memory of this process, and defaults that depend on them."""
 
 from __future__ import annotations
 
@@ -9,37 +9,40 @@ from pathlib import Path, PurePosixPath
 
 import psutil
 
-MAX_PROCESSES = 12
-"""More were not measured."""
+MAX_PROCESSES = 12  # largest number in the benchmarks
 USUAL_PROCESSES = 4
-"""So many whatever the memory, where there are so many cores."""
+"""Maximum number of processes that the memory does not limit."""
 PROCESS_BYTES = 350 * 1024**2
-"""What a process of the service takes with the packaged model (ADR 46)."""
+"""Memory of one service process with the packaged model (ADR 46)."""
 _CONTROL_GROUPS = Path("/sys/fs/cgroup")
 _OWN_GROUPS = Path("/proc/self/cgroup")
 
 
 def cores() -> int:
-    """The cores that this process may use; a container can give it fewer than the machine has."""
+    """Return the number of available cores. A container can limit them."""
     allowed = getattr(os, "sched_getaffinity", None)  # not on macOS and Windows
     own = len(allowed(0)) if allowed else os.cpu_count() or 1
     return min([own, *(max(1, math.ceil(quota)) for quota in _quotas())])
 
 
 def memory_bytes() -> int:
-    """The memory that this process may use; a container can give it less than the machine has."""
+    """Return the available memory. A container can limit it."""
     return min([psutil.virtual_memory().total, *_memory_limits()])
 
 
 def batch_for(cores: int) -> int:
-    """Return sources a batch: with 64, 32 cores wait a quarter of the time (benchmarks/results/ingest.md)."""
+    """Return the default batch size.
+
+    With 64, 32 cores wait 25% of the time (benchmarks/results/ingest.md).
+    """
     return max(64, 16 * cores)
 
 
 def service_processes(cores: int, memory_bytes: int) -> int:
-    """Processes of the service: one a core up to four, then three of four cores, for Neo4j needs some, too.
+    """Return the default number of service processes.
 
-    Those beyond four take no more than a sixteenth of the memory together with the others (ADR 46).
+    One process per core up to four, then three per 4 cores, because Neo4j also needs cores. All processes
+    together use at most 1/16 of the memory, unless there are at most four (ADR 46).
     """
     room = memory_bytes // 16 // PROCESS_BYTES
     return min(cores, max(USUAL_PROCESSES, min(3 * cores // 4, room, MAX_PROCESSES)))
@@ -55,7 +58,7 @@ def _quotas() -> Iterator[float]:
 
 
 def _memory_limits() -> Iterator[int]:
-    """Bytes; where there is no limit, a word or more than there is."""
+    """Yield the memory limits of the control groups. An unlimited group has a word or a very large number."""
     for group in _groups("memory"):
         for name in ("memory.max", "memory.limit_in_bytes"):
             if (said := _said(group / name)).isdecimal():
@@ -63,7 +66,7 @@ def _memory_limits() -> Iterator[int]:
 
 
 def _groups(controller: str) -> Iterator[Path]:
-    """The control groups that this process is in, of Linux's version 2 and 1: its own and those around it."""
+    """Yield the control groups of this process and their parents, for Linux cgroups v1 and v2."""
     for line in _said(_OWN_GROUPS).splitlines():
         number, controllers, path = line.split(":", 2)
         if number == "0" or controller in controllers.split(","):

@@ -1,7 +1,6 @@
-"""Files of Maven packages, each pinned by the sha256 in a lock file that ships with kg.
+"""Download of Maven packages with the checksums of a lock file.
 
-The lock is jgo's own format: coordinates and checksums, no addresses. With it nothing has to be resolved, so
-no POM is read and the files come side by side.
+The lock file has jgo's format. It contains all coordinates, so kg reads no POM and downloads in parallel.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ if TYPE_CHECKING:
     from jgo.maven import MavenContext
 
 Progress = Callable[[int, int, str], None]
-"""Called as (files there, files in all, name of the last one)."""
+"""Callback with the number of finished files, the number of all files, and the name of the last file."""
 
 PARALLEL_DOWNLOADS = 8
 
 
 def fetch(lock: Path, cache: Path, on_progress: Progress | None = None) -> list[Path]:
-    """Return the locked files, downloading what the cache lacks; safe for several processes at once."""
-    from jgo.env import LockFile  # noqa: PLC0415 - jgo brings requests and more, 0.2 s
+    """Return the locked files. Download missing files. Several processes may call it in parallel."""
+    from jgo.env import LockFile  # noqa: PLC0415 - jgo imports requests and more, 0.2 s
 
     entries = LockFile.load(lock).dependencies
     verified = cache / "verified" / hashlib.sha256(lock.read_bytes()).hexdigest()

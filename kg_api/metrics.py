@@ -1,4 +1,4 @@
-"""Prometheus metrics of a process, and the tokens that a key spends at providers."""
+"""Prometheus metrics of a process, and the token budget of an API key."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from prometheus_client.registry import Collector
 
 from kg_api.schemas.operations import QueueStatus
 
-# The last backup as Prometheus reads it.
+# Backup metrics
 
 
 class BackupGauges(Collector):
-    """When the last whole backup was begun, and whether the last attempt failed; None: there was none."""
+    """Start of the last complete backup and failure of the last attempt. None: no backup exists."""
 
     def __init__(self, made: float | None, *, failed: bool | None) -> None:
         self._made = made
@@ -51,28 +51,28 @@ class BackupGauges(Collector):
             yield GaugeMetricFamily("kg_backup_failed", about, float(self._failed))
 
 
-# The files in which processes share their metrics, in the folder that PROMETHEUS_MULTIPROC_DIR names.
+# Metric files that processes share in PROMETHEUS_MULTIPROC_DIR
 
 log = structlog.get_logger()
 
 KIB = 1024
 RESERVED_BYTES = {"counter": 256 * KIB, "histogram": 1024 * KIB, "gauge_livesum": 16 * KIB}
-"""Of a process, by what prometheus_client calls the files of the metrics that kg has: room for every value of
-every route, stage and kind (`tests/unit/metrics/test_room.py`)."""
+"""Bytes per process by file type of prometheus_client, enough for all label values
+(`tests/unit/metrics/test_room.py`)."""
 _LIVE = re.compile(r"gauge_live[a-z]+_(\d+)\.db")
 
 
 def shared_folder() -> Path | None:
-    """Where the processes of this kg share their metrics; None: each keeps them to itself."""
+    """Return the folder for shared metrics. None: the processes do not share metrics."""
     folder = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
     return Path(folder) if folder else None
 
 
 def reserve_room() -> None:
-    """Give the files that processes share their metrics by all their blocks; before the first metric is made.
+    """Allocate all blocks of the shared metric files before the first metric exists.
 
-    prometheus_client maps a sparse file into memory: on a full disk the first value on a new page of it ends
-    the process with SIGBUS. Where there is no room, this process keeps its metrics to itself, and says so.
+    prometheus_client maps a sparse file into memory. On a full disk, a write to a new page ends the process
+    with SIGBUS. Without enough space, this process does not share its metrics and logs a warning.
     """
     if (folder := shared_folder()) is None:
         return
@@ -89,7 +89,7 @@ def reserve_room() -> None:
 
 
 def forget_dead() -> None:
-    """Take away what processes that have ended had under way; what they counted stays."""
+    """Delete the live gauges of dead processes. Counters stay."""
     if (folder := shared_folder()) is None:
         return
     for path in folder.glob("gauge_live*.db"):
@@ -98,13 +98,13 @@ def forget_dead() -> None:
             path.unlink(missing_ok=True)
 
 
-# All metrics as Prometheus reads them.
+# Export
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 
 
 def exposition(*more: Collector) -> bytes:
-    """Return all metrics as text, of every process that shares them, with more that are computed now."""
+    """Return the metrics of all processes as text, with additional collectors."""
     forget_dead()
     counted, computed = REGISTRY, CollectorRegistry()
     if (folder := shared_folder()) and folder.is_dir():
@@ -115,15 +115,15 @@ def exposition(*more: Collector) -> bytes:
 
 
 def serve_metrics(port: int) -> None:
-    """Show this process's metrics on a port of this machine; for a worker that stands alone."""
+    """Serve the metrics of this process on a local port, for a separate worker."""
     start_http_server(port, addr="127.0.0.1")
 
 
-# The queue as Prometheus reads it.
+# Queue metrics
 
 
 class QueueGauges(Collector):
-    """The queue's status as gauges; none when it is not known, for 0 would say that all is well."""
+    """Gauges of the job queue. An unknown status has no gauges, because 0 would mean that all is well."""
 
     def __init__(self, status: QueueStatus | None) -> None:
         self._status = status
@@ -149,7 +149,7 @@ class QueueGauges(Collector):
             yield GaugeMetricFamily(name, about, value)
 
 
-# One set of metrics for each process.
+# Cached factories
 
 T = TypeVar("T")
 
@@ -157,7 +157,7 @@ _MAKING = threading.RLock()
 
 
 def once_per_process(make: Callable[[], T]) -> Callable[[], T]:
-    """Call a function once and keep its result, even if several threads call it first."""
+    """Return a function that calls `make` once per process, even if several threads call it first."""
     made = cache(make)
 
     @wraps(make)
@@ -168,17 +168,16 @@ def once_per_process(make: Callable[[], T]) -> Callable[[], T]:
     return get
 
 
-# What a process counts and times, beside its embeddings: numbers, and names that code or settings give.
-#
-# No label is anything that a user wrote: whoever has a key that reads may read them all.
+# Metrics of requests, jobs, Neo4j, and providers. A label never contains user input, because every key with
+# the scope `read` can read all metrics.
 
 BUCKETS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15)
-"""Seconds: a statement takes 1 ms, a search 15, a large one a second; beyond 15 s one is given up."""
+"""Seconds. A statement takes 1 ms, a search 15 ms, a large search 1 s. kg cancels a search after 15 s."""
 LONG_BUCKETS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800)
-"""Seconds of what providers and jobs do."""
+"""Seconds for providers and jobs."""
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 NO_ROUTE = "none"
-"""Of requests that were refused before they came to a route, or for which there is none."""
+"""Route label of requests without a route, or rejected before routing."""
 
 
 Metric = Counter | Gauge | Histogram
@@ -204,7 +203,7 @@ _METRICS: Final = {
     ),
     "kg_http_requests_open": _described(Gauge, "Requests under way."),
     "kg_search_stage_seconds": _described(Histogram, "One stage.", "of", "stage"),
-    # A job has several runs where it yields, waits or fails
+    # a job has several runs if it yields, waits, or fails
     "kg_job_runs_begun": _described(Counter, "Runs begun.", "kind"),
     "kg_job_runs": _described(Counter, "Runs ended.", "kind", "outcome"),
     "kg_job_run_seconds": _described(Histogram, "One run.", "kind", buckets=LONG_BUCKETS),
@@ -216,7 +215,7 @@ _METRICS: Final = {
     "kg_neo4j_sessions_open": _described(
         Gauge, "Sessions under way; each has a connection, or waits for one."
     ),
-    # `kind` is what a provider does, `provider` the name of its host
+    # `kind`: task of the provider. `provider`: name of its host
     "kg_provider_request_seconds": _described(
         Histogram, "One HTTP request.", "kind", "provider", buckets=LONG_BUCKETS
     ),
@@ -230,7 +229,7 @@ _METRICS: Final = {
 
 
 class Meters:
-    """All metrics of a process but those of its embeddings, by their names without `kg_`."""
+    """Metrics of a process except for embeddings, by name without `kg_`."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._metrics = {name: make(name, registry) for name, make in _METRICS.items()}
@@ -268,17 +267,17 @@ def meters() -> Meters:
     return Meters(REGISTRY)
 
 
-# What providers are paid for: counted, and bounded for those who have a budget.
+# Token usage and budgets
 
 CHARACTERS_A_TOKEN: Final = 4
-"""Of English, as a rule of thumb; where a provider does not say how many tokens there were."""
+"""Characters per token in English, for providers that do not report tokens."""
 
 
 class TokenBudget(Protocol):
-    """What somebody may spend."""
+    """Budget of an API key."""
 
     def require(self) -> None:
-        """Raise RateExceeded if nothing is left, saying when there will be."""
+        """Raise RateExceeded with the time of the next budget if the budget is used up."""
         ...
 
     def spend(self, tokens: int) -> None: ...
@@ -289,7 +288,7 @@ _BUDGET: Final[ContextVar[TokenBudget | None]] = ContextVar("budget", default=No
 
 @contextmanager
 def within_budget(budget: TokenBudget | None) -> Generator[None]:
-    """Let what is done here be spent of a budget; None: there is no bound."""
+    """Charge the tokens of the block to a budget. None: no limit."""
     token = _BUDGET.set(budget)
     try:
         yield
@@ -298,13 +297,21 @@ def within_budget(budget: TokenBudget | None) -> Generator[None]:
 
 
 def require_budget() -> None:
-    """Raise RateExceeded if the caller's budget is used up."""
+    """Raise RateExceeded if the budget of the caller is used up."""
     if budget := _BUDGET.get():
         budget.require()
 
 
 def spend_tokens(kind: str, provider: str, *, read: int, written: int, dollars: float | None) -> None:
-    """Count tokens, and what they cost; None: nobody knows."""
+    """Count tokens and their cost.
+
+    Args:
+        kind: Task of the provider.
+        provider: Name of the host.
+        read: Number of input tokens.
+        written: Number of output tokens.
+        dollars: Cost in US dollars. None: unknown.
+    """
     count = meters().count
     count("provider_tokens", kind, provider, "read", by=read)
     if written:

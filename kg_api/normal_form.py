@@ -1,4 +1,4 @@
-"""One form for the ways in which people type the same words: written to the index and asked of it alike."""
+"""Normalization of texts and queries for full-text search."""
 
 from __future__ import annotations
 
@@ -7,41 +7,41 @@ import unicodedata
 from typing import Final
 
 _NUMBER: Final = "¼-¾⅐-⅟↉①-⒛⓪㉈-㉏㉑-㉟㊱-㊿\U0001f100-\U0001f10a"
-"""Fractions and enclosed numbers: next to a digit, each is a number of its own."""
+"""Fractions and enclosed numbers. Next to a digit, each is a separate number."""
 _POWER: Final = re.compile(r"(?<=\d)(?=[²³¹⁰⁴-⁹⁺⁻ʰ-ʸˠ-ˤᴬ-ᵡᶛ-ᶿⁱⁿⱽ])")
 _APART: Final = re.compile(rf"(?<=\d)(?=[₀-₉])|(?<=[\d{_NUMBER}])(?=[{_NUMBER}])|(?<=[{_NUMBER}])(?=\d)")
 _GLUED: Final = re.compile("[№™℠]")
-"""Signs that NFKC would glue to the word next to them."""
+"""Signs that NFKC would join to the next word."""
 _VOWELS: Final = (("\u0e4d\u0e32", "\u0e33"), ("\u0ecd\u0eb2", "\u0eb3"))
-"""Vowels of Thai and Lao that NFKC takes apart; people write one character."""
+"""Vowels of Thai and Lao that NFKC decomposes. Users type one character."""
 _DIGITS: Final = re.compile(r"\d+")
 _FORMATS: Final = (
     "\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180b-\u180f\u200c-\u200f\u202a-\u202e\u2060-\u206f"
     "\ufe00-\ufe0f\ufeff\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3"
     "\U0001d173-\U0001d17a\U000e0001-\U000e01ef"
 )
-"""Invisible characters and variation selectors; not the zero-width space, which ends a word."""
+"""Invisible characters and variation selectors, without the zero-width space, which separates words."""
 _HEBREW: Final = "\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"
 _ARABIC: Final = (
     "\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u0898-\u089f\u08ca-\u08e1"
     "\u08e3-\u08ff"
 )
-"""Vowel signs, tatweel, and signs of the Quran."""
+"""Vowel signs, tatweel, and Quranic signs."""
 _UNSAID: Final = re.compile(f"[{_FORMATS}{_HEBREW}{_ARABIC}]+")
 _SIGNS: Final = str.maketrans("٫٬⁄", ".,/")
 _LETTERS: Final = str.maketrans("أإآٱىیےکةۀہ", "ااااييي" + "كههه")
-"""As Lucene's analyzers of Arabic and Persian fold them."""
+"""Letters that Lucene's Arabic and Persian analyzers fold."""
 
 
 def normalise_width(text: str) -> str:
-    """Return NFKC with digits of any script in ASCII; a power keeps its meaning: `10⁶` is `10^6`."""
+    """Return the text in NFKC with ASCII digits. Superscripts keep their meaning: `10⁶` becomes `10^6`."""
     if text.isascii():
         return text
     return _DIGITS.sub(_to_ascii, _compose(text))
 
 
 def normalise_text(text: str) -> str:
-    """Return the form in which words are compared: also without vowel signs and invisible characters."""
+    """Return the text for comparisons: `normalise_width` without vowel signs and invisible characters."""
     if text.isascii():
         return text
     said = _UNSAID.sub("", normalise_width(text)).translate(_SIGNS)
@@ -49,7 +49,7 @@ def normalise_text(text: str) -> str:
 
 
 def fold_letters(text: str) -> str:
-    """Return one of the letters that typists of Arabic, Persian and Urdu interchange."""
+    """Replace letters that Arabic, Persian, and Urdu keyboards interchange by one of them."""
     return text if text.isascii() else text.translate(_LETTERS)
 
 

@@ -1,4 +1,4 @@
-"""ONNX models, each run in one thread a call. Only this module imports onnxruntime."""
+"""ONNX models with one thread per call. Only this module imports onnxruntime."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kg_api.errors import ConfigurationError, EmbeddingFailed
 
 KNOWN_INPUTS = frozenset({"input_ids", "attention_mask", "token_type_ids"})
-"""Of models that read text."""
+"""Inputs of text models."""
 PICTURE_INPUTS = frozenset({"pixel_values"})
 _state: Any = import_module("onnxruntime.capi.onnxruntime_pybind11_state")  # compiled, so without types
 ORT_ERRORS: tuple[type[Exception], ...] = (
@@ -25,17 +25,20 @@ ORT_ERRORS: tuple[type[Exception], ...] = (
     _state.NoSuchFile,
     _state.NotImplemented,
     _state.RuntimeException,
-)
-"""They have no class of their own in common."""
+)  # without a common base class
 _HALF = "tensor(float16)"
 
 
 def load_session(path: Path, known: frozenset[str] = KNOWN_INPUTS) -> tuple[Any, set[str]]:
-    """Load a transformer and its inputs; raise ConfigurationError if it wants others than those known."""
+    """Return a session and the names of its inputs.
+
+    Raises:
+        ConfigurationError: The file is not a usable model or has unknown inputs.
+    """
     options = cast("Any", onnxruntime.SessionOptions())
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
-    options.log_severity_level = 4  # errors come as exceptions; the log would only repeat them
+    options.log_severity_level = 4  # exceptions report errors
     try:
         made = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except ORT_ERRORS as error:
@@ -48,23 +51,23 @@ def load_session(path: Path, known: frozenset[str] = KNOWN_INPUTS) -> tuple[Any,
 
 
 class Graph:
-    """A model that embeds, and the one output that is used. Thread-safe.
+    """Model that embeds, with one output. Thread-safe.
 
-    One input a call and one ONNX thread: in a batch, the dynamic quantisation of an int8 model would make a
-    vector depend on its neighbours, and several threads would make it depend on how they share the work.
+    Each call has one input and one ONNX thread. In a batch, the dynamic quantisation of an int8 model would
+    make a vector depend on its neighbours. With several threads, it would depend on how they share the work.
     """
 
     def __init__(
         self, path: Path, known: frozenset[str] = KNOWN_INPUTS, preferred: Sequence[str] = ()
     ) -> None:
-        """Load a model and choose the first of the preferred outputs, or else its first output."""
+        """Load a model and select the first available of the preferred outputs, or the first output."""
         self._session, self.inputs = load_session(path, known)
         outputs = [str(node.name) for node in self._session.get_outputs()]
         self._types = {str(node.name): str(node.type) for node in self._session.get_inputs()}
         self.output = next((name for name in preferred if name in outputs), outputs[0])
 
     def run(self, given: Mapping[str, NDArray[Any]]) -> NDArray[np.float32]:
-        """Return the output for one input, without the dimension of batches; other inputs are left out."""
+        """Return the output for one input without the batch dimension. Unknown inputs are ignored."""
         feed = {
             name: given[name].astype(np.float16) if self._types[name] == _HALF else given[name]
             for name in self.inputs

@@ -1,4 +1,4 @@
-"""Groups of settings for providers and models, sync, search and tracing. `settings.py` has the others."""
+"""Sections of settings for providers, models, sync, search, and tracing. `settings.py` has the others."""
 
 from __future__ import annotations
 
@@ -15,15 +15,14 @@ from kg_api.schemas.vocabulary import ExtractorName
 
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
 WebAddress = Annotated[str, Field(pattern=r"^https?://[^\s@/?#\\]+(/[^\s@?#\\]*)?$")]
-"""With no place for a secret, neither before an `@` nor behind a `?`: addresses are shown and logged."""
+"""URL of a server. It cannot contain credentials or a query, because kg shows and logs URLs."""
 Price = Annotated[float, Field(ge=0, le=1_000_000, allow_inf_nan=False)]
 
 OPENAI_HOST = "api.openai.com"
 OPENAI_ADDRESS = f"https://{OPENAI_HOST}/v1"
 NOMIC_ADDRESS = "https://api-atlas.nomic.ai"
 COHERE_ADDRESS = "https://api.cohere.com"
-_NO_KEY = re.compile(r"[<>…]|\.\.\.")
-"""In no provider's alphabet of keys, but in the templates that people copy."""
+_NO_KEY = re.compile(r"[<>…]|\.\.\.")  # in templates for keys, but in no real key
 _FILLER = r"sk|nk|pk|proj|openai|nomic|cohere|my|the|our|api|key|apikey|token|secret|goes|with|me|\d{1,4}"
 _TELLTALE = (
     r"x{3,}|\*{3,}|your|yourkey|yourapikey|here|change|changeme|replace|replaceme|insert|paste|enter|put|"
@@ -32,17 +31,17 @@ _TELLTALE = (
 _PLACEHOLDER = re.compile(
     rf"(?:(?:{_FILLER})[-_])*(?:{_TELLTALE})(?:[-_](?:{_FILLER}|{_TELLTALE}))*", re.IGNORECASE
 )
-"""All of a value is words of such a template: a real key may have any of them in it by chance."""
+"""Pattern of a value in which every word belongs to a template. Real keys can contain some of these words."""
 
 
 class Section(BaseModel):
-    """A group of settings; unknown names are refused, so that a typo is seen at start."""
+    """Group of settings. Unknown names are errors, so kg finds typos at start."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
 def constant(default: Any) -> Any:
-    """Return the field of a constant: tests may construct a section with another value, users may not."""
+    """Return a field that only tests can set to another value."""
     return Field(default=default, json_schema_extra={"constant": True})
 
 
@@ -51,7 +50,11 @@ def is_constant(field: FieldInfo) -> bool:
 
 
 def plausible_key(key: SecretStr | None) -> SecretStr | None:
-    """Raise ValueError for what cannot be a key, without repeating it."""
+    """Return the key.
+
+    Raises:
+        ValueError: The value cannot be a key. The message does not contain it.
+    """
     if key is None:
         return None
     value = key.get_secret_value()
@@ -69,32 +72,36 @@ def plausible_key(key: SecretStr | None) -> SecretStr | None:
 
 
 class ProviderSettings(Section):
-    """A provider that is asked over HTTP. The address comes first: what a key looks like depends on it."""
+    """Provider that kg calls over HTTP.
+
+    `base_url` is the first field because the check of the key needs it.
+    """
 
     base_url: WebAddress
     api_key: SecretStr | None = None
-    """Its key; only needed when it is used."""
+    """API key."""
     timeout: Seconds = 30
-    """Timeout of one request, in seconds."""
+    """Timeout of one request in seconds."""
     max_retries: Annotated[int, Field(ge=0, le=10)] = 2
-    """Maximum number of retries, after waits of 1 and 2 s by default."""
+    """Maximum number of retries. By default, kg waits 1 s and 2 s before them."""
     batch_size: Annotated[int, Field(ge=1, le=2048)] = 100
-    """Texts per request."""
+    """Maximum number of texts per request."""
 
     _key = field_validator("api_key")(plausible_key)
 
 
 class OpenAISettings(ProviderSettings):
-    """OpenAI, or any server that speaks its language."""
+    """OpenAI or a server with a compatible API."""
 
     base_url: WebAddress = OPENAI_ADDRESS
-    """Base URL of another server with the same API, such as Ollama, vLLM, TEI or a proxy."""
+    """Base URL of another server with the same API, such as Ollama, vLLM, TEI, or a proxy."""
     api_key: SecretStr | None = None
-    """API key of OpenAI; other servers may not require one."""
+    """API key of OpenAI. Other servers may not require a key."""
     embed_model: Annotated[str, Field(min_length=1)] = "text-embedding-3-small"
     """Embedding model with KG_EMBEDDING__PROVIDER=openai."""
     embed_dims: Annotated[int | None, Field(ge=1, le=4096)] = None
-    """Dimensions of its vectors: required for a model that kg does not know; some models can be shortened."""
+    """Number of dimensions. Required for a model that kg does not know. Some models can shorten their
+    vectors."""
 
     @field_validator("api_key")
     @classmethod
@@ -106,12 +113,12 @@ class OpenAISettings(ProviderSettings):
 
     @property
     def needs_key(self) -> bool:
-        """Whether the server is OpenAI's own; others often go without a key."""
+        """Whether the server is OpenAI itself. Other servers often need no key."""
         return _is_openai(self.base_url)
 
 
 class NomicSettings(ProviderSettings):
-    """Nomic's embedding service."""
+    """Embedding service of Nomic."""
 
     api_key: SecretStr | None = None
     """API key of Nomic."""
@@ -123,44 +130,45 @@ class NomicSettings(ProviderSettings):
 
 
 class OtelSettings(Section):
-    """Where traces go; the SDK of OpenTelemetry reads further variables of that name by itself."""
+    """Export of traces. The OpenTelemetry SDK reads further `OTEL_*` variables itself."""
 
     exporter_otlp_endpoint: WebAddress | None = None
-    """Base URL of a collector that takes traces by OTLP over HTTP, such as http://127.0.0.1:4318; unset:
-    nothing is traced. Needs the extra `tracing`."""
+    """Base URL of a collector that accepts OTLP over HTTP, such as http://127.0.0.1:4318. Needs the extra
+    `tracing`. Default: no traces."""
 
 
 class CohereSettings(Section):
-    """Cohere, for reranking and for pictures."""
+    """Cohere, for reranking and image embeddings."""
 
     base_url: WebAddress = COHERE_ADDRESS
     """Base URL of another server with the same API."""
     api_key: SecretStr | None = None
-    """API key of Cohere; only needed where a provider is `cohere`."""
+    """API key of Cohere. Required only for a provider `cohere`."""
 
     _key = field_validator("api_key")(plausible_key)
 
 
 class RerankSettings(Section):
-    """The model that reads question and passage together, for searches that ask for it."""
+    """Reranking model, which scores a query and a passage together."""
 
     provider: Literal["auto", "local", "cohere", "endpoint", "none"] = "auto"
-    """`auto`: `endpoint` if its base URL is set, else `local` if it is installed; `cohere` is used only when
-    named."""
+    """Reranking provider. `auto` uses `endpoint` if its base URL is set, then `local` if a model is
+    installed. It never uses `cohere`."""
     model: Annotated[str | None, Field(min_length=1)] = None
-    """Reranking model; unset: `rerank-v3.5` for Cohere, an endpoint's default."""
+    """Reranking model. Default: `rerank-v3.5` for Cohere, the default of the server for `endpoint`."""
     base_url: WebAddress | None = None
-    """For `endpoint`: base URL of a server with /rerank, such as TEI, vLLM or Infinity."""
+    """For `endpoint`: base URL of a server with /rerank, such as TEI, vLLM, or Infinity."""
     api_key: SecretStr | None = None
-    """API key of the endpoint, if it requires one."""
+    """API key of the endpoint, if the endpoint requires a key."""
     model_dir: Path | None = None
-    """For `local`: folder with model.onnx and tokenizer.json to use instead."""
+    """For `local`: folder of your own model, with model.onnx and tokenizer.json."""
     seconds: Seconds = 1.5
-    """Time limit for reranking in a search; scores that arrive by then are used."""
+    """Time limit for reranking in a search. kg uses the scores that arrive in time."""
     batch_size: Annotated[int, Field(ge=1, le=1000)] = 50
-    """Passages per request to a provider."""
+    """Number of passages per request to a provider."""
     max_characters: Annotated[int, Field(ge=200, le=1_000_000)] = 4000
-    """Maximum characters per passage; a longer one is sent in windows, and the best score counts."""
+    """Maximum number of characters per passage. kg splits a longer passage into windows and uses the best
+    score."""
 
     _key = field_validator("api_key")(plausible_key)
 
@@ -175,16 +183,16 @@ class RerankSettings(Section):
 
 
 class LlmSettings(Section):
-    """A language model behind an OpenAI-compatible chat endpoint."""
+    """Language model with an OpenAI-compatible chat endpoint."""
 
     model: Annotated[str | None, Field(min_length=1)] = None
-    """Name of the language model; unset: none."""
+    """Name of the language model. Default: no language model."""
     base_url: WebAddress | None = None
-    """Base URL of the language model's server; unset: OPENAI_BASE_URL."""
+    """Base URL of the server. Default: OPENAI_BASE_URL."""
     api_key: SecretStr | None = None
-    """API key; unset: OPENAI_API_KEY, if the base URL is OpenAI's or OPENAI_BASE_URL."""
+    """API key. Default: OPENAI_API_KEY, if the base URL is that of OpenAI or OPENAI_BASE_URL."""
     timeout_seconds: Seconds = 60
-    """Timeout of one request, in seconds."""
+    """Timeout of one request in seconds."""
     price_input: Price | None = None
     """Price in US dollars per million input tokens."""
     price_output: Price | None = None
@@ -194,24 +202,24 @@ class LlmSettings(Section):
 
 
 class ConceptsSettings(Section):
-    """How concepts are extracted from ontologies that say nothing else."""
+    """Default concept extraction of ontologies."""
 
     extractor: ExtractorName = "keyphrase"
-    """Concept extractor: `llm` uses the language model and finds relationships, `keyphrase` needs no model,
+    """Concept extractor. `llm` uses the language model and finds relationships. `keyphrase` needs no model.
     `none` extracts nothing."""
     per_source: int | None = constant(None)
     budget: Price | None = None
-    """Budget for extraction by a language model, in US dollars per ontology; unset: no limit."""
+    """Budget in US dollars per ontology for extraction by a language model. Default: no limit."""
 
 
 class SyncSettings(Section):
-    """Folders that are followed."""
+    """Synced folders."""
 
     scans: bool = True
-    """Whether this worker scans folders; `false` on a machine that does not have them."""
+    """Whether this worker scans folders. Set `false` on a machine without the folders."""
     roots: str | None = None
-    """Colon-separated folders below which any client of the service may register folders; unset: only `kg
-    folders add`, run on the machine and in the home of the service, can register them."""
+    """Colon-separated folders. Clients of the service may register only folders in them. Default: only `kg
+    folders add` on the machine and in the home of the service can register folders."""
 
     @field_validator("roots")
     @classmethod
@@ -223,7 +231,7 @@ class SyncSettings(Section):
 
     @property
     def allowed(self) -> tuple[Path, ...]:
-        """The folders in which others may be followed by whoever reaches the service."""
+        """Folders in which clients of the service may register synced folders."""
         return tuple(Path(os.path.normpath(root)) for root in (self.roots or "").split(os.pathsep) if root)
 
 

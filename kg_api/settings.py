@@ -1,4 +1,4 @@
-"""All settings of kg, read from the environment, from `.env` and from secret files."""
+"""Settings of kg, read from environment variables and secret files."""
 
 from __future__ import annotations
 
@@ -44,33 +44,34 @@ OWN_ENTRIES = (
     *("server.default_", "server.bolt.", "server.http.", "server.https.", "server.directories."),
     *("dbms.security.", "server.config."),
 )
-"""Beginnings of names in neo4j.conf by which the managed server would be elsewhere, or open to others."""
+"""Prefixes of neo4j.conf names that would change the address, folders, or security of the managed server."""
 
 
 class Neo4jSettings(Section):
-    """Where Neo4j is. Without `uri`, kg runs its own managed local one."""
+    """Connection to Neo4j. Without `uri`, kg runs a managed local Neo4j."""
 
     uri: Annotated[str | None, Field(pattern=r"^(neo4j|bolt)(\+s|\+ssc)?://[^@]+$")] = None
-    """URI of an external Neo4j, such as `bolt://host:7687`, without a password; unset: kg runs its own."""
+    """URI of an external Neo4j, such as `bolt://host:7687`, without a password. Default: the managed
+    Neo4j."""
     user: str = "neo4j"
     """Username for `KG_NEO4J__URI`."""
     password: SecretStr | None = None
-    """Password for `KG_NEO4J__URI`; required."""
+    """Password for `KG_NEO4J__URI`. Required with it."""
     database: str = "neo4j"
     """Name of the database."""
     connection_seconds: Seconds = constant(5)
-    """Age at which a connection to Neo4j is replaced: firewalls forget idle connections later."""
+    """Maximum age of a connection to Neo4j. Firewalls drop idle connections only after a longer time."""
     port: Annotated[int | None, Field(ge=1, le=65535)] = None
     """Bolt port of the managed Neo4j."""
     heap_mb: Annotated[int | None, Field(ge=256)] = None
-    """Heap size of the managed Neo4j, MiB."""
+    """Heap size of the managed Neo4j in MiB."""
     pagecache_mb: Annotated[int | None, Field(ge=64)] = None
-    """Page cache of the managed Neo4j, MiB."""
+    """Page cache of the managed Neo4j in MiB."""
     disk_reserve_mb: Annotated[int, Field(ge=0, le=1_000_000)] = 64
-    """Free disk space below which writes are refused, MiB."""
+    """Free disk space in MiB. Below it, kg rejects writes."""
     conf: dict[str, str] | None = None
-    """Further entries of neo4j.conf as JSON, such as `{"db.transaction.timeout": "300s"}`; they win over kg's
-    own. Refused: addresses, folders and security, which are kg's to set."""
+    """JSON object of neo4j.conf entries, such as `{"db.transaction.timeout": "300s"}`. They override kg's
+    entries. Addresses, folders, and security are not allowed."""
     start_timeout_seconds: Seconds = constant(300)
     """Time limit for Neo4j to start."""
 
@@ -94,14 +95,14 @@ class Neo4jSettings(Section):
 
 
 class BackupSettings(Section):
-    """Backups of the managed Neo4j and of the pictures beside it."""
+    """Backups of the managed Neo4j and of stored images."""
 
     every_hours: Annotated[float | None, Field(ge=0.001, le=8760, allow_inf_nan=False)] = None
-    """`kg up` makes a backup each time so many hours have passed; unset: none."""
+    """Hours between the backups of `kg up`. Default: no backups."""
     folder: Path | None = None
-    """Folder for backups, better on another disk; unset: `backups` below KG_HOME."""
+    """Folder for backups, preferably on another disk. Default: `backups` in KG_HOME."""
     keep: Annotated[int, Field(ge=1, le=10_000)] = 7
-    """Number of whole backups of this home that are kept by those that `kg up` makes."""
+    """Number of complete backups that `kg up` keeps for this home."""
 
 
 MIB = 1024 * 1024
@@ -117,51 +118,47 @@ class ApiSettings(Section):
     """The REST service."""
 
     host: str = "127.0.0.1"
-    """Address the service listens on; the default is reachable from this machine only."""
+    """Address on which the service listens. The default is reachable from this machine only."""
     port: Annotated[int | None, Field(ge=1, le=65535)] = None
-    """Port the service listens on; unset: 8420, or a free port if that is taken."""
+    """Port on which the service listens. Default: 8420, or a free port if 8420 is in use."""
     processes: Annotated[int | None, Field(ge=1, le=64)] = None
-    """Number of processes that serve requests on that port; unset: one per core up to 4, beyond that three of
-    four cores, at most 12, if they fit into a sixteenth of the memory. The limits of this section are shared
-    out among them."""
+    """Number of service processes. They share the limits of this section. Default: one per core up to 4
+    cores, then three per 4 cores, at most 12 and at most 1/16 of the memory."""
     allowed_hosts: str | None = None
-    """Comma-separated host names and addresses that clients use to reach the service; required when
-    KG_API__HOST is not a loopback address. `localhost` and loopback addresses are always allowed."""
+    """Comma-separated host names and addresses of the service, as clients use them. Required if KG_API__HOST
+    is not a loopback address. `localhost` and loopback addresses are always allowed."""
     require_keys: bool | None = None
-    """Whether nobody is answered without an API key (`kg admin keys create`); unset: where KG_API__HOST is
-    not a loopback address, and there it cannot be false. Set it behind a proxy. A key that is sent is checked
-    all the same."""
+    """Whether every request needs an API key (`kg admin keys create`). Set it behind a proxy. Default: true
+    if KG_API__HOST is not a loopback address, which also requires true. kg always checks a key that a request
+    contains."""
     root_path: Annotated[str | None, Field(pattern=r"^(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*/?$")] = None
-    """Path below which a reverse proxy serves kg, such as `/kg`; the proxy may remove the path from requests
-    or keep it. Unset: none, or the `X-Forwarded-Prefix` of a proxy on this machine or in
-    `FORWARDED_ALLOW_IPS`."""
+    """Path prefix at which a reverse proxy serves kg, such as `/kg`. The proxy can keep or strip it. Default:
+    `X-Forwarded-Prefix` of a proxy on this machine or in `FORWARDED_ALLOW_IPS`."""
     requests_per_minute: Annotated[int | None, Field(ge=1, le=1_000_000)] = None
-    """Requests that one API key may send a minute, to each process of the service; beyond it: 429. Unset: no
+    """Requests per minute for each API key and service process. Above it, kg returns 429. Default: no
     limit."""
     provider_tokens_per_day: Annotated[int | None, Field(ge=1, le=10**12)] = None
-    """Tokens that providers may read and write in a day (UTC) for the searches and questions of one API key,
-    by each process of the service; beyond it: 429. What workers embed and extract is not counted. Unset: no
-    limit."""
+    """Tokens per day (UTC) that searches and questions of one API key may use at providers, for each service
+    process. Above it, kg returns 429. Workers do not count. Default: no limit."""
     allowed_origins: str | None = None
-    """Comma-separated origins of other web pages that may call the service, such as
-    `https://app.example.org`."""
+    """Comma-separated origins of web pages that may call the service, such as `https://app.example.org`."""
     max_document_bytes: Annotated[int, Field(gt=0)] = 64 * MIB
-    """Maximum size of a document."""
+    """Maximum size of a document in bytes."""
     max_request_bytes: int = constant(1 * MIB)
-    """Maximum size of any other request body."""
+    """Maximum size in bytes of any other request body."""
     max_connections: Annotated[int, Field(ge=1, le=100_000)] = 1000
-    """Maximum number of open connections; beyond it, the one that has gone longest without a complete request
-    is closed. Lower where the limit on open files is low."""
+    """Maximum number of open connections. Above it, kg closes the connection with the oldest complete
+    request. Lower it if the limit on open files is low."""
     header_seconds: Seconds = constant(10)
     """Time limit for receiving the headers of a request."""
     idle_seconds: Seconds = constant(5)
-    """How long an idle connection is kept open."""
+    """Time after which an idle connection is closed."""
     stall_seconds: Seconds = constant(20)
-    """A transfer that stays slower than `min_bytes_per_second` for this long is aborted."""
+    """Time after which a transfer slower than `min_bytes_per_second` is aborted."""
     min_bytes_per_second: int = constant(500)
-    """Minimum transfer rate of request and response bodies; 0: no minimum."""
+    """Minimum transfer rate of request and response bodies. 0: no minimum."""
     backlog_seconds: Seconds = constant(120)
-    """`/ready` fails if a job has waited longer than this and no worker is running."""
+    """Waiting time of a job without a running worker after which `/ready` fails."""
     event_streams: int = constant(50)
     """Maximum number of concurrent Server-Sent Events streams."""
 
@@ -189,12 +186,12 @@ class ApiSettings(Section):
         return self.processes or service_processes(cores(), memory_bytes())
 
     def share(self, most: int) -> int:
-        """Of something that all processes may have so much of: what is one's; none where there is none."""
+        """Return the share of one process in a limit for all processes, rounded up."""
         return -(-most // self.process_count)
 
     @property
     def allowed_host_names(self) -> tuple[str, ...]:
-        """The hosts one by one; addresses of IPv6 without brackets, as requests are compared."""
+        """Lower-case host names. IPv6 addresses have no brackets."""
         return tuple(each.strip("[]").lower() for each in split_list(self.allowed_hosts))
 
     @property
@@ -203,75 +200,73 @@ class ApiSettings(Section):
 
 
 class ConversionSettings(Section):
-    """Files that are no plain text are read in processes apart."""
+    """Conversion of files to Markdown in separate processes."""
 
     processes: int = constant(2)
-    """Files converted at once, by each process of the service."""
+    """Number of files that each service process converts in parallel."""
     max_seconds: Seconds = 120
-    """Time limit for converting one file."""
+    """Time limit for the conversion of one file."""
     max_memory_mb: Annotated[int, Field(ge=512, le=1_048_576)] = 2048
-    """Memory limit of a converting process, in MiB."""
+    """Memory limit of a conversion process in MiB."""
     ocr: Literal["auto", "off", "tesseract", "rapidocr"] = "auto"
-    """What reads pages of PDFs that have no readable text: `tesseract` (a program), `rapidocr` (the extra
-    `ocr`), `auto` (the first of the two that is installed) or `off`. A page takes seconds."""
+    """OCR engine for PDF pages without readable text: `tesseract` (a program), `rapidocr` (the extra `ocr`),
+    `auto` (the first installed of the two), or `off`. A page takes seconds."""
     ocr_languages: Annotated[
         str | None, Field(pattern=r"^[A-Za-z_]+(/[A-Za-z_]+)?(\+[A-Za-z_]+(/[A-Za-z_]+)?){0,7}$")
     ] = None
-    """Languages of such pages as tesseract names them, such as `eng+deu`; unset: up to three that are
-    installed, English first. `rapidocr` knows Latin, Chinese and Japanese letters at once."""
+    """Languages for OCR in the notation of tesseract, such as `eng+deu`. Default: up to three installed
+    languages, English first. `rapidocr` always reads Latin, Chinese, and Japanese."""
     ocr_max_pages: int = constant(200)
-    """Maximum pages of one file that OCR reads."""
+    """Maximum number of pages per file for OCR."""
     ocr_max_seconds: Seconds = constant(300)
-    """Time limit for OCR of one file; its notes name the other pages."""
+    """Time limit for OCR of one file. The notes of the document list the skipped pages."""
     ocr_max_megapixels: float = constant(10)
-    """Size of the picture that a page is drawn as for OCR; 200 dpi where that is less."""
+    """Maximum size of a rendered page for OCR. Smaller pages are rendered at 200 dpi."""
     images_within: bool = True
-    """Whether pictures within documents (PDF, EPUB, DOCX, HTML and others) become sources too."""
+    """Whether images in documents (PDF, EPUB, DOCX, HTML, and others) become sources."""
     image_max_megapixels: Annotated[float, Field(gt=0, le=1000)] = 100
-    """Size of a picture that is read at most."""
+    """Maximum size of an image in megapixels."""
     image_keep_place: bool = False
-    """Whether pictures are stored as they came, with the place where they were taken, which is metadata, too;
-    otherwise only what shows them rightly is stored, and words and dates."""
+    """Whether to store images unchanged and their location as metadata. Otherwise kg removes all metadata
+    except orientation, colour profile, texts, and dates."""
 
     def of_one_process(self) -> ConversionSettings:
-        """The same, one file at a time."""
+        """Return a copy that converts one file at a time."""
         return self.model_copy(update={"processes": 1})
 
 
 class S3Settings(Section):
-    """Pictures and PDFs in a bucket; its keys are read where all tools of S3 read them."""
+    """S3 bucket for images and PDFs. Credentials come from the usual AWS variables."""
 
     bucket: Annotated[str | None, Field(pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$")] = None
-    """Bucket of an S3-compatible store for pictures, their thumbnails and PDFs, instead of a folder (the
-    extra `s3`). Its keys are AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."""
+    """Bucket of an S3-compatible store for images, thumbnails, and PDFs (the extra `s3`). Credentials:
+    AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. Default: a folder."""
     endpoint: Annotated[str | None, Field(pattern=r"^https?://[^\s/@?#\\]+/?$")] = None
-    """URL of the store, such as `https://s3.example.org:9000`; unset: Amazon's by region."""
+    """URL of the store, such as `https://s3.example.org:9000`. Default: Amazon S3 in the region."""
     region: Annotated[str, Field(pattern=r"^[a-z0-9-]+$")] = "us-east-1"
-    """Region of the bucket; stores other than Amazon's mostly take any."""
+    """Region of the bucket. Most stores other than Amazon S3 accept any value."""
     prefix: Annotated[str, Field(pattern=r"^([A-Za-z0-9!_.*'()-]+(/[A-Za-z0-9!_.*'()-]+)*/?)?$")] = ""
-    """What the keys of all files begin with, such as `kg/`, where others use the bucket, too."""
+    """Prefix of all object keys, such as `kg/`, for a bucket that you share."""
     seconds: Seconds = constant(60)
-    """Time limit for putting or getting one file."""
+    """Time limit for one upload or download."""
 
 
 class BlobSettings(Section):
-    """Where pictures and PDFs are kept."""
+    """Storage of images and PDFs."""
 
     s3: S3Settings = S3Settings()
 
     folder: Path | None = None
-    """Folder for pictures, their thumbnails and PDFs, shared by the service and its workers; unset: `blobs`
-    below KG_HOME, where `kg admin backup` copies it; another folder is not in a backup."""
+    """Folder for images, thumbnails, and PDFs that the service and its workers share. `kg admin backup`
+    copies only the default: `blobs` in KG_HOME."""
     keep_pdfs: bool = True
-    """Whether PDFs that are ingested are kept as they came, too: there are no pictures of their pages without
-    them."""
+    """Whether kg stores ingested PDFs unchanged. Without them, kg cannot show images of pages."""
 
 
 DEFAULT_CONVERSION = ConversionSettings()
-"""As they are where nobody has changed them."""
 
 
-# Secrets in files, as Docker and Kubernetes provide them: KG_API_KEY_FILE names a file with KG_API_KEY.
+# Secrets in files, as Docker and Kubernetes provide them
 
 FILE = "_FILE"
 MAX_BYTES = 65_536
@@ -280,7 +275,10 @@ MAX_BYTES = 65_536
 def with_secrets_of_files(
     environment: Mapping[str, str | None], secrets: Iterable[str]
 ) -> dict[str, str | None]:
-    """Return an environment, in lower case, in which each secret has its value and no file is named."""
+    """Return a copy in which the value of each secret replaces the name of its file.
+
+    Names are in lower case.
+    """
     found = dict(environment)
     wrong: list[str] = []
     for variable in secrets:
@@ -302,7 +300,7 @@ def with_secrets_of_files(
 
 
 def _read(path: Path) -> str:
-    """The text of a file without the end of its last line, which editors add."""
+    """Return the text of a secret file without the final newline that editors add."""
     if not path.is_absolute():
         raise ValueError("is not an absolute path, which all processes of kg need")
     with path.open("rb") as file:
@@ -321,45 +319,46 @@ def _read(path: Path) -> str:
 
 
 class CommunitySettings(Section):
-    """Communities of the concepts of each ontology."""
+    """Communities of concepts, per ontology."""
 
     enabled: bool = True
-    """Whether communities are detected by themselves when concepts have changed."""
+    """Whether kg detects communities automatically after concepts change."""
     max_size: int = constant(100)
-    """A community of more concepts is divided on the next level."""
+    """Maximum number of concepts in a community. A larger community is split on the next level."""
     min_size: int = constant(3)
-    """Communities of fewer concepts are left out, and counted."""
+    """Minimum number of concepts in a community. Smaller communities are only counted."""
     max_concepts: int = constant(200_000)
-    """Maximum concepts per ontology that are looked at, the most connected first."""
+    """Maximum number of concepts per ontology, the most connected first."""
     changed_share: float = constant(0.1)
-    """Share of sources, concepts or relationships that must have changed before the next detection."""
+    """Share of sources, concepts, or relationships that must change before the next detection."""
 
 
 class EmbeddingSettings(Section):
-    """The embedding model of ontologies that name no other."""
+    """Default embedding model of ontologies."""
 
     provider: Provider = "local"
-    """Embedding provider; `deterministic` is for tests only: it hashes words and knows no meaning."""
+    """Embedding provider. `deterministic` hashes words and is for tests only."""
     model: Annotated[str | None, Field(min_length=1)] = None
-    """Embedding model; unset: the provider's default (openai: OPENAI_EMBED_MODEL)."""
+    """Embedding model. Default: the default of the provider (openai: OPENAI_EMBED_MODEL)."""
     model_folder: Path | None = None
-    """Folder with model.onnx and tokenizer.json to use instead."""
+    """Folder of your own local model, with model.onnx and tokenizer.json."""
     threads: int | None = constant(None)
-    """Threads for local models; None: one per core."""
+    """Number of threads for local models. None: one per core."""
     requests_at_once: int = constant(8)
-    """Maximum requests in flight to a remote provider per worker; fewer when the provider answers 429."""
+    """Maximum number of parallel requests to a remote provider per worker. A 429 response lowers it."""
     query_seconds: Seconds = 5
-    """How long a search waits for the provider, retries included, before it continues without vectors."""
+    """Time limit for the provider in a search, with retries. After it, the search continues without
+    vectors."""
     cache_entries: int = constant(200_000)
-    """Maximum vectors in the embedding cache; 0: no cache."""
+    """Maximum number of vectors in the embedding cache. 0: no cache."""
     max_tokens: Annotated[int, Field(ge=64, le=1_000_000)] = 512
-    """Maximum input tokens of a model that kg does not know."""
+    """Maximum number of input tokens of a model that kg does not know."""
     query_prefix: str = ""
     """Query prefix of a model that kg does not know."""
     passage_prefix: str = ""
     """Passage prefix of a model that kg does not know."""
     price: Price | None = None
-    """Price of a model that kg does not know, in US dollars per million tokens."""
+    """Price in US dollars per million tokens of a model that kg does not know."""
 
     @model_validator(mode="after")
     def _one_model(self) -> Self:
@@ -372,89 +371,91 @@ class EmbeddingSettings(Section):
 
 
 class ImageEmbeddingSettings(Section):
-    """The model of pictures of ontologies that name no other. Keys and addresses are the providers' own."""
+    """Default image model of ontologies. The providers' sections have its keys and URLs."""
 
     provider: ImageProvider = "histogram"
-    """Model that embeds pictures: `histogram` compares colours and edges, needs no model and reads no text;
-    `onnx` is a model in a folder of your own; `nomic`, `openai` (any server whose /embeddings takes pictures)
-    and `cohere` are asked over HTTP."""
+    """Provider of image embeddings. `histogram` compares colours and edges without a model and ignores text.
+    `onnx` runs a model from your folder. `nomic`, `openai` (any server whose /embeddings accepts images), and
+    `cohere` use HTTP."""
     model: Annotated[str | None, Field(min_length=1, max_length=200)] = None
-    """Picture model; unset: the provider's default. Of `onnx`: a folder in the next one."""
+    """Image model. Default: the default of the provider. For `onnx`: a subfolder of
+    KG_IMAGE_EMBEDDING__FOLDER."""
     dimensions: Annotated[int | None, Field(ge=1, le=4096)] = None
-    """Dimensions of its vectors; required for a model that kg does not know."""
+    """Number of dimensions. Required for a model that kg does not know."""
     folder: Path | None = None
-    """For `onnx`: folder with a subfolder for each model, described in it."""
+    """For `onnx`: folder with a subfolder for each model and its description."""
     dialect: ImageDialect = "jina"
-    """For `openai`: how the server takes pictures: `jina` as `input: [{image: ...}]` (Jina, SGLang),
-    `infinity` with `modality`, `vllm` as `messages`, one picture a request."""
+    """For `openai`: request format for images. `jina`: `input: [{image: ...}]` (Jina, SGLang). `infinity`:
+    the same with `modality`. `vllm`: `messages` with one image per request."""
     max_tokens: int = constant(256)
-    """Maximum input tokens of a model that kg does not know; each byte is counted as one."""
+    """Maximum number of input tokens of a model that kg does not know. Each byte counts as one token."""
     query_prefix: str = ""
     """Query prefix of a model that kg does not know."""
 
 
 class ProposalSettings(Section):
-    """Links that are proposed between sources, and between concepts, of different documents."""
+    """Proposed links between sources or concepts of different documents."""
 
     enabled: bool = True
-    """Whether links are proposed by themselves, in ontologies that say nothing else."""
+    """Default of ontologies: whether kg proposes links automatically."""
     min_similarity: float | None = constant(None)
-    """Minimum cosine of two sources; unset: by what the model's cosines mean."""
+    """Minimum cosine similarity of two sources. None: calibrated for the model."""
     min_concept_similarity: float | None = constant(None)
-    """Minimum cosine of two concepts; unset: by what the model's cosines mean."""
+    """Minimum cosine similarity of two concepts. None: calibrated for the model."""
     min_contrast: float | None = constant(None)
-    """Minimum difference of the cosine of two sources and the mean cosine of both with their neighbours."""
+    """Minimum difference between the similarity of two sources and their mean similarity to their
+    neighbours."""
     min_concept_contrast: float | None = constant(None)
-    """The same of two concepts."""
+    """Minimum difference between the similarity of two concepts and their mean similarity to their
+    neighbours."""
     neighbours: int = constant(1)
-    """Each must be among so many that are nearest to the other."""
+    """Number of nearest neighbours. Each node of a pair must be among those of the other."""
     hops: int = constant(2)
-    """What is connected by so few steps already is not proposed."""
+    """Maximum length of a path. Nodes that such a path connects get no proposal."""
     max_open: int = constant(500)
-    """Maximum open proposals per ontology; the best are kept."""
+    """Maximum number of open proposals per ontology. kg keeps the best."""
     nodes_a_run: int = constant(5000)
-    """Maximum sources and concepts that one job looks at; the next check goes on."""
+    """Maximum number of sources and concepts per job. The next job continues after them."""
 
 
-# The one place that reads the environment.
-#
-# KG_* variables, nested by `__` (KG_NEO4J__URI), and a provider's own by its own names (OPENAI_API_KEY).
+# Environment variables: KG_* variables, nested by `__` (KG_NEO4J__URI), and variables with the names of
+# providers (OPENAI_API_KEY).
 
 BY_THEIR_OWN_NAMES = ("openai", "nomic", "cohere", "otel")
-"""Sections whose variables have no KG_ before them, as the providers' own tools read them."""
+"""Sections whose variables have no prefix KG_, because the providers' own tools read them."""
 
 
 SOURCES_READ_A_BATCH = 250
-"""As many as one transaction forgets (`kg_api/graph/concept_writes.py`): each may carry 50 concepts."""
+"""Maximum number of sources per transaction (`kg_api/graph/concept_writes.py`), with up to 50 concepts
+each."""
 
 
 class WorkerSettings(Section):
-    """The process that keeps embeddings there and fresh."""
+    """Worker process, which runs the jobs."""
 
     batch_size: int | None = constant(None)
-    """Sources embedded and written per batch; None: by the cores of the machine."""
+    """Number of sources per embedding batch. None: derived from the number of cores."""
     poll_seconds: Seconds = constant(0.5)
-    """How often an idle worker polls for jobs."""
+    """Interval between polls of an idle worker for jobs."""
     lease_seconds: Seconds = constant(30)
-    """A job whose worker has sent no heartbeat for this long is taken over by another."""
+    """Time without a heartbeat after which another worker takes over a job."""
     heartbeat_seconds: Seconds = constant(10)
-    """Interval between heartbeats."""
     tick_seconds: Seconds = constant(60)
     """Interval between checks for missing work."""
     max_stumbles: int = constant(5)
-    """Maximum failures in a row before a job is dead."""
+    """Maximum number of consecutive failures. After it, the job is dead."""
     turn_seconds: Seconds = constant(20)
-    """Time slice of a job: after this long it yields to jobs that are waiting."""
+    """Time slice of a job. After it, the job yields to waiting jobs."""
     stuck_seconds: Seconds = constant(1800)
-    """A job that makes no progress for this long is dead, even if its worker is alive."""
+    """Time without progress after which a job is dead, even if its worker is alive."""
     grace_seconds: Seconds = 30
-    """Time limit for the current batch on shutdown."""
+    """Time limit for the current batch during shutdown."""
     most_queued: int = constant(10_000)
-    """Maximum queued jobs; then requests get a 429."""
+    """Maximum number of queued jobs. Above it, requests get a 429 response."""
     niceness: int = constant(5)
-    """Nice value of the worker, so it never slows a search."""
+    """Nice value of the worker. It keeps searches fast."""
     metrics_port: Annotated[int | None, Field(ge=1, le=65535)] = None
-    """Port for Prometheus metrics; unset: none."""
+    """Port for Prometheus metrics. Default: no metrics."""
 
     @property
     def sources_a_batch(self) -> int:
@@ -462,7 +463,7 @@ class WorkerSettings(Section):
 
     @property
     def sources_read_a_batch(self) -> int:
-        """How many sources are read for concepts before what was found is written, unless it was set."""
+        """Number of sources per batch of concept extraction."""
         return self.batch_size or SOURCES_READ_A_BATCH
 
 
@@ -472,11 +473,11 @@ class LogSettings(Section):
     level: Literal["debug", "info", "warning", "error"] = "info"
     """Minimum log level."""
     format: Literal["json", "text"] = "json"
-    """Log format: JSON for programs, or text for people."""
+    """Log format: `json` for programs or `text` for people."""
 
 
 class Settings(BaseSettings):
-    """All settings of kg. A value that is wrong stops the start and names its variable."""
+    """All settings of kg. A wrong value stops the start with an error that names the variable."""
 
     model_config = SettingsConfigDict(
         env_prefix="KG_",
@@ -489,13 +490,13 @@ class Settings(BaseSettings):
     )
 
     home: Path = Field(default_factory=lambda: platformdirs.user_data_path("kg"))
-    """Folder for the data, password, logs and state of the processes that kg manages."""
+    """Folder for data, password, logs, and state of the processes that kg manages."""
     cache: Path = Field(default_factory=lambda: platformdirs.user_cache_path("kg"))
-    """Cache for Neo4j's jars and the embedding model; safe to delete, it is downloaded again."""
+    """Cache for the jars of Neo4j and the embedding model. You can delete it. kg downloads it again."""
     api_url: Annotated[str | None, Field(pattern=r"^https?://")] = None
-    """URL of the kg service for the client; unset: the one that `kg up` started from this home."""
+    """URL of the kg service for clients. Default: the service that `kg up` started from this home."""
     api_key: SecretStr | None = None
-    """Sent by the client as a bearer token."""
+    """API key that clients send as a bearer token."""
     neo4j: Neo4jSettings = Neo4jSettings()
     backup: BackupSettings = BackupSettings()
     api: ApiSettings = ApiSettings()
@@ -522,8 +523,8 @@ class Settings(BaseSettings):
         settings_cls: type[BaseSettings],
         init_settings: PydanticBaseSettingsSource,
         env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - kg reads no such file
-        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - nor such a folder
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - kg reads no .env file
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - kg reads no folder of secrets
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         source = cast("EnvSettingsSource", env_settings)
         source.env_vars = with_secrets_of_files(source.env_vars, secret_variables())
@@ -532,7 +533,7 @@ class Settings(BaseSettings):
 
 
 def _by_their_own_names(environment: Mapping[str, str | None]) -> dict[str, dict[str, str]]:
-    """Return OPENAI_API_KEY as `openai.api_key`, and so on, of an environment in lower case."""
+    """Return provider variables by section and field: OPENAI_API_KEY as `openai.api_key`."""
     found: dict[str, dict[str, str]] = {}
     for section in BY_THEIR_OWN_NAMES:
         fields = cast("type[Section]", type(Settings.model_fields[section].default)).model_fields
@@ -555,18 +556,18 @@ def _fields(model: type[BaseModel], path: tuple[str, ...]) -> Iterator[tuple[str
 
 
 def secret_variables() -> list[str]:
-    """The variables of secrets, each of which can come from a file instead."""
+    """Return the variables of secrets. Each secret can come from a file."""
     return [name for name, field in variables() if field.annotation == SecretStr | None]
 
 
 def given_variables() -> set[str]:
-    """The names of all variables of the environment, in capitals; of a secret's file also the secret's."""
+    """Return the names of all set variables in upper case. NAME_FILE also counts as NAME."""
     names = {name.upper() for name in EnvSettingsSource(Settings).env_vars}
     return names | {name for name in secret_variables() if name + FILE in names}
 
 
 def variable_of(path: tuple[int | str, ...]) -> str:
-    """The variable behind a setting: ("openai", "timeout") is OPENAI_TIMEOUT."""
+    """Return the variable of a setting: OPENAI_TIMEOUT for ("openai", "timeout")."""
     parts = [str(part).upper() for part in path]
     if path[:1] and path[0] in BY_THEIR_OWN_NAMES:
         return "_".join(parts)
@@ -574,7 +575,11 @@ def variable_of(path: tuple[int | str, ...]) -> str:
 
 
 def load_settings(**overrides: object) -> Settings:
-    """Read the environment; raise ConfigurationError naming each variable that is wrong, and why."""
+    """Read the settings.
+
+    Raises:
+        ConfigurationError: Variables are wrong or unknown. The message lists each with the reason.
+    """
     environment = EnvSettingsSource(Settings).env_vars
     known = [*(name for name, _ in variables()), *(name + FILE for name in secret_variables())]
     unknown = [*suggestions.complaints(environment, known)]

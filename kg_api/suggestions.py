@@ -1,4 +1,4 @@
-"""Nearest names for messages, and names found in a text in another form of spelling."""
+"""Similar names for error messages, and folded name lookup in texts."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ WITHOUT_BLANKS = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
     "\U00020000-\U0003ffff]"
 )
-"""Scripts that write words together: anything may begin and end within."""
+"""Scripts without spaces between words. A word can start and end anywhere."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoldedText:
-    """A text in which white space, quotation marks, dashes and case are all alike."""
+    """Text with uniform whitespace, quotation marks, dashes, and case."""
 
     origin: str
     text: str
     places: array[int]
-    """Of each character, where its origin is; and behind them the end of the text."""
+    """Position of each character in the origin, followed by the length of the origin."""
 
     def every(self, sought: str) -> Iterator[tuple[int, int]]:
-        """From where to where in the origin something stands each time, no word of it cut off."""
+        """Yield the spans of whole-word matches in the origin."""
         start = 0
         while sought and (at := at_words(self.text, sought, start)) is not None:
             start = at + len(sought)
             yield self.span(at, start)
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """From where to where in the origin a part of this stands, with what combines with its end."""
+        """Return the span in the origin, including combining characters at its end."""
         last = self.places[end - 1] + 1
         while last < len(self.origin) and unicodedata.combining(self.origin[last]):
             last += 1
@@ -57,7 +57,7 @@ class FoldedText:
 
 
 def fold(text: str, *, case: bool = False) -> FoldedText:
-    """Return a text in which forms are alike; `case`: but for case."""
+    """Return the folded text. `case` keeps the case."""
     letters: list[str] = []
     places = array("q")
     for at, character in enumerate(text):
@@ -72,7 +72,7 @@ def fold(text: str, *, case: bool = False) -> FoldedText:
 
 
 def at_words(text: str, wanted: str, start: int) -> int | None:
-    """Where `wanted` stands with no word cut off at its ends."""
+    """Return the position of the next whole-word match, or None."""
     while (at := text.find(wanted, start)) >= 0:
         if not is_cut(text, at) and not is_cut(text, at + len(wanted)):
             return at
@@ -89,31 +89,32 @@ def is_cut(text: str, at: int) -> bool:
 
 
 def _alike(character: str) -> str:
-    """Without the ways in which one character can be written: as one or several, wide, as a ligature."""
+    """Return one form for composed, decomposed, wide, and ligature variants of a character."""
     return character if character.isascii() else unicodedata.normalize("NFKD", character.translate(_SAME))
 
 
-# Variables that are meant for kg and that kg does not know: a typo in them must not pass unseen.
+# Detection of misspelt environment variables
 
 PREFIX = "KG_"
 OF_OTHERS = ("KG_TEST_",)
-"""Read by the tests."""
 NEAR = 0.8
-"""How like a known name one without a group must be: other programs may have variables that begin so. Not by
-`nearest`: it finds one word of several too, so that it would take KG_LOG or KG_WORKER_1_HOST for misspelt
-settings."""
+"""Minimum similarity of a variable without `__` to a known setting. Other programs can use similar prefixes.
+
+`nearest` is not suitable: it also matches single words, so KG_LOG or KG_WORKER_1_HOST would be misspelt
+settings.
+"""
 _OF_KUBERNETES = re.compile(
     r"\w+_SERVICE_(HOST|PORT(_\w+)?)=.*"
     r"|\w+_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?=.*"
     r"|\w+_PORT=(tcp|udp|sctp)://.*"
 )
-"""Kubernetes sets these for each Service: for one named kg-api, KG_API_PORT is an address."""
+"""Variables that Kubernetes sets for a Service. For a Service kg-api, KG_API_PORT is an address."""
 PROVIDERS = ("OPENAI_", "NOMIC_", "COHERE_")
-"""The SDKs of these providers read further names, so only a name that resembles a setting is rejected."""
+"""Provider prefixes. The SDKs read other names, so kg rejects only names similar to a setting."""
 
 
 def complaints(environment: Mapping[str, str | None], known: Iterable[str]) -> Iterator[str]:
-    """Yield which variables look like settings and are none, each with the nearest that is."""
+    """Yield a message for each variable that resembles a setting, with the nearest setting."""
     names = sorted(known)
     groups = {name.split("__")[0] for name in names if "__" in name}
     for name, value in sorted(environment.items()):
@@ -123,7 +124,7 @@ def complaints(environment: Mapping[str, str | None], known: Iterable[str]) -> I
         if not variable.startswith(PREFIX) or variable in names or variable.startswith(OF_OTHERS):
             continue
         group, _, rest = variable.partition("__")
-        unknown_group = bool(rest) and group not in groups  # a known group tells of its own wrong names
+        unknown_group = bool(rest) and group not in groups  # known groups report wrong names
         injected = _OF_KUBERNETES.fullmatch(f"{variable}={value or ''}")
         near_miss = not rest and not injected and bool(_nearest(variable, names))
         if unknown_group or near_miss:
@@ -131,7 +132,7 @@ def complaints(environment: Mapping[str, str | None], known: Iterable[str]) -> I
 
 
 def _describe_provider_typo(variable: str, names: Sequence[str]) -> Iterator[str]:
-    """Compare without the shared prefix, which would make all names of a provider look alike."""
+    """Yield the similar settings. Compare without the common prefix, which makes all names similar."""
     prefix, _, rest = variable.partition("_")
     own = [name.removeprefix(f"{prefix}_") for name in names if name.startswith(f"{prefix}_")]
     for meant in _nearest(rest, own):
@@ -148,41 +149,47 @@ def _nearest(variable: str, names: Sequence[str]) -> list[str]:
     return difflib.get_close_matches(variable, names, n=1, cutoff=NEAR)
 
 
-# Where a text names two things, each of them by itself.
+# Positions of two names in a text
 
 Place = tuple[int, int]
-"""From where to where in the text."""
+"""Start and end in the text."""
 
 
 @dataclass(frozen=True, slots=True)
 class NamedPair:
-    """The places of two names in their order, without those of one that lie within those of the other."""
+    """Positions of two names in order. Positions inside the other name do not count."""
 
     ones: Sequence[Place]
     others: Sequence[Place]
 
     def is_within(self, start: int, end: int) -> bool:
-        """Whether both stand within a span of the text, beside each other."""
+        """Return whether a span contains both names without overlap."""
         ones, others = _ends_within(self.ones, start, end), _ends_within(self.others, start, end)
         if ones is None or others is None:
             return False
         return ones[0][1] <= others[1][0] or others[0][1] <= ones[1][0]
 
 
-UNNAMED: Final = NamedPair((), ())
-"""The text names neither."""
+UNNAMED: Final = NamedPair((), ())  # neither name occurs
 
 
 class NamePlaces:
-    """Where names stand in a text, but for their form; each is looked up once."""
+    """Cached positions of names in a folded text."""
 
     def __init__(self, folded: Callable[[], FoldedText]) -> None:
-        """`folded`: gives the text, but for its form; asked once, when it is needed."""
+        """Create the cache.
+
+        Args:
+            folded: Function that returns the folded text. It is called once, at the first use.
+        """
         self._folded = folded
         self._known: dict[str, tuple[str, list[Place]]] = {}
 
     def pair(self, one: str, other: str) -> NamedPair:
-        """Those of two names: no "Python" stands in "Python Software Foundation" where that is the other."""
+        """Return the positions of two names.
+
+        "Python" does not match in "Python Software Foundation" if both are names.
+        """
         (first, ones), (second, others) = self._of(one), self._of(other)
         if first != second and first in second:
             ones = [*_outside(ones, others)]
@@ -209,29 +216,29 @@ def _outside(places: Sequence[Place], others: Sequence[Place]) -> Iterator[Place
 
 
 def _ends_within(places: Sequence[Place], start: int, end: int) -> tuple[Place, Place] | None:
-    """The first and the last of some places that are within a span."""
+    """Return the first and the last position in a span."""
     first, behind = bisect_left(places, (start, 0)), bisect_right(places, end, key=itemgetter(1))
     return (places[first], places[behind - 1]) if first < behind else None
 
 
-# The names that are most like one that is not there. Pure.
+# Similar names
 
 MAX_SUGGESTIONS = 3
 MAX_NAMED = 10
-"""Names that are not there which one sentence repeats."""
+"""Maximum number of unknown names in one message."""
 MIN_BEGINNING = 3
-"""Letters of a word that may stand for it, where one letter is not a word already."""
+"""Minimum length of an ASCII prefix that can stand for a word."""
 MIN_SPELT_ALIKE = 0.75
-"""Letters that are the same, of the longer word's: one slip in four."""
+"""Minimum share of equal letters, which allows one typo in four letters."""
 
 
 def spelt_nearly(wanted: str, names: Iterable[str]) -> list[str]:
-    """Names of which one is the one wanted with a slip of the finger, the most similar first."""
+    """Return the names that differ from the text by typos, most similar first."""
     return _most_alike(wanted, list(dict.fromkeys(names)), least=MIN_SPELT_ALIKE)
 
 
 def nearest(wanted: str, names: Iterable[str]) -> list[str]:
-    """Return up to three names that may be meant: spelt nearly so, or sharing all words of one."""
+    """Return up to three similar names: similar spelling, or all words of the shorter name."""
     known = list(dict.fromkeys(names))
     spelt = spelt_nearly(wanted, known)
     words = _words(wanted)
@@ -256,7 +263,7 @@ def _words(text: str) -> list[str]:
 
 
 def _share_words(wanted: Sequence[str], name: Sequence[str]) -> bool:
-    """Whether one of them has all words of the other, of which there are some."""
+    """Return whether one name contains all words of the other."""
     if len(wanted) <= len(name):
         return bool(wanted) and all(any(_is_begun(word, each) for each in name) for word in wanted)
     return bool(name) and all(any(_is_spelt(word, each) for each in wanted) for word in name)
@@ -272,7 +279,7 @@ def _is_spelt(word: str, other: str) -> bool:
 
 
 def suggestion(wanted: str | Sequence[str], names: Iterable[str]) -> str:
-    """The clause of a message that names what is nearest; empty where nothing is like it."""
+    """Return a clause with the nearest names, or an empty text without similar names."""
     known = list(names)
     wanted = [wanted] if isinstance(wanted, str) else wanted
     found = list(dict.fromkeys(name for each in wanted for name in nearest(each, known)))
@@ -280,12 +287,12 @@ def suggestion(wanted: str | Sequence[str], names: Iterable[str]) -> str:
 
 
 def no_ontology(wanted: str | Sequence[str], names: Iterable[str]) -> str:
-    """The sentence that one or several ontologies are not there, with those that may be meant."""
+    """Return a message about unknown ontologies with similar names."""
     wanted = [wanted] if isinstance(wanted, str) else wanted
     return f"there is no ontology {', '.join(map(repr, wanted))}{suggestion(wanted, names)}"
 
 
-# Scripts, as classes of regular expressions name them.
+# Scripts as classes of regular expressions
 
 UNSPACED: Final = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
-"""Characters of scripts without spaces between words."""
+"""Scripts without spaces between words."""

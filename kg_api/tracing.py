@@ -1,8 +1,7 @@
-"""Spans, from request to job to provider, and the id of their trace on each line of the log.
+"""OpenTelemetry spans of requests, jobs, and provider calls, and trace ids in log lines.
 
-Nobody but kg makes spans here: the tracer is kg's own and not the library's global one, which FastAPI's would
-fill with the texts of questions. Without an exporter a span costs nothing, and a trace that a client began is
-carried on all the same: into the log, jobs and requests to providers.
+kg uses its own tracer, because FastAPI would add query texts to spans of the global tracer. Without an
+exporter, spans cost nothing, and kg still forwards the trace of a client to logs, jobs, and providers.
 """
 
 from __future__ import annotations
@@ -25,8 +24,7 @@ from kg_api import __version__
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
 
-TRACEPARENT = "traceparent"
-"""The header of the W3C's Trace Context."""
+TRACEPARENT = "traceparent"  # header of W3C Trace Context
 NO_SUCCESS = 400
 Attribute = str | int | float | bool
 _OFF = NoOpTracer()
@@ -38,13 +36,13 @@ class _Chosen:
 
 
 def use_tracer(tracer: Tracer | None) -> None:
-    """Make this process's spans by a tracer from now on; None: make none."""
+    """Set the tracer of this process. None: create no spans."""
     _Chosen.tracer = tracer or _OFF
 
 
 @contextmanager
 def root_span(name: str, kind: SpanKind, traceparent: str | None, **attributes: Attribute) -> Generator[Span]:
-    """Continue the span of a header, or begin a trace; attributes have dots for double underscores."""
+    """Continue the trace of a header, or start a trace. A double underscore in an attribute becomes a dot."""
     begun = _W3C.extract({TRACEPARENT: traceparent}, Context()) if traceparent else Context()
     with _span(name, kind, begun, attributes) as span:
         context = span.get_span_context()
@@ -57,7 +55,7 @@ def root_span(name: str, kind: SpanKind, traceparent: str | None, **attributes: 
 
 @contextmanager
 def span(name: str, kind: SpanKind = SpanKind.INTERNAL, **attributes: Attribute) -> Generator[None]:
-    """A span within the one at hand."""
+    """Create a child of the current span."""
     if _Chosen.tracer is _OFF:
         yield
         return
@@ -66,7 +64,7 @@ def span(name: str, kind: SpanKind = SpanKind.INTERNAL, **attributes: Attribute)
 
 
 def annotate(status: int, failed_from: int = NO_SUCCESS) -> None:
-    """Say what HTTP status the span at hand has come to, and whether that is a failure of who is traced."""
+    """Set the HTTP status of the current span. A status from `failed_from` marks it as failed."""
     current = trace.get_current_span()
     current.set_attribute("http.response.status_code", status)
     if status >= failed_from:
@@ -74,7 +72,7 @@ def annotate(status: int, failed_from: int = NO_SUCCESS) -> None:
 
 
 def carry_trace(headers: MutableMapping[str, str]) -> None:
-    """Add the header by which another process goes on with the trace at hand, if there is one."""
+    """Add the trace header for another process if there is a current trace."""
     if trace.get_current_span().get_span_context().is_valid:
         _W3C.inject(headers)
 
@@ -89,7 +87,7 @@ def current_traceparent() -> str | None:
 def _span(
     name: str, kind: SpanKind, parent: Context | None, attributes: dict[str, Attribute]
 ) -> Generator[Span]:
-    """An error is told by its class alone: its message may hold what a user wrote."""
+    """Create a span. Errors appear with their class only, because a message can contain user input."""
     dotted = {each.replace("__", "."): value for each, value in attributes.items()}
     begun = _Chosen.tracer.start_span(name, parent, kind, dotted)
     with trace.use_span(begun, end_on_exit=True, record_exception=False, set_status_on_exception=False):
@@ -100,14 +98,14 @@ def _span(
             raise
 
 
-# Sending spans to a collector, by OTLP over HTTP; what it does never waits, and never fails, for that.
+# Export to an OTLP collector over HTTP. It never blocks or fails the traced work.
 
 log = structlog.get_logger()
 
 SEND_SECONDS = 5.0
-"""How long one attempt to send may take, in a thread of its own."""
+"""Timeout of one export in its own thread."""
 END_SECONDS = 2.0
-"""How long the end of a process waits for spans that are not sent yet."""
+"""Time limit for unsent spans at the end of the process."""
 PATH = "/v1/traces"
 EXPORTER = "opentelemetry.exporter.otlp.proto.http.trace_exporter"
 WITHOUT_PACKAGES = (
@@ -119,13 +117,13 @@ WITHOUT_PACKAGES = (
 def is_installed() -> bool:
     try:
         return importlib.util.find_spec(EXPORTER) is not None
-    except ModuleNotFoundError:  # of a part of that name
+    except ModuleNotFoundError:  # the parent package is missing
         return False
 
 
 @contextmanager
 def tracing(endpoint: str | None, service: str) -> Generator[None]:
-    """Send the spans of this process to a collector, if there is one, while within."""
+    """Export the spans of this process during the block, if an endpoint is set."""
     provider = _provider(endpoint, service) if endpoint else None
     if provider is None:
         yield
@@ -148,7 +146,7 @@ def _provider(endpoint: str, service: str) -> TracerProvider | None:
     except ImportError:
         log.warning(WITHOUT_PACKAGES)
         return None
-    logging.getLogger("opentelemetry.exporter").setLevel(logging.ERROR)  # else it warns of every retry
+    logging.getLogger("opentelemetry.exporter").setLevel(logging.ERROR)  # to omit warnings of retries
     own = Resource.create({"service.name": service, "service.version": __version__})
     provider = TracerProvider(resource=own.merge(OTELResourceDetector().detect()), shutdown_on_exit=False)
     exporter = OTLPSpanExporter(endpoint.rstrip("/") + PATH, timeout=SEND_SECONDS)
@@ -157,7 +155,7 @@ def _provider(endpoint: str, service: str) -> TracerProvider | None:
 
 
 def _end(provider: TracerProvider) -> None:
-    """Send what is left, if that is soon; a collector that does not answer holds nobody up."""
+    """Send the remaining spans within END_SECONDS."""
     ending = threading.Thread(target=provider.shutdown, name="last spans", daemon=True)
     ending.start()
     ending.join(END_SECONDS)

@@ -1,4 +1,4 @@
-"""Wording that several messages share: plurals, pages and addresses."""
+"""Plurals, page numbers, and host names for messages."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ipaddress
 from collections.abc import Sequence
 from itertools import groupby
 
-# A number with what it counts, as a person writes it. Pure.
+# Plurals
 
 
 def pluralize(number: int, noun: str, plural: str | None = None) -> str:
@@ -21,11 +21,11 @@ def was(number: int) -> str:
     return "was" if number == 1 else "were"
 
 
-# The pages of a passage, as people read them.
+# Pages
 
 
 def describe_pages(page: int, last_page: int | None) -> str:
-    """`page 3`, or `pages 3-4` of what begins on one and ends on the other."""
+    """Return `page 3`, or `pages 3-4` for a passage on two pages."""
     return f"page {page}" if last_page in {None, page} else f"pages {page}-{last_page}"
 
 
@@ -34,16 +34,16 @@ def describe_ocr(confidence: float | None) -> str:
 
 
 def name_pages(numbers: Sequence[int]) -> str:
-    """`page 3`, or `pages 2-3, 5` of numbers in their order."""
+    """Return `page 3`, or `pages 2-3, 5` for sorted numbers."""
     runs = [[n for _, n in run] for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])]
     told = ", ".join(f"{run[0]}" if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
     return f"page {told}" if len(numbers) == 1 else f"pages {told}"
 
 
-# Names and addresses of machines.
+# Hosts
 
 HOME_HEADER = "KG-Home"
-"""Names the home (`Home.instance`) whose service a request is meant for, and in a response whose it is."""
+"""Header with the home (`Home.instance`) of the requested service, and of the responding service."""
 
 
 def is_loopback(host: str) -> bool:

@@ -1,4 +1,4 @@
-"""The process that does the background work."""
+"""Worker process for background jobs."""
 
 from __future__ import annotations
 
@@ -25,15 +25,14 @@ log = structlog.get_logger()
 
 RETRY_SECONDS = 1.0
 STOPPING = (signal.SIGTERM, signal.SIGINT)
-GRACE_EXIT_CODE = 75
-"""Of a worker that was told to end and whose batch took too long."""
+GRACE_EXIT_CODE = 75  # the last batch exceeded its time limit
 
 
 def work(settings: Settings) -> None:
-    """Work until SIGTERM or SIGINT: then the batch at hand is ended, the job given back.
+    """Run jobs until SIGTERM or SIGINT, then finish the current batch and release the job.
 
-    A second signal, or a batch that takes longer than the time of grace, ends the process at once; the job
-    goes on elsewhere when its lease has run out.
+    A second signal, or a batch that exceeds the grace period, ends the process. Another worker continues the
+    job after the lease expires.
     """
     configure_logs(settings.log)
     stopping = _stop_on_signals(settings.worker.grace_seconds)
@@ -60,7 +59,7 @@ def work(settings: Settings) -> None:
 
 
 def _open(settings: Settings, stopping: threading.Event) -> Container | None:
-    """Open the container, waiting for a database that is away; None when told to stop meanwhile."""
+    """Return the container. Wait while the database is unavailable. Return None if the worker must stop."""
     while not stopping.is_set():
         try:
             container = open_container(settings, needs_embedder=True)
@@ -69,16 +68,17 @@ def _open(settings: Settings, stopping: threading.Event) -> Container | None:
             stopping.wait(RETRY_SECONDS)
         else:
             gc.collect()
-            gc.freeze()  # as in the service: what lives as long as the process is not looked at again
+            gc.freeze()  # as in the service: garbage collection skips permanent objects
             return container
     return None
 
 
 def _stop_on_signals(grace_seconds: float) -> threading.Event:
-    """Set the event at the first signal; at the second, or when grace is over, end the process.
+    """Return an event that the first signal sets.
 
-    Python runs a handler only when the main thread comes back from what it calls, and that may be a model at
-    work. The wakeup socket is written to at once, and a thread of its own reads it.
+    The second signal or the end of the grace period ends the process. Python runs a signal handler only when
+    the main thread returns from a call, which can be a model. The wakeup socket receives signals at once, and
+    a separate thread reads it.
     """
     stopping = threading.Event()
     told, telling = socket.socketpair()
@@ -96,7 +96,7 @@ def _stop_on_signals(grace_seconds: float) -> threading.Event:
         except TimeoutError:
             code = GRACE_EXIT_CODE
             log.critical("worker ends: the batch at hand takes longer than its grace", seconds=grace_seconds)
-        telling.close()  # until here this keeps it open
+        telling.close()  # keep the socket open until here
         os._exit(code)
 
     threading.Thread(target=watch, name="signals", daemon=True).start()
@@ -104,4 +104,4 @@ def _stop_on_signals(grace_seconds: float) -> threading.Event:
 
 
 def _ignore(number: int, frame: FrameType | None) -> None:
-    """Leave it to the thread that watches."""
+    """Do nothing. The thread of `_stop_on_signals` handles signals."""

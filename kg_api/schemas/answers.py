@@ -1,4 +1,4 @@
-"""Augmentation, answers by a language model, and hybrid searches."""
+"""Augmentation, answers of a language model, and hybrid searches."""
 
 from __future__ import annotations
 
@@ -50,35 +50,36 @@ ThresholdSource = Literal["request", "model", "default", "none"]
 
 
 class AugmentRequest(Narrowed):
-    """A text or a conversation that passages are wanted for."""
+    """Text or conversation to augment with passages."""
 
     text: Annotated[Text, StringConstraints(max_length=MAX_TEXT_CHARACTERS)] | None = None
-    """Plain text or Markdown; this, or `messages`."""
+    """Plain text or Markdown. Set either `text` or `messages`."""
     messages: Messages | None = None
     mode: SearchMode = "hybrid"
     chunk_tokens: Annotated[int, Field(strict=True, ge=MIN_PIECE, le=MAX_PIECE)] = 1800
-    """Most tokens of a piece, by the tokenizer of the space's model; never more than it takes at once."""
+    """Maximum number of tokens of a piece in the tokenizer of the space's model. The model's input limit also
+    applies."""
     overlap_tokens: Annotated[int, Field(strict=True, ge=0, le=MAX_PIECE_OVERLAP)] = 150
-    """At most so many tokens at the end of a piece stand at the beginning of the next one too; fewer, by the
-    same share, where the model takes less at once than `chunk_tokens`."""
+    """Maximum number of tokens that two consecutive pieces share. kg lowers it by the same factor as
+    `chunk_tokens` if the model's input limit is lower."""
     one_query_tokens: Annotated[int, Field(strict=True, ge=0, le=MAX_PIECE)] | None = None
-    """A text of at most so many tokens is searched for as one; unset: as many as a piece has."""
+    """Maximum number of tokens of a text that kg searches as one query. Default: the size of a piece."""
     whole: Flag = False
     per_piece: Annotated[int, Field(strict=True, ge=1, le=MAX_PER_PIECE)] = 5
     min_similarity: Similarity | None = None
-    """Leave out what is less similar to its piece, before the best are taken. Unset: what was measured for
-    the space's model, 0.7 where nothing was; the answer says which. While the text cannot be embedded nothing
-    passes a number that is given here; without one, what words find is given. Not for mode `text`."""
+    """Minimum cosine similarity of a passage and its piece. Default: calibrated for the model, or 0.7.
+    `thresholds` returns the value. If the text cannot be embedded, a minimum in the request excludes every
+    passage, and the default keeps full-text results. Not for mode `text`."""
     per_document: Limit | None = 1
-    """At most so many passages of one document; null: any number."""
+    """Maximum number of passages per document. Null: no limit."""
     limit: Limit = 5
     mmr_lambda: Share | None = None
-    """Order each piece's hits for diversity: 1 is relevance alone, 0 difference alone."""
+    """Diversity of the results of each piece: 1 ranks by relevance only, 0 by diversity only."""
     deduplicate: Flag = False
     exact: Flag = False
-    """Compare with every vector, instead of asking the approximate index."""
+    """Compare with every vector instead of the approximate index."""
     token_budget: TokenBudget | None = None
-    """Most tokens of the context block; the best passages come first, and what does not fit is counted."""
+    """Maximum number of tokens of the context block. The best passages come first. kg counts the others."""
 
     @model_validator(mode="after")
     def _is_of_one_kind(self) -> AugmentRequest:
@@ -95,7 +96,8 @@ class AugmentPiece(Answer):
     number: int
     whole: bool
     start: int
-    """Its first code point in the text; in that of a conversation as its ingestion would make it."""
+    """First code point in the text. For messages, in the text of the document that `POST /conversations`
+    would store."""
     end: int
     tokens: int
     hits: int
@@ -103,11 +105,11 @@ class AugmentPiece(Answer):
 
 class AugmentRecord(DescribedPlace):
     citation: str
-    """`source_id#start-end`: the source, and the code points of the document that `text` is."""
+    """`source_id#start-end`: the source, and the code points of `text` in the document."""
     text: str
-    """What stands in the context: the source, or with strategy `hierarchical` the larger part to read."""
+    """Text in the context: the source, or the larger chunk for the strategy `hierarchical`."""
     similarity: float | None
-    """Cosine of the passage and the piece that is nearest to it; none without a vector."""
+    """Cosine similarity of the passage and its nearest piece. Null without a vector."""
     space: str | None
     rank: int
     pieces: list[int]
@@ -117,7 +119,7 @@ class AugmentRecord(DescribedPlace):
 
 
 class AugmentCounts(Answer):
-    """How many were left after each step, and how many were not and why.
+    """Number of passages that each step excluded.
 
     candidates = below_similarity + without_vector + beyond_per_piece + found_again + duplicates +
     beyond_per_document + beyond_limit + beyond_budget + records.
@@ -130,10 +132,9 @@ class AugmentCounts(Answer):
     searches: int
     candidates: int
     below_similarity: int
-    """Left out by the searches before they took their best, as what has no vector."""
+    """Candidates that the searches excluded before they selected the best."""
     without_vector: int
-    """Found by words only, for they are not embedded yet, or the piece could not be while `min_similarity`
-    was asked for: whether they are similar enough is not known."""
+    """Full-text results with unknown similarity, because they or the piece have no vector."""
     beyond_per_piece: int
     found_again: int
     duplicates: int
@@ -147,7 +148,7 @@ class Threshold(Answer):
     space: str
     min_similarity: float | None
     source: ThresholdSource
-    """`request`: asked for; `model`: measured for the space's model; `default`: nothing is known of it."""
+    """`request`: from the request. `model`: calibrated for the model. `default`: no calibration exists."""
 
 
 class AugmentDegradation(Answer):
@@ -158,13 +159,13 @@ class AugmentDegradation(Answer):
 
 class Augmented(Answer):
     context: str
-    """Ready Markdown: each passage as a quotation below its place and citation. Empty when there are none."""
+    """Markdown with each passage as a quotation below its location and citation. Empty without passages."""
     context_tokens: int
     tokens_estimated: bool
     records: list[AugmentRecord]
     order: Literal["similarity", "rank"]
-    """What the passages are ordered by: ranks where similarities are missing, of several spaces, or not the
-    aim (`mmr_lambda`)."""
+    """Order of the passages. `rank` if similarities are missing, come from several spaces, or `mmr_lambda` is
+    set."""
     thresholds: list[Threshold]
     pieces: list[AugmentPiece]
     counts: AugmentCounts
@@ -173,7 +174,7 @@ class Augmented(Answer):
     timings_ms: dict[str, float]
 
 
-# Answers to questions: what is asked, and what comes back.
+# Answers to questions
 
 MAX_QUESTION_CHARACTERS = 4000
 
@@ -184,21 +185,21 @@ class AnswerRequest(Narrowed):
     question: Annotated[Text, StringConstraints(max_length=MAX_QUESTION_CHARACTERS)]
     mode: SearchMode = "hybrid"
     limit: Annotated[int, Field(strict=True, ge=1, le=MAX_ANSWER_PASSAGES)] = 8
-    """The best so many passages are shown to the language model, with what is around them."""
+    """Number of passages for the language model, best first, with their neighbours."""
     min_similarity: Similarity | None = None
-    """Passages that are less similar are not shown. Unset: what was measured for the space's model. While the
-    question cannot be embedded nothing passes a number that is given here, and there is no answer; without
-    one, what words find is answered from, and `degraded` says so."""
+    """Minimum cosine similarity of passages. Default: calibrated for the model. If the question cannot be
+    embedded, a minimum in the request excludes every passage, so there is no answer. The default keeps
+    full-text results, and `degraded` reports it."""
     rerank: Flag = False
     hyde: Hypothetical = 0
     concepts: Flag = False
-    """Let concepts bring passages too; beside one that is near enough, these are shown whatever their own
-    similarity: they answer together."""
+    """Also retrieve passages through concepts. They need no minimum similarity if another passage is
+    relevant."""
     window_size: Window = 1
     token_budget: Annotated[int, Field(strict=True, ge=MIN_ANSWER_TOKENS, le=MAX_TOKEN_BUDGET)] = 6000
     stream: Flag = False
-    """Give Server-Sent Events instead: a `statement` as soon as it is written and checked, `end` with the
-    whole, or `error` with a problem document."""
+    """Return Server-Sent Events: a `statement` for each checked statement, then `end` with the complete
+    answer, or `error` with a problem document."""
 
     @model_validator(mode="after")
     def _can_be_asked(self) -> AnswerRequest:
@@ -214,7 +215,7 @@ class AnswerRequest(Narrowed):
 class Citation(Answer):
     number: int
     citation: str
-    """`source_id#start-end`: the source, and the code points of its document that `quote` is."""
+    """`source_id#start-end`: the source, and the code points of `quote` in its document."""
     source_id: str
     ontology: str
     document: str
@@ -225,11 +226,11 @@ class Citation(Answer):
     end: int
     quote: str
     score: float
-    """1 where the language model quoted exactly; less for what was found by likeness."""
+    """1 for an exact quote, less for a similar text."""
 
 
 class Statement(Answer):
-    """A sentence of an answer. It has at least one citation; one without is left out, and counted."""
+    """Sentence of an answer with at least one citation. kg drops and counts statements without a citation."""
 
     text: str
     citations: list[Citation]
@@ -240,7 +241,7 @@ class Shown(SourcePlace):
 
 
 class AnswerCounts(Answer):
-    """What was found, shown and written.
+    """Number of passages and statements in each step.
 
     found = below_similarity + without_vector + beyond_budget + passages.
     """
@@ -248,28 +249,27 @@ class AnswerCounts(Answer):
     found: int
     below_similarity: int
     without_vector: int
-    """Found by words only, for they are not embedded yet, or the question could not be: whether they are
-    similar enough is not known."""
+    """Full-text results with unknown similarity, because they or the question have no vector."""
     beyond_budget: int
     passages: int
     shown: int
     tokens: int
     statements: int
     without_citation: int = 0
-    """Statements that were left out: none of their quotes stands in the source that they name."""
+    """Dropped statements. None of their quotes occurs in the cited source."""
     refused_citations: int = 0
-    """Quotes that do not stand there; of statements that were left out, and of others."""
+    """Quotes that do not occur in the cited source, of all statements."""
 
 
 class Answered(Answer):
     question: str
     answered: bool
     text: str
-    """The statements, each with its citations as `[source_id#start-end]`; empty when there are none."""
+    """Statements with their citations as `[source_id#start-end]`. Empty without statements."""
     refusal: Refusal | None
-    """`nothing_found`, `nothing_similar`, `not_measured` (a `min_similarity` was asked for and the question
-    could not be embedded): the language model was not asked. `not_in_passages`: it says that there is no
-    answer in what was shown. `no_valid_citation`: it wrote statements, and proved none."""
+    """Reason for a missing answer. `nothing_found`, `nothing_similar`, and `not_measured` (the question has
+    no vector for `min_similarity`): kg did not call the language model. `not_in_passages`: the passages
+    contain no answer. `no_valid_citation`: no statement has a valid citation."""
     reason: str | None
     statements: list[Statement]
     citations: list[Citation]
@@ -282,13 +282,13 @@ class Answered(Answer):
 
 
 class AnswerEvent(Answer):
-    """The data of an event of a streamed answer: one of the two."""
+    """Data of an event of a streamed answer. One field is set."""
 
     statement: Statement | None = None
     answer: Answered | None = None
 
 
-# Searching concepts and sources together: what is asked and what comes back.
+# Hybrid search for concepts and sources
 
 
 class HybridSearch(Narrowed):
@@ -297,16 +297,17 @@ class HybridSearch(Narrowed):
     ]
     kinds: Kinds | None = None
     mode: HybridMode = "hybrid"
-    """How sources are found. `hybrid`: by meaning, by words and through concepts; `graph`: by meaning and
-    words, and from the sixth on also through concepts; `concept`: only through the
-    concepts of the question; `source`: by meaning and words; `text`: by words."""
+    """Retrieval of sources. `hybrid`: vector search, full-text search, and concepts. `graph`: vector and
+    full-text search, from the sixth result also concepts. `concept`: only concepts of the query. `source`:
+    vector and full-text search. `text`: full-text search."""
     concept_limit: Annotated[int, Field(strict=True, ge=0, le=MAX_LIMIT)] = 5
     source_limit: Limit = 10
     cursor: HitsCursor | None = None
-    """`next_cursor` of the page before, for the sources behind it; all else as in that request. Concepts are
-    in the first page only. Pages give 1,000 sources at most."""
+    """`next_cursor` of the previous page, for more sources. Repeat the other fields unchanged. Only the first
+    page has concepts. All pages together contain at most 1,000 sources."""
     min_similarity: Similarity | None = None
-    """Leave out sources whose cosine similarity is lower, or that have no vector yet. Not for mode `text`."""
+    """Minimum cosine similarity of sources. It also excludes sources without a vector. Not for mode
+    `text`."""
     rerank: Flag = False
     collapse_duplicates: Flag = False
     explain: Flag = False
@@ -321,12 +322,12 @@ class HybridHits(Answer):
     concepts: list[ConceptHit]
     sources: list[SourceHit]
     near: bool | None = None
-    """Whether a passage is near the question, by what its model's cosines mean, or because it has all of the
-    question's words. Null: nobody can say, as in mode `text`, or with `hyde`."""
+    """Whether a source is relevant: its similarity is high for the model, or it contains all query keywords.
+    Null if unknown, as in mode `text`."""
     note: str | None = None
     concepts_note: str | None = None
     next_cursor: str | None = None
-    """For the sources behind these; none when there are no more. The next page may be empty."""
+    """Cursor of the next sources. Null if there are no more sources. The next page may be empty."""
     windows: list[ContextWindow] = Field(default_factory=list[ContextWindow])
     did_you_mean: list[Respelling] = Field(default_factory=list[Respelling])
     degraded: list[Degradation]

@@ -1,4 +1,4 @@
-"""Ids, names and bases of requests and answers, text on one line, and cursors."""
+"""Ids, names, base classes of requests and answers, one-line texts, and cursors."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ from kg_api.normal_form import normalise_text
 
 ID_DIGITS = 32
 _BETWEEN_WORDS = re.compile(r"(?<![\w+#])[+#]+|!(?!=)|(?<=\w)-|-(?!\d)|[^\w+#=<>%$@!-]+")
-"""What makes another meaning is kept: C, C++ and C#; P = NP and P != NP; -1 and 1; $5 and 5%."""
+"""Separators between words. The pattern keeps characters that distinguish names: C++ and C#, P = NP and P !=
+NP, -1 and 1, $5 and 5%."""
 
 
 def digest(*parts: str) -> str:
-    """32 hexadecimal digits; the parts are kept apart, so ("ab", "c") differs from ("a", "bc")."""
+    """Return 32 hexadecimal digits. ("ab", "c") and ("a", "bc") have different digests."""
     joined = "".join(f"{len(part)}:{part}" for part in parts)
     return hashlib.sha256(joined.encode()).hexdigest()[:ID_DIGITS]
 
 
 def document_name(given: str) -> str:
-    """A document's name as it is kept: composed (NFC), for macOS and archives write it decomposed."""
+    """Return the name in NFC. macOS and archives write names in NFD."""
     return unicodedata.normalize("NFC", given)
 
 
@@ -43,17 +44,20 @@ def document_id(ontology: str, document: str) -> str:
 
 
 def content_hash(text: str) -> str:
-    """Return the hash of what a source says; blanks behind it do not count, those before it do."""
+    """Return the hash of a source's text without trailing whitespace."""
     return digest("content", text.rstrip())
 
 
 def text_hash(preface: str, passages: Iterable[str]) -> str:
-    """Return the hash of a document's text: of its preface and its sources, not of its name."""
+    """Return the hash of a document's preface and sources."""
     return digest("text", preface, *passages)
 
 
 def source_ids(document: str, hashes: Iterable[str]) -> Iterator[str]:
-    """Yield ids of a document's sources, kept wherever they move; equal paragraphs are counted."""
+    """Yield the ids of a document's sources.
+
+    Equal paragraphs get a number, so a moved paragraph keeps its id.
+    """
     seen: Counter[str] = Counter()
     for content in hashes:
         yield digest("source", document, content, str(seen[content]))
@@ -65,7 +69,7 @@ def chunk_id(source: str, start: int, end: int) -> str:
 
 
 def scope_of_ontology(name: str) -> str:
-    """One full-text token that stands for an ontology, whatever the analyzer does to names."""
+    """Return the full-text token of an ontology. No analyzer splits it."""
     return "kgo" + digest("ontology", name)
 
 
@@ -74,15 +78,15 @@ def scope_of_document(identity: str) -> str:
 
 
 def scope_of_alias(alias: str) -> str:
-    """One full-text token that stands for an alias of documents; case and blanks do not count."""
+    """Return the full-text token of a document alias. It ignores case and whitespace."""
     return "kga" + digest("alias", " ".join(normalise_text(alias).casefold().split()))
 
 
-@lru_cache(maxsize=8192)  # the names of a batch are asked for again and again, by each step of writing it
+@lru_cache(maxsize=8192)  # each step of writing a batch needs the same names
 def concept_name(label: str) -> str:
-    """What makes two labels the same name: case, punctuation and the width of characters do not count."""
+    """Return the form in which equal labels are equal. It ignores case, punctuation, and character width."""
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", label).casefold()).casefold()
-    apart = folded.replace("_", " ")  # first, or what stands beside one were taken to stand beside a letter
+    apart = folded.replace("_", " ")  # first, so that a sign next to an underscore is not next to a letter
     return " ".join(_BETWEEN_WORDS.sub(" ", apart).split()) or " ".join(folded.split())
 
 
@@ -95,7 +99,7 @@ def concept_id(ontology: str, label: str) -> str:
 
 
 def concept_text(label: str, description: str, search_terms: Iterable[str]) -> str:
-    """Return what is embedded of a concept; names of code without their underscores (ADR 29)."""
+    """Return the text of a concept to embed. Names of code lose their underscores (ADR 29)."""
     names = ", ".join(map(_words_of_name, search_terms))
     return "\n".join(part for part in (_words_of_name(label), description, names) if part)
 
@@ -105,7 +109,7 @@ def _words_of_name(name: str) -> str:
 
 
 def concept_text_hash(label: str, description: str, search_terms: Iterable[str]) -> str:
-    """Changes when the text of a concept does that is embedded."""
+    """Return a hash that changes with the embedded text of the concept."""
     return digest("concept text", concept_text(label, description, search_terms))
 
 
@@ -114,7 +118,10 @@ def instance_id(concept: str, source: str, start: int, end: int) -> str:
 
 
 def relation_id(ontology: str, subject: str, kind: str, target: str, source: str) -> str:
-    """The id of what a source states of two concepts, by their names; merging concepts leaves it as it is."""
+    """Return the id of a relationship in a source.
+
+    It contains names, so merging concepts does not change it.
+    """
     names = (concept_name(subject), concept_name(kind), concept_name(target))
     return digest("relation", ontology, *names, source)
 
@@ -128,7 +135,10 @@ def type_text_hash(name: str) -> str:
 
 
 def proposal_id(ontology: str, kind: str, first: str, second: str) -> str:
-    """Return the id of a proposed link by what is linked, in either order: content hashes or concepts."""
+    """Return the id of a proposed link.
+
+    The order of the linked content hashes or concepts does not matter.
+    """
     return digest("proposal", ontology, kind, *sorted((first, second)))
 
 
@@ -141,15 +151,19 @@ def judgement_id(ontology: str, question: str, source: str) -> str:
 
 
 def community_id(ontology: str, level: int, concept_ids: Iterable[str]) -> str:
-    """The id of a community: by its members, so that one that is found again has it again."""
+    """Return the id of a community. A community with the same members gets the same id again."""
     return digest("community", ontology, str(level), *sorted(concept_ids))
 
 
-# What all request and answer bodies share.
+# Base classes of requests and answers
 
 
 def storable(text: str) -> str:
-    """Raise ValueError for a lone surrogate or U+0000, which Neo4j would refuse or store silently."""
+    """Return the text.
+
+    Raises:
+        ValueError: The text contains a lone surrogate or U+0000. Neo4j rejects or damages such texts.
+    """
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -160,14 +174,15 @@ def storable(text: str) -> str:
 
 
 Text = Annotated[str, AfterValidator(storable)]
-"""Any text that Neo4j can hold."""
+"""Text that Neo4j can store."""
 
 ONTOLOGY_PATTERN = r"^[\p{L}\p{N}_](?:[\p{L}\p{M}\p{N}_.\- ]*[\p{L}\p{M}\p{N}_.\-])?$"
 
 OntologyName = Annotated[
     str, StringConstraints(max_length=100, pattern=ONTOLOGY_PATTERN), AfterValidator(storable)
 ]
-"""Letters and digits of any script, `_`, `-`, `.` and inner spaces; it starts with a letter, digit or `_`."""
+"""Name of letters and digits of any script, `_`, `-`, `.`, and inner spaces. It starts with a letter, digit,
+or `_`."""
 
 DocumentName = Annotated[
     str,
@@ -175,36 +190,40 @@ DocumentName = Annotated[
     AfterValidator(storable),
     AfterValidator(document_name),
 ]
-"""A title, or a path below the folder that was ingested, with `/` between its parts; in NFC."""
+"""Title, or path in the ingested folder with `/` as separator. Stored in NFC."""
 
 NodeId = Annotated[str, StringConstraints(min_length=1, max_length=100), AfterValidator(storable)]
 
 Flag = Annotated[bool, Field(strict=True)]
 
 Called = Annotated[str, StringConstraints(min_length=1, max_length=1101), AfterValidator(storable)]
-"""What something is called by: an id, a beginning of it, or a name, also `ONTOLOGY/NAME`."""
+"""Id, prefix of an id, name, or `ONTOLOGY/NAME`."""
 
 
 def visible(text: str) -> str:
-    """Raise ValueError for a text that is blank, by any dialect's idea of a blank."""
+    """Return the text.
+
+    Raises:
+        ValueError: The text contains only whitespace or byte order marks.
+    """
     if not text.replace("\ufeff", "").strip():
         raise ValueError("is blank")
     return text
 
 
 VISIBLE = (AfterValidator(visible), Field(json_schema_extra={"pattern": r"\S"}))
-"""For a text that must not be blank; its description says so."""
+"""Validators for a text with at least one visible character."""
 
 
 class Body(BaseModel):
-    """A request: unknown fields are refused, so that a misspelt filter is not silently ignored."""
+    """Request. Unknown fields are errors, so kg never ignores a misspelt filter."""
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
     @model_validator(mode="before")
     @classmethod
     def _whole_numbers(cls, given: Any) -> Any:
-        """Take 57.0 as 57: to JSON Schema it is an integer."""
+        """Convert 57.0 to 57, because JSON Schema treats 57.0 as an integer."""
         if not isinstance(given, dict):
             return given
         return {
@@ -214,36 +233,35 @@ class Body(BaseModel):
 
 
 class Answer(BaseModel):
-    """An answer of the service; clients of another version may see further fields."""
+    """Response of the service. Clients ignore unknown fields of other versions."""
 
     model_config = ConfigDict(extra="ignore", use_attribute_docstrings=True)
 
 
 class Page(Answer):
-    """Where a list goes on."""
+    """Page of a list."""
 
     total: int = Field(ge=0)
-    """All there are, not only those on this page."""
+    """Number of items on all pages."""
     offset: int = Field(ge=0)
     limit: int = Field(ge=1)
     notes: list[str] = Field(default_factory=list[str])
-    """Why there is nothing, such as a field that no document has."""
+    """Reasons for an empty list, such as a field that no document has."""
 
 
-# Texts of strangers as one line that shows all it says. Pure.
+# One-line texts without invisible characters
 
 _BLANK = {"Cc", "Zl", "Zp"}
-"""Control characters and ends of lines and paragraphs: they part words."""
+"""Control characters and separators of lines and paragraphs. Each becomes a space."""
 _UNSEEN = {"Cf", "Cs"}
-"""What formats or turns the direction of text, and halves of characters: nobody sees them."""
-_TAGS = range(0xE0000, 0xE0080)
-"""Letters that are never shown; some of them are not assigned."""
+"""Format characters, such as direction marks, and surrogates."""
+_TAGS = range(0xE0000, 0xE0080)  # tag characters, some of them unassigned
 _JOINERS = "\u200c\u200d"
-"""Between letters they belong to the spelling, as in Persian and Hindi."""
+"""Joiners. Between letters, they are part of the spelling, as in Persian and Hindi."""
 
 
 def one_line(text: str) -> str:
-    """The text with single blanks, without characters that nobody sees."""
+    """Return the text with single spaces and without invisible characters."""
     return " ".join((text if text.isprintable() else "".join(_visible_characters(text))).split())
 
 
@@ -264,13 +282,10 @@ def _is_letter(character: str) -> bool:
     return bool(character) and unicodedata.category(character)[0] in "LM"
 
 
-# Cursors as text: sealed, so that a damaged one, or one of another call, is told from a good one.
-#
-# They say where an answer goes on and nothing else: nothing is kept for them. No rights hang on a cursor, so
-# its checksum needs no secret.
+# Cursors. A cursor contains a position and a checksum, so kg stores nothing and detects a damaged cursor. It
+# grants no rights, so its checksum needs no secret.
 
 DIGEST = 8
-"""Bytes of a digest."""
 
 
 def digest_cursors(*parts: str) -> bytes:
@@ -280,22 +295,26 @@ def digest_cursors(*parts: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class CursorForm:
-    """One kind of cursor."""
+    """Format of one kind of cursor."""
 
     version: int
-    """Its first byte, another one for each kind, and for each change of what a kind holds."""
+    """First byte. It differs for each kind and each change of the content."""
     given_as: str
-    """Where an answer gives it."""
+    """Name of the answer's field with the cursor."""
     may_differ: str = ""
-    """What else than the cursor may differ from the call that gave it."""
+    """Arguments that may change between two pages, as a part of the error message."""
 
     def seal(self, call: bytes, held: bytes) -> str:
-        """Return a cursor that holds something, for the call with a digest."""
+        """Return a cursor with the given content for the call with this digest."""
         body = bytes([self.version]) + call + held
         return _encode(body + _checksum(body))
 
     def unseal(self, text: str, call: bytes) -> bytes:
-        """Return what a cursor holds; raise InvalidInput if it is damaged or belongs to another call."""
+        """Return the content of a cursor.
+
+        Raises:
+            InvalidInput: The cursor is damaged or belongs to another call.
+        """
         whole = _decode(text)
         body, checksum = whole[:-DIGEST], whole[-DIGEST:]
         if len(body) <= DIGEST or checksum != _checksum(body) or body[0] != self.version:
@@ -316,7 +335,7 @@ def _encode(whole: bytes) -> str:
 
 
 def _decode(text: str) -> bytes:
-    """Empty where it is none; one that is spelt in another way is none, too."""
+    """Return the bytes of a cursor, or b"" for a text that `_encode` cannot produce."""
     try:
         whole = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):

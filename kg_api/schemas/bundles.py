@@ -1,4 +1,4 @@
-"""The lines of a bundle. Whoever wrote one may be a stranger: what it says is bounded and checked here."""
+"""Lines of a bundle. A bundle can come from a stranger, so kg validates and limits its content."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kg_api.schemas.spaces import NewSpace
 from kg_api.schemas.vocabulary import TextLanguage
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
-"""A line holds one source at most, and a source no more than a document may have."""
+"""Maximum size of a line. A line contains at most one source, and a source is at most a whole document."""
 MAX_PLACE = 2**31
 MAX_DIMENSIONS = 4096
 MAX_PART = 2000
@@ -46,7 +46,7 @@ def _storable(metadata: dict[str, MetadataValue]) -> dict[str, MetadataValue]:
 
 Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
 BlobKey = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
-"""The SHA-256 of a file: it names the file, and leads nowhere else."""
+"""SHA-256 of a file. It cannot contain a path."""
 BundledMark = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{16}$")]
 ExtractorMark = Annotated[Text, StringConstraints(min_length=1, max_length=200)]
 Place = Annotated[int, Field(ge=0, le=MAX_PLACE)]
@@ -55,7 +55,7 @@ Name = Annotated[Text, StringConstraints(max_length=1000)]
 BundledVector = Annotated[
     str, StringConstraints(min_length=8, max_length=MAX_DIMENSIONS * 6), AfterValidator(_is_base64)
 ]
-"""32-bit floats, the lowest byte first, as base64."""
+"""32-bit little-endian floats as base64."""
 BundledMetadata = Annotated[
     dict[Annotated[Text, StringConstraints(max_length=1000)], MetadataValue],
     Field(max_length=MAX_KEYS),
@@ -64,16 +64,16 @@ BundledMetadata = Annotated[
 
 
 class BundledChanges(Body):
-    """What somebody changed of a document, all of it together: more than one change may be."""
+    """Manual changes of a document, combined."""
 
     title: Name | None = None
     uri: Annotated[Text, StringConstraints(max_length=4000)] | None = None
     metadata: BundledMetadata = Field(default_factory=dict)
-    """Key by key; null deletes one."""
+    """Changes by key. Null deletes a key."""
 
 
 class BundledDocument(Body):
-    """A document; its sources follow it, in reading order."""
+    """Document. Its sources follow in reading order."""
 
     kind: Literal["document"]
     document: DocumentName
@@ -81,7 +81,7 @@ class BundledDocument(Body):
     uri: Annotated[Text, StringConstraints(max_length=4000)] | None = None
     format: Format
     content_hash: Digest
-    """Of all that it was made of: what comes again with the same is not stored again."""
+    """Hash of all input of the document. The same hash is not stored again."""
     characters: Place
     preface: Text = ""
     metadata: BundledMetadata = Field(default_factory=dict)
@@ -121,7 +121,7 @@ class BundledSource(Body):
 
 
 class BundledChunk(Body):
-    """A chunk, from one source to another of its document; its vector, or the chunks that it is read for."""
+    """Chunk of one or several sources. It has either a vector or child chunks."""
 
     chunk_id: Digest
     first: Place
@@ -147,7 +147,7 @@ class BundledVectors(Body):
     mark: BundledMark
     paragraphs: Annotated[list[Place], Field(min_length=1, max_length=MAX_PART)]
     vectors: Annotated[list[BundledVector | None], Field(max_length=MAX_PART)]
-    """One each; null: its chunks have them."""
+    """Vector of each paragraph. Null: its chunks have vectors."""
     chunks: Annotated[list[BundledChunk], Field(max_length=100_000)] = Field(default_factory=list)
 
     @model_validator(mode="after")
@@ -186,7 +186,7 @@ class BundledRelation(Body):
 
 
 class BundledConcepts(Body):
-    """What was found in a source, by one extractor or one import; of much of it there are several lines."""
+    """Concepts of a source from one extractor or import. Long lists have several lines."""
 
     kind: Literal["concepts"]
     document: DocumentName
@@ -203,7 +203,7 @@ BundledLine = BundledDocument | BundledSource | BundledVectors | BundledConcepts
 LINE: TypeAdapter[BundledLine] = TypeAdapter(Annotated[BundledLine, Field(discriminator="kind")])
 
 
-# What a bundle says of itself, and what a service says of what it can give.
+# Manifest of a bundle, and export offer of a service
 
 FORMAT: Final = 1
 MAX_ONTOLOGIES = 10_000
@@ -253,9 +253,10 @@ class BundleOffer(Answer):
 class ImportOpened(Answer):
     ontology: str
     created: bool
-    """Whether it was made, as the bundle has it configured; else it stays as it is configured here."""
+    """Whether the import created the ontology with the bundle's configuration. An existing one keeps its
+    own."""
     takes_vectors: bool
-    """Whether the bundle's vectors are what would be made here; else sources are embedded anew."""
+    """Whether the bundle's vectors fit the configuration. If not, kg re-embeds the sources."""
     notes: list[str]
 
 
@@ -264,7 +265,7 @@ class ImportedLines(Answer):
     replaced: int = 0
     unchanged: int = 0
     kept: list[str] = Field(default_factory=list)
-    """Documents of which another text is stored here: those stay."""
+    """Documents with another stored text. kg keeps the stored text."""
     vectors: int = 0
     anew: int = 0
     concepts: int = 0
@@ -276,7 +277,7 @@ class ImportedLines(Answer):
 
 
 class KeptBlob(Answer):
-    """A file that is kept, for an hour or as long as a document uses it."""
+    """Stored file. kg deletes it after an hour if no document uses it."""
 
     key: str
 
@@ -303,11 +304,11 @@ class BundledBlobs(Body):
     files: Place = 0
     bytes: Annotated[int, Field(ge=0)] = 0
     lost: Annotated[list[BlobKey], Field(max_length=10_000)] = Field(default_factory=list)
-    """Those that the service named and had no more: documents that need one cannot be imported."""
+    """Files that the service no longer has. Documents that need them cannot be imported."""
 
 
 class Manifest(Body):
-    """What a bundle is; written last, so that one that was not finished has none."""
+    """Description of a bundle. kg writes it last, so an incomplete bundle has none."""
 
     format: int
     kg_version: ShortText

@@ -1,4 +1,4 @@
-"""Communities of concepts: an overview of what an ontology is about."""
+"""Communities of concepts, which give an overview of an ontology."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from kg_api.schemas.search import Place
 
 
 class Community(Answer):
-    """Concepts that are in the same passages more often than chance has it."""
+    """Concepts that occur in the same passages more often than by chance."""
 
     community_id: str
-    """Stays as long as the same concepts are in it."""
+    """Id that is stable while the community has the same concepts."""
     name: str
     level: int
     size: int
     parts: int
     parent_id: str | None
     inside: float
-    """Of the weight of its concepts' ties the share within, 0 to 1: how much it stands apart."""
+    """Share of the weight of its concepts' edges that stays inside, 0 to 1. A higher value means a more
+    distinct community."""
     labels: list[str]
 
 
@@ -32,15 +33,15 @@ class Communities(Page):
     level: int
     parent_id: str | None = None
     levels: list[int] = Field(default_factory=list[int])
-    """How many communities each level has, from 0."""
+    """Number of communities on each level, from 0."""
     grouped: int = 0
     left_out: int = 0
-    """Concepts that several sources or relationships tie, and that are in none: their group is too small."""
+    """Connected concepts that are in no community because their group is too small."""
     concepts: int = 0
     computed_at: datetime | None = None
-    """When the concepts were read that these are of; null: never yet."""
+    """Time at which kg read the concepts. Null: no detection has run."""
     changed: float = 0.0
-    """The share of sources, concepts or relationships that has changed since, 0 to 1."""
+    """Share of sources, concepts, or relationships that has changed since the detection, 0 to 1."""
 
 
 class CommunityConcept(Concept):

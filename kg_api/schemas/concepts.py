@@ -1,4 +1,4 @@
-"""What extraction finds in sources, on its way into the graph."""
+"""Extracted concepts, and requests and answers about concepts and relationships."""
 
 from __future__ import annotations
 
@@ -27,85 +27,86 @@ from kg_api.schemas.vocabulary import (
 )
 
 PER_SOURCE: Mapping[ExtractorName, int] = {"keyphrase": 12, "llm": 6, "none": 6}
-"""Concepts of a source, where nothing else is configured (ADR 73)."""
+"""Default number of concepts per source (ADR 73)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A verified quote: a span of its source, verbatim."""
+    """Verified quote: a verbatim span of its source."""
 
     text: str
     start: int
-    """In code points of the source's text, as `end`."""
+    """Offset in code points of the source's text, like `end`."""
     end: int
     score: float = 1.0
-    """1 for what was quoted exactly; less for what was found by likeness, from 0."""
+    """1 for an exact quote, less for a similar text, down to 0."""
     said: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ExtractedConcept:
-    """A concept that a source carries."""
+    """Concept that a source contains."""
 
     label: str
     quotes: tuple[Quote, ...]
-    """None of them: it is said of the source, and no quote proves it."""
+    """Quotes that prove the concept. Empty: unverified."""
     description: str = ""
     search_terms: tuple[str, ...] = ()
     confidence: float = 1.0
     unverified: tuple[str, ...] = ()
-    """Quotes that a language model gave and that prove nothing: kept, so that they can be looked at."""
+    """Quotes of a language model that prove nothing. kg stores them for inspection."""
     forms: tuple[str, ...] = ()
-    """Other forms of the label, such as its plural: whatever is called so is the same concept."""
+    """Other forms of the label, such as the plural. Each form names the same concept."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExtractedRelation:
-    """A relationship that a source states between two concepts found there."""
+    """Relationship that a source states between two of its concepts."""
 
     subject: str
     type: str
     object: str
     confidence: float = 1.0
     quote: Quote | None = None
-    """The sentence that says it, where it was looked for; else what proves its concepts stands for it."""
+    """Sentence with the relationship, if the extractor looked for it. None: the quotes of its concepts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """What was found in one source."""
+    """Concepts and relationships of one source."""
 
     source_id: str
     content_hash: str
-    """Of the source as it was read; what changed since is passed over."""
+    """Hash of the extracted text. kg discards the extraction if the source changed."""
     concepts: tuple[ExtractedConcept, ...] = ()
     relations: tuple[ExtractedRelation, ...] = ()
     unverified: int = 0
-    """How many quotes are not in the source or prove nothing, those of concepts that were left out too."""
+    """Number of quotes that are not in the source or prove nothing, including those of dropped concepts."""
     refused: str | None = None
-    """Why nothing could be extracted; the source is set aside with it."""
+    """Reason for a failed extraction. kg stores it and skips the source."""
     block_kinds: tuple[BlockKind, ...] | None = None
-    """Of the source as it was read, where they decide over what is found; as `content_hash`."""
+    """Block kinds of the extracted text, if they affect the result. Used like `content_hash`."""
 
 
-# How concepts are extracted from an ontology: configured, counted, and what it will cost.
+# Extraction of concepts: configuration, counts, and cost
 
 PerSource = Annotated[int, Field(ge=1, le=MAX_PER_SOURCE)]
 Dollars = Annotated[float, Field(ge=0, le=1_000_000, allow_inf_nan=False)]
 
 
 class ExtractionConfig(Body):
-    """How concepts are extracted from one ontology. What is unset is the service's own setting."""
+    """Concept extraction of one ontology. Unset fields take the value of the service's settings."""
 
     extractor: ExtractorName | None = None
-    """`keyphrase`: without a language model; `llm`: by one, with relationships; `none`: not at all."""
+    """`keyphrase`: without a language model. `llm`: language model, with relationships. `none`: no
+    extraction."""
     per_source: PerSource | None = None
     budget: Dollars | None = None
-    """US dollars that the language model may cost in all; the job ends when they are spent."""
+    """Maximum total cost of the language model in US dollars. A job ends at the limit."""
 
 
 class UsedExtraction(Answer):
-    """How concepts are extracted, with what is unset filled in."""
+    """Concept extraction with all defaults."""
 
     extractor: ExtractorName
     per_source: int
@@ -113,14 +114,14 @@ class UsedExtraction(Answer):
 
 
 class ExtractionCost(Answer):
-    """What extraction will take; estimated from a sample where it says so in its notes."""
+    """Cost of an extraction. The notes report an estimate from a sample."""
 
     sources: int
     requests: int = 0
     tokens_read: int = 0
     tokens_written: int = 0
     price: float | None = 0.0
-    """US dollars; 0 without a language model, none when its price is not known."""
+    """US dollars. 0 without a language model, null if the price is unknown."""
     notes: list[str] = Field(default_factory=list[str])
 
 
@@ -129,29 +130,30 @@ class ExtractionStatus(Answer):
     config: ExtractionConfig
     used: UsedExtraction
     spent: float
-    """US dollars that its language model has cost so far."""
+    """Cost of the language model so far in US dollars."""
     expected: float = 0.0
-    """US dollars that its jobs were to cost, as was estimated when each began: compare with `spent`."""
+    """Estimates of the jobs at their start in US dollars. Compare them with `spent`."""
     fingerprint: str | None = None
-    """Of the extractor: another model, prompt or number of concepts has another. None: no model is set."""
+    """Fingerprint of the extractor. It depends on model, prompt, and number of concepts. Null: no model is
+    set."""
     model: str | None = None
     total: int
     extracted: int
     due: int
     stale: int = 0
-    """Sources that a model of another fingerprint has read: they stay so until `stale` is asked for."""
+    """Number of sources from an extractor with another fingerprint. They stay until you select `stale`."""
     refused: int
     concepts: int
     quotes: int
     relations: int
     unverified_quotes: int = 0
-    """That a language model gave and that are not in their sources, or prove nothing: kept and marked."""
+    """Number of stored quotes of a language model that are not in their source or prove nothing."""
     unverified_concepts: int = 0
     cost: ExtractionCost | None = None
     stale_cost: ExtractionCost | None = None
     applied: bool = True
     problem: str | None = None
-    """Why nothing can be extracted as the service is set up, and what to do; none when it can be."""
+    """Reason why the service cannot extract concepts, and the fix. Null if it can."""
     last_error: str | None = None
     notes: list[str] = Field(default_factory=list[str])
 
@@ -164,14 +166,14 @@ class ExtractionStarted(Answer):
 
 
 class UnreadSources(Answer):
-    """Sources from which nothing could be extracted; `kg admin concepts extract` tries them again."""
+    """Sources without extraction. `kg admin concepts extract` retries them."""
 
     ontology: str
     total: int
     sources: list[RefusedSource]
 
 
-# Concepts that a file or a person brings, with where they stand.
+# Imported concepts
 
 MAX_ROWS = 500
 MAX_CONCEPTS = 1000
@@ -187,18 +189,18 @@ class ConceptGiven(Body):
     description: Annotated[Text, StringConstraints(max_length=1000)] = ""
     search_terms: Annotated[list[Label], Field(max_length=20)] = Field(default_factory=list)
     quotes: Annotated[list[Passage], Field(max_length=MAX_QUOTES)] = Field(default_factory=list)
-    """Passages of the text that say it; with none of them the label itself is looked for."""
+    """Passages of the text that prove the concept. If empty, kg searches for the label."""
 
 
 Statement = tuple[Label, Annotated[Text, StringConstraints(min_length=1, max_length=1000)], Label]
-"""Subject, type and object."""
+"""Subject, type, and object."""
 
 
 class ConceptRow(Body):
     document: DocumentName | None = None
     title: DocumentName | None = None
     paragraph: Annotated[int, Field(ge=0, le=10_000_000)] | None = None
-    """Only this source of the document, counted from 0; unset: those in which a concept stands."""
+    """Paragraph of the document, from 0. Default: all paragraphs that contain the concept."""
     source_id: NodeId | None = None
     concepts: Annotated[list[ConceptGiven], Field(max_length=MAX_CONCEPTS)] = Field(default_factory=list)
     relations: Annotated[list[Statement], Field(max_length=MAX_CONCEPTS)] = Field(default_factory=list)
@@ -215,7 +217,7 @@ class ConceptRow(Body):
 
 class ConceptImport(Body):
     rows: Annotated[list[ConceptRow], Field(min_length=1, max_length=MAX_ROWS)]
-    """All of one document in one request: what was imported for it before is replaced."""
+    """All rows of a document. They replace earlier imports for it."""
 
 
 class ImportProblem(Answer):
@@ -239,7 +241,10 @@ class ConceptsImported(Answer):
 
 
 def from_openie(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a line of HippoRAG's open information extraction as a row, without what is no text."""
+    """Return a line of HippoRAG's open information extraction as a row.
+
+    Values other than text are dropped.
+    """
     entities = _to_list(row, "entities", "extracted_entities")
     triples = [_texts(each) for each in _to_list(row, "triples", "extracted_triples")]
     labels = dict.fromkeys(each.strip() for each in _texts(entities))
@@ -259,7 +264,7 @@ def from_openie(row: dict[str, Any]) -> dict[str, Any]:
 def portions(
     rows: Iterable[ConceptRow], size: int = 100, characters: int = 400_000
 ) -> Iterator[list[ConceptRow]]:
-    """Yield rows in portions for a request each, those of one document together."""
+    """Yield portions of rows, one per request. Rows of a document stay together."""
     together: dict[str, list[ConceptRow]] = {}
     for row in rows:
         key = row.source_id or f"{row.document if row.document is not None else row.title}\n"
@@ -292,10 +297,10 @@ def _texts(values: Any) -> list[str]:
     )
 
 
-# Concepts: what is asked and what comes back.
+# Concepts
 
 APPEARS_WITH = "appears with"
-"""The type of a relationship that no text states: both concepts are in the same sources."""
+"""Type of a relationship that no text states: both concepts are in the same sources."""
 
 
 class Concept(Answer):
@@ -306,39 +311,39 @@ class Concept(Answer):
     search_terms: list[str]
     sources: int
     verified: bool = True
-    """Whether a quote proves it. False: all that was quoted for it is not in its sources, or says nothing but
-    its name; or nothing was quoted."""
+    """Whether a quote proves the concept. False: no quote is in its sources or contains more than its
+    name."""
 
 
 Fits = Literal["name", "words", "meaning"]
-"""It is called so; a word of the question is in its names; it is near enough, by the space's own measure."""
+"""Reasons for a match: equal name, shared keyword, or similarity above the minimum of the space."""
 MAX_TOLD = 100
 NEAREST = 3
 
 
 class ConceptHit(Concept):
     similarity: float | None
-    """Cosine of the question and the concept; none without a vector. Compare those of one space only."""
+    """Cosine similarity of query and concept. Null without a vector. Comparable only in one space."""
     space: str | None = None
     score: float
     fits: Fits | None = None
-    """Why it may be taken for what was asked; none: it is only the nearest there is."""
+    """Reason for a match. Null: only the nearest concept."""
 
 
 def find_meant(hits: Sequence[ConceptHit]) -> ConceptHit | None:
-    """What was meant by a phrase that found some concepts: the one called so, else the first that fits."""
+    """Return the concept for a phrase: the one with this name, or the first match."""
     fitting = [each for each in hits if each.fits]
     return next((each for each in fitting if each.fits == "name"), fitting[0] if fitting else None)
 
 
 def nearest_labels(hits: Iterable[Concept]) -> str:
-    """As a part of a sentence: what is nearest where nothing fits; empty where there is nothing at all."""
+    """Return the nearest labels as a part of a message, or an empty text without concepts."""
     labels = list(dict.fromkeys(repr(each.label) for each in hits))[:NEAREST]
     return f" (nearest: {', '.join(labels)})" if labels else ""
 
 
 def none_fits(query_text: str, hits: Sequence[ConceptHit]) -> str | None:
-    """That what was found is only the nearest there is; nothing where one fits, or none was found."""
+    """Return a note if no concept matches. None if one matches or the list is empty."""
     if not hits or any(each.fits for each in hits):
         return None
     told = f"{query_text[:MAX_TOLD]!r}{nearest_labels(hits)}"
@@ -353,20 +358,20 @@ class ConceptHits(Answer):
 
 
 class Evidence(Answer):
-    """A verbatim quote of a source, that proves a concept."""
+    """Verbatim quote of a source that proves a concept."""
 
     instance_id: str
     quote: str
     start: int
-    """Its first code point in the document's text."""
+    """First code point in the document's text."""
     end: int
     score: float
-    """1: quoted exactly; less: found by likeness."""
+    """1 for an exact quote, less for a similar text."""
     source: Place
 
 
 class UnverifiedQuote(Answer):
-    """What a language model quoted and the source does not say; it is no evidence."""
+    """Quote of a language model that the source does not contain."""
 
     quote: str
     source_id: str
@@ -378,12 +383,12 @@ class RelatedConcept(Answer):
     concept: Concept
     type: str
     outgoing: bool
-    """Whether the relationship goes from the concept asked about to this one."""
+    """Whether the relationship starts at the requested concept."""
     confidence: float
     sources: list[str]
     hops: int = 1
     via: str | None = None
-    """Beyond one hop: the id of the concept before it."""
+    """Id of the previous concept, beyond one hop."""
 
 
 class RelatedConcepts(Answer):
@@ -414,7 +419,7 @@ class PathStep(Answer):
     type: str
     object: str
     sources: list[str]
-    """Ids of the sources that state it; for `appears with`, those in which both appear."""
+    """Ids of the sources that state the relationship. For `appears with`: sources with both concepts."""
 
 
 class ConceptPath(Answer):
@@ -446,17 +451,17 @@ Hops = Annotated[int, Field(ge=1, le=MAX_HOPS)]
 Phrase = Annotated[Text, StringConstraints(max_length=MAX_PHRASE), *VISIBLE]
 
 
-# Relationships: what is asked of them, and what comes back.
+# Relationships
 
 TypeName = Annotated[Text, StringConstraints(max_length=100), *VISIBLE]
-"""Of relationships, in the words of an open vocabulary; case and punctuation do not count."""
+"""Relationship type of an open vocabulary. Case and punctuation do not matter."""
 
 
 class RelationshipSearch(Body):
     query_text: Phrase
     ontologies: Annotated[list[Text], Field(min_length=1, max_length=MAX_ONTOLOGIES)] | None = None
     types: Annotated[list[TypeName], Field(min_length=1, max_length=MAX_TYPES)] | None = None
-    """Only relationships of these types; one that was merged into another means that one."""
+    """Types of relationships. A merged type selects the type that replaced it."""
     limit: Annotated[int, Field(ge=1, le=MAX_LIMIT)] = 10
     min_similarity: Annotated[float, Field(ge=-1, le=1)] | None = None
 
@@ -495,20 +500,19 @@ class RelationshipHits(Answer):
     degraded: list[Degradation]
 
 
-# How well a concept is grounded: what sources state for it, and against it.
+# Grounding of a concept
 
 
 class Grounding(Answer):
-    """What sources state for and against a concept, as an opinion of subjective logic.
+    """Evidence for and against a concept, as an opinion of subjective logic.
 
-    Jøsang, Subjective Logic (Springer 2016), chapter 3: of r for and s against, belief is r / (r + s + 2),
-    disbelief s / (r + s + 2), uncertainty 2 / (r + s + 2). Each source counts once on each side, by its
-    surest statement.
+    Jøsang, Subjective Logic (Springer 2016), chapter 3: with r for and s against, belief is r / (r + s + 2),
+    disbelief s / (r + s + 2), uncertainty 2 / (r + s + 2). Each source counts once on each side, with the
+    highest confidence of its statements.
     """
 
     strength: float
-    """Belief and half of the uncertainty: the mean of Beta(r + 1, s + 1). 0.5: as much is stated for it as
-    against it, or nothing."""
+    """Belief plus half of the uncertainty, the mean of Beta(r + 1, s + 1). 0.5: balanced or no evidence."""
     belief: float
     disbelief: float
     uncertainty: float
@@ -519,7 +523,7 @@ class Grounding(Answer):
     more_evidence: int
 
 
-# A concept with all that is known of it.
+# Details of a concept
 
 
 class ConceptDetails(Concept):
@@ -532,7 +536,7 @@ class ConceptDetails(Concept):
     grounding: Grounding | None = None
 
 
-# The vocabulary of relationships: their types, what may be merged, and what was.
+# Relationship types and their merges
 
 Person = Annotated[Text, StringConstraints(max_length=100), *VISIBLE]
 _SAID: Final[dict[Stance, tuple[str, ...]]] = {
@@ -552,11 +556,11 @@ _SAID: Final[dict[Stance, tuple[str, ...]]] = {
 STANCES: Final[Mapping[str, Stance]] = MappingProxyType(
     {concept_name(name): stance for stance, names in _SAID.items() for name in names}
 )
-"""By folded name, what a type says for or against where nobody has said otherwise; all others say nothing."""
+"""Default stance by folded name. All other types are neutral."""
 
 
 def stance_of(name: str, given: str | None) -> Stance:
-    """What a type says for or against: what was said of it, else by its name."""
+    """Return the given stance, or the default for the name."""
     return cast("Stance", given) if given else STANCES.get(concept_name(name), "neutral")
 
 
@@ -565,7 +569,7 @@ class RelationshipType(Answer):
     relations: int
     also: list[str]
     stance: Stance
-    """What it says for or against the concept it goes to, or comes from; `neutral`: nothing."""
+    """Effect on the target or start of a relationship. `neutral`: none."""
     embedded: bool
 
 
@@ -590,7 +594,7 @@ class TypeProposal(Answer):
 
 
 class TypeProposals(Answer):
-    """What might be merged; nothing is, before somebody says so."""
+    """Suggested merges. kg merges nothing automatically."""
 
     ontology: str
     min_similarity: float
@@ -600,7 +604,7 @@ class TypeProposals(Answer):
 
 
 class Decision(Body):
-    """Who decides."""
+    """Decision of a person."""
 
     by: Person | None = None
 
@@ -614,7 +618,7 @@ class TypeMerging(Decision):
 class StanceChange(Body):
     type: TypeName
     stance: Stance | None
-    """None: by its name again."""
+    """Null: default for the name."""
 
 
 class TypeMerge(Answer):
@@ -636,26 +640,26 @@ class TypeMerges(Page):
     merges: list[TypeMerge]
 
 
-# Concepts that became one: the record, and taking it back.
+# Merges of concepts
 
 
 class ConceptMerge(Answer):
     merge_id: str
     ontology: str
     concept_id: str
-    """Of the concept that stayed."""
+    """Id of the remaining concept."""
     into: str
     merged: str
-    """The label of the one that became part of it."""
+    """Label of the removed concept."""
     sources: int
     reason: str | None
-    """How both are called: `plural`, `hyphen`, `acronym`, `alias` and so on (ADR 22)."""
+    """Relation of the labels: `plural`, `hyphen`, `acronym`, `alias`, and so on (ADR 22)."""
     similarity: float | None
     at: datetime
     undone_at: datetime | None = None
     undone_by: str | None = None
     undoable: bool = True
-    """Not where it is undone, or had so many sources that what it moved is not recorded."""
+    """Whether the merge can be undone. False if it already was, or moved too many sources to record."""
 
 
 class ConceptMerges(Page):

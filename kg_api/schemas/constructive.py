@@ -1,4 +1,4 @@
-"""A constructive query: steps that build a subgraph."""
+"""Constructive queries: steps that build a subgraph."""
 
 from __future__ import annotations
 
@@ -35,23 +35,24 @@ NodeKinds = Annotated[list[NodeKind], Field(min_length=1, max_length=4)]
 
 
 class SeedStep(Body):
-    """Bring nodes to begin with."""
+    """Step that adds the first nodes."""
 
     step: Literal["seed"]
     by: SeedKind = "text"
-    """What `value` is. `text`: words that passages are searched by. `concept`: a concept's name or id, or a
-    phrase for it. `relationship`: what concepts have to do with each other, in words. `source`: a source's
-    id, or ONTOLOGY/DOCUMENT#PARAGRAPH. `image`: the same of a stored picture."""
+    """Meaning of `value`. `text`: query for passages. `concept`: name, id, or phrase of a concept.
+    `relationship`: description of a relationship. `source`: id, or ONTOLOGY/DOCUMENT#PARAGRAPH. `image`: the
+    same for a stored image."""
     value: Value
-    """What to begin with; not blank."""
+    """Search value. It must not be blank."""
     limit: Annotated[int, Field(strict=True, ge=1, le=MAX_SEEDS)] = 10
-    """At most so many nodes; of `relationship` so many relationships, each with its two concepts."""
+    """Maximum number of nodes. For `relationship`: maximum number of relationships with their two
+    concepts."""
     mode: SearchMode = "hybrid"
-    """Of `text`: by meaning (`vector`), by words (`text`), or both."""
+    """For `text`: vector search (`vector`), full-text search (`text`), or both."""
     kinds: Kinds | None = None
-    """Of `text`: only passages, or only images (`["image"]`)."""
+    """For `text`: kinds of sources, such as `["image"]`."""
     where: Where | None = None
-    """Of `text`: only in documents for which this holds too; later steps may leave them."""
+    """For `text`: additional filters of documents. Later steps can add other documents."""
 
     @model_validator(mode="after")
     def _fits(self) -> SeedStep:
@@ -63,21 +64,22 @@ class SeedStep(Body):
 
 
 class ExpandStep(Body):
-    """Follow edges from all nodes there are, and add what they lead to."""
+    """Step that follows edges from all nodes and adds their targets."""
 
     step: Literal["expand"]
     along: Annotated[list[EdgeKind], Field(min_length=1, max_length=4)]
-    """Which edges. `related_to`: from concept to concept, as sources state it. `appears_in`: from a concept
-    to the passages and pictures that carry it. `part_of`: from a source to its document. `next_to`: from a
-    source to the one behind it in its document, such as from a picture to the passage below it."""
+    """Edges to follow. `related_to`: concept to concept, as sources state it. `appears_in`: concept to the
+    passages and images that contain it. `part_of`: source to its document. `next_to`: source to the next
+    source of its document, such as from an image to the passage below it."""
     direction: EdgeDirection = "both"
-    """`out`: as `along` says it. `in`: against it, as from a passage to its concepts. `both`."""
+    """`out`: in the direction of `along`. `in`: opposite direction, as from a passage to its concepts.
+    `both`."""
     types: Annotated[list[TypeName], Field(min_length=1, max_length=MAX_TYPES)] | None = None
-    """Of `related_to`: only relationships of these types, such as `["requires"]`."""
+    """For `related_to`: types of relationships, such as `["requires"]`."""
     hops: Hops = 1
     """Maximum number of edges from a node."""
     fan_out: Annotated[int, Field(strict=True, ge=1, le=MAX_FAN_OUT)] = 10
-    """From one node at most so many edges of each kind, those with the surest or most evidence."""
+    """Maximum number of edges of each kind per node. kg follows those with the best evidence."""
     limit: NodeLimit = 100
     """Maximum number of new nodes."""
 
@@ -89,16 +91,16 @@ class ExpandStep(Body):
 
 
 class FilterStep(Body):
-    """Keep only what fits; what later steps bring is not filtered."""
+    """Step that keeps matching nodes. It does not affect nodes of later steps."""
 
     step: Literal["filter"]
     kinds: NodeKinds | None = None
-    """Only nodes of these kinds."""
+    """Kinds of nodes to keep."""
     where: Where | None = None
-    """Only documents for which all this holds, their sources, and concepts that appear in them. A text is
-    read as a condition: `date>=2025-01-01`, `tags=oncall`."""
+    """Filters of documents, such as `date>=2025-01-01` or `tags=oncall`. kg keeps matching documents, their
+    sources, and concepts in them."""
     documents: DocumentNames | None = None
-    """Only these documents, their sources, and concepts that appear in them."""
+    """Documents to keep, with their sources and concepts in them."""
 
     @model_validator(mode="after")
     def _fits(self) -> FilterStep:
@@ -108,14 +110,14 @@ class FilterStep(Body):
 
 
 class RankStep(Body):
-    """Put the nodes in another order; before it the nearest to the seeds come first."""
+    """Step that sorts the nodes. Without it, nodes near the seeds come first."""
 
     step: Literal["rank"]
     by: SubgraphOrder
-    """`text`: by likeness to `text`. `pagerank`: by personalised PageRank from the seeds over the edges there
-    are. `connections`: by the number of edges."""
+    """Sort key. `text`: similarity to `text`. `pagerank`: personalised PageRank from the seeds along the
+    current edges. `connections`: number of edges."""
     text: Value | None = None
-    """Of `text`: what to compare with; unset: the value of the first seed by text."""
+    """For `text`: query to compare with. Default: value of the first seed by text."""
 
     @model_validator(mode="after")
     def _fits(self) -> RankStep:
@@ -125,24 +127,24 @@ class RankStep(Body):
 
 
 class LimitStep(Body):
-    """Keep the best nodes only, in the order there is."""
+    """Step that keeps the first nodes in the current order."""
 
     step: Literal["limit"]
     nodes: NodeLimit
     """Maximum number of nodes."""
     kinds: NodeKinds | None = None
-    """Count and leave out only nodes of these kinds; the others stay."""
+    """Kinds of nodes to limit. Other nodes stay."""
 
 
 Step = Annotated[SeedStep | ExpandStep | FilterStep | RankStep | LimitStep, Field(discriminator="step")]
 
 
 class ConstructiveQuery(Narrowed):
-    """Steps that are done one after the other; the first one is a seed."""
+    """Query of consecutive steps. The first step is a seed."""
 
     steps: Annotated[list[Step], Field(min_length=1, max_length=MAX_STEPS)]
     seconds: Annotated[Number, Field(gt=0, le=MAX_QUERY_SECONDS)] = 10
-    """After so long nothing more is searched or followed; what there is is filtered, ranked and given."""
+    """Time limit for searches and expansion. After it, kg filters, ranks, and returns the current nodes."""
 
     @property
     def text(self) -> str | None:
@@ -159,7 +161,7 @@ class ConstructiveQuery(Narrowed):
         return self
 
 
-# What a constructive query gives: nodes, edges, and what each step did and left out.
+# Result of a constructive query
 
 
 class Reached(Answer):
@@ -174,9 +176,9 @@ class SubgraphNode(Answer):
     id: str
     rank: int
     score: float | None = None
-    """What the last rank step ordered by; none without one, or where it could not be told."""
+    """Sort key of the last rank step. Null without a rank step or if unknown."""
     similarity: float | None = None
-    """Cosine to the text of the last rank step by text. Compare those of one kind and space only."""
+    """Cosine similarity to the text of the last rank step by text. Comparable only in one kind and space."""
     reached: list[Reached]
     more_reached: int = 0
 
@@ -223,7 +225,7 @@ class SubgraphEdge(Answer):
     kind: EdgeKind
     subject: str
     type: str
-    """Of `related_to` in the words of the sources; else as the kind says it."""
+    """Type of a `related_to` edge as sources state it. For other edges: depends on the kind."""
     object: str
     steps: list[int]
     sources: int = 1

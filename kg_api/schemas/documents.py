@@ -1,4 +1,4 @@
-"""Documents and sources: as they are ingested, parsed, stored, listed and reviewed."""
+"""Documents and sources during ingestion, storage, listing, and review."""
 
 from __future__ import annotations
 
@@ -25,7 +25,11 @@ _DATE_AND_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d")
 
 
 def _is_written_out(value: Any) -> Any:
-    """Refuse numbers: whether they are seconds, milliseconds or a year, nobody can tell."""
+    """Return the value.
+
+    Raises:
+        ValueError: The value is a number. A number can be seconds, milliseconds, or a year.
+    """
     if isinstance(value, datetime) or (isinstance(value, str) and _DATE_AND_TIME.match(value)):
         return value
     raise ValueError("is no date and time as ISO 8601 has it, such as 2026-03-01T09:30:00+01:00")
@@ -33,59 +37,62 @@ def _is_written_out(value: Any) -> Any:
 
 Author = Annotated[Text, StringConstraints(min_length=1, max_length=MAX_AUTHOR), *VISIBLE]
 Timestamp = Annotated[AwareDatetime, BeforeValidator(_is_written_out)]
-"""With its zone: a time without one is another moment elsewhere."""
+"""Time with a time zone. Without one, the moment is ambiguous."""
 
 
 class Message(Body):
-    """What somebody said."""
+    """Message of a conversation."""
 
     author: Author
     timestamp: Timestamp | None = None
-    """When, as ISO 8601 with a zone; it is written into the document as it is given."""
+    """Time in ISO 8601 with a time zone. The document contains it unchanged."""
     text: Text
-    """Any text, Markdown or not. Its headings do not become headings of the document."""
+    """Text or Markdown. Headings do not become headings of the document."""
 
 
 Messages = Annotated[list[Message], Field(min_length=1, max_length=MAX_MESSAGES)]
 
 
 class Conversation(Body):
-    """Messages that are stored as one Markdown document."""
+    """Messages to store as one Markdown document."""
 
     ontology: OntologyName
     title: Annotated[DocumentName, *VISIBLE]
-    """The document's title and name; the same again replaces it, and only new messages are embedded."""
+    """Title and name of the document. The same title replaces the document, and kg embeds only new
+    messages."""
     messages: Messages
     metadata: Metadata = Field(default_factory=dict)
 
 
-# What a parser gives and what the splitter makes of it. Offsets are code points of `text`, end excluded.
+# Output of parsers and of the splitter. Offsets are code points of `text`, end excluded.
 
 BlockKind = Literal[
     "heading", "paragraph", "list_item", "code", "program", "table", "markup", "image", "other"
 ]
-"""`program` is of files of program text, settings or logs: split as code, and its comments may be prose.
-`image` is the words of a picture, which is a source of its own, whole and alone.
-`markup` may have text between the marks of its format: HTML, a directive, a footnote, a head's fields.
-`other` is not for reading: rules, comments, HTML that holds code or a script."""
+"""Kinds of blocks.
+
+`program`: program text, settings, or logs. kg splits it as code, and its comments can be prose. `image`: text
+of an image, which is always one whole source. `markup`: HTML, a directive, a footnote, or front matter, with
+text between its marks. `other`: not for reading, such as rules, comments, or HTML that contains a script.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One piece of a document. Blocks are in order and do not overlap; blank text may lie between."""
+    """Part of a document. Blocks are in order and do not overlap. Whitespace can separate them."""
 
     kind: BlockKind
     start: int
     end: int
     level: int = 0
-    """1 for the highest heading; 0 for what is not a heading."""
+    """Level of a heading, from 1. 0: not a heading."""
     title: str = ""
     scope: tuple[str, ...] | None = None
-    """From here on a program's text is in these classes and functions, the outermost first."""
+    """Classes and functions that contain the text from this block on, outermost first."""
 
 
 class CodeScope(NamedTuple):
-    """A part of a program, to where the next one begins."""
+    """Class or function of a program. Its text ends where the next scope starts."""
 
     start: int
     path: tuple[str, ...]
@@ -93,7 +100,7 @@ class CodeScope(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ParsedDocument:
-    """A document's text, untouched, and its structure."""
+    """Unchanged text of a document and its structure."""
 
     text: str
     title: str
@@ -101,37 +108,38 @@ class ParsedDocument:
     blocks: tuple[Block, ...]
     notes: tuple[str, ...] = ()
     body: int = 0
-    """Where its passages begin; what stands before is said of the document, as its front matter."""
+    """Start of the passages. Front matter precedes it."""
     metadata: Mapping[str, MetadataValue] = field(default_factory=dict[str, MetadataValue])
 
 
 class SourceBlock(NamedTuple):
-    """A block of a source, or a part of one; it ends where the next one begins."""
+    """Block of a source, or a part of a block. It ends where the next block starts."""
 
     kind: BlockKind
     start: int
-    """In the source's text."""
+    """Offset in the source's text."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceSpan:
-    """The place of one source: `text[start:end]`; the spans of a document join to its whole text."""
+    """Span of one source: `text[start:end]`. The spans of a document cover its whole text."""
 
     start: int
     end: int
     heading: tuple[str, ...]
 
 
-# Ontologies, documents and sources, as they are stored and as they are told.
+# Stored ontologies, documents, and sources, and their answers
 
 Change = Literal["created", "updated", "unchanged", "skipped", "waiting"]
-"""Skipped: not stored, for another says the same and `duplicates` is skip. Waiting: until it is approved."""
+"""Effect of ingestion. `skipped`: another document has the same text and `duplicates` is skip. `waiting`: the
+document is pending approval."""
 Duplicates = Literal["keep", "skip"]
 
 
 @dataclass(frozen=True, slots=True)
 class SourceRecord:
-    """One source as it is stored. `start` and `end` are code points of the document's text, end excluded."""
+    """Stored source. `start` and `end` are code points of the document's text, end excluded."""
 
     source_id: str
     paragraph: int
@@ -142,19 +150,19 @@ class SourceRecord:
     end: int
     blocks: tuple[SourceBlock, ...] = ()
     page: int | None = None
-    """On which it begins, from 1; a slide or a sheet, too. None: its document has no pages."""
+    """First page, slide, or sheet, from 1. None: the document has no pages."""
     last_page: int | None = None
     ocr_confidence: float | None = None
-    """How sure OCR was of its words, from 0 to 1. None: its words are the file's own."""
+    """Confidence of OCR from 0 to 1. None: the text is in the file."""
     word_boxes: bytes | None = None
-    """Where the words that OCR read stand on their page, by `word_boxes.pack`; no answer holds them."""
+    """Positions of OCR words on their pages, by `pack`. Answers do not contain them."""
     image: StoredImage | None = None
-    """The picture that it is; its text are the words that stand for it."""
+    """Image of the source. The source's text describes it."""
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentRecord:
-    """One document as it is stored, with all its sources in reading order."""
+    """Stored document with its sources in reading order."""
 
     document_id: str
     ontology: str
@@ -165,22 +173,22 @@ class DocumentRecord:
     content_hash: str
     characters: int
     metadata: str
-    """A JSON object."""
+    """JSON object."""
     sources: tuple[SourceRecord, ...]
     preface: str = ""
-    """The text before the first source, such as front matter, which is no passage."""
+    """Text before the first source, such as front matter."""
     skip_duplicate: bool = False
-    """Whether it is left out, if it is new and another document says the same."""
+    """Whether to skip a new document with the same text as another."""
     waits_as: str | None = None
-    """What it was given as, if it shall wait for approval."""
+    """Input of a document that must wait for approval."""
     approves: str | None = None
-    """The version of what waited and is approved by this."""
+    """Version of the pending document that this approves."""
     original: str | None = None
-    """The key of the file that it was made of, where that is kept."""
+    """Key of the original file, if kg stores it."""
     hold: str | None = None
-    """What keeps its files until it is stored or waits."""
+    """Hold that protects the files until the document is stored or pending."""
     has_file_time: bool = False
-    """Whether `metadata` has the time of its file, which `content_hash` is not of."""
+    """Whether `metadata` has the modification time of the file. `content_hash` does not include the time."""
 
     @property
     def text_hash(self) -> str:
@@ -192,50 +200,50 @@ class DocumentRecord:
 
 @dataclass(frozen=True, slots=True)
 class StoredChange:
-    """What storing a document did."""
+    """Effect of storing a document."""
 
     change: Change
     added: int
     kept: int
     removed: int
     replaced_uri: str | None
-    """The file this name stood for before, when it was another one."""
+    """Previous URI of a document with this name, if different."""
     same_text: tuple[str, ...] = ()
-    """The first other documents of the ontology that say the same; not asked of one that is unchanged."""
+    """First other documents of the ontology with the same text. Empty for an unchanged document."""
 
 
 class DocumentRequest(Body):
     ontology: OntologyName
     document: DocumentName
-    """Its name in this ontology; the same name again replaces it. Unset in an upload: the file's name."""
+    """Name in the ontology. The same name replaces the document. Default for an upload: name of the file."""
     format: Format | None = None
-    """Unset: by the name's ending, else plain text."""
+    """Format. Default: from the extension of the name, or plain text."""
     title: Annotated[Text, StringConstraints(min_length=1, max_length=1000)] | None = None
-    """What it is called; full text finds it. Unset: what the document itself says, else its name."""
+    """Title. Full-text search finds it. Default: title in the document, or its name."""
     uri: Annotated[Text, StringConstraints(max_length=4000)] | None = None
     metadata: Metadata = Field(default_factory=dict)
     modified: FileTime | None = None
-    """When its file was last changed (ISO 8601). It is stored in the metadata as `modified`, unless the
-    document or `metadata` states a date (`date`, `modified`, `published`, `updated`, `created`). Another
-    time alone does not make the document a changed one."""
+    """Modification time of the file (ISO 8601). kg stores it in the metadata as `modified`, unless the
+    document or `metadata` contains a date (`date`, `modified`, `published`, `updated`, or `created`). A new
+    time alone does not change the document."""
     duplicates: Duplicates = "keep"
-    """Of a new document that says what another of the ontology says: keep it, or skip it."""
+    """Handling of a new document with the same text as another of the ontology."""
     review: bool = False
-    """Whether it waits until it is approved: nothing of it is embedded, read for concepts or found."""
+    """Whether the document waits for approval. Until then, kg does not embed, extract, or find it."""
 
 
 class DocumentUpload(DocumentRequest):
     ocr: OcrMode = "auto"
-    """Pages of a PDF that OCR reads: `auto` those without readable text, `always` all, `never` none."""
+    """Pages of a PDF for OCR: `auto` pages without readable text, `always` all, `never` none."""
 
 
 class DocumentChange(Body):
-    """What is changed of a document; its text stays, and so does what is not named here."""
+    """Change of a document's properties. Its text and omitted properties stay."""
 
     title: Annotated[Text, StringConstraints(min_length=1, max_length=1000)] | None = None
     uri: Annotated[Text, StringConstraints(min_length=1, max_length=4000)] | None = None
     metadata: Metadata = Field(default_factory=dict)
-    """Key by key; null deletes one."""
+    """Changes by key. Null deletes a key."""
 
 
 class DocumentText(DocumentRequest):
@@ -255,7 +263,7 @@ class DocumentRef(Answer):
 
 
 class Ingested(DocumentRef):
-    """What became of a document. Full text finds its sources now, meaning does when the job is done."""
+    """Ingested document. Full-text search finds it at once, vector search after the job."""
 
     title: str
     change: Change
@@ -277,7 +285,7 @@ class DocumentSummary(DocumentRef):
 
 class DocumentChanged(DocumentSummary):
     job_id: str | None = None
-    """The job that embeds it anew, where the contexts of its chunks use what changed; else none."""
+    """Job that re-embeds the document. Null if its embeddings do not depend on the change."""
     notes: list[str] = Field(default_factory=list[str])
 
 
@@ -299,19 +307,22 @@ class OntologySummary(Answer):
     stale: int
     refused: int = 0
     searchable: int = 0
-    """Sources that are found by meaning at this moment."""
+    """Number of sources that vector search finds now."""
     building: bool = False
-    """Whether another space or chunking is being built, while the present one answers."""
+    """Whether kg builds another space or chunking while the current one answers."""
 
 
 class OntologyList(Answer):
     ontologies: list[OntologySummary]
     waiting: dict[str, int] = Field(default_factory=dict[str, int])
-    """By ontology, how many documents wait for approval, also where there is none of it yet."""
+    """Number of documents that wait for approval, by ontology. It includes ontologies without documents."""
 
 
 class Deleted(Answer):
-    """What was deleted; zeros and a note when there was nothing, so that deleting twice is harmless."""
+    """Numbers of deleted documents and sources.
+
+    Deletion is idempotent: a missing item returns zeros and a note.
+    """
 
     documents: int
     sources: int
@@ -319,34 +330,34 @@ class Deleted(Answer):
 
 
 class VectorCounts(Answer):
-    """How many sources, concepts, images or relationships have the vector they should have."""
+    """Numbers of current and missing vectors of sources, concepts, images, or relationships."""
 
     total: int
     embedded: int
     missing: int
     stale: int
-    """Embedded, but with another text, model or configuration than the present one."""
+    """Vectors of another text, model, or configuration than the current one."""
     refused: int = 0
-    """Set aside, for the model does not take them; `GET /ontologies/{ontology}/refused` says why."""
+    """Items that the model rejects. `GET /ontologies/{ontology}/refused` lists the reasons."""
 
 
 class ConceptCounts(VectorCounts):
     deferred: int = 0
-    """Carried by a single source; embedded when somebody asks for the ontology's concepts by meaning."""
+    """Concepts of a single source. kg embeds them on the first vector search for concepts of the ontology."""
 
 
 class EmbeddingStatus(VectorCounts):
     ontology: str | None
     searchable: int = 0
-    """Found by meaning at this moment, as they shall be or as they were."""
+    """Number of items that vector search finds now, with current or stale vectors."""
     building: bool = False
-    """Whether others answer than those that are being made: embedded counts the new, searchable the old."""
+    """Whether kg builds a new configuration. Then `embedded` counts new vectors and `searchable` old ones."""
     concepts: ConceptCounts | None = None
     images: VectorCounts | None = None
     edges: VectorCounts | None = None
 
 
-# Many documents in one request, each with its own outcome.
+# Batches of documents
 
 MAX_DOCUMENTS_A_BATCH = 1000
 
@@ -355,11 +366,12 @@ _AS_MANY = Field(min_length=1, max_length=MAX_DOCUMENTS_A_BATCH)
 
 class DocumentBatch(Body):
     documents: Annotated[list[DocumentText], _AS_MANY]
-    """Each is refused alone. Of two that have one ontology and name, the later one is."""
+    """Documents. Each gets its own result. The last of several with the same ontology and name is
+    rejected."""
 
 
 class GivenBatch(Body):
-    """A batch as it was sent: what is wrong with one document concerns no other."""
+    """Batch before validation. An invalid document does not affect the others."""
 
     documents: Annotated[list[Any], _AS_MANY]
 
@@ -373,14 +385,14 @@ class IngestedBatch(Answer):
     outcomes: list[DocumentOutcome]
 
 
-# Documents that wait until somebody approves them.
+# Documents that wait for approval
 
 MAX_WAITING = 10_000
 MAX_REVIEWED = 1000
 
 
 class WaitingDocument(DocumentRef):
-    """A document that waits; nothing of it is embedded, read or found."""
+    """Document that waits for approval. kg does not embed, extract, or find it."""
 
     title: str
     format: str
@@ -388,9 +400,9 @@ class WaitingDocument(DocumentRef):
     sources: int
     given_at: datetime
     beginning: str
-    """The first 300 characters of its text."""
+    """First 300 characters of the text."""
     replaces: bool
-    """Whether a document of that name is stored, which stays as it is until this one is approved."""
+    """Whether a stored document has this name. It stays unchanged until approval."""
 
 
 class WaitingDocuments(Page):
@@ -401,7 +413,7 @@ class Review(Body):
     ontology: OntologyName
     documents: Annotated[list[DocumentName], Field(min_length=1, max_length=MAX_REVIEWED)] | None = None
     all: Flag = False
-    """All that wait, in place of names; a portion a request."""
+    """All pending documents instead of names. Each request processes a portion."""
 
     @model_validator(mode="after")
     def _either(self) -> Self:
@@ -412,17 +424,17 @@ class Review(Body):
 
 class Approval(Review):
     after: DocumentName | None = None
-    """With `all`: where the last request came to, its `next`."""
+    """With `all`: `next` of the previous response."""
 
 
 class Approved(Answer):
-    """What became of documents that were approved; one that could not be stored waits on."""
+    """Results of an approval. A document that cannot be stored stays pending."""
 
     outcomes: list[DocumentOutcome]
     unknown: list[str] = Field(default_factory=list[str])
-    """Names under which nothing waits."""
+    """Names without a pending document."""
     next: str | None = None
-    """With `all`: what to send as `after` for the next portion; none at the end."""
+    """With `all`: value of `after` for the next portion. Null at the end."""
 
 
 class Rejected(Answer):
@@ -431,7 +443,7 @@ class Rejected(Answer):
     waiting: int
 
 
-# Where the words of a page that OCR read stand on it, and how they are kept with a source.
+# Positions of OCR words on their pages
 
 _ROW = struct.Struct("!IHIHHHHB")
 _FORMAT = b"\x01"
@@ -439,7 +451,7 @@ MAX_WORDS = 20_000
 
 
 class WordBox(NamedTuple):
-    """A word and its place; both ends are code points, the sides are in ten thousandths of the page."""
+    """Word with its code points and its sides in ten thousandths of the page."""
 
     start: int
     end: int
@@ -449,11 +461,11 @@ class WordBox(NamedTuple):
     right: int
     bottom: int
     confidence: int
-    """In hundredths."""
+    """Confidence in percent."""
 
 
 def mean_of(boxes: Sequence[WordBox]) -> float | None:
-    """Give the confidence of words together, by letters, from 0 to 1; None of none."""
+    """Return the mean confidence from 0 to 1, weighted by word length. None without words."""
     letters = sum(box.end - box.start for box in boxes)
     if not letters:
         return None
@@ -461,7 +473,7 @@ def mean_of(boxes: Sequence[WordBox]) -> float | None:
 
 
 def pack(boxes: Sequence[WordBox], start: int) -> bytes:
-    """Make about nine bytes of each word; its places are counted from `start` then."""
+    """Return the words in about nine bytes each, with offsets from `start`."""
     rows = (
         _ROW.pack(box.start - start, box.end - box.start, box.page, *box[3:]) for box in boxes[:MAX_WORDS]
     )
@@ -469,32 +481,36 @@ def pack(boxes: Sequence[WordBox], start: int) -> bytes:
 
 
 def unpack(packed: bytes, start: int) -> list[WordBox]:
-    """Return the words again; raise ValueError if a later version has packed them."""
+    """Return packed words.
+
+    Raises:
+        ValueError: A later version of kg packed the words.
+    """
     if packed[:1] != _FORMAT:
         raise ValueError("these word boxes were packed by a later version of kg")
     rows = _ROW.iter_unpack(zlib.decompress(packed[1:]))
     return [WordBox(start + row[0], start + row[0] + row[1], *row[2:]) for row in rows]
 
 
-# What a file that is no plain text becomes: Markdown, and what the file says of itself.
+# Files converted to Markdown
 
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """A file as Markdown; its headings, lists, tables and code are told by Markdown's own marks."""
+    """File as Markdown, with headings, lists, tables, and code."""
 
     text: str
     title: str = ""
-    """What the file itself says; nothing: its first heading, or its name."""
+    """Title in the file. Empty: first heading, or name."""
     metadata: Mapping[str, MetadataValue] = field(default_factory=dict[str, MetadataValue])
-    """`author`, `date` (when it was written, ISO 8601), `language`, `subject`, `tags` and the like."""
+    """Properties such as `author`, `date` (of writing, ISO 8601), `language`, `subject`, and `tags`."""
     pages: tuple[int, ...] = ()
-    """Where each page, slide or sheet begins in `text`, in code points, the first at 0; none: it has none."""
+    """Offset of each page, slide, or sheet in `text`, in code points from 0. Empty: no pages."""
     notes: tuple[str, ...] = ()
     pictures: tuple[int, ...] = ()
-    """Pages, from 1, that have something on them but no text; where they are all, `text` is empty."""
+    """Pages, from 1, with content but no text. If all pages are such, `text` is empty."""
     unreadable: tuple[int, ...] = ()
-    """Pages, from 1, with text that was left out because no program can tell its letters."""
+    """Pages, from 1, with skipped text in an unknown encoding."""
     words: tuple[WordBox, ...] = ()
     images: tuple[FoundImage, ...] = ()
-    """Pictures in reading order; each has words of its own in `text`."""
+    """Images in reading order. `text` contains the text of each."""

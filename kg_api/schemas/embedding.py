@@ -1,4 +1,4 @@
-"""Embedding configurations, chunk contexts, costs and regeneration."""
+"""Embedding configurations, chunk contexts, cost, and regeneration."""
 
 from __future__ import annotations
 
@@ -31,7 +31,11 @@ _BRACKET_SIGNS = re.compile(rf"\([{re.escape(_SEPARATORS)}]+")
 
 
 def checked_template(template: str) -> str:
-    """Return a template of a context; raise ValueError if its fields or brackets are wrong."""
+    """Return the template of a context.
+
+    Raises:
+        ValueError: A field or bracket is wrong.
+    """
     fields = _FIELD.findall(template)
     if wrong := [each for each in fields if each not in CONTEXT_FIELDS]:
         raise ValueError(f"{{{wrong[0]}}} is no field; those known are {_known()}")
@@ -48,9 +52,10 @@ def _known() -> str:
 
 
 def fill_template(template: str, values: Mapping[str, str]) -> str:
-    """Return a line by a template, or nothing if none of its fields has a value.
+    """Return the filled template, or an empty text if no field has a value.
 
-    A part in square brackets needs all its fields. Signs before an empty field, such as ` > `, go with it.
+    A part in square brackets appears only if all its fields have a value. Separators before an empty field,
+    such as ` > `, disappear.
     """
     if not any(values[field] for field in _FIELD.findall(template)):
         return ""
@@ -66,7 +71,7 @@ def fill_template(template: str, values: Mapping[str, str]) -> str:
 def used_in_context(
     context: str, template: str | None, title: str, metadata: Mapping[str, MetadataValue]
 ) -> tuple[object, ...]:
-    """What a context says of a document, beside its headings: when this changes, its chunks are stale."""
+    """Return the document properties in a context, without headings. If they change, the chunks are stale."""
     if context == "llm":
         return title, {key: value for key, value in metadata.items() if key != MODIFIED}
     if context not in {"template", "late_template"}:
@@ -78,7 +83,7 @@ def used_in_context(
 
 
 def date_and_people(metadata: Mapping[str, MetadataValue]) -> tuple[str, str]:
-    """When a document was written and by whom, each empty where it is not known."""
+    """Return the date of writing and the authors of a document. Unknown values are empty."""
     folded = {key.casefold(): value for key, value in metadata.items()}
     return _first(folded, _DATES), _first(folded, _PEOPLE)
 
@@ -94,23 +99,23 @@ def _text(value: MetadataValue) -> str:
     return "" if value is None else " ".join(str(value).split())
 
 
-# How an ontology's text is cut into chunks.
+# Chunking
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """What a strategy's sizes mean, their defaults and their limits. None: the strategy has no such size."""
+    """Unit, default, and limits of a strategy's sizes. None: the strategy has no such size."""
 
     unit: Literal["words", "characters"]
     chunk_size: int
     smallest: int
     largest: int
     overlap: int | None = None
-    """In the unit of chunk_size; for paragraph_group in paragraphs."""
+    """Overlap in `unit`. For paragraph_group: in paragraphs."""
     parent_size: int | None = None
 
 
-SIZES: dict[Strategy, Sizes] = {  # no source is larger than 400 words, so a paragraph is a source by default
+SIZES: dict[Strategy, Sizes] = {  # a source has at most 400 words, so by default a paragraph is a source
     "sentence": Sizes("words", 40, 5, 200),
     "paragraph": Sizes("words", 400, 20, 2000),
     "count": Sizes("words", 250, 10, 5000, overlap=0),
@@ -128,28 +133,31 @@ ContextTemplate = Annotated[
 
 
 class Chunking(Body):
-    """One way to cut text into chunks. Unset sizes are the strategy's own; a model's limit holds besides."""
+    """Method to split text into chunks.
+
+    Unset sizes depend on the strategy. The model's limit also applies.
+    """
 
     model_config = ConfigDict(frozen=True)
 
     strategy: Strategy = "paragraph"
-    """`sentence`: whole sentences, about 20 to 40 words; `paragraph`: the sources themselves; `count`: a
-    fixed number of words; `semantic`: breaks where the meaning moves; `paragraph_group`: paragraphs of one
-    section, together; `hierarchical`: small children found, large parents given."""
+    """`sentence`: whole sentences, about 20 to 40 words. `paragraph`: sources. `count`: a fixed number of
+    words. `semantic`: breaks at changes of topic. `paragraph_group`: paragraphs of one section together.
+    `hierarchical`: search in small chunks, return large parents."""
     chunk_size: Annotated[int, Field(strict=True)] | None = None
-    """At most this many words a chunk; characters of a child for `hierarchical`."""
+    """Maximum number of words of a chunk. For `hierarchical`: characters."""
     overlap: Annotated[int, Field(strict=True, ge=0)] | None = None
-    """How much of a chunk is repeated in the next: words for `count`, characters for `hierarchical`,
-    paragraphs (0 or 1) for `paragraph_group`."""
+    """Overlap of consecutive chunks: words for `count`, characters for `hierarchical`, paragraphs (0 or 1)
+    for `paragraph_group`."""
     parent_size: Annotated[int, Field(strict=True)] | None = None
-    """Characters of a parent; `hierarchical` only."""
+    """Characters of a parent chunk, for `hierarchical` only."""
     context: ContextMode = "none"
-    """What stands before a chunk when it is embedded: nothing, a line of title, headings and metadata, or a
-    sentence or two by a language model. `late`: nothing, but the model reads it among its neighbours too;
-    `late_template`: both. The stored text stays as it was."""
+    """Text that kg adds before a chunk to embed it. `none`: nothing. `template`: a line of title, headings,
+    and metadata. `llm`: one or two sentences of a language model. `late`: nothing, but the model also reads
+    the neighbours. `late_template`: both. The stored text stays unchanged."""
     context_template: ContextTemplate | None = None
-    """The line of `template` and `late_template`, of {title}, {heading}, {date} and {author}; a part in [ ]
-    is left out where one of its fields is not known. Unset: title, headings, date and author."""
+    """Line for `template` and `late_template` with {title}, {heading}, {date}, and {author}. A part in [ ]
+    appears only if its fields have values. Default: title, headings, date, and author."""
 
     @model_validator(mode="before")
     @classmethod
@@ -197,29 +205,29 @@ class Chunking(Body):
 
     @property
     def crosses_sources(self) -> bool:
-        """Whether a chunk, or what its vector is made from, may cover several sources."""
+        """Whether a chunk or the input of its vector can span several sources."""
         return self.is_late or self.strategy not in {"sentence", "paragraph"}
 
     @property
     def has_template(self) -> bool:
-        """Whether a line made by a template stands before a chunk."""
+        """Whether a template line precedes each chunk."""
         return self.context in {"template", "late_template"}
 
     @property
     def is_late(self) -> bool:
-        """Whether a chunk is read among its neighbours too when it is embedded."""
+        """Whether the model reads neighbours when it embeds a chunk."""
         return self.context in {"late", "late_template"}
 
 
-# How an ontology is embedded: its configuration, what that makes stale, and what it will cost.
+# Embedding configuration of an ontology
 
 
 class EmbeddingConfig(Chunking):
-    """How one ontology is embedded. Every ontology has exactly one; what is unset is the default."""
+    """Embedding configuration of one ontology. Unset fields have their defaults."""
 
     space: Slug = FIRST_SLUG
     embed_on_ingest: Flag = True
-    """Whether new text is embedded by itself; else when it is asked for."""
+    """Whether kg embeds new text automatically. Otherwise on request."""
 
     @property
     def chunking(self) -> Chunking:
@@ -227,7 +235,10 @@ class EmbeddingConfig(Chunking):
 
 
 class EmbeddingConfigChange(Body):
-    """What to change; what is left out stays, null is the default, a strategy has its own sizes."""
+    """Change of a configuration.
+
+    Omitted fields stay. Null restores the default. A new strategy resets the sizes.
+    """
 
     strategy: Strategy | None = None
     chunk_size: Annotated[int, Field(strict=True)] | None = None
@@ -239,7 +250,11 @@ class EmbeddingConfigChange(Body):
     embed_on_ingest: Flag | None = None
 
     def applied(self, present: EmbeddingConfig) -> EmbeddingConfig:
-        """Return the configuration with the change; raise InvalidInput if the two do not fit together."""
+        """Return the changed configuration.
+
+        Raises:
+            InvalidInput: The changed fields do not fit the current fields.
+        """
         kept = present.model_dump()
         if self.strategy != present.strategy and "strategy" in self.model_fields_set:
             kept = {name: value for name, value in kept.items() if name not in SIZE_FIELDS}
@@ -250,7 +265,7 @@ class EmbeddingConfigChange(Body):
 
 
 class Cost(Answer):
-    """What embedding will take. Estimated where `sampled_documents` is less than `documents`."""
+    """Cost of embedding. It is an estimate if `sampled_documents` is less than `documents`."""
 
     documents: int
     sampled_documents: int
@@ -258,11 +273,11 @@ class Cost(Answer):
     chunks: int
     tokens: int
     seconds: float | None
-    """With one worker here; none when its speed is not known."""
+    """Duration with one worker on this machine. Null if the speed of the model is unknown."""
     price: float | None
-    """US dollars; 0 for a model that runs here, none when the price is not known."""
+    """US dollars. 0 for a local model, null if the price is unknown."""
     context_price: float | None = None
-    """US dollars for the language model that writes contexts; none without one or without a known price."""
+    """US dollars for the language model that writes contexts. Null without one or if its price is unknown."""
     notes: list[str] = Field(default_factory=list[str])
 
 
@@ -271,7 +286,7 @@ class EmbeddingConfiguration(VectorCounts):
     config: EmbeddingConfig
     dimensions: int
     answering: EmbeddingConfig | None = None
-    """What answers searches while `config` is being built; none: `config` itself."""
+    """Configuration that answers searches while kg builds `config`. Null: `config`."""
     previous: EmbeddingConfig | None = None
     activates: bool = True
     paused: bool = False
@@ -281,7 +296,7 @@ class EmbeddingConfiguration(VectorCounts):
 
 
 class RefusedSource(Answer):
-    """A source that the model does not take; it is found by full text only."""
+    """Source that the model rejects. Only full-text search finds it."""
 
     source_id: str
     document: str
@@ -291,7 +306,7 @@ class RefusedSource(Answer):
 
 
 class RefusedSources(Answer):
-    """What was set aside of an ontology; `kg jobs retry` and `source-embeddings generate` try it again."""
+    """Rejected sources of an ontology. `kg jobs retry` and `source-embeddings generate` retry them."""
 
     ontology: str
     total: int
@@ -305,7 +320,7 @@ class EmbeddingStarted(Answer):
 
 
 class DocumentPreview(Answer):
-    """What taking in a document will make and take; nothing was stored or embedded."""
+    """Effects and cost of an ingestion that was not run."""
 
     document: str
     ontology: str
@@ -317,18 +332,19 @@ class DocumentPreview(Answer):
     notes: list[str] = Field(default_factory=list[str])
 
 
-# Making embeddings anew: what is asked for, and what came of it.
+# Regeneration of embeddings
 
 
 class Regeneration(Body):
     ontology: OntologyName | None = None
     type: EmbeddedKind | Literal["all"] = "source"
     selection: Selection = "due"
-    """`missing`: what was never embedded; `stale`: what was embedded another way; `due`: both."""
+    """`missing`: never embedded. `stale`: embedded with another configuration or text. `due`: both."""
     force: Flag = False
-    """Make anew what is right as well, without the cache."""
+    """Also re-embed current vectors, without the cache."""
     where: Annotated[Where, Field(min_length=1)] | None = None
-    """Only sources of documents for which all of these hold; with `force`: what is due is embedded anyhow."""
+    """Filters of documents. Only their sources are re-embedded, with `force`. kg embeds pending sources
+    anyway."""
     dry_run: Flag = False
 
     @model_validator(mode="after")
@@ -355,28 +371,28 @@ class RegenerationStarted(Answer):
     notes: list[str] = Field(default_factory=list[str])
 
 
-# Changing the embedding space of ontologies while people search.
+# Change of the embedding space during searches
 
 Names = Annotated[list[OntologyName], Field(min_length=1, max_length=MAX_NAMES)]
 
 
 class ChosenOntologies(Body):
     ontologies: Names | None = None
-    """Unset: all that it can be done to."""
+    """Ontologies to change. Default: all possible."""
 
 
 class SpaceActivation(ChosenOntologies):
-    """Let what was built answer."""
+    """Request to let a completed build answer searches."""
 
     accept_refused: Flag = False
-    """Though the model does not take some texts that answer now; they are found by full text only then."""
+    """Activate although the model rejects some texts. Only full-text search then finds them."""
 
 
 class SpaceBuild(ChosenOntologies):
-    """Build the vectors of a space beside those that answer."""
+    """Request to build the vectors of a space while the current vectors answer."""
 
     activate: Flag = False
-    """Let each ontology's new vectors answer by themselves as soon as they are complete."""
+    """Activate the new vectors of each ontology automatically when they are complete."""
     dry_run: Flag = False
 
 
@@ -416,7 +432,7 @@ class SpaceSwitched(Answer):
     slug: str
     ontologies: list[SwitchedOntology]
     space_of_new: str
-    """The space of ontologies that nobody has configured."""
+    """Space of ontologies without a configuration."""
     seconds: float
     notes: list[str] = Field(default_factory=list[str])
 

@@ -1,4 +1,4 @@
-"""Evaluation: question sets, what a search answered, and results as they are saved."""
+"""Evaluation: question sets, search results, and saved measures."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from kg_api.schemas.vocabulary import MAX_RELEVANCE, Target, Tier
 RESULT_FORMAT = 1
 
 Titles = Literal["above", "field"]
-"""Where the title of a set's document goes: beside its text, and `above` it too, or not."""
+"""Position of a document's title: always in its own field, and with `above` also above its text."""
 Passage = Literal["chunk", "source", "parent"]
-"""Which part of a hit counts as read, where spans are measured."""
+"""Part of a result that counts as read in span measures."""
 TIERS: dict[Tier, int | None] = {"pilot": 50, "standard": 300, "full": None}
 
 
 @dataclass(frozen=True, slots=True)
 class SetDocument:
-    """One document of a question set, with its text as the set has it."""
+    """Document of a question set with its text."""
 
     document: str
     text: str
@@ -37,7 +37,7 @@ class SetDocument:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """An exact span that answers a question; code points of the document's text, end excluded."""
+    """Exact span that answers a question, in code points of the document's text, end excluded."""
 
     document: str
     start: int
@@ -46,40 +46,40 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class JudgedPassage:
-    """A passage that was judged as an answer; code points of the document's text, end excluded."""
+    """Judged passage, in code points of the document's text, end excluded."""
 
     document: str
     start: int
     end: int
     relevance: int
-    """0: it does not answer."""
+    """0: does not answer the question."""
 
 
 @dataclass(frozen=True, slots=True)
 class SetQuery:
-    """One question and what answers it."""
+    """Question with its judgements."""
 
     query_id: str
     text: str
     relevant: Mapping[str, int] = field(default_factory=dict[str, int])
-    """How relevant documents are, by name; what is not there is not relevant."""
+    """Relevance of documents by name. Others are not relevant."""
     references: tuple[Reference, ...] = ()
     passages: tuple[JudgedPassage, ...] = ()
-    """Those that were judged; what is not there is not relevant."""
+    """Judged passages. Others are not relevant."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionSet:
-    """Documents, questions, and which answer which."""
+    """Documents, questions, and judgements."""
 
     name: str
     documents: tuple[SetDocument, ...]
     queries: tuple[SetQuery, ...]
     notes: tuple[str, ...]
     corpus_hash: str
-    """Of the documents."""
+    """Hash of the documents."""
     data_hash: str
-    """Of documents, questions and judgements."""
+    """Hash of documents, questions, and judgements."""
 
     @property
     def targets(self) -> tuple[Target, ...]:
@@ -94,7 +94,7 @@ class QuestionSet:
 
 
 class FoundSpan(Answer):
-    """One hit of a search: a part of a document, in code points of the set's own text."""
+    """Result of a search: a part of a document, in code points of the set's text."""
 
     document: str
     start: int
@@ -113,7 +113,7 @@ class QuestionResult(Answer):
 class EvalData(Answer):
     name: str
     hash: str
-    """Of documents, questions and judgements; results of different hashes are not compared."""
+    """Hash of documents, questions, and judgements. Results are comparable only with the same hash."""
     documents: int
     queries: int
     asked: int
@@ -122,7 +122,7 @@ class EvalData(Answer):
 
 
 class Measured(Answer):
-    """What a run measured."""
+    """Measures of one run."""
 
     label: str
     target: Target
@@ -130,23 +130,23 @@ class Measured(Answer):
     intervals: dict[str, tuple[float, float]]
     """95 % bootstrap intervals of the means."""
     latency_ms: dict[str, float]
-    """Of the whole request, as the client saw it."""
+    """Latency of the whole request at the client."""
     degraded: dict[str, int]
     refused: dict[str, int] = Field(default_factory=dict[str, int])
-    """How many questions were not answered and why, where answers are measured; they count as 0."""
+    """Number of questions without an answer, by reason. Each counts as 0."""
     started_at: datetime
 
 
 class EvalResult(Measured):
     format: int = RESULT_FORMAT
     key: str
-    """Hash of data, questions, configuration and code: what has the same was the same run."""
+    """Hash of data, questions, configuration, and code. The same key means the same run."""
     stages_ms: dict[str, dict[str, float]]
     config: dict[str, Any]
     data: EvalData
     kg: dict[str, Any]
     machine: dict[str, Any]
-    """That asked; empty to whoever may not administer all of kg."""
+    """Machine of the client. Empty for users without the `admin` scope for all ontologies."""
     finished_at: datetime
     seconds: float
     per_query: dict[str, dict[str, float]]
@@ -161,7 +161,7 @@ class EvalSummary(Measured):
     mode: str | None
     asked: int
     compared_by: str
-    """Stands for data, questions and target: results that have the same can be compared."""
+    """Fingerprint of data, questions, and target. Results with the same value are comparable."""
 
 
 class UnreadableResult(Answer):
@@ -172,7 +172,7 @@ class UnreadableResult(Answer):
 class EvalSummaries(Page):
     evaluations: list[EvalSummary]
     unreadable: list[UnreadableResult]
-    """Files that are broken, too large, or of a newer kg; told to whoever sees all ontologies."""
+    """Files that are damaged, too large, or from a newer kg. Only for keys that see all ontologies."""
 
 
 class ResultDeleted(Answer):
@@ -194,7 +194,7 @@ class PairedTest(Answer):
     p_t: float
     p_randomisation: float
     p_holm: float
-    """`p_randomisation`, corrected by Holm for all configurations compared in this metric."""
+    """`p_randomisation` with Holm's correction for all configurations in this metric."""
     significant: bool
 
 
@@ -209,16 +209,16 @@ class Comparison(Answer):
     refused: dict[str, dict[str, int]] = Field(default_factory=dict[str, dict[str, int]])
     tests: list[PairedTest]
     results: dict[str, str] = Field(default_factory=dict[str, str])
-    """The saved result of each label: its name, from the service; its file, from `kg eval compare`."""
+    """Saved result of each label: its name in the service, or its file for `kg eval compare`."""
 
 
-# Judgements: which passages answer a question, as people say.
+# Judgements of passages
 
 MAX_JUDGED_CHARACTERS: Final = 2000
 
 
 def question_text(given: str) -> str:
-    """Return a question as it is stored: composed (NFC), each run of blanks one space."""
+    """Return a question in NFC with single spaces."""
     if not (text := " ".join(unicodedata.normalize("NFC", given).split())):
         raise ValueError("is blank")
     return text
@@ -228,13 +228,13 @@ JudgedText = Annotated[
     Text, StringConstraints(max_length=MAX_JUDGED_CHARACTERS), AfterValidator(question_text)
 ]
 Relevance = Annotated[int, Field(ge=0, le=MAX_RELEVANCE, strict=True)]
-"""2: it answers the question; 1: it helps to; 0: it does neither."""
+"""Relevance. 2: answers the question. 1: helps to answer. 0: neither."""
 
 
 class JudgementRequest(Body):
     question: JudgedText
     source_id: Called
-    """The passage or picture: its id, at least 8 digits it begins with, or ONTOLOGY/DOCUMENT#PARAGRAPH."""
+    """Passage or image: id, at least 8 leading digits of it, or ONTOLOGY/DOCUMENT#PARAGRAPH."""
     relevance: Relevance
     by: Person | None = None
 
@@ -244,11 +244,11 @@ class Judgement(Answer):
     ontology: str
     question: str
     relevance: int
-    """2: it answers the question; 1: it helps to; 0: it does neither."""
+    """Relevance. 2: answers the question. 1: helps to answer. 0: neither."""
     document_id: str
     document: str
     source: Place | None = None
-    """The passage. None: its text has changed since; the judgement counts again when it is there again."""
+    """Judged passage. Null: its text has changed. The judgement counts again if the text returns."""
     judged_by: str | None = None
     judged_at: datetime
 

@@ -1,4 +1,4 @@
-"""Conditions on documents and sources, facets, and fields that several requests share."""
+"""Filters, facets, and fields that several requests share."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ Hypothetical = Annotated[int, Field(strict=True, ge=0, le=MAX_HYPOTHETICAL)] | L
 Ontologies = OntologyName | Annotated[list[OntologyName], Field(min_length=1, max_length=MAX_NAMES)]
 Kinds = Annotated[list[SourceKind], Field(min_length=1, max_length=2)]
 DocumentNames = Annotated[list[Called], Field(min_length=1, max_length=MAX_NAMES)]
-"""Each called by its name, by `ONTOLOGY/NAME`, its id, or at least eight digits of that."""
+"""Documents: name, `ONTOLOGY/NAME`, id, or at least eight digits of an id."""
 
 
-# Filters: what documents have to be for their sources to be searched, and how a line says so.
+# Filters of documents and sources
 
 Operator = Literal["=", "!=", "<", "<=", ">", ">=", "in", "contains", "exists"]
 Compared = Annotated[Text, StringConstraints(max_length=1000)] | int | float | bool
@@ -57,16 +57,16 @@ MAX_IN_ALL = 100
 PAGE: Final = "page"
 KIND: Final = "kind"
 KNOWN_FIELDS: Final = ("document", "ontology", "title", "format", "uri", "updated_at", PAGE, KIND)
-"""Fields of every document, and of its sources; all others are keys of the metadata."""
+"""Fields of every document and source. All other fields are metadata keys."""
 MAX_PAGE: Final = 2**31
 OF_TIME: Final = ("date", "modified", "updated_at")
-"""Fields that nothing is before or behind but a date."""
+"""Fields that only a date can be compared with."""
 METADATA: Final = "metadata."
-"""In front of a key that is called like one of them."""
+"""Prefix of a metadata key with the name of a known field."""
 
 
 def field_of(key: str) -> str:
-    """Return the field that conditions name a metadata key by."""
+    """Return the filter field of a metadata key."""
     return f"{METADATA}{key}" if key in KNOWN_FIELDS or key.startswith(METADATA) else key
 
 
@@ -82,19 +82,19 @@ _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
 
 
 class Condition(Body):
-    """What a field of a document has to be. A date is compared as a time: `2025-03` is all of that month."""
+    """Condition on a field of a document. Dates are compared as time spans: `2025-03` is the whole month."""
 
     field: Annotated[Text, StringConstraints(min_length=1, max_length=210)]
-    """`document`, `ontology`, `title`, `format`, `uri`, `updated_at`, or a key of the metadata;
-    `metadata.KEY` for one that is called like these. `page` and `kind` (`passage`, `image`) are fields of
-    each source; a source over two pages is on both. A document fits them if one of its sources does, and
-    with `!=` if none is so."""
+    """`document`, `ontology`, `title`, `format`, `uri`, `updated_at`, or a metadata key. Write `metadata.KEY`
+    for a key with one of these names. `page` and `kind` (`passage`, `image`) are fields of sources. A source
+    on two pages has both. A document matches if one of its sources matches, and with `!=` if none has the
+    value."""
     op: Operator = "="
-    """`=`, and `in` with several values: the field is one of them, or a list that has one. `!=`: it is not,
-    or is missing. `contains`: a list has the value, or a text has these characters. `exists`: with value
-    true or false. Values of another type never fit."""
+    """`=`, or `in` for several values: the field has the value, or its list contains it. `!=`: the field is
+    different or missing. `contains`: a list contains the value, or a text the characters. `exists`: with
+    value true or false. Values of another type never match."""
     value: Compared | Annotated[list[Compared], Field(min_length=1, max_length=MAX_CHOICES)]
-    """True if it is missing."""
+    """Value, or several values for `in`. Default: true."""
 
     @property
     def values(self) -> list[str | int | float | bool]:
@@ -117,7 +117,10 @@ class Condition(Body):
     @model_validator(mode="before")
     @classmethod
     def _add_value(cls, given: Any) -> Any:
-        """Not by a default: clients leave out what equals a default, and 1 equals True."""
+        """Add the default value.
+
+        A field default would not work: clients omit values equal to it, and 1 equals True.
+        """
         return {"value": True, **cast("dict[str, Any]", given)} if isinstance(given, dict) else given
 
     @model_validator(mode="after")
@@ -151,7 +154,7 @@ def _require_source_value(condition: Condition) -> None:
 
 
 def _require_date(condition: Condition, value: str) -> None:
-    """Refuse what is meant as a date and is none: compared as a text it would fit what nobody meant."""
+    """Raise ValueError for an invalid date. A comparison as text would match unintended documents."""
     ordered, of_time = condition.op in {"<", "<=", ">", ">="}, condition.field in OF_TIME
     if moment(value) is not None or not (ordered or of_time):
         return
@@ -163,9 +166,9 @@ def _require_date(condition: Condition, value: str) -> None:
 
 
 def parse_condition(text: str) -> dict[str, Any]:
-    """Return a condition from one line: `date>=2025-01-01`, `format in rst,text`, `author exists`.
+    """Return the condition of one line: `date>=2025-01-01`, `format in rst,text`, `author exists`.
 
-    What reads as true, false or a number is one; quotes make it a text.
+    `true`, `false`, and numbers are converted. Quotes keep them as text.
     """
     if found := _EXISTS.fullmatch(text):
         return {"field": _unquote(found["field"]), "op": "exists", "value": found["no"] == "exists"}
@@ -182,7 +185,7 @@ def parse_condition(text: str) -> dict[str, Any]:
 
 
 def read_value(text: str) -> str | int | float | bool:
-    """A value as a person writes it: true, false, a number, else a text; quotes make it a text."""
+    """Return the value of a text: true, false, a number, or a text. Quotes keep a text."""
     if text in {"true", "false"}:
         return text == "true"
     if _NUMBER.fullmatch(text):
@@ -196,9 +199,9 @@ def _unquote(text: str) -> str:
 
 
 def parse_conditions(text: str) -> dict[str, Any]:
-    """Return a condition, or alternatives from one line: `tags=oncall || author=Ada && draft=false`.
+    """Return a condition, or the alternatives of one line: `tags=oncall || author=Ada && draft=false`.
 
-    `&&` binds closer than `||`; both have blanks around them, and within quotes they are text.
+    `&&` has a higher precedence than `||`. Both need surrounding spaces. Quotes escape them.
     """
     groups = [[*map(parse_condition, _split(group, _AND))] for group in _split(text, _OR)]
     if len(groups) == 1 and len(groups[0]) == 1:
@@ -241,7 +244,7 @@ Group = Annotated[list[Written], Field(min_length=1, max_length=MAX_CONDITIONS)]
 
 
 class AnyOf(Body):
-    """Alternatives, one of which holds: of it all conditions."""
+    """Alternative groups of conditions. All conditions of one group must hold."""
 
     any_of: Annotated[list[Group], Field(min_length=1, max_length=MAX_ALTERNATIVES)]
 
@@ -258,14 +261,14 @@ Where = Annotated[
     Field(max_length=MAX_CONDITIONS),
     AfterValidator(_require_few),
 ]
-"""Conditions that all hold; each an object, or a line (`date>=2025-01-01`, `tags=a || author=Ada`)."""
+"""Conditions that must all hold: objects or lines such as `date>=2025-01-01` or `tags=a || author=Ada`."""
 
 
 class Scoped(Body):
-    """A request that concerns some ontologies, or all."""
+    """Request for some or all ontologies."""
 
     ontology: Ontologies | None = None
-    """Only these; unset or null: all."""
+    """Ontologies to use. Default: all."""
 
     @property
     def ontologies(self) -> list[str] | None:
@@ -273,21 +276,21 @@ class Scoped(Body):
 
 
 class Filtered(Scoped):
-    """A request that concerns some documents, by what is known of them."""
+    """Request with a filter of documents."""
 
     where: Where | None = None
-    """Only documents for which all these hold; a text is read as one: `date>=2025-01-01`, `tags=oncall`."""
+    """Filters that a document must match, such as `date>=2025-01-01` or `tags=oncall`."""
 
 
 class Narrowed(Filtered):
-    """A request that concerns some documents, also by name."""
+    """Request with a filter and a list of documents."""
 
     documents: DocumentNames | None = None
-    """Only these documents: by name, `ONTOLOGY/NAME` or id; unset or null: all."""
+    """Documents to use: name, `ONTOLOGY/NAME`, or id. Default: all."""
 
 
 class DocumentFilter(Body):
-    """Which documents are meant."""
+    """Filter of documents."""
 
     where: Where = Field(default_factory=list[Clause])
 
@@ -300,7 +303,7 @@ def conditions_of(where: Iterable[Clause]) -> list[Condition]:
     return [each for clause in where for group in alternatives_of(clause) for each in group]
 
 
-# Facets: how many documents have each value of a field.
+# Facets
 
 Interval = Literal["year", "month", "day"]
 INTERVALS: Final = ("year", "month", "day")
@@ -308,14 +311,14 @@ POINT_IN_TIME: Final = "updated_at"
 
 
 class Facet(Body):
-    """A field whose values are counted."""
+    """Field whose values are counted."""
 
     field: Annotated[Text, StringConstraints(min_length=1, max_length=210)]
-    """A key of the metadata, such as `author`, `language`, `tags`; or `ontology`, `format`, `title`, `uri`,
-    `document`, `updated_at`, `kind` (documents with passages and with images). `metadata.KEY` for a key that
-    is called like these."""
+    """Metadata key, such as `author`, `language`, or `tags`, or `ontology`, `format`, `title`, `uri`,
+    `document`, `updated_at`, or `kind` (documents with passages and with images). Write `metadata.KEY` for a
+    key with one of these names."""
     by: Interval | None = None
-    """Count dates by `year`, `month` or `day` (UTC); unset: each value as it is."""
+    """Unit to group dates by: `year`, `month`, or `day` (UTC). Default: no groups."""
 
     @property
     def key(self) -> str | None:
@@ -342,70 +345,73 @@ def _read_facets(given: Any) -> Any:
 
 
 class FacetRequest(Filtered):
-    """What to count, and among which documents."""
+    """Request to count values of fields."""
 
     fields: Annotated[
         list[Annotated[Facet, BeforeValidator(_read_facets, json_schema_input_type=Facet | str)]],
         Field(min_length=1, max_length=MAX_FACETS),
     ]
-    """Each as an object, or on one line: `author`, `date:year`."""
+    """Fields as objects or lines: `author`, `date:year`."""
     limit: Annotated[int, Field(strict=True, ge=1, le=MAX_FACET_VALUES)] = 20
-    """Of each field so many values, the most frequent first."""
+    """Maximum number of values per field, most frequent first."""
 
 
 class FacetValue(Answer):
-    """A value, and how many documents have it; of texts their first 1,000 characters are told apart."""
+    """Value and the number of documents that have it.
+
+    Long texts are compared by their first 1,000 characters.
+    """
 
     value: str | int | float | bool
-    """As a filter takes it: `FIELD=VALUE` finds these documents."""
+    """Value for a filter: `FIELD=VALUE` finds these documents."""
     documents: int
 
 
 class FacetCounts(Answer):
-    """The values of a field."""
+    """Values of a field."""
 
     field: str
     by: Interval | None
     values: list[FacetValue]
-    """The most frequent first. A list counts for each of its values, so their sum may be more."""
+    """Values, most frequent first. A list counts for each of its values, so the sum can exceed
+    `documents`."""
     left_out: int
-    """So many further values are there, which `limit` leaves out."""
+    """Number of further values beyond `limit`."""
     having: int
-    """Documents with at least one value; with `by`, one that is a date."""
+    """Number of documents with at least one value. With `by`, with at least one date."""
     missing: int
 
 
 class Facets(Answer):
-    """How many documents have each value of some fields."""
+    """Number of documents for each value of some fields."""
 
     documents: int
     facets: list[FacetCounts]
     notes: list[str] = Field(default_factory=list[str])
 
 
-# Deleting by filter.
+# Deletion by filter
 
 MAX_SHOWN = 10
 
 
 class DocumentDeletion(Scoped):
-    """Which documents go."""
+    """Request to delete documents by filter."""
 
     where: Annotated[Where, Field(min_length=1)]
-    """All of these hold. There is one at least: to delete everything, delete the ontology."""
+    """Filters that a document must match. To delete all documents, delete the ontology."""
     dry_run: Flag = True
     expected: Annotated[int, Field(strict=True, ge=0)] | None = None
-    """Delete only where so many documents fit, as a dry run said; else 409. Where none is left, it has been
-    done already."""
+    """Number of matching documents from a dry run. If another number matches, kg returns 409. If none is
+    left, the request succeeds."""
     expected_digest: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")] | None = None
-    """Delete only where exactly those documents fit that a dry run counted: the `digest` that it gave; else
-    409."""
+    """`digest` from a dry run. If other documents match, kg returns 409."""
 
 
 class DeletedMatching(Deleted, Answer):
-    """What was deleted, or what would be."""
+    """Deleted documents, or with `dry_run` the documents to delete."""
 
     dry_run: bool
     first: list[DocumentSummary]
     digest: str | None = None
-    """Of a dry run: stands for all of them, for `expected_digest`."""
+    """With `dry_run`: value for `expected_digest`."""

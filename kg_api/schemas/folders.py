@@ -1,4 +1,4 @@
-"""Folders that are kept in step with an ontology."""
+"""Synced folders."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ MIN_SCAN_SECONDS, MAX_SCAN_SECONDS = 10, 31 * 86_400
 
 
 def _absolute(path: str) -> str:
-    """Return the path in its shortest form; raise ValueError if it depends on where one stands."""
+    """Return the normalized path.
+
+    Raises:
+        ValueError: The path is relative.
+    """
     if not PurePath(path).is_absolute() or ".." in PurePath(path).parts:
         raise ValueError("must be an absolute path without '..' in it")
     return str(PurePath("/", path.lstrip("/")) if path.startswith("//") else PurePath(path))
@@ -31,25 +35,25 @@ FolderPath = Annotated[Text, StringConstraints(min_length=1, max_length=2000), A
 
 class NewFolder(Body):
     path: FolderPath
-    """Where it is on the machine of the worker."""
+    """Path on the machine of the worker."""
     ontology: OntologyName
     every_seconds: Annotated[int, Field(strict=True, ge=MIN_SCAN_SECONDS, le=MAX_SCAN_SECONDS)] = 300
-    """How long after a scan the next one begins; the schedule looks every minute."""
+    """Seconds between the end of a scan and the start of the next. kg checks every minute."""
     prefix: Annotated[Text, StringConstraints(max_length=200)] = ""
-    """Put before each document's name, to tell apart the files of two folders."""
+    """Prefix of document names. It separates the files of two folders."""
     review: Flag = False
 
 
 class ScanRequest(Body):
     allow_empty: bool = False
-    """Whether documents are deleted even if the folder is empty, or a file system of it is not mounted."""
+    """Whether to delete documents if the folder is empty or a file system in it is not mounted."""
 
 
 class RefusedFile(BaseModel):
     document: str
     reason: str
     stamp: str = ""
-    """What the file looked like; the same is not read again."""
+    """Fingerprint of the file. A scan skips a file with the same fingerprint."""
 
 
 class DuplicateFile(BaseModel):
@@ -58,7 +62,7 @@ class DuplicateFile(BaseModel):
 
 
 class Tally(BaseModel):
-    """How many files a scan added, changed, and so on."""
+    """Numbers of files in a scan."""
 
     added: int = 0
     changed: int = 0
@@ -66,21 +70,21 @@ class Tally(BaseModel):
     removed: int = 0
     refused: int = 0
     postponed: int = 0
-    """Files that were being written; the next scan looks at them again."""
+    """Number of files during a write. The next scan reads them."""
     waiting: int = 0
     moved: int = 0
-    """Of those added, files that say what one says that has gone: they have another name now."""
+    """Number of added files with the text of a missing file. They were renamed."""
     duplicates: int = 0
     duplicate_files: list[DuplicateFile] = Field(default_factory=list[DuplicateFile])
     left_out: dict[str, int] = Field(default_factory=dict[str, int])
 
 
 class ScanTally(Tally):
-    """What a scan has done so far, as it is stored."""
+    """Stored progress of a scan."""
 
     refusals: list[RefusedFile] = Field(default_factory=list[RefusedFile])
     mounts: dict[str, str] = Field(default_factory=dict[str, str])
-    """Mount points of the folder and below it, each with what tells its file system; of whole scans alone."""
+    """Mount points in the folder with an id of the file system. Only complete scans store them."""
 
 
 class Refusal(Answer):
@@ -89,7 +93,7 @@ class Refusal(Answer):
 
 
 class FolderScan(Tally, Answer):
-    """What the last complete scan did."""
+    """Result of the last complete scan."""
 
     finished_at: datetime
     refusals: list[Refusal]
@@ -103,7 +107,7 @@ class Folder(Answer):
     every_seconds: int
     review: bool = False
     right: Literal["roots", "owner"] = "roots"
-    """Why it may be read: it lies below KG_SYNC__ROOTS, or this home's own user asked for it."""
+    """Permission to read the folder: it is in KG_SYNC__ROOTS, or the user of this home added it."""
     created_at: datetime
     next_scan_at: datetime
     documents: int
@@ -113,10 +117,10 @@ class Folder(Answer):
     total: int
     removing: bool = False
     error: str | None
-    """Why its last scan could not be done; nothing was removed then."""
+    """Error of the last scan. A failed scan removes nothing."""
     looks_emptied: bool = False
-    """Whether that is because it held no file though documents came from it: a scan with `allow_empty` takes
-    it as cleared on purpose, and removes them."""
+    """Whether the last scan failed because the folder had no files. A scan with `allow_empty` removes its
+    documents."""
     last_scan: FolderScan | None
 
 
@@ -138,7 +142,10 @@ def folder_id(path: str, ontology: str) -> str:
 
 
 def folder_grant(key: str, path: str, ontology: str) -> str:
-    """Return what only a reader of a home's key can make: leave to follow one folder into one ontology."""
+    """Return the permission to sync a folder into an ontology.
+
+    Only a reader of the home's key can create it.
+    """
     said = f"follow\0{ontology}\0{path}"
     return hmac.digest(key.encode(), said.encode("utf-8", "surrogatepass"), "sha256").hex()
 

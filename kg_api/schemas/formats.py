@@ -1,4 +1,4 @@
-"""The kinds of files that kg reads: one truth for folders, files, uploads and docs."""
+"""File formats that kg reads, for folders, files, uploads, and docs."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from types import MappingProxyType
 from typing import Literal
 
 TextFormat = Literal["text", "markdown", "rst", "org"]
-"""Read as they are: offsets are those of the file's own text."""
+"""Formats that kg reads directly. Offsets refer to the text of the file."""
 ConvertedFormat = Literal[
     "html", "pdf", "epub", "docx", "pptx", "spreadsheet", "csv", "email", "notebook", "image"
 ]
-"""Converted to Markdown in a process apart; offsets are those of that Markdown."""
+"""Formats that a separate process converts to Markdown. Offsets refer to the Markdown."""
 Format = TextFormat | ConvertedFormat
 OcrMode = Literal["auto", "always", "never"]
-"""Pages of a PDF that OCR reads: those without readable text, all, or none."""
+"""Pages of a PDF for OCR: pages without readable text, all, or none."""
 
 
 def _suffixes(names: str) -> frozenset[str]:
@@ -39,10 +39,10 @@ PROGRAMS = _suffixes(
     "py pyi js jsx mjs cjs ts tsx mts cts java go rs c h cc cpp cxx hh hpp cs rb sh bash"
     " sql cypher r jl toml yaml yml ini cfg conf log"
 )
-"""Text that machines read, too; of the first line functions and classes are known."""
+"""Extensions of program text, settings, and logs. For the first line, kg knows functions and classes."""
 IN_TEXT: frozenset[ConvertedFormat] = frozenset({"html", "csv", "email", "notebook"})
-"""Those that are text themselves, and so may be sent as text."""
+"""Text formats, which a client may send as text."""
 CONVERTED_SUFFIXES = frozenset(suffix for some in CONVERTED.values() for suffix in some)
 UNREAD_PICTURES = _suffixes("heic heif avif jxl jp2 psd svg")
 NOT_READ = UNREAD_PICTURES | _suffixes("doc odt rtf ppt odp mobi zip gz tar mp3 mp4")
-"""Suffixes of files that are no text, or none that is meant to be read as it stands."""
+"""Extensions of files that are not text, or not readable as text."""

@@ -1,4 +1,4 @@
-"""Passages that go with a picture, and pictures that go with a passage."""
+"""Image search, and related passages and images."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from kg_api.schemas.vocabulary import MAX_QUERY_CHARACTERS, ImageLane, RelatedLa
 
 class RelatedSearch(Filtered):
     kinds: Kinds | None = None
-    """Of these kinds; unset or null: passages for a picture, pictures for a passage."""
+    """Kinds of sources to return. Default: passages for an image, images for a passage."""
     same_document: Flag = False
     limit: Limit = 10
 
 
 class RelatedThrough(Answer):
     lane: RelatedLane
-    """`document`: it stands in the same document, the nearer the better; `concepts`: it carries concepts of
-    the source or of what stands beside it; `words`: its words are near; `picture_space`: the picture itself
-    is near; `link`: somebody accepted a proposed link of the two."""
+    """Relation to the source. `document`: same document, ranked by distance. `concepts`: concepts of the
+    source or its neighbours. `words`: similar text. `picture_space`: similar image embedding. `link`:
+    accepted link proposal."""
     rank: int
     distance: int | None = None
     similarity: float | None = None
@@ -44,14 +44,13 @@ class RelatedSources(Answer):
     timings_ms: dict[str, float]
 
 
-# Searching for pictures: by words, by a picture that is stored, or by one that is sent.
+# Image search by text, stored image, or uploaded image
 
 
 class ImageScope(Narrowed):
     limit: Limit = 10
     min_similarity: Similarity | None = None
-    """Leave out what is less similar. To a picture: in the space of pictures; to words: as in a search for
-    sources."""
+    """Minimum cosine similarity. For an image: in the image space. For text: as in a source search."""
 
 
 class ImageSearch(ImageScope):
@@ -59,7 +58,7 @@ class ImageSearch(ImageScope):
         Annotated[Text, StringConstraints(max_length=MAX_QUERY_CHARACTERS), AfterValidator(visible)] | None
     ) = None
     source_id: Called | None = None
-    """A picture to look for the like of: its id, or `ONTOLOGY/DOCUMENT#PARAGRAPH`."""
+    """Image to compare with: id, or `ONTOLOGY/DOCUMENT#PARAGRAPH`."""
 
     @model_validator(mode="after")
     def _asks_one_thing(self) -> ImageSearch:
@@ -70,10 +69,10 @@ class ImageSearch(ImageScope):
 
 class ImageThrough(Answer):
     lane: ImageLane
-    """`picture_space`: the picture itself is near; `words`, `concepts`: as in a search for sources;
-    `perceptual_hash`: it looks nearly the same."""
+    """`picture_space`: similar image embedding. `words`, `concepts`: as in a source search.
+    `perceptual_hash`: near-duplicate."""
     rank: int | None
-    """At which place, from 1; none where another way found it, and this one only measured it."""
+    """Rank from 1. Null if only another retriever found the image."""
     similarity: float | None = None
     space: str | None = None
 
@@ -82,9 +81,9 @@ class ImageHit(DescribedPlace):
     score: float
     through: list[ImageThrough]
     differing_bits: int | None = None
-    """Of the 64 of both perceptual hashes, where a picture was looked for."""
+    """Number of different bits of both 64-bit perceptual hashes, for a search with an image."""
     near_duplicate: bool = False
-    """Whether it looks nearly the same as the one looked for: six bits differ at most."""
+    """Whether the image is a near-duplicate of the query image: at most six bits differ."""
 
 
 class ImageHits(Answer):
@@ -92,7 +91,7 @@ class ImageHits(Answer):
     source: Place | None = None
     by: list[ImageLane]
     spaces: list[str]
-    """The spaces of pictures that were searched; several are joined by ranks, never by similarities."""
+    """Searched image spaces. kg fuses several spaces by rank."""
     images: list[ImageHit] = Field(default_factory=list[ImageHit])
     note: str | None = None
     degraded: list[Degradation]

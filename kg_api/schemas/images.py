@@ -1,4 +1,4 @@
-"""Pictures: what is read of one, and what is stored."""
+"""Images during conversion, storage, and rendering."""
 
 from __future__ import annotations
 
@@ -9,39 +9,39 @@ from pydantic import Base64Bytes, Field
 
 ImageType = Literal["image/png", "image/jpeg", "image/webp", "image/gif", "image/tiff", "image/bmp"]
 PerceptualHash = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
-"""Of what a picture looks like: near-duplicates differ in few of its 64 bits."""
+"""64-bit perceptual hash. Near-duplicates differ in few bits."""
 Pixels = Annotated[int, Field(ge=1, le=2**31)]
 
 
 @dataclass(frozen=True, slots=True)
 class ReadImage:
-    """A picture as a converting process has read it."""
+    """Image from a converter process."""
 
     content_type: ImageType
     width: Pixels
-    """As it is shown: a photograph that lies on its side has been turned."""
+    """Width after rotation."""
     height: Pixels
     perceptual_hash: PerceptualHash
     thumbnail: Base64Bytes
     content: Base64Bytes
-    """What is to be kept: without the place where it was taken, unless that is wanted."""
+    """Content to store. It contains no location unless KG_CONVERSION__IMAGE_KEEP_PLACE is set."""
     original_hash: str
-    """Of the file that came, and whether its metadata was removed. An update of Pillow does not change it."""
+    """Hash of the original file and the removal of metadata. An update of Pillow does not change it."""
 
 
 @dataclass(frozen=True, slots=True)
 class RenderedImage:
-    """A picture as a converting process has unpacked it for a model."""
+    """Decoded image for a model."""
 
     width: Pixels
     height: Pixels
     pixels: Base64Bytes
-    """Row by row, three bytes each: RGB."""
+    """RGB, three bytes per pixel, row by row."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundImage:
-    """A picture and the words of a document that stand for it: `text[start:end]`."""
+    """Image and its text in a document: `text[start:end]`."""
 
     start: int
     end: int
@@ -50,10 +50,10 @@ class FoundImage:
 
 @dataclass(frozen=True, slots=True)
 class StoredImage:
-    """A picture that is in the store, as its source has it."""
+    """Stored image of a source."""
 
     storage_key: str
-    """The SHA-256 of its file."""
+    """SHA-256 of the file."""
     thumbnail_key: str
     content_type: ImageType
     width: int
@@ -64,18 +64,18 @@ class StoredImage:
 
 @dataclass(frozen=True, slots=True)
 class PlacedImage:
-    """A stored picture and the words of its document that stand for it."""
+    """Stored image and its text in a document."""
 
     start: int
     end: int
     image: StoredImage
     original_hash: str = ""
-    """See `ReadImage`; empty in documents that await approval since before kg stored it."""
+    """Hash as in `ReadImage`. Empty in pending documents from before kg stored the hash."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageBox:
-    """A part of a page; its sides are in ten thousandths of it, from its upper left corner."""
+    """Part of a page. Its sides are in ten thousandths of the page, from the upper left corner."""
 
     left: int
     top: int
@@ -85,32 +85,32 @@ class PageBox:
 
 @dataclass(frozen=True, slots=True)
 class PageToDraw:
-    """What a page of a PDF is to be drawn with."""
+    """PDF page to render."""
 
     page: int
     width: int
-    """In pixels; less, where the page would have too many."""
+    """Width in pixels. The image is narrower if the page would exceed the pixel limit."""
     passage: str = ""
-    """Text that stands on it, or a part of it does: marked as one."""
+    """Text to highlight as a block, if at least a part of it is on the page."""
     words: tuple[str, ...] = ()
-    """Marked one by one, wherever they stand."""
+    """Words to highlight wherever they occur."""
     passage_boxes: tuple[PageBox, ...] = ()
     word_boxes: tuple[PageBox, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class DrawnPage:
-    """A page of a PDF as a converting process has drawn it."""
+    """PDF page that a converter process has rendered."""
 
     pages: int
     content: Base64Bytes
-    """As PNG; empty, where it has no such page."""
+    """PNG. Empty if the document has no such page."""
     boxed: int
 
 
 @dataclass(frozen=True, slots=True)
 class PageImage:
-    """A page of a PDF as a client gets it."""
+    """Rendered PDF page for clients."""
 
     content: bytes
     page: int

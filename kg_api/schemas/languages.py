@@ -1,4 +1,4 @@
-"""The language of an ontology's texts, for full text."""
+"""Language and synonyms of an ontology for full-text search."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ _NAMES = (
 LANGUAGE_NAMES: Final[Mapping[str, str]] = MappingProxyType(
     {pair[:2]: pair[3:] for pair in _NAMES.split(", ")}
 )
-"""The names that stemmers and lists of stop words have, by ISO 639-1; those for which there are both."""
+"""Names by ISO 639-1 code of languages with a stemmer and stop words."""
 
 
 class LanguageChoice(Body):
     language: TextLanguage
-    """`auto`: told by each text, for nine languages; or the one that all texts of the ontology are in."""
+    """Language of all texts in the ontology. `auto`: kg detects one of nine languages for each text."""
 
 
 class OntologyLanguage(Answer):
     ontology: str
     language: TextLanguage
     complete: bool
-    """Whether all sources are indexed so; if not, the same request goes on with it."""
+    """Whether all sources are indexed for the language. If false, repeat the request to continue."""
     indexed: int = 0
-    """Sources that this request looked at, and indexed anew where that changes anything."""
+    """Number of sources that this request checked and reindexed if necessary."""
 
 
-# Words that searches of an ontology take for each other.
+# Synonyms
 
 MAX_GROUPS = 500
 MAX_IN_GROUP = 10
 MAX_CHARACTERS = 100
 BETWEEN = "="
-"""Between the words of a group as they are stored, and as the command line takes them: `k8s = kubernetes`."""
+"""Separator between synonyms in storage and in the CLI: `k8s = kubernetes`."""
 
 
 def _plain(word: str) -> str:
@@ -60,10 +60,10 @@ Group = Annotated[list[Synonym], Field(min_length=2, max_length=MAX_IN_GROUP)]
 
 
 class SynonymList(Body):
-    """All of an ontology; an empty list takes away what there was."""
+    """Synonyms of an ontology. They replace the stored ones. An empty list deletes all."""
 
     groups: Annotated[list[Group], Field(max_length=MAX_GROUPS)]
-    """Words, or several words in a row, that are taken for each other: `["k8s", "kubernetes"]`."""
+    """Groups of synonyms: words or phrases such as `["k8s", "kubernetes"]`."""
 
 
 class Synonyms(Answer):

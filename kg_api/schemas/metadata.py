@@ -1,4 +1,4 @@
-"""Metadata of documents: its values, its limits, and the dates in it."""
+"""Metadata of documents: values, limits, and dates."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ _TIME = re.compile(
     r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}([.,]\d{1,9})?)?\s*(Z|[+-]\d{2}:?\d{2})?", re.IGNORECASE
 )
 LIKE_A_DAY = re.compile(r"\d{4}-\d{2}(-\d{2})?")
-"""What a person means as a day or a month, though it may be none."""
+"""Pattern of an intended day or month, including invalid ones."""
 LAST_YEAR = 9999
 MAX_CHARACTERS = 40
 
 
 class Moment(NamedTuple):
-    """What a date stands for: a month, a day, or a point in time; without a zone it is UTC."""
+    """Time span of a date: a month, day, or point in time. The default time zone is UTC."""
 
     start: datetime
     until: datetime
 
 
 def moment(text: str) -> Moment | None:
-    """A text as a span of time; None where it is no date of at least a year and a month."""
+    """Return the time span of a text, or None if it is not a date with at least year and month."""
     if len(text) > MAX_CHARACTERS:
         return None
     try:
@@ -66,7 +66,7 @@ def _moment(text: str) -> Moment | None:
     return Moment(start, start + timedelta(microseconds=1))
 
 
-# What is said of a document, by keys: values and lists of values, within limits.
+# Metadata keys and values
 
 Scalar = str | int | float | bool
 MetadataValue = Scalar | list[str] | list[int] | list[float] | list[bool] | None
@@ -76,8 +76,8 @@ MAX_METADATA_CHARACTERS = 65_536
 MAX_METADATA_LIST = 100
 INT64 = 2**63
 MODIFIED: Final = "modified"
-"""When a document or its file was last changed. No prompt and no context of a chunk has it: a change of one
-paragraph would renew all of them."""
+"""Modification time of a document or file. Prompts and chunk contexts omit it, because a change of one
+paragraph would invalidate all of them."""
 _OWN_DATES: Final = ("date", MODIFIED, "published", "updated", "created")
 ALIASES: Final = ("aliases", "alias")
 
@@ -96,7 +96,7 @@ def _storable(metadata: dict[str, MetadataValue]) -> dict[str, MetadataValue]:
 
 
 def check_value(key: str, value: Scalar | None) -> None:
-    """Raise ValueError for a number or a text that Neo4j would not store."""
+    """Raise ValueError for a number or text that Neo4j cannot store."""
     if isinstance(value, float) and not abs(value) < float("inf"):
         raise ValueError(f"{key!r} is not a finite number")
     if isinstance(value, int) and abs(value) >= INT64:
@@ -123,11 +123,11 @@ def _iso_utc(at: datetime) -> str:
 
 
 FileTime = Annotated[str, AfterValidator(_to_utc)]
-"""A time as ISO 8601; without a zone it is UTC. It is stored in UTC, to the second."""
+"""Time in ISO 8601. The default time zone is UTC. kg stores UTC seconds."""
 
 
 def file_time(seconds: float) -> str | None:
-    """Return the time of a file as a `FileTime`; None if it is beyond the calendar."""
+    """Return a file's time as `FileTime`, or None if the calendar does not include it."""
     try:
         return _iso_utc(datetime.fromtimestamp(seconds, UTC))
     except (ValueError, OverflowError, OSError):
@@ -135,7 +135,7 @@ def file_time(seconds: float) -> str | None:
 
 
 def with_file_time(metadata: dict[str, MetadataValue], modified: str | None) -> dict[str, MetadataValue]:
-    """Add when the file was written, unless the document or its sender states a date."""
+    """Add the modification time, unless the metadata contains a date."""
     stated = any(_is_date(metadata.get(key)) for key in _OWN_DATES)
     return metadata if modified is None or stated else {**metadata, MODIFIED: modified}
 
@@ -151,7 +151,7 @@ def date_of(metadata: Mapping[str, MetadataValue]) -> str | None:
 
 
 def find_aliases(metadata: Mapping[str, MetadataValue]) -> list[str]:
-    """Return the further names of a document, each once, from a list or a text with commas between them."""
+    """Return the aliases of a document without duplicates, from lists and comma-separated texts."""
     given = (metadata.get(key) for key in ALIASES)
     names = (
         str(name).strip()

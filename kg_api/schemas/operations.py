@@ -26,7 +26,7 @@ class Health(Answer):
     status: str = "ok"
     version: str
     instance: str | None = None
-    """The home that it serves, as an id that grants nothing."""
+    """Id of the service's home. It is not a secret."""
     notes: list[str] = Field(default_factory=list[str])
 
 
@@ -51,7 +51,7 @@ class Start(Answer):
     links: dict[str, str]
 
 
-# Jobs: durable background work.
+# Jobs
 
 FINISHED = frozenset({JobState.COMPLETED, JobState.COMPLETED_WITH_ERRORS, JobState.CANCELLED, JobState.DEAD})
 
@@ -59,7 +59,7 @@ JOB_KINDS = (
     *("source_embedding", "concept_extraction", "concept_embedding", "image_embedding", "edge_embedding"),
     *("folder_sync", "space_cleanup", "link_proposal", "community_detection", "backfill"),
 )
-"""What jobs do. Another version of kg may have other kinds too."""
+"""Kinds of jobs. Other versions of kg can have further kinds."""
 
 
 class JobAhead(Answer):
@@ -69,7 +69,7 @@ class JobAhead(Answer):
     done: int
     total: int
     rate: float | None
-    """Items a second since a worker last took it."""
+    """Items per second since a worker last started the job."""
     eta_seconds: float | None
 
 
@@ -79,29 +79,29 @@ class Job(JobAhead):
     started_at: datetime | None
     finished_at: datetime | None
     run_after: datetime
-    """Not before this time; later than now while it waits for a retry."""
+    """Earliest time to run. It is in the future while the job waits for a retry."""
     attempts: int
     error: str | None
     worker: str | None
     selection: Selection | None = None
     forced: bool = False
     expected_cost: float | None = None
-    """US dollars that a language model was to cost, as was estimated when the job began."""
+    """Estimated cost of the language model in US dollars at the start of the job."""
     spent: float | None = None
     set_aside: int = 0
-    """Items that could not be done, each kept with its reason."""
+    """Number of skipped items. kg records the reason for each."""
     parts: int = 0
     stalled: bool = False
-    """Running, but its worker has given no sign of life for longer than the lease."""
+    """Whether the job is running without a recent heartbeat from its worker."""
     waits_for: JobAhead | None = None
-    """Of a queued job that could be taken: the one that goes before it, or that keeps the workers busy."""
+    """For a queued job: the job that precedes it or occupies the workers."""
 
 
 class JobPage(Page):
     jobs: list[Job]
 
 
-# API keys: what they may do, until when, when they were used, and what was changed with them.
+# API keys and audit log
 
 WHOLE_KEY: Final = re.compile(r"kg_(?P<key_id>[0-9a-f]{8})_[A-Za-z0-9_-]{43}")
 _KEY_ID = re.compile(r"[0-9a-f]{8}")
@@ -121,7 +121,7 @@ def key_id_in(called: str) -> str:
 
 
 def without_secrets(text: str) -> str:
-    """A text in which keys are cut to their ids."""
+    """Return the text with keys shortened to their ids."""
     return _LIKE_A_KEY.sub(r"kg_\g<key_id>", text)
 
 
@@ -134,34 +134,34 @@ class NewKey(Body):
         StringConstraints(min_length=1, max_length=MAX_KEY_NAME, pattern=KEY_NAME_PATTERN),
         AfterValidator(_no_id),
     ]
-    """Who or what it is for: letters, digits, `_`, `-`, `.`, `@`, `+` and inner spaces. To make a key, the
-    name must not be that of one that can be used."""
+    """Purpose or owner of the key: letters, digits, `_`, `-`, `.`, `@`, `+`, and inner spaces. Active keys
+    have different names."""
     scope: KeyScope = "read"
-    """`read` searches and reads; `write` also changes documents and concepts, and has work done; `admin` also
-    changes models and configurations, follows folders, deletes ontologies, and makes keys."""
+    """`read`: search and read. `write`: also change documents and concepts, and start jobs. `admin`: also
+    change models and configurations, sync folders, delete ontologies, and create keys."""
     ontologies: KeyOntologies | None = None
-    """To whoever sends it there are no others, whether these are there yet or not; null: all."""
+    """Ontologies that the key can access, existing or future. Null: all."""
     valid_days: int | None = Field(default=None, ge=1, le=MAX_KEY_DAYS)
 
 
 class KeyRotation(Body):
     overlap_hours: float = Field(default=USUAL_OVERLAP_HOURS, ge=0, le=MAX_OVERLAP_HOURS)
-    """For so long the old key is good beside the new one."""
+    """Time for which the old key stays valid."""
     valid_days: int | None = Field(default=None, ge=1, le=MAX_KEY_DAYS)
 
 
 class ApiKey(Answer):
-    """A key; its secret is stored nowhere."""
+    """API key. kg does not store its secret."""
 
     key_id: str
-    """Stands in the key itself, behind `kg_`; also in the log of requests."""
+    """Id in the key after `kg_`, and in the request log."""
     name: str
     scope: KeyScope
     ontologies: list[str] | None = None
     state: KeyState
     created_at: datetime
     created_by: str
-    """Id of the key that it was made with; `local`: by somebody on the machine of the service."""
+    """Id of the key that created this one. `local`: a user on the machine of the service."""
     expires_at: datetime | None = None
     revoked_at: datetime | None = None
     last_used_at: datetime | None = None
@@ -170,7 +170,7 @@ class ApiKey(Answer):
 
 class CreatedKey(ApiKey):
     key: str
-    """To be sent as `Authorization: Bearer ...`. Shown here and never again."""
+    """Secret for `Authorization: Bearer ...`. Shown only once."""
 
 
 class ApiKeys(Answer):
@@ -179,34 +179,34 @@ class ApiKeys(Answer):
 
 
 class AuditEntry(Answer):
-    """A request that changed something, or failed and may have."""
+    """Request that changed data, or failed after a possible change."""
 
     at: datetime
     key_id: str
-    """Id of the key that it was sent with; `local`: a command on the machine of the service; `anyone`: the
-    service asks for no key."""
+    """Id of the request's key. `local`: command on the machine of the service. `anyone`: the service requires
+    no key."""
     key_name: str | None = None
-    """Null: the key is none, or is not there any more."""
+    """Null: no key, or the key no longer exists."""
     method: str
     path: str
     status: int
-    """Of HTTP: below 400; from 500 on where it failed, and may have been done in part."""
+    """HTTP status: below 400, or 500 and above for a failure that may have changed some data."""
     request_id: str
     outcome: dict[str, str | int | bool] = Field(default_factory=dict)
-    """Of the answer what says what was changed: names, ids and counts, no text."""
+    """Changes in the response: names, ids, and counts without text."""
 
 
 class AuditPage(Page):
-    """A page of what was changed, the newest first."""
+    """Page of the audit log, newest first."""
 
     entries: list[AuditEntry]
 
 
-# The queue of jobs as an operator sees it.
+# Job queue
 
 
 class WorkerInfo(Answer):
-    """A worker that has given a sign of life within the last hour."""
+    """Worker with a heartbeat in the last hour."""
 
     name: str
     host: str
@@ -216,7 +216,7 @@ class WorkerInfo(Answer):
     alive: bool
     job: str | None
     notes: list[str] = Field(default_factory=list[str])
-    """Limits of embedding servers that it has met, each with the setting that spares rejected requests."""
+    """Limits of embedding servers that the worker hit, each with a setting that avoids rejected requests."""
 
 
 class JobWaiting(Answer):
@@ -227,24 +227,24 @@ class JobWaiting(Answer):
 
 
 class QueueStatus(Answer):
-    """The queue in numbers. What schedules make and the parts of jobs are not counted."""
+    """Numbers of jobs. Scheduled jobs and parts of jobs do not count."""
 
     queued: int
     waiting: int
     running: int
     stalled: int
     dead: int
-    """Jobs that died within the last day and whose work no later job has done."""
+    """Number of jobs that died in the last day and whose work no later job did."""
     oldest_waiting_seconds: float
-    """For how long a job could have been taken and was not; 0 when there is none."""
+    """Time for which the oldest runnable job has waited. 0 without one."""
     backlog_age_seconds: float
-    """Since when the oldest unfinished job is there; 0 when all is done."""
+    """Age of the oldest unfinished job. 0 without one."""
     paused: list[str] = Field(default_factory=list[str])
-    """Ontologies whose job was cancelled; nothing is embedded in them until somebody asks for it."""
+    """Ontologies with a cancelled job. kg embeds nothing in them until you start it."""
     workers: list[WorkerInfo] = Field(default_factory=list[WorkerInfo])
 
     waits: list[JobWaiting] = Field(default_factory=list[JobWaiting])
-    """Which jobs wait for which, in the order in which they go; at most ten."""
+    """Waiting jobs and their predecessors in order, at most ten."""
 
     @property
     def alive(self) -> int:

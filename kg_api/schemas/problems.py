@@ -1,4 +1,4 @@
-"""Errors as the service tells them (RFC 9457)."""
+"""Error responses (RFC 9457)."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ MAX_ERRORS = 20
 MAX_DETAIL_CHARACTERS = 2000
 SOMETHING_WRONG = "Something went wrong inside kg; its log has the details."
 PASSING = frozenset({Unavailable.status, TooBusy.status, StorageFull.status})
-"""Statuses of what passes by itself: the same request may end otherwise when it is sent again."""
+"""Statuses of temporary errors. A retry can succeed."""
 _BRANCH = re.compile(r"(function-\w+|list|literal)\[.*\]$|constrained-\w+(\[.*\])?$")
-"""How pydantic names the branches of a union."""
+"""pydantic's names for the branches of a union."""
 _PLACES = frozenset({"body", "query", "path", "header"})
-"""How FastAPI names where a field stands; nobody has typed that."""
+"""FastAPI's names for the parts of a request."""
 _IN_WORDS = {
     ONTOLOGY_PATTERN: "letters and digits of any script, '_', '-', '.' and inner spaces are allowed; "
     "it starts with a letter, a digit or '_'",
@@ -34,15 +34,15 @@ _IN_WORDS = {
 }
 _WITH_ITEMS = (list, tuple, dict, set, frozenset)
 _STEP = re.compile(r"steps\.(\d+)(?:\.(?=.))?")
-"""A path counts from 0, what is told of a step from 1."""
+"""Step in a field path. Paths count from 0, messages from 1."""
 _ADVICE = {"query_text": "; passages for a longer text: kg augment, POST /queries/augment"}
 
 
 class FieldProblem(Answer):
-    """What is wrong with one field of a request."""
+    """Problem with one field of a request."""
 
     field: str
-    """Its name, with dots between the levels; `body` for the body as a whole."""
+    """Path of the field with dots, or `body` for the whole body."""
     message: str
 
     def __str__(self) -> str:
@@ -52,7 +52,7 @@ class FieldProblem(Answer):
 
 
 class Problem(Answer):
-    """An error as problem+json (RFC 9457)."""
+    """Error as problem+json (RFC 9457)."""
 
     type: str
     """`urn:kg:` and the name of the error."""
@@ -60,7 +60,7 @@ class Problem(Answer):
     status: int
     detail: str
     errors: list[FieldProblem] = Field(default_factory=list[FieldProblem])
-    """For a request that is not valid: what is wrong, field by field."""
+    """Problems of the fields of an invalid request."""
 
 
 def problem_of(error: KgError, errors: Sequence[FieldProblem] = ()) -> Problem:
@@ -82,12 +82,12 @@ def problem_of_fields(errors: Sequence[Mapping[str, Any]]) -> Problem:
 
 
 def field_problems(errors: Sequence[Mapping[str, Any]]) -> list[FieldProblem]:
-    """The errors that pydantic found, the first twenty; the values themselves are not repeated."""
+    """Return pydantic's errors, at most twenty, without the values."""
     return [FieldProblem(field=_field(each["loc"]), message=_message(each)) for each in errors[:MAX_ERRORS]]
 
 
 def describe_problems(errors: Sequence[Mapping[str, Any]]) -> str:
-    """The same in one line, each field once: of a union, what each of its branches says."""
+    """Return all problems in one line, grouped by field. A union has one problem for each branch."""
     told: dict[str, list[str]] = {}
     for each in field_problems(errors):
         told.setdefault(each.field, []).append(each.message)
@@ -98,7 +98,11 @@ def describe_problems(errors: Sequence[Mapping[str, Any]]) -> str:
 
 
 def valid(model: type[ModelT], values: Mapping[str, Any]) -> ModelT:
-    """Return values as a model; raise InvalidInput saying what is wrong with which field."""
+    """Return values as a model.
+
+    Raises:
+        InvalidInput: A value is invalid. The message names the fields.
+    """
     try:
         return model.model_validate(values)
     except ValidationError as error:
@@ -106,7 +110,7 @@ def valid(model: type[ModelT], values: Mapping[str, Any]) -> ModelT:
 
 
 def _message(error: Mapping[str, Any]) -> str:
-    """Without the name of Python's exception, and with a pattern in words."""
+    """Return the message without the name of Python's exception. Explain patterns in words."""
     about: Mapping[str, Any] = error.get("ctx") or {}
     if told := _length_message(error, about):
         return told
@@ -117,7 +121,7 @@ def _message(error: Mapping[str, Any]) -> str:
 
 
 def _length_message(error: Mapping[str, Any], about: Mapping[str, Any]) -> str:
-    """What is said of a text or a list that is too long or too short; nothing of anything else."""
+    """Return the message about a wrong length, or an empty text for other errors."""
     if "too_" not in error["type"] or error["type"].startswith("bytes_"):
         return ""
     if _counts_items(error, about):
@@ -131,7 +135,7 @@ def _length_message(error: Mapping[str, Any], about: Mapping[str, Any]) -> str:
 
 
 def _counts_items(error: Mapping[str, Any], about: Mapping[str, Any]) -> bool:
-    """Whether a length is that of a list, a pair or the like: what is checked further is but a "Value"."""
+    """Return whether the length is that of a list or tuple. pydantic calls some lists "Value"."""
     if error["type"] not in {"too_long", "too_short"}:
         return False
     return about.get("field_type") != "Value" or isinstance(error.get("input"), _WITH_ITEMS)

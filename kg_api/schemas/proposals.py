@@ -1,4 +1,4 @@
-"""How links are proposed in an ontology, and how far that is."""
+"""Link proposals and their configuration."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ MostOpen = Annotated[int, Field(strict=True, ge=1, le=MAX_OPEN_PROPOSALS)]
 class ProposalConfig(Body):
     enabled: Flag | None = None
     min_similarity: Cosine | None = None
-    """Cosine of sources that are near enough. Null: by what the model's cosines mean."""
+    """Minimum cosine similarity of sources. Null: calibrated for the model."""
     min_concept_similarity: Cosine | None = None
     min_contrast: Cosine | None = None
-    """By how much the cosine of two sources is over the mean cosine of both with what else is near to them.
-    Null: by what the model's cosines mean."""
+    """Minimum difference between the similarity of two sources and their mean similarity to their neighbours.
+    Null: calibrated for the model."""
     min_concept_contrast: Cosine | None = None
     neighbours: Neighbours | None = None
-    """Each must be among so many that are nearest to the other."""
+    """Number of nearest neighbours. Each node of a pair must be among those of the other."""
     hops: Hops | None = None
-    """What is connected by so few steps is not proposed: 1: by a link or a concept that both carry; 2: also
-    by concepts that are related; 3: also by those that are related to the same one."""
+    """Maximum length of a path between nodes that need no proposal. 1: a link or shared concept. 2: also
+    related concepts. 3: also concepts related to a common concept."""
     max_open: MostOpen | None = None
 
 
@@ -66,7 +66,7 @@ class ProposalSearch(Answer):
     notes: list[str] = Field(default_factory=list[str])
 
 
-# Links that are proposed, and what becomes of them.
+# Proposed links
 
 
 class ProposalEnd(Answer):
@@ -96,5 +96,5 @@ class Proposal(Answer):
 class Proposals(Page):
     proposals: list[Proposal]
     searched_at: datetime | None = None
-    """When all that was due of the ontology had been looked at; null: not yet, or of several ontologies."""
+    """Time at which kg finished the search. Null: not finished, or several ontologies."""
     dropped: int = 0

@@ -1,4 +1,4 @@
-"""Searches of sources, their hits, and sources in their context."""
+"""Source searches, their results, and sources with context."""
 
 from __future__ import annotations
 
@@ -36,190 +36,191 @@ from kg_api.schemas.vocabulary import (
 
 
 class ImageFacts(Answer):
-    """What is known of a picture; `GET /images/{id}` gives the picture itself, by the source's id."""
+    """Properties of an image. `GET /images/{id}` returns the image for the id of its source."""
 
     storage_key: str
-    """The SHA-256 of its file: pictures with the same one are the same."""
+    """SHA-256 of the file. Equal images have equal keys."""
     content_type: ImageType
-    """By its content, whatever its name says."""
+    """Media type, detected from the content."""
     width: int
-    """In pixels, as it is shown."""
+    """Width in pixels after rotation."""
     height: int
     bytes: int
-    """Of its file."""
+    """File size."""
     perceptual_hash: str
-    """64 bits of what it looks like, in hexadecimal digits: near-duplicates differ in few of them."""
+    """64-bit perceptual hash in hexadecimal digits. Near-duplicates differ in few bits."""
 
 
 class SourcePlace(Answer):
-    """Where a source is."""
+    """Location of a source."""
 
     source_id: str
     ontology: str
     document: str
     document_id: str
     paragraph: int
-    """Its number in reading order, from 0."""
+    """Position in reading order, from 0."""
     heading: list[str]
-    """The path of headings above it."""
+    """Path of headings above the source."""
     start: int
-    """Its first code point in the document's text."""
+    """First code point in the document's text."""
     end: int
-    """Behind its last code point."""
+    """Code point after the last one."""
     page: int | None = None
-    """On which it begins, from 1; a slide or a sheet, too. None: its document has no pages."""
+    """First page, slide, or sheet, from 1. Null if the document has no pages."""
     last_page: int | None = None
-    """On which it ends."""
+    """Last page, slide, or sheet."""
     ocr: bool = False
-    """Whether OCR read it, or a part of it, from a picture: its words may be wrong."""
+    """Whether some text comes from OCR and can contain errors."""
     ocr_confidence: float | None = None
-    """How sure OCR was of its words, from 0 to 1."""
+    """Confidence of OCR from 0 to 1."""
     kind: SourceKind = "passage"
-    """Of an image the text is the words that stand for it."""
+    """Kind of source. The text of an image is its description."""
     image: ImageFacts | None = None
-    """The picture, of an image."""
+    """Image, if the source is an image."""
 
 
 class Place(SourcePlace):
-    """A source and its exact place."""
+    """Source with its location."""
 
     full_text: str
 
 
 class WordMatch(Answer):
-    """Where words of the question stand in a source: code points of its `full_text`, from 0.
+    """Match of query keywords in a source, in code points of `full_text` from 0.
 
-    In its document they are at the source's `start` and so many code points more.
+    Add the `start` of the source to get the position in the document.
     """
 
     start: int
     end: int
-    """Behind the last code point."""
+    """Code point after the last one."""
 
 
 class DescribedPlace(Place):
-    """A source with what is known of its document."""
+    """Source with properties of its document."""
 
     title: str | None = None
-    """Of the document."""
+    """Title of the document."""
     uri: str | None = None
-    """Where the document came from."""
+    """Origin of the document."""
     format: str | None = None
-    """What kind of file the document is."""
+    """File format of the document."""
     metadata: dict[str, MetadataValue] = Field(default_factory=dict[str, MetadataValue])
-    """The document's: `author`, `date` and whatever else it or its sender says."""
+    """Metadata of the document, such as `author` and `date`."""
 
 
 class ImagePage(Page):
-    """Pictures, ordered by ontology, document and place in it."""
+    """Images in the order of ontologies, documents, and positions."""
 
     images: list[Place]
 
 
 class ContextWindow(Answer):
-    """Consecutive paragraphs of one document: the windows of its hits, merged where they touch."""
+    """Consecutive paragraphs of one document. Overlapping windows of several results are merged."""
 
     document_id: str
     ontology: str
     document: str
     heading: list[str]
-    """Of its first paragraph."""
+    """Heading path of the first paragraph."""
     start: int
     end: int
     text: str
-    """The document's text from `start` to `end`, unchanged."""
+    """Unchanged text of the document from `start` to `end`."""
     source_ids: list[str]
-    """Its paragraphs in reading order."""
+    """Paragraphs in reading order."""
     hits: list[str]
-    """Those that were found, the best first."""
+    """Results in the window, best first."""
     tokens: int
-    """By the tokenizer of the space's model, or estimated where that is not at hand."""
+    """Number of tokens in the tokenizer of the space's model, or an estimate if the tokenizer is not
+    available."""
 
 
-# Search: what is asked and what comes back.
+# Search requests and results
 
 MAX_FIRST_STAGE = 100
 MAX_DIMENSIONS = 4096
 
 
 class SourceSearch(Body):
-    """A search for sources."""
+    """Search for sources."""
 
     query_text: (
         Annotated[Text, StringConstraints(max_length=MAX_QUERY_CHARACTERS), AfterValidator(visible)] | None
     ) = None
-    """What to look for, in plain words; no query language."""
+    """Query in plain language. There is no query syntax."""
     query_vector: Annotated[list[Number], Field(min_length=1, max_length=MAX_DIMENSIONS)] | None = None
-    """A vector made by the client, instead of embedding `query_text`; needs `space`."""
+    """Query vector from the client, instead of an embedding of `query_text`. Requires `space`."""
     space: NodeId | None = None
-    """The space that `query_vector` belongs to."""
+    """Embedding space of `query_vector`."""
     ontology: Ontologies | None = None
-    """Search only these; unset or null: all."""
+    """Ontologies to search. Default: all."""
     documents: DocumentNames | None = None
-    """Search only these documents: by name, `ONTOLOGY/NAME` or id; unset or null: all."""
+    """Documents to search: name, `ONTOLOGY/NAME`, or id. Default: all."""
     where: Where | None = None
-    """Only documents for which all these hold; a text is read as one: `date>=2025-01-01`, `tags=oncall`."""
+    """Filters that a document must match, such as `date>=2025-01-01` or `tags=oncall`."""
     kinds: Kinds | None = None
-    """Only sources of these kinds, such as `["image"]`; unset or null: all."""
+    """Kinds of sources to return, such as `["image"]`. Default: all."""
     mode: SearchMode = "hybrid"
-    """`vector`: by meaning; `text`: by words; `hybrid`: both, fused."""
+    """`vector`: vector search. `text`: full-text search. `hybrid`: both, fused."""
     limit: Limit = 10
     cursor: HitsCursor | None = None
-    """`next_cursor` of the page before, for the hits behind it; all else as in that request. Pages give 1,000
-    hits at most. Not with `hyde`, whose answers are written anew each time."""
+    """`next_cursor` of the previous page. Repeat the other fields unchanged. All pages together contain at
+    most 1,000 results. Not with `hyde`, which generates new answers for each request."""
     min_similarity: Similarity | None = None
-    """Leave out sources whose cosine similarity is lower, or that have no vector yet. If the question cannot
-    be embedded, what words find has `similarity` null, and `degraded` says so. Not for mode `text`."""
+    """Minimum cosine similarity. It also excludes sources without a vector. If the query cannot be embedded,
+    full-text results have `similarity` null and `degraded` reports it. Not for mode `text`."""
     fusion: Fusion = "adaptive"
-    """How `hybrid` joins its lanes. `adaptive`: by scores, a lane weighing as much as it sets its best hits
-    apart; `rrf`: by ranks alone; `weighted`: by scores with fixed weights."""
+    """Fusion of the retrievers in `hybrid`. `adaptive`: by scores, with a higher weight for a retriever whose
+    best results stand out. `rrf`: by ranks. `weighted`: by scores with fixed weights."""
     rrf_k: Annotated[int, Field(strict=True, ge=1, le=1000)] = 60
-    """For `rrf`: the larger, the less the first ranks stand out."""
+    """Constant of `rrf`. A larger value reduces the advantage of the first ranks."""
     vector_weight: Share = 0.7
-    """For `weighted`: the share of the vectors; the rest is full text's."""
+    """Weight of vector search for `weighted`. Full-text search gets the rest."""
     mmr_lambda: Share | None = None
-    """Order for diversity by maximal marginal relevance: 1 is relevance alone, 0 difference alone."""
+    """Diversity by maximal marginal relevance: 1 ranks by relevance only, 0 by diversity only."""
     per_document: Limit | None = None
-    """At most so many hits of one document."""
+    """Maximum number of results per document."""
     collapse_duplicates: Flag = False
-    """Give near-duplicates once; the hit names the others."""
+    """Return one of several near-duplicates. The result lists the others."""
     group_by: GroupBy = "source"
-    """`source`: each source once, by its best chunk; `chunk`: each chunk is a hit."""
+    """`source`: one result per source, with its best chunk. `chunk`: one result per chunk."""
     rerank: Flag = False
-    """Let a cross-encoder read question and passage together, and blend its scores into the order."""
+    """Rerank with a cross-encoder, which reads query and passage together. kg blends both scores."""
     first_stage_limit: Annotated[int, Field(strict=True, ge=10, le=MAX_FIRST_STAGE)] = 50
-    """How many of the fused hits are reranked or diversified."""
+    """Number of fused results to rerank or diversify."""
     exact: Flag = False
-    """Compare the question's vector with every vector, instead of asking the approximate index."""
+    """Compare with every vector instead of the approximate index."""
     hyde: Hypothetical = 0
-    """Search by so many hypothetical answers of a language model besides the question, by the mean of their
-    vectors (HyDE); similarities are to that mean. `auto`: 3 for a question of 12 words or more."""
+    """Number of hypothetical answers that a language model writes for the search (HyDE). kg searches with the
+    mean vector of query and answers, and similarities refer to it. `auto`: 3 if the query has at least 12
+    words."""
     explain: Flag = False
-    """Tell how each hit came to its place."""
+    """Return the scores and ranks behind each result."""
     concepts: Flag = False
-    """Let concepts bring sources too: those that the question and the best hits name, and what these are
-    related to. Finds what answers only together with another passage."""
+    """Also retrieve sources through concepts: those in the query and the best results, and related concepts.
+    Helps if the answer needs several passages."""
     graph: Flag = False
-    """Leave the first five hits as they are and fill up behind them from the graph: with what the concepts of
-    the question and of the best three hits lead to, what is near to these in meaning, and what they are
-    related to. Not with `concepts`, which lets them change the first hits too."""
+    """Keep the first five results and fill the rest from the graph: sources of concepts in the query and the
+    best three results, of similar concepts, and of related concepts. Not with `concepts`."""
     include_concepts: Flag = False
-    """Name the concepts that each hit carries."""
+    """Return the concepts of each result."""
     expand_context: Flag = False
-    """Give each hit's neighbours too, and all of them as merged windows."""
+    """Return the neighbours of each result, and all neighbours as merged windows."""
     window_size: Window = DEFAULT_WINDOW
-    """How many paragraphs before and after."""
+    """Number of paragraphs before and after each result."""
     token_budget: TokenBudget | None = None
-    """How many tokens the windows may have together; those of the best hits come first."""
+    """Maximum number of tokens of all windows. The windows of the best results come first."""
 
     @property
     def ontologies(self) -> list[str] | None:
-        """Those that are searched; None: all."""
+        """Ontologies to search. None: all."""
         return [self.ontology] if isinstance(self.ontology, str) else self.ontology
 
     @property
     def follows_concepts(self) -> bool:
-        """Whether concepts bring sources."""
+        """Whether concepts contribute sources."""
         return self.concepts or self.graph
 
     @model_validator(mode="after")
@@ -246,162 +247,164 @@ class SourceSearch(Body):
 
 
 class MatchedChunk(Answer):
-    """A part of a document; offsets are code points of the document's text."""
+    """Part of a document. Offsets are code points of the document's text."""
 
     text: str
     start: int
     end: int
     source_ids: list[str] = Field(default_factory=list[str])
-    """The sources it lies in, in reading order: several where chunks are larger than a paragraph."""
+    """Sources that contain the chunk, in reading order. A chunk larger than a paragraph has several."""
 
 
 class Ranks(Answer):
-    """At which place each lane had the hit, from 1; none where it did not find it."""
+    """Ranks of a result in each retriever, from 1. Null if the retriever did not find the result."""
 
     vector: int | None = None
     text: int | None = None
     concepts: int | None = None
     pictures: int | None = None
-    """By what it shows, where a space of pictures reads text."""
+    """Rank by image embedding, if an image space can embed text."""
 
 
 class CarriedConcept(Answer):
-    """A concept by its name."""
+    """Concept of a source."""
 
     concept_id: str
     label: str
     verified: bool = True
-    """Whether a quote of the source proves it."""
+    """Whether a quote in the source proves the concept."""
 
 
 class LanePart(Answer):
-    """What one lane had to say about a hit."""
+    """Contribution of one retriever to a result."""
 
     lane: str
-    """`text`, `concepts`, `vector:` and the space, or `pictures:` and the space of pictures."""
+    """`text`, `concepts`, `vector:SPACE`, or `pictures:SPACE`."""
     index: str
-    """The index that was asked; `exact` when every vector was compared."""
+    """Name of the index, or `exact` for a comparison with every vector."""
     rank: int | None
-    """From 1; none where another lane found the hit, and this one only measured it."""
+    """Rank from 1. Null if only another retriever found the result."""
     score: float
-    """The lane's own: cosine, or Lucene's score."""
+    """Score of the retriever: cosine similarity or Lucene score."""
     weight: float
-    """The lane's weight for this question."""
+    """Weight of the retriever for this query."""
     contribution: float
-    """What it adds to the fused score."""
+    """Share of the fused score."""
 
 
 class Explanation(Answer):
-    """How a hit came to its place."""
+    """Scores and ranks behind a result."""
 
     lanes: list[LanePart]
     fusion: str
-    """How the lanes were joined; `none` when there was one."""
+    """Method of fusion, or `none` for one retriever."""
     fused_rank: int
     fused_score: float
     passage_rank: int | None = None
-    """With concepts or pictures: the place among what vectors and words found, joined with theirs by rank."""
+    """With concepts or images: rank in the fusion of vector and full-text search."""
     rerank_score: float | None = None
-    """The cross-encoder's own score, where it read the hit."""
+    """Score of the cross-encoder, if it read the result."""
     rerank_rank: int | None = None
-    """The place after blending it in, from 1."""
+    """Rank after reranking, from 1."""
     mmr_score: float | None = None
     mmr_rank: int | None = None
 
 
 class SourceHit(DescribedPlace):
-    """A source that was found."""
+    """Search result."""
 
     similarity: float | None
-    """Cosine of query and passage, -1 to 1; none without a vector. Compare those of one space only."""
+    """Cosine similarity of query and passage, -1 to 1. Null without a vector. Comparable only in one
+    space."""
     space: str | None = None
-    """The embedding space of the similarity."""
+    """Embedding space of `similarity`."""
     score: float
-    """What the hits are ordered by: the similarity, the full-text score, or the fused score."""
+    """Sort key of the results: similarity, full-text score, or fused score."""
     ranks: Ranks
     chunk: MatchedChunk
-    """What matched."""
+    """Matched part of the document."""
     parent: MatchedChunk | None = None
-    """The larger part to read in its place, where the ontology's strategy is `hierarchical`."""
+    """Larger chunk to read instead, for the strategy `hierarchical`."""
     concepts: list[CarriedConcept] = Field(default_factory=list[CarriedConcept])
-    """Those that it carries, if asked for: at most ten, those of the surest evidence first."""
+    """Concepts of the source with `include_concepts`: at most ten, best evidence first."""
     through: list[CarriedConcept] = Field(default_factory=list[CarriedConcept])
-    """Through which concepts it came, if concepts brought it: at most three, the strongest first."""
+    """Concepts that led to the source: at most three, strongest first."""
     duplicates: list[str] = Field(default_factory=list[str])
-    """Sources that say almost the same and were left out for it."""
+    """Near-duplicates that this result represents."""
     matches: list[WordMatch] = Field(default_factory=list[WordMatch])
-    """Where words of `query_text` stand in `full_text`, as full text compares them: in any form and case;
-    words beside each other as in the question are one. Stop words only beside others. The first 50."""
+    """Matches of query keywords in `full_text`, in any form and case: at most 50. Adjacent keywords of the
+    query are one match. A stop word matches only next to another keyword."""
     explanation: Explanation | None = None
-    """How it came to its place, if asked for."""
+    """Scores and ranks, with `explain`."""
     context: list[Place] | None = None
-    """The neighbours and the source itself in reading order, if asked for."""
+    """The source and its neighbours in reading order, with `expand_context`."""
 
 
 class Degradation(Answer):
-    """Something that could not be done, and what was done instead."""
+    """Failed part of a search and its effect on the results."""
 
     part: DegradedPart
     effect: str
 
 
 class Respelling(Answer):
-    """A word of the question that no text has, where it was searched."""
+    """Query keyword that no searched text contains."""
 
     word: str
-    """In lower case."""
+    """Keyword in lower case."""
     meant: list[str]
-    """Words of the texts that were looked for as well: other accents, or a slip of the finger."""
+    """Similar words of the texts that kg also searched: other accents or one typo."""
 
 
 class LeftOut(Answer):
-    """What the lanes found and a least similarity left out."""
+    """Candidates below a minimum similarity."""
 
     below_similarity: int = 0
-    """Less similar than that."""
+    """Number of candidates with a lower similarity."""
     without_vector: int = 0
-    """Their similarity is not known: they are not embedded yet, or the question could not be."""
+    """Number of candidates with unknown similarity, because they or the query have no vector."""
     nearest: float | None = None
-    """The similarity of the nearest one."""
+    """Highest similarity below the minimum."""
 
 
 class SourceHits(Answer):
-    """The answer to a search."""
+    """Result of a search."""
 
     query_text: str | None
     mode: SearchMode
-    """The mode that was used; another than the one asked for is explained in `degraded`."""
+    """Search mode. If it is not the requested mode, `degraded` explains the reason."""
     space: str | None
-    """The one embedding space of this answer; none without vectors, or when there are several."""
+    """Embedding space of the results. Null without vectors or with several spaces."""
     spaces: list[str] = Field(default_factory=list[str])
-    """All embedding spaces that were searched: the question was embedded once in each."""
+    """Searched embedding spaces. The query is embedded once for each."""
     picture_spaces: list[str] = Field(default_factory=list[str])
-    """The spaces of pictures that the question was looked for in, besides the words of pictures."""
+    """Searched image spaces."""
     hypothetical: list[str] = Field(default_factory=list[str])
-    """The hypothetical answers that were searched by besides the question; with `hyde`."""
+    """Hypothetical answers of the search, with `hyde`."""
     sources: list[SourceHit]
     next_cursor: str | None = None
-    """For the hits behind these; none when there are no more, and with `hyde`. The next page may be empty."""
+    """Cursor of the next page. Null if there are no more results, and with `hyde`. The next page may be
+    empty."""
     left_out: LeftOut = Field(default_factory=LeftOut)
-    """What `min_similarity` left out of what was looked at."""
+    """Candidates that `min_similarity` excluded."""
     near: bool | None = None
-    """Whether a passage is near the question, by what its model's cosines mean, or because it has all of the
-    question's words. Null: nobody can say, as in mode `text`, or with `hyde`."""
+    """Whether a result is relevant: its similarity is high for the model, or it contains all query keywords.
+    Null if unknown, as in mode `text` or with `hyde`."""
     note: str | None = None
-    """That nothing is near, where that is so: what was found is only the nearest there is."""
+    """Note that no result is relevant."""
     windows: list[ContextWindow] = Field(default_factory=list[ContextWindow])
-    """What to read: neighbours of all hits, merged and within the budget; with `expand_context`."""
+    """Merged windows of all results within the token budget, with `expand_context`."""
     did_you_mean: list[Respelling] = Field(default_factory=list[Respelling])
-    """Words that no text has, and what was looked for as well; `degraded` says it as a sentence."""
+    """Unknown keywords and the words that kg also searched. `degraded` has the same as a sentence."""
     degraded: list[Degradation]
     timings_ms: dict[str, float]
 
 
-# Reading around one source, within a budget.
+# Context of a source
 
 
 class SourceContext(Answer):
-    """A source among its neighbours of the same document."""
+    """Source and its neighbours in the same document."""
 
     source_id: str
     window_size: int
@@ -409,35 +412,36 @@ class SourceContext(Answer):
 
 
 class SourceWindow(SourceContext):
-    """A source among its neighbours, as many of them as a budget of tokens allows.
+    """Source and as many neighbours as a token budget allows.
 
-    Paragraphs are whole or left out; what is given follows each other without a gap.
+    The window contains whole paragraphs without a gap.
     """
 
     token_budget: int | None = None
-    """The one asked for."""
+    """Requested token budget."""
     tokens: int | None = None
-    """Of the paragraphs given, by the tokenizer of the space's model; only counted for a budget."""
+    """Number of tokens in the tokenizer of the space's model. Null without a budget."""
     left_out: int = 0
-    """Paragraphs of the window that did not fit."""
+    """Number of paragraphs in the window that exceed the budget."""
     degraded: list[Degradation] = Field(default_factory=list[Degradation])
 
 
-# Reading a document in its order, as much of it at once as a budget allows.
+# Document reading in portions
 
 
 class DocumentReading(Answer):
-    """Consecutive paragraphs of a document, whole ones, from a place on."""
+    """Consecutive whole paragraphs of a document."""
 
     document: DocumentSummary
     start: int
-    """The paragraph that it begins with, from 0."""
+    """First paragraph, from 0."""
     sources: list[Place]
-    """In reading order, without a gap; one at least, unless the document has none."""
+    """Paragraphs in reading order. At least one, unless the document is empty."""
     tokens: int
-    """Of these, by the tokenizer of the space's model, or estimated where that is not at hand."""
+    """Number of tokens in the tokenizer of the space's model, or an estimate if the tokenizer is not
+    available."""
     next: int | None = None
-    """The paragraph to go on from; null where the document ends."""
+    """Start of the next portion. Null at the end of the document."""
     left: int = 0
-    """Paragraphs behind these."""
+    """Number of paragraphs after this portion."""
     degraded: list[Degradation] = Field(default_factory=list[Degradation])

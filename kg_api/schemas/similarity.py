@@ -1,4 +1,4 @@
-"""Similar passages of other documents, the graph that they make, and the map of all."""
+"""Similar passages and documents, the similarity graph, and the passage map."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_SEEDS = 200
 
 class _Near(Filtered):
     min_similarity: Similarity | None = None
-    """Leave out what is less similar. The same number means different things to different models."""
+    """Minimum cosine similarity. Its meaning depends on the model."""
 
 
 class SimilarSearch(_Near):
@@ -38,21 +38,21 @@ class Duplicate(Answer):
 
 class SimilarSource(DescribedPlace):
     similarity: float | None
-    """Cosine of the two, -1 to 1: of their nearest chunks, where they have several. None: found by words."""
+    """Cosine similarity of the nearest chunks, -1 to 1. Null: full-text result."""
     score: float
-    """What they are ordered by: the similarity, or full text's own score."""
+    """Sort key: similarity or full-text score."""
     chunk: MatchedChunk
     own_chunk: MatchedChunk
-    """The part of the source asked for that this one is near to."""
+    """Nearest part of the requested source."""
     near_duplicate: bool
-    """Whether it says almost the same as the source asked for: 85 % of the phrases of both are in both."""
+    """Whether the sources share 85 % of their phrases."""
     duplicates: list[Duplicate] = Field(default_factory=list[Duplicate])
 
 
 class SimilarSources(Answer):
     source: Place
     by: Literal["vector", "text"]
-    """What was compared; `text` when the source has no vector, which `degraded` explains."""
+    """Method of comparison. `text`: the source has no vector, and `degraded` explains the reason."""
     space: str | None
     sources: list[SimilarSource]
     degraded: list[Degradation]
@@ -60,7 +60,7 @@ class SimilarSources(Answer):
 
 
 class RepeatedText(Answer):
-    """A text that many documents repeat, such as a licence: it says nothing of any of them."""
+    """Text that many documents repeat, such as a licence. It does not make them similar."""
 
     text: str
     documents: int
@@ -69,7 +69,7 @@ class RepeatedText(Answer):
 
 class SimilarDocumentSearch(_Near):
     repeated: Flag = False
-    """Compare text that many documents repeat, too; else it is set apart."""
+    """Also compare text that many documents repeat."""
 
     limit: Limit = 10
     pairs: Annotated[int, Field(strict=True, ge=1, le=MAX_PAIRS)] = 3
@@ -85,8 +85,8 @@ class AlikePair(Answer):
 class SimilarDocument(DocumentRef):
     similarity: float
     score: float
-    """What they are ordered by: the mean over the sources compared of the similarity to what is nearest here;
-    0 for those that have nothing here among the passages nearest to them."""
+    """Sort key: mean similarity of the compared sources to their nearest source in this document. 0 for
+    sources whose nearest passages are elsewhere."""
     sources: int
     pairs: list[AlikePair]
 
@@ -103,7 +103,7 @@ class SimilarDocuments(DocumentRef):
 
 class GraphRequest(_Near, Narrowed):
     source_ids: Annotated[list[Called], Field(min_length=1, max_length=MAX_SEEDS)] | None = None
-    """Begin with these, and add what is like them; `ONTOLOGY/DOCUMENT#PARAGRAPH` is taken, too."""
+    """Seeds of the graph: id or `ONTOLOGY/DOCUMENT#PARAGRAPH`. kg adds similar sources."""
     neighbours: Annotated[int, Field(strict=True, ge=1, le=MAX_NEIGHBOURS)] = 5
     max_nodes: Annotated[int, Field(strict=True, ge=1, le=MAX_NODES)] = 1000
     across_documents_only: Flag = True
@@ -119,30 +119,30 @@ class GraphRequest(_Near, Narrowed):
 class SourceNode(SourcePlace):
     degree: int
     group: int | None
-    """Its place in `groups`; none when nothing here says almost the same."""
+    """Index in `groups`. Null without near-duplicates."""
     repeated: bool = False
 
 
 class SourceEdge(Answer):
-    """Two sources that are similar; each pair stands once."""
+    """Pair of similar sources. Each pair occurs once."""
 
     a: str
     b: str
     similarity: float
     near_duplicate: bool
     linked: str | None = None
-    """The id of the proposal by which somebody linked the two (`GET /proposals/{id}`)."""
+    """Id of the accepted proposal that links the sources (`GET /proposals/{id}`)."""
 
 
 class SourceGraph(Answer):
     nodes: list[SourceNode]
     edges: list[SourceEdge]
-    """The most similar first: for each node its nearest, so far as they are near enough, and all links that
-    somebody accepted."""
+    """Nearest neighbours of each node above the minimum similarity, most similar first, and all accepted
+    links."""
     groups: list[list[str]]
     repeated: list[RepeatedText] = Field(default_factory=list[RepeatedText])
     total: int
-    """Sources that were asked for, or found; `nodes` has fewer when they are more than `max_nodes`."""
+    """Number of requested or found sources. `nodes` has at most `max_nodes` of them."""
     truncated: bool
     spaces: list[str]
     degraded: list[Degradation]
@@ -154,7 +154,7 @@ class MapDocument(Answer):
     document: str
     title: str
     date: str | None = None
-    """The day, or the first day of the month, that its metadata name as `date`."""
+    """Day, or first day of the month, of the metadata key `date`."""
 
 
 class MapCommunity(Answer):
@@ -163,7 +163,7 @@ class MapCommunity(Answer):
 
 
 class PassageMap(Answer):
-    """The passages of an ontology as points: column by column, each as long as `source_ids`."""
+    """Passages of an ontology as points. Each column is as long as `source_ids`."""
 
     ontology: str
     space: str
@@ -172,11 +172,11 @@ class PassageMap(Answer):
     y: list[float]
     document: list[int]
     community: list[int | None]
-    """The place in `communities`: that which the passage's concepts are most of; none: of no community."""
+    """Index in `communities` of the most frequent community of the passage's concepts. Null: none."""
     documents: list[MapDocument]
     communities: list[MapCommunity]
     total: int
     explained: tuple[float, float]
-    """How much of the variance of the vectors each axis shows, 0 to 1."""
+    """Share of the vectors' variance on each axis, 0 to 1."""
     degraded: list[Degradation]
     timings_ms: dict[str, float]

@@ -1,4 +1,4 @@
-"""Embedding spaces: one model with its settings."""
+"""Embedding spaces. A space is one model with its settings."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ FIRST_IMAGE_SLUG: Final = "default_images"
 SLUG_PATTERN: Final = r"^[a-z][a-z0-9_]{0,39}$"
 
 SECOND_SLOT: Final = "__b"
-"""Stands behind the names of a space's second set of vectors."""
+"""Suffix of the names of a space's second set of vectors."""
 
 Slug = Annotated[str, StringConstraints(pattern=SLUG_PATTERN)]
-"""A space's name: lower-case letters, digits and `_`, beginning with a letter."""
+"""Name of a space: lower-case letters, digits, and `_`, starting with a letter."""
 
 
 def _not_a_slot(slug: str) -> str:
@@ -31,27 +31,29 @@ def _not_a_slot(slug: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """Which model a space is for, as a person names it; the rest follows from what is known of the model."""
+    """Requested model of a space. kg adds the known properties of the model."""
 
     provider: Provider
     model: str | None = None
     dimensions: int | None = None
-    """Unset: the model's own; fewer for models that can shorten their vectors (Matryoshka)."""
+    """Number of dimensions. None: default of the model. Some models can shorten their vectors
+    (Matryoshka)."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImageModelChoice:
-    """Which model a space of pictures is for."""
+    """Requested model of an image space."""
 
     provider: ImageProvider
     model: str | None = None
-    """Unset: the provider's default; of `onnx` the name of a folder below KG_IMAGE_EMBEDDING__FOLDER."""
+    """Name of the model. None: default of the provider. For `onnx`: a subfolder of
+    KG_IMAGE_EMBEDDING__FOLDER."""
     dimensions: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SimilarityCalibration:
-    """What a model's cosines mean: the mean of texts that belong together, and of texts that do not."""
+    """Mean cosine similarity of related texts and of unrelated texts for a model."""
 
     related: float
     unrelated: float
@@ -62,30 +64,30 @@ class SimilarityCalibration:
 
     @property
     def middle(self) -> float:
-        """What is at least as near as this is rather related than not."""
+        """Cosine from which texts are more likely related than unrelated."""
         return (self.related + self.unrelated) / 2
 
     def toward_related(self, share: float) -> float:
-        """The cosine so far on the way from unrelated texts to related ones."""
+        """Return the cosine at this share of the range from unrelated to related."""
         return self.unrelated + share * self.gap
 
     def toward_equal(self, share: float) -> float:
-        """The cosine so far on the way from unrelated texts to equal ones."""
+        """Return the cosine at this share of the range from unrelated to equal."""
         return self.unrelated + share * (1 - self.unrelated)
 
 
 USUAL = SimilarityCalibration(related=0.65, unrelated=0.38)
-"""That of bge-small; for a space whose own is not known yet."""
+"""Calibration of bge-small, for spaces without their own."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpaceIdentity:
-    """Everything that decides what a vector of this space looks like."""
+    """Properties that determine the vectors of a space."""
 
     provider: str
     model: str
     revision: str
-    """The weights' sha256 for a local model, the provider's own name for it otherwise."""
+    """SHA-256 of the weights of a local model, or the provider's name for the revision."""
     dimensions: int
     max_tokens: int
     query_prefix: str = ""
@@ -94,16 +96,16 @@ class SpaceIdentity:
 
     @property
     def fingerprint(self) -> str:
-        """16 hexadecimal digits that change when any part of the identity does."""
+        """16 hexadecimal digits that change with any part of the identity."""
         *parts, modality = astuple(self)
-        if modality != "text":  # those of texts were made before there were others
+        if modality != "text":  # compatible with fingerprints from before image spaces
             parts.append(modality)
         return hashlib.sha256("\x1f".join(map(str, parts)).encode()).hexdigest()[:16]
 
 
 SpaceState = Literal["active", "building", "retiring", "idle", "dropping"]
-"""`active`: answers; `building`: its vectors are being made while another space answers; `retiring`: answered
-before, kept to go back to; `idle`: nobody uses it; `dropping`: is being removed."""
+"""State of a space. `active`: answers searches. `building`: kg embeds while another space answers.
+`retiring`: kept for a rollback. `idle`: unused. `dropping`: kg deletes it."""
 
 
 class NewSpace(Body):
@@ -135,15 +137,15 @@ class SpaceInfo(Answer):
     dimensions: int
     max_tokens: int
     batch_size: int | None
-    """Most texts that go to the model in one call; none when the model cannot be opened here."""
+    """Maximum number of texts per model call. Null if this machine cannot open the model."""
     price_per_million_tokens: float | None
-    """US dollars; none when it is not known, 0 for what runs here."""
+    """US dollars. 0 for a local model, null if unknown."""
     query_prefix: str
     passage_prefix: str
     fingerprint: str
     state: SpaceState
     for_new: bool
-    """Whether ontologies use it that nobody has configured."""
+    """Whether new ontologies without a configuration use the space."""
     created_at: datetime
     ontologies: list[str]
     building: list[str]
@@ -155,7 +157,7 @@ class SpaceList(Answer):
 
 
 class SpaceHealth(Answer):
-    """Whether a space's model answers, and as it always did."""
+    """Health of a space's model, including unchanged vectors."""
 
     slug: str
     status: Literal["ok", "error"]
@@ -168,4 +170,4 @@ class EmbeddingHealth(Answer):
     age_seconds: float = Field(default=0, ge=0)
     spaces: list[SpaceHealth]
     notes: list[str] = Field(default_factory=list[str])
-    """Limits of the servers that the service has met, each with the setting that spares rejected requests."""
+    """Limits of embedding servers that the service hit, each with a setting that avoids rejected requests."""

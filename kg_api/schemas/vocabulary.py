@@ -1,6 +1,6 @@
-"""The words and the bounds that the REST service, the command line, MCP and the client share.
+"""Terms and limits that REST, CLI, MCP, and the client share.
 
-Nothing but names and numbers: `kg --help` reads this module too, and must not wait for pydantic.
+`kg --help` imports this module, so it must not import pydantic.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from enum import StrEnum
 from typing import Literal
 
 SourceKind = Literal["passage", "image"]
-"""Of an image the text is the words that stand for it."""
+"""Kinds of sources. The text of an image is its description."""
 RelatedLane = Literal["document", "concepts", "words", "picture_space", "link"]
-"""How a picture and a passage belong together; `link`: somebody accepted a proposed link."""
+"""Relation of an image to a passage. `link`: a user accepted a proposed link."""
 ImageLane = Literal["picture_space", "words", "concepts", "perceptual_hash"]
 SearchMode = Literal["hybrid", "vector", "text"]
 HybridMode = Literal["hybrid", "graph", "concept", "source", "text"]
@@ -46,25 +46,25 @@ CutReason = Literal["fan_out", "hub", "frontier", "nodes", "edges", "time", "fil
 
 
 KeyScope = Literal["read", "write", "admin"]
-"""What an API key is good for; each includes the one before it."""
+"""Scopes of API keys. Each includes the previous scopes."""
 KeyState = Literal["active", "expired", "revoked"]
 
 
 class JobState(StrEnum):
-    """Where a job stands. Only queued and running jobs hold their unique key."""
+    """State of a job. Only queued and running jobs hold their unique key."""
 
     QUEUED = "queued"
     RUNNING = "running"
     COMPLETED = "completed"
     COMPLETED_WITH_ERRORS = "completed_with_errors"
-    """All was done but what was set aside, each with its reason."""
+    """The job is finished and recorded the reason for each skipped item."""
     CANCELLED = "cancelled"
     DEAD = "dead"
 
 
 MAX_RELEVANCE = 2
 Target = Literal["documents", "passages", "spans"]
-"""What counts as found: the right documents, judged passages, or the exact spans that answer."""
+"""Unit of relevance: documents, judged passages, or the exact spans of the answer."""
 Tier = Literal["pilot", "standard", "full"]
 
 MAX_KEY_NAME = 100
@@ -74,20 +74,20 @@ USUAL_OVERLAP_HOURS = 24
 MAX_OVERLAP_HOURS = 24 * 30
 MAX_LIMIT = 100
 MAX_PAGED_HITS = 1000
-"""Hits that the pages of one search give together."""
+"""Maximum number of results on all pages of one search."""
 MAX_CURSOR_CHARACTERS = 7000
 MAX_PAGE = 1000
 MAX_OFFSET = 1_000_000
 MAX_NAMES = 1000
-"""Ontologies or documents that a search is limited to."""
+"""Maximum number of ontologies or documents in a search."""
 MAX_QUERY_CHARACTERS = 20_000
 MIN_PAGE_WIDTH, DEFAULT_PAGE_WIDTH, MAX_PAGE_WIDTH = 100, 1200, 2400
-"""Pixels of a page that is drawn."""
+"""Width of a rendered page in pixels."""
 MAX_HYPOTHETICAL = 5
 DEFAULT_WINDOW, MAX_WINDOW = 2, 20
 MAX_PARAGRAPH = 10_000_000
 USUAL_READ = 4000
-"""Tokens of a document that are read at once."""
+"""Default number of tokens for one read of a document."""
 MAX_TOKEN_BUDGET = 1_000_000
 
 MAX_ANSWER_PASSAGES = 50
@@ -119,9 +119,9 @@ MAX_FACETS = 10
 MAX_FACET_VALUES = 1000
 MAX_MERGED_TYPES = 50
 ALIKE = 0.75
-"""Cosine of names of relationship types that may say the same, by the default model (ADR 70)."""
+"""Minimum cosine similarity of synonymous relationship types in the default model (ADR 70)."""
 Stance = Literal["supports", "contradicts", "supported by", "contradicted by", "neutral"]
-"""What a type of relationships says of the concept it goes to, or, with `by`, of the one it comes from."""
+"""Effect of a relationship on its target, or, with `by`, on its start."""
 MAX_STEPS = 12
 MAX_SEEDS = 50
 MAX_FAN_OUT = 100
@@ -132,4 +132,4 @@ ProposalState = Literal["open", "accepted", "rejected"]
 MAX_COMPARED = 10
 MAX_OPEN_PROPOSALS = 10_000
 LINKED = "linked by hand"
-"""The type of a relationship that no text states: somebody accepted a proposal."""
+"""Type of a relationship from an accepted proposal. No text states it."""

@@ -1,4 +1,4 @@
-"""The REST service, put together."""
+"""FastAPI application of the service."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ DESCRIPTION = (
     "Documents go in; passages come back with their exact place. Errors are problem+json (RFC 9457)."
 )
 MAX_LARGE_BODIES = 4
-"""So many bodies of the largest size all processes hold at once; the next one is refused for the moment."""
+"""Number of largest bodies that all processes hold at once. kg rejects further ones for the moment."""
 SUBJECTS = (
     search.router,
     concepts.concepts,
@@ -71,9 +71,13 @@ ROUTES = guarded_routes([*ROUTERS, *PAGES, rendering.router])
 def create_app(
     settings: Settings, on_hopeless: Callable[[KgError], None], *, opened: bool = False
 ) -> FastAPI:
-    """Make the app; `on_hopeless` is called if it can never become ready, such as with a newer schema.
+    """Create the application.
 
-    With `opened` it answers only when it can answer everything; else `/health` does from the start.
+    Args:
+        settings: Settings of the service.
+        on_hopeless: Callback if the service can never become ready, as with a newer schema.
+        opened: Whether to accept requests only when the service is ready. If false, `/health` answers at
+            once.
     """
     opening = Opening(settings, on_hopeless)
     home = Home(settings.home)
@@ -96,11 +100,11 @@ def create_app(
         version=__version__,
         description=DESCRIPTION,
         lifespan=lifespan,
-        docs_url=None,  # its page loads scripts from elsewhere; api/operations.py has one that works offline
+        docs_url=None,  # the built-in page loads external scripts. api/operations.py serves an offline page
         redoc_url=None,
-        redirect_slashes=False,  # a redirect would go wherever the Host header says
+        redirect_slashes=False,  # a redirect would use the Host header
         responses=openapi.RESPONSES,
-        # It tells texts
+        # telemetry would contain query texts
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     _set_state(app, settings, opening, home)

@@ -1,7 +1,7 @@
-"""The MCP server at /mcp, over streamable HTTP: one request, one answer; no sessions are kept.
+"""MCP server at /mcp over streamable HTTP, without sessions.
 
-The present protocol has none, and clients of the one before are served each request by itself, so nothing
-grows with the number of clients. There is nothing to listen to: GET is refused, as the protocol allows.
+The current protocol has no sessions, and kg handles each request of older clients separately. So memory does
+not grow with the number of clients. As the protocol allows, kg rejects GET.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PATH = "/mcp"
 
 
 class McpMount:
-    """Answers at /mcp while `running`."""
+    """ASGI application at /mcp. It answers during `running`."""
 
     def __init__(self, opening: Opening, settings: ApiSettings) -> None:
         self._library = Library(opening.container)
@@ -41,7 +41,7 @@ class McpMount:
             make_server(self._library.call),
             json_response=True,
             stateless=True,
-            # OriginCheck has looked at Host and Origin of every request, more strictly than the SDK can
+            # OriginCheck has already checked Host and Origin, more strictly than the SDK
             security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
             max_request_body_size=self._settings.max_request_bytes,
         )
@@ -55,7 +55,7 @@ class McpMount:
         if self._manager is None:
             raise Unavailable("not ready yet: the service is starting or ending")
         try:
-            body = await read_bounded(Request(scope, receive))  # the SDK would parse it unbounded
+            body = await read_bounded(Request(scope, receive))  # the SDK would parse the body without limits
         except HTTPException as error:
             await _unread(error)(scope, receive, send)
             return
@@ -63,7 +63,10 @@ class McpMount:
 
 
 def _accepting(scope: Scope) -> Scope:
-    """The request with an Accept header: without one anything is accepted, which the SDK does not know."""
+    """Return the request with an Accept header.
+
+    Without a header, all types are accepted, but the SDK rejects them.
+    """
     headers: list[tuple[bytes, bytes]] = scope["headers"]
     if any(name == b"accept" and value.strip() for name, value in headers):
         return scope
@@ -72,13 +75,13 @@ def _accepting(scope: Scope) -> Scope:
 
 
 def _unread(error: HTTPException) -> JSONResponse:
-    """The protocol's own answer to a body that is not read."""
+    """Return the JSON-RPC error for an unreadable body."""
     told = {"code": PARSE_ERROR, "message": str(error.detail)}
     return JSONResponse({"jsonrpc": "2.0", "id": None, "error": told}, error.status_code)
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """Give a body that was read already, then whatever comes next, such as that the client goes away."""
+    """Return a `receive` that first returns the body again, then later messages such as a disconnect."""
     ahead: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receiving() -> Message:

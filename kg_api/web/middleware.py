@@ -1,4 +1,4 @@
-"""What happens to every request: an id, a line in the log, and a count."""
+"""Request id, log, metrics, and host checks of every request."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ log = structlog.get_logger()
 REQUEST_ID = "X-Request-ID"
 _GOOD_ID = re.compile(r"[A-Za-z0-9._-]{1,100}")
 OWN_FAILURE = 500
-"""The first HTTP status that is no fault of the client."""
+"""First HTTP status of a server error."""
 OTHER_HOME: Final = (
     "this kg serves another home than the command expects: start the kg of that home with `kg up`, or set "
     "KG_API_URL to use this one"
@@ -36,11 +36,11 @@ QUIET_PATHS = frozenset({"/health", "/ready"})
 
 
 class RequestLog:
-    """Gives each request an id (the client's own, if it is a plain one) and logs it when it is done.
+    """Middleware that sets a request id and logs each completed request.
 
-    What nobody foresaw is logged and answered here too: so it carries the id, and the connection lives on.
-    A request that expects the service of another home, which had this port before, is refused, and so is
-    one of a foreign page or under a foreign name.
+    A valid id of the client is kept. The middleware also logs and answers unexpected errors, so the response
+    has the id and the connection survives. It rejects requests for the service of another home, which had
+    this port before, and requests with foreign origins or host names.
     """
 
     def __init__(
@@ -76,11 +76,11 @@ class RequestLog:
                 await app(scope, receive, answer.send)
             except ClientDisconnect:
                 log.info("client went away")
-            except asyncio.CancelledError:  # uvicorn does that at the end of its time of grace, and says 500
+            except asyncio.CancelledError:  # from uvicorn at the end of the grace period
                 if answer.status:
                     raise
                 await of_ending()(scope, receive, answer.send)
-            except Exception:  # the border of a request: a bug is logged and answered
+            except Exception:  # log and answer bugs at the boundary of a request
                 log.exception("unexpected error")
                 if answer.status:
                     raise
@@ -90,7 +90,7 @@ class RequestLog:
 
 
 class _Answer:
-    """What is known of an answer while it is sent."""
+    """State of a response during sending."""
 
     def __init__(self, send: Send, request_id: str, home: str | None) -> None:
         self._send = send
@@ -106,7 +106,7 @@ class _Answer:
         await self._send(message)
 
     def record(self, scope: Scope, span: Span) -> None:
-        # The template of the path: a path itself may hold names of ontologies, and there is no end of them
+        # Use the path template: paths contain names, and their number is unlimited
         method, route = _method(scope), getattr(scope.get("route"), "path_format", NO_ROUTE)
         meter, status = meters(), f"{self.status // 100}xx" if self.status else "none"
         meter.count("http_requests_open", by=-1)

@@ -1,4 +1,4 @@
-"""All pages, for the service to have."""
+"""Routes and error pages of the web UI."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def mount(app: FastAPI) -> None:
         app.include_router(router, dependencies=[Depends(check_csrf)])
 
 
-# Errors of pages as pages: what REST says as problem+json, a person reads.
+# Error pages
 
 KEPT: Final = ("retry-after", "www-authenticate", "allow", "set-cookie", "x-request-id")
-"""Headers of an error that its page has, too."""
+"""Headers that an error page keeps."""
 
 
 class ErrorPages:
-    """Shows the problem documents that answer requests for pages; who must sign in is led there."""
+    """Middleware that shows problem documents as pages and redirects anonymous users to the sign-in page."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -50,7 +50,7 @@ class ErrorPages:
 
 
 class _Problem:
-    """An answer that is held back where it is a problem document, until all of it is there."""
+    """Response that is buffered if it is a problem document."""
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._scope, self._receive, self._send = scope, receive, send
@@ -70,7 +70,7 @@ class _Problem:
 
     async def _show(self, start: Message) -> None:
         request, sent = Request(self._scope), Headers(raw=start["headers"])
-        has_key = request.headers.get("authorization", "").lower().startswith("bearer ")  # no browser has one
+        has_key = request.headers.get("authorization", "").lower().startswith("bearer ")  # browsers send none
         is_opened = request.method == "GET" and not wants_part(request)
         if start["status"] == HTTPStatus.UNAUTHORIZED and not has_key:
             page, kept = lead_to_sign_in(request), {"x-request-id"}

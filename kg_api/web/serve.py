@@ -1,4 +1,4 @@
-"""Starting the service, and further processes on the same port to use more than one core."""
+"""Start of the service with several processes on one port."""
 
 from __future__ import annotations
 
@@ -37,18 +37,19 @@ from kg_api.wording import is_loopback
 
 METRICS = "PROMETHEUS_MULTIPROC_DIR"
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
-"""Seconds until one that died is started again; twice as long each time, unless it has lived for a while."""
+"""Seconds until a dead process restarts. The delay doubles each time, unless the process lived long
+enough."""
 LIVED_SECONDS = 60.0
 ORPHAN_SECONDS = 15.0
-"""So long one whose first process has gone may take for its end; after that it would keep the port."""
+"""Time limit for the shutdown of a process whose parent has died. Otherwise it would keep the port."""
 
 Serve = Callable[[socket_module.socket], None]
-"""What a sibling does: a function of a module, for it is called in a new interpreter."""
+"""Main function of a child process. It must be at module level, because a new interpreter calls it."""
 
 
 @contextmanager
 def shared_metrics(processes: int) -> Generator[None]:
-    """Let /metrics tell of all processes; to be entered before anything imports prometheus_client."""
+    """Share metrics between all processes. Enter it before any import of prometheus_client."""
     if processes == 1 or METRICS in os.environ:
         yield
         return
@@ -58,10 +59,10 @@ def shared_metrics(processes: int) -> Generator[None]:
 
 
 class Workers:
-    """Processes that serve a socket beside this one. One that dies is started again, ever later.
+    """Child processes that serve the same socket. Dead processes restart with growing delays.
 
-    uvicorn's own supervisor lets each of its processes listen before it can answer, serves nothing itself
-    and kills one that is busy for some seconds.
+    uvicorn's supervisor is not suitable: its processes listen before they are ready, it serves nothing
+    itself, and it kills processes that are busy for some seconds.
     """
 
     def __init__(self, serve: Serve, listening: socket_module.socket, count: int) -> None:
@@ -97,12 +98,12 @@ class Workers:
             started = time.monotonic()
             try:
                 process.start()
-            except OSError as error:  # no memory or no descriptor left at the moment
+            except OSError as error:  # currently no memory or no descriptor
                 log.warning("a process of the service cannot be started", reason=str(error))
                 self._ending.wait(LONGEST_PAUSE)
                 continue
             self._running.add(process)
-            if self._ending.is_set():  # `join` may have looked before
+            if self._ending.is_set():  # `join` may have already terminated the others
                 process.terminate()
             process.join()
             self._running.discard(process)
@@ -118,7 +119,7 @@ _spawn = multiprocessing.get_context("spawn")
 
 
 def _run(serve: Serve, listening: socket_module.socket) -> None:
-    """The life of a worker: it ends with the process that started it, however that ended."""
+    """Run a child process until its parent ends."""
     threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
     serve(listening)
 
@@ -131,7 +132,7 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-# The process of the REST service.
+# Main process
 
 log = structlog.get_logger()
 
@@ -144,9 +145,9 @@ SERVICE = "kg-api"
 
 
 def serve(settings: Settings, *, managed: bool = False) -> None:
-    """Serve until SIGTERM or SIGINT, in as many processes as the settings say.
+    """Serve until SIGTERM or SIGINT with the configured number of processes.
 
-    A service that `kg up` started (`managed`) takes a free port if none is set, and records it.
+    With `managed`, as for `kg up`, use and record a free port if no port is set.
     """
     configure_logs(settings.log)
     home, hopeless = Home(settings.home), list[KgError]()
@@ -173,29 +174,29 @@ def serve(settings: Settings, *, managed: bool = False) -> None:
         finally:
             workers.join(GRACE_SECONDS)
             if announced:
-                with suppress(OSError):  # the home was deleted, or its disk is full
+                with suppress(OSError):  # the home is deleted, or its disk is full
                     processes.withdraw(home)
     if hopeless:
         raise hopeless[0]
 
 
 def serve_beside(settings: Settings, listening: socket) -> None:
-    """Serve a socket that another process of the service has bound, as soon as all can be answered."""
+    """Serve the socket of the main process as soon as the service is ready."""
     configure_logs(settings.log)
 
     def give_up(error: KgError) -> None:
-        del error  # the first process says it
+        del error  # the first process reports it
         server.should_exit = True
 
     app = create_app(settings, give_up, opened=True)
     server = _server(settings, app)
-    server.end_others = app.state.opening.stop  # it may wait for the database at this moment
+    server.end_others = app.state.opening.stop  # opening may wait for the database
     with tracing(settings.otel.exporter_otlp_endpoint, SERVICE):
         server.run(sockets=[listening])
 
 
 class _Server(uvicorn.Server):
-    """Ends others at the same time, when a signal ends it."""
+    """Server that also ends other processes after a signal."""
 
     end_others: Callable[[], None] = staticmethod(lambda: None)
 
@@ -211,7 +212,7 @@ def _server(settings: Settings, app: FastAPI) -> _Server:
         app,
         host=settings.api.host,
         port=settings.api.port or DEFAULT_PORT,
-        http=partial(Connection, Connections(settings.api, connections)),  # pyright: ignore[reportArgumentType] - it is called, no more
+        http=partial(Connection, Connections(settings.api, connections)),  # pyright: ignore[reportArgumentType] - uvicorn only calls it
         ws="none",
         backlog=backlog,
         timeout_keep_alive=settings.api.idle_seconds,  # pyright: ignore[reportArgumentType] - for call_later
@@ -228,7 +229,7 @@ def _server(settings: Settings, app: FastAPI) -> _Server:
 
 
 def _listen(settings: Settings, home: Home, *, managed: bool) -> socket:
-    """Take the first port that is free, by listening on it: a check before could be outdated."""
+    """Bind the first free port. A separate check before could be outdated."""
     host, asked = settings.api.host, settings.api.port
     if asked or not managed:
         candidates = iter((asked or DEFAULT_PORT,))
@@ -238,7 +239,7 @@ def _listen(settings: Settings, home: Home, *, managed: bool) -> socket:
     port = DEFAULT_PORT
     for port in candidates:
         if managed:
-            # Wait for the end of processes that a killed service of this home has left at its port
+            # Wait for remaining processes of a killed service of this home at its port
             until = time.monotonic() + ORPHAN_SECONDS
             while not is_free(port, host) and is_held_by_kg_of(home.path, port) and time.monotonic() < until:
                 time.sleep(EARLIER_POLL_SECONDS)
@@ -256,7 +257,7 @@ def _listen(settings: Settings, home: Home, *, managed: bool) -> socket:
 
 
 def _announce(home: Home, host: str, port: int) -> bool:
-    """Record the service in its home; whether that was possible."""
+    """Record the service in its home. Return whether the home is writable."""
     try:
         processes.announce(home, host, port)
     except OSError as error:
@@ -271,7 +272,7 @@ def _announce(home: Home, host: str, port: int) -> bool:
 
 
 def _end_on_signals(server: uvicorn.Server) -> None:
-    """Let SIGTERM and SIGINT end the process with 0; uvicorn would die of them again when all is done."""
+    """End the process with exit code 0 after SIGTERM or SIGINT. uvicorn would raise the signal again."""
 
     def end(*_: object) -> None:
         server.should_exit = True

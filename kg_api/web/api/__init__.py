@@ -1,1 +1,1 @@
-"""Routes of the REST API, one module per subject. A new router is listed in `kg_api/web/app.py`."""
+"""Routes of the REST API by subject. To add a router, list it in `kg_api/web/app.py`."""

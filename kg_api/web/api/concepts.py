@@ -1,4 +1,4 @@
-"""Concepts, relationships, communities, proposed links and constructive queries."""
+"""Routes for concepts, relationships, communities, link proposals, and constructive queries."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def list_communities(
     offset: Offset = 0,
     limit: PageSize = 100,
 ) -> Communities:
-    """Return communities, the largest first; `changed` is the share that changed since detection."""
+    """Return communities, largest first. `changed` is the share that changed since the detection."""
     return container.communities.page(ontology, level=level, parent=parent, offset=offset, limit=limit)
 
 
@@ -97,11 +97,11 @@ def get_community(
 
 @communities.post(OF_ONTOLOGY, "write", "Detect communities now", status_code=202)
 def detect_communities(container: Open, ontology: Ontology) -> CommunityRequest:
-    """Start the job, or join the one there is; else a worker does it when enough has changed."""
+    """Start a job, or return the current job. Workers also detect communities after enough changes."""
     return container.communities.detect(ontology)
 
 
-# Concepts: found, proved, read in their places, brought along, and how they hang together.
+# Concepts
 
 concepts = Routes("concepts")
 
@@ -121,7 +121,7 @@ def search_concepts(
     ontologies: Ontologies = None,
     limit: Annotated[int, Query(ge=1, le=MAX_LIMIT, description="Maximum number of results.")] = 10,
 ) -> ConceptHits:
-    """Several ontologies are searched as one. A hit without `fits` is only the nearest there is."""
+    """Several ontologies are searched as one. A result without `fits` is only the nearest concept."""
     wanted = [*([] if ontology is None else [ontology]), *(ontologies or ())]
     return container.concepts.search(query_text, searched(container.graph, wanted or None), limit)
 
@@ -136,7 +136,7 @@ def concept_paths(
     hops: Steps = MAX_HOPS,
     limit: Annotated[int, Query(ge=1, le=MAX_PATHS, description="Maximum number of paths.")] = 5,
 ) -> ConceptPaths:
-    """Connect two concepts by what texts state, else by sources in which both appear (`appears with`)."""
+    """Connect two concepts by stated relationships, or by sources that contain both (`appears with`)."""
     within = searched(container.graph, None if ontology is None else [ontology])
     return container.concepts.paths(start, end, within, hops, limit)
 
@@ -149,7 +149,7 @@ def get_concept(
         int, Query(ge=1, le=MAX_EVIDENCE, description="Maximum quotes, and related concepts.")
     ] = 20,
 ) -> ConceptDetails:
-    """Give a concept with the quotes that prove it, each with its place, and what it is related to."""
+    """Return a concept with its quotes, their locations, and related concepts."""
     return container.concepts.details(concept_id, limit)
 
 
@@ -162,7 +162,10 @@ def get_concept_context(
     window_size: Annotated[int, Query(ge=0, le=MAX_WINDOW, description="Paragraphs before and after.")] = 2,
     limit: Annotated[int, Query(ge=1, le=MAX_PASSAGES, description="How many sources that carry it.")] = 10,
 ) -> ConceptContext:
-    """Give the sources that carry it among their neighbours of one document; windows that touch are one."""
+    """Return the sources of a concept with neighbours from the same document.
+
+    Overlapping windows are merged.
+    """
     return container.concepts.context(concept_id, window_size, limit)
 
 
@@ -189,7 +192,7 @@ def list_concepts(
 
 @concepts.post("/ontologies/{ontology}/concepts", "write", "Import concepts")
 def post_concepts(container: Open, ontology: Ontology, body: ConceptImport) -> ConceptsImported:
-    """Earlier imports of the same sources are replaced; `problems` lists concepts without a place."""
+    """Earlier imports of the same sources are replaced. `problems` lists concepts without a location."""
     return import_concepts(container.graph, ontology, body.rows)
 
 
@@ -214,11 +217,11 @@ def undo_concept_merge(
     merge_id: Annotated[NodeId, Path(description="Id of a merge.")],
     body: Decision,
 ) -> ConceptMerge:
-    """The merged concept gets back what it had. 409: undo the later merge that the message names first."""
+    """The merged concept gets its data back. 409: first undo the later merge in the error message."""
     return container.concept_merges.undo(ontology, merge_id, body.by)
 
 
-# Constructive queries: steps that build a subgraph.
+# Constructive queries
 
 constructive = Routes("search")
 
@@ -240,11 +243,11 @@ def constructive_query(
         ),
     ],
 ) -> Subgraph:
-    """Return nodes with how they were reached, edges with quotes, and what each step left out (`cut`)."""
+    """Return nodes with their paths, edges with quotes, and what each step dropped (`cut`)."""
     return container.constructive.query(narrowed(container.graph, query))
 
 
-# Links that are proposed between sources, and between concepts, of different documents.
+# Link proposals
 
 proposals = Routes("proposals")
 
@@ -276,13 +279,13 @@ def get_proposal(container: Open, proposal_id: ProposalId) -> Proposal:
 
 @proposals.post("/proposals/{proposal_id}/accept", "write", "Accept a proposed link", filtered=True)
 def accept_proposal(container: Open, proposal_id: ProposalId, body: Decision) -> Proposal:
-    """Make the link: related concepts, paths and the source graph show it. Doing it twice changes nothing."""
+    """Create the link. Related concepts, paths, and the source graph show it. Idempotent."""
     return container.proposals.decide(proposal_id, "accepted", body.by)
 
 
 @proposals.post("/proposals/{proposal_id}/reject", "write", "Reject a proposed link", filtered=True)
 def reject_proposal(container: Open, proposal_id: ProposalId, body: Decision) -> Proposal:
-    """Remember that the two are not to be linked: they are never proposed again. A link of them goes."""
+    """Delete the link, if it was accepted, and never propose it again."""
     return container.proposals.decide(proposal_id, "rejected", body.by)
 
 
@@ -304,17 +307,17 @@ def put_proposals_config(
     *,
     dry_run: DryRun = False,
 ) -> ProposalStatus:
-    """Fields left out stay, null restores the service's setting. Decisions stay."""
+    """Omitted fields stay. Null restores the service's setting. Decisions stay."""
     return container.proposals.configure(ontology, config, dry_run=dry_run)
 
 
 @proposals.post("/ontologies/{ontology}/proposals", "write", "Look for links now", status_code=202)
 def search_proposals(container: Open, ontology: Ontology, *, anew: Anew = False) -> ProposalSearch:
-    """Start the job, or join the one there is; else a worker does it when something has changed."""
+    """Start a job, or return the current job. Workers also search after changes."""
     return container.proposals.search(ontology, anew=anew)
 
 
-# Relationships: what sources state of concepts.
+# Relationships
 
 
 TYPES = "/ontologies/{ontology}/relationship-types"
@@ -326,7 +329,7 @@ def search_relationships(
     container: Open,
     body: Annotated[RelationshipSearch, example(query_text="what does a lease need", limit=5)],
 ) -> RelationshipHits:
-    """Relationships are compared by vectors only; statements of several sources are one hit."""
+    """Only vector search. A relationship with several sources is one result."""
     return container.relationships.search(narrowed(container.graph, body))
 
 
@@ -344,7 +347,7 @@ def propose_relationship_types(
     min_similarity: Annotated[float, Query(ge=0, le=1)] = ALIKE,
     limit: Annotated[int, Query(ge=1, le=MAX_LIMIT, description="Maximum number of proposals.")] = 20,
 ) -> TypeProposals:
-    """Give types whose names are alike, with examples of what is stated with each. Nothing is changed."""
+    """Return types with similar names and examples of their relationships. Nothing changes."""
     return container.relationship_types.propose(ontology, min_similarity, limit)
 
 
@@ -354,7 +357,7 @@ def put_stance(
     ontology: Ontology,
     body: Annotated[StanceChange, example(type="casts doubt on", stance="contradicts")],
 ) -> RelationshipType:
-    """Say whether a type supports or contradicts; grounding counts no type of which nothing is said."""
+    """Set whether a type supports or contradicts. Grounding ignores neutral types."""
     return container.relationship_types.set_stance(ontology, body)
 
 
@@ -371,7 +374,7 @@ def merge_relationship_types(
     ontology: Ontology,
     body: Annotated[TypeMerging, example(into="requires", merged=["needs"], by="Ada", dry_run=True)],
 ) -> TypeMerge:
-    """Each source keeps its own words, so that a merge can be undone. Later sources are merged."""
+    """Sources keep their own terms, so you can undo a merge. The merge also applies to later sources."""
     return container.relationship_types.merge(ontology, body)
 
 

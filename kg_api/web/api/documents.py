@@ -1,4 +1,4 @@
-"""Ontologies, documents, their pictures and pages, review, and synchronised folders."""
+"""Routes for ontologies, documents, images, PDF pages, review, and synced folders."""
 
 from __future__ import annotations
 
@@ -94,7 +94,10 @@ def list_ontologies(container: Open) -> OntologyList:
 
 @stored.delete("/ontologies/{ontology}", "admin", "Delete an ontology")
 def delete_ontology(container: Open, ontology: Ontology) -> Deleted:
-    """Delete an ontology with all its documents. One that is not there is no error: zeros and a note."""
+    """Delete an ontology with all its documents.
+
+    Deletion is idempotent: a missing ontology returns zeros and a note.
+    """
     deleted = document_writes.delete_ontology(container.graph, ontology)
     container.images.collect_after_delete()
     return deleted
@@ -118,7 +121,7 @@ def list_documents(
 def get_document(
     container: Open, document_id: CalledDocument, ontology: OntologyFilter = None
 ) -> DocumentContent:
-    """Return the text as it was ingested. 404: the message names the nearest. 409: several have that name."""
+    """Return the unchanged text. 404: unknown name, with suggestions. 409: ambiguous name."""
     return library.find_document(container.graph, document_id, ontology)
 
 
@@ -131,7 +134,7 @@ def change_document(
     change: Annotated[DocumentChange, example(metadata={"tags": ["oncall"], "draft": None})],
     ontology: OntologyFilter = None,
 ) -> DocumentChanged:
-    """The change outlives re-ingestion. `job_id`: the job that re-embeds chunks whose context changed."""
+    """The change survives re-ingestion. `job_id`: job that re-embeds chunks with a changed context."""
     return library.change_called(container.graph, document_id, change, ontology)
 
 
@@ -139,7 +142,7 @@ def change_document(
 def delete_documents(
     container: Open, deletion: Annotated[DocumentDeletion, example(ontology="notes", where=["date<2020"])]
 ) -> DeletedMatching:
-    """Delete, or count with `dry_run` (the default). 409: other documents match than `expected` says."""
+    """Delete documents, or with `dry_run` (default) count them. 409: other documents match than expected."""
     deleted = delete_matching(container.graph, narrowed(container.graph, deletion))
     container.images.collect_after_delete()
     return deleted
@@ -147,13 +150,13 @@ def delete_documents(
 
 @stored.delete("/documents/{document_id:path}", "write", "Delete a document", filtered=True)
 def delete_document(container: Open, document_id: CalledDocument, ontology: OntologyFilter = None) -> Deleted:
-    """Deletion is idempotent for whole ids. 404: no document has that name. 409: several have it."""
+    """Deletion is idempotent for complete ids. 404: unknown name. 409: ambiguous name."""
     deleted = document_writes.delete_called(container.graph, document_id, ontology)
     container.images.collect_after_delete()
     return deleted
 
 
-# Folders that are kept in step with an ontology.
+# Synced folders
 
 folders = Routes("folders")
 
@@ -180,7 +183,7 @@ def add_folder(
     folder: Annotated[NewFolder, example(path="/home/me/notes", ontology="notes")],
     grant: Grant = None,
 ) -> Folder:
-    """The folder must lie below KG_SYNC__ROOTS. 409: it overlaps a folder of the same ontology."""
+    """The folder must be in KG_SYNC__ROOTS. 409: it overlaps a folder of the same ontology."""
     return container.folders.add(folder, grant)
 
 
@@ -191,7 +194,7 @@ def get_folder(container: Open, folder_id: FolderId) -> Folder:
 
 @folders.post("/folders/{folder_id}/scan", "admin", "Scan a folder now", status_code=202)
 def scan_folder(container: Open, folder_id: FolderId, scan: ScanRequest) -> Folder:
-    """Request a scan; a folder has at most one at a time. `job_id` is its job."""
+    """Request a scan. `job_id` is its job. Each folder has at most one scan at a time."""
     return container.folders.scan(folder_id, allow_empty=scan.allow_empty)
 
 
@@ -202,11 +205,11 @@ def remove_folder(
     *,
     delete_documents: Annotated[bool, Query(description="Delete its documents, too.")] = False,
 ) -> FolderRemoved:
-    """Remove the registration. Its documents stay unchanged, unless `delete_documents` is set."""
+    """Stop syncing a folder. Its documents stay unless `delete_documents` is set."""
     return container.folders.remove(folder_id, delete_documents=delete_documents)
 
 
-# Pictures: listed, and given out as the files that they are.
+# Images
 
 
 SUFFIXES: dict[ImageType, str] = {
@@ -222,12 +225,12 @@ HEADERS = {
     "Content-Security-Policy": "default-src 'none'; sandbox",
     "Cache-Control": OWN,
 }
-"""A picture may be a page as well; no browser is to take it for one."""
+"""Headers of files. An image can also be valid HTML, so browsers must not render it as a page."""
 MAX_NAME = 100
 
 
 def _files(*types: str, **headers: str) -> dict[str, Any]:
-    """Return the options of a route that gives files of some types, with numbers in some headers."""
+    """Return the options of a route that returns files with integer headers."""
     schema = {"schema": {"type": "string", "format": "binary"}}
     told = {name: {"schema": {"type": "integer"}, "description": text} for name, text in headers.items()}
     found = {"content": dict.fromkeys(types, schema), "description": "The picture.", "headers": told}
@@ -251,13 +254,13 @@ def list_images(
     "/images/{source_id:path}/thumbnail", "read", "Get the thumbnail of a picture", **_files("image/webp")
 )
 def get_thumbnail(container: Open, source_id: SourceId, known: IfNoneMatch = None) -> Response:
-    """Give a picture as WebP, of at most 256 pixels a side, upright, without what its file says of itself."""
+    """Return the image as WebP with at most 256 pixels per side, upright and without metadata."""
     return _picture(container.images.thumbnail(source_id), known)
 
 
 @stored.get("/images/{source_id:path}", "read", "Get a picture", **_files(*get_args(ImageType)))
 def get_image(container: Open, source_id: SourceId, known: IfNoneMatch = None) -> Response:
-    """Return the file without its location, as an attachment. 404: the source is no picture."""
+    """Return the file as an attachment without its location. 404: the source is not an image."""
     return _picture(container.images.file(source_id), known)
 
 
@@ -269,7 +272,7 @@ def _picture(file: ImageFile, known: str | None) -> Response:
 
 
 def _file(content: bytes | None, kind: str, key: str, disposition: str = "", **more: str) -> Response:
-    """A file with its ETag; None: the client has it."""
+    """Return the response with an ETag. Without content, return 304."""
     headers = {**HEADERS, "ETag": f'"{key}"'}
     if content is None:
         return Response(status_code=304, headers=headers)
@@ -277,13 +280,13 @@ def _file(content: bytes | None, kind: str, key: str, disposition: str = "", **m
 
 
 def file_name(document: str, suffix: str) -> str:
-    """Return what a browser may save a file as, for a header: without what no file system takes."""
+    """Return a file name for a header, without characters that file systems reject."""
     stem = PurePosixPath(document.replace("\\", "/")).stem
     stem = "".join(each for each in stem if each.isprintable())[:MAX_NAME].strip(". ") or "picture"
     return quote(f"{stem}{suffix}", safe="")
 
 
-# Documents on their way in: as JSON text, or as an uploaded file, to the same address.
+# Ingestion of JSON texts and uploaded files
 
 ingest = Routes("ingest")
 
@@ -291,9 +294,9 @@ Taken = TypeVar("Taken")
 
 MAX_FIELDS = 10
 IMAGES = "images"
-"""The parts of a form that are pictures which the document names."""
+"""Form parts with images that the document references."""
 NOT_OF_A_DOCUMENT = frozenset({"file", IMAGES, CSRF_FIELD})
-"""Fields that say nothing of it; the last is of forms of the page."""
+"""Form fields that do not describe the document. The last comes from the web UI."""
 MAX_FIELD_BYTES = 64 * 1024
 
 
@@ -330,14 +333,14 @@ _BATCHED["properties"]["documents"]["items"] = schema_of(DocumentText)
 
 
 def _ingesting(body: dict[str, Any], outcome: type[BaseModel] = Ingested) -> dict[str, Any]:
-    """Return the options of a route that ingests what a body describes."""
+    """Return the options of a route that ingests documents."""
     responses = {200: {"model": outcome, "description": "There is nothing new to embed."}}
     return {"filtered": True, "status_code": 202, "openapi_extra": body, "responses": responses}
 
 
 @ingest.post("/documents", "write", "Ingest a document", **_ingesting(BODY))
 async def ingest_document(container: Open, request: Request, response: Response) -> Ingested:
-    """202: full text finds the document now, vector search after the job. 200: nothing new to embed."""
+    """202: full-text search finds the document now, vector search after the job. 200: nothing to embed."""
     ingested = await _take(request, container.ingest.ingest_text, container.ingest.ingest_bytes)
     return _set_status(ingested, response)
 
@@ -346,7 +349,7 @@ async def ingest_document(container: Open, request: Request, response: Response)
 async def ingest_batch(
     container: Open, request: Request, response: Response, key: IdempotencyKey
 ) -> IngestedBatch:
-    """Store up to 1,000 texts; each has its own outcome, in order. Repeating a batch changes nothing."""
+    """Ingest up to 1,000 texts. Outcomes have the order of the request. A repeated batch changes nothing."""
     require_type(request, "application/json")
     batch = await read_model(request, GivenBatch)
     done = await run_in_threadpool(container.ingest.ingest_batch, batch, key)
@@ -357,7 +360,10 @@ async def ingest_batch(
 
 @ingest.post("/documents/conversation", "write", "Ingest a conversation", **_ingesting(CONVERSATION))
 async def ingest_conversation(container: Open, request: Request, response: Response) -> Ingested:
-    """Each message becomes a section. Sent again with more messages, only the new ones are embedded."""
+    """Each message becomes a section.
+
+    If you send a longer conversation again, kg embeds only new messages.
+    """
     require_type(request, "application/json")
     conversation = await read_model(request, Conversation)
     ingested = await run_in_threadpool(container.ingest.ingest_conversation, conversation)
@@ -372,7 +378,7 @@ async def ingest_conversation(container: Open, request: Request, response: Respo
     openapi_extra=BODY,
 )
 async def preview_document(container: Open, request: Request) -> DocumentPreview:
-    """Parse, split and chunk a document as its ingestion would; nothing is stored, embedded or paid."""
+    """Parse, split, and chunk a document without storing or embedding it."""
     preview = await _take(request, container.ingest.preview_text, container.ingest.preview_bytes)
     config, cost = await run_in_threadpool(container.configure.cost_of_new, preview.record, preview.new)
     change = preview.change
@@ -398,7 +404,7 @@ TakeFile = Callable[[bytes, Incoming, Mapping[str, bytes]], Taken]
 
 
 async def _take(request: Request, text: Callable[[Incoming], Taken], content: TakeFile[Taken]) -> Taken:
-    """Read the document that a request brings, as JSON or as a file, and hand it on."""
+    """Read the document of a request from JSON or a file, and pass it to a function."""
     kind = media_type(request)
     if kind == "application/json":
         body = await read_model(request, DocumentText)
@@ -445,21 +451,24 @@ def get_language(container: Open, ontology: Ontology) -> OntologyLanguage:
 def put_language(
     container: Open, ontology: Ontology, choice: Annotated[LanguageChoice, example(language="de")]
 ) -> OntologyLanguage:
-    """Re-index for at most 15 s; while the answer is not `complete`, repeat the request to continue."""
+    """Reindex for at most 15 s. If the answer is not `complete`, repeat the request to continue."""
     return choose_language(container.graph, ontology, choice.language)
 
 
-# Pages of PDFs as pictures.
+# PDF pages as images
 
 PAGES, BOXED = "KG-Pages", "KG-Boxed-Words"
 _NOT_QUOTED = re.compile(rb"/documents/[^?]+/pages/[0-9]+\.png(\?|$)")
 
 
 class PageRoute(ApiRoute):
-    """A document may be called `book/pages/1.png`: who asks for that one quotes the slashes of its name."""
+    """Route of page images.
+
+    A document can have the name `book/pages/1.png`. Its requests must quote the slashes.
+    """
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Whether a request is for a page."""
+        """Return whether the request is for a page image."""
         if _NOT_QUOTED.search(scope.get("raw_path") or scope["path"].encode()) is None:
             return Match.NONE, {}
         return super().matches(scope)
@@ -491,7 +500,10 @@ def get_page(
     ontology: OntologyFilter = None,
     known: IfNoneMatch = None,
 ) -> Response:
-    """Box a passage in yellow and words of `query` in orange; `KG-Boxed-Words` counts the words found."""
+    """Mark a passage in yellow and keywords of `query` in orange.
+
+    `KG-Boxed-Words` counts the marked keywords.
+    """
     request = PageRequest(document_id, page, width, ontology, source_id, query)
     picture = container.pages.picture(request, known or "")
     if picture.drawn is None:
@@ -501,7 +513,7 @@ def get_page(
     return _file(drawn.content, "image/png", picture.key, f"inline; filename*=UTF-8''{name}", **counts)
 
 
-# Documents that wait until somebody approves them.
+# Review of pending documents
 
 review = Routes("review")
 
@@ -520,13 +532,16 @@ def list_waiting_documents(
 
 @review.post("/waiting/approve", "write", "Approve documents that wait", filtered=True)
 def approve_documents(container: Open, review: Annotated[Approval, _BODY]) -> Approved:
-    """Each document has its own outcome. With `all`, send `next` as `after` until there is none."""
+    """Each document has its own outcome. With `all`, repeat with `after` = `next` until `next` is null."""
     return container.review.approve(review)
 
 
 @review.post("/waiting/reject", "write", "Reject documents that wait", filtered=True)
 def reject_documents(container: Open, review: Annotated[Review, _BODY]) -> Rejected:
-    """Stored documents stay. With `all`, reject up to 1,000 a request. A changed file waits again."""
+    """Stored documents stay.
+
+    With `all`, reject up to 1,000 per request. A changed file becomes pending again.
+    """
     return container.review.reject(review)
 
 
@@ -542,6 +557,6 @@ def put_synonyms(
     ontology: Ontology,
     synonyms: Annotated[SynonymList, example(groups=[["k8s", "kubernetes"], ["ML", "machine learning"]])],
 ) -> Synonyms:
-    """Replace all groups. Searches use the other words of a group at half weight, without re-indexing."""
+    """Replace all groups. Searches also use synonyms, at half weight. No reindexing is necessary."""
     container.graph.transaction(lambda tx: write_synonyms(tx, ontology, synonyms.groups))
     return Synonyms(ontology=ontology, groups=synonyms.groups)

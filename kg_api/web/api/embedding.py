@@ -1,4 +1,4 @@
-"""Embeddings: how much is there, how each ontology is embedded, the spaces and their models."""
+"""Routes for embedding configurations, embedding spaces, and concept extraction."""
 
 from __future__ import annotations
 
@@ -56,19 +56,19 @@ def put_embedding_config(
     *,
     dry_run: DryRun = False,
 ) -> EmbeddingConfiguration:
-    """Fields left out stay, null is the default. The present vectors serve until new ones are built."""
+    """Omitted fields stay. Null restores the default. Current vectors answer until new ones are built."""
     return container.configure.change(ontology, config, dry_run=dry_run)
 
 
 @spaces.post("/ontologies/{ontology}/embeddings", "write", "Embed what is missing or stale", status_code=202)
 def embed_ontology(container: Open, ontology: Ontology, key: IdempotencyKey) -> EmbeddingStarted:
-    """Start the job, whether or not new text is embedded automatically."""
+    """Start the job, even if automatic embedding is off."""
     return container.embeddings.embed(ontology, key)
 
 
 @spaces.get("/ontologies/{ontology}/refused", "read", "List the sources that the model rejected")
 def refused(container: Open, ontology: Ontology) -> RefusedSources:
-    """Only full text finds them. They are retried when text or configuration changes, or on request."""
+    """Only full-text search finds them. kg retries them after a change of text or configuration."""
     return container.configure.refused(ontology)
 
 
@@ -78,7 +78,7 @@ def regenerate(
     asked: Annotated[Regeneration, example(ontology="notes", force=True)],
     key: IdempotencyKey,
 ) -> RegenerationStarted:
-    """With `force`, re-embed everything, or with `where` the sources of matching documents."""
+    """With `force`, re-embed everything, or with `where` only sources of matching documents."""
     return container.embeddings.regenerate(asked, key)
 
 
@@ -94,25 +94,25 @@ def add_space(
         NewSpace, example(slug="openai_small", provider="openai", model="text-embedding-3-small")
     ],
 ) -> SpaceInfo:
-    """The model is probed once; keys and addresses come from the service's environment. Idempotent."""
+    """Call the model once to test it. Keys and URLs come from the service's environment. Idempotent."""
     return container.models.add(space)
 
 
 @spaces.get("/embedding/health", "read", "Get the last known health of the embedding models")
 def embedding_health(container: Open, request: Request) -> EmbeddingHealth:
-    """Return results of the last 30 s; `POST` always checks."""
+    """Return results from the last 30 s. `POST` always checks."""
     watch: ModelHealth = request.app.state.model_health
     return watch.health(container.models)
 
 
 @spaces.post("/embedding/health", "admin", "Check the health of the embedding models now")
 def check_embedding_health(container: Open, request: Request) -> EmbeddingHealth:
-    """Embed the probe text with each model: status, latency, and the error if there is one."""
+    """Embed a test text with each model. Return status, latency, and the error, if any."""
     watch: ModelHealth = request.app.state.model_health
     return watch.check(container.models)
 
 
-# Extraction of concepts: how it is configured, what it costs, how far it is.
+# Concept extraction
 
 extraction = Routes("concepts")
 
@@ -134,7 +134,7 @@ def put_extraction_config(
     *,
     dry_run: DryRun = False,
 ) -> ExtractionStatus:
-    """Fields left out stay, null is the service's setting. A raised `budget` continues a stopped job."""
+    """Omitted fields stay. Null restores the service's setting. A higher `budget` continues a stopped job."""
     return container.extraction.set(ontology, config, dry_run=dry_run)
 
 
@@ -145,7 +145,7 @@ def extract_concepts(
     *,
     stale: Annotated[bool, Query(description="Re-read sources of another model or prompt.")] = False,
 ) -> ExtractionStarted:
-    """Start the job, or join the one there is; sources that were set aside are tried again."""
+    """Start a job, or return the current job. The job retries sources without extraction."""
     return container.extraction.extract(ontology, stale=stale)
 
 
@@ -154,7 +154,7 @@ def extraction_refused(container: Open, ontology: Ontology) -> UnreadSources:
     return container.extraction.refused(ontology)
 
 
-# Changing the space of ontologies while people search.
+# Switch of embedding spaces
 
 OF_SPACE = "/embedding/spaces/{slug}"
 
@@ -163,29 +163,35 @@ Name = Annotated[Slug, Path(description="Name of an embedding space.")]
 
 @spaces.post(OF_SPACE + "/build", "admin", "Build an embedding space", status_code=202)
 def build(container: Open, slug: Name, asked: SpaceBuild) -> SpaceBuilding:
-    """Embed in the background while the active space serves searches; new text is embedded in both."""
+    """Embed in the background while the active space answers searches. New text is embedded in both."""
     return container.switch.build(slug, asked)
 
 
 @spaces.get(OF_SPACE + "/check", "admin", "Check whether a space can be activated")
 def check(container: Open, slug: Name, ontology: OntologyFilter = None) -> SpaceCheck:
-    """Look at the index, the model, whether all is built, at every vector, and ask the index for some."""
+    """Check index, model, completeness, and every vector, and query the index with a sample."""
     return container.switch.check(slug, None if ontology is None else [ontology])
 
 
 @spaces.post(OF_SPACE + "/activate", "admin", "Activate an embedding space")
 def activate(container: Open, slug: Name, asked: SpaceActivation) -> SpaceSwitched:
-    """Check, then switch all that was built there in one transaction; what answered is kept to go back to."""
+    """Check the space, then activate it for all built ontologies in one transaction.
+
+    The previous space is kept.
+    """
     return container.switch.activate(slug, asked.ontologies, accept_refused=asked.accept_refused)
 
 
 @spaces.post(OF_SPACE + "/rollback", "admin", "Roll back to the previously active embedding space")
 def rollback(container: Open, slug: Name, asked: ChosenOntologies) -> SpaceSwitched:
-    """Switch back in one transaction; a build that does not answer yet is given up."""
+    """Switch back in one transaction, and abort a build that is not active yet."""
     return container.switch.rollback(slug, asked.ontologies)
 
 
 @spaces.delete(OF_SPACE, "admin", "Drop a space, or one ontology's vectors in it", status_code=202)
 def drop(container: Open, slug: Name, ontology: OntologyFilter = None) -> SpaceDropped:
-    """Let a worker remove index and vectors in portions. What answers or is being built cannot be removed."""
+    """Start a job that deletes index and vectors.
+
+    A space that answers or is being built cannot be dropped.
+    """
     return container.drop.drop(slug, ontology)

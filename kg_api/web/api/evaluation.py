@@ -1,4 +1,4 @@
-"""Judgements of passages, and saved results of evaluations."""
+"""Routes for judgements of passages and saved results of evaluations."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def put_judgement(
         JudgementRequest, example(question="how are retries delayed?", source_id="queues.md#12", relevance=2)
     ],
 ) -> Judgement:
-    """A new judgement replaces the old one. It counts while the text of its passage is unchanged."""
+    """A new judgement replaces the old one. It counts while the text of the passage is unchanged."""
     return judge(container.graph, ontology, judgement)
 
 
@@ -73,7 +73,7 @@ def remove_judgements(
     return delete_judgements(container.graph, ontology, question, source_id)
 
 
-# Saved results of evaluations: listed, read, compared.
+# Saved results
 
 
 _Named = Annotated[str, StringConstraints(min_length=1, max_length=300), AfterValidator(storable)]
@@ -97,7 +97,7 @@ def list_evaluations(
     offset: Offset = 0,
     limit: PageSize = 50,
 ) -> EvalSummaries:
-    """Results with the same `compared_by` can be compared; `unreadable` names broken files."""
+    """Results with the same `compared_by` are comparable. `unreadable` lists damaged files."""
     found = results.page(ontology, offset, limit)
     if not found.total:
         require_ontologies(container.graph, ontology)
@@ -108,13 +108,13 @@ def list_evaluations(
 def compare_evaluations(
     results: Results, names: ResultNames, metrics: Metrics = None, against: Against = "first"
 ) -> Comparison:
-    """Run paired significance tests on the same questions. 422: other questions, or no such measure."""
+    """Run paired significance tests on the same questions. 422: different questions, or unknown measure."""
     return results.compare(names, metrics, against)
 
 
 @router.get("/evaluations/{name}", "read", "Get a saved result of an evaluation", filtered=True)
 def get_evaluation(request: Request, results: Results, name: ResultName) -> EvalResult:
-    """`machine` is empty unless the key may administer all of kg. 422: the file cannot be read."""
+    """`machine` is empty unless the key has the scope `admin` for all ontologies. 422: unreadable file."""
     found, access = results.find(name), asking(request)
     sees_machine = access.allows("admin") and access.ontologies is None
     return found if sees_machine else found.model_copy(update={"machine": {}})
@@ -122,5 +122,5 @@ def get_evaluation(request: Request, results: Results, name: ResultName) -> Eval
 
 @router.delete("/evaluations/{name}", "write", "Delete a saved result of an evaluation", filtered=True)
 def delete_evaluation(results: Results, name: ResultName) -> ResultDeleted:
-    """Delete a result with its answers and its picture, also one that cannot be read."""
+    """Delete a result with its answers and image, even if it is unreadable."""
     return results.delete(name)

@@ -1,4 +1,4 @@
-"""Jobs, keys, the audit log, health, metrics, and the page of the API."""
+"""Routes for jobs, keys, the audit log, health, metrics, and the API documentation."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ NO_KEYS = frozenset({"local", "anyone"})
 def list_audit(
     container: Open, key: OfKey = None, since: Since = None, offset: Offset = 0, limit: PageSize = 100
 ) -> AuditPage:
-    """Entries are written within a second of the response and kept for a year."""
+    """Entries appear within a second after the response and are kept for a year."""
     graph = container.graph
     key_ids = None if key is None else [key] if key in NO_KEYS else ids_called(read_keys(graph), key)
     from_then = since.replace(tzinfo=UTC) if since is not None and since.tzinfo is None else since
@@ -70,7 +70,7 @@ def list_audit(
     return AuditPage(entries=entries, total=total, offset=offset, limit=limit)
 
 
-# Whether the service lives, and whether it can do its work.
+# Health
 
 health_router = APIRouter(tags=["health"], route_class=GuardedRoute)
 
@@ -79,7 +79,7 @@ health_router = APIRouter(tags=["health"], route_class=GuardedRoute)
 @health_router.get("/health", summary="Liveness check")
 @public()
 async def health(request: Request) -> Health:
-    """Answer as long as the process does; what is wrong around it is told in `notes`."""
+    """Answer while the process runs. `notes` lists problems around the process."""
     around = request.app.state.surroundings
     return Health(version=__version__, instance=around.instance(), notes=around.notes())
 
@@ -88,9 +88,9 @@ async def health(request: Request) -> Health:
 @health_router.get("/ready", summary="Readiness check", responses={503: {"model": Readiness}})
 @public(identified=True)
 def ready(request: Request, response: Response) -> Readiness:
-    """Return 503 until searches can be answered, while work waits for a worker or a process keeps dying.
+    """Return 503 if searches cannot run, jobs wait without a worker, or a process keeps dying.
 
-    If keys are required, other keys than those for all ontologies see `ready` and `waiting_for` only.
+    If keys are required, only keys for all ontologies get more than `ready` and `waiting_for`.
     """
     around = request.app.state.surroundings.checks()
     readiness = shown_readiness(request, around)
@@ -100,13 +100,13 @@ def ready(request: Request, response: Response) -> Readiness:
 
 
 def shown_readiness(request: Request, around: Sequence[Check] = ()) -> Readiness:
-    """Check all parts, and hide the names of spaces and models unless the sender may see all ontologies."""
-    with reaching(None):  # whether the service is ready does not depend on the key
+    """Return the readiness. Hide names of spaces and models, unless the sender can see all ontologies."""
+    with reaching(None):  # readiness does not depend on the key
         readiness = readiness_of(request.app.state.opening, request.app.state.queue, around)
     return readiness if asking(request).ontologies is None else without_names(readiness)
 
 
-# Jobs, watched, cancelled and tried again; and the queue as a whole.
+# Jobs and queue
 
 jobs = Routes("jobs")
 
@@ -145,7 +145,7 @@ def list_jobs(
 
 @jobs.get("/jobs/events", "read", "Stream the progress of all jobs", **EVENTS)
 async def follow_jobs(request: Request, container: Open, ontology: OntologyFilter = None) -> Response:
-    """Send `progress` and `end` events with a Job, of unfinished jobs first. 429: too many streams."""
+    """Send `progress` and `end` events with a Job, first for unfinished jobs. 429: too many streams."""
     streams: JobStreams = request.app.state.streams
     return streams.of_all(container.graph, ontology)
 
@@ -157,22 +157,28 @@ def get_job(container: Open, job_id: JobId) -> Job:
 
 @jobs.get("/jobs/{job_id}/events", "read", "Stream the progress of a job", **EVENTS)
 async def follow_job(request: Request, container: Open, job_id: JobId) -> Response:
-    """Send `progress` events with the Job, then `end`; without it, request the job. 429: too many streams."""
+    """Send `progress` events with the Job, then `end`.
+
+    If the stream breaks, get the job. 429: too many streams.
+    """
     identity = await run_in_threadpool(identify_job, container.graph, job_id)
-    await run_in_threadpool(find_job, container.graph, identity)  # 404 before anything is streamed
+    await run_in_threadpool(find_job, container.graph, identity)  # return 404 before the stream starts
     streams: JobStreams = request.app.state.streams
     return streams.of_job(container.graph, identity)
 
 
 @jobs.post("/jobs/{job_id}/cancel", "write", "Cancel a job", filtered=True)
 def cancel(container: Open, job_id: JobId) -> Job:
-    """Written data stays; cancelled embedding rests until somebody requests it. 409: the job has ended."""
+    """Written data stays.
+
+    A cancelled embedding stays off until you start it again. 409: the job has ended.
+    """
     return cancel_job(container.graph, identify_job(container.graph, job_id))
 
 
 @jobs.post("/jobs/{job_id}/retry", "write", "Retry a job", filtered=True)
 def retry(container: Open, job_id: JobId) -> Job:
-    """Requeue an incomplete job under its id, or run a waiting one now. 409: it cannot be retried."""
+    """Requeue an incomplete job with the same id, or run a waiting job now. 409: it cannot be retried."""
     return container.embeddings.retry(identify_job(container.graph, job_id))
 
 
@@ -181,7 +187,7 @@ def get_queue(container: Open) -> QueueStatus:
     return queue_status(container.graph)
 
 
-# API keys: made, listed, replaced and revoked.
+# API keys
 
 
 CalledKey = Annotated[Text, Path(min_length=1, max_length=MAX_KEY_NAME, description="Id or name of a key.")]
@@ -198,7 +204,7 @@ def create_key(
     request: Request,
     key: Annotated[NewKey, example(name="import", scope="write", valid_days=90)],
 ) -> CreatedKey:
-    """`key` is shown only in this response. 409: an active key has that name."""
+    """Only this response contains `key`. 409: an active key has this name."""
     return keys.create_key(container.graph, key, asking(request).key_id)
 
 
@@ -221,12 +227,15 @@ def revoke_key(
     *,
     force: Annotated[bool, Query(description="Revoke even the last key with all rights.")] = False,
 ) -> ApiKey:
-    """Take effect within five seconds; idempotent. 409: ambiguous, or the last key with all rights."""
+    """The revocation takes effect within five seconds.
+
+    Idempotent. 409: ambiguous, or the last key with all rights.
+    """
     remote = request.app.state.keys_required and asking(request).is_key
     return keys.revoke_key(container.graph, key_id, but_the_last=remote and not force)
 
 
-# Metrics for Prometheus: of this process, or of all processes of `kg up` together.
+# Prometheus metrics of all processes of `kg up`, or of this process
 
 
 TEXT: dict[int | str, dict[str, Any]] = {
@@ -244,7 +253,7 @@ def metrics(request: Request) -> Response:
     return Response(exposition(QueueGauges(watch.status_if_known()), backups), media_type=CONTENT_TYPE)
 
 
-# What this is and where to go, and the API as a page. Nothing of them comes from elsewhere.
+# Start page and API documentation without external resources
 
 
 DESCRIPTION = "A graph knowledge service: documents go in, passages come back with their exact place."
@@ -264,7 +273,7 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
-"""Scripts are files of ours alone; Swagger UI sets styles within the page."""
+"""Headers of the API documentation. Only own scripts run. Swagger UI needs inline styles."""
 FOR_BROWSERS: dict[int | str, dict[str, Any]] = {
     303: {"description": "To a browser: the search page is at `Location`."}
 }
@@ -274,7 +283,7 @@ FOR_BROWSERS: dict[int | str, dict[str, Any]] = {
 @health_router.get("/", summary="Service information", response_model=Start, responses=FOR_BROWSERS)
 @public(identified=True)
 def start(request: Request) -> Response:
-    """Give name, version, whether it is ready and where to go; a browser is led to the search page."""
+    """Return name, version, readiness, and links. Browsers are redirected to the search page."""
     if "text/html" in request.headers.get("accept", ""):
         return RedirectResponse("/ui/search", 303, {"Vary": "Accept"})
     readiness = shown_readiness(request)
@@ -309,5 +318,5 @@ async def docs_file(name: Literal["swagger-ui.css", "swagger-ui-bundle.js"]) -> 
 
 @cache
 def _swagger_ui() -> PathlibPath:
-    """The folder in the package that brings them; its code is not imported."""
+    """Return the folder of Swagger UI's files in an installed package. kg does not import the package."""
     return PathlibPath(str(distribution("fastapi-offline").locate_file("fastapi_offline/static")))

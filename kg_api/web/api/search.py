@@ -1,4 +1,4 @@
-"""Searches, answers, what is similar, and reading around what was found."""
+"""Routes for searches, answers, similar and related sources, and reading."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ log = structlog.get_logger()
 
 @asynccontextmanager
 async def closed_after(writing: Writing) -> AsyncGenerator[None]:
-    """Close an answer that is being written with the context, also where it is cancelled."""
+    """Close an answer after the block, also on cancellation."""
     try:
         yield
     finally:
@@ -78,7 +78,7 @@ async def closed_after(writing: Writing) -> AsyncGenerator[None]:
 
 
 async def _events(writing: Writing, closing: anyio.Event) -> AsyncGenerator[ServerSentEvent]:
-    own_thread = anyio.CapacityLimiter(1)  # those of other requests are not held up
+    own_thread = anyio.CapacityLimiter(1)  # do not block threads of other requests
     while not closing.is_set():
         try:
             event = await run_sync(writing.next, limiter=own_thread)
@@ -95,7 +95,7 @@ async def _events(writing: Writing, closing: anyio.Event) -> AsyncGenerator[Serv
             yield ServerSentEvent(told.model_dump_json(include={"statement"}), event="statement")
 
 
-# What is built on searches: passages that go with a text, and answers to questions.
+# Augmentation and answers
 
 router = Routes("search")
 
@@ -105,7 +105,7 @@ def augment(
     container: Open,
     request: Annotated[AugmentRequest, example(text="A worker lost its lease.", ontology="handbook")],
 ) -> Augmented:
-    """Cut a text into pieces, search for each, return the best passages as records and a context block."""
+    """Split a text, search for each piece, and return the best passages as records and a context block."""
     return container.augment.augment(narrowed(container.graph, request))
 
 
@@ -134,10 +134,10 @@ def answer(
     container: Open,
     request: Annotated[AnswerRequest, example(question="How often is a lease renewed?", ontology="handbook")],
 ) -> Answered | Response:
-    """Return statements that quotes of passages prove, or a `refusal` if no passage is similar enough.
+    """Return statements with quotes as proof, or a `refusal` if no passage is similar enough.
 
-    422: no language model is set (KG_LLM__MODEL). With `stream`: `statement` events, then `end`, or `error`
-    with a problem document; a comment comes every 10 s.
+    Without a language model (KG_LLM__MODEL), the status is 422. With `stream`: `statement` events, then
+    `end`, or `error` with a problem document. A comment every 10 s keeps the connection open.
     """
     request = narrowed(container.graph, request)
     if request.stream:
@@ -146,7 +146,7 @@ def answer(
     return container.answer.answer(request)
 
 
-# Searching for pictures: by words or a stored picture as JSON, or by a picture that is sent as a file.
+# Image search by text, stored image, or uploaded file
 
 
 PATH: Final = "/queries/images/search"
@@ -167,7 +167,7 @@ BODY = request_body(
 
 @router.post(PATH, "read", "Search pictures by words or by a picture", filtered=True, openapi_extra=BODY)
 async def search_images(container: Open, request: Request) -> ImageHits:
-    """Find pictures by `query_text`, or like a stored one (`source_id`) or one that is sent (`file`)."""
+    """Find images by `query_text`, or similar to a stored (`source_id`) or uploaded image (`file`)."""
     kind, service = media_type(request), container.image_search
     if kind == "application/json":
         asked = await read_model(request, ImageSearch)
@@ -183,7 +183,7 @@ async def search_images(container: Open, request: Request) -> ImageHits:
 
 
 def _fields(form: FormData) -> dict[str, Any]:
-    """What stands beside the file; lists are fields that stand several times."""
+    """Return the form fields besides the file. A list is a repeated field."""
     fields: dict[str, Any] = {}
     for name, value in form.multi_items():
         text = str(value)
@@ -207,7 +207,7 @@ Points = Annotated[int, Query(ge=1, le=MAX_MAP_POINTS, description="Maximum pass
 
 @router.get("/ontologies/{ontology}/map", "read", "Get the passages of an ontology as points of a map")
 def get_map(container: Open, ontology: Ontology, limit: Points = USUAL_MAP_POINTS) -> PassageMap:
-    """Points are principal components of the vectors; `explained` is the share of variance they show."""
+    """Points are principal components of the vectors. `explained` is their share of the variance."""
     communities = container.communities.page(ontology, level=0, parent=None, offset=0, limit=MAX_PAGE)
     return container.similarity.map(ontology, limit, communities.communities)
 
@@ -216,11 +216,11 @@ def get_map(container: Open, ontology: Ontology, limit: Points = USUAL_MAP_POINT
     "/queries/sources/{source_id:path}/related", "read", "Find what goes with a source", filtered=True
 )
 def related_sources(container: Open, source_id: SourceId, request: RelatedSearch) -> RelatedSources:
-    """Join neighbours by document, concepts, words and pictures; `through` says how each was found."""
+    """Combine neighbours by document, concepts, text, and image. `through` explains each result."""
     return container.related.related(source_id, narrowed(container.graph, request))
 
 
-# Searching, what is like something, and reading around what was found.
+# Search, similar sources, and context
 
 
 @router.post("/queries/sources/search", "read", "Search sources by meaning, by words, or both", filtered=True)
@@ -228,7 +228,7 @@ def search_sources(
     container: Open,
     search: Annotated[SourceSearch, example(query_text="lease and heartbeat", ontology="handbook")],
 ) -> SourceHits:
-    """Give the sources that fit best, with their exact place; `degraded` says what could not be done."""
+    """Return the best sources with their exact location. `degraded` reports failed parts of the search."""
     return container.search.search(narrowed(container.graph, search))
 
 
@@ -246,7 +246,10 @@ def get_source_context(
     window_size: Annotated[int, Query(ge=0, le=MAX_WINDOW)] = 2,
     token_budget: Annotated[int | None, Query(ge=1, le=MAX_TOKEN_BUDGET)] = None,
 ) -> SourceWindow:
-    """Give the paragraphs before and after, in order, of the same document only; `left_out` did not fit."""
+    """Return paragraphs before and after, in order, from the same document.
+
+    `left_out` counts those beyond the budget.
+    """
     return container.search.context(source_id, window_size, token_budget)
 
 
@@ -267,7 +270,7 @@ def read_document(
         int, Query(ge=1, le=MAX_TOKEN_BUDGET, description="One paragraph is always returned.")
     ] = USUAL_READ,
 ) -> DocumentReading:
-    """Return up to 200 paragraphs; `next` is the next `start`. 404: no such name. 409: several have it."""
+    """Return up to 200 paragraphs. `next` is the next `start`. 404: unknown name. 409: ambiguous name."""
     return container.search.read(document_id, ontology, start, token_budget)
 
 
@@ -288,5 +291,5 @@ def similar_sources(container: Open, source_id: SourceId, request: SimilarSearch
 def similar_documents(
     container: Open, document_id: CalledDocument, request: SimilarDocumentSearch
 ) -> SimilarDocuments:
-    """Compare the sources of a document, 200 at most, with those of all others; pairs show where."""
+    """Compare up to 200 sources of a document with all other documents. `pairs` shows the similar sources."""
     return container.similarity.documents(document_id, narrowed(container.graph, request))

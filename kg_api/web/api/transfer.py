@@ -1,4 +1,4 @@
-"""What is exported and imported, in parts: `kg export` and `kg import` put them together."""
+"""Routes for export and import. `kg export` and `kg import` combine them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def get_export_offer(
     container: Open,
     ontology: Annotated[list[OntologyName] | None, Query(max_length=100, description="Unset: all.")] = None,
 ) -> BundleOffer:
-    """Return ontologies with their configurations, and what a bundle leaves out. 404: one does not exist."""
+    """Return ontologies with their configurations, and the excluded data. 404: unknown ontology."""
     return container.moving.exports.offer(ontology)
 
 
@@ -57,7 +57,7 @@ def export_documents(
     ontology: Ontology,
     after: Annotated[str, Query(max_length=1000, description="Last document of the previous page.")] = "",
 ) -> Response:
-    """Return lines of the next documents, 100 sources or one larger document; empty at the end."""
+    """Return JSON lines of the next documents: 100 sources or one larger document. Empty at the end."""
     return Response(container.moving.exports.page(ontology, after), media_type=LINES)
 
 
@@ -68,7 +68,7 @@ def export_blob(container: Open, key: Key) -> Response:
 
 @router.post(f"{IMPORT_PATH}/ontologies", "admin", "Begin to import an ontology")
 def open_import(container: Open, given: Annotated[OntologyToImport, Body()]) -> ImportOpened:
-    """An existing ontology keeps its configuration. 422: the bundle has another format or a later kg's."""
+    """An existing ontology keeps its configuration. 422: wrong format, or a bundle of a later kg."""
     return container.moving.open_import(given)
 
 
@@ -86,7 +86,10 @@ async def import_lines(
     *,
     replace: Annotated[bool, Query(description="Replace other texts of the same names.")] = False,
 ) -> ImportedLines:
-    """Store whole documents, vectors or concepts; idempotent. 422: a line is wrong, nothing was stored."""
+    """Store whole documents, vectors, or concepts.
+
+    Idempotent. 422: a line is invalid and nothing was stored.
+    """
     require_type(request, LINES)
     content = await request.body()
 
@@ -99,7 +102,7 @@ async def import_lines(
 
 @router.put(IMPORT_PATH + "/blobs/{key}", "admin", "Import a file", openapi_extra=_sent(FILE))
 async def import_blob(container: Open, request: Request, key: Key) -> KeptBlob:
-    """Keep a file for an hour, or while a document uses it. 422: its content has another key."""
+    """Keep a file for an hour, or while a document uses it. 422: the content has another key."""
     require_type(request, FILE)
     content = await request.body()
     return await run_in_threadpool(container.moving.imports.keep, key, content)

@@ -1,7 +1,7 @@
-"""HTTP connections of this process: uvicorn's own, whose times, sizes and number are limited.
+"""HTTP connections with limits of time, size, and number, as a uvicorn protocol.
 
-A slow or silent client costs a descriptor, never an answer to somebody else: what does not move is closed,
-and if there are too many, the one that has waited longest without a request in progress goes first.
+A slow or silent client costs only a descriptor. kg closes stalled connections. If too many are open, kg
+closes the connection that has waited longest without a request.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ log = structlog.get_logger()
 
 SWEEP_SECONDS = 0.5
 FILES_KEPT_FREE = 192
-"""Descriptors for the database, logs, uploads and documents."""
+"""File descriptors reserved for the database, logs, uploads, and documents."""
 MAX_BACKLOG = 1024
 MAX_OVERHEAD_BYTES = 64 * 1024
-"""Of a request beside its body, as of h11: headers, trailers and half of a head that does not end."""
+"""Maximum number of bytes of headers, trailers, and an incomplete head, as in h11."""
 TIMED_OUT = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
 class Phase(IntEnum):
-    """What a connection does at this moment; if there are too many, the first of these are closed first."""
+    """Phase of a connection. If too many are open, kg closes lower phases first."""
 
     LINGERING = 0
-    """It has been answered, and still sends the body; or is closed, and does not read the rest."""
+    """The response is complete, but the client still sends the body or does not read the rest."""
     HEADER = 1
     IDLE = 2
     BODY = 3
-    """It is sending a body that the service waits for."""
+    """The client sends a body that the service waits for."""
     ANSWER = 4
-    """It is being sent an answer that it does not read as fast."""
+    """The client reads a response slowly."""
     RUNNING = 5
 
 
 class Connections:
-    """All connections of this process, the longest without a new request first."""
+    """Connections of this process, in order of their last new request."""
 
     def __init__(self, settings: ApiSettings, maximum: int) -> None:
         self.settings = settings
@@ -54,7 +54,7 @@ class Connections:
         self._sweep: asyncio.TimerHandle | None = None
 
     def add(self, connection: Connection) -> None:
-        """Watch one, closing another one if there are too many; one that was answered begins anew."""
+        """Add a connection or move it to the end. Close another one if too many are open."""
         self.remove(connection)
         if len(self._open) >= self._maximum:
             first = min(self._open, key=Connection.phase)
@@ -75,14 +75,14 @@ class Connections:
             if connection.is_overdue(loop.time()):
                 self._closed[f"too_slow_{connection.phase().name.lower()}"] += 1
                 connection.give_up()
-        if self._closed:  # one line for all: under attack there are thousands
+        if self._closed:  # one line for all, because an attack has thousands
             log.warning("connections closed", **self._closed)
             self._closed.clear()
         self._sweep = loop.call_later(SWEEP_SECONDS, self._look) if self._open else None
 
 
 class Connection(HttpToolsProtocol):
-    """One connection of a client."""
+    """Connection of a client."""
 
     def __init__(self, connections: Connections, **given: Any) -> None:
         super().__init__(**given)
@@ -117,9 +117,10 @@ class Connection(HttpToolsProtocol):
             self.send_400_response("The request has too many bytes beside its body.")
 
     def _go_on_without_upgrade(self, rest: bytes) -> None:
-        """Read the body of a request for another protocol, of which httptools reads the head alone.
+        """Read the body of an Upgrade request. httptools parses only its head.
 
-        Clients that prefer HTTP/2, as Java's does, send one so: it is answered by HTTP/1.1 (RFC 9110, 7.8).
+        Clients that prefer HTTP/2, such as Java's, send such requests. kg answers with HTTP/1.1 (RFC 9110,
+        7.8).
         """
         framing = [each for each in self.headers if each[0] in {b"content-length", b"transfer-encoding"}]
         self.parser = httptools.HttpRequestParser(self)
@@ -151,7 +152,7 @@ class Connection(HttpToolsProtocol):
             super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        # Chunks of a few bytes are no attack: each may have as much around it as is in it, and a little more
+        # Small chunks are normal: the overhead may be as large as the content, plus 16 bytes
         self._overhead -= 2 * len(body) + 16
         super().on_body(body)
 
@@ -173,7 +174,7 @@ class Connection(HttpToolsProtocol):
             return Phase.ANSWER
         if not cycle or (
             cycle.response_complete and not cycle.more_body
-        ):  # there is none before the first head
+        ):  # before the first head, there is no cycle
             return Phase.HEADER if self._in_head else Phase.IDLE
         if cycle.response_complete:
             return Phase.LINGERING
@@ -181,7 +182,7 @@ class Connection(HttpToolsProtocol):
         return Phase.BODY if awaited else Phase.RUNNING
 
     def is_overdue(self, now: float) -> bool:
-        """Whether it has been in one phase for too long, or moves too few bytes in it."""
+        """Return whether the connection is in its phase for too long or transfers too few bytes."""
         phase, unsent = self.phase(), self.transport.get_write_buffer_size()
         self._moved += max(self._unsent - unsent, 0)
         self._unsent = unsent
@@ -191,7 +192,7 @@ class Connection(HttpToolsProtocol):
         settings, waited = self._watch.settings, now - self._since
         if phase in {Phase.LINGERING, Phase.HEADER}:
             return waited > settings.header_seconds
-        if phase is Phase.IDLE:  # uvicorn's own timer ends as soon as anything comes, be it no request
+        if phase is Phase.IDLE:  # uvicorn's timer stops at any data, even without a request
             return waited > settings.idle_seconds
         if phase is Phase.RUNNING or waited < settings.stall_seconds:
             return False
@@ -200,7 +201,10 @@ class Connection(HttpToolsProtocol):
         return is_stalled
 
     def give_up(self) -> None:
-        """Close it: with a status if nothing was answered yet, at once if it does not read."""
+        """Close the connection.
+
+        Send a status if no response has started. Abort if the client does not read.
+        """
         phase = self.phase()
         if phase in {Phase.ANSWER, Phase.LINGERING}:
             self.transport.abort()
@@ -211,9 +215,9 @@ class Connection(HttpToolsProtocol):
 
 
 def connections_and_backlog(settings: ApiSettings) -> tuple[int, int]:
-    """How many connections this process may have and how many may wait, so that descriptors never run out.
+    """Return the maximum numbers of connections and of waiting connections.
 
-    As many as wait are accepted at once, before the first of them is looked at.
+    Both together leave enough file descriptors. The process accepts all waiting connections at once.
     """
     own = settings.share(settings.max_connections)
     allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)

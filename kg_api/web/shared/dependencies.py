@@ -1,4 +1,4 @@
-"""What routes ask for."""
+"""Dependencies and parameters of routes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kg_api.schemas.vocabulary import MAX_OFFSET, MAX_PAGE
 from kg_api.web.shared.opening import Opening
 from kg_api.web.shared.security import asking
 
-# What waits for nothing is no work for a thread: going to one and back is much of a small request.
+# These are async, because a thread switch would take much of the time of a small request
 
 
 async def _container(request: Request) -> Container:
@@ -28,7 +28,7 @@ async def _results(request: Request) -> SavedResults:
 
 
 Open = Annotated[Container, Depends(_container)]
-"""The container; 503 while it is not open."""
+"""Container. 503 if it is not open."""
 Results = Annotated[SavedResults, Depends(_results)]
 """Saved results of evaluations."""
 
@@ -73,7 +73,7 @@ def _own_idempotency_key(
         ),
     ] = None,
 ) -> str | None:
-    """What a caller sent, apart from what others send: nobody is given somebody else's answer."""
+    """Return the Idempotency-Key with the id of the API key, so callers never get responses of others."""
     return None if key is None else f"{asking(request).key_id}/{key}"
 
 

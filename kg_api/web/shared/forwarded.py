@@ -1,7 +1,7 @@
-"""What a reverse proxy says of a request: its client, its scheme, its host, and the path below which kg is.
+"""Headers of reverse proxies: client, scheme, host, and path prefix.
 
-Routes, templates and scripts know nothing of the path: it is removed from a request before they see it, and
-added to each address of the response.
+Routes, templates, and scripts do not know the prefix. kg removes it from requests and adds it to URLs in
+responses.
 """
 
 from __future__ import annotations
@@ -16,30 +16,29 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 FORWARDED_HOST: Final = "kg_forwarded_host"
-"""Where the scope of a request has the host that a trusted proxy names."""
+"""Scope key of the host that a trusted proxy reports."""
 _PREFIX: Final = re.compile(r"(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+")
 _WITH_ADDRESS: Final = ("location", "hx-redirect", "hx-location", "hx-push-url", "hx-replace-url")
 _ADDRESS: Final = re.compile(
     r"(?<=\s)((?:href|src|action|formaction|hx-(?:get|post|put|patch|delete)|sse-connect"
     r'|data-(?:address|below|curves|map|once|passages))=")(?=/(?!/))'
 )
-"""Of a page, whose texts cannot have a plain quotation mark: those are escaped."""
+"""URL attributes of a page. Quotation marks in texts of pages are escaped, so they do not match."""
 _prefix: Final[ContextVar[str]] = ContextVar("path_prefix", default="")
 
 
 class Forwarded:
-    """Applies the headers of trusted proxies, and the path below which kg is (KG_API__ROOT_PATH).
+    """Middleware for headers of trusted proxies and for the path prefix (KG_API__ROOT_PATH).
 
     Args:
-        app: the next application.
-        root_path: the path below which clients reach kg, without a final slash; "": none, unless a trusted
-            proxy says so in X-Forwarded-Prefix.
-        trusted: addresses and networks of proxies, as uvicorn takes them (FORWARDED_ALLOW_IPS).
+        app: Next application.
+        root_path: Path prefix without a final slash. "": X-Forwarded-Prefix of a trusted proxy, or none.
+        trusted: Addresses and networks of proxies in uvicorn's format (FORWARDED_ALLOW_IPS).
     """
 
     def __init__(self, app: ASGIApp, root_path: str, trusted: list[str] | str) -> None:
         self._root_path = root_path
-        self._proxied = ProxyHeadersMiddleware(app, trusted)  # pyright: ignore[reportArgumentType] - ASGI by another name
+        self._proxied = ProxyHeadersMiddleware(app, trusted)  # pyright: ignore[reportArgumentType] - ASGI types of another package
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -61,44 +60,44 @@ class Forwarded:
 
 
 def path_prefix() -> str:
-    """The path below which the client of this request reaches kg; "": none."""
+    """Return the path prefix of the current client. "": none."""
     return _prefix.get()
 
 
 def below_prefix(path: str) -> str:
-    """A path of kg as the client of this request sees it."""
+    """Return a path of kg as the current client sees it."""
     return _prefix.get() + path
 
 
 def own_path(path: str) -> str:
-    """A path as the client of this request sees it, as a path of kg."""
+    """Return the path of kg for a path that the current client sees."""
     prefix = _prefix.get()
     return path.removeprefix(prefix) if prefix and path.startswith(f"{prefix}/") else path
 
 
 def page_below_prefix(page: str) -> str:
-    """Add the path to each address of a page."""
+    """Add the path prefix to each URL of a page."""
     prefix = _prefix.get()
     return _ADDRESS.sub(lambda found: found[1] + prefix, page) if prefix else page
 
 
 def pieces_below_prefix(pieces: Iterable[str]) -> Iterator[str]:
-    """Do the same piece by piece; each ends with a tag, so that no address is divided."""
+    """Add the path prefix to each URL of a streamed page. Split pieces after tags, so no URL is divided."""
     rest = ""
     for piece in pieces:
-        whole, end, rest = f"{rest}{piece}".rpartition(">")  # not `+`: jinja's Markup escapes what is added
+        whole, end, rest = f"{rest}{piece}".rpartition(">")  # not `+`: jinja's Markup escapes its operand
         yield page_below_prefix(whole + end)
     yield page_below_prefix(rest)
 
 
 def _prefix_in(header: str) -> str:
-    """The path of a header; of several proxies the outermost is the first. "" if it is none."""
+    """Return the prefix in a header, or "". With several proxies, the first is the outermost."""
     prefix = header.partition(",")[0].strip().rstrip("/")
     return prefix if _PREFIX.fullmatch(prefix) else ""
 
 
 def _remove(prefix: str, scope: Scope) -> None:
-    """A proxy removes the path itself, or passes it on: both are right."""
+    """Remove the prefix from the path. Some proxies have already removed it."""
     path: str = scope["path"]
     if path != prefix and not path.startswith(f"{prefix}/"):
         return

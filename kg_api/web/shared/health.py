@@ -1,4 +1,4 @@
-"""What the service knows of its health: models, queue, processes, disk and indexes."""
+"""Health of the service: models, queue, processes, disk, and indexes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ModelHealth:
         self._checking = threading.Lock()
 
     def health(self, models: ModelService) -> EmbeddingHealth:
-        """What they answered within the last half minute; they are asked when that is longer ago."""
+        """Return the health from the last 30 seconds, or check the models."""
         with self._checking:
             age = time.monotonic() - self._checked_at
             if self._health is None or age > REMEMBERED_SECONDS:
@@ -55,39 +55,39 @@ class ModelHealth:
         return self._health
 
 
-# The queue as probes and metrics see it: looked at once a second at most, however often they ask.
+# Queue status for probes and metrics, cached for one second
 
 
 class QueueWatch:
-    """Remembers the queue's status for a second."""
+    """Queue status, cached for one second."""
 
     def __init__(self, opening: Opening) -> None:
         self._opening = opening
         self._looking = SharedReading(lambda: queue_status(opening.container().graph))
 
     def status(self) -> QueueStatus:
-        """The queue, at most a second old.
+        """Return the queue status, at most one second old.
 
         Raises:
-            Unavailable: the service is not open, or Neo4j does not answer.
+            Unavailable: The service is not open, or Neo4j does not respond.
         """
         return self._looking.recent()
 
     def status_if_known(self) -> QueueStatus | None:
-        """The queue, for metrics; None while it cannot be looked at."""
+        """Return the queue status for metrics, or None if it is unavailable."""
         try:
             return self.status()
         except KgError:
             return None
 
     def check(self) -> Check:
-        """Whether somebody does the work that waits.
+        """Check that workers process waiting jobs.
 
-        Not while the service is younger than the time that work may wait: after a night's pause the worker
-        that starts beside it has yet to begin.
+        The check passes while the service itself is younger than the limit: after a pause of the machine, the
+        worker needs time to start.
 
         Raises:
-            Unavailable: as in `status`.
+            Unavailable: The queue status is unavailable.
         """
         status, container = self.status(), self._opening.container()
         limit = container.settings.api.backlog_seconds
@@ -105,38 +105,38 @@ def _idle(status: QueueStatus) -> str:
     return f"{waiting}: none is running; start one with `kg up`, or `kg worker` on a server"
 
 
-# What the service can see of its surroundings: the processes beside it, and the disk.
+# Processes and disk
 
 GIB = 1024**3
 PASSING_DEATHS = 2
-"""So many deaths in a row, and the service is not ready; one is mended before anybody has noticed."""
+"""Number of consecutive deaths of a process after which the service is not ready. One restart is quick."""
 
 
 class Surroundings:
-    """The supervisor and the disk of the home that this service belongs to."""
+    """Supervisor and disk of the home of this service."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._home = Home(settings.home)
 
     def checks(self) -> list[Check]:
-        """What is known of the processes and of the disk; nothing where there is nothing to know."""
+        """Return the checks of processes and disk, as far as they apply."""
         return [check for check in (self._processes(), self._disk()) if check is not None]
 
     def instance(self) -> str | None:
-        """The id of this service's home; None if it cannot be written."""
+        """Return the id of the home. None if the home is not writable."""
         return self._home.instance()
 
     def notes(self) -> list[str]:
-        """What is wrong, in words for a person."""
+        """Return the details of failed checks."""
         return [check.detail for check in self.checks() if not check.ok]
 
     def last_backup(self) -> BackupRecord | None:
-        """What became of the last backup of this home; None where there never was one."""
+        """Return the record of the last backup, or None without a backup."""
         return backup.read_record(self._home)
 
     def _processes(self) -> Check | None:
-        """Whether a process dies again and again. Another stack's supervisor is nobody's concern here."""
+        """Return whether processes keep dying. None for the supervisor of another stack."""
         uri = self._settings.neo4j.uri or self._home.bolt_uri()
         said = supervisor.read(self._home)
         if said.neo4j_uri != uri or processes.load(self._home.pid_file("supervisor")) is None:
@@ -159,16 +159,16 @@ class Surroundings:
         return Check(name="disk", ok=shortage is None, detail=detail)
 
 
-# Whether the service can do its work.
+# Readiness
 
 DEGRADING = frozenset({"model", "disk"})
-"""Checks that may fail while searches are answered all the same."""
+"""Checks that can fail without affecting readiness."""
 
 
 def readiness_of(opening: Opening, queue: QueueWatch, around: Sequence[Check] = ()) -> Readiness:
-    """Check all parts.
+    """Return the readiness of all parts.
 
-    A missing model leaves the service ready, for it searches by full text then; so does a full disk.
+    Without a model or with a full disk, the service stays ready: full-text search still works.
     """
     if reason := opening.waiting_for():
         return Readiness(ready=False, waiting_for=reason, checks=[*around])
@@ -185,7 +185,7 @@ def readiness_of(opening: Opening, queue: QueueWatch, around: Sequence[Check] = 
 
 
 def without_names(readiness: Readiness) -> Readiness:
-    """The same without the names of spaces and models."""
+    """Return the readiness without the names of spaces and models."""
     blocking = next((each.name for each in readiness.checks if _blocks(each)), None)
     part = {None: "the service to open", "worker": "a worker", "processes": "a process that keeps dying"}
     waiting_for = None if readiness.ready else part.get(blocking, "an index")
@@ -197,7 +197,7 @@ def _blocks(check: Check) -> bool:
 
 
 def _index_checks(graph: Graph, states: Sequence[EmbeddingState], new: Space) -> Iterator[Check]:
-    """The indexes that searches use now; one that is being built beside is nobody's concern yet."""
+    """Check the indexes that searches use now, without indexes of builds."""
     wanted = {TEXT_INDEX, new.index_name, *(each.answering.space.index_name for each in states)}
     wanted |= {plan.space.image_index_name for each in states for plan in each.images[:1]}
     there = index_states(graph)
@@ -208,7 +208,7 @@ def _index_checks(graph: Graph, states: Sequence[EmbeddingState], new: Space) ->
 
 
 def _model_checks(container: Container, states: Sequence[EmbeddingState], new: Space) -> Iterator[Check]:
-    """The model of new ontologies, and what is known of others that searches use: none is loaded for it."""
+    """Check the model of new ontologies and the known state of other models. No check loads a model."""
     first = container.spaces.of(new)
     used = {each.answering.space.slug: each.answering.space for each in states}
     seeing = {plan.space.slug: plan.space for each in states for plan in each.images}
@@ -222,7 +222,7 @@ def _model_checks(container: Container, states: Sequence[EmbeddingState], new: S
 
 
 def seeing_checks(images: Sequence[OpenImageSpace]) -> Iterator[Check]:
-    """The models that see, in the spaces of pictures that are used: which they are, or what is wrong."""
+    """Check the image models of the used image spaces."""
     for each in images:
         slug, trouble = each.space.slug, each.trouble()
         detail = f"{each.space.identity.model}, of pictures in the space {slug!r}"

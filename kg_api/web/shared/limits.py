@@ -1,4 +1,4 @@
-"""What a client may send: how large a body is, what JSON is taken, under which names and from which pages."""
+"""Limits of request bodies, JSON, host names, and origins."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from kg_api.web.shared.scopes import is_page
 from kg_api.wording import is_loopback
 
 SMALL_BYTES = 1024 * 1024
-"""Up to this a body is no large one."""
+"""Maximum size of a small body."""
 
 
 class BodyLimit:
-    """Counts the bytes of bodies, announced or not.
+    """Limit of request body sizes, with or without Content-Length.
 
     Args:
-        limit_of: bytes allowed for a path.
-        together: bytes of large bodies that are held at once, of all requests.
+        limit_of: Function that returns the maximum number of bytes for a path.
+        together: Maximum number of bytes of all large bodies in memory.
     """
 
     def __init__(self, limit_of: Callable[[str], int], together: int) -> None:
@@ -40,10 +40,10 @@ class BodyLimit:
         self._held = 0
 
     def check_announced(self, scope: Scope) -> None:
-        """Look at the length that a request announces.
+        """Check the Content-Length of a request.
 
         Raises:
-            TooLarge: it is over the limit, or none.
+            TooLarge: The length exceeds the limit or is invalid.
         """
         limit = self._limit_of(scope["path"])
         announced = Headers(scope=scope).get("content-length", "0")
@@ -52,7 +52,7 @@ class BodyLimit:
 
     @contextmanager
     def limited(self, scope: Scope, receive: Receive) -> Generator[Receive]:
-        """Give what the app receives instead: it raises TooLarge, or TooBusy if too much is held."""
+        """Yield a `receive` that raises TooLarge, or TooBusy if all bodies together are too large."""
         limit = self._limit_of(scope["path"])
         seen = held = 0
 
@@ -80,14 +80,13 @@ def _too_large(limit: int) -> TooLarge:
     return TooLarge(f"the request is larger than {limit:,} bytes, which is the most that is taken here")
 
 
-# Bounds of a JSON text, checked on its bytes before any object is made of it.
-#
-# `[[],[],...]` of 60 MB would become twenty million lists: a minute and two gigabytes. What counts is counted
-# in windows, so that other threads, and the event loop with them, have their turn between two of them.
+# Limits of JSON, checked on the bytes before parsing. `[[],[],...]` of 60 MB would become twenty million
+# lists, a minute, and 2 GB. kg counts in windows, so other threads and the event loop can run between
+# windows.
 
 MAX_DEPTH = 64
 MAX_VALUES = 100_000
-"""Values in one body; the longest conversation has 40,000."""
+"""Maximum number of values in a body. The longest conversation has 40,000."""
 WINDOW = 64 * 1024
 _IN_STRING = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
 _BRACKETS = re.compile(rb"[\[\]{}]")
@@ -95,25 +94,25 @@ _OPENING = frozenset(b"[{")
 
 
 class OutOfBounds(ValueError):
-    """The text is nested too deeply, or has too many values."""
+    """JSON that is nested too deeply or has too many values."""
 
     status = 400
 
 
 class TooManyValues(OutOfBounds):
-    """More than any request needs: as with too many bytes, nothing is wrong but the size."""
+    """JSON with more values than any request needs."""
 
     status = 413
 
 
 def check_bounds(content: bytes) -> None:
-    """Check depth and number of values; whether it is JSON at all is left to the parser.
+    """Check depth and number of values. The parser checks the syntax.
 
     Raises:
-        OutOfBounds: saying which bound.
+        OutOfBounds: A limit is exceeded. The message names it.
     """
     if len(content) <= MAX_VALUES and content.count(b"[") + content.count(b"{") <= MAX_DEPTH:
-        return  # every usual request
+        return  # all usual requests
     counting, at, end = _Counting(), 0, len(content)
     while at < end:
         quote = content.find(b'"', at, at + WINDOW)
@@ -123,7 +122,7 @@ def check_bounds(content: bytes) -> None:
 
 
 def _behind_string(content: bytes, at: int) -> int:
-    """The place behind the string whose first character stands at `at`."""
+    """Return the position after the string whose first character is at `at`."""
     while at < len(content):
         match = _IN_STRING.match(content, at, at + WINDOW)
         found = at if match is None else match.end()
@@ -148,24 +147,23 @@ class _Counting:
                 raise OutOfBounds(f"is nested too deeply: more than {MAX_DEPTH} levels")
 
 
-# Keeps other web pages out: a page that a browser shows may send requests to this machine.
-#
-# Where no keys are required, whoever may send a request may read and write. The service answers under names
-# that it knows (against DNS rebinding), and to pages of its own and those that the settings allow.
+# Protection against requests of foreign web pages. Without required keys, every client can read and write.
+# The service answers only under known host names (against DNS rebinding) and only to its own pages and
+# allowed origins.
 
 LINKED = frozenset({"/", "/docs"})
-"""What a link of another page may lead to, beside the pages below /ui."""
+"""Targets of links on other pages, in addition to /ui."""
 OURS = frozenset({"same-origin", "none"})
-"""`none`: an address that somebody typed, or a bookmark."""
+"""Allowed values of Sec-Fetch-Site. `none`: typed URL or bookmark."""
 MAX_SHOWN_NAME = 100
 _PORTS = {"http": 80, "https": 443}
 
 
 def allowed_hosts(settings: ApiSettings) -> frozenset[str]:
-    """The names under which the service answers, beside those of loopback.
+    """Return the allowed host names besides loopback names.
 
     Raises:
-        ConfigurationError: it listens beyond this machine, and no name is given.
+        ConfigurationError: The service listens on a public address without host names.
     """
     named = settings.allowed_host_names
     if is_loopback(settings.host):
@@ -175,15 +173,15 @@ def allowed_hosts(settings: ApiSettings) -> frozenset[str]:
             f"KG_API__HOST={settings.host} listens beyond this machine: set KG_API__ALLOWED_HOSTS to the "
             "names and addresses that clients use for it, such as kg.example.org,192.0.2.7"
         )
-    return frozenset({*named, settings.host} - {"0.0.0.0", "::"})  # noqa: S104 - a name that nobody calls
+    return frozenset({*named, settings.host} - {"0.0.0.0", "::"})  # noqa: S104 - not a name of a host
 
 
 class OriginCheck:
-    """Refuses requests of foreign pages and under foreign names.
+    """Check of the Host and Origin headers.
 
     Args:
-        hosts: names under which the service answers; those of loopback always do.
-        origins: of other pages that may ask it.
+        hosts: Host names of the service. Loopback names are always allowed.
+        origins: Origins of other pages that may call the service.
     """
 
     def __init__(self, hosts: Iterable[str] = (), origins: Iterable[str] = ()) -> None:
@@ -191,7 +189,7 @@ class OriginCheck:
         self._origins = frozenset(origins)
 
     def refusal(self, scope: Scope, headers: Headers) -> tuple[int, str, str, str] | None:
-        """The problem that answers a request; None: it is let through."""
+        """Return the arguments of the problem response, or None for an allowed request."""
         host = headers.get("host", "")
         name = _authority(f"http://{host}")[0]
         if not self._is_known(name):
@@ -213,13 +211,13 @@ class OriginCheck:
         return is_loopback(name) or name in self._hosts
 
     def _own(self, scope: Scope, host: str) -> list[str]:
-        """The hosts whose pages are ours: the one asked for, and the one that a proxy was asked for."""
+        """Return the hosts of own pages: the Host header, and the host that a proxy received."""
         forwarded: str = scope.get(FORWARDED_HOST, "").partition(",")[0].strip()
         return [host, *([forwarded] if self._is_known(_authority(f"http://{forwarded}")[0]) else [])]
 
 
 def _is_visit(scope: Scope, headers: Headers) -> bool:
-    """Whether somebody follows a link to one of the pages."""
+    """Return whether the request follows a link to a page."""
     return (
         scope["method"] == "GET"
         and (scope["path"] in LINKED or is_page(scope["path"]))
@@ -234,7 +232,7 @@ def _is_same(origin: str, host: str) -> bool:
 
 
 def _authority(address: str) -> tuple[str, int | None]:
-    """Name and port; no name where the address is none."""
+    """Return host name and port. The name is empty for an invalid URL."""
     try:
         parts = urlsplit(address)
         return parts.hostname or "", parts.port or _PORTS.get(parts.scheme)
@@ -242,10 +240,10 @@ def _authority(address: str) -> tuple[str, int | None]:
         return "", None
 
 
-# JSON as the standard has it: Python's own parser takes NaN, and lets the second of two equal keys win.
+# Strict JSON. Python's parser accepts NaN and duplicate keys
 
 LARGE_BYTES = 64 * 1024
-"""A longer body is read in a thread, for a short one that would cost more than reading it."""
+"""Maximum size to parse in the event loop. For a small body, a thread costs more than parsing."""
 LARGE_AT_ONCE = 2
 MAX_KEYS = 1000
 
@@ -257,8 +255,8 @@ def parse(content: bytes) -> Any:
     """Parse JSON.
 
     Raises:
-        HTTPException: saying what is wrong: 400 for no UTF-8, no JSON, a key twice, NaN or nesting without
-            end, 413 for more values than any request needs.
+        HTTPException: 400 for invalid UTF-8 or JSON, a duplicate key, NaN, or deep nesting. 413 for too many
+            values.
     """
     try:
         check_bounds(content)
@@ -274,7 +272,7 @@ def parse(content: bytes) -> Any:
 
 
 def parse_text(text: str) -> Any:
-    """Parse JSON of a form's field, as `parse` does."""
+    """Parse JSON of a form field, as `parse` does."""
     return parse(text.encode("utf-8", "surrogatepass"))
 
 
@@ -292,10 +290,10 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def valid(model: type[ModelT], given: Any) -> ModelT:
-    """Check a body that was read by hand, so that it is answered like any other.
+    """Validate a manually parsed body.
 
     Raises:
-        RequestValidationError: naming each field that is wrong.
+        RequestValidationError: Fields are invalid. The error is the same as for other bodies.
     """
     try:
         return model.model_validate(given)
@@ -304,20 +302,20 @@ def valid(model: type[ModelT], given: Any) -> ModelT:
 
 
 async def read_model(request: Request, model: type[ModelT]) -> ModelT:
-    """Read the body of a request as a model.
+    """Parse the body of a request as a model.
 
     Raises:
-        HTTPException: 400, when it is not proper JSON.
-        RequestValidationError: naming each field that is wrong.
+        HTTPException: 400, for invalid JSON.
+        RequestValidationError: Fields are invalid.
     """
     return await read_body(request, lambda body: valid(model, parse(body)))
 
 
 async def read_bounded(request: Request) -> bytes:
-    """Read the body of a request that somebody else parses: only its bounds are checked.
+    """Return the body of a request after a check of the JSON limits.
 
     Raises:
-        HTTPException: 400 or 413, when it is out of bounds.
+        HTTPException: 400 or 413, if a limit is exceeded.
     """
     return await read_body(request, _check_bounds)
 
@@ -335,7 +333,10 @@ def _out_of_bounds(error: OutOfBounds) -> HTTPException:
 
 
 async def read_body(request: Request, reading: Callable[[bytes], ReadT]) -> ReadT:
-    """Read a large body in a thread, few of them at once; those that wait hold no thread."""
+    """Parse the body of a request.
+
+    Large bodies use a thread, few at once. Waiting requests hold no thread.
+    """
     body = await request.body()
     if len(body) <= LARGE_BYTES:
         return reading(body)
@@ -343,15 +344,15 @@ async def read_body(request: Request, reading: Callable[[bytes], ReadT]) -> Read
 
 
 def media_type(request: Request) -> str:
-    """What a body says it is, without parameters; empty: nothing."""
+    """Return the media type of a body without parameters, or an empty text."""
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def require_type(request: Request, kind: str) -> None:
-    """Refuse a body that says it is something else.
+    """Check the media type of a body.
 
     Raises:
-        HTTPException: 415.
+        HTTPException: 415, for another type.
     """
     if media_type(request) != kind:
         raise HTTPException(415, f"send the body as {kind}")

@@ -1,4 +1,4 @@
-"""The service's description of itself: FastAPI's, with the errors as they really look."""
+"""OpenAPI document of the service, with kg's errors, keys, and event streams."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kg_api.web.shared.scopes import rule_of
 MEDIA_TYPE = "application/problem+json"
 _SCHEMAS = "#/components/schemas/"
 EXTRA_MODELS: tuple[type[BaseModel], ...] = (Problem, Job, Answered, AnswerEvent)
-"""What is sent beside the bodies of answers."""
+"""Models that no response body references."""
 
 RESPONSES: dict[int | str, dict[str, Any]] = {
     "default": {
@@ -27,7 +27,7 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
         "content": {MEDIA_TYPE: {"schema": {"$ref": f"{_SCHEMAS}{Problem.__name__}"}}},
     }
 }
-"""Said of every operation, in place of FastAPI's own shape of a 422."""
+"""Response of every operation, instead of FastAPI's 422."""
 KEYS = {
     "type": "http",
     "scheme": "bearer",
@@ -36,7 +36,7 @@ KEYS = {
 
 
 def _describe_keys(document: dict[str, Any], routes: Iterable[APIRoute]) -> None:
-    """Say of each operation what a key must be good for; where none is required, none need be sent."""
+    """Add the required scope to each operation. The empty alternative covers services without keys."""
     document["components"]["securitySchemes"] = {"key": KEYS}
     for route in routes:
         rule = rule_of(route.endpoint)
@@ -64,14 +64,14 @@ def request_body(
     required: Sequence[str] = (),
     parts: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Describe a body that a route reads by hand.
+    """Return the OpenAPI description of a manually parsed body.
 
     Args:
-        model: of the JSON.
-        example: of it.
-        form: fields that may come with files, as `multipart/form-data`.
-        required: parts of the form that must be there.
-        parts: schemas of the files of the form.
+        model: Model of the JSON body.
+        example: Example of the JSON body.
+        form: Model of the fields in `multipart/form-data`.
+        required: Required parts of the form.
+        parts: Schemas of the files in the form.
     """
     content: dict[str, Any] = {"application/json": {"schema": schema_of(model), "example": example}}
     if form is not None:
@@ -82,9 +82,9 @@ def request_body(
 
 
 def event_stream(events: Mapping[str, type[BaseModel]]) -> dict[str, Any]:
-    """A stream of Server-Sent Events: its events by name, each with the model of its data.
+    """Return the description of a Server-Sent Events stream, given the data model of each event.
 
-    OpenAPI 3.1 cannot say what an event looks like; `x-itemSchema` is what 3.2 calls `itemSchema`.
+    OpenAPI 3.1 cannot describe events. `x-itemSchema` is `itemSchema` of OpenAPI 3.2.
     """
     return {
         "schema": {"type": "string"},
@@ -103,7 +103,7 @@ def _event(name: str, model: type[BaseModel]) -> dict[str, Any]:
 
 
 def complete_description(app: FastAPI, routes: Sequence[APIRoute]) -> None:
-    """Put into the app's OpenAPI document what RESPONSES and streams of events refer to, and the keys."""
+    """Add error and event models and the required scopes to the OpenAPI document."""
     plain = app.openapi
 
     def openapi() -> dict[str, Any]:
@@ -116,4 +116,4 @@ def complete_description(app: FastAPI, routes: Sequence[APIRoute]) -> None:
         _describe_keys(document, routes)
         return {**document, "servers": [{"url": prefix}]} if (prefix := path_prefix()) else document
 
-    app.openapi = openapi  # pyright: ignore[reportAttributeAccessIssue] - the way FastAPI's documentation shows
+    app.openapi = openapi  # pyright: ignore[reportAttributeAccessIssue] - as in FastAPI's documentation

@@ -1,4 +1,4 @@
-"""Opening the container while the service already answers /health; a database that is away is waited for."""
+"""Opening of the container while the service already answers /health and waits for the database."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RETRY_SECONDS = 1.0
 
 
 class Opening:
-    """A container that is being opened in a thread, again and again until it works."""
+    """Container that a thread opens with retries."""
 
     def __init__(self, settings: Settings, on_hopeless: Callable[[KgError], None]) -> None:
         self._settings = settings
@@ -35,36 +35,36 @@ class Opening:
         self._thread.start()
 
     def wait(self) -> None:
-        """Wait until it is open, or can never be, or is given up."""
+        """Wait until the container is open, failed, or stopped."""
         self._thread.join()
 
     def stop(self) -> None:
-        """Stop opening, if it is not open yet; does not wait."""
+        """Stop opening without waiting."""
         self._closing.set()
 
     def close(self) -> None:
-        """Stop opening; close what was opened."""
+        """Stop opening and close the container."""
         self.stop()
         self._thread.join()
         if self._container is not None:
             self._container.close()
 
     def container(self) -> Container:
-        """The container.
+        """Return the container.
 
         Raises:
-            Unavailable: it is not open yet; the message says what it waits for.
+            Unavailable: The container is not open yet. The message contains the reason.
         """
         if self._container is None:
             raise Unavailable(f"not ready yet: {self._reason}")
         return self._container
 
     def waiting_for(self) -> str | None:
-        """What stands in the way of the container; None when it is open."""
+        """Return the reason why the container is not open, or None."""
         return self._reason if self._container is None else None
 
     def up_seconds(self) -> float:
-        """For how long it has been open; 0 while it is not."""
+        """Return the time since the container opened, or 0."""
         return 0.0 if self._container is None else time.monotonic() - self._opened_at
 
     def _give_up(self, error: KgError) -> None:
@@ -83,13 +83,13 @@ class Opening:
             except KgError as error:
                 self._give_up(error)
                 return
-            except Exception as error:  # the border of a thread: else it would end unseen
+            except Exception as error:  # without it, the thread would end silently
                 log.critical("unexpected error while opening", exc_info=error)
                 self._give_up(KgError("the service cannot open; its log says why"))
                 return
             else:
                 gc.collect()
-                gc.freeze()  # the collector took 180 ms of a search in a hundred to look at what never goes
+                gc.freeze()  # collecting permanent objects took 180 ms of one search in a hundred
                 self._opened_at = time.monotonic()
                 log.info("service open")
                 return

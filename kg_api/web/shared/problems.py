@@ -1,4 +1,4 @@
-"""Errors as problem+json (RFC 9457): the one handler that turns the error tree into HTTP answers."""
+"""Error responses as problem+json (RFC 9457)."""
 
 from __future__ import annotations
 
@@ -25,21 +25,20 @@ RETRY_AFTER_SECONDS = 2
 FULL_RETRY_AFTER_SECONDS = 30
 METHOD_NOT_ALLOWED = 405
 MAX_SHOWN_PATH = 200
-"""Characters of an address that an error quotes."""
+"""Maximum number of characters of a path in an error."""
 
 
 class ProblemResponse(JSONResponse):
-    """A problem document. A lone surrogate of the request that it quotes is replaced, not raised about."""
+    """Problem document. Lone surrogates in quoted input are replaced."""
 
     media_type = MEDIA_TYPE
 
     def render(self, content: Any) -> bytes:
-        """JSON in UTF-8, whatever the text holds."""
+        """Return JSON in UTF-8 for any text."""
         return json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def problem(status: int, kind: str, title: str, detail: str) -> Response:
-    """A problem document as an answer."""
     title, detail = to_unicode(title), to_unicode(detail)
     return _response(Problem(type=f"urn:kg:{kind}", title=title, status=status, detail=detail))
 
@@ -56,7 +55,6 @@ def _response(told: Problem) -> Response:
 
 
 def of_error(error: KgError) -> Response:
-    """One of our errors as an answer."""
     response = _response(problem_of(error))
     if isinstance(error, RateExceeded):
         response.headers["Retry-After"] = str(error.retry_after_seconds)
@@ -64,11 +62,11 @@ def of_error(error: KgError) -> Response:
 
 
 def install(app: FastAPI, routes: Sequence[BaseRoute] = ()) -> None:
-    """Give the app its error handlers.
+    """Add the error handlers to the application.
 
     Args:
-        app: the app.
-        routes: all of its routes, from which a 405 tells what is allowed.
+        app: Application.
+        routes: All routes, for the allowed methods of a 405 response.
     """
     app.state.known_routes = routes
     app.exception_handler(KgError)(_on_kg_error)
@@ -97,23 +95,23 @@ def _on_http_error(request: Request, error: HTTPException) -> Response:
 
 
 def _nowhere(request: Request) -> str:
-    """That no route has the address."""
+    """Return the message for a path without a route."""
     asked = f"{request.method} {without_secrets(request.url.path[:MAX_SHOWN_PATH])}"
     return f"there is nothing at {asked}; /openapi.json describes what there is"
 
 
 def _methods_of(request: Request) -> list[str]:
-    """All methods of an address: each of its routes knows one alone."""
+    """Return all methods of a path. Each route knows only its own."""
     known: Sequence[BaseRoute] = request.app.state.known_routes
     routes = [each for each in known if each.matches(request.scope)[0] is not Match.NONE]
     return sorted({method for route in routes for method in getattr(route, "methods", None) or ()})
 
 
 def of_ending() -> Response:
-    """What the service did not come to before it had to end."""
+    """Return the response for requests that a shutdown interrupts."""
     return of_error(Unavailable("the service ends, and did not come to the end of this request: try again"))
 
 
 def of_bug() -> Response:
-    """What nobody foresaw, as an answer that gives nothing away."""
+    """Return the response for unexpected errors. It contains no details."""
     return _response(problem_of(KgError(SOMETHING_WRONG)))

@@ -1,4 +1,4 @@
-"""The routes of the API: who may call one, which parameters it has, and how its body is read."""
+"""Route classes of the API, which check access, parameters, and bodies."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 class GuardedRoute(APIRoute):
-    """A route that looks at the key before it reads anything, and has what it changes written down."""
+    """Route that checks the key before it reads the request and records changes in the audit log."""
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         self.rule = rule_of(endpoint)
@@ -50,10 +50,10 @@ class GuardedRoute(APIRoute):
 
 
 def guarded_routes(routers: Iterable[APIRouter]) -> list[GuardedRoute]:
-    """All routes of routers.
+    """Return all routes of the routers.
 
     Raises:
-        TypeError: one looks at no key.
+        TypeError: A route does not check keys.
     """
     guarded: list[GuardedRoute] = []
     for route in (route for router in routers for route in router.routes):
@@ -64,24 +64,24 @@ def guarded_routes(routers: Iterable[APIRouter]) -> list[GuardedRoute]:
 
 
 class StrictRequest(Request):
-    """A request whose JSON is read strictly."""
+    """Request with strict JSON."""
 
     async def json(self) -> Any:
         return await read_body(self, parse)
 
 
 class ApiRoute(GuardedRoute):
-    """A route that ignores nothing it is asked for: neither a parameter nor a body."""
+    """Route that rejects unknown parameters and bodies."""
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         waits = inspect.iscoroutinefunction(endpoint) or "response" in inspect.signature(endpoint).parameters
         super().__init__(path, endpoint if waits else self._encoding(endpoint), **options)
 
     def _encoding(self, endpoint: Callable[..., Any]) -> Callable[..., Any]:
-        """Let an endpoint encode its answer in its own thread.
+        """Return an endpoint that encodes its response in its own thread.
 
-        FastAPI would validate the answer in a second thread and encode it in the event loop, for a fifth of
-        the processor time of a search.
+        FastAPI would validate the response in another thread and encode it in the event loop. That takes a
+        fifth of the CPU time of a search.
         """
 
         @wraps(endpoint)
@@ -103,11 +103,11 @@ class ApiRoute(GuardedRoute):
 
         async def strictly(request: Request) -> Response:
             strict = StrictRequest(request.scope, request.receive)
-            check_access(strict, self.rule, self.path_format)  # first: whose key is no good sends no body
+            check_access(strict, self.rule, self.path_format)  # first: an invalid key sends no body
             _check_parameters(strict, known, several)
             if self.body_field is not None:
                 require_type(strict, "application/json")
-                await strict.body()  # here, for FastAPI makes a 400 of whatever happens while it reads
+                await strict.body()  # here, because FastAPI turns any error during reading into a 400
             elif not by_hand and (await strict.body()).strip() not in NOTHING_ASKED:
                 raise InvalidInput(f"{strict.method} {self.path_format} takes no body; send none, or {{}}")
             return await self._audited(handle, strict)
@@ -116,10 +116,10 @@ class ApiRoute(GuardedRoute):
 
 
 def _check_parameters(request: Request, known: set[str], several: set[str]) -> None:
-    """Refuse a query parameter that is unknown or stands twice: no filter is ignored silently.
+    """Reject unknown and duplicate query parameters, so kg never ignores a filter.
 
     Raises:
-        InvalidInput: naming it.
+        InvalidInput: A parameter is unknown or duplicate.
     """
     given = [name for name, _ in request.query_params.multi_items()]
     if unknown := sorted({name[:100] for name in given} - known):

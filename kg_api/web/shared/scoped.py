@@ -1,4 +1,4 @@
-"""Routes that are declared with the scope of their keys, and examples of bodies."""
+"""Declaration of routes with scopes, and examples of bodies."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Declare = Callable[[EndpointT], EndpointT]
 
 
 def example(**fields: Any) -> Any:
-    """Declare the body of a request, with an example of its fields."""
+    """Return the declaration of a body with an example."""
     return Body(openapi_examples={"example": {"value": fields}})
 
 
 class Routes:
-    """Routes of one subject: of REST with its tag, or pages, which are not in the OpenAPI document."""
+    """Routes of one subject: REST routes with a tag, or pages outside the OpenAPI document."""
 
     def __init__(self, tag: str | None = None, route_class: type[GuardedRoute] | None = None) -> None:
         route_class = route_class or (ApiRoute if tag else GuardedRoute)
@@ -56,7 +56,7 @@ class Routes:
         head: bool = False,
         **options: Any,
     ) -> Declare[EndpointT]:
-        """Declare a route, with `head` also for HEAD; the options are those of `requires` and of FastAPI."""
+        """Declare a route. The options are those of `requires` and FastAPI. `head` adds a HEAD route."""
 
         def declare(endpoint: EndpointT) -> EndpointT:
             requires(scope, filtered=filtered, audited=audited)(endpoint)

@@ -1,4 +1,4 @@
-"""What a key must be good for, declared at each route: a route without a declaration fails at import."""
+"""Required scope of each route. A route without a declaration fails at import."""
 
 from __future__ import annotations
 
@@ -12,25 +12,28 @@ from kg_api.schemas.vocabulary import KeyScope
 
 PAGES: Final = "/ui"
 BESIDE_ROUTES: Final = ("/openapi.json", "/.well-known/")
-"""Public paths without a route of ours. A client of MCP looks below the second and expects 404."""
+"""Public paths without a route. MCP clients request the second and expect 404."""
 _RULE: Final = "kg_rule"
 EndpointT = TypeVar("EndpointT", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What a route needs and who is told of it."""
+    """Access rule of a route."""
 
     scope: KeyScope | None
-    """Of the key; None: the route is public, for it tells no text, name or count of what is stored."""
+    """Required scope. None: the route is public and returns no stored text, name, or count."""
     filtered: bool | None = None
-    """Whether a key of some ontologies is good for it; None: if its path names the ontology."""
+    """Whether a key for some ontologies suffices. None: only if the path contains the ontology."""
     audited: bool = False
     identified: bool = False
-    """Whether a public route looks at the key that is sent, as it tells more to whoever may see all."""
+    """Whether a public route checks a key. Users with access to all ontologies get more details."""
 
     def admits_some(self, path_format: str) -> bool:
-        """Whether a key of some ontologies may call the route. Fail closed: others concern all of kg."""
+        """Return whether a key for some ontologies may call the route.
+
+        By default, only with an ontology in the path.
+        """
         return "{ontology}" in path_format if self.filtered is None else self.filtered
 
 
@@ -40,17 +43,18 @@ def requires(
     """Declare the scope of a route.
 
     Args:
-        scope: of a key; a higher one is good for it, too.
-        filtered: the route shows and changes only the ontologies that a key is for, though its path names
-            none; False: not even then.
-        audited: whether the audit log records a change; None: if it needs more than the scope `read`. GET is
-            never recorded.
+        scope: Required scope. A higher scope includes it.
+        filtered: Whether the route uses only the ontologies of the key, although its path names none. False:
+            a key
+            for some ontologies never suffices.
+        audited: Whether the audit log records changes. None: only for scopes above `read`. GET is never
+            recorded.
     """
     return _declare(Rule(scope, filtered, scope != "read" if audited is None else audited))
 
 
 def public(*, audited: bool = False, identified: bool = False) -> Callable[[EndpointT], EndpointT]:
-    """Declare that a route answers without a key."""
+    """Declare that a route needs no key."""
     return _declare(Rule(None, None, audited, identified))
 
 
@@ -63,10 +67,10 @@ def _declare(rule: Rule) -> Callable[[EndpointT], EndpointT]:
 
 
 def rule_of(endpoint: Callable[..., Any]) -> Rule:
-    """The rule of a route.
+    """Return the rule of a route.
 
     Raises:
-        TypeError: none was declared.
+        TypeError: The route has no declaration.
     """
     rule: Rule | None = getattr(endpoint, _RULE, None)
     if rule is None:
@@ -75,7 +79,7 @@ def rule_of(endpoint: Callable[..., Any]) -> Rule:
 
 
 class PublicPaths:
-    """The paths that are answered without a key, before it is known which route has them."""
+    """Paths without authentication, known before routing."""
 
     def __init__(self, routes: Iterable[APIRoute]) -> None:
         rules = [(each.path_format, rule_of(each.endpoint)) for each in routes]
@@ -89,5 +93,5 @@ class PublicPaths:
 
 
 def is_page(path: str) -> bool:
-    """Whether a path is one of the pages that people see in a browser."""
+    """Return whether a path is a page of the web UI."""
     return path == PAGES or path.startswith(f"{PAGES}/")

@@ -1,4 +1,4 @@
-"""Who may call the service, what they may do, how often, and what is written down of it."""
+"""Authentication, authorization, rate limits, sessions, and the audit log of the service."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ from kg_api.web.shared.scopes import PublicPaths, Rule, is_page
 from kg_api.wording import is_loopback
 
 OWN: Final = "private, no-cache"
-"""A proxy keeps nothing, and a browser asks before it shows again what it kept."""
+"""Cache-Control for private responses. A proxy must not store them, and a browser must revalidate them."""
 
 
 def _to_sender_alone(send: Send) -> Send:
-    """Keep shared caches from what a key or a session was needed for: a cookie alone does not do that."""
+    """Mark responses as private. A cookie alone does not keep shared caches from storing them."""
 
     async def send_own(message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -71,23 +71,23 @@ def _to_sender_alone(send: Send) -> Send:
     return send_own
 
 
-# How many requests a key may send, and how often keys may be tried.
+# Rate limits
 
 MAX_FAILED_SIGN_INS: Final = 10
-"""A minute, of an address."""
+"""Failed sign-ins per minute and address."""
 MAX_WRONG_KEYS: Final = 100
-"""A minute, of an address, that REST and MCP look up in vain; what needs no look-up is not counted."""
+"""Lookups of wrong REST and MCP keys per minute and address."""
 DAY_SECONDS: Final = 24 * 3600
 _NETWORK_BITS: Final = 64
-"""Of IPv6: who has one address has all of these."""
+"""Bits of an IPv6 network. The owner of one address has the whole network."""
 
 
 class MinuteLimit:
-    """Refuses what is done too often within a minute, as this process of the service sees it.
+    """Limit per minute in this process.
 
     Args:
-        most: so many times a key or an address may do it; None: any number.
-        refusal: what is told of one too many, with `{who}`, `{most}` and `{wait}`, in seconds.
+        most: Maximum number per key or address. None: no limit.
+        refusal: Error message with `{who}`, `{most}`, and `{wait}` (seconds).
     """
 
     def __init__(self, most: int | None, refusal: str) -> None:
@@ -96,15 +96,15 @@ class MinuteLimit:
         self._limiter = MovingWindowRateLimiter(MemoryStorage())
 
     def hit(self, who: str) -> None:
-        """Count one.
+        """Count one use.
 
         Raises:
-            RateExceeded: saying when another may be done.
+            RateExceeded: The limit is reached. The error has the waiting time.
         """
         self._refuse_unless(self._limiter.hit, _network(who))
 
     def check(self, who: str) -> None:
-        """See that another may be done; counts nothing."""
+        """Raise RateExceeded if the limit is reached. Count nothing."""
         self._refuse_unless(self._limiter.test, _network(who))
 
     def forget(self, who: str) -> None:
@@ -125,27 +125,28 @@ def request_limit(most: int | None) -> MinuteLimit:
 
 
 def sign_in_limit() -> MinuteLimit:
-    """Of addresses: one is counted before its key is tried, so that of many at once no more are tried."""
+    """Return the limit of sign-ins per address. kg counts an attempt before it checks the key."""
     return MinuteLimit(MAX_FAILED_SIGN_INS, "too many keys were tried that are none: try again in {wait} s")
 
 
 def wrong_key_limit() -> MinuteLimit:
-    """Of addresses: beyond it, a key that this process has never found good is not looked up any more.
+    """Return the limit of wrong keys per address.
 
-    So whoever guesses costs the database nothing, and who has a key that was good before waits for nobody.
+    Above the limit, kg looks up only keys that were valid in this process. Guesses then cost the database
+    nothing, and users with a valid key do not wait.
     """
     return MinuteLimit(MAX_WRONG_KEYS, "too many wrong keys came from this address: try again in {wait} s")
 
 
 class TokenRate:
-    """Counts the tokens that providers read and write for each key in a day of UTC, in this process.
+    """Daily (UTC) token counts of each key at providers, in this process.
 
-    A library of rate limits refuses what does not fit; what a provider has read is spent, fit or not, and the
-    next request has to wait for it.
+    A rate limit library rejects an amount above the limit. A provider has already used the tokens, so kg
+    counts all and rejects the next request.
 
     Args:
-        most: so many a day; None: any number.
-        clock: seconds since 1970.
+        most: Maximum number per day. None: no limit.
+        clock: Function that returns the Unix time.
     """
 
     def __init__(self, most: int | None, clock: Callable[[], float] = time.time) -> None:
@@ -156,11 +157,11 @@ class TokenRate:
         self._lock = threading.Lock()
 
     def budget_of(self, access: Access) -> KeyBudget | None:
-        """What a key may spend; none of this machine's own user, and where there is no bound."""
+        """Return the budget of a key. None without a limit or for the local user."""
         return KeyBudget(self, access.key_id) if self.most is not None and access.is_key else None
 
     def count(self, key: str, tokens: int) -> int:
-        """Count what was spent with a key; how much it is today."""
+        """Count tokens of a key and return the sum of the day."""
         with self._lock:
             if self._day != (today := int(self._clock() // DAY_SECONDS)):
                 self._day, self._spent = today, Counter()
@@ -168,10 +169,10 @@ class TokenRate:
             return self._spent[key]
 
     def require(self, key: str) -> None:
-        """See that something is left of today.
+        """Check that tokens are left.
 
         Raises:
-            RateExceeded: saying when there will be.
+            RateExceeded: The limit is reached. The error has the waiting time.
         """
         most = self.most or 0
         if self.count(key, 0) < most:
@@ -197,7 +198,7 @@ class KeyBudget:
 
 
 def client_address(scope: Scope) -> str:
-    """The peer's; behind a proxy on this machine what that says, as uvicorn has it."""
+    """Return the address of the client, or of the proxy's client if uvicorn trusts the proxy."""
     client = scope.get("client")
     return client[0] if client else ""
 
@@ -207,19 +208,19 @@ def _network(address: str) -> str:
         found = ipaddress.ip_address(address)
     except ValueError:
         return address
-    return address if found.version == 4 else str(ipaddress.ip_network((found, _NETWORK_BITS), strict=False))  # noqa: PLR2004 - of IP
+    return address if found.version == 4 else str(ipaddress.ip_network((found, _NETWORK_BITS), strict=False))  # noqa: PLR2004 - IP version
 
 
-# Whether the service answers anybody without a key.
+# Requirement of keys
 
 log = structlog.get_logger()
 
 
 def keys_required(settings: ApiSettings) -> bool:
-    """As the settings say; else where others than this machine reach it.
+    """Return the setting. By default, only a service on a loopback address needs no keys.
 
     Raises:
-        ConfigurationError: they reach it, and the settings say no.
+        ConfigurationError: The service listens on a public address and the setting is false.
     """
     if is_loopback(settings.host):
         return bool(settings.require_keys)
@@ -232,7 +233,7 @@ def keys_required(settings: ApiSettings) -> bool:
 
 
 def warn_if_open(settings: ApiSettings) -> None:
-    """Say so where others seem to reach a service that asks for no key, as through a proxy."""
+    """Log a warning if other machines seem to use a service without keys, as through a proxy."""
     names = [each for each in settings.allowed_host_names if not is_loopback(each)]
     if names and settings.require_keys is None and is_loopback(settings.host):
         log.warning(
@@ -242,34 +243,34 @@ def warn_if_open(settings: ApiSettings) -> None:
         )
 
 
-# Sessions of the page over HTTP: their cookie, and what a form must bring beside it.
+# Sessions of the web UI: cookies and CSRF tokens
 
 COOKIE: Final = "kg_session"
-"""How its name begins. The port comes behind: a browser keeps the cookies of all ports of a host together,
-and another kg may be on another port."""
+"""Prefix of the cookie's name. The port follows, because browsers share cookies between the ports of a
+host."""
 HTTPS: Final = "__Host-"
-"""What has a name that begins so, browsers keep only from the service itself, by https."""
+"""Name prefix of cookies that browsers accept only from the service itself over HTTPS."""
 BELOW_PATH: Final = "__Secure-"
-"""The same for a cookie that browsers send below one path alone, which HTTPS excludes."""
+"""The same for a cookie with a path, which `__Host-` does not allow."""
 _PORT: Final = re.compile(r":(\d{1,5})$")
 CSRF_HEADER: Final = "X-CSRF-Token"
 CSRF_FIELD: Final = "csrf_token"
 MAX_FILES, MAX_FIELDS, MAX_FIELD_BYTES = 2, 20, 64 * 1024
-"""Of forms that are sent without a script, which sends the token as a header."""
+"""Limits of forms without a script. A script sends the CSRF token as a header."""
 READING: Final = frozenset({"GET", "HEAD"})
 
 
 @dataclass(slots=True)
 class Caller:
-    """Who sends a request, and what is noted of that on its way."""
+    """Sender of a request and notes for the logs."""
 
     known: Access | None = None
-    """None: it is not known yet, or the request was refused."""
+    """Access of the sender. None: not yet known, or rejected."""
     session: SessionToken | None = None
-    """Of a browser, if it is good."""
+    """Valid session of a browser."""
     claimed_key: str = ""
     outcome: dict[str, str | int | bool] | None = None
-    """What a page says was changed."""
+    """Changes of a page request for the audit log."""
 
     @property
     def access(self) -> Access:
@@ -295,21 +296,21 @@ _VIEWER: Final[ContextVar[Caller | None]] = ContextVar("viewer", default=None)
 
 
 def caller_of(scope: Scope) -> Caller:
-    """Whose request it is, as far as that is known."""
+    """Return the sender of a request as far as known."""
     return scope.setdefault("state", {}).setdefault(_STATE, Caller())
 
 
 def viewer() -> Caller | None:
-    """Who is signed in and looks at the page that is made; None: nobody."""
+    """Return the signed-in user of the current page. None: nobody."""
     return _VIEWER.get()
 
 
 def may(scope: KeyScope, ontology: str | None = None) -> bool:
-    """Whether whoever looks can do what needs a scope.
+    """Return whether the current user has a scope.
 
     Args:
-        scope: that it needs.
-        ontology: that it is about; None: administering all of kg takes a key of all.
+        scope: Required scope.
+        ontology: Affected ontology. None with scope `admin`: a key for all ontologies is required.
     """
     who = viewer()
     if who is None:
@@ -320,7 +321,7 @@ def may(scope: KeyScope, ontology: str | None = None) -> bool:
 
 @contextmanager
 def viewed_by(caller: Caller) -> Generator[None]:
-    """Let pages that are made within know who is signed in."""
+    """Make the signed-in user available to pages in the block."""
     token = _VIEWER.set(caller if caller.session and caller.known else None)
     try:
         yield
@@ -329,7 +330,7 @@ def viewed_by(caller: Caller) -> Generator[None]:
 
 
 def sent_session(scope: Scope) -> SessionToken | None:
-    """The session that a request brings, be it good or not; by https no cookie counts that others may set."""
+    """Return the session of a request, valid or not. Over HTTPS, ignore cookies that others could set."""
     connection = HTTPConnection(scope)
     cookies, name = connection.cookies, _name(connection)
     plain = "" if scope["scheme"] == "https" else cookies.get(name, "")
@@ -337,16 +338,19 @@ def sent_session(scope: Scope) -> SessionToken | None:
 
 
 def usable_session(scope: Scope) -> SessionToken | None:
-    """The same where it counts: to change something, on pages alone, whose forms bring more than a cookie."""
+    """Return the session of a request.
+
+    Only pages may use a session for changes, because forms have a CSRF token.
+    """
     counts = scope["method"] in READING or is_page(scope["path"])
     return sent_session(scope) if counts else None
 
 
 async def check_csrf(request: Request) -> None:
-    """Refuse what is sent with a session's cookie alone: a foreign page may have made the browser send it.
+    """Reject a change with only a session cookie, because a foreign page can make a browser send the cookie.
 
     Raises:
-        Forbidden: the token of a page is missing or of another session.
+        Forbidden: The CSRF token is missing or belongs to another session.
     """
     token = caller_of(request.scope).session
     if token is None or request.method in READING:
@@ -378,7 +382,7 @@ def keep_cookie(request: Request, response: FastapiResponse, token: SessionToken
 
 
 def drop_cookies(request: Request, response: FastapiResponse) -> None:
-    """Have a browser forget its session."""
+    """Delete the session cookies of the browser."""
     for name in (_name(request), _security() + _name(request)):
         if name in request.cookies:
             secure = name.startswith(_security())
@@ -387,26 +391,29 @@ def drop_cookies(request: Request, response: FastapiResponse) -> None:
 
 
 def _security() -> str:
-    """How the name of a cookie by https begins. Below a path, other services of the host must not get it."""
+    """Return the name prefix of a cookie over HTTPS.
+
+    With a path, other services of the host must not get the cookie.
+    """
     return BELOW_PATH if path_prefix() else HTTPS
 
 
 def _name(connection: HTTPConnection) -> str:
-    """Of the cookie by plain http, with the port that the browser knows the service by."""
+    """Return the name of the cookie over plain HTTP, with the port that the browser uses."""
     port = _PORT.search(connection.headers.get("host", ""))
     return f"{COOKIE}_{port[1]}" if port else COOKIE
 
 
 def _is_https(request: Request) -> bool:
-    """As the browser sees it, also where a proxy that kg knows nothing of speaks https for it."""
+    """Return whether the browser uses HTTPS, also through an unknown proxy."""
     return request.url.scheme == "https" or request.headers.get("origin", "").startswith("https://")
 
 
-# The door: who sends no key, or one that is no good, gets no further than this.
+# Authentication of requests
 
 ONTOLOGY_PARAMETERS = frozenset({"ontology", "ontologies"})
 LOOKUPS_AT_ONCE = 4
-"""With threads of their own: whoever sends keys that are none holds up no request of others."""
+"""Threads for key lookups. Wrong keys do not block other requests."""
 NO_KEY: Final = (
     "this service answers nobody without a key: set KG_API_KEY, or send `Authorization: Bearer kg_...`; an "
     "administrator makes one with `kg admin keys create`. On the machine of the service `kg` needs none, "
@@ -424,11 +431,11 @@ NOT_NOW: Final = "no key can be looked up at the moment, for the database does n
 
 
 class Doorkeeper:
-    """Tells who sends a request by what it brings.
+    """Identification of the sender of a request.
 
     Args:
-        check: knows the keys.
-        home_key: gives the key of this home; None where it has none.
+        check: Lookup of keys.
+        home_key: Function that returns the key of this home, or None.
     """
 
     def __init__(self, check: KeyCheck, home_key: Callable[[], str | None]) -> None:
@@ -438,24 +445,24 @@ class Doorkeeper:
         self._threads = CapacityLimiter(LOOKUPS_AT_ONCE)
 
     async def identify(self, scope: Scope) -> Access | None:
-        """Who sends a request; None where nothing in it says so.
+        """Return the access of the sender, or None for an anonymous request.
 
         Raises:
-            Unauthorized: its key is no good.
-            RateExceeded: too many that are no good came from its address.
-            Unavailable: that cannot be looked up.
+            Unauthorized: The key is invalid.
+            RateExceeded: The address has sent too many invalid keys.
+            Unavailable: The database cannot look up the key.
         """
         sent = _sent_in(Headers(scope=scope))
         if sent is None:
             return await self._in_session(scope)
         if is_proof(sent):
-            # A proof may be of another home, and nobody chose to send it: then it says nothing
+            # Ignore a proof of another home. The client sends it automatically
             path = scope["raw_path"].decode("latin-1")
             return LOCAL if proves(sent, self._home_key(), time.time(), scope["method"], path) else None
         token = parse_token(sent)
         if token is None or self._check.known(token) or self._check.was_good(token):
             access = await self.owner_of_key(scope, sent)
-        else:  # only wrong keys that are looked up count
+        else:  # count only wrong keys that require a lookup
             address = client_address(scope)
             self._wrong.check(address)
             if (access := await self.owner_of_key(scope, sent)) is None:
@@ -465,10 +472,10 @@ class Doorkeeper:
         return access
 
     async def owner_of_key(self, scope: Scope, key: str) -> Access | None:
-        """Who sends a key with a request; None where it is no good.
+        """Return the access of a key, or None if the key is invalid.
 
         Raises:
-            Unavailable: that cannot be looked up.
+            Unavailable: The database cannot look up the key.
         """
         if (token := parse_token(key)) is None:
             return None
@@ -479,7 +486,7 @@ class Doorkeeper:
         self._check.forget(session)
 
     async def _in_session(self, scope: Scope) -> Access | None:
-        """A session that is over says nothing: the browser is asked to sign in, where that is needed."""
+        """Return the access of the session. An expired session counts as anonymous."""
         if (token := usable_session(scope)) is None:
             return None
         if access := await self._owner(token):
@@ -496,18 +503,18 @@ class Doorkeeper:
 
 
 class Guard:
-    """Lets a request in, or refuses it: by its key, its rate and its size.
+    """Middleware that checks key, rate, and size of each request.
 
-    Where keys are required, whoever brings none is refused before it is known whether there is such a route.
+    If keys are required, a request without a key gets 401 even if no such route exists.
 
     Args:
-        app: the next application.
-        door: tells who sends a request.
-        rate: how many requests a key may send.
-        tokens: how many tokens of providers a key may spend.
-        bodies: how large they may be.
-        public: paths that need no key.
-        required: whether a request without a key is refused.
+        app: Next application.
+        door: Identification of senders.
+        rate: Limit of requests per key.
+        tokens: Limit of provider tokens per key.
+        bodies: Limit of request bodies.
+        public: Paths without authentication.
+        required: Whether a request needs a key.
     """
 
     def __init__(
@@ -553,13 +560,13 @@ class Guard:
 
     async def _access_of(self, scope: Scope) -> Access:
         path = scope["path"]
-        if path in self._public.identified:  # probes of a service in trouble rely on an answer
+        if path in self._public.identified:  # health probes need a response even during failures
             with suppress(KgError):
                 if access := await self._door.identify(scope):
                     return access
             return STRANGER if self._required else ANYONE
         if path in self._public:
-            return ANYONE  # also while no key can be looked up: these tell why
+            return ANYONE  # no lookup, because these paths explain failures of the database
         access = await self._door.identify(scope)
         if access is None and self._required:
             raise Unauthorized(NOT_A_KEY if "authorization" in Headers(scope=scope) else NO_KEY)
@@ -569,12 +576,12 @@ class Guard:
 
 
 def asking(request: Request) -> Access:
-    """Who sends a request that a route handles."""
+    """Return the access of the sender of a routed request."""
     return caller_of(request.scope).access
 
 
 def key_of(scope: Scope) -> dict[str, str]:
-    """What the log tells of who sent a request: the id of a key; of a refused one as it claimed."""
+    """Return the log fields of the sender: the key id, or the claimed key id of a rejected request."""
     caller = caller_of(scope)
     if caller.claimed_key and not (caller.known and caller.known.is_key):
         return {"claimed_key": caller.claimed_key}
@@ -582,12 +589,12 @@ def key_of(scope: Scope) -> dict[str, str]:
 
 
 def check_access(request: Request, rule: Rule, path_format: str) -> None:
-    """Refuse a request whose key is not good for its route, before anything is read.
+    """Check the access of a request before kg reads its content.
 
-    So nothing tells whether an ontology that the key cannot see is there.
+    The error does not reveal whether an invisible ontology exists.
 
     Raises:
-        Forbidden: naming the scope that it needs, or the ontologies that the key is for.
+        Forbidden: The key lacks the scope or the ontology.
     """
     if rule.scope is None:
         return
@@ -610,20 +617,20 @@ def check_access(request: Request, rule: Rule, path_format: str) -> None:
 
 
 def _sent_in(headers: Headers) -> str | None:
-    """The one key that is sent; None where there is none, as with what a proxy asks for by itself."""
+    """Return the key of the request, or None without a key of kg, as with the credentials of a proxy."""
     sent = [each.partition(" ") for each in headers.getlist("authorization")]
     keys = [key.strip() for kind, _, key in sent if kind.lower() == "bearer"]
     ours = [each for each in keys if each.startswith("kg_")]
     return ours[0] if len(ours) == 1 and len(sent) == 1 else None
 
 
-# What is changed over REST is written down: when, with which key, and what came of it.
+# Audit log
 
 MAX_READ = 1_000_000
-"""Bytes of an answer that are read for what it says was changed."""
+"""Maximum number of bytes to parse for the changes in a response."""
 MAX_VALUE = 200
 SEE_OTHER = 303
-"""What a page answers when a form was carried out."""
+"""Status of a page after a completed form."""
 OUTCOMES: Final = frozenset(
     {
         *("ontology", "document", "document_id", "change", "job_id", "documents", "sources", "concepts"),
@@ -635,12 +642,12 @@ OUTCOMES: Final = frozenset(
 
 
 def note_outcome(request: Request, answer: BaseModel) -> None:
-    """Say what a request changed, where its answer is a page."""
+    """Record the changes of a request whose response is a page."""
     caller_of(request.scope).outcome = present_outcome(answer.model_dump(mode="json"))
 
 
 def present_outcome(answer: Mapping[str, Any]) -> dict[str, str | int | bool]:
-    """Of an answer names, ids and counts; of several documents, how many were stored."""
+    """Return the names, ids, and counts of a response, or the number of stored documents of a batch."""
     told = {name: value for name, value in answer.items() if name in OUTCOMES and _is_short(value)}
     if isinstance(kept := answer.get("kept"), list):
         told["kept"] = len(cast("list[Any]", kept))
@@ -657,15 +664,14 @@ def _is_short(value: Any) -> bool:
 
 
 def audit(request: Request, status: int, body: bytes = b"") -> None:
-    """Have a request written down that changed something, or may have.
+    """Add a request to the audit log if it changed data or may have changed data.
 
     Args:
-        request: that was handled by a route that is audited.
-        status: of its answer: pages lead elsewhere when it is done; what failed in the middle may have been
-            done in part.
-        body: of its answer.
+        request: Request of an audited route.
+        status: Status of the response. Pages redirect after success. A failure can leave partial changes.
+        body: Body of the response.
     """
-    if not (200 <= status < 300 or status == SEE_OTHER or status >= 500):  # noqa: PLR2004 - as HTTP has it
+    if not (200 <= status < 300 or status == SEE_OTHER or status >= 500):  # noqa: PLR2004 - HTTP ranges
         return
     caller = caller_of(request.scope)
     if caller.outcome is None and len(body) <= MAX_READ:

@@ -1,4 +1,4 @@
-"""Server-Sent Events: a stream ends with its client or with the service, and never keeps a thread."""
+"""Server-Sent Events. A stream ends with its client or the service and holds no thread while it waits."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ log = structlog.get_logger()
 
 Look = Callable[[], Sequence[Job]]
 Events = Callable[[anyio.Event], AsyncGenerator[ServerSentEvent]]
-"""Gives events until it is told that the service closes."""
+"""Function that yields events until the service closes."""
 
 POLL_SECONDS = 0.5
 PING_SECONDS = 10
 STUCK_SECONDS = 30
-"""A reader that takes nothing for so long is given up."""
+"""Time limit for a client that reads nothing."""
 CLOSING_SECONDS = 2
-"""When the service ends, a stream has so long to end well."""
+"""Time limit of streams at shutdown."""
 READING_THREADS = 4
-"""For all who follow jobs together, so that they never stand in the way of other requests."""
+"""Threads for all job streams. They do not block other requests."""
 RATE: Final[IncEx] = {"rate", "eta_seconds"}
-"""Of a job, that changes with time alone."""
+"""Fields that change with time only."""
 NO_NEWS: Final[IncEx] = {"rate": True, "eta_seconds": True, "waits_for": {"done", "total", *RATE}}
-"""How far the job is that others wait for, either, where many are followed."""
+"""Excluded fields in a stream of all jobs, which also omits the progress of jobs that others wait for."""
 
 
 class EventStream(EventSourceResponse):
-    """One stream, sent within a context: that begins with its first byte and ends with its last."""
+    """Event stream in a context that starts with its first byte and ends with its last."""
 
     def __init__(self, events: Events, within: AbstractAsyncContextManager[None]) -> None:
         closing = anyio.Event()
@@ -59,7 +59,7 @@ class EventStream(EventSourceResponse):
 
 
 class JobStreams:
-    """All who follow jobs at this moment: at most so many, and none holds a connection between two looks."""
+    """Job streams of this process. None holds a database connection between polls."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -67,12 +67,12 @@ class JobStreams:
         self._threads = anyio.CapacityLimiter(READING_THREADS)
 
     def of_job(self, graph: Graph, job_id: str) -> EventStream:
-        """Tell of one job until it has ended."""
+        """Stream the events of one job until it ends."""
         look = partial(find_job, graph, job_id)
         return EventStream(partial(self._events, lambda: [look()], until_ended=True), self._one_more())
 
     def of_all(self, graph: Graph, ontology: str | None) -> EventStream:
-        """Tell of all jobs, or those of one ontology, until nobody listens."""
+        """Stream the events of all jobs or of one ontology until the client disconnects."""
         look = partial(lately, graph, ontology)
         return EventStream(partial(self._events, look, until_ended=False), self._one_more())
 
@@ -89,13 +89,13 @@ class JobStreams:
     async def _events(
         self, look: Look, closing: anyio.Event, *, until_ended: bool
     ) -> AsyncGenerator[ServerSentEvent]:
-        """Look at jobs again and again and tell what has changed, until the service closes."""
+        """Poll jobs and yield changed ones until the service closes."""
         told: dict[str, Job] = {}
         unchanging = RATE if until_ended else NO_NEWS
         while not closing.is_set():
             try:
                 jobs = await run_sync(look, limiter=self._threads)
-            except KgError as error:  # whoever follows asks for the job, and is told by that
+            except KgError as error:  # the client requests the job next and gets the error
                 log.info("a stream of events ends", reason=str(error))
                 return
             for job in jobs:

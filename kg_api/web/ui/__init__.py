@@ -1,1 +1,1 @@
-"""The page that people use in a browser: the same services as REST, shown."""
+"""Web UI, which uses the same services as REST."""

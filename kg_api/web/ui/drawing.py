@@ -1,4 +1,4 @@
-"""Nodes and edges of the graphs that pages draw, as the scripts read them: lists of texts and numbers."""
+"""Nodes and edges of graphs for the scripts of pages, as lists of texts and numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Drawing = tuple[list[Row], list[Row]]
 
 
 def opening(text: str, characters: int) -> str:
-    """Return how a text begins, on one line, cut at a word."""
+    """Return the first words of a text in one line."""
     line = " ".join(text.split())
     if len(line) <= characters:
         return line
@@ -33,7 +33,7 @@ def draw_around(
     elsewhere: Sequence[RelatedSource],
     concepts: Mapping[str, Sequence[CarriedConcept]],
 ) -> Drawing:
-    """Draw a passage, what is near to it, its concepts, and those that several passages name."""
+    """Draw a passage, its neighbours, its concepts, and concepts that several passages share."""
     places = list({each.source_id: each for each in (*beside, *elsewhere)}.values())
     carried = [(each.source_id, one) for each in places for one in concepts.get(each.source_id, ())]
     times = Counter(one.concept_id for _, one in carried)
@@ -52,7 +52,7 @@ def draw_around(
 
 
 def draw_document(places: Sequence[Place], edges: Sequence[SourceEdge]) -> Drawing:
-    """Draw the passages of a document in reading order, and which are near to each other."""
+    """Draw the passages of a document in reading order with their similarity edges."""
     near = [(each.a, each.b, "linked" if each.linked else "near") for each in edges]
     return [_passage(each, "passage") for each in places], [*_in_order(places), *near]
 
@@ -63,13 +63,13 @@ def _passage(place: Place, shape: str) -> Row:
 
 
 def _in_order(places: Sequence[Place]) -> list[Row]:
-    """Connect each passage with the one behind it, where none is left out between them."""
+    """Return edges between consecutive passages."""
     follows = (pair for pair in pairwise(places) if pair[1].paragraph == pair[0].paragraph + 1)
     return [(first.source_id, second.source_id, "next") for first, second in follows]
 
 
 def describe_ties(source: RelatedSource) -> list[str]:
-    """Say why a source goes with a passage, each way in a few words."""
+    """Return short descriptions of the relations of a source to a passage."""
     return [told for each in source.through if (told := _describe_tie(each))]
 
 
@@ -102,7 +102,7 @@ def draw_related(concept: ConceptDetails) -> Drawing:
 
 
 def draw_paths(found: ConceptPaths) -> Drawing:
-    """Draw the ways from one concept to another; what they share, once."""
+    """Draw the paths between two concepts with shared parts only once."""
     ends = {found.start.concept_id, found.end.concept_id}
     concepts = {each.concept_id: each for path in found.paths for each in path.concepts}
     steps: list[Row] = [(each.subject, each.type, each.object) for path in found.paths for each in path.steps]

@@ -1,4 +1,4 @@
-"""Addresses of the pages: each says what it shows."""
+"""URLs of pages."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ def address(path: str, **parameters: Value) -> str:
 
 
 def below(path: str, *parts: str) -> str:
-    """An address below another; whatever the parts hold, each stays one."""
+    """Return a URL below another. Each part is one path segment."""
     return "/".join([path, *(quote(part, safe="") for part in parts)])

@@ -1,4 +1,4 @@
-"""What all pages share: files, addresses, numbers, excerpts and questions."""
+"""Assets, filters, excerpts, questions, and templates that pages share."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FOLDER: Final = Path(__file__).parent / "static"
 PREFIX: Final = "/ui/assets/"
 SHOWN: Final = frozenset({".js", ".css", ".svg"})
 FOR_GOOD: Final = "public, max-age=31536000, immutable"
-"""The address has a part of the content's hash: another content has another address."""
+"""Cache-Control of assets. Their URLs contain a hash of the content."""
 
 router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 
@@ -69,7 +69,7 @@ def address_of(name: str) -> str:
 @router.get(PREFIX + "{digest}/{name}")
 @public()
 async def get_asset(request: Request, digest: str, name: str) -> Response:
-    """Give one, at once and from memory; 404 where it is of another version."""
+    """Return an asset from memory. 404 for another version."""
     found = _assets().get(name)
     if found is None or found.digest != digest:
         raise NotFound(f"there is no {name[:100]!r} of that version: load the page anew")
@@ -80,13 +80,13 @@ async def get_asset(request: Request, digest: str, name: str) -> Response:
     return Response(found.content, media_type=found.media_type, headers=headers)
 
 
-# Conditions as a link writes them: what a facet shows, asked for. Pure.
+# Filter conditions in links
 
 ORDERED: Final = (">=", "<=")
 
 
 def condition_of(facet: FacetCounts, value: FacetValue) -> str | None:
-    """The condition that finds the documents of a value; None: one line cannot say it."""
+    """Return the condition that finds the documents of a facet value. None if one line cannot express it."""
     written = f"{_quoted(facet.field)}={_written(value.value, is_date=facet.by is not None)}"
     try:
         read = parse_conditions(written)
@@ -97,7 +97,7 @@ def condition_of(facet: FacetCounts, value: FacetValue) -> str | None:
 
 
 def begun_conditions(fields: Sequence[str]) -> list[str]:
-    """Return how conditions on the fields begin; of what has an order also `>=` and `<=`."""
+    """Return prefixes of conditions on the fields, also with `>=` and `<=` for ordered fields."""
     begun = [
         (each, sign) for each in fields for sign in ("=", *(ORDERED if each in (*OF_TIME, PAGE) else ()))
     ]
@@ -105,7 +105,7 @@ def begun_conditions(fields: Sequence[str]) -> list[str]:
 
 
 def _can_be_named(field: str) -> bool:
-    """Whether a line can say it: not one with quotes of both kinds."""
+    """Return whether a condition can name the field. A name with both kinds of quotes cannot."""
     try:
         return parse_conditions(f"{_quoted(field)}=1").get("field") == field
     except ValueError:
@@ -126,11 +126,11 @@ def _quoted(field: str) -> str:
     return field if field and plain else f"'{field}'"
 
 
-# Numbers and moments as people read them.
+# Formats of numbers and times
 
 
 def count(number: int, one: str, many: str | None = None) -> str:
-    """A number with what it counts, digits in threes: `1 document`, `1,200 documents`."""
+    """Return a number with its noun: `1 document`, `1,200 documents`."""
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 
 
@@ -140,14 +140,14 @@ def ordinal(number: int) -> str:
 
 
 def share(part: float) -> str:
-    """A share of 1 in per cent: 100 % only where nothing is missing, 0 % only where nothing is there."""
+    """Return a share in percent. 100 % and 0 % are exact."""
     percent = part * 100
     shown = min(99, max(1, round(percent))) if 0 < percent < 100 else round(percent)  # noqa: PLR2004 - per cent
     return f"{shown} %"
 
 
 def duration(seconds: int) -> str:
-    """In the largest unit that fits evenly: `90 seconds`, `5 minutes`, `1 hour`, `2 days`."""
+    """Return a duration in the largest unit that fits: `90 seconds`, `5 minutes`, `1 hour`, `2 days`."""
     for size, unit in ((86_400, "day"), (3600, "hour"), (60, "minute")):
         if seconds and seconds % size == 0:
             return count(seconds // size, unit)
@@ -155,7 +155,7 @@ def duration(seconds: int) -> str:
 
 
 def pace(items_a_second: float) -> str:
-    """`12 a second`, `24 a minute`, `20 an hour`: in the first of them that leaves at least one."""
+    """Return a rate of at least one: `12 a second`, `24 a minute`, `20 an hour`."""
     for seconds, unit in ((1, "a second"), (60, "a minute")):
         if items_a_second * seconds >= 1:
             return f"{_two_digits(items_a_second * seconds)} {unit}"
@@ -163,11 +163,11 @@ def pace(items_a_second: float) -> str:
 
 
 def _two_digits(number: float) -> str:
-    return f"{number:,.0f}" if number >= 10 else f"{number:.2g}"  # noqa: PLR2004 - of these two digits stand anyhow
+    return f"{number:,.0f}" if number >= 10 else f"{number:.2g}"  # noqa: PLR2004 - both digits are visible from here on
 
 
 def time_left(seconds: float) -> str:
-    """How long something goes on, no less than it is: `about 40 seconds`, `about 3 minutes`."""
+    """Return a remaining time, rounded up: `about 40 seconds`, `about 3 minutes`."""
     for size, unit in ((86_400, "day"), (3600, "hour"), (60, "minute")):
         if seconds >= 2 * size:
             return f"about {count(math.ceil(seconds / size), unit)}"
@@ -179,23 +179,23 @@ def moment(at: datetime) -> str:
 
 
 def as_text(given: object) -> str:
-    """A value of the metadata, whatever it is: nothing for null, several with commas between."""
+    """Return a metadata value as text: lists with commas, null as an empty text."""
     if isinstance(given, list | tuple):
         return ", ".join(filter(None, map(as_text, cast("list[object]", given))))
     return "" if given is None else str(given)
 
 
 def day(given: object) -> str:
-    """The day of a date or moment, of the first where there are several."""
+    """Return the day of a date or time. For a list, use the first value."""
     return given.isoformat()[:10] if isinstance(given, date) else as_text(given).partition(",")[0][:10]
 
 
-# Passages as a page shows them: what of their text, with the words of the question marked. Pure.
+# Excerpts of passages with highlighted keywords
 
 SHOWN_CHARACTERS: Final = 500
-"""Of a longer passage a hit shows so many, and says so; reading shows all."""
+"""Maximum length of an excerpt. The reading page shows the whole passage."""
 BEFORE: Final = 120
-"""Characters before the first word of the question."""
+"""Number of characters before the first match."""
 
 
 class MarkedPiece(NamedTuple):
@@ -212,7 +212,7 @@ class Excerpt(NamedTuple):
 def pieces_of(
     text: str, matches: Sequence[WordMatch], start: int = 0, end: int | None = None
 ) -> list[MarkedPiece]:
-    """A text from `start` to `end`, divided at the words of the question; offsets are code points."""
+    """Return a text from `start` to `end`, split at the matches. Offsets are code points."""
     end = len(text) if end is None else end
     pieces, at = list[MarkedPiece](), start
     for match in sorted(matches, key=lambda each: each.start):
@@ -227,12 +227,12 @@ def pieces_of(
 
 
 def excerpt(hit: SourceHit) -> Excerpt:
-    """A short passage whole; of a long one what stands around the first word of the question."""
+    """Return a short passage whole, or the text around the first match of a long passage."""
     text = hit.full_text
     if len(text) <= SHOWN_CHARACTERS:
         return Excerpt(pieces_of(text, hit.matches), cut_before=False, cut_after=False)
     first = min((each.start for each in hit.matches), default=0)
-    # Behind the next space, where one is near
+    # Start after the next space, if one is near
     at = min(max(0, first - BEFORE), len(text) - SHOWN_CHARACTERS)
     space = text.find(" ", at, at + BEFORE // 2) if at else -1
     start = at if space < 0 else space + 1
@@ -248,7 +248,7 @@ def reasons(hit: SourceHit) -> list[str]:
     return [*places, *near]
 
 
-# What somebody looks for, as the address of a page has it.
+# Questions in URLs of pages
 
 Way = Literal["hybrid", "vector", "text", "graph"]
 Kind = Literal["", "passage", "image"]
@@ -262,7 +262,7 @@ WAYS: Final[dict[Way, str]] = {
 KINDS: Final[dict[Kind, str]] = {"": "text and pictures", "passage": "text", "image": "pictures"}
 PAGE_SIZE: Final = 10
 MAX_CHARACTERS: Final = 2000
-"""Of a question in an address; what is longer is for REST."""
+"""Maximum length of a query in a URL. Longer queries need REST."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +272,7 @@ class Question:
     way: Way = USUAL
     kind: Kind = ""
     where: tuple[str, ...] = ()
-    """Conditions, each on one line: `date>=2025-01-01`."""
+    """Filters, one per line: `date>=2025-01-01`."""
     judging: bool = False
 
     @property
@@ -280,7 +280,7 @@ class Question:
         return not self.text.strip()
 
     def as_search(self, limit: int = PAGE_SIZE, cursor: str | None = None) -> SourceSearch:
-        """Return the search that answers the question; raise RequestValidationError if it is wrong."""
+        """Return the search request. Raise RequestValidationError if the question is invalid."""
         asked = {
             "query_text": self.text,
             "ontology": self.ontology or None,
@@ -306,7 +306,10 @@ class Question:
         }
 
     def address(self, cursor: str | None = None, seen: int | None = None) -> str:
-        """Return the page of the hits behind a cursor, of which `seen` were shown; without one, the first."""
+        """Return the URL of the results after a cursor, or of the first page.
+
+        `seen` is the number of previous results.
+        """
         return address("/ui/search", **self.parameters(), cursor=cursor, seen=seen)
 
     def adding(self, condition: str) -> Question:
@@ -320,13 +323,13 @@ class Question:
 
 
 def words_of_way(label: str) -> str:
-    """A run's label in the words of the search page where it is a mode, also with a number: `text (2)`."""
+    """Return the label of a run. Search modes such as `text (2)` get the label of the search page."""
     mode, mark, number = label.partition(" (")
     return f"{WAYS.get(cast('Way', mode), mode)}{mark}{number}"
 
 
 def address_of_measured(result: EvalResult, text: str | None) -> str | None:
-    """Return the search that asks as a run did; None if its text is not known, or too long."""
+    """Return the URL of a run's search. None if its query is unknown or too long."""
     if text is None or len(text) > MAX_CHARACTERS:
         return None
     mode = result.config.get("mode")
@@ -335,7 +338,7 @@ def address_of_measured(result: EvalResult, text: str | None) -> str | None:
 
 
 def address_of_hit(question: Question, hit: SourceHit, number: int) -> str:
-    """Return where a hit is read; `number` is its place among the hits, from 1."""
+    """Return the URL for reading a result. `number` is its rank from 1."""
     shown = {"at": hit.paragraph, "hit": number if number <= MAX_LIMIT else None, **question.parameters()}
     return f"{address(below('/ui/read', hit.document_id), **shown)}#p{hit.paragraph}"
 
@@ -355,14 +358,14 @@ async def _asked(
 
 AskedQuestion = Annotated[Question, Depends(_asked)]
 
-# What addresses and forms of several pages hold.
+# Common parameters of pages and forms
 
 Named = Annotated[str, Query(max_length=1000)]
 FormText = Annotated[str, Form(max_length=10_000)]
 Tick = Annotated[bool, Form()]
 
 
-# Templates become pages. What documents, names and questions hold is text there, never markup.
+# Templates. They escape all texts of documents, names, and queries
 
 HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -373,16 +376,17 @@ HEADERS: Final = {
     "Cache-Control": "no-store",
     "Vary": "HX-Request",
 }
-"""Scripts and styles are files of ours alone; pages are kept nowhere, and no other window holds them."""
+"""Headers of pages. Only own scripts and styles run, nothing is cached, and no other window can control a
+page."""
 
 _REORDERING = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def _show_reordering(value: Any) -> Any:
-    """Show control characters and overrides of the writing direction as `�`.
+    """Replace control characters and overrides of the writing direction by `�`.
 
-    A name such as `evil<U+202E>txt.md` would otherwise reorder the rest of its row. Marks that Arabic and
-    Hebrew need (U+200E, U+200F, U+061C) stay.
+    A name such as `evil<U+202E>txt.md` would reorder the rest of its row. Marks for Arabic and Hebrew
+    (U+200E, U+200F, U+061C) stay.
     """
     if isinstance(value, str) and _REORDERING.search(value):
         return type(value)(_REORDERING.sub("\ufffd", value))  # Markup stays Markup
@@ -414,17 +418,17 @@ def lead_to(request: Request, done: BaseModel, page: str) -> Response:
 
 
 def wants_part(request: Request) -> bool:
-    """Whether htmx asks, which puts what comes into the page that is there."""
+    """Return whether htmx requests a part of the page."""
     headers = request.headers
     return headers.get("HX-Request") == "true" and headers.get("HX-History-Restore-Request") != "true"
 
 
 def render(template: str, shown: Mapping[str, Any], status: int = 200) -> HTMLResponse:
-    """Return a page or a part of one; `shown` holds what its template shows, by names."""
+    """Return a page or a part of a page."""
     page = _templates.get_template(template).render(shown)
     return HTMLResponse(page_below_prefix(page), status, HEADERS)
 
 
 def render_pieces(template: str, shown: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a page piece by piece, as what it shows comes; it is sent with `HEADERS`."""
+    """Yield a page in pieces as its content arrives. Send it with `HEADERS`."""
     return pieces_below_prefix(_templates.get_template(template).generate(shown))

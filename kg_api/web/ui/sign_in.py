@@ -1,4 +1,4 @@
-"""Who must sign in first, and where they are led then: to pages of ours, whatever an address says."""
+"""Redirects to the sign-in page and back. A redirect always leads to a page of kg."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ LOGOUT: Final = "/ui/logout"
 NOT_KEPT: Final = {"Cache-Control": "no-store"}
 MAX_CHARACTERS: Final = 8000
 _PLAIN: Final = re.compile(r"[!-\[\]-~]+")
-"""ASCII that is seen, without the backslash, which browsers take for a slash."""
+"""Visible ASCII without the backslash, which browsers treat as a slash."""
 
 
 def page_to_show(request: Request, wanted: str) -> str:
-    """Return a wanted address if it is one of our pages; of a form, the page it is on; else the search."""
+    """Return the target page after sign-in: the given URL, the page of a form, or the search page."""
     if len(wanted) > MAX_CHARACTERS or not _PLAIN.fullmatch(wanted) or wanted.startswith("//"):
         return "/ui/search"
     try:
@@ -41,7 +41,7 @@ def page_to_show(request: Request, wanted: str) -> str:
 
 
 def nearest_page(request: Request, path: str) -> str:
-    """Return the page at one of our addresses, or the first above it: a form has none of its own."""
+    """Return the path if it is a page, or the nearest parent page. Form targets are not pages."""
     routes: Sequence[BaseRoute] = request.app.state.known_routes
     while path != PAGES and not _can_be_got(routes, path):
         path = path.rpartition("/")[0]
@@ -54,12 +54,12 @@ def _can_be_got(routes: Sequence[BaseRoute], path: str) -> bool:
 
 
 def lead_to_page(request: Request) -> Response:
-    """What somebody is answered who opens an address that only forms are sent to."""
+    """Return a redirect to a page for an opened form target."""
     return RedirectResponse(nearest_page(request, _own_path(request)), 303, NOT_KEPT)
 
 
 def page_before(request: Request) -> str:
-    """The page that an address belongs to which could not be shown: of a form, where it is filled in."""
+    """Return the page for a link back from an error, such as the page with the form."""
     path = _own_path(request)
     if request.method == "GET" and not request.scope["query_string"]:
         path = path.rpartition("/")[0]
@@ -68,7 +68,7 @@ def page_before(request: Request) -> str:
 
 
 def lead_to_sign_in(request: Request) -> Response:
-    """What somebody is answered who must sign in for what they asked for."""
+    """Return a redirect to the sign-in page."""
     to = address(LOGIN, next=_to_show_then(request))
     if wants_part(request):
         return Response(status_code=401, headers={"HX-Redirect": to, **NOT_KEPT})
@@ -78,7 +78,7 @@ def lead_to_sign_in(request: Request) -> Response:
 
 
 def _to_show_then(request: Request) -> str:
-    """The page that was asked for; where a part of one was, or a form was sent, the page it is on."""
+    """Return the page to show after sign-in: the requested page, or the page of a part or form."""
     if request.method == "GET" and not wants_part(request):
         return page_to_show(request, _own_address(request))
     shown = urlsplit(request.headers.get("HX-Current-URL") or request.headers.get("Referer", ""))

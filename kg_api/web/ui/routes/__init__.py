@@ -1,1 +1,1 @@
-"""The pages, by what they show."""
+"""Routes of pages by subject."""

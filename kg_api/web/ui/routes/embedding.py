@@ -1,4 +1,4 @@
-"""Pages of an ontology's configuration and of embedding spaces."""
+"""Pages of embedding configurations and embedding spaces."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ def change_embedding(
     embed_on_ingest: Tick = False,
     confirmed: FormText = "",
 ) -> Response:
-    """Show what a change would do; do it where that was seen, with the fields that were shown."""
+    """Preview a change, or apply it if the form contains the confirmed fields."""
     form: dict[str, Any] = {"strategy": strategy, "chunk_size": chunk_size, "overlap": overlap}
     form |= {"parent_size": parent_size, "context": context, "context_template": context_template or None}
     form |= {"space": space, "embed_on_ingest": embed_on_ingest}
     changes = {name: form[name] for name in confirmed.split(",") if name in form}
-    if not changes:  # the sizes of another strategy are its own until they are set
+    if not changes:  # a new strategy starts with its own default sizes
         now = get_embedding_config(container, ontology).config.model_dump()
         changes = {name: value for name, value in form.items() if value != now[name]}
     change = valid(EmbeddingConfigChange, changes)
@@ -122,16 +122,16 @@ def _to_ontology(ontology: str, done: str) -> Response:
     return RedirectResponse(address(below("/ui/ontologies", ontology), done=done), 303)
 
 
-# How far builds are: counted for all who look at pages together, and only so often that it stays cheap.
+# Progress of builds, cached for all viewers
 
 PAUSE: Final = 20
-"""Times as long as counting took nobody counts: what takes a second is counted three times a minute."""
+"""Cache time of a count as a multiple of its duration. A count that takes 1 s is cached for 20 s."""
 MIN_REMEMBERED_SECONDS, MAX_REMEMBERED_SECONDS = 2.5, 60.0
-"""A page looks every three seconds."""
+"""Minimum and maximum cache time. Pages poll every three seconds."""
 
 
 class BuildCounts:
-    """Counts of builds by ontology and space, each kept for a while. Thread-safe; one a process."""
+    """Cached counts of builds by ontology and space. Thread-safe, one per process."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -139,7 +139,7 @@ class BuildCounts:
         self._counting = threading.Lock()
 
     def of(self, ontology: str, space: str, count: Callable[[], EmbeddingStatus]) -> EmbeddingStatus:
-        """Return what of an ontology is embedded in a space, by `count` if the last count is too old."""
+        """Return the embedding status of a build, cached or from `count`."""
         with self._counting:
             began = self._clock()
             self._counts = {one: each for one, each in self._counts.items() if each[1] > began}
@@ -150,11 +150,11 @@ class BuildCounts:
             return self._counts[built][0]
 
 
-# The pages of embedding spaces: which there are, who uses them, how far they are built.
+# Pages of embedding spaces
 
 PROVIDERS: Final = tuple(dict.fromkeys((*get_args(Provider), *get_args(ImageProvider))))
 BUILDS_SHOWN: Final = 30
-"""Ontologies whose progress is counted for one page."""
+"""Maximum number of ontologies with progress on a page."""
 
 
 @pages.get("/ui/spaces", "admin")
@@ -198,7 +198,7 @@ def space_page(request: Request, container: Open, slug: Name) -> HTMLResponse:
 
 
 def named_space(container: Container, slug: str) -> SpaceInfo:
-    """Return a space; raise NotFound if there is none of that name."""
+    """Return a space, or raise NotFound."""
     for space in list_spaces(container).spaces:
         if space.slug == slug:
             return space
@@ -206,12 +206,12 @@ def named_space(container: Container, slug: str) -> SpaceInfo:
 
 
 def _changes(space: SpaceInfo) -> bool:
-    """Whether a worker has it in hand, so that it is worth looking again."""
+    """Return whether a worker processes the space, so the page polls."""
     return bool(space.building) or space.state == "dropping"
 
 
 def progress_of(request: Request, container: Container, space: SpaceInfo) -> list[dict[str, Any]]:
-    """Return how many of each ontology's vectors are built in a space."""
+    """Return the build progress of each ontology in a space."""
     counts: BuildCounts = request.app.state.build_counts
     progress: list[dict[str, Any]] = []
     for each in space.building[:BUILDS_SHOWN]:
@@ -222,7 +222,7 @@ def progress_of(request: Request, container: Container, space: SpaceInfo) -> lis
     return progress
 
 
-# What is done with an embedding space: built, checked, activated, rolled back, dropped.
+# Actions on embedding spaces
 
 
 @pages.post("/ui/spaces/{slug}/build", "admin", "Build an embedding space")

@@ -1,4 +1,4 @@
-"""Pages of judged questions and of evaluation runs."""
+"""Pages of judged questions and evaluation runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ pages = Routes()
 
 PAGE_SIZE: Final = 50
 MAX_ADDRESS: Final = 40_000
-"""Characters: nine for each of a long question that is not ASCII."""
+"""Maximum length of a URL: nine characters for each of a long non-ASCII query."""
 
 Name = Annotated[str, Form(max_length=1000)]
 
@@ -95,12 +95,12 @@ def take_back(
     )
 
 
-# The pages of saved results: all of them, and one with its questions.
+# Saved results
 
 RUNS_PAGE_SIZE: Final = 30
 QUESTIONS: Final = 50
 MAX_DRAWN: Final = 5000
-"""Questions of a result that is fetched to be drawn; the table beside tells the same."""
+"""Maximum number of drawn questions. The table next to the chart has the same data."""
 
 
 @pages.get("/ui/evaluations", "read", filtered=True)
@@ -172,7 +172,7 @@ def comparison_page(
 
 
 def _measure(found: Comparison, by: str) -> dict[str, Any]:
-    """What can be looked at closer, and the one that is."""
+    """Return the measures of all runs, and the selected one with its ranks."""
     first, *others = found.metrics.values()
     shared = [name for name in first if all(name in each for each in others)]
     by = by or found.tests[0].metric

@@ -1,4 +1,4 @@
-"""Pages of communities, concepts, the map, proposals and the graph."""
+"""Pages of communities, concepts, the map, proposals, and the graph."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def communities_page(container: Open, ontology: Named = "", offset: Offset = 0) 
     ontology = ontology or (ontologies[0] if ontologies else "")
     shown: dict[str, Any] = {"ontology": ontology, "ontologies": ontologies, "found": None}
     if ontology:
-        searched(container.graph, [ontology])  # one that is none of theirs is refused
+        searched(container.graph, [ontology])  # reject invisible ontologies
         found = container.communities.page(ontology, level=0, parent=None, offset=offset, limit=PAGE_SIZE)
         shown["found"] = found
-        if not found.communities:  # whether there are concepts to make them of, or a worker has been asked to
+        if not found.communities:  # check for concepts and a running detection
             detecting = ontology in embedding_progress(container.graph, COMMUNITY_DETECTION)
             has_concepts = list_concepts(container, ontology, limit=1).total > 0
             shown |= {"has_concepts": has_concepts, "detecting": detecting}
@@ -78,7 +78,7 @@ def community_page(container: Open, ontology: Ontology, community_id: CommunityI
     return render("communities/page.html", shown)
 
 
-# The pages of concepts: found, proved by quotes, walked from one to the next, and tied to each other.
+# Concepts
 
 FOUND: Final = 20
 QUOTES: Final = 20
@@ -99,7 +99,7 @@ def concepts_page(
         within = searched(container.graph, [ontology] if ontology else None)
         shown["hits"] = container.concepts.search(q, within, FOUND)
     elif ontology:
-        searched(container.graph, [ontology])  # one that is none of theirs is refused
+        searched(container.graph, [ontology])  # reject invisible ontologies
         shown["listed"] = container.concepts.page(ontology, offset, CONCEPTS_PAGE_SIZE)
     return render("concepts/list.html", shown)
 
@@ -119,12 +119,12 @@ def concept_page(container: Open, concept_id: ConceptId, to: SoughtPhrase = "") 
     return render("concepts/page.html", shown)
 
 
-# The page of the map of an ontology's passages.
+# Map of passages
 
 Colour = Literal["document", "community", "date"]
 LISTED: Final = 100
 SHOWN: Final = 200
-"""Passages that were chosen; the page says of how many."""
+"""Maximum number of selected passages on the page."""
 MAX_IDS: Final = 20_000
 
 
@@ -132,14 +132,14 @@ MAX_IDS: Final = 20_000
 def map_page(
     request: Request, container: Open, ontology: Named = "", colour: Colour = "document"
 ) -> HTMLResponse:
-    """Show passages as points and their groups; to htmx the groups alone, for the points are there."""
+    """Show the map and its groups. For htmx, show only the groups."""
     ontologies = names_of_ontologies(container.graph)
     ontology = ontology or (ontologies[0] if ontologies else "")
     shown: dict[str, Any] = {"ontology": ontology, "ontologies": ontologies, "colour": colour}
     shown |= {"colours": get_args(Colour), "documents": None, "communities": None, "years": None}
     if ontology:
-        searched(container.graph, [ontology])  # one that is none of theirs is refused
-        read_embedding_state(container.graph, ontology)  # and one that is not there
+        searched(container.graph, [ontology])  # reject invisible ontologies
+        read_embedding_state(container.graph, ontology)  # reject missing ontologies
         shown |= _groups(container, ontology, colour)
     return render("map/groups.html" if wants_part(request) else "map/page.html", shown)
 
@@ -148,7 +148,7 @@ def map_page(
 def chosen_passages(
     container: Open, ids: Annotated[str, Query(max_length=MAX_IDS)] = "", of: Annotated[int, Query(ge=0)] = 0
 ) -> HTMLResponse:
-    """Show passages that were chosen on the map: the first by their ids, of `of` in all."""
+    """Show the first of `of` selected passages."""
     wanted = [each for each in ids.split(",") if each][:SHOWN]
     found = {each.source_id: each for each in places_of(container.graph, wanted)}
     passages = [found[each] for each in wanted if each in found]
@@ -165,7 +165,7 @@ def _groups(container: Container, ontology: str, colour: Colour) -> dict[str, An
     return {"years": count_facets(container.graph, valid(FacetRequest, asked)).facets[0]}
 
 
-# The page of proposed links, to be accepted or rejected.
+# Link proposals
 
 PROPOSALS_PAGE_SIZE: Final = 20
 DECISIONS: Final[dict[str, ProposalState]] = {"accept": "accepted", "reject": "rejected", "undo": "open"}
@@ -191,13 +191,13 @@ def decide(
     return RedirectResponse("/ui/proposals", 303)
 
 
-# The page of what a passage stands near to, from which one goes on to the next; and of a document.
+# Graph around a passage or of a document
 
 BESIDE: Final = 3
 LOOKED_AT: Final = 60
 ELSEWHERE: Final = 30
 SOURCE_GRAPH_PASSAGES: Final = 1000
-"""Of a document; of a longer one the first, which the page says."""
+"""Maximum number of passages in the graph of a document, from its start."""
 NEIGHBOURS: Final = 3
 
 

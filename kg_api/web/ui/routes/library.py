@@ -1,4 +1,4 @@
-"""Pages of documents, folders, ontologies, reading and review."""
+"""Pages of documents, folders, ontologies, reading, and review."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ PAGE_SIZE: Final = 50
 BY_SCRIPT: Final = "application/json"
 
 Done = Annotated[str, Query(max_length=40)]
-"""What was done by the form that led here; a word of `DONE`."""
+"""Action of the form that redirected here."""
 
 
 @pages.get("/ui/documents", "read", filtered=True)
@@ -115,7 +115,7 @@ def delete(request: Request, container: Open, document_id: CalledDocument) -> Re
     )
 
 
-# The pages of folders that are followed, for administrators.
+# Synced folders
 
 
 @pages.get("/ui/folders", "admin")
@@ -191,7 +191,7 @@ def _to_folder(request: Request, folder: Folder) -> Response:
     return lead_to(request, folder, below("/ui/folders", folder.folder_id))
 
 
-# The pages of ontologies: which there are, how each is set up, and deleting one.
+# Ontologies
 
 REFUSED_SHOWN: Final = 20
 CHOICES: Final = {
@@ -228,7 +228,7 @@ def deletion_page_ontologies(container: Open, ontology: Ontology) -> HTMLRespons
     extraction = get_extraction_config(container, ontology)
     listed = list_ontologies(container)
     held = {each.ontology: each for each in listed.ontologies}
-    if ontology not in held:  # it went meanwhile
+    if ontology not in held:  # deleted in the meantime
         raise unknown_ontology(container.graph, ontology)
     shown = {
         "ontology": ontology,
@@ -246,7 +246,7 @@ def delete_ontologies(request: Request, container: Open, ontology: Ontology) -> 
     return lead_to(request, delete_ontology(container, ontology), "/ui/ontologies")
 
 
-# The reading page: a document in its order, from a place on, with the concepts that it names.
+# Reading page
 
 BEFORE_HIT: Final = 3
 
@@ -278,7 +278,7 @@ def reading_page(
 
 
 def _judged(container: Container, question: Question, reading: DocumentReading) -> dict[str, int] | None:
-    """How passages were judged as answers, by source id; None where nobody judges."""
+    """Return the relevance judgements of passages by source id. None if the user does not judge."""
     if not question.judging or question.is_blank:
         return None
     sources = [(reading.document.ontology, each.source_id) for each in reading.sources]
@@ -286,7 +286,7 @@ def _judged(container: Container, question: Question, reading: DocumentReading) 
 
 
 def _read(container: Container, called: str, start: int | None, at: int | None) -> DocumentReading:
-    """From a place on; from its beginning, where it has become shorter than that."""
+    """Read a document from a paragraph on. If the document is now shorter, start at the beginning."""
     if start is not None or at is None:
         return container.search.read(called, None, start)
     try:
@@ -298,7 +298,7 @@ def _read(container: Container, called: str, start: int | None, at: int | None) 
 def _among_hits(
     container: Container, question: Question, number: int, place: tuple[str, int | None]
 ) -> dict[str, Any] | None:
-    """Return a hit and where those next to it are read; None if the search has no such hit, or fails."""
+    """Return a result with links to its neighbours. None if the search fails or lacks the result."""
     try:
         search = question.as_search(limit=min(max(number + 1, QUESTIONS_PAGE_SIZE), MAX_LIMIT))
         hits = container.search.search(narrowed(container.graph, search)).sources
@@ -311,7 +311,7 @@ def _among_hits(
     return {"hit": hits[number - 1], "earlier": earlier, "later": later}
 
 
-# The page of documents that wait until somebody approves them.
+# Review of pending documents
 
 REVIEW_PAGE_SIZE: Final = 20
 
@@ -339,7 +339,7 @@ def rejection_page(container: Open, ontology: Named = "") -> Response:
 
 
 def _before(container: Container, decision: str, ontology: str) -> Response:
-    if not ontology:  # as where a form's address is opened
+    if not ontology:  # the URL of a form was opened
         return RedirectResponse("/ui/review", 303)
     found = list_waiting(container.graph, ontology=ontology, offset=0, limit=REVIEW_PAGE_SIZE)
     shown = {"decision": decision, "ontology": ontology, "found": found}

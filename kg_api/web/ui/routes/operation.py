@@ -1,4 +1,4 @@
-"""Pages of help, jobs, keys, the audit log and sign-in."""
+"""Pages of help, jobs, keys, the audit log, and sign-in."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def help_page() -> HTMLResponse:
     return render("help/page.html", {})
 
 
-# The jobs page: what kg works on, as it goes on.
+# Jobs
 
 PAGE_SIZE: Final = 30
 RETRIED: Final = frozenset({JobState.DEAD, JobState.CANCELLED, JobState.COMPLETED_WITH_ERRORS})
@@ -87,7 +87,7 @@ def retry(request: Request, container: Open, job_id: JobId) -> Response:
     return lead_to(request, operations.retry(container, job_id), "/ui/jobs")
 
 
-# The pages of keys and of what was changed with them, for administrators.
+# API keys and audit log
 
 KEYS_PAGE_SIZE: Final = 50
 
@@ -125,7 +125,7 @@ def rotate(request: Request, container: Open, key_id: CalledKey) -> HTMLResponse
 
 
 def _created(request: Request, container: Container, key: CreatedKey) -> HTMLResponse:
-    """Ontologies that are not there may be meant, or misspelt: that is said."""
+    """Return the page of a created key with a note on missing ontologies, which may be misspelt."""
     note_outcome(request, key)
     notes = note_on_ontologies(container.graph, key.ontologies)
     return render("keys/created.html", {"key": key, "notes": notes}, 201)
@@ -155,7 +155,7 @@ def audit_page(
     routes: Sequence[APIRoute] = request.app.state.known_routes
 
     def operation(entry: AuditEntry) -> str:
-        """Return the summary of the request's operation; empty for a request of another version of kg."""
+        """Return the summary of the entry's operation, or an empty text for another version of kg."""
         fitting = (
             each.summary
             for each in routes
@@ -166,7 +166,7 @@ def audit_page(
     return render("keys/audit.html", {"found": found, "key": key, "operation": operation})
 
 
-# Signing in with a key, and out again.
+# Sign-in
 
 WRONG: Final = 401
 Next = Annotated[str, Query(alias="next")]
@@ -216,7 +216,7 @@ def _form(then: str, status: int = 200) -> HTMLResponse:
 
 
 async def _end(request: Request, container: Container) -> None:
-    """End the session that the browser has, if any."""
+    """End the session of the browser."""
     door: Doorkeeper = request.app.state.door
     if token := sent_session(request.scope):
         await run_in_threadpool(end_session, container.graph, token)

@@ -1,4 +1,4 @@
-"""The search page and the page of questions to a language model."""
+"""Search page and question page."""
 
 from __future__ import annotations
 
@@ -70,11 +70,10 @@ def ask(
     ontology: Annotated[str, Form(max_length=MAX_NAME)] = "",
     mode: Annotated[SearchMode, Form()] = USUAL,
 ) -> HTMLResponse | StreamingResponse:
-    """Answer a question; the page comes as its answer is written.
+    """Answer a question with a streamed page.
 
-    A redirect to an address of the answer would have to keep the answer, or ask anew whenever it is opened.
-    So the answer is that of the form, and a script puts the question's address, which asks nobody, in its
-    place: loading it anew shows the form.
+    A redirect would need a stored answer, or ask the language model on each visit. So the form itself returns
+    the answer, and a script replaces the URL by the URL of the empty form with the question.
     """
     question = Question(q, ontology, mode)
     asked = {"question": q, "ontology": ontology or None, "mode": mode}
@@ -102,10 +101,10 @@ class ComingAnswer:
     writing: Writing
     whole: Answered | None = field(default=None, init=False)
     failure: str | None = field(default=None, init=False)
-    """Why it has no end: what was sent of the page cannot be taken back."""
+    """Error after a part of the page was sent."""
 
     def statements(self) -> Iterator[Statement]:
-        """As they are written and proved; then `whole`, or `failure`, is there."""
+        """Yield the checked statements. Afterwards, `whole` or `failure` is set."""
         try:
             for each in self.writing:
                 if isinstance(each, Answered):
@@ -124,18 +123,18 @@ class AnswerPage(StreamingResponse):
         self._writing = writing
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it (ASGI)."""
+        """Send the page (ASGI)."""
         async with closed_after(self._writing):
             await super().__call__(scope, receive, send)
 
 
 async def _in_own_thread(pieces: Iterator[str]) -> AsyncGenerator[str]:
-    own_thread = anyio.CapacityLimiter(1)  # those of other requests are not held up
+    own_thread = anyio.CapacityLimiter(1)  # do not block threads of other requests
     while (piece := await run_sync(next, pieces, None, limiter=own_thread)) is not None:
         yield piece
 
 
-# The search page: found as somebody types, each hit with its place and why it is there.
+# Search page with results during typing
 
 ALWAYS: Final = ({"field": "ontology"}, {"field": "format"})
 USUAL_FACETS: Final = (
@@ -146,7 +145,7 @@ USUAL_FACETS: Final = (
 )
 FACET_VALUES: Final = 8
 TRIGGER: Final = "HX-Trigger"
-"""The header in which htmx says by which element it asks."""
+"""Request header with the id of the element that triggered htmx."""
 BOX: Final = "q"
 Seen = Annotated[int, Query(ge=0, le=MAX_PAGED_HITS)]
 Cursor = Annotated[str, Query(max_length=MAX_CURSOR_CHARACTERS)]
@@ -162,7 +161,7 @@ def first_page() -> Response:
 def search_page(
     request: Request, container: Open, question: AskedQuestion, cursor: Cursor = "", seen: Seen = 0
 ) -> HTMLResponse:
-    """Show what is found; while somebody types, by words alone where meaning would ask a provider."""
+    """Show the results. During typing, use full-text search if vector search would call a paid provider."""
     is_part = wants_part(request)
     is_paid = not question.is_blank and _is_paid(container, question)
     by_words = is_part and is_paid and request.headers.get(TRIGGER) == BOX
@@ -198,17 +197,17 @@ def _is_paid(container: Container, question: Question) -> bool:
 
 
 def judged_hits(container: Container, question: Question, found: SourceHits) -> dict[str, int]:
-    """How hits were judged as answers, by source id."""
+    """Return the relevance judgements of results by source id."""
     sources = [(hit.ontology, hit.source_id) for hit in found.sources]
     return relevances(container.graph, question_text(question.text), sources)
 
 
 def asks_providers(container: Container, ontology: str) -> bool:
-    """Whether looking by meaning asks a service that most likely is paid for."""
+    """Return whether vector search calls a service that is probably paid."""
     try:
         asked = container.search.spaces_asked([ontology] if ontology else None)
     except KgError:
-        return False  # the page says what is wrong where it shows hits
+        return False  # the search itself reports the error
     return any(is_paid(container.settings, each) for each in asked)
 
 
@@ -231,7 +230,7 @@ def facets(container: Open, question: AskedQuestion) -> HTMLResponse:
 
 
 def fields_to_count(keys: Sequence[str]) -> list[dict[str, str]]:
-    """The fields that help to choose: what most documents have first, then what else there is."""
+    """Return the fields for facets: common fields first, then other metadata keys."""
     usual = [each for each in USUAL_FACETS if each["field"] in keys]
     named = {each["field"] for each in usual}
     others = [{"field": field_of(key)} for key in keys if key.strip() and key not in named]
@@ -239,6 +238,6 @@ def fields_to_count(keys: Sequence[str]) -> list[dict[str, str]]:
 
 
 def tells(counted: FacetCounts) -> bool:
-    """Whether choosing a value leaves fewer documents, and more than one of each."""
+    """Return whether a facet narrows the search: it has several values, and one has several documents."""
     several = len(counted.values) > 1 or counted.missing > 0
     return several and any(each.documents > 1 for each in counted.values)
