@@ -11,13 +11,7 @@ FOLDER_MODE: Final = 0o700
 
 
 def write_whole(path: Path, content: bytes, *, prefix: str) -> None:
-    """Write a file with mode 0600 atomically.
-
-    Args:
-        path: Target file.
-        content: New content.
-        prefix: Prefix of the temporary file's name.
-    """
+    """Write a file with mode 0600 atomically. `prefix` starts the name of the temporary file."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=prefix)  # mkstemp gives mode 0600
     try:
         with os.fdopen(handle, "wb") as file:

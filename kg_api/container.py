@@ -171,11 +171,7 @@ class Container:
 
 
 def open_graph(settings: Settings) -> Graph:
-    """Connect to the configured Neo4j or to the managed one.
-
-    Raises:
-        ConfigurationError: No managed Neo4j exists.
-    """
+    """Connect to the configured or the managed Neo4j. Raise ConfigurationError without either."""
     neo4j, most_queued = settings.neo4j, settings.worker.most_queued
     if neo4j.uri is not None and neo4j.password is not None:
         password = neo4j.password.get_secret_value()
@@ -201,10 +197,7 @@ def open_graph(settings: Settings) -> Graph:
 def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
     """Connect, migrate the schema, load the model, and check the space.
 
-    Args:
-        settings: Settings of this process.
-        needs_embedder: Whether the local model must load. Without a model, searches use full text and report
-            it.
+    Without `needs_embedder`, a missing model is not an error. Searches then use full text and report it.
     """
     require_extras(settings)
     graph = open_graph(settings)

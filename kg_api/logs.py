@@ -23,10 +23,7 @@ MAX_KEPT = 200
 
 
 class ForgivingStream(io.TextIOBase):
-    """Stream that buffers lines during write errors and writes them later.
-
-    If the buffer is full, the oldest lines are lost.
-    """
+    """Stream that buffers lines during write errors. A full buffer drops the oldest lines."""
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__()
@@ -39,7 +36,6 @@ class ForgivingStream(io.TextIOBase):
         self._lock = threading.Lock()
         self._kept: deque[str] = deque()
         self.lost = 0
-        """Number of lost lines."""
 
     def write(self, text: str, /) -> int:
         with self._lock:

@@ -31,10 +31,7 @@ def memory_bytes() -> int:
 
 
 def batch_for(cores: int) -> int:
-    """Return the default batch size.
-
-    With 64, 32 cores wait 25% of the time (benchmarks/results/ingest.md).
-    """
+    """Return the default batch size. With 64, 32 cores are 25% idle (benchmarks/results/ingest.md)."""
     return max(64, 16 * cores)
 
 

@@ -55,7 +55,7 @@ def _fetch_all(entries: list[LockedDependency], cache: Path, on_progress: Progre
 def _fetch_one(cache: Path, entry: LockedDependency) -> Path:
     try:
         return _download(_context(cache), entry)
-    except (OSError, RuntimeError) as error:  # requests' errors are OSErrors; jgo raises RuntimeError
+    except (OSError, RuntimeError) as error:  # OSError from requests, RuntimeError from jgo
         raise ManagedProcessError(
             f"{entry.artifactId} {entry.version} cannot be fetched from Maven Central: {error}\n"
             "Check the network and run the command again; what has come already is kept."

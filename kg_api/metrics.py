@@ -274,8 +274,6 @@ CHARACTERS_A_TOKEN: Final = 4
 
 
 class TokenBudget(Protocol):
-    """Budget of an API key."""
-
     def require(self) -> None:
         """Raise RateExceeded with the time of the next budget if the budget is used up."""
         ...
@@ -303,15 +301,7 @@ def require_budget() -> None:
 
 
 def spend_tokens(kind: str, provider: str, *, read: int, written: int, dollars: float | None) -> None:
-    """Count tokens and their cost.
-
-    Args:
-        kind: Task of the provider.
-        provider: Name of the host.
-        read: Number of input tokens.
-        written: Number of output tokens.
-        dollars: Cost in US dollars. None: unknown.
-    """
+    """Count tokens and their cost. None: unknown cost."""
     count = meters().count
     count("provider_tokens", kind, provider, "read", by=read)
     if written:

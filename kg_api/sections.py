@@ -50,11 +50,7 @@ def is_constant(field: FieldInfo) -> bool:
 
 
 def plausible_key(key: SecretStr | None) -> SecretStr | None:
-    """Return the key.
-
-    Raises:
-        ValueError: The value cannot be a key. The message does not contain it.
-    """
+    """Return the key. Raise ValueError for an impossible key, without the key in the message."""
     if key is None:
         return None
     value = key.get_secret_value()
@@ -72,10 +68,7 @@ def plausible_key(key: SecretStr | None) -> SecretStr | None:
 
 
 class ProviderSettings(Section):
-    """Provider that kg calls over HTTP.
-
-    `base_url` is the first field because the check of the key needs it.
-    """
+    """Provider that kg calls over HTTP. `base_url` is first, because the check of the key needs it."""
 
     base_url: WebAddress
     api_key: SecretStr | None = None
@@ -100,8 +93,7 @@ class OpenAISettings(ProviderSettings):
     embed_model: Annotated[str, Field(min_length=1)] = "text-embedding-3-small"
     """Embedding model with KG_EMBEDDING__PROVIDER=openai."""
     embed_dims: Annotated[int | None, Field(ge=1, le=4096)] = None
-    """Number of dimensions. Required for a model that kg does not know. Some models can shorten their
-    vectors."""
+    """Number of dimensions. Required for a model that kg does not know. Some models can shorten vectors."""
 
     @field_validator("api_key")
     @classmethod
@@ -118,8 +110,6 @@ class OpenAISettings(ProviderSettings):
 
 
 class NomicSettings(ProviderSettings):
-    """Embedding service of Nomic."""
-
     api_key: SecretStr | None = None
     """API key of Nomic."""
     base_url: WebAddress = NOMIC_ADDRESS
@@ -167,8 +157,7 @@ class RerankSettings(Section):
     batch_size: Annotated[int, Field(ge=1, le=1000)] = 50
     """Number of passages per request to a provider."""
     max_characters: Annotated[int, Field(ge=200, le=1_000_000)] = 4000
-    """Maximum number of characters per passage. kg splits a longer passage into windows and uses the best
-    score."""
+    """Maximum number of characters per passage. A longer passage is split, and its best score counts."""
 
     _key = field_validator("api_key")(plausible_key)
 
@@ -213,8 +202,6 @@ class ConceptsSettings(Section):
 
 
 class SyncSettings(Section):
-    """Synced folders."""
-
     scans: bool = True
     """Whether this worker scans folders. Set `false` on a machine without the folders."""
     roots: str | None = None

@@ -51,12 +51,11 @@ class Neo4jSettings(Section):
     """Connection to Neo4j. Without `uri`, kg runs a managed local Neo4j."""
 
     uri: Annotated[str | None, Field(pattern=r"^(neo4j|bolt)(\+s|\+ssc)?://[^@]+$")] = None
-    """URI of an external Neo4j, such as `bolt://host:7687`, without a password. Default: the managed
-    Neo4j."""
+    """URI of an external Neo4j without a password, such as `bolt://host:7687`. Default: managed Neo4j."""
     user: str = "neo4j"
     """Username for `KG_NEO4J__URI`."""
     password: SecretStr | None = None
-    """Password for `KG_NEO4J__URI`. Required with it."""
+    """Password for `KG_NEO4J__URI`. Required if the URI is set."""
     database: str = "neo4j"
     """Name of the database."""
     connection_seconds: Seconds = constant(5)
@@ -115,12 +114,11 @@ def split_list(value: str | None) -> tuple[str, ...]:
 
 
 class ApiSettings(Section):
-    """The REST service."""
-
     host: str = "127.0.0.1"
     """Address on which the service listens. The default is reachable from this machine only."""
     port: Annotated[int | None, Field(ge=1, le=65535)] = None
-    """Port on which the service listens. Default: 8420, or a free port if 8420 is in use."""
+    """Number of service processes, which share KG_API__MAX_CONNECTIONS. Default: one per core up to 4 cores,
+    then three per 4 cores, at most 12 and at most 1/16 of the memory."""
     processes: Annotated[int | None, Field(ge=1, le=64)] = None
     """Number of service processes. They share the limits of this section. Default: one per core up to 4
     cores, then three per 4 cores, at most 12 and at most 1/16 of the memory."""
@@ -147,8 +145,8 @@ class ApiSettings(Section):
     max_request_bytes: int = constant(1 * MIB)
     """Maximum size in bytes of any other request body."""
     max_connections: Annotated[int, Field(ge=1, le=100_000)] = 1000
-    """Maximum number of open connections. Above it, kg closes the connection with the oldest complete
-    request. Lower it if the limit on open files is low."""
+    """Maximum number of open connections. Above it, kg closes the one without a request for the longest time.
+    Lower it if the limit on open files is low."""
     header_seconds: Seconds = constant(10)
     """Time limit for receiving the headers of a request."""
     idle_seconds: Seconds = constant(5)
@@ -252,13 +250,11 @@ class S3Settings(Section):
 
 
 class BlobSettings(Section):
-    """Storage of images and PDFs."""
-
     s3: S3Settings = S3Settings()
 
     folder: Path | None = None
-    """Folder for images, thumbnails, and PDFs that the service and its workers share. `kg admin backup`
-    copies only the default: `blobs` in KG_HOME."""
+    """Folder for images, thumbnails, and PDFs, shared by the service and its workers. Default: `blobs` in
+    KG_HOME. `kg admin backup` copies only the default folder."""
     keep_pdfs: bool = True
     """Whether kg stores ingested PDFs unchanged. Without them, kg cannot show images of pages."""
 
@@ -275,10 +271,7 @@ MAX_BYTES = 65_536
 def with_secrets_of_files(
     environment: Mapping[str, str | None], secrets: Iterable[str]
 ) -> dict[str, str | None]:
-    """Return a copy in which the value of each secret replaces the name of its file.
-
-    Names are in lower case.
-    """
+    """Return a copy with lower-case names in which the value of each secret replaces the name of its file."""
     found = dict(environment)
     wrong: list[str] = []
     for variable in secrets:
@@ -319,8 +312,6 @@ def _read(path: Path) -> str:
 
 
 class CommunitySettings(Section):
-    """Communities of concepts, per ontology."""
-
     enabled: bool = True
     """Whether kg detects communities automatically after concepts change."""
     max_size: int = constant(100)
@@ -347,8 +338,7 @@ class EmbeddingSettings(Section):
     requests_at_once: int = constant(8)
     """Maximum number of parallel requests to a remote provider per worker. A 429 response lowers it."""
     query_seconds: Seconds = 5
-    """Time limit for the provider in a search, with retries. After it, the search continues without
-    vectors."""
+    """Time limit for the provider in a search, with retries. Then the search continues without vectors."""
     cache_entries: int = constant(200_000)
     """Maximum number of vectors in the embedding cache. 0: no cache."""
     max_tokens: Annotated[int, Field(ge=64, le=1_000_000)] = 512
@@ -378,8 +368,7 @@ class ImageEmbeddingSettings(Section):
     `onnx` runs a model from your folder. `nomic`, `openai` (any server whose /embeddings accepts images), and
     `cohere` use HTTP."""
     model: Annotated[str | None, Field(min_length=1, max_length=200)] = None
-    """Image model. Default: the default of the provider. For `onnx`: a subfolder of
-    KG_IMAGE_EMBEDDING__FOLDER."""
+    """Image model. For `onnx`: a subfolder of KG_IMAGE_EMBEDDING__FOLDER. Default: by provider."""
     dimensions: Annotated[int | None, Field(ge=1, le=4096)] = None
     """Number of dimensions. Required for a model that kg does not know."""
     folder: Path | None = None
@@ -403,11 +392,9 @@ class ProposalSettings(Section):
     min_concept_similarity: float | None = constant(None)
     """Minimum cosine similarity of two concepts. None: calibrated for the model."""
     min_contrast: float | None = constant(None)
-    """Minimum difference between the similarity of two sources and their mean similarity to their
-    neighbours."""
+    """Minimum difference between the similarity of two sources and the mean to their neighbours."""
     min_concept_contrast: float | None = constant(None)
-    """Minimum difference between the similarity of two concepts and their mean similarity to their
-    neighbours."""
+    """Minimum difference between the similarity of two concepts and the mean to their neighbours."""
     neighbours: int = constant(1)
     """Number of nearest neighbours. Each node of a pair must be among those of the other."""
     hops: int = constant(2)
@@ -415,7 +402,7 @@ class ProposalSettings(Section):
     max_open: int = constant(500)
     """Maximum number of open proposals per ontology. kg keeps the best."""
     nodes_a_run: int = constant(5000)
-    """Maximum number of sources and concepts per job. The next job continues after them."""
+    """Maximum number of sources and concepts per job. The next check continues."""
 
 
 # Environment variables: KG_* variables, nested by `__` (KG_NEO4J__URI), and variables with the names of
@@ -426,8 +413,7 @@ BY_THEIR_OWN_NAMES = ("openai", "nomic", "cohere", "otel")
 
 
 SOURCES_READ_A_BATCH = 250
-"""Maximum number of sources per transaction (`kg_api/graph/concept_writes.py`), with up to 50 concepts
-each."""
+"""Maximum sources per transaction (`kg_api/graph/concept_writes.py`), with up to 50 concepts each."""
 
 
 class WorkerSettings(Section):
@@ -575,11 +561,7 @@ def variable_of(path: tuple[int | str, ...]) -> str:
 
 
 def load_settings(**overrides: object) -> Settings:
-    """Read the settings.
-
-    Raises:
-        ConfigurationError: Variables are wrong or unknown. The message lists each with the reason.
-    """
+    """Read the settings. Raise ConfigurationError with all wrong or unknown variables."""
     environment = EnvSettingsSource(Settings).env_vars
     known = [*(name for name, _ in variables()), *(name + FILE for name in secret_variables())]
     unknown = [*suggestions.complaints(environment, known)]

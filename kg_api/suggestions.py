@@ -98,11 +98,8 @@ def _alike(character: str) -> str:
 PREFIX = "KG_"
 OF_OTHERS = ("KG_TEST_",)
 NEAR = 0.8
-"""Minimum similarity of a variable without `__` to a known setting. Other programs can use similar prefixes.
-
-`nearest` is not suitable: it also matches single words, so KG_LOG or KG_WORKER_1_HOST would be misspelt
-settings.
-"""
+"""Minimum similarity of a variable without `__` to a known setting. `nearest` is not suitable: it also
+matches single words, so KG_LOG or KG_WORKER_1_HOST of other programs would be misspelt settings."""
 _OF_KUBERNETES = re.compile(
     r"\w+_SERVICE_(HOST|PORT(_\w+)?)=.*"
     r"|\w+_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?=.*"
@@ -177,19 +174,12 @@ class NamePlaces:
     """Cached positions of names in a folded text."""
 
     def __init__(self, folded: Callable[[], FoldedText]) -> None:
-        """Create the cache.
-
-        Args:
-            folded: Function that returns the folded text. It is called once, at the first use.
-        """
+        """Create the cache. kg calls `folded` once, at the first use."""
         self._folded = folded
         self._known: dict[str, tuple[str, list[Place]]] = {}
 
     def pair(self, one: str, other: str) -> NamedPair:
-        """Return the positions of two names.
-
-        "Python" does not match in "Python Software Foundation" if both are names.
-        """
+        """Return the positions of two names. "Python" inside "Python Software Foundation" does not match."""
         (first, ones), (second, others) = self._of(one), self._of(other)
         if first != second and first in second:
             ones = [*_outside(ones, others)]

@@ -74,11 +74,10 @@ def _open(settings: Settings, stopping: threading.Event) -> Container | None:
 
 
 def _stop_on_signals(grace_seconds: float) -> threading.Event:
-    """Return an event that the first signal sets.
+    """Return an event for the first signal. A second signal or the end of the grace period ends the process.
 
-    The second signal or the end of the grace period ends the process. Python runs a signal handler only when
-    the main thread returns from a call, which can be a model. The wakeup socket receives signals at once, and
-    a separate thread reads it.
+    Python runs a signal handler only when the main thread returns from a call, which can be a model. The
+    wakeup socket receives signals at once, and a separate thread reads it.
     """
     stopping = threading.Event()
     told, telling = socket.socketpair()

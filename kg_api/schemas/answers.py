@@ -57,8 +57,7 @@ class AugmentRequest(Narrowed):
     messages: Messages | None = None
     mode: SearchMode = "hybrid"
     chunk_tokens: Annotated[int, Field(strict=True, ge=MIN_PIECE, le=MAX_PIECE)] = 1800
-    """Maximum number of tokens of a piece in the tokenizer of the space's model. The model's input limit also
-    applies."""
+    """Maximum number of tokens of a piece. The input limit of the space's model also applies."""
     overlap_tokens: Annotated[int, Field(strict=True, ge=0, le=MAX_PIECE_OVERLAP)] = 150
     """Maximum number of tokens that two consecutive pieces share. kg lowers it by the same factor as
     `chunk_tokens` if the model's input limit is lower."""
@@ -96,8 +95,7 @@ class AugmentPiece(Answer):
     number: int
     whole: bool
     start: int
-    """First code point in the text. For messages, in the text of the document that `POST /conversations`
-    would store."""
+    """First code point in the text, or in the document that `POST /documents/conversation` would store."""
     end: int
     tokens: int
     hits: int
@@ -306,8 +304,7 @@ class HybridSearch(Narrowed):
     """`next_cursor` of the previous page, for more sources. Repeat the other fields unchanged. Only the first
     page has concepts. All pages together contain at most 1,000 sources."""
     min_similarity: Similarity | None = None
-    """Minimum cosine similarity of sources. It also excludes sources without a vector. Not for mode
-    `text`."""
+    """Minimum cosine similarity. It also excludes sources without a vector. Not for mode `text`."""
     rerank: Flag = False
     collapse_duplicates: Flag = False
     explain: Flag = False

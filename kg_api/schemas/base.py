@@ -20,8 +20,7 @@ from kg_api.normal_form import normalise_text
 
 ID_DIGITS = 32
 _BETWEEN_WORDS = re.compile(r"(?<![\w+#])[+#]+|!(?!=)|(?<=\w)-|-(?!\d)|[^\w+#=<>%$@!-]+")
-"""Separators between words. The pattern keeps characters that distinguish names: C++ and C#, P = NP and P !=
-NP, -1 and 1, $5 and 5%."""
+"""Separators between words. Other signs distinguish names: C and C++, P = NP and P != NP, -1 and 1."""
 
 
 def digest(*parts: str) -> str:
@@ -54,10 +53,7 @@ def text_hash(preface: str, passages: Iterable[str]) -> str:
 
 
 def source_ids(document: str, hashes: Iterable[str]) -> Iterator[str]:
-    """Yield the ids of a document's sources.
-
-    Equal paragraphs get a number, so a moved paragraph keeps its id.
-    """
+    """Yield the ids of sources. An id depends on text, not position. Equal paragraphs get a number."""
     seen: Counter[str] = Counter()
     for content in hashes:
         yield digest("source", document, content, str(seen[content]))
@@ -118,10 +114,7 @@ def instance_id(concept: str, source: str, start: int, end: int) -> str:
 
 
 def relation_id(ontology: str, subject: str, kind: str, target: str, source: str) -> str:
-    """Return the id of a relationship in a source.
-
-    It contains names, so merging concepts does not change it.
-    """
+    """Return the id of a relationship. It contains names, so merging concepts does not change it."""
     names = (concept_name(subject), concept_name(kind), concept_name(target))
     return digest("relation", ontology, *names, source)
 
@@ -135,10 +128,7 @@ def type_text_hash(name: str) -> str:
 
 
 def proposal_id(ontology: str, kind: str, first: str, second: str) -> str:
-    """Return the id of a proposed link.
-
-    The order of the linked content hashes or concepts does not matter.
-    """
+    """Return the id of a proposed link between content hashes or concepts in any order."""
     return digest("proposal", ontology, kind, *sorted((first, second)))
 
 
@@ -159,11 +149,7 @@ def community_id(ontology: str, level: int, concept_ids: Iterable[str]) -> str:
 
 
 def storable(text: str) -> str:
-    """Return the text.
-
-    Raises:
-        ValueError: The text contains a lone surrogate or U+0000. Neo4j rejects or damages such texts.
-    """
+    """Return the text. Raise ValueError for lone surrogates and U+0000, which Neo4j rejects or damages."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -181,8 +167,7 @@ ONTOLOGY_PATTERN = r"^[\p{L}\p{N}_](?:[\p{L}\p{M}\p{N}_.\- ]*[\p{L}\p{M}\p{N}_.\
 OntologyName = Annotated[
     str, StringConstraints(max_length=100, pattern=ONTOLOGY_PATTERN), AfterValidator(storable)
 ]
-"""Name of letters and digits of any script, `_`, `-`, `.`, and inner spaces. It starts with a letter, digit,
-or `_`."""
+"""Letters and digits of any script, `_`, `-`, `.`, and inner spaces. No `-` or `.` at the start."""
 
 DocumentName = Annotated[
     str,
@@ -201,11 +186,7 @@ Called = Annotated[str, StringConstraints(min_length=1, max_length=1101), AfterV
 
 
 def visible(text: str) -> str:
-    """Return the text.
-
-    Raises:
-        ValueError: The text contains only whitespace or byte order marks.
-    """
+    """Return the text. Raise ValueError if the text has only whitespace and byte order marks."""
     if not text.replace("\ufeff", "").strip():
         raise ValueError("is blank")
     return text
@@ -239,8 +220,6 @@ class Answer(BaseModel):
 
 
 class Page(Answer):
-    """Page of a list."""
-
     total: int = Field(ge=0)
     """Number of items on all pages."""
     offset: int = Field(ge=0)
@@ -310,11 +289,7 @@ class CursorForm:
         return _encode(body + _checksum(body))
 
     def unseal(self, text: str, call: bytes) -> bytes:
-        """Return the content of a cursor.
-
-        Raises:
-            InvalidInput: The cursor is damaged or belongs to another call.
-        """
+        """Return the content of a cursor. Raise InvalidInput if it is damaged or belongs to another call."""
         whole = _decode(text)
         body, checksum = whole[:-DIGEST], whole[-DIGEST:]
         if len(body) <= DIGEST or checksum != _checksum(body) or body[0] != self.version:

@@ -253,8 +253,7 @@ class BundleOffer(Answer):
 class ImportOpened(Answer):
     ontology: str
     created: bool
-    """Whether the import created the ontology with the bundle's configuration. An existing one keeps its
-    own."""
+    """Whether the import created the ontology. An existing ontology keeps its configuration."""
     takes_vectors: bool
     """Whether the bundle's vectors fit the configuration. If not, kg re-embeds the sources."""
     notes: list[str]

@@ -22,8 +22,7 @@ class Community(Answer):
     parts: int
     parent_id: str | None
     inside: float
-    """Share of the weight of its concepts' edges that stays inside, 0 to 1. A higher value means a more
-    distinct community."""
+    """Share of the weight of its concepts' edges that stays inside, 0 to 1. Higher is more distinct."""
     labels: list[str]
 
 

@@ -81,7 +81,7 @@ class Extraction:
     concepts: tuple[ExtractedConcept, ...] = ()
     relations: tuple[ExtractedRelation, ...] = ()
     unverified: int = 0
-    """Number of quotes that are not in the source or prove nothing, including those of dropped concepts."""
+    """Number of quotes that are not in the source or prove nothing, also of dropped concepts."""
     refused: str | None = None
     """Reason for a failed extraction. kg stores it and skips the source."""
     block_kinds: tuple[BlockKind, ...] | None = None
@@ -98,8 +98,7 @@ class ExtractionConfig(Body):
     """Concept extraction of one ontology. Unset fields take the value of the service's settings."""
 
     extractor: ExtractorName | None = None
-    """`keyphrase`: without a language model. `llm`: language model, with relationships. `none`: no
-    extraction."""
+    """`keyphrase`: no language model. `llm`: language model, with relationships. `none`: no extraction."""
     per_source: PerSource | None = None
     budget: Dollars | None = None
     """Maximum total cost of the language model in US dollars. A job ends at the limit."""
@@ -134,8 +133,7 @@ class ExtractionStatus(Answer):
     expected: float = 0.0
     """Estimates of the jobs at their start in US dollars. Compare them with `spent`."""
     fingerprint: str | None = None
-    """Fingerprint of the extractor. It depends on model, prompt, and number of concepts. Null: no model is
-    set."""
+    """Fingerprint of the extractor: model, prompt, and number of concepts. Null: no model is set."""
     model: str | None = None
     total: int
     extracted: int
@@ -241,10 +239,7 @@ class ConceptsImported(Answer):
 
 
 def from_openie(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a line of HippoRAG's open information extraction as a row.
-
-    Values other than text are dropped.
-    """
+    """Return a line of HippoRAG's open information extraction as a row. Only text values are kept."""
     entities = _to_list(row, "entities", "extracted_entities")
     triples = [_texts(each) for each in _to_list(row, "triples", "extracted_triples")]
     labels = dict.fromkeys(each.strip() for each in _texts(entities))
@@ -604,8 +599,6 @@ class TypeProposals(Answer):
 
 
 class Decision(Body):
-    """Decision of a person."""
-
     by: Person | None = None
 
 

@@ -45,8 +45,7 @@ class SeedStep(Body):
     value: Value
     """Search value. It must not be blank."""
     limit: Annotated[int, Field(strict=True, ge=1, le=MAX_SEEDS)] = 10
-    """Maximum number of nodes. For `relationship`: maximum number of relationships with their two
-    concepts."""
+    """Maximum number of nodes. For `relationship`: number of relationships with two concepts each."""
     mode: SearchMode = "hybrid"
     """For `text`: vector search (`vector`), full-text search (`text`), or both."""
     kinds: Kinds | None = None
@@ -72,14 +71,13 @@ class ExpandStep(Body):
     passages and images that contain it. `part_of`: source to its document. `next_to`: source to the next
     source of its document, such as from an image to the passage below it."""
     direction: EdgeDirection = "both"
-    """`out`: in the direction of `along`. `in`: opposite direction, as from a passage to its concepts.
-    `both`."""
+    """`out`: direction of `along`. `in`: opposite, as from a passage to its concepts. `both`."""
     types: Annotated[list[TypeName], Field(min_length=1, max_length=MAX_TYPES)] | None = None
     """For `related_to`: types of relationships, such as `["requires"]`."""
     hops: Hops = 1
     """Maximum number of edges from a node."""
     fan_out: Annotated[int, Field(strict=True, ge=1, le=MAX_FAN_OUT)] = 10
-    """Maximum number of edges of each kind per node. kg follows those with the best evidence."""
+    """Maximum number of edges of each kind per node. kg follows edges with the best evidence."""
     limit: NodeLimit = 100
     """Maximum number of new nodes."""
 

@@ -25,11 +25,7 @@ _DATE_AND_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d")
 
 
 def _is_written_out(value: Any) -> Any:
-    """Return the value.
-
-    Raises:
-        ValueError: The value is a number. A number can be seconds, milliseconds, or a year.
-    """
+    """Return the value. Raise ValueError for a number, which can be seconds, milliseconds, or a year."""
     if isinstance(value, datetime) or (isinstance(value, str) and _DATE_AND_TIME.match(value)):
         return value
     raise ValueError("is no date and time as ISO 8601 has it, such as 2026-03-01T09:30:00+01:00")
@@ -41,8 +37,6 @@ Timestamp = Annotated[AwareDatetime, BeforeValidator(_is_written_out)]
 
 
 class Message(Body):
-    """Message of a conversation."""
-
     author: Author
     timestamp: Timestamp | None = None
     """Time in ISO 8601 with a time zone. The document contains it unchanged."""
@@ -58,8 +52,7 @@ class Conversation(Body):
 
     ontology: OntologyName
     title: Annotated[DocumentName, *VISIBLE]
-    """Title and name of the document. The same title replaces the document, and kg embeds only new
-    messages."""
+    """Title and name. The same title replaces the document, and kg embeds only new messages."""
     messages: Messages
     metadata: Metadata = Field(default_factory=dict)
 
@@ -69,12 +62,9 @@ class Conversation(Body):
 BlockKind = Literal[
     "heading", "paragraph", "list_item", "code", "program", "table", "markup", "image", "other"
 ]
-"""Kinds of blocks.
-
-`program`: program text, settings, or logs. kg splits it as code, and its comments can be prose. `image`: text
-of an image, which is always one whole source. `markup`: HTML, a directive, a footnote, or front matter, with
-text between its marks. `other`: not for reading, such as rules, comments, or HTML that contains a script.
-"""
+"""`program` is program text, settings, or logs: split as code, and its comments can be prose. `image` is the
+text of an image, which is always one whole source. `markup` can have text between its marks: HTML, a
+directive, a footnote, or front matter. `other` is not for reading: rules, comments, or HTML with a script."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +122,7 @@ class SourceSpan:
 # Stored ontologies, documents, and sources, and their answers
 
 Change = Literal["created", "updated", "unchanged", "skipped", "waiting"]
-"""Effect of ingestion. `skipped`: another document has the same text and `duplicates` is skip. `waiting`: the
-document is pending approval."""
+"""`skipped`: another document has the same text and `duplicates` is skip. `waiting`: pending approval."""
 Duplicates = Literal["keep", "skip"]
 
 
@@ -200,8 +189,6 @@ class DocumentRecord:
 
 @dataclass(frozen=True, slots=True)
 class StoredChange:
-    """Effect of storing a document."""
-
     change: Change
     added: int
     kept: int
@@ -319,10 +306,7 @@ class OntologyList(Answer):
 
 
 class Deleted(Answer):
-    """Numbers of deleted documents and sources.
-
-    Deletion is idempotent: a missing item returns zeros and a note.
-    """
+    """Numbers of deleted documents and sources. A missing item returns zeros and a note."""
 
     documents: int
     sources: int
@@ -366,8 +350,7 @@ _AS_MANY = Field(min_length=1, max_length=MAX_DOCUMENTS_A_BATCH)
 
 class DocumentBatch(Body):
     documents: Annotated[list[DocumentText], _AS_MANY]
-    """Documents. Each gets its own result. The last of several with the same ontology and name is
-    rejected."""
+    """Documents with separate results. Repetitions of an ontology and name are rejected."""
 
 
 class GivenBatch(Body):
@@ -481,11 +464,7 @@ def pack(boxes: Sequence[WordBox], start: int) -> bytes:
 
 
 def unpack(packed: bytes, start: int) -> list[WordBox]:
-    """Return packed words.
-
-    Raises:
-        ValueError: A later version of kg packed the words.
-    """
+    """Return packed words. Raise ValueError if a later version of kg packed them."""
     if packed[:1] != _FORMAT:
         raise ValueError("these word boxes were packed by a later version of kg")
     rows = _ROW.iter_unpack(zlib.decompress(packed[1:]))

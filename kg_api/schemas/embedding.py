@@ -31,11 +31,7 @@ _BRACKET_SIGNS = re.compile(rf"\([{re.escape(_SEPARATORS)}]+")
 
 
 def checked_template(template: str) -> str:
-    """Return the template of a context.
-
-    Raises:
-        ValueError: A field or bracket is wrong.
-    """
+    """Return the template of a context. Raise ValueError for a wrong field or bracket."""
     fields = _FIELD.findall(template)
     if wrong := [each for each in fields if each not in CONTEXT_FIELDS]:
         raise ValueError(f"{{{wrong[0]}}} is no field; those known are {_known()}")
@@ -54,8 +50,8 @@ def _known() -> str:
 def fill_template(template: str, values: Mapping[str, str]) -> str:
     """Return the filled template, or an empty text if no field has a value.
 
-    A part in square brackets appears only if all its fields have a value. Separators before an empty field,
-    such as ` > `, disappear.
+    A part in square brackets needs all its fields. Separators before an empty field, such as ` > `,
+    disappear.
     """
     if not any(values[field] for field in _FIELD.findall(template)):
         return ""
@@ -133,10 +129,7 @@ ContextTemplate = Annotated[
 
 
 class Chunking(Body):
-    """Method to split text into chunks.
-
-    Unset sizes depend on the strategy. The model's limit also applies.
-    """
+    """Method to split text into chunks. Sizes default to the strategy's. The model's limit also applies."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -235,10 +228,7 @@ class EmbeddingConfig(Chunking):
 
 
 class EmbeddingConfigChange(Body):
-    """Change of a configuration.
-
-    Omitted fields stay. Null restores the default. A new strategy resets the sizes.
-    """
+    """Changed fields. Others stay. Null restores the default. A new strategy resets the sizes."""
 
     strategy: Strategy | None = None
     chunk_size: Annotated[int, Field(strict=True)] | None = None
@@ -250,11 +240,7 @@ class EmbeddingConfigChange(Body):
     embed_on_ingest: Flag | None = None
 
     def applied(self, present: EmbeddingConfig) -> EmbeddingConfig:
-        """Return the changed configuration.
-
-        Raises:
-            InvalidInput: The changed fields do not fit the current fields.
-        """
+        """Return the changed configuration. Raise InvalidInput if its fields do not fit together."""
         kept = present.model_dump()
         if self.strategy != present.strategy and "strategy" in self.model_fields_set:
             kept = {name: value for name, value in kept.items() if name not in SIZE_FIELDS}
@@ -343,8 +329,7 @@ class Regeneration(Body):
     force: Flag = False
     """Also re-embed current vectors, without the cache."""
     where: Annotated[Where, Field(min_length=1)] | None = None
-    """Filters of documents. Only their sources are re-embedded, with `force`. kg embeds pending sources
-    anyway."""
+    """Filters of the documents to re-embed, with `force`. kg embeds pending sources anyway."""
     dry_run: Flag = False
 
     @model_validator(mode="after")

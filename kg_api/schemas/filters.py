@@ -117,10 +117,7 @@ class Condition(Body):
     @model_validator(mode="before")
     @classmethod
     def _add_value(cls, given: Any) -> Any:
-        """Add the default value.
-
-        A field default would not work: clients omit values equal to it, and 1 equals True.
-        """
+        """Add the default. A field default fails: clients omit values equal to it, and 1 equals True."""
         return {"value": True, **cast("dict[str, Any]", given)} if isinstance(given, dict) else given
 
     @model_validator(mode="after")
@@ -290,8 +287,6 @@ class Narrowed(Filtered):
 
 
 class DocumentFilter(Body):
-    """Filter of documents."""
-
     where: Where = Field(default_factory=list[Clause])
 
 
@@ -345,8 +340,6 @@ def _read_facets(given: Any) -> Any:
 
 
 class FacetRequest(Filtered):
-    """Request to count values of fields."""
-
     fields: Annotated[
         list[Annotated[Facet, BeforeValidator(_read_facets, json_schema_input_type=Facet | str)]],
         Field(min_length=1, max_length=MAX_FACETS),
@@ -357,10 +350,7 @@ class FacetRequest(Filtered):
 
 
 class FacetValue(Answer):
-    """Value and the number of documents that have it.
-
-    Long texts are compared by their first 1,000 characters.
-    """
+    """Value and its number of documents. Long texts are compared by their first 1,000 characters."""
 
     value: str | int | float | bool
     """Value for a filter: `FIELD=VALUE` finds these documents."""
@@ -368,13 +358,10 @@ class FacetValue(Answer):
 
 
 class FacetCounts(Answer):
-    """Values of a field."""
-
     field: str
     by: Interval | None
     values: list[FacetValue]
-    """Values, most frequent first. A list counts for each of its values, so the sum can exceed
-    `documents`."""
+    """Values, most frequent first. Each item of a list counts, so the sum can exceed `documents`."""
     left_out: int
     """Number of further values beyond `limit`."""
     having: int
@@ -396,8 +383,6 @@ MAX_SHOWN = 10
 
 
 class DocumentDeletion(Scoped):
-    """Request to delete documents by filter."""
-
     where: Annotated[Where, Field(min_length=1)]
     """Filters that a document must match. To delete all documents, delete the ontology."""
     dry_run: Flag = True

@@ -20,11 +20,7 @@ MIN_SCAN_SECONDS, MAX_SCAN_SECONDS = 10, 31 * 86_400
 
 
 def _absolute(path: str) -> str:
-    """Return the normalized path.
-
-    Raises:
-        ValueError: The path is relative.
-    """
+    """Return the normalized path. Raise ValueError for a relative path."""
     if not PurePath(path).is_absolute() or ".." in PurePath(path).parts:
         raise ValueError("must be an absolute path without '..' in it")
     return str(PurePath("/", path.lstrip("/")) if path.startswith("//") else PurePath(path))
@@ -142,10 +138,7 @@ def folder_id(path: str, ontology: str) -> str:
 
 
 def folder_grant(key: str, path: str, ontology: str) -> str:
-    """Return the permission to sync a folder into an ontology.
-
-    Only a reader of the home's key can create it.
-    """
+    """Return the permission to sync a folder. Only a reader of the home's key can create it."""
     said = f"follow\0{ontology}\0{path}"
     return hmac.digest(key.encode(), said.encode("utf-8", "surrogatepass"), "sha256").hex()
 

@@ -50,8 +50,6 @@ class FoundImage:
 
 @dataclass(frozen=True, slots=True)
 class StoredImage:
-    """Stored image of a source."""
-
     storage_key: str
     """SHA-256 of the file."""
     thumbnail_key: str
@@ -85,8 +83,6 @@ class PageBox:
 
 @dataclass(frozen=True, slots=True)
 class PageToDraw:
-    """PDF page to render."""
-
     page: int
     width: int
     """Width in pixels. The image is narrower if the page would exceed the pixel limit."""

@@ -234,7 +234,7 @@ class QueueStatus(Answer):
     running: int
     stalled: int
     dead: int
-    """Number of jobs that died in the last day and whose work no later job did."""
+    """Number of jobs that died in the last day without a later job for the same work."""
     oldest_waiting_seconds: float
     """Time for which the oldest runnable job has waited. 0 without one."""
     backlog_age_seconds: float

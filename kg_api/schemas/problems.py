@@ -98,11 +98,7 @@ def describe_problems(errors: Sequence[Mapping[str, Any]]) -> str:
 
 
 def valid(model: type[ModelT], values: Mapping[str, Any]) -> ModelT:
-    """Return values as a model.
-
-    Raises:
-        InvalidInput: A value is invalid. The message names the fields.
-    """
+    """Return values as a model. Raise InvalidInput with the names of invalid fields."""
     try:
         return model.model_validate(values)
     except ValidationError as error:

@@ -46,7 +46,6 @@ class ImageFacts(Answer):
     """Width in pixels after rotation."""
     height: int
     bytes: int
-    """File size."""
     perceptual_hash: str
     """64-bit perceptual hash in hexadecimal digits. Near-duplicates differ in few bits."""
 
@@ -105,7 +104,6 @@ class DescribedPlace(Place):
     uri: str | None = None
     """Origin of the document."""
     format: str | None = None
-    """File format of the document."""
     metadata: dict[str, MetadataValue] = Field(default_factory=dict[str, MetadataValue])
     """Metadata of the document, such as `author` and `date`."""
 
@@ -133,8 +131,7 @@ class ContextWindow(Answer):
     hits: list[str]
     """Results in the window, best first."""
     tokens: int
-    """Number of tokens in the tokenizer of the space's model, or an estimate if the tokenizer is not
-    available."""
+    """Number of tokens in the tokenizer of the space's model, or an estimate without the tokenizer."""
 
 
 # Search requests and results
@@ -144,8 +141,6 @@ MAX_DIMENSIONS = 4096
 
 
 class SourceSearch(Body):
-    """Search for sources."""
-
     query_text: (
         Annotated[Text, StringConstraints(max_length=MAX_QUERY_CHARACTERS), AfterValidator(visible)] | None
     ) = None
@@ -172,8 +167,8 @@ class SourceSearch(Body):
     """Minimum cosine similarity. It also excludes sources without a vector. If the query cannot be embedded,
     full-text results have `similarity` null and `degraded` reports it. Not for mode `text`."""
     fusion: Fusion = "adaptive"
-    """Fusion of the retrievers in `hybrid`. `adaptive`: by scores, with a higher weight for a retriever whose
-    best results stand out. `rrf`: by ranks. `weighted`: by scores with fixed weights."""
+    """Fusion of the retrievers in `hybrid`. `adaptive`: by scores, with a higher weight for a retriever with
+    outstanding best results. `rrf`: by ranks. `weighted`: by scores with fixed weights."""
     rrf_k: Annotated[int, Field(strict=True, ge=1, le=1000)] = 60
     """Constant of `rrf`. A larger value reduces the advantage of the first ranks."""
     vector_weight: Share = 0.7
@@ -194,12 +189,11 @@ class SourceSearch(Body):
     """Compare with every vector instead of the approximate index."""
     hyde: Hypothetical = 0
     """Number of hypothetical answers that a language model writes for the search (HyDE). kg searches with the
-    mean vector of query and answers, and similarities refer to it. `auto`: 3 if the query has at least 12
-    words."""
+    mean vector of query and answers. `auto`: 3 if the query has at least 12 words."""
     explain: Flag = False
     """Return the scores and ranks behind each result."""
     concepts: Flag = False
-    """Also retrieve sources through concepts: those in the query and the best results, and related concepts.
+    """Also retrieve sources through concepts in the query and the best results, and related concepts.
     Helps if the answer needs several passages."""
     graph: Flag = False
     """Keep the first five results and fill the rest from the graph: sources of concepts in the query and the
@@ -220,7 +214,6 @@ class SourceSearch(Body):
 
     @property
     def follows_concepts(self) -> bool:
-        """Whether concepts contribute sources."""
         return self.concepts or self.graph
 
     @model_validator(mode="after")
@@ -311,11 +304,8 @@ class Explanation(Answer):
 
 
 class SourceHit(DescribedPlace):
-    """Search result."""
-
     similarity: float | None
-    """Cosine similarity of query and passage, -1 to 1. Null without a vector. Comparable only in one
-    space."""
+    """Cosine similarity of query and passage, -1 to 1. Null without a vector. Compare only in one space."""
     space: str | None = None
     """Embedding space of `similarity`."""
     score: float
@@ -368,8 +358,6 @@ class LeftOut(Answer):
 
 
 class SourceHits(Answer):
-    """Result of a search."""
-
     query_text: str | None
     mode: SearchMode
     """Search mode. If it is not the requested mode, `degraded` explains the reason."""
@@ -383,8 +371,7 @@ class SourceHits(Answer):
     """Hypothetical answers of the search, with `hyde`."""
     sources: list[SourceHit]
     next_cursor: str | None = None
-    """Cursor of the next page. Null if there are no more results, and with `hyde`. The next page may be
-    empty."""
+    """Cursor of the next page, which may be empty. Null if there are no more results, and with `hyde`."""
     left_out: LeftOut = Field(default_factory=LeftOut)
     """Candidates that `min_similarity` excluded."""
     near: bool | None = None
@@ -418,7 +405,6 @@ class SourceWindow(SourceContext):
     """
 
     token_budget: int | None = None
-    """Requested token budget."""
     tokens: int | None = None
     """Number of tokens in the tokenizer of the space's model. Null without a budget."""
     left_out: int = 0
@@ -438,8 +424,7 @@ class DocumentReading(Answer):
     sources: list[Place]
     """Paragraphs in reading order. At least one, unless the document is empty."""
     tokens: int
-    """Number of tokens in the tokenizer of the space's model, or an estimate if the tokenizer is not
-    available."""
+    """Number of tokens in the tokenizer of the space's model, or an estimate without the tokenizer."""
     next: int | None = None
     """Start of the next portion. Null at the end of the document."""
     left: int = 0

@@ -86,7 +86,7 @@ class SimilarDocument(DocumentRef):
     similarity: float
     score: float
     """Sort key: mean similarity of the compared sources to their nearest source in this document. 0 for
-    sources whose nearest passages are elsewhere."""
+    sources without a near passage in this document."""
     sources: int
     pairs: list[AlikePair]
 

@@ -36,8 +36,7 @@ class ModelChoice:
     provider: Provider
     model: str | None = None
     dimensions: int | None = None
-    """Number of dimensions. None: default of the model. Some models can shorten their vectors
-    (Matryoshka)."""
+    """Number of dimensions. None: default of the model. Matryoshka models can shorten vectors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +45,7 @@ class ImageModelChoice:
 
     provider: ImageProvider
     model: str | None = None
-    """Name of the model. None: default of the provider. For `onnx`: a subfolder of
-    KG_IMAGE_EMBEDDING__FOLDER."""
+    """Name of the model. For `onnx`: a subfolder of KG_IMAGE_EMBEDDING__FOLDER. None: default."""
     dimensions: int | None = None
 
 

@@ -71,13 +71,10 @@ ROUTES = guarded_routes([*ROUTERS, *PAGES, rendering.router])
 def create_app(
     settings: Settings, on_hopeless: Callable[[KgError], None], *, opened: bool = False
 ) -> FastAPI:
-    """Create the application.
+    """Create the application. `on_hopeless` handles permanent failures, such as a newer schema.
 
-    Args:
-        settings: Settings of the service.
-        on_hopeless: Callback if the service can never become ready, as with a newer schema.
-        opened: Whether to accept requests only when the service is ready. If false, `/health` answers at
-            once.
+    With `opened`, the application accepts requests only when the service is ready. Otherwise `/health`
+    answers at once.
     """
     opening = Opening(settings, on_hopeless)
     home = Home(settings.home)

@@ -63,10 +63,7 @@ class McpMount:
 
 
 def _accepting(scope: Scope) -> Scope:
-    """Return the request with an Accept header.
-
-    Without a header, all types are accepted, but the SDK rejects them.
-    """
+    """Return the request with an Accept header. It is optional in HTTP, but the SDK requires it."""
     headers: list[tuple[bytes, bytes]] = scope["headers"]
     if any(name == b"accept" and value.strip() for name, value in headers):
         return scope

@@ -37,8 +37,7 @@ from kg_api.wording import is_loopback
 
 METRICS = "PROMETHEUS_MULTIPROC_DIR"
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
-"""Seconds until a dead process restarts. The delay doubles each time, unless the process lived long
-enough."""
+"""Seconds until a dead process restarts. The delay doubles, unless the process lived long enough."""
 LIVED_SECONDS = 60.0
 ORPHAN_SECONDS = 15.0
 """Time limit for the shutdown of a process whose parent has died. Otherwise it would keep the port."""

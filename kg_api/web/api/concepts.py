@@ -162,10 +162,7 @@ def get_concept_context(
     window_size: Annotated[int, Query(ge=0, le=MAX_WINDOW, description="Paragraphs before and after.")] = 2,
     limit: Annotated[int, Query(ge=1, le=MAX_PASSAGES, description="How many sources that carry it.")] = 10,
 ) -> ConceptContext:
-    """Return the sources of a concept with neighbours from the same document.
-
-    Overlapping windows are merged.
-    """
+    """Return the sources of a concept with neighbours of the same document, in merged windows."""
     return container.concepts.context(concept_id, window_size, limit)
 
 
@@ -243,7 +240,7 @@ def constructive_query(
         ),
     ],
 ) -> Subgraph:
-    """Return nodes with their paths, edges with quotes, and what each step dropped (`cut`)."""
+    """Return nodes with their paths, edges with quotes, and the dropped data of each step (`cut`)."""
     return container.constructive.query(narrowed(container.graph, query))
 
 

@@ -94,10 +94,7 @@ def list_ontologies(container: Open) -> OntologyList:
 
 @stored.delete("/ontologies/{ontology}", "admin", "Delete an ontology")
 def delete_ontology(container: Open, ontology: Ontology) -> Deleted:
-    """Delete an ontology with all its documents.
-
-    Deletion is idempotent: a missing ontology returns zeros and a note.
-    """
+    """Delete an ontology with all its documents. A missing ontology returns zeros and a note."""
     deleted = document_writes.delete_ontology(container.graph, ontology)
     container.images.collect_after_delete()
     return deleted
@@ -360,10 +357,7 @@ async def ingest_batch(
 
 @ingest.post("/documents/conversation", "write", "Ingest a conversation", **_ingesting(CONVERSATION))
 async def ingest_conversation(container: Open, request: Request, response: Response) -> Ingested:
-    """Each message becomes a section.
-
-    If you send a longer conversation again, kg embeds only new messages.
-    """
+    """Each message becomes a section. If you send more messages later, kg embeds only the new ones."""
     require_type(request, "application/json")
     conversation = await read_model(request, Conversation)
     ingested = await run_in_threadpool(container.ingest.ingest_conversation, conversation)
@@ -462,10 +456,7 @@ _NOT_QUOTED = re.compile(rb"/documents/[^?]+/pages/[0-9]+\.png(\?|$)")
 
 
 class PageRoute(ApiRoute):
-    """Route of page images.
-
-    A document can have the name `book/pages/1.png`. Its requests must quote the slashes.
-    """
+    """Route of page images. Requests for a document `book/pages/1.png` must quote the slashes."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Return whether the request is for a page image."""
@@ -500,10 +491,7 @@ def get_page(
     ontology: OntologyFilter = None,
     known: IfNoneMatch = None,
 ) -> Response:
-    """Mark a passage in yellow and keywords of `query` in orange.
-
-    `KG-Boxed-Words` counts the marked keywords.
-    """
+    """Mark a passage in yellow and keywords of `query` in orange. `KG-Boxed-Words` counts the keywords."""
     request = PageRequest(document_id, page, width, ontology, source_id, query)
     picture = container.pages.picture(request, known or "")
     if picture.drawn is None:
@@ -538,10 +526,7 @@ def approve_documents(container: Open, review: Annotated[Approval, _BODY]) -> Ap
 
 @review.post("/waiting/reject", "write", "Reject documents that wait", filtered=True)
 def reject_documents(container: Open, review: Annotated[Review, _BODY]) -> Rejected:
-    """Stored documents stay.
-
-    With `all`, reject up to 1,000 per request. A changed file becomes pending again.
-    """
+    """Stored documents stay. With `all`, reject up to 1,000 per request. Changed files are pending again."""
     return container.review.reject(review)
 
 

@@ -175,10 +175,7 @@ def check(container: Open, slug: Name, ontology: OntologyFilter = None) -> Space
 
 @spaces.post(OF_SPACE + "/activate", "admin", "Activate an embedding space")
 def activate(container: Open, slug: Name, asked: SpaceActivation) -> SpaceSwitched:
-    """Check the space, then activate it for all built ontologies in one transaction.
-
-    The previous space is kept.
-    """
+    """Check the space, then activate it for all built ontologies in one transaction. You can roll back."""
     return container.switch.activate(slug, asked.ontologies, accept_refused=asked.accept_refused)
 
 
@@ -190,8 +187,5 @@ def rollback(container: Open, slug: Name, asked: ChosenOntologies) -> SpaceSwitc
 
 @spaces.delete(OF_SPACE, "admin", "Drop a space, or one ontology's vectors in it", status_code=202)
 def drop(container: Open, slug: Name, ontology: OntologyFilter = None) -> SpaceDropped:
-    """Start a job that deletes index and vectors.
-
-    A space that answers or is being built cannot be dropped.
-    """
+    """Start a job that deletes index and vectors. A space that answers or is being built stays."""
     return container.drop.drop(slug, ontology)

@@ -157,10 +157,7 @@ def get_job(container: Open, job_id: JobId) -> Job:
 
 @jobs.get("/jobs/{job_id}/events", "read", "Stream the progress of a job", **EVENTS)
 async def follow_job(request: Request, container: Open, job_id: JobId) -> Response:
-    """Send `progress` events with the Job, then `end`.
-
-    If the stream breaks, get the job. 429: too many streams.
-    """
+    """Send `progress` events with the Job, then `end`. If the stream breaks, get the job. 429: too many."""
     identity = await run_in_threadpool(identify_job, container.graph, job_id)
     await run_in_threadpool(find_job, container.graph, identity)  # return 404 before the stream starts
     streams: JobStreams = request.app.state.streams
@@ -169,10 +166,7 @@ async def follow_job(request: Request, container: Open, job_id: JobId) -> Respon
 
 @jobs.post("/jobs/{job_id}/cancel", "write", "Cancel a job", filtered=True)
 def cancel(container: Open, job_id: JobId) -> Job:
-    """Written data stays.
-
-    A cancelled embedding stays off until you start it again. 409: the job has ended.
-    """
+    """Written data stays. Cancelled embedding stays off until you start it again. 409: the job has ended."""
     return cancel_job(container.graph, identify_job(container.graph, job_id))
 
 
@@ -227,10 +221,7 @@ def revoke_key(
     *,
     force: Annotated[bool, Query(description="Revoke even the last key with all rights.")] = False,
 ) -> ApiKey:
-    """The revocation takes effect within five seconds.
-
-    Idempotent. 409: ambiguous, or the last key with all rights.
-    """
+    """The key is invalid within five seconds. Idempotent. 409: ambiguous, or the last key with all rights."""
     remote = request.app.state.keys_required and asking(request).is_key
     return keys.revoke_key(container.graph, key_id, but_the_last=remote and not force)
 

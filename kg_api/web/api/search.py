@@ -83,7 +83,7 @@ async def _events(writing: Writing, closing: anyio.Event) -> AsyncGenerator[Serv
         try:
             event = await run_sync(writing.next, limiter=own_thread)
         except KgError as error:
-            log.error("answer failed", error=type(error).__name__, detail=str(error))  # noqa: TRY400 - told
+            log.error("answer failed", error=type(error).__name__, detail=str(error))  # noqa: TRY400 - sent to the client
             yield ServerSentEvent(bytes(of_error(error).body).decode(), event="error")
             return
         if event is None:
@@ -183,7 +183,7 @@ async def search_images(container: Open, request: Request) -> ImageHits:
 
 
 def _fields(form: FormData) -> dict[str, Any]:
-    """Return the form fields besides the file. A list is a repeated field."""
+    """Return the form fields without the file. A list is a repeated field."""
     fields: dict[str, Any] = {}
     for name, value in form.multi_items():
         text = str(value)
@@ -246,10 +246,7 @@ def get_source_context(
     window_size: Annotated[int, Query(ge=0, le=MAX_WINDOW)] = 2,
     token_budget: Annotated[int | None, Query(ge=1, le=MAX_TOKEN_BUDGET)] = None,
 ) -> SourceWindow:
-    """Return paragraphs before and after, in order, from the same document.
-
-    `left_out` counts those beyond the budget.
-    """
+    """Return paragraphs before and after, from the same document. `left_out` exceeded the budget."""
     return container.search.context(source_id, window_size, token_budget)
 
 

@@ -86,10 +86,7 @@ async def import_lines(
     *,
     replace: Annotated[bool, Query(description="Replace other texts of the same names.")] = False,
 ) -> ImportedLines:
-    """Store whole documents, vectors, or concepts.
-
-    Idempotent. 422: a line is invalid and nothing was stored.
-    """
+    """Store whole documents, vectors, or concepts. Idempotent. 422: invalid line, nothing was stored."""
     require_type(request, LINES)
     content = await request.body()
 

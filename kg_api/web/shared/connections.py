@@ -82,8 +82,6 @@ class Connections:
 
 
 class Connection(HttpToolsProtocol):
-    """Connection of a client."""
-
     def __init__(self, connections: Connections, **given: Any) -> None:
         super().__init__(**given)
         self._watch = connections
@@ -119,8 +117,7 @@ class Connection(HttpToolsProtocol):
     def _go_on_without_upgrade(self, rest: bytes) -> None:
         """Read the body of an Upgrade request. httptools parses only its head.
 
-        Clients that prefer HTTP/2, such as Java's, send such requests. kg answers with HTTP/1.1 (RFC 9110,
-        7.8).
+        Clients that prefer HTTP/2, such as Java's, send such requests. kg answers with HTTP/1.1 (RFC 9110).
         """
         framing = [each for each in self.headers if each[0] in {b"content-length", b"transfer-encoding"}]
         self.parser = httptools.HttpRequestParser(self)
@@ -201,10 +198,7 @@ class Connection(HttpToolsProtocol):
         return is_stalled
 
     def give_up(self) -> None:
-        """Close the connection.
-
-        Send a status if no response has started. Abort if the client does not read.
-        """
+        """Close the connection, with a status before any response. Abort if the client does not read."""
         phase = self.phase()
         if phase in {Phase.ANSWER, Phase.LINGERING}:
             self.transport.abort()

@@ -23,7 +23,6 @@ from kg_api.web.shared.scopes import is_page
 from kg_api.wording import is_loopback
 
 SMALL_BYTES = 1024 * 1024
-"""Maximum size of a small body."""
 
 
 class BodyLimit:
@@ -160,7 +159,7 @@ _PORTS = {"http": 80, "https": 443}
 
 
 def allowed_hosts(settings: ApiSettings) -> frozenset[str]:
-    """Return the allowed host names besides loopback names.
+    """Return the allowed host names in addition to loopback names.
 
     Raises:
         ConfigurationError: The service listens on a public address without host names.
@@ -333,10 +332,7 @@ def _out_of_bounds(error: OutOfBounds) -> HTTPException:
 
 
 async def read_body(request: Request, reading: Callable[[bytes], ReadT]) -> ReadT:
-    """Parse the body of a request.
-
-    Large bodies use a thread, few at once. Waiting requests hold no thread.
-    """
+    """Parse the body of a request. Use a few threads for large bodies. Waiting requests hold no thread."""
     body = await request.body()
     if len(body) <= LARGE_BYTES:
         return reading(body)

@@ -64,8 +64,6 @@ def guarded_routes(routers: Iterable[APIRouter]) -> list[GuardedRoute]:
 
 
 class StrictRequest(Request):
-    """Request with strict JSON."""
-
     async def json(self) -> Any:
         return await read_body(self, parse)
 

@@ -30,10 +30,7 @@ class Rule:
     """Whether a public route checks a key. Users with access to all ontologies get more details."""
 
     def admits_some(self, path_format: str) -> bool:
-        """Return whether a key for some ontologies may call the route.
-
-        By default, only with an ontology in the path.
-        """
+        """Return whether a key for some ontologies may call the route. By default, its path must name one."""
         return "{ontology}" in path_format if self.filtered is None else self.filtered
 
 
@@ -44,11 +41,8 @@ def requires(
 
     Args:
         scope: Required scope. A higher scope includes it.
-        filtered: Whether the route uses only the ontologies of the key, although its path names none. False:
-            a key
-            for some ontologies never suffices.
-        audited: Whether the audit log records changes. None: only for scopes above `read`. GET is never
-            recorded.
+        filtered: Whether the route uses only the ontologies of the key, although its path names none.
+        audited: Whether the audit log records changes. None: only above `read`. GET is never recorded.
     """
     return _declare(Rule(scope, filtered, scope != "read" if audited is None else audited))
 

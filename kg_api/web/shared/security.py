@@ -132,8 +132,8 @@ def sign_in_limit() -> MinuteLimit:
 def wrong_key_limit() -> MinuteLimit:
     """Return the limit of wrong keys per address.
 
-    Above the limit, kg looks up only keys that were valid in this process. Guesses then cost the database
-    nothing, and users with a valid key do not wait.
+    Above the limit, kg looks up only keys that were valid in this process, so guesses cost the database
+    nothing.
     """
     return MinuteLimit(MAX_WRONG_KEYS, "too many wrong keys came from this address: try again in {wait} s")
 
@@ -301,7 +301,7 @@ def caller_of(scope: Scope) -> Caller:
 
 
 def viewer() -> Caller | None:
-    """Return the signed-in user of the current page. None: nobody."""
+    """Return the signed-in user of the current page. None: anonymous."""
     return _VIEWER.get()
 
 
@@ -338,10 +338,7 @@ def sent_session(scope: Scope) -> SessionToken | None:
 
 
 def usable_session(scope: Scope) -> SessionToken | None:
-    """Return the session of a request.
-
-    Only pages may use a session for changes, because forms have a CSRF token.
-    """
+    """Return the session of a request. Changes need a page, because only its forms have a CSRF token."""
     counts = scope["method"] in READING or is_page(scope["path"])
     return sent_session(scope) if counts else None
 
@@ -382,7 +379,6 @@ def keep_cookie(request: Request, response: FastapiResponse, token: SessionToken
 
 
 def drop_cookies(request: Request, response: FastapiResponse) -> None:
-    """Delete the session cookies of the browser."""
     for name in (_name(request), _security() + _name(request)):
         if name in request.cookies:
             secure = name.startswith(_security())
@@ -391,10 +387,7 @@ def drop_cookies(request: Request, response: FastapiResponse) -> None:
 
 
 def _security() -> str:
-    """Return the name prefix of a cookie over HTTPS.
-
-    With a path, other services of the host must not get the cookie.
-    """
+    """Return the name prefix of a cookie over HTTPS. With a path, other services must not get the cookie."""
     return BELOW_PATH if path_prefix() else HTTPS
 
 

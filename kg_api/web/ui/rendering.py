@@ -306,10 +306,7 @@ class Question:
         }
 
     def address(self, cursor: str | None = None, seen: int | None = None) -> str:
-        """Return the URL of the results after a cursor, or of the first page.
-
-        `seen` is the number of previous results.
-        """
+        """Return the URL of the results after a cursor, of which `seen` are known, or of the first page."""
         return address("/ui/search", **self.parameters(), cursor=cursor, seen=seen)
 
     def adding(self, condition: str) -> Question:
@@ -376,8 +373,7 @@ HEADERS: Final = {
     "Cache-Control": "no-store",
     "Vary": "HX-Request",
 }
-"""Headers of pages. Only own scripts and styles run, nothing is cached, and no other window can control a
-page."""
+"""Headers of pages. Only own scripts and styles run, and other windows cannot control a page."""
 
 _REORDERING = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 

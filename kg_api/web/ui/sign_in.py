@@ -68,7 +68,6 @@ def page_before(request: Request) -> str:
 
 
 def lead_to_sign_in(request: Request) -> Response:
-    """Return a redirect to the sign-in page."""
     to = address(LOGIN, next=_to_show_then(request))
     if wants_part(request):
         return Response(status_code=401, headers={"HX-Redirect": to, **NOT_KEPT})

@@ -194,7 +194,7 @@ async def sign_in(
     token = access and await run_in_threadpool(open_session, container.graph, access.key_id)
     if access is None or token is None:
         return _form(page_to_show(request, then), WRONG)
-    caller_of(request.scope).known = access  # the logs tell who signed in
+    caller_of(request.scope).known = access  # the logs show the user
     rate.forget(address)
     await _end(request, container)
     response = RedirectResponse(page_to_show(request, then), 303, NOT_KEPT)

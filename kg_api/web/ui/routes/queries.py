@@ -123,7 +123,6 @@ class AnswerPage(StreamingResponse):
         self._writing = writing
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the page (ASGI)."""
         async with closed_after(self._writing):
             await super().__call__(scope, receive, send)
 
