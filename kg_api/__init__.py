@@ -1,3 +1,3 @@
-"""kg: a self-hosted knowledge graph service."""
+"""kg: a self-hosted graph knowledge service."""
 
 __version__ = "0.2.0"

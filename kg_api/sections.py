@@ -224,4 +224,4 @@ class SyncSettings(Section):
 
 def _is_openai(address: str) -> bool:
     host = urlsplit(address).hostname or ""
-    return host == OPENAI_HOST or host.endswith(f".{OPENAI_HOST}")  # regions have names before it
+    return host == OPENAI_HOST or host.endswith(f".{OPENAI_HOST}")  # regions are subdomains

@@ -117,11 +117,10 @@ class ApiSettings(Section):
     host: str = "127.0.0.1"
     """Address on which the service listens. The default is reachable from this machine only."""
     port: Annotated[int | None, Field(ge=1, le=65535)] = None
+    """Port on which the service listens. Default: 8420, or a free port if 8420 is in use."""
+    processes: Annotated[int | None, Field(ge=1, le=64)] = None
     """Number of service processes, which share KG_API__MAX_CONNECTIONS. Default: one per core up to 4 cores,
     then three per 4 cores, at most 12 and at most 1/16 of the memory."""
-    processes: Annotated[int | None, Field(ge=1, le=64)] = None
-    """Number of service processes. They share the limits of this section. Default: one per core up to 4
-    cores, then three per 4 cores, at most 12 and at most 1/16 of the memory."""
     allowed_hosts: str | None = None
     """Comma-separated host names and addresses of the service, as clients use them. Required if KG_API__HOST
     is not a loopback address. `localhost` and loopback addresses are always allowed."""

@@ -564,7 +564,7 @@ class RelationshipType(Answer):
     relations: int
     also: list[str]
     stance: Stance
-    """Effect on the target or start of a relationship. `neutral`: none."""
+    """Stance towards the target or the start of a relationship."""
     embedded: bool
 
 

@@ -265,7 +265,7 @@ class Scoped(Body):
     """Request for some or all ontologies."""
 
     ontology: Ontologies | None = None
-    """Ontologies to use. Default: all."""
+    """Names of ontologies. Default: all."""
 
     @property
     def ontologies(self) -> list[str] | None:

@@ -1,4 +1,4 @@
-"""Health, jobs, workers, API keys and the audit log."""
+"""Health, jobs, workers, API keys, and the audit log."""
 
 from __future__ import annotations
 

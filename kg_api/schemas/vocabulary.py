@@ -121,7 +121,7 @@ MAX_MERGED_TYPES = 50
 ALIKE = 0.75
 """Minimum cosine similarity of synonymous relationship types in the default model (ADR 70)."""
 Stance = Literal["supports", "contradicts", "supported by", "contradicted by", "neutral"]
-"""Effect of a relationship on its target, or, with `by`, on its start."""
+"""Stance of a relationship type towards its target, or, with `by`, towards its start."""
 MAX_STEPS = 12
 MAX_SEEDS = 50
 MAX_FAN_OUT = 100

@@ -39,7 +39,7 @@ class Phase(IntEnum):
     BODY = 3
     """The client sends a body that the service waits for."""
     ANSWER = 4
-    """The client reads a response slowly."""
+    """The client reads a response more slowly than kg sends it."""
     RUNNING = 5
 
 
