@@ -41,7 +41,8 @@ def requires(
 
     Args:
         scope: Required scope. A higher scope includes it.
-        filtered: Whether the route uses only the ontologies of the key, although its path names none.
+        filtered: Whether the route uses only the ontologies of the key, although its path names none. False:
+            a key for some ontologies never suffices.
         audited: Whether the audit log records changes. None: only above `read`. GET is never recorded.
     """
     return _declare(Rule(scope, filtered, scope != "read" if audited is None else audited))
