@@ -12,7 +12,7 @@ from typing import Any, LiteralString, Self, TypeVar, get_args
 
 import neo4j
 import structlog
-from neo4j.exceptions import AuthError, DriverError, IncompleteCommit, Neo4jError
+from neo4j.exceptions import AuthError, DriverError, IncompleteCommit, Neo4jError, ResultFailedError
 from neo4j.exceptions import ConfigurationError as DriverConfigurationError
 from pydantic import BaseModel
 from tenacity import (
@@ -107,6 +107,11 @@ def _seconds_left(usual: float | None) -> float | None:
 
 def _is_worth_repeating(error: BaseException) -> bool:
     """Return whether the response to a commit was lost, or other transactions interfered."""
+    if isinstance(error, ResultFailedError):
+        # A deadlock that fails a result in the middle: rolling back reads the result again and raises this
+        # error in place of the deadlock, so that the driver does not repeat the transaction (6.4.1)
+        error = error.__cause__ or error
+        return isinstance(error, Neo4jError) and (error.is_retryable() or _is_worth_repeating(error))
     changed = isinstance(error, Neo4jError) and error.code == _ENTITY_NOT_FOUND
     return changed or isinstance(error, IncompleteCommit | ConcurrentChange)
 

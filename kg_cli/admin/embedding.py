@@ -344,10 +344,12 @@ def health() -> None:
     """
 
 
+_SWITCHED = "switched in {seconds:.2f} s; new ontologies use {space_of_new}"
 print_switched = Table(
     "ontologies",
     {"ontology": "{ontology}", "before": "{before}", "now": "{now}"},
-    hint="switched in {seconds:.2f} s; new ontologies use {space_of_new}",
+    empty=_SWITCHED,
+    hint=_SWITCHED,
 )
 
 

@@ -202,7 +202,7 @@ def test_a_frequent_concept_connects_nothing_on_any_step(graph: Graph, driver: n
     assert find_apart(graph, "source", [pair], hops=3, most_sources=50) == {pair}
 
 
-@pytest.mark.parametrize("name", ["count_due", "due_sources", "due_concepts"])
+@pytest.mark.parametrize("name", ["count_due", "due"])
 def test_what_waits_elsewhere_is_not_looked_through(name: str, graph: Graph, driver: neo4j.Driver) -> None:
     assert graph
     text = STATEMENTS[f"proposals/{name}"]

@@ -123,4 +123,4 @@ def test_the_schema_of_a_query_stands_in_openapi(http: httpx.Client) -> None:
     steps = document["components"]["schemas"]["ConstructiveQuery"]["properties"]["steps"]["items"]
     assert steps["discriminator"]["propertyName"] == "step"
     assert len(steps["oneOf"]) == 5
-    assert len(body["examples"]) == 2
+    assert len(body["examples"]) == 1

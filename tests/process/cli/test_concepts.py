@@ -44,7 +44,7 @@ def ids(service: Service, driver: neo4j.Driver, migrated_graph: Graph) -> Iterat
         (["show", "lease"], ["“lease”", "jobs [1].md ¶0", "worker holds lease", "lease ends in retry"]),
         (["show", "a lost lease"], ["No concept is called", "taken: lease"]),
         (["related", "worker", "--hops", "2"], ["worker holds lease", "lease ends in retry", "2 hops"]),
-        (["path", "worker", "retry"], ["worker holds lease", "lease ends in retry", "1 way from worker"]),
+        (["path", "worker", "retry"], ["worker holds lease", "lease ends in retry", "1 path from worker"]),
         (["path", "worker", "retry", "--hops", "1"], ["There is no path from worker to retry within 1 hop"]),
         (["context", "lease", "--window", "0"], [TEXTS[0], TEXTS[2], "lease in 2 sources"]),
         (["neighbourhood", "lease"], ["worker holds lease", "2 concepts around lease, 2 connections"]),

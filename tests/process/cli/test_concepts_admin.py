@@ -38,7 +38,7 @@ def test_extraction_is_configured_previewed_and_asked_for(kg: Kg, service: Servi
     started = kg(*admin, "extract", "--ontology", "notes", "--json")
     assert json.loads(started.stdout)["due"] == 1
     status = kg(*admin, "status", "--ontology", "notes")
-    assert "1: 0 read, 1 due" in status.stdout
+    assert "1: 0 read, 1 pending" in status.stdout
     assert "concepts follow: 1 source is still to be read" in status.stderr
     assert "rejected: 0 sources" in kg(*admin, "refused", "--ontology", "notes").stderr
     model = kg(*admin, "config", "--ontology", "notes", "--extractor", "llm")

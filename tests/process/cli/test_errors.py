@@ -15,7 +15,7 @@ from kg_api.errors import KgError
 from kg_api.graph.client import Graph
 from kg_api.graph.spaces import ensure_space
 from kg_cli import main
-from kg_cli.terminal import connect
+from kg_cli.terminal import answers
 from tests.neo4j_server import Neo4jServer
 from tests.process.cli.conftest import Kg
 from tests.process.cli.doubles import Reply, answering, problem
@@ -136,7 +136,7 @@ def test_a_fault_that_nobody_foresaw_is_written_to_a_log(
     def broken() -> None:
         raise RuntimeError("nobody foresaw it")
 
-    monkeypatch.setattr(connect, "open_client", broken)
+    monkeypatch.setattr(answers, "open_client", broken)
     monkeypatch.setenv("KG_HOME", str(tmp_path))
     assert main.run_command(["ontologies"]) == 1
     told = capsys.readouterr().err

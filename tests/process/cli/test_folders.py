@@ -34,7 +34,7 @@ def listed(kg: Kg) -> list[dict[str, Any]]:
 def test_a_folder_is_followed_and_left(kg: Kg, folder: Path, graph: Graph) -> None:
     added = kg("folders", "add", str(folder), "--ontology", "notes", "--every", "2h", "--wait")
     assert (added.returncode, added.stderr.count("Traceback")) == (0, 0), added.stderr
-    assert "notes: 2 added, 0 changed, 0 unchanged, 0 removed, 0 refused" in added.stdout
+    assert "notes: 2 added, 0 changed, 0 unchanged, 0 removed, 0 failed" in added.stdout
     found = json.loads(kg("search", "canary", "--ontology", "notes", "--json").stdout)
     assert (found["sources"][0]["document"], found["degraded"]) == ("one.md", [])
 
@@ -57,7 +57,7 @@ def test_files_that_are_refused_are_told_and_give_their_exit_code(kg: Kg, folder
     (folder / "picture.svg").write_bytes(b"<svg/>")
     added = kg("folders", "add", str(folder), "--ontology", "notes", "--wait")
     assert added.returncode == SOME_REFUSED, added.stderr
-    assert "2 added, 0 changed, 0 unchanged, 0 removed, 1 refused" in added.stdout
+    assert "2 added, 0 changed, 0 unchanged, 0 removed, 1 failed" in added.stdout
     assert "refused: program.md: this is a program" in added.stdout
     assert "skipped: .svg (1)" in added.stdout
     assert "refused: program.md: this is a program" in kg("folders", "list").stdout

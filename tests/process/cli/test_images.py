@@ -81,7 +81,7 @@ def test_pictures_are_taken_from_a_folder_listed_shown_and_saved(kg: Kg, folder:
     (folder / "words.md").write_text("A red boat is no picture.")
     kg("ingest", str(folder / "words.md"), "--ontology", "notes")
     found = kg("search", "red boat", "--mode", "text").stdout
-    assert "picture of 600 x 400" in " ".join(found.split())
+    assert "image of 600 x 400" in " ".join(found.split())
     for kind, names in (("image", ["boat.jpg"]), ("passage", ["words.md"])):
         asked = ("red boat", "--mode", "text", "--kind", kind, "--json")
         for command in ("search", "hybrid"):

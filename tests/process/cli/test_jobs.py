@@ -63,7 +63,7 @@ def test_a_job_is_shown_for_people(kg: Kg, driver: neo4j.Driver, job: str) -> No
     assert f"id {job}" in words
     assert "queued, retried in 3 min" in words
     assert "progress 2/5" in words
-    assert "turns 3" in words
+    assert "time slices 3" in words
     assert "ago)" in words
     assert REASON.strip() in words, "the reason in full"
     assert "-> follow it: kg jobs watch" in ran.stderr

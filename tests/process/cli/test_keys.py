@@ -88,7 +88,7 @@ def test_a_key_of_one_ontology_works_there_alone(kg: Kg, guarded: Service, folde
     at_home = {"KG_API_URL": "", "KG_HOME": str(folder / "home")}
     given = ("--scope", "write", "--ontology", "herons", "--ontology", "storks")
     made = kg("admin", "keys", "create", "bob", *given, env=at_home)
-    assert "of herons, storks" in made.stderr
+    assert "ontologies: herons, storks" in made.stderr
     listed = json.loads(kg("admin", "keys", "list", "--json", env=at_home).stdout)["keys"]
     assert {each["name"]: each["ontologies"] for each in listed}["bob"] == ["herons", "storks"]
     bird = folder / "bird.txt"

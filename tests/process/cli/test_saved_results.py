@@ -31,5 +31,5 @@ def test_results_are_listed_and_deleted(kg: Kg, folder: Path) -> None:
     assert "the nearest: 'words'" in " ".join(near.stderr.split())
     assert kg("eval", "results", "delete", "words").returncode != 0, "it asks, and nobody answers"
     assert (folder / "words.json").is_file()
-    assert "deleted: words" in kg("eval", "results", "delete", "words", "--yes").stdout
+    assert "deleted: words" in kg("eval", "results", "delete", "words", "--yes").stderr
     assert list(folder.iterdir()) == []

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import tenacity
-from neo4j.exceptions import ClientError, ServiceUnavailable, SessionExpired
+from neo4j.exceptions import ClientError, Neo4jError, ResultFailedError, ServiceUnavailable, SessionExpired
 
 from kg_api.graph import client
 
@@ -62,3 +62,20 @@ def test_a_server_that_is_away_is_asked_a_few_times_and_not_again_and_again(cloc
 
 def test_what_is_wrong_stays_wrong(clock: Clock) -> None:
     assert tries(clock, ClientError("no such function")) == 1
+
+
+@pytest.mark.parametrize(
+    ("cause", "expected"),
+    [("Neo.TransientError.Transaction.DeadlockDetected", 5), ("Neo.ClientError.X.Y", 1)],
+)
+def test_transaction_repeats_after_a_masked_deadlock(
+    cause: str, expected: int, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The driver raises ResultFailedError in place of a deadlock that failed a result in the middle."""
+    monkeypatch.setattr(client.Graph._commit.retry, "sleep", lambda _: None)  # pyright: ignore[reportFunctionMemberAccess]
+    masked = ResultFailedError(None, "The result has failed.")  # pyright: ignore[reportArgumentType]
+    masked.__cause__ = Neo4jError._hydrate_neo4j(code=cause, message="deadlock")
+    graph = Reading(clock, masked, 0.01)
+    with pytest.raises(ResultFailedError):
+        graph._commit(lambda _: None)
+    assert graph.tries == expected
