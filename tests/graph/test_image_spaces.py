@@ -107,18 +107,14 @@ def test_lost_files_are_set_aside_however_many_they_are(album: Album) -> None:
     assert (album.counts().missing, album.counts().refused) == (0, len(contents) + 3)
 
 
-def test_a_picture_whose_file_is_lost_keeps_the_vector_that_it_should_have(
-    album: Album, driver: neo4j.Driver
-) -> None:
+def test_forced_embedding_of_a_lost_image_rejects_it(album: Album) -> None:
     album.work()
-    before = _vector(driver, "green.png")
     album.pictures.lose(plain("green"))
     started = album.requests.regenerate(Regeneration(ontology="notes", type="image", force=True))
     album.work()
     job = find_job(album.graph, started.ontologies[0].job_id or "")
     assert (job.state, job.set_aside) == (JobState.COMPLETED_WITH_ERRORS, 1)
-    assert album.counts() == VectorCounts(total=3, embedded=3, missing=0, stale=0, refused=0)
-    assert _vector(driver, "green.png") == before
+    assert album.counts() == VectorCounts(total=3, embedded=2, missing=0, stale=0, refused=1)
 
 
 def test_a_store_that_is_not_there_leaves_pictures_due(album: Album, driver: neo4j.Driver) -> None:

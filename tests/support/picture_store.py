@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from PIL import Image
+
 from kg_api.blobs.images import ImageKeeper, StoredFiles
 from kg_api.blobs.store import FileBlobStore, key_of
 from kg_api.convert.image.embedded import convert
+from kg_api.convert.image.stripping import stripped
 from kg_api.convert.kinds import convert_with
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
@@ -58,11 +62,13 @@ class Pictures:
     def damage(self, content: bytes) -> None:
         """Let a file have other bytes, as many as before."""
         for path in self.paths(content):
-            path.write_bytes(bytes(each ^ 1 for each in content))
+            path.write_bytes(bytes(each ^ 1 for each in path.read_bytes()))
 
     def paths(self, content: bytes) -> list[Path]:
-        """The file of some bytes; several, where some wait for being deleted."""
-        return list(self.folder.rglob(f"{key_of(content)}*"))
+        """The stored file of an image, which has no metadata; several, where some wait for being deleted."""
+        with Image.open(io.BytesIO(content)) as image:
+            kept = stripped(content, image)
+        return list(self.folder.rglob(f"{key_of(kept)}*"))
 
     def record(
         self, content: bytes, name: str, *, review: bool = False, ontology: str = "notes"

@@ -47,7 +47,7 @@ def test_a_folder_is_followed_and_left(kg: Kg, folder: Path, graph: Graph) -> No
 
     removed = kg("folders", "remove", listed(kg)[0]["folder_id"])
     assert "no longer synchronised" in removed.stderr
-    assert "kept in notes as now: 2 documents" in removed.stderr
+    assert "kept in notes: 2 documents" in removed.stderr
     assert (listed(kg), len(documents(graph))) == ([], 2)
 
 
@@ -58,9 +58,9 @@ def test_files_that_are_refused_are_told_and_give_their_exit_code(kg: Kg, folder
     added = kg("folders", "add", str(folder), "--ontology", "notes", "--wait")
     assert added.returncode == SOME_REFUSED, added.stderr
     assert "2 added, 0 changed, 0 unchanged, 0 removed, 1 failed" in added.stdout
-    assert "refused: program.md: this is a program" in added.stdout
+    assert "failed: program.md: this is a program" in added.stdout
     assert "skipped: .svg (1)" in added.stdout
-    assert "refused: program.md: this is a program" in kg("folders", "list").stdout
+    assert "failed: program.md: this is a program" in kg("folders", "list").stdout
     assert "1 file failed; see: kg folders list" in added.stderr
     shown = kg("jobs", "show", listed(kg)[0]["job_id"])
     assert "program.md" in shown.stdout, shown.stderr

@@ -34,7 +34,7 @@ def test_similar_passages_are_a_table_for_people_and_the_rest_answer_for_program
 ) -> None:
     shown = kg("similar", source, "--limit", "3")
     assert shown.returncode == 0, shown.stderr
-    for told in ("kitchen / copy [b].md", "near-duplicate", "1 like handbook / leases.md ¶0"):
+    for told in ("kitchen / copy [b].md", "near-duplicate", "1 similar to handbook / leases.md ¶0"):
         assert told in shown.stdout + shown.stderr
     given = json.loads(kg("similar", source, "-o", "kitchen", "--json").stdout)
     assert [each["document"] for each in given["sources"]] == ["copy [b].md"]

@@ -143,7 +143,7 @@ def test_a_provider_that_is_away_leaves_searches_with_words_and_comes_back_by_it
     assert (health["status"], found["away"]["status"], found["default"]["status"]) == ("error", "error", "ok")
     assert f"127.0.0.1:{NOMIC_PORT}" in found["away"]["error"]
     assert found["default"]["latency_ms"] > 0
-    told = world.kg("admin", "embedding", "health")
+    told = world.kg("admin", "spaces", "health")
     assert (told.returncode, "cannot be reached" in " ".join(told.stdout.split())) == (69, True)
     with nomic_answers():
         wait_until(lambda: parts(world.search(ANOTHER, ontology="away")) == [], 10)

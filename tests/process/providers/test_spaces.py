@@ -96,10 +96,10 @@ def test_one_space_that_is_down_leaves_the_others(world: World) -> None:
     assert {slug for slug, each in found.items() if each["status"] == "error"} == {"one_down"}
     assert "set OPENAI_API_KEY" in found["one_down"]["error"]
     assert all(each["latency_ms"] >= 0 for slug, each in found.items() if slug != "one_down")
-    told = world.kg("admin", "embedding", "health", "--json")
+    told = world.kg("admin", "spaces", "health", "--json")
     assert (told.returncode, '"one_down"' in told.stdout) == (69, True)
     model.always = None
-    assert world.kg("admin", "embedding", "health").returncode == 0
+    assert world.kg("admin", "spaces", "health").returncode == 0
 
 
 def test_the_same_space_once_more_is_the_same(world: World) -> None:
@@ -171,8 +171,8 @@ def test_models_are_listed_with_what_they_are(filled: World) -> None:
     assert (small["max_tokens"], small["batch_size"], small["price_per_million_tokens"]) == (8191, 50, 0.02)
     assert (small["ontologies"], listed["large"]["dimensions"]) == (["on_small"], 512)
     assert next(iter(listed)) == "default"
-    assert filled.kg_json("admin", "embedding", "status") == filled.ask("GET", "/embedding/spaces")
-    printed = filled.kg("admin", "embedding", "status").stdout
+    assert filled.kg_json("admin", "spaces", "list") == filled.ask("GET", "/embedding/spaces")
+    printed = filled.kg("admin", "spaces", "list").stdout
     assert all(each in printed for each in ("small", "word-hash", "512", "0.02", "on_small"))
 
 
