@@ -105,13 +105,19 @@ def _seconds_left(usual: float | None) -> float | None:
     return max(MIN_SECONDS, left if usual is None else min(left, usual))
 
 
+def _unmasked(error: BaseException) -> BaseException:
+    """Return the error that failed a result in the middle, such as a deadlock.
+
+    The driver (6.4.1) reads the result again for the rollback. It raises ResultFailedError in place of the
+    error, and does not repeat the transaction.
+    """
+    return error.__cause__ or error if isinstance(error, ResultFailedError) else error
+
+
 def _is_worth_repeating(error: BaseException) -> bool:
     """Return whether the response to a commit was lost, or other transactions interfered."""
-    if isinstance(error, ResultFailedError):
-        # A deadlock that fails a result in the middle: rolling back reads the result again and raises this
-        # error in place of the deadlock, so that the driver does not repeat the transaction (6.4.1)
-        error = error.__cause__ or error
-        return isinstance(error, Neo4jError) and (error.is_retryable() or _is_worth_repeating(error))
+    if (failed := _unmasked(error)) is not error:
+        return _is_worth_reading_again(failed)
     changed = isinstance(error, Neo4jError) and error.code == _ENTITY_NOT_FOUND
     return changed or isinstance(error, IncompleteCommit | ConcurrentChange)
 
@@ -316,8 +322,10 @@ class Graph:
         try:
             yield
         except (DriverError, Neo4jError) as error:
-            if (translated := _translate(error, self._uri)) is None:
-                raise
+            failed = _unmasked(error)
+            known = isinstance(failed, DriverError | Neo4jError)
+            if not known or (translated := _translate(failed, self._uri)) is None:
+                raise failed from failed.__cause__
             raise translated from error
 
 

@@ -8,6 +8,7 @@ import pytest
 import tenacity
 from neo4j.exceptions import ClientError, Neo4jError, ResultFailedError, ServiceUnavailable, SessionExpired
 
+from kg_api.errors import TooMuchAtOnce
 from kg_api.graph import client
 
 Clock = list[float]
@@ -79,3 +80,19 @@ def test_transaction_repeats_after_a_masked_deadlock(
     with pytest.raises(ResultFailedError):
         graph._commit(lambda _: None)
     assert graph.tries == expected
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("Neo.ClientError.Transaction.TransactionTimedOut", TooMuchAtOnce),
+        ("Neo.ClientError.X.Y", ClientError),
+    ],
+)
+def test_masked_error_keeps_its_own_class(code: str, expected: type[Exception], clock: Clock) -> None:
+    masked = ResultFailedError(None, "The result has failed.")  # pyright: ignore[reportArgumentType]
+    masked.__cause__ = Neo4jError._hydrate_neo4j(code=code, message="wrong")
+    graph = Reading(clock, masked, 0.01)
+    graph._uri = "bolt://127.0.0.1"
+    with pytest.raises(expected), graph._translated():
+        raise masked
