@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import socket
@@ -17,6 +16,7 @@ from kg_api.errors import ConfigurationError, Unavailable
 from kg_api.jobs.backfill import ticking
 from kg_api.jobs.runner import Runner, WorkerRegistration
 from kg_api.logs import configure_logs
+from kg_api.machine import freeze_heap
 from kg_api.metrics import serve_metrics
 from kg_api.settings import Settings
 from kg_api.tracing import tracing
@@ -67,8 +67,7 @@ def _open(settings: Settings, stopping: threading.Event) -> Container | None:
             log.warning("waiting", reason=str(error))
             stopping.wait(RETRY_SECONDS)
         else:
-            gc.collect()
-            gc.freeze()  # as in the service: garbage collection skips permanent objects
+            freeze_heap()
             return container
     return None
 
