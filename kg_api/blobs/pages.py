@@ -14,7 +14,7 @@ from cachetools import LRUCache
 from kg_api.blobs.images import StoredFiles
 from kg_api.errors import InvalidInput, NotFound, TooBusy
 from kg_api.graph.client import Graph
-from kg_api.graph.fulltext import QuestionWords
+from kg_api.graph.fulltext import words_of_question
 from kg_api.graph.images import Original, SourceOnPage, find_original, sources_of_page
 from kg_api.graph.library import find_source
 from kg_api.graph.names import identify_document
@@ -137,7 +137,7 @@ def page_to_draw(
 ) -> PageToDraw:
     read = [] if passage is None else passage.words(page)
     words, hits = list[str](), list[WordBox]()
-    question = QuestionWords(query) if query else None
+    question = words_of_question(query) if query else None
     for source in sources if question else ():
         on_page = source.words(page)
         for start, end in question.find(source.full_text) if question else ():

@@ -258,52 +258,53 @@ class QuestionWords:
         self._plain = re.compile(rf"(?:{'|'.join(found)})[a-z0-9]*", re.DOTALL) if found else None
 
     def find(self, text: str) -> list[tuple[int, int]]:
-        """Return start and end of the first 50 matches, in order and without overlap.
+        """Return start and end of the first 50 matches, in order and without overlap."""
+        found: list[tuple[int, int]] = []
+        for phrase in self._phrases(text[:MAX_SCANNED]):
+            is_behind = not found or phrase[0].start >= found[-1][1]  # the parts of one word may overlap
+            if is_behind and self._is_significant(phrase):
+                found.append((phrase[0].start, phrase[-1].end))
+                if len(found) == MAX_MATCHES:
+                    break
+        return found
 
-        The code is one loop without helpers, because a search runs it over all shown texts. A call per word
-        took twice as long.
-        """
-        text = text[:MAX_SCANNED]
+    def _is_significant(self, phrase: list[IndexToken]) -> bool:
+        if len(phrase) == 1:
+            return phrase[0].form in self._alone
+        return not self._telling or any(each.form in self._telling for each in phrase)
+
+    def _phrases(self, text: str) -> Iterator[list[IndexToken]]:
+        """Yield candidate tokens. Adjacent tokens form a phrase if they are adjacent in the question."""
+        phrase: list[IndexToken] = []
+        for token in self._tokens(text):
+            if phrase and not self._continues(phrase[-1], token, text):
+                yield phrase
+                phrase = []
+            phrase.append(token)
+        if phrase:
+            yield phrase
+
+    def _continues(self, last: IndexToken, token: IndexToken, text: str) -> bool:
+        """Return whether only whitespace or a joining character separates two tokens of the question."""
+        if (last.form, token.form) not in self._pairs:
+            return False
+        return token.start < last.end or _JOINT.fullmatch(text, last.end, token.start) is not None
+
+    def _tokens(self, text: str) -> Iterator[IndexToken]:
+        """Yield the candidate tokens. Other words, which are the majority, cost little."""
         if not text.isascii():
             words = _WORD.finditer(text)
         elif self._plain is None:
-            return []
+            return
         else:
             words = self._plain.finditer(text.lower())
-        found: list[tuple[int, int]] = []
-        # The open phrase: start, end, last form, length, and whether it contains a significant word
-        begun, ended, last, length, says = 0, 0, "", 0, False
         for word in words:
             known = self._seen.get(word[0])
             if known is None:
-                known = tuple(each for each in _split(word[0]) if each.form in self._wanted)
-                self._seen[word[0]] = known
-            for token in known:
-                start, form = word.start() + token.start, token.form
-                goes_on = (
-                    length > 0
-                    and (last, form) in self._pairs
-                    and (start < ended or _JOINT.fullmatch(text, ended, start) is not None)
-                )
-                if goes_on:
-                    says, length = says or form in self._telling, length + 1
-                else:
-                    self._add(found, begun, ended, last, length, says=says)
-                    begun, says, length = start, form in self._telling, 1
-                ended, last = word.start() + token.end, form
-            if len(found) == MAX_MATCHES:
-                return found
-        self._add(found, begun, ended, last, length, says=says)
-        return found[:MAX_MATCHES]
-
-    def _add(
-        self, found: list[tuple[int, int]], begun: int, ended: int, last: str, length: int, *, says: bool
-    ) -> None:
-        """Add a phrase if it is significant. The parts of one word may overlap."""
-        if length == 0 or (found and begun < found[-1][1]):
-            return
-        if last in self._alone if length == 1 else (says or not self._telling):
-            found.append((begun, ended))
+                every = _split(word[0])
+                known = self._seen[word[0]] = tuple(each for each in every if each.form in self._wanted)
+            for start, end, form in known:
+                yield IndexToken(word.start() + start, word.start() + end, form)
 
 
 @lru_cache(KNOWN_QUESTIONS)
