@@ -65,24 +65,24 @@ def fuse(
         Scores by id, best first. Equal scores are ordered by id, so that the order is stable.
     """
     parts: dict[str, list[LaneContribution]] = {}
-    several = len(lanes) > 1
+    way = how if len(lanes) > 1 else "alone"
     for lane in lanes:
         best = list(islice(lane.ranked.values(), BEST))
-        if several and how != "rrf" and not best:
+        if not best and way in {"adaptive", "weighted"}:
             continue
         weight, least, span = 1.0, 0.0, 1.0
-        if several and how == "adaptive":
+        if way == "adaptive":
             weight, least = _weigh_by_shape(lane, best)
-        elif several and how == "weighted":
+        elif way == "weighted":
             weight = 1 - vector_weight if lane.calibration is None else vector_weight
             least, span = best[-1], best[0] - best[-1]
         scored = [(*each, rank) for rank, each in enumerate(lane.ranked.items(), start=1)]
-        if not (several and how == "rrf"):
+        if way != "rrf":
             scored += [(*each, None) for each in lane.further.items() if each[0] not in lane.ranked]
         for identity, score, rank in scored:
-            if several and how == "rrf":
-                contribution = 1 / (rrf_k + (rank or 0))
-            elif several and how == "weighted":
+            if way == "rrf" and rank is not None:
+                contribution = 1 / (rrf_k + rank)
+            elif way == "weighted":
                 place = min(max((score - least) / span, 0), 1) if span > 0 else float(score >= least)
                 contribution = weight * place
             else:
@@ -93,7 +93,7 @@ def fuse(
         identity: FusedScore(math.fsum(part.contribution for part in own), tuple(own))
         for identity, own in parts.items()
     }
-    return fused if not several else dict(sorted(fused.items(), key=lambda each: (-each[1][0], each[0])))
+    return fused if way == "alone" else dict(sorted(fused.items(), key=lambda each: (-each[1][0], each[0])))
 
 
 def _weigh_by_shape(lane: LaneScores, best: Sequence[float]) -> tuple[float, float]:

@@ -220,12 +220,9 @@ class SearchPlan:
     known: OntologySnapshot  # all ontologies
     scope: Scope
     filters: Filters = field(default_factory=Filters)
-    full_text: Sequence[str] = ()
-    """Lucene queries. Several if the filters match many documents."""
     words_among: Sequence[str] | None = None
     """Document filter for full-text results, if it is too large for the queries."""
-    wording: Wording = field(default_factory=Wording)  # origin of `full_text`
-    words: int = 0  # distinct words in the question
+    wording: Wording = field(default_factory=Wording)
     depth: int = LANE_DEPTH  # results per retriever
     vectors: Sequence[QueryVector] = ()  # one vector per model
     pictures: Sequence[PictureVector] = ()
@@ -302,7 +299,7 @@ class SearchPlan:
         )
 
     def worded(self, wording: Wording) -> SearchPlan:
-        return replace(self, full_text=wording.queries, wording=wording)
+        return replace(self, wording=wording)
 
     @property
     def reach(self) -> int:
@@ -335,10 +332,10 @@ def describe_degradations(plan: SearchPlan) -> list[Degradation]:
     if state is not None and plan.request.mode != "vector":
         effect = f"the full-text index is {state}: searched by vector only"
         told.append(Degradation(part="text_index", effect=effect))
-    elif plan.asks_text and plan.words > MAX_TERMS:
-        used = f"the first {MAX_TERMS} words were used, {plan.words - MAX_TERMS} were left out"
+    elif plan.asks_text and (words := len(plan.wording.words)) > MAX_TERMS:
+        used = f"the first {MAX_TERMS} words were used, {words - MAX_TERMS} were left out"
         told.append(Degradation(part="query", effect=f"full text: {used}"))
-    elif plan.asks_text and not plan.words:
+    elif plan.asks_text and not plan.wording.words:
         effect = "full text: there is no word in the query to look for"
         told.append(Degradation(part="query", effect=effect))
     if left_out := plan.scope.left_out:
@@ -495,10 +492,8 @@ class SearchPlanner:
             known=known,
             scope=scope,
             filters=filters,
-            full_text=wording.queries,
             wording=wording,
             words_among=chosen.behind_queries,
-            words=len(wording.words),
             depth=max(LANE_DEPTH, 3 * request.limit),
             vectors=vectors,
             pictures=seeing.result() if seeing else (),

@@ -364,7 +364,7 @@ def fuse_lanes(plan: SearchPlan, candidates: Candidates) -> list[Hit]:
             Hit(found[identity], identity, each.score, each.parts, fused_rank=rank, fused_score=each.score)
             for rank, (identity, each) in enumerate(joined.items(), 1)
         ]
-        if group_by == "chunk" or not plan.known.has_parents(plan.scope.names):
+        if group_by == "chunk" or not any(hit.found.chunk and hit.found.chunk.parent_id for hit in hits):
             return hits
         return limit_per_group(
             hits, lambda hit: (hit.found.chunk and hit.found.chunk.parent_id) or hit.identity, 1

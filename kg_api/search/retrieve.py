@@ -232,7 +232,7 @@ def word_lanes(plan: SearchPlan) -> Iterator[Lane]:
     """Yield the full-text retrievers."""
     if plan.asks_text:
         asked, pairs, sources = plan.space_vectors, plan.wording.compared_pairs, plan.filters.sources
-        for query in plan.full_text:
+        for query in plan.wording.queries:
             yield TEXT, WordedPassages(query, asked, plan.depth, pairs, plan.words_among, sources)
 
 
