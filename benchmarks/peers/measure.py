@@ -42,8 +42,6 @@ def main() -> None:
     watched = Watched({**job.processes, **own, "client": os.getpid()})
     measuring = Measuring(contestant, embedder, watched, job, np.load(folder / "vectors.npy", mmap_mode="r"))
     found = {corpus.name: measuring.corpus(corpus) for corpus in job.corpora}
-    if close := getattr(contestant, "close", None):
-        close()
     report = Report({name: version(name) for name in contestant.packages}, found)
     (folder / "result.json").write_bytes(REPORT.dump_json(report))
 

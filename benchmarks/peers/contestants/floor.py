@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import subprocess
@@ -39,6 +40,7 @@ class Floor(Kg):
         usual = ["--http", "httptools", "--no-access-log", "--log-level", "warning"]
         env = {**os.environ, "FLOOR": json.dumps(given)}
         self._server = subprocess.Popen([*command, *usual], env=env)
+        atexit.register(self._server.terminate)
         self.processes = {"floor": self._server.pid}
         self._url = f"http://127.0.0.1:{port}"
 
@@ -54,11 +56,6 @@ class Floor(Kg):
             else:
                 return
         raise SystemExit("the floor does not start")
-
-    def close(self) -> None:
-        """End the floor's process."""
-        self._server.terminate()
-        self._server.wait()
 
     def search(self, question: str, limit: int) -> list[str]:
         """See `Contestant`; always ten."""
