@@ -55,7 +55,7 @@ PLAN_ANEW = frozenset(
 """Tests that make or drop indexes. With each, Neo4j forgets all its plans, and a statement takes it 50 ms of
 CPU again: where these came between the others, the others paid for them."""
 SHARED = "libraries"
-"""The fixture of what is stored once for many tests, which empty no database."""
+"""Fixture of data that is stored once for tests that do not empty the database."""
 
 FURTHER_SIZE = 64
 """Dimensions of nearly all spaces that tests make besides the first."""
@@ -90,7 +90,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Sharing
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the slow folders first; within a folder those last that make Neo4j plan anew."""
+    """Put the slow folders first; within a folder, tests that invalidate Neo4j's plans come last."""
     here = Path(__file__).parent
 
     def rank(item: pytest.Item) -> tuple[int, bool, bool]:

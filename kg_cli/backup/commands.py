@@ -21,7 +21,7 @@ BackupArgument = Annotated[
     Path, typer.Argument(metavar="BACKUP", help="The backup: its folder, or its name as `backups` lists it.")
 ]
 ReplaceOption = Annotated[
-    bool, typer.Option("--replace", help="Replace what is in the home; it is removed when all is restored.")
+    bool, typer.Option("--replace", help="Replace the content of the home. It is removed after the restore.")
 ]
 
 

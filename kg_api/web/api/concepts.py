@@ -174,7 +174,10 @@ def get_related_concepts(
 
 
 @concepts.get(
-    "/concepts/{concept_id}/neighbourhood", "read", "Get what is around a concept as a graph", filtered=True
+    "/concepts/{concept_id}/neighbourhood",
+    "read",
+    "Get the neighbourhood of a concept as a graph",
+    filtered=True,
 )
 def get_neighbourhood(container: Open, concept_id: ConceptId, limit: Related = 50) -> Neighbourhood:
     return container.concepts.neighbourhood(concept_id, limit)

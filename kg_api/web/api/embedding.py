@@ -60,7 +60,7 @@ def put_embedding_config(
     return container.configure.change(ontology, config, dry_run=dry_run)
 
 
-@spaces.post("/ontologies/{ontology}/embeddings", "write", "Embed what is missing or stale", status_code=202)
+@spaces.post("/ontologies/{ontology}/embeddings", "write", "Embed missing and stale items", status_code=202)
 def embed_ontology(container: Open, ontology: Ontology, key: IdempotencyKey) -> EmbeddingStarted:
     """Start the job, even if automatic embedding is off."""
     return container.embeddings.embed(ontology, key)
