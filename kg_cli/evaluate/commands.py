@@ -78,7 +78,7 @@ def run(
     """Run every question of a set through search, and score the results.
 
     kg ingests the set once, into its own ontology. An interrupted run resumes. kg always saves the result
-    with all scores, the configuration and a plot.
+    with all scores and the configuration.
 
     Example: kg eval run --set ~/sets/handbook --mode hybrid --option rerank=true
     """
@@ -129,9 +129,7 @@ def compare(
     ontology: CorpusOption = None,
     in_place: InPlaceOption = False,
     results: ResultsOption = None,
-    output: Annotated[
-        Path | None, typer.Option(help="Write the comparison to this JSON file, with a plot next to it.")
-    ] = None,
+    output: Annotated[Path | None, typer.Option(help="Write the comparison to this JSON file.")] = None,
     as_json: OwnJsonOption = False,
 ) -> None:
     """Compare results or configurations on the same questions, with paired significance tests.

@@ -12,7 +12,6 @@ from typing import Any
 from kg_api.client import KgClient
 from kg_api.errors import InvalidInput
 from kg_api.evaluation.comparing import compare
-from kg_api.evaluation.plots import plot_comparison, plot_result
 from kg_api.evaluation.results import Run, measure
 from kg_api.evaluation.run import AnswerFile, ask_all, describe_kg
 from kg_api.evaluation.saved import read_result
@@ -88,10 +87,6 @@ def evaluate(
                 return SavedResult(found, path, reused=True)
     search = partial(_search, client, run, choice, corpus)
     made, path = measure(run, partial(_ask, search, run), settings.results, output)
-    try:
-        plot_result(made, path.with_suffix(".png"))
-    except OSError as error:
-        raise InvalidInput(f"the picture of {path} cannot be written: {error.strerror}") from error
     return SavedResult(made, path)
 
 
@@ -197,13 +192,12 @@ def compare_results(
 
 
 def save(comparison: Comparison, output: Path | None, folder: Path) -> Path:
-    """Write a comparison as JSON with a plot, and return its path."""
+    """Write a comparison as JSON, and return its path."""
     name = f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{comparison.data.name}-comparison.json"
     path = output or folder / name
     try:
         processes.make_folder(path.absolute().parent)
         processes.write_text(path, comparison.model_dump_json(indent=1) + "\n")
-        plot_comparison(comparison, path.with_suffix(".png"))
     except OSError as error:
         raise InvalidInput(f"{path} cannot be written: {error.strerror}") from error
     console.say(f"saved: {path}")
@@ -216,7 +210,7 @@ def save(comparison: Comparison, output: Path | None, folder: Path) -> Path:
 def result_json(saved: SavedResult) -> dict[str, Any]:
     """Return the JSON of `kg eval run --json`: the result without scores per question, and its file."""
     told = saved.result.model_dump(mode="json", exclude={"per_query", "query_ms", "questions", "format"})
-    return {**told, "result": str(saved.path), "plot": str(saved.path.with_suffix(".png"))}
+    return {**told, "result": str(saved.path)}
 
 
 def print_result(saved: SavedResult) -> None:

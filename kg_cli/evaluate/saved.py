@@ -65,7 +65,7 @@ def delete_result(
     *,
     yes: YesOption = False,
 ) -> Any:
-    """Delete a saved result with its answers and its plot.
+    """Delete a saved result with its answers.
 
     Example: kg eval results delete 20260101T000000Z-handbook-full-hybrid-1a2b3c4d --yes
     """

@@ -37,9 +37,9 @@ PRELOADED = (
     "kg_api.mcp.library",
     "kg_api.web.serve",
     "kg_api.worker",
-    *("kg_api.evaluation.comparing", "kg_api.evaluation.plots", "kg_api.evaluation.sets"),
+    *("kg_api.evaluation.comparing", "kg_api.evaluation.sets"),
     "tests.support.worker_main",
-    *("ir_measures", "matplotlib.backends.backend_agg", "scipy.stats", "textblob.en.parsers"),
+    *("ir_measures", "scipy.stats", "textblob.en.parsers"),
 )
 """Besides the command line. What kg imports late is here too, but for onnxruntime: it starts a thread when it
 is imported, which a fork lacks, and for whose end it would wait."""

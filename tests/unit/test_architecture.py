@@ -49,7 +49,6 @@ HOMES: dict[str, str | tuple[str, ...]] = {
     "ir_measures": "kg_api/evaluation/",
     "scipy": ("kg_api/evaluation/", "kg_api/discovery/communities.py"),
     "graspologic_native": "kg_api/discovery/communities.py",
-    "matplotlib": "kg_api/evaluation/",
     "typer": "kg_cli/",
     "rich": "kg_cli/",
 }

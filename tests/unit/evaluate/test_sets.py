@@ -91,12 +91,12 @@ def test_ids_may_be_numbers_and_lines_may_end_as_windows_ends_them(tmp_path: Pat
 
 BAD_CORPORA = {
     "line 2: the document 'leases' is listed twice": [CORPUS[0], CORPUS[0]],
-    "line 1: '_id' is missing": [{"text": "x"}],
-    "line 1: 'text' is missing": [{"_id": "a"}],
-    "line 1: 'text' is no text": [{"_id": "a", "text": 7}],
-    "line 1: 'text' holds the character U+0000": [{"_id": "a", "text": "a\0b"}],
-    "line 1: '_id' must have 1 to 1000 characters": [{"_id": "", "text": "x"}],
-    "line 1: 'format' is none of": [{"_id": "a", "text": "x", "format": "pdf"}],
+    "line 1: _id: Field required": [{"text": "x"}],
+    "line 1: text: Field required": [{"_id": "a"}],
+    "line 1: text: Input should be a valid string": [{"_id": "a", "text": 7}],
+    "line 1: text: holds the character U+0000": [{"_id": "a", "text": "a\0b"}],
+    "line 1: _id: at least 1 character must be given": [{"_id": "", "text": "x"}],
+    "format: Input should be 'markdown', 'text' or 'rst'": [{"_id": "a", "text": "x", "format": "pdf"}],
     "holds no document": [],
 }
 
@@ -110,16 +110,18 @@ def test_a_bad_corpus_is_refused(tmp_path: Path, told: str) -> None:
 
 BAD_QUERIES = {
     "line 2: the question 'q1' is listed twice": [QUERIES[0], QUERIES[0]],
-    "line 1: the question is empty": [{"_id": "q1", "text": " "}],
-    "line 1: the question is longer than 20,000 characters": [{"_id": "q1", "text": "x" * 20_001}],
-    "line 1: 'doc' names the document 'nowhere', which is not in the corpus": [spans("text", doc="nowhere")],
-    "line 1: 'doc' is missing": [spans("text")],
+    "line 1: text: is blank": [{"_id": "q1", "text": " "}],
+    "line 1: text: at most 20,000 characters are allowed": [{"_id": "q1", "text": "x" * 20_001}],
+    "a span or passage names the document 'nowhere', which is not in the corpus": [
+        spans("text", doc="nowhere")
+    ],
+    "line 1: a span or passage names the document None": [spans("text")],
     "line 1: 'retries' has 'er one seco' from 32 to 43, not 'ten seconds'": [spans("text", doc="retries")],
-    "line 1: 'spans' is no list": [{**spans("text", doc="leases"), "spans": {}}],
-    "line 1: the span {'start': 3, 'end': 3} is none of 'leases'": [
+    "line 1: spans: Input should be a valid array": [{**spans("text", doc="leases"), "spans": {}}],
+    "line 1: 'leases' has 44 characters, and none from 3 to 3": [
         {**spans("text", doc="leases"), "spans": [{"start": 3, "end": 3}]}
     ],
-    "line 1: the span {'start': 0, 'end': 1000} is none of 'leases', which has 44 characters": [
+    "line 1: 'leases' has 44 characters, and none from 0 to 1000": [
         {**spans("text", doc="leases"), "spans": [{"start": 0, "end": 1000}]}
     ],
     "it holds no question": [],
@@ -136,8 +138,8 @@ def test_bad_questions_are_refused(tmp_path: Path, told: str) -> None:
 BAD_QRELS = {
     "line 2: there is no question 'q9' in this set": "query-id\tcorpus-id\tscore\nq9\tleases\t1\n",
     "line 1: there is no document 'nowhere' in this set": "q1\tnowhere\t1\n",
-    "line 1: three columns": "q1 leases 1\n",
-    "line 2: the score 'yes' is no whole number": "q1\tleases\t1\nq1\tmoney\tyes\n",
+    "line 1: 'q1 leases 1' is no judgement: write query-id": "q1 leases 1\n",
+    "is no judgement: write query-id, corpus-id, and a whole number": "q1\tleases\t1\nq1\tmoney\tyes\n",
     "line 2: 'q1' and 'leases' were judged otherwise before": "q1\tleases\t1\nq1\tleases\t2\n",
     "it holds no judgement": "query-id\tcorpus-id\tscore\n",
 }
@@ -158,8 +160,8 @@ def test_a_judgement_that_is_repeated_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (b'{"_id": ', "line 1: this is not valid JSON"),
-        (b"[1]", "not a JSON object"),
+        (b'{"_id": ', "line 1: the body: Invalid JSON"),
+        (b"[1]", "Input should be an object"),
         (b"\xff", "byte 0 is not valid"),
     ],
 )
