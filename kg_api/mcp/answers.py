@@ -16,7 +16,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from kg_api.errors import Conflict, InvalidInput
-from kg_api.schemas.base import Body, CursorForm, Page, digest_cursors
+from kg_api.schemas.base import Body, CursorForm, digest_cursors
 from kg_api.schemas.search import SourcePlace
 
 _FORM = re.compile(r"(?P<source>[^#\s]{1,100})(?:#(?P<start>\d{1,10})-(?P<end>\d{1,10}))?")
@@ -325,9 +325,3 @@ class Pager:
                 "how": how,
             }
         return taken
-
-    def step_page(
-        self, frame: Item, page: Page, items: Sequence[Item], keys: Sequence[str], noun: str
-    ) -> list[Item]:
-        """Return the items that fit, from a page of a longer list that begins at `page_start`."""
-        return self.step(frame, items, keys, noun, first=page.offset, total=page.total, remembered=1)

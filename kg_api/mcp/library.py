@@ -16,22 +16,18 @@ from kg_api.container import Container
 from kg_api.errors import KgError
 from kg_api.graph import library
 from kg_api.graph.names import searched
-from kg_api.graph.reach import require
 from kg_api.mcp.answers import to_json
 from kg_api.mcp.server import to_error
 from kg_api.mcp.tool import Tool
 from kg_api.schemas.answers import HybridHits, HybridSearch
-from kg_api.schemas.communities import Communities
 from kg_api.schemas.concepts import ConceptContext, ConceptHits
 from kg_api.schemas.documents import DocumentContent, DocumentPage, OntologyList
 from kg_api.schemas.filters import DocumentFilter
 from kg_api.schemas.image_search import ImageHits, ImageSearch, RelatedSearch, RelatedSources
 from kg_api.schemas.images import PageImage
 from kg_api.schemas.problems import valid
-from kg_api.schemas.proposals import Proposals
 from kg_api.schemas.search import DocumentReading, SourceContext, SourceHits, SourceSearch
 from kg_api.schemas.similarity import SimilarSearch, SimilarSources
-from kg_api.schemas.vocabulary import ProposalKind, ProposalState
 from kg_api.spaces.plans import read_embedding_states
 
 log = structlog.get_logger()
@@ -129,18 +125,3 @@ class Library:
         conditions = valid(DocumentFilter, {"where": list(where)}).where
         graph = self._container().graph
         return library.list_documents(graph, ontology=ontology, offset=offset, limit=limit, where=conditions)
-
-    def communities(self, ontology: str, parent: str | None, offset: int, limit: int) -> Communities:
-        require(ontology)
-        page = self._container().communities.page
-        return page(ontology, level=0, parent=parent, offset=offset, limit=limit)
-
-    def proposals(
-        self,
-        ontology: str | None,
-        kind: ProposalKind | None,
-        state: ProposalState | None,
-        offset: int,
-        limit: int,
-    ) -> Proposals:
-        return self._container().proposals.page(ontology, kind, state, offset, limit)

@@ -30,8 +30,6 @@ _TOOLS = {
     "similar": "find_similar_sources",
     "concept search": "hybrid_search",
     "concept list": "hybrid_search",
-    "communities list": "list_communities",
-    "proposals list": "list_proposed_links",
     "images list": "search_images",
     "images search": "search_images",
 }

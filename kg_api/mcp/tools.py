@@ -24,7 +24,7 @@ from kg_api.mcp.answers import (
 )
 from kg_api.mcp.tool import ArgumentsT, Run, Tool, degradations
 from kg_api.schemas.answers import HybridSearch
-from kg_api.schemas.base import ID_DIGITS, Body, Flag, NodeId, OntologyName, Page, Text
+from kg_api.schemas.base import ID_DIGITS, Body, Flag, OntologyName, Text
 from kg_api.schemas.concepts import ConceptHit, find_meant, nearest_labels
 from kg_api.schemas.filters import Limit, Window
 from kg_api.schemas.image_search import ImageHit, ImageSearch, RelatedSearch, RelatedSource
@@ -41,8 +41,6 @@ from kg_api.schemas.vocabulary import (
     MAX_QUERY_CHARACTERS,
     MAX_TOKEN_BUDGET,
     HybridMode,
-    ProposalKind,
-    ProposalState,
     SearchMode,
     SourceKind,
 )
@@ -57,8 +55,6 @@ Name = Annotated[str, Field(min_length=1, max_length=100)]
 Names = Annotated[list[str], Field(min_length=1, max_length=MAX_NAMES)]
 
 DOCUMENTS_AT_ONCE: Final = 100
-COMMUNITIES_AT_ONCE: Final = 100
-PROPOSALS_AT_ONCE: Final = 50
 
 
 TOOLS: dict[str, Tool[Any]] = {}  # by name, in the order for agents
@@ -81,19 +77,11 @@ class _Scope(Body):
     """Scope of a call with the limits of REST. Agents see shorter schemas."""
 
     ontology: OntologyName | None = None
-    parent: NodeId | None = None
 
 
 def _located(found: Place, **fields: Any) -> Item:
     where = {"ontology": found.ontology, "document": found.document, "heading": found.heading}
     return passage(place_of(found), found.full_text, **where, **fields)
-
-
-def _list_page(pager: Pager, page: Page, name: str, entries: list[Item], keys: list[str]) -> Item:
-    """Return the items of a page that fit, and the total."""
-    frame: Item = {"total": page.total, name: [], "notes": page.notes, "degraded": []}
-    frame[name] = pager.step_page(frame, page, entries, keys, name)
-    return frame
 
 
 class Scoped(Paged):
@@ -667,69 +655,10 @@ def list_documents(library: Library, arguments: DocumentsArguments, pager: Pager
         item(**each.model_dump(mode="json", include=told), date=date_of(each.metadata))
         for each in page.documents
     ]
-    return _list_page(pager, page, "documents", entries, [each["document_id"] for each in entries])
-
-
-class CommunitiesArguments(Paged):
-    ontology: str
-    parent: str | None = None
-    """A community_id, to list only its parts."""
-
-
-@tool(
-    "See what a collection is about",
-    CommunitiesArguments,
-    """\
-List what a collection is about: communities of concepts that occur together, the largest first.
-
-Use it before there is a question, to see what can be asked; then search for a community's labels.""",
-)
-def list_communities(library: Library, arguments: CommunitiesArguments, pager: Pager) -> Item:
-    asked = valid(_Scope, {"ontology": arguments.ontology, "parent": arguments.parent})
-    page = library.communities(asked.ontology or "", asked.parent, pager.page_start, COMMUNITIES_AT_ONCE)
-    entries = [
-        {
-            "community_id": each.community_id,
-            "name": each.name,
-            "concepts": each.size,
-            "labels": each.labels,
-            "parts": each.parts,
-        }
-        for each in page.communities
-    ]
-    return _list_page(pager, page, "communities", entries, [each.community_id for each in page.communities])
-
-
-class ProposalsArguments(Paged):
-    ontology: str | None = None
-    """Only this collection (default: all)."""
-    kind: ProposalKind | None = None
-    state: ProposalState = "open"
-
-
-@tool(
-    "List proposed links",
-    ProposalsArguments,
-    """\
-List links that kg proposes between passages, or concepts, of different documents: near in meaning, not \
-connected yet. The best first, each with its reason and both texts.
-
-Use it to find what belongs together and nobody has said so. People accept or reject them, elsewhere.""",
-)
-def list_proposed_links(library: Library, arguments: ProposalsArguments, pager: Pager) -> Item:
-    ontology = valid(_Scope, {"ontology": arguments.ontology}).ontology
-    page = library.proposals(ontology, arguments.kind, arguments.state, pager.page_start, PROPOSALS_AT_ONCE)
-    entries = list[Item]()
-    for each in page.proposals:
-        ends = [
-            passage(
-                str(CitationPlace(end.source.source_id, end.quote_start, end.quote_end)),
-                end.quote,
-                document=end.source.document,
-                label=end.label,
-            )
-            for end in each.ends
-        ]
-        about = each.model_dump(include={"proposal_id", "ontology", "kind", "reason"})
-        entries.append({**about, "score": round(each.score, 4), "ends": ends})
-    return _list_page(pager, page, "links", entries, [each.proposal_id for each in page.proposals])
+    frame: Item = {"total": page.total, "documents": [], "notes": page.notes, "degraded": []}
+    keys = [each["document_id"] for each in entries]
+    # one item before this position shows whether the list has changed
+    frame["documents"] = pager.step(
+        frame, entries, keys, "documents", first=page.offset, total=page.total, remembered=1
+    )
+    return frame

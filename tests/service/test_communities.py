@@ -10,8 +10,6 @@ from kg_api.errors import NotFound
 from kg_api.graph.client import Graph
 from tests.service.asking import problem
 from tests.support.communities import BAKERY, HARBOUR, detect
-from tests.support.mcp import answer, call
-from tests.support.running import Service
 
 
 @pytest.fixture
@@ -35,15 +33,6 @@ def test_an_overview_and_each_community_of_it(told: KgClient) -> None:
     assert details.computed_at == page.computed_at
     assert told.communities("notes", level=1).communities == []
     assert told.communities("notes", parent=details.community_id[:8]).level == 1
-
-
-def test_agents_see_the_same(told: KgClient, service: Service) -> None:
-    page = told.communities("notes")
-    listed = answer(call(f"{service.url}/mcp", "list_communities", ontology="notes"))
-    assert [each["community_id"] for each in listed["communities"]] == [
-        each.community_id for each in page.communities
-    ]
-    assert [each["concepts"] for each in listed["communities"]] == [each.size for each in page.communities]
 
 
 def test_a_job_is_joined_and_hidden_from_lists_unless_it_is_asked_for(told: KgClient) -> None:

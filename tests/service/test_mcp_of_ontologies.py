@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from kg_api.mcp.server import TOOLS
-from tests.support.two_libraries import OTHER, OWN, SAME_NAME, SECRET, Libraries, fill_in
+from tests.support.two_libraries import OTHER, SAME_NAME, SECRET, Libraries, fill_in
 
 CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("search_sources", {"query": "common ferry"}),
@@ -22,8 +22,6 @@ CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("search_images", {"query": "boat"}),
     ("list_ontologies", {}),
     ("list_documents", {}),
-    ("list_communities", {"ontology": OWN}),
-    ("list_proposed_links", {}),
 )
 REFUSED: tuple[tuple[str, dict[str, Any]], ...] = (
     ("search_sources", {"query": "ferry", "ontologies": [OTHER]}),
@@ -39,9 +37,6 @@ REFUSED: tuple[tuple[str, dict[str, Any]], ...] = (
     ("search_images", {"like": "{image}"}),
     ("search_images", {"query": "boat", "ontologies": [OTHER]}),
     ("list_documents", {"ontology": OTHER}),
-    ("list_communities", {"ontology": OTHER}),
-    ("list_communities", {"ontology": OWN, "parent": "{community}"}),
-    ("list_proposed_links", {"ontology": OTHER}),
 )
 
 

@@ -42,15 +42,6 @@ def target(request: pytest.FixtureRequest, service: Service, server: Neo4jServer
     return StdioServerParameters(command=sys.executable, args=["-m", "kg_cli.main", "mcp"], env=env)
 
 
-@pytest.mark.usefixtures("document_id")
-def test_why_there_is_no_overview_yet_is_told(target: Target) -> None:
-    none = answer(call(target, "list_communities", ontology="nature"))
-    assert (none["communities"], len(none["notes"])) == ([], 1)
-    assert "natur" in failure(call(target, "list_communities", ontology="natur"))
-    assert answer(call(target, "list_proposed_links", ontology="nature"))["links"] == []
-    assert "nature" in failure(call(target, "list_proposed_links", ontology="natur"))
-
-
 def test_a_listed_document_is_read_to_its_end(target: Target, document_id: str) -> None:
     listed = answer(call(target, "list_documents", ontology="nature"))["documents"][0]
 

@@ -13,9 +13,7 @@ from kg_api.schemas.proposals import Proposal
 from kg_api.schemas.vocabulary import LINKED
 from tests.service.asking import problem
 from tests.support.embedding import run_jobs
-from tests.support.mcp import answer, call
 from tests.support.proposals import GENEROUS, OWLS, TAXES, look, propose
-from tests.support.running import Service
 
 
 @pytest.fixture
@@ -49,16 +47,6 @@ def test_proposals_are_listed_and_decided(told: KgClient) -> None:
     assert (status.accepted, status.rejected, status.due) == (0, 0, 0)
     assert status.open == told.proposals("notes", state="open").total
     assert status.searched_at is not None
-
-
-def test_agents_read_what_is_proposed(told: KgClient, service: Service) -> None:
-    (found,) = of_sources(told)
-    url = f"{service.url}/mcp"
-    (link,) = answer(call(url, "list_proposed_links", ontology="notes", kind="source"))["links"]
-    assert (link["proposal_id"], link["reason"]) == (found.proposal_id, found.reason)
-    for end, known in zip(link["ends"], found.ends, strict=True):
-        read = answer(call(url, "get_source_context", citation=end["citation"]))
-        assert read["quote"]["text"] == end["text"] == known.quote
 
 
 def test_an_accepted_link_is_in_the_source_graph_and_goes_with_related(told: KgClient) -> None:

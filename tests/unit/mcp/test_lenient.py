@@ -198,7 +198,7 @@ def test_a_blank_query_names_the_argument(server: Server[Any], tool: str, blank:
     ("message", "said"),
     [
         ("there is no 'x'; `kg documents` lists them", "there is no 'x'; `list_documents` lists them"),
-        ("`kg communities list --ontology o` shows them", "`list_communities` shows them"),
+        ("`kg images list --ontology o` shows them", "`search_images` shows them"),
         ("`kg concept search` finds it", "`hybrid_search` finds it"),
         (
             "`kg doctor` says why",
