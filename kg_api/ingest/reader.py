@@ -9,10 +9,9 @@ from pathlib import PurePath
 from typing import Final, Literal, Protocol, cast
 
 from kg_api.blobs.images import ImageKeeper
-from kg_api.convert.program import SUFFIXES
 from kg_api.errors import UnreadableDocument
 from kg_api.ingest.records import Incoming
-from kg_api.schemas.documents import CodeScope, Converted
+from kg_api.schemas.documents import Converted
 from kg_api.schemas.formats import CONVERTED, IN_TEXT, ConvertedFormat, OcrMode
 from kg_api.schemas.images import FoundImage, PlacedImage, StoredImage
 from kg_api.schemas.metadata import MetadataValue
@@ -44,10 +43,6 @@ class Converters(Protocol):
 
     def pictures_read_by(self) -> str:
         """Return the name of the OCR engine. Another engine may recognize more text in the same file."""
-        ...
-
-    def find_scopes(self, data: bytes, suffix: str) -> Sequence[CodeScope]:
-        """Find the functions and classes of a program."""
         ...
 
 
@@ -84,8 +79,7 @@ class DocumentReader:
         if form == "markdown":
             read, more = self._markdown(replace(incoming, text=text), files)
             return read, (*notes, *more, *_missing(references(text, form), files), *_elsewhere(text))
-        read, more = self._program(replace(incoming, text=text))
-        return read, (*notes, *more)
+        return replace(incoming, text=text), notes
 
     def from_text(self, incoming: Incoming) -> tuple[Incoming, Notes]:
         """Read a document sent as text. HTML and similar formats are converted."""
@@ -94,7 +88,7 @@ class DocumentReader:
             text, inline = take_inline_images(incoming.text)
             return replace(incoming, text=text), (*_elsewhere(text), *_inline(len(inline)))
         if form not in CONVERTED:
-            return self._program(incoming)
+            return incoming, ()
         if form not in IN_TEXT:
             raise UnreadableDocument(
                 f"a file of the kind {form} is no text: send the file itself, by `kg ingest FILE` or as "
@@ -142,17 +136,6 @@ class DocumentReader:
         kept = self.images.keep([each.image for each in made.images])
         read = replace(incoming, images=place_images(made.images, kept.images), hold=kept.hold)
         return read, (*notes, *made.notes)
-
-    def _program(self, incoming: Incoming) -> tuple[Incoming, Notes]:
-        """Find the functions and classes of a program. Without them, blank lines split the text."""
-        suffix = PurePath(incoming.document).suffix.lower().removeprefix(".")
-        if suffix not in SUFFIXES or incoming.format not in {None, "text"}:
-            return incoming, ()
-        try:
-            scopes = self.converters.find_scopes(check_text(incoming.text).encode(), suffix)
-        except UnreadableDocument as error:
-            return incoming, (f"its functions and classes were not told apart: {error}",)
-        return replace(incoming, scopes=tuple(scopes)), ()
 
 
 def place_images(found: Sequence[FoundImage], stored: Sequence[StoredImage]) -> tuple[PlacedImage, ...]:

@@ -11,7 +11,6 @@ from typing import NamedTuple
 from kg_api.errors import UnreadableDocument
 from kg_api.schemas.base import content_hash, digest, document_id, source_ids
 from kg_api.schemas.documents import (
-    CodeScope,
     DocumentRecord,
     DocumentRequest,
     Duplicates,
@@ -45,7 +44,6 @@ class Incoming:
     duplicates: Duplicates = "keep"
     review: bool = False
     words: tuple[WordBox, ...] = ()
-    scopes: tuple[CodeScope, ...] = ()
     images: tuple[PlacedImage, ...] = ()
     original: str | None = None  # storage key of the original file, if kept
     ocr: OcrMode = "auto"
@@ -66,7 +64,7 @@ def to_record(incoming: Incoming) -> tuple[DocumentRecord, tuple[str, ...]]:
     Returns:
         The record, and notes for the user.
     """
-    parsed = parse(incoming.text, incoming.document, incoming.format, incoming.scopes)
+    parsed = parse(incoming.text, incoming.document, incoming.format)
     notes = parsed.notes
     parsed = with_images(parsed, [(each.start, each.end) for each in incoming.images])
     identity = document_id(incoming.ontology, incoming.document)
@@ -104,7 +102,6 @@ def _content_hash(incoming: Incoming, form: Format, metadata: str) -> str:
     parts += (str(incoming.words),) if incoming.words else ()
     parts += (each.original_hash or each.image.storage_key for each in incoming.images)
     parts += ("original", incoming.original) if incoming.original is not None else ()
-    parts += (json.dumps(incoming.scopes),) if incoming.scopes else ()
     parts += (incoming.title,) if incoming.title is not None else ()
     return digest(*parts)
 

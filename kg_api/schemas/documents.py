@@ -81,13 +81,6 @@ class Block:
     """Classes and functions that contain the text from this block on, outermost first."""
 
 
-class CodeScope(NamedTuple):
-    """Class or function of a program. Its text ends where the next scope starts."""
-
-    start: int
-    path: tuple[str, ...]
-
-
 @dataclass(frozen=True, slots=True)
 class ParsedDocument:
     """Unchanged text of a document and its structure."""

@@ -6,15 +6,17 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import PurePath
 
 from kg_api.errors import UnreadableDocument
-from kg_api.schemas.documents import Block, CodeScope, ParsedDocument
+from kg_api.schemas.documents import Block, ParsedDocument
 from kg_api.schemas.formats import CONVERTED, NOT_READ, PROGRAMS, UNREAD_PICTURES, ConvertedFormat, Format
 from kg_api.text import markdown, org, rst
 from kg_api.text.decoding import EXPORT, READS, check_text, is_image
 from kg_api.text.lines import is_blank
 from kg_api.text.markdown import FrontMatter, plain_title, read_front_matter
+from kg_api.text.programs import program_blocks
 
 Place = tuple[int, int]  # start and end of the text of an image
 
@@ -73,7 +75,7 @@ _READERS = (
     _Reader("rst", _suffixes("rst rest"), rst.blocks, rst.pep_title),
     _Reader("org", _suffixes("org"), org.blocks, front=org.read_keywords),
     _Reader("text", _suffixes("txt text"), markdown.text_blocks),
-    _Reader("text", PROGRAMS, markdown.program_blocks),
+    *(_Reader("text", frozenset({each}), partial(program_blocks, suffix=each[1:])) for each in PROGRAMS),
     *(
         _Reader(form, suffixes, markdown.whole_image if form == "image" else markdown.blocks)
         for form, suffixes in CONVERTED.items()
@@ -102,7 +104,6 @@ def parse(
     text: str,
     name: str,
     format: Format | None = None,  # noqa: A002 - the usual word
-    scopes: Sequence[CodeScope] = (),
 ) -> ParsedDocument:
     """Parse the structure of a text.
 
@@ -110,16 +111,12 @@ def parse(
         text: Text of the document (of a converted file: its Markdown). Stays unchanged.
         name: Name or path of the file. Its suffix determines the format, and its stem is the default title.
         format: Format, if the name does not determine it.
-        scopes: Starts of functions and classes in a program, if known.
     """
     reader = _reader(name, format)
     check_text(text)
     front = reader.front(text)
     body = 0 if is_blank(text, front.end, len(text)) else front.end
-    if scopes:
-        blocks = tuple(markdown.program_blocks(text, scopes))
-    else:
-        blocks = tuple(markdown.blocks(text, body) if body else reader.blocks(text))
+    blocks = tuple(markdown.blocks(text, body) if body else reader.blocks(text))
     title = plain_title(front.title) or reader.own_title(text) or _first_heading(blocks) or _stem(name)
     notes = (*front.notes, *_notes(text))
     return ParsedDocument(text, title, reader.format, blocks, notes, body, front.metadata)

@@ -6,7 +6,7 @@ import datetime as dt
 import json
 import re
 import tomllib
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -17,7 +17,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from pydantic import TypeAdapter, ValidationError
 
-from kg_api.schemas.documents import Block, BlockKind, CodeScope
+from kg_api.schemas.documents import Block, BlockKind
 from kg_api.schemas.metadata import Metadata, MetadataValue, Scalar
 from kg_api.text.lines import is_blank, line_starts
 
@@ -126,21 +126,6 @@ def _notes(rest: list[str]) -> tuple[str, ...]:
     named = ", ".join(rest[:_NOT_KEPT])[:200]
     more = f" and {len(rest) - _NOT_KEPT} more" if len(rest) > _NOT_KEPT else ""
     return (f"of its front matter this is no metadata that can be kept: {named}{more}",)
-
-
-# Programs, settings, and logs: blocks between blank lines, with their scopes
-
-
-def program_blocks(text: str, scopes: Sequence[CodeScope] = ()) -> Iterator[Block]:
-    """Yield the blocks, split where scopes start. The first block of each scope has its path."""
-    starts = [scope.start for scope in scopes]
-    current = -1
-    for block in text_blocks(text, "program"):
-        within = starts[bisect_right(starts, block.start) : bisect_left(starts, block.end)]
-        for start, end in pairwise([block.start, *within, block.end]):
-            scope = bisect_right(starts, start) - 1
-            yield Block("program", start, end, scope=scopes[scope].path if scope != current else None)
-            current = scope
 
 
 # Plain text: paragraphs between blank lines

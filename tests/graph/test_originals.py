@@ -23,7 +23,7 @@ from kg_api.ingest.reader import DocumentReader
 from kg_api.ingest.records import Incoming, to_record
 from kg_api.ingest.service import ReviewService
 from kg_api.schemas.base import document_id
-from kg_api.schemas.documents import Approval, CodeScope, Converted, DocumentRecord
+from kg_api.schemas.documents import Approval, Converted, DocumentRecord
 from kg_api.schemas.formats import ConvertedFormat, OcrMode
 from tests.support.cypher import rows
 from tests.support.hostile_files import pdf_of_pages
@@ -44,9 +44,6 @@ class InThisProcess:
 
     def pictures_read_by(self) -> str:
         return "nothing"
-
-    def find_scopes(self, data: bytes, suffix: str) -> list[CodeScope]:
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,10 +92,6 @@ def _convert(data: bytes, form: str, settings: ConversionSettings) -> object:
     return Converted(text, pages=(0,), metadata={"tags": ["a", "b"]}, pictures=pictures)
 
 
-def _find_scopes(data: bytes, suffix: str) -> object:
-    return _convert(data, suffix, ConversionSettings())
-
-
 def _read_pictures(
     data: bytes, engine: str, settings: ConversionSettings, *, every: bool = False
 ) -> Converted:
@@ -116,7 +112,6 @@ def _pixels(data: bytes, _rendering: object = None, _settings: object = None) ->
 
 if __name__ == "__main__":
     modules = {
-        "program": SimpleNamespace(find_scopes=_find_scopes),
         "pdf.scans": SimpleNamespace(convert=_read_pictures),
         "image.file": SimpleNamespace(render=_pixels),
     }

@@ -18,7 +18,7 @@ from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
 from kg_api.ingest.reader import DocumentReader
 from kg_api.ingest.records import Incoming, to_record
-from kg_api.schemas.documents import CodeScope, Converted, DocumentRecord
+from kg_api.schemas.documents import Converted, DocumentRecord
 from kg_api.schemas.formats import ConvertedFormat, OcrMode
 from kg_api.settings import ConversionSettings
 
@@ -35,9 +35,6 @@ class InThisProcess:
 
     def pictures_read_by(self) -> str:
         return "nothing"
-
-    def find_scopes(self, data: bytes, suffix: str) -> list[CodeScope]:
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)

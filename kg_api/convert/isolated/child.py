@@ -28,7 +28,7 @@ from pydantic import TypeAdapter
 from kg_api.convert.kinds import convert, convert_with, load
 from kg_api.errors import UnreadableDocument
 from kg_api.providers.embedding_port import Rendering
-from kg_api.schemas.documents import CodeScope, Converted
+from kg_api.schemas.documents import Converted
 from kg_api.schemas.images import DrawnPage, PageToDraw, RenderedImage
 from kg_api.settings import ConversionSettings
 
@@ -42,16 +42,16 @@ _LENGTH = struct.Struct("!I")
 class Request:
     """Task for a file, which is the next message."""
 
-    do: Literal["convert", "words", "beside", "scopes", "render", "page", "ocr", "ocr-all", "ocr-image"]
+    do: Literal["convert", "words", "beside", "render", "page", "ocr", "ocr-all", "ocr-image"]
     """`words`: convert without images. `ocr`: read pages without text. `ocr-all`: read every page."""
-    form: Any = ""  # format, suffix of a program, or OCR engine
+    form: Any = ""  # format, or OCR engine
     rendering: Rendering | None = None
     page: PageToDraw | None = None
     beside: tuple[tuple[str, int], ...] = ()
     """Names and lengths of images after the document in the same message."""
 
 
-Answer = Converted | RenderedImage | DrawnPage | list[CodeScope] | str
+Answer = Converted | RenderedImage | DrawnPage | str
 """Result of a file, or the reason for its failure."""
 REQUESTS, ANSWERS = TypeAdapter[Request](Request), TypeAdapter[Answer](Answer)
 
@@ -114,8 +114,6 @@ def _answer(request: Request, content: bytes, settings: ConversionSettings) -> A
                 images[name] = content[at : at + length]
                 at += length
             return convert_with(document, form, settings, images)
-        case "scopes":
-            return load("program").find_scopes(content, form)
         case "render":
             return load("image.file").render(content, request.rendering, settings)
         case "page":

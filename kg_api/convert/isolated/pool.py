@@ -32,7 +32,7 @@ from kg_api.convert.shared.ocr import choose, fingerprint
 from kg_api.errors import TooBusy, UnreadableDocument
 from kg_api.providers.embedding_port import Pixels, Rendering
 from kg_api.providers.pixels import CHANNELS, fits
-from kg_api.schemas.documents import CodeScope, Converted
+from kg_api.schemas.documents import Converted
 from kg_api.schemas.formats import ConvertedFormat, OcrMode
 from kg_api.schemas.images import DrawnPage, PageToDraw, ReadImage, RenderedImage
 from kg_api.settings import ConversionSettings
@@ -285,9 +285,6 @@ class ConverterPool:
         """Return the fingerprint of the current OCR engine and its limits."""
         return fingerprint(self._settings)
 
-    def find_scopes(self, data: bytes, suffix: str) -> list[CodeScope]:
-        return self._answer(list[CodeScope], Request("scopes", suffix), data)
-
     def render(self, data: bytes, rendering: Rendering) -> Pixels:
         """Decode an image for an image embedding model."""
         sides = (rendering.width, rendering.height)
@@ -371,9 +368,9 @@ class ConverterPool:
 def _require(kind: type[_Kind], answer: Answer) -> _Kind:
     if isinstance(answer, str):
         raise UnreadableDocument(answer)
-    if not isinstance(answer, list if kind == list[CodeScope] else kind):
+    if not isinstance(answer, kind):
         raise UnreadableDocument("its parser gave another answer than was asked for; save it again")
-    return cast("_Kind", answer)
+    return answer
 
 
 def _require_one_image(made: Converted) -> None:

@@ -21,8 +21,6 @@ from kg_api.convert.isolated import pool as pool_module
 from kg_api.convert.isolated.child import Request
 from kg_api.convert.isolated.pool import ConverterPool, ConverterProcess
 from kg_api.errors import TooBusy, UnreadableDocument
-from kg_api.ingest.reader import DocumentReader
-from kg_api.ingest.records import Incoming
 from kg_api.schemas.formats import OcrMode
 from kg_api.schemas.images import PageToDraw
 from kg_api.settings import ConversionSettings
@@ -282,33 +280,6 @@ def _of_session(session: int) -> list[int]:
             if os.getsid(pid) == session:
                 found.append(pid)
     return found
-
-
-def test_programs_are_read_in_such_a_process_too() -> None:
-    pool = ConverterPool(SETTINGS.model_copy(update={"max_seconds": 60}))
-    try:
-        program = "def größer():\n    a = 1\n    b = 2\n    return a\n"
-        assert pool.find_scopes(program.encode(), "py") == [(0, ("größer",))]
-        assert pool.convert(b"<p>text</p>", "html").text == "text\n"
-    finally:
-        pool.close()
-
-
-def test_a_program_that_its_parser_falls_over_is_read_without_its_functions() -> None:
-    """`<` over and over keeps bash's grammar busy for minutes; the file is taken, and a note says how."""
-    pool = ConverterPool(SETTINGS)
-    try:
-        text = "echo hello\n" + "<" * 300_000
-        incoming, notes = DocumentReader(pool).from_bytes(text.encode(), Incoming("notes", "a.sh", ""))
-    finally:
-        pool.close()
-    assert (incoming.text, incoming.scopes) == (text, ())
-    assert [note.partition(": ")[0] for note in notes] == ["its functions and classes were not told apart"]
-
-
-def test_answers_of_another_kind_are_refused(shared: ConverterPool) -> None:
-    with pytest.raises(UnreadableDocument, match="another answer"):
-        shared.find_scopes(b"fine", "py")
 
 
 def test_an_answer_without_the_picture_that_was_asked_for_is_refused(shared: ConverterPool) -> None:

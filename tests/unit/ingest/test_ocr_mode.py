@@ -8,7 +8,7 @@ import pytest
 
 from kg_api.ingest.reader import DocumentReader
 from kg_api.ingest.records import incoming_of
-from kg_api.schemas.documents import CodeScope, Converted, DocumentUpload
+from kg_api.schemas.documents import Converted, DocumentUpload
 from kg_api.schemas.formats import ConvertedFormat, OcrMode
 
 
@@ -23,9 +23,6 @@ class Asked:
 
     def pictures_read_by(self) -> str:
         return ""
-
-    def find_scopes(self, data: bytes, suffix: str) -> list[CodeScope]:
-        raise NotImplementedError
 
 
 @pytest.mark.parametrize("sent", [{}, {"ocr": "always"}, {"ocr": "never"}])

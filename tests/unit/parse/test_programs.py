@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import textwrap
+import time
 
 import pytest
 
-from kg_api.convert.program import ALIASES, LANGUAGES, MAX_BYTES, SUFFIXES, find_scopes, language_of
-from kg_api.errors import UnreadableDocument
 from kg_api.ingest.records import Incoming, to_record
-from kg_api.schemas.formats import PROGRAMS
+from kg_api.text.programs import find_scopes
 
 PROGRAM = {
     "py": '''
@@ -197,16 +196,9 @@ PROGRAM["tsx"] = PROGRAM["ts"]
 
 
 def sources_of(suffix: str, text: str) -> list[tuple[tuple[str, ...], str]]:
-    scopes = tuple(find_scopes(text.encode(), suffix))
-    record, _ = to_record(Incoming("notes", f"a.{suffix}", text, scopes=scopes))
+    record, _ = to_record(Incoming("notes", f"a.{suffix}", text))
     assert "".join(each.full_text for each in record.sources) == text
     return [(each.heading, each.full_text) for each in record.sources]
-
-
-def test_each_language_has_a_program_here() -> None:
-    assert PROGRAM.keys() == LANGUAGES.keys()
-    assert all(f".{suffix}" in PROGRAMS for suffix in SUFFIXES)
-    assert all(language_of(alias) is LANGUAGES[name] for alias, name in ALIASES.items())
 
 
 @pytest.mark.parametrize("suffix", PROGRAM)
@@ -265,9 +257,25 @@ def test_names_keep_their_underscores() -> None:
 
 @pytest.mark.parametrize("text", ["", "\n\n", "x = 1\n", "def (:\n{{{\n", "\ufeff# ä\n", "\x00\x01"])
 def test_what_defines_nothing_has_no_scopes(text: str) -> None:
-    assert [find_scopes(text.encode(), suffix) for suffix in sorted(LANGUAGES)] == [[]] * len(LANGUAGES)
+    assert [find_scopes(text, suffix) for suffix in sorted(PROGRAM)] == [[]] * len(PROGRAM)
 
 
-def test_more_than_anybody_writes_is_refused() -> None:
-    with pytest.raises(UnreadableDocument, match="2 MB"):
-        find_scopes(b"a" * (MAX_BYTES + 1), "py")
+HOSTILE = {
+    "nested": "".join(f"{' ' * (at % 400)}class a{at} {{\n" for at in range(40_000)),
+    "decorated": "@interface a {\n" * 40_000,
+    "open": "void a(\n" * 40_000,
+    "long": "a " * 500_000 + "(",
+    "words": ("a " * 240 + "(\n") * 2_000,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_program_ends_in_seconds(name: str) -> None:
+    begun = time.process_time()
+    find_scopes(HOSTILE[name], "java")
+    assert time.process_time() - begun < 5
+
+
+def test_function_within_a_function_is_part_of_it() -> None:
+    text = "def a():\n    def b():\n        x = 1\n        y = 2\n        return x\n    return b\n"
+    assert sources_of("py", text) == [(("a",), text)]
