@@ -13,15 +13,15 @@ from kg_api.convert.shared.markdown_text import lower_text, one_line, raise_text
 _INTEGER = re.compile(r"\s*([+-]?[0-9]{1,10})(?![0-9])")
 _STYLE = re.compile(r"(?:^|;)\s*list-style(?:-type)?\s*:([^;]*)", re.IGNORECASE)
 _TYPES = {"1": "decimal", "a": "lower-alpha", "A": "upper-alpha", "i": "lower-roman", "I": "upper-roman"}
-_LETTERS = {
-    **dict.fromkeys(("lower-alpha", "lower-latin"), "abcdefghijklmnopqrstuvwxyz"),
-    **dict.fromkeys(("upper-alpha", "upper-latin"), "ABCDEFGHIJKLMNOPQRSTUVWXYZ"),
-    "lower-greek": "αβγδεζηθικλμνξοπρστυφχψω",
-}
 _BULLETS = frozenset({"none", "disc", "circle", "square", "disclosure-open", "disclosure-closed"})
-_ROMAN = {"lower-roman": "lowerRoman", "upper-roman": "upperRoman"}
-_NUMBERS = frozenset({"decimal", "decimal-leading-zero", *_ROMAN, *_LETTERS})
-_MAX_ROMAN = 3_999
+_NUMBERS = {
+    "decimal": "decimal",
+    **dict.fromkeys(("lower-alpha", "lower-latin"), "lowerLetter"),
+    **dict.fromkeys(("upper-alpha", "upper-latin"), "upperLetter"),
+    "lower-roman": "lowerRoman",
+    "upper-roman": "upperRoman",
+}
+"""Styles of CSS, and their names in Office files."""
 
 
 class ListNumbering:
@@ -39,7 +39,9 @@ class ListNumbering:
         number = self._next if value is None else value
         self._next = number + self._step
         style = _style(item) or self._style
-        return "" if style in _BULLETS else f"{_format(number, style)}."
+        if style in _BULLETS:
+            return ""
+        return f"{format_number(number, _NUMBERS[style]) or number}."
 
 
 def _style(element: Element) -> str:
@@ -55,20 +57,6 @@ def _style(element: Element) -> str:
 def _integer(text: str) -> int | None:
     found = _INTEGER.match(text)
     return int(found[1]) if found else None
-
-
-def _format(number: int, style: str) -> str:
-    if style == "decimal-leading-zero":
-        return f"{number:02}"
-    if style in _ROMAN and number <= _MAX_ROMAN:
-        return format_number(number, _ROMAN[style]) or str(number)
-    if number > 0 and (alphabet := _LETTERS.get(style)):
-        letters = ""
-        while number:
-            number, at = divmod(number - 1, len(alphabet))
-            letters = alphabet[at] + letters
-        return letters
-    return str(number)
 
 
 # Tables: detection of data tables, and their cells

@@ -16,13 +16,6 @@ from kg_api.convert.shared.markdown_text import lower_text, one_line, raise_text
 _STRUCK_TAGS = frozenset({"del", "s", "strike"})
 _STRUCK = re.compile(r"text-decoration(?:-line)?\s*:[^;]*line-through", re.IGNORECASE)
 _SCRIPT = re.compile(r"vertical-align\s*:\s*(super|sub)\b", re.IGNORECASE)
-_MOVED = re.compile(
-    r"(?:^|;)\s*(vertical-align|top|bottom)\s*:\s*([+-]?\d*\.?\d+)\s*(px|pt|em|rem|ex|%)", re.IGNORECASE
-)
-_RELATIVE = re.compile(r"position\s*:\s*relative", re.IGNORECASE)
-_LEAST_MOVE = {"px": 3, "pt": 2, "em": 0.2, "rem": 0.2, "ex": 0.4, "%": 20}
-"""Minimum offsets. Smaller ones only align an icon or a label with its line."""
-_MAX_MOVED = 8  # characters: a short text with a digit is a power or a reference mark
 _NOTE_LINKS = "descendant::a[@role or @*[contains(name(), 'type')]][not(ancestor::sup or descendant::sup)]"
 _NOTE_TYPES = frozenset({"noteref", "doc-noteref"})
 _BLOCK = re.compile(r"(?:^|;)\s*display\s*:\s*(?:block|flow-root|grid|flex|table|list-item)", re.IGNORECASE)
@@ -31,12 +24,11 @@ _NO_RULE = re.compile(r"/\*.*?\*/|@[^{};]*(?:;|\{(?:[^{}]*\{[^{}]*\})*[^{}]*\})"
 _CLASS = re.compile(r"\s*[a-z0-9]*\.([\w-]+)\s*", re.IGNORECASE)
 _NUMBER_OF_NOTE = re.compile(r"[\d\s,;–-]*\d[\d\s,;–-]*|[^\W\d_]")
 _SYLLABLES = re.compile(r"[\u3040-\u30ff\u3100-\u312f\u31a0-\u31bf]+")
-_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
 _NO_VALUE = frozenset({"hidden", "password", "file", "image", "color", "range"})
 _BUTTONS = frozenset({"submit", "button", "reset"})
 _UNFILLED = _NO_VALUE | _BUTTONS | {"checkbox", "radio"}
 _WHOLE = frozenset({"img", "br", "input", "select", "textarea", "svg", "iframe", "object"})
-_TAGS = ("sup", "sub", "ruby", "math", "q", "bdo", "svg", "iframe", "input", "select", "textarea")
+_TAGS = ("sup", "sub", "ruby", "math", "q", "svg", "iframe", "input", "select", "textarea")
 
 
 def simplify(root: Element) -> Counter[str]:
@@ -59,8 +51,6 @@ def simplify(root: Element) -> Counter[str]:
             _replace(element, write_formula(element), "div" if element.get("display") == "block" else "span")
         elif tag == "q":
             _enclose(element, "“", "”")
-        elif tag == "bdo":
-            _turn(element)
         elif tag == "svg":
             _separate_labels(element)
         elif tag == "iframe":
@@ -79,29 +69,10 @@ def _apply_styles(root: Element) -> None:
         style, tag = element.attrib["style"], str(element.tag)
         if tag in BLOCKS or tag in _WHOLE:
             continue
-        if script := _find_script(element, style):
-            element.tag = script
+        if script := _SCRIPT.search(style):
+            element.tag = "sup" if script[1].lower() == "super" else "sub"
         elif _BLOCK.search(style):
             element.text, element.tail = f" {element.text or ''}", f" {element.tail or ''}"
-
-
-def _find_script(element: Element, style: str) -> str:
-    """Return `sup` or `sub` for a style that raises or lowers an element (empty: neither)."""
-    if script := _SCRIPT.search(style):
-        return "sup" if script[1].lower() == "super" else "sub"
-    if not (move := _find_move(style)):
-        return ""
-    text = "".join(element.itertext()).strip()
-    return move if len(text) <= _MAX_MOVED and any(map(str.isdigit, text)) else ""
-
-
-def _find_move(style: str) -> str:
-    """Return `sup` or `sub` for a style that moves text by a length (empty: neither)."""
-    for found in _MOVED.finditer(style):
-        kind, length, unit = found[1].lower(), float(found[2]), found[3].lower()
-        if abs(length) >= _LEAST_MOVE[unit] and (kind == "vertical-align" or _RELATIVE.search(style)):
-            return "sup" if (length < 0) == (kind == "top") else "sub"
-    return ""
 
 
 def _mark_notes(root: Element) -> None:
@@ -117,11 +88,11 @@ def _mark_notes(root: Element) -> None:
 
 def apply_sheet(root: Element, sheet: str) -> None:
     """Copy struck, raised, and lowered styles of classes in a style sheet to the elements."""
-    if not any(word in sheet for word in ("line-through", "vertical-align", "relative")):
+    if not any(word in sheet for word in ("line-through", "vertical-align")):
         return
     styles: dict[str, str] = {}
     for selectors, style in _RULE.findall(_NO_RULE.sub("", sheet)):
-        if _STRUCK.search(style) or _SCRIPT.search(style) or _find_move(style):
+        if _STRUCK.search(style) or _SCRIPT.search(style):
             for found in filter(None, map(_CLASS.fullmatch, selectors.split(","))):
                 styles[found[1]] = style.strip().rstrip(";")
     for element in root.xpath("descendant::*[@class]") if styles else ():
@@ -227,12 +198,6 @@ def _write_reading(ruby: Element) -> None:
     else:  # a character that is an image
         for child in [*ruby.iter("rt", "rp")]:
             _replace(child, f"({one_line(''.join(child.itertext()))})" if child.tag == "rt" else "")
-
-
-def _turn(element: Element) -> None:
-    text = "".join(element.itertext())
-    if element.get("dir", "").lower() == "rtl" and not _RIGHT_TO_LEFT.search(text) and _is_plain(element):
-        _replace(element, text[::-1])
 
 
 def _separate_labels(drawing: Element) -> None:

@@ -106,9 +106,7 @@ _ROMAN = (
     *((1000, "M"), (900, "CM"), (500, "D"), (400, "CD"), (100, "C"), (90, "XC")),
     *((50, "L"), (40, "XL"), (10, "X"), (9, "IX"), (5, "V"), (4, "IV"), (1, "I")),
 )
-_CHINESE, _UNITS = "〇一二三四五六七八九", "十百千"
 _LATIN = "abcdefghijklmnopqrstuvwxyz"
-_RUSSIAN = "абвгдежзиклмнопрстуфхцчшщыэюя"
 _MAX_REPEATED = 30  # limit of one letter, because the file is untrusted
 
 
@@ -136,21 +134,7 @@ def _repeat_letters(letters: str, value: int) -> str:
     return letters[at] * min(times + 1, _MAX_REPEATED)
 
 
-def _count_in_chinese(value: int) -> str | None:
-    """Return a number such as 一, 十一, 二十, 一百〇一."""
-    if value >= 10_000:  # noqa: PLR2004
-        return None
-    text = ""
-    for place, digit in zip(range(3, -1, -1), f"{value:04}", strict=True):
-        if digit == "0":
-            text += _CHINESE[0] if text and text[-1] != _CHINESE[0] else ""
-        else:
-            is_ten = digit == "1" and place == 1 and not text
-            text += ("" if is_ten else _CHINESE[int(digit)]) + (_UNITS[place - 1] if place else "")
-    return text.rstrip(_CHINESE[0])
-
-
-_FORMS: dict[str, Callable[[int], str | None]] = {
+_FORMS: dict[str, Callable[[int], str]] = {
     "none": lambda _: "",
     "decimal": str,
     "decimalZero": "{:02d}".format,
@@ -160,12 +144,6 @@ _FORMS: dict[str, Callable[[int], str | None]] = {
     "lowerRoman": lambda value: _to_roman(value).lower(),
     "lowerLetter": partial(_repeat_letters, _LATIN),
     "upperLetter": partial(_repeat_letters, _LATIN.upper()),
-    "russianLower": partial(_repeat_letters, _RUSSIAN),
-    "russianUpper": partial(_repeat_letters, _RUSSIAN.upper()),
-    **dict.fromkeys(
-        ("chineseCounting", "chineseCountingThousand", "taiwaneseCounting", "japaneseCounting"),
-        _count_in_chinese,
-    ),
 }
 _WITH_ZERO = frozenset({"none", "decimal", "decimalZero", "numberInDash"})
 _AUTOMATIC = re.compile(r"(\w+?)(Period|ParenR|ParenBoth|Plain|Minus)")
@@ -176,7 +154,6 @@ _SLIDE_FORMS = {
     "romanLc": "lowerRoman",
     "romanUc": "upperRoman",
     **dict.fromkeys(("circleNumDb", "circleNumWdBlack", "circleNumWdWhite"), "decimalEnclosedCircle"),
-    **dict.fromkeys(("ea1Chs", "ea1Cht", "ea1JpnKor", "ea1JpnChsDb"), "chineseCounting"),
 }
 _MARKS = {"Period": "{}.", "ParenR": "{})", "ParenBoth": "({})", "Plain": "{}", "Minus": "{}-"}
 
