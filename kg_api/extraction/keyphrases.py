@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
@@ -11,12 +10,11 @@ from kg_api.extraction.phrases import (
     Mention,
     Phrase,
     RankedPhrase,
-    find_class_names,
     find_code_names,
     find_phrases,
     rank_phrases,
 )
-from kg_api.extraction.prose import code_lines, sentences
+from kg_api.extraction.prose import sentences
 from kg_api.extraction.spaceless import find_spaceless_phrases
 from kg_api.graph.vectors import DocumentAbout, SourceText
 from kg_api.schemas.base import digest
@@ -24,12 +22,10 @@ from kg_api.schemas.concepts import ExtractedConcept, Extraction, Quote
 from kg_api.schemas.documents import BlockKind, SourceBlock
 from kg_api.schemas.vocabulary import ExtractorName
 
-VERSION = "9"  # a change extracts all sources again
+VERSION = "10"  # a change extracts all sources again
 MAX_LABEL_LENGTH = 200
 MAX_QUOTE_LENGTH = 1000
 QUOTES = 3  # sentences of a source per concept
-_OPENING = re.compile(r"(?:[*_~]{1,3}|[>|#]+\s+)(?=\w)")
-_CLOSING = re.compile(r"(?<=[\w.!?)])[*_~]{1,3}$")
 _PART = 100_000
 """Characters of a document that are ranked together. Longer documents are divided between sources."""
 
@@ -111,7 +107,11 @@ def find(sources: Sequence[SourceText], per_source: int) -> Found:
     for line, phrase, weighed in find_spaceless_phrases(lines):
         mentions.append(Mention(*places[line], phrase))
         weights |= weighed
-    mentions += _find_code_mentions(sources, places, frozenset(each.phrase.keys for each in mentions))
+    for at, (start, end) in places:
+        for begin, stop, sure in find_code_names(sources[at].full_text[start:end]):
+            name = sources[at].full_text[start + begin : start + stop]
+            token = Token(name, start + begin, start + stop, is_word=True)
+            mentions.append(Mention(at, (start, end), Phrase((token,), is_sure=sure, is_typical=False)))
     mentions.sort(key=lambda each: each.place)
     by_source: defaultdict[int, list[tuple[RankedPhrase, list[Mention]]]] = defaultdict(list)
     for each in rank_phrases(mentions, weights, language, len(words)):
@@ -124,31 +124,6 @@ def find(sources: Sequence[SourceText], per_source: int) -> Found:
         source.source_id: tuple(_choose(by_source[at], source.full_text, per_source))
         for at, source in enumerate(sources)
     }
-
-
-def _find_code_mentions(
-    sources: Sequence[SourceText],
-    places: Sequence[tuple[int, tuple[int, int]]],
-    known: frozenset[tuple[str, ...]],
-) -> Iterator[Mention]:
-    """Yield names that sentences mark as code, and names in code blocks that the text mentions."""
-
-    def to_phrase(at: int, start: int, end: int, *, sure: bool) -> Phrase:
-        token = Token(sources[at].full_text[start:end], start, end, is_word=True)
-        return Phrase((token,), is_sure=sure, is_typical=False)
-
-    marked = set[tuple[str, ...]]()
-    for at, (start, end) in places:
-        for begin, stop, sure in find_code_names(sources[at].full_text[start:end]):
-            phrase = to_phrase(at, start + begin, start + stop, sure=sure)
-            marked.add(phrase.keys)
-            yield Mention(at, (start, end), phrase)
-    for at, source in enumerate(sources):
-        for start, end in code_lines(source.full_text, source.blocks):
-            for begin, stop in find_class_names(source.full_text[start:end]):
-                phrase = to_phrase(at, start + begin, start + stop, sure=False)
-                if phrase.keys in known or phrase.keys in marked:
-                    yield Mention(at, (start, end), phrase)
 
 
 def _choose(
@@ -170,19 +145,8 @@ def _choose(
 
 
 def _quotes(mentions: Sequence[Mention], text: str) -> tuple[Quote, ...]:
-    spans = dict.fromkeys(_without_marks(*_span(each, text), text) for each in mentions)
+    spans = dict.fromkeys(_span(each, text) for each in mentions)
     return tuple(Quote(text[start:end], start, end) for start, end in list(spans)[:QUOTES])
-
-
-def _without_marks(start: int, end: int, text: str) -> tuple[int, int]:
-    """Shorten a span by unpaired Markdown marks at its ends."""
-    marks = _OPENING.match(text, start, end)
-    if marks and (marks[0][-1] not in "*_~" or text.count(marks[0].strip(), start, end) % 2):
-        start = marks.end()
-    marks = _CLOSING.search(text[start:end])
-    if marks and text.count(marks[0].strip(), start, end) % 2:
-        end = start + marks.start()
-    return start, end
 
 
 def _span(mention: Mention, text: str) -> tuple[int, int]:

@@ -22,7 +22,6 @@ _CAMEL = re.compile(rf"{_HUMP}{{2,8}}(?:\d{{1,3}})?$")
 _SPECIAL = re.compile(r"__\w+__$")
 _SPAN = re.compile(r"(?<!`)(`{1,2})(?P<code>[^`\n]{2,80})\1(?!`)")
 _NAME = re.compile(r"@?(?P<name>[A-Za-z_][\w.]{1,78}\w)(?:\(\))?$")
-_CLASS = re.compile(r"(?<![\w./:@-])[A-Z][A-Za-z]{4,78}\b(?![/@])")
 _FILE = re.compile(r"\.[a-z]{1,4}$")
 _SURE = re.compile(r"__[a-z]\w+__$|[A-Z][A-Z_]{5,}$|[A-Z][A-Z]+(?:_[A-Z]+)+$")
 """__exit__, PYTHONHOME, MAX_AGE"""
@@ -48,11 +47,6 @@ def find_code_names(text: str) -> Iterator[tuple[int, int, bool]]:
             sure = (_CAMEL.match(name.rpartition(".")[2]) or _SURE.match(name)) is not None
             if sure or (("." in name or "_" in name) and not _FILE.search(name)):
                 yield start, start + len(name), sure
-
-
-def find_class_names(line: str) -> Iterator[tuple[int, int]]:
-    """Yield start and end of names of classes in a line of code."""
-    return (found.span() for found in _CLASS.finditer(line) if _CAMEL.match(found[0]))
 
 
 # Kinds of words
@@ -138,8 +132,7 @@ def _find_english_kind(  # noqa: C901, PLR0911 - one table
             return "noun"
     if tag == "VBN":  # "the published interface", but not "books published in Paris"
         return "before" if before in _BEFORE_ADJECTIVES else "other"
-    if tag == "VBG":
-        # "a learning rate", "early stopping of", "prompt caching reduces", not "people running it"
+    if tag == "VBG":  # "a learning rate", "prompt caching reduces", not "people running it"
         if before in _DESCRIBED and after.startswith("NN"):
             return "before"
         if before in _DESCRIBED and (after in _BEHIND_NOUNS or after == "IN"):
@@ -370,7 +363,6 @@ def _is_link(token: Token) -> bool:
 # Spanish noun phrases: noun after an article or preposition, adjective, "de" with another noun
 
 _MAX_SPANISH_WORDS = 5
-_SPANISH_VERB = re.compile(r"(?:[aeo]n|r[oá]n|aba|ía|ó|ará|erá|irá|aría)$")
 _SPANISH_ADJECTIVE = re.compile(
     r"(?:al|ar|iv[oa]|ic[oa]|os[oa]|ad[oa]|id[oa]|ari[oa]|ori[oa]|bl|ant|ient|ent|an[oa]|n[oa]|e[oa]|il|dor[a]?)(?:e?s)?$"
     r"|(?:bl|ant|ent)es?$"
@@ -413,18 +405,12 @@ def _is_spanish_adjective(sentence: Sequence[Token], at: int) -> bool:
     said, noun = sentence[at].text, sentence[at - 1].text
     behind = sentence[at + 1].text if at + 1 < len(sentence) else "."
     is_verb = said.endswith(("a", "e")) and (behind in lists().es_objects or behind[0].isdigit())
-    if is_verb or _SPANISH_VERB.search(said):
+    if is_verb:
         return False
     own, other = _GENDER.search(said), _GENDER.search(noun)
     if _SPANISH_ADJECTIVE.search(said) and (own is None or said.endswith("s") == noun.endswith("s")):
         return True
     return own is not None and other is not None and own[0] == other[0]
-
-
-# Variants of names: short forms, abbreviations and extensions
-
-_MIN_NESTING = 3  # words of a phrase that may contain a phrase of several words
-_APART = 4  # characters between a name and its abbreviation, such as ' ("'
 
 
 @dataclass(frozen=True, slots=True)
@@ -441,75 +427,6 @@ class Mention:
 Group = list[Mention]
 
 
-def join_variants(groups: Sequence[Group]) -> list[Group]:
-    """Join groups with the same meaning, longer names first. Other groups keep their order."""
-    nested = _join_nested(groups)
-    long_of = {**_find_abbreviations(nested), **_find_short_names(nested)}
-    joined = {at: [*group] for at, group in enumerate(nested) if at not in long_of}
-    for short, long in long_of.items():
-        joined.get(long_of.get(long, long), []).extend(nested[short])
-    return [sorted(group, key=lambda each: each.place) for group in joined.values()]
-
-
-def _join_nested(groups: Sequence[Group]) -> list[Group]:
-    """Merge a phrase with one mention into the longest other phrase at its start or end."""
-    by_key = {_key(group[0].phrase.words): at for at, group in enumerate(groups)}
-    joined = [[*group] for group in groups]
-    for at, group in enumerate(groups):
-        words = group[0].phrase.words
-        if len(group) > 1 or len(words) < _MIN_NESTING or words[-1].is_capital:
-            continue
-        lengths = range(len(words) - 1, 1, -1)
-        parts = (part for length in lengths for part in (words[-length:], words[:length]))
-        known = next((part for part in parts if _key(part) in by_key), None)
-        if known:
-            shorter = replace(group[0], phrase=replace(group[0].phrase, words=known))
-            joined[by_key[_key(known)]].append(shorter)
-            joined[at] = []
-    return [group for group in joined if group]
-
-
-def _key(words: Words) -> tuple[str, ...]:
-    return (*(word.text.casefold() for word in words[:-1]), words[-1].text.casefold().removesuffix("s"))
-
-
-def _find_abbreviations(groups: Sequence[Group]) -> dict[int, int]:
-    """Map groups to the group whose initials they are, just after it: World Trade Union (WTU)."""
-    ends: defaultdict[tuple[int, tuple[int, int]], list[tuple[int, int]]] = defaultdict(list)
-    for at, group in enumerate(groups):
-        for each in group if len(group[0].phrase.words) > 1 else ():
-            ends[each.source, each.sentence].append((each.phrase.end, at))
-    found = dict[int, int]()
-    for at, group in enumerate(groups):
-        short = group[0].phrase.text
-        for each in group if len(group[0].phrase.words) == 1 and short.isupper() else ():
-            for end, long in ends[each.source, each.sentence]:
-                words = groups[long][0].phrase.words
-                initials = "".join(word.text[0].upper() for word in words)
-                named = "".join(word.text[0].upper() for word in words if not _is_link(word))
-                if 0 < each.phrase.start - end <= _APART and short in {initials, named}:
-                    found[at] = long
-    return found
-
-
-def _find_short_names(groups: Sequence[Group]) -> dict[int, int]:
-    """Map groups to the only longer name that ends with them, before them: Castellan of Helen Castellan."""
-    full: defaultdict[str, list[int]] = defaultdict(list)
-    for at, group in enumerate(groups):
-        words = group[0].phrase.words
-        if len(words) > 1 and all(word.is_capital and word.text.isalpha() for word in words):
-            full[words[-1].text].append(at)
-    found = dict[int, int]()
-    for at, group in enumerate(groups):
-        long = full.get(group[0].phrase.text, [])
-        if len(group[0].phrase.words) > 1 or len(long) != 1:
-            continue
-        first = min(each.place for each in groups[long[0]])
-        if all(each.phrase.text.istitle() and each.place > first for each in group):
-            found[at] = long[0]
-    return found
-
-
 # Concepts of a document: phrases with the same meaning, best first
 
 _STEMMERS = {
@@ -519,6 +436,7 @@ _STEMMERS = {
     "no": "norwegian", "pl": "polish", "pt": "portuguese", "ro": "romanian", "ru": "russian",
     "sv": "swedish", "tr": "turkish",
 }  # fmt: skip
+_MIN_NESTING = 3  # words of a phrase that may contain a phrase of several words
 _ENDING = 2  # maximum difference in length between two forms of a word
 _MIN_MENTIONS = range(3, 9)  # minimum mentions of a common word, by the length of its document
 _WORDS_A_MENTION = 150
@@ -542,7 +460,7 @@ def rank_phrases(
     unknown = median(weights.values()) if weights else 1.0
     least = min(max(count // _WORDS_A_MENTION, _MIN_MENTIONS.start), _MIN_MENTIONS.stop - 1)
     found = list[RankedPhrase]()
-    for group in join_variants(list(_group(mentions, language))):
+    for group in _join_nested(list(_group(mentions, language))):
         is_sure = any(each.phrase.is_sure for each in group)
         if is_sure or len(group) >= (2 if len(group[0].phrase.words) > 1 else least):
             found.append(_rank(group, weights, unknown, language))
@@ -584,6 +502,28 @@ def _group(mentions: Sequence[Mention], language: str) -> Iterator[Group]:
             fitting.append(each)
     for groups in alike.values():
         yield from (group for _, group in groups)
+
+
+def _join_nested(groups: Sequence[Group]) -> list[Group]:
+    """Merge a phrase with one mention into the longest other phrase at its start or end."""
+    by_key = {_key(group[0].phrase.words): at for at, group in enumerate(groups)}
+    joined = [[*group] for group in groups]
+    for at, group in enumerate(groups):
+        words = group[0].phrase.words
+        if len(group) > 1 or len(words) < _MIN_NESTING or words[-1].is_capital:
+            continue
+        lengths = range(len(words) - 1, 1, -1)
+        parts = (part for length in lengths for part in (words[-length:], words[:length]))
+        known = next((part for part in parts if _key(part) in by_key), None)
+        if known:
+            shorter = replace(group[0], phrase=replace(group[0].phrase, words=known))
+            joined[by_key[_key(known)]].append(shorter)
+            joined[at] = []
+    return [group for group in joined if group]
+
+
+def _key(words: Words) -> tuple[str, ...]:
+    return (*(word.text.casefold() for word in words[:-1]), words[-1].text.casefold().removesuffix("s"))
 
 
 def _is_form(one: str, other: str) -> bool:

@@ -83,19 +83,6 @@ def sentences(text: str, blocks: Sequence[SourceBlock]) -> Iterator[Sentence]:
                 yield Sentence(first, last, masked[first:last])
 
 
-def code_lines(text: str, blocks: Sequence[SourceBlock]) -> Iterator[tuple[int, int]]:
-    """Yield the lines of code blocks without surrounding whitespace."""
-    ends = (*(block.start for block in blocks[1:]), len(text))
-    for block, end in zip(blocks, ends, strict=False):  # no blocks are known for some sources
-        start = block.start
-        for line in text[start:end].split("\n") if block.kind == "code" else ():
-            body = line.strip()
-            if body:
-                begin = start + line.index(body)
-                yield begin, begin + len(body)
-            start += len(line) + 1
-
-
 def _mask(found: re.Match[str]) -> str:
     said = found[0]
     return said if _ABBREVIATIONS.fullmatch(said) else _MASK * len(said)
