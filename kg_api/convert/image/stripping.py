@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
-import struct
-from collections.abc import Iterator
 from typing import Any
 
 from PIL import Image
@@ -20,30 +17,26 @@ _EXIF_DIRECTORY, _DATES = 0x8769, frozenset({0x9003, 0x9004, 0xA001})
 _MAX_EXIF = 65_000  # bytes (limit of a JPEG segment)
 _SAVED_MODES = frozenset({"1", "L", "LA", "I;16", "P", "RGB", "RGBA"})
 _PNG_WORDS = frozenset({"title", "author", "description", "copyright", "creation time"})
-_JPEG_END, _JPEG_SCAN, _JFIF, _PROFILE, _ADOBE = 0xD9, 0xDA, 0xE0, 0xE2, 0xEE
-_JPEG_TABLES = frozenset({*range(0xC0, 0xD0), *range(0xDA, 0xE0)})
-_JPEG_ALONE = frozenset({0x00, 0x01, *range(0xD0, 0xD9), 0xFF})
-_JPEG_MARKER = re.compile(rb"\xff[\x01-\xcf\xd8-\xfe]")
-"""End of scan data: a marker that is neither a stuffed byte nor a restart."""
-_PNG_LEVEL, _WEBP_QUALITY = 3, 95
+_PNG_LEVEL, _QUALITY = 3, 95
 
 
 def stripped(data: bytes, picture: Image.Image) -> bytes:
     """Return an image with only pixels, color profile, orientation, and the listed metadata.
 
-    The listed metadata consists of title, description, author, rights, and dates. kg copies a JPEG segment by
-    segment, because decoding may need 250 MB. TIFF and BMP become PNG.
+    The listed metadata consists of title, description, author, rights, and dates. A JPEG keeps its
+    quantization tables, so its pixels hardly change. TIFF and BMP become PNG.
     """
     content = io.BytesIO()
     kept: dict[str, Any] = {"exif": _write_exif(picture), "icc_profile": picture.info.get("icc_profile")}
     kept |= {"dpi": picture.info["dpi"]} if "dpi" in picture.info else {}
     match picture.format:
         case "JPEG" | "MPO":
-            return b"".join(_keep_jpeg(data, kept["exif"]))
+            kept["quality"] = "keep" if picture.format == "JPEG" else _QUALITY
+            picture.save(content, "JPEG", progressive="progressive" in picture.info, comment=b"", **kept)
         case "WEBP":
             lossless = b"VP8L" in data[:4096]
             picture.save(
-                content, "WEBP", save_all=True, lossless=lossless, quality=_WEBP_QUALITY, exact=True, **kept
+                content, "WEBP", save_all=True, lossless=lossless, quality=_QUALITY, exact=True, **kept
             )
         case "GIF":
             picture.save(content, "GIF", save_all=True, comment=b"")
@@ -78,39 +71,3 @@ def _write_exif(picture: Image.Image) -> bytes:
     except Exception:  # noqa: BLE001 - Pillow raises many kinds of errors for wrong types
         return turn
     return content if len(content) <= _MAX_EXIF else turn
-
-
-def _keep_jpeg(data: bytes, exif: bytes) -> Iterator[bytes]:  # noqa: C901 - one walk
-    """Yield tables, scans, profile, and EXIF up to the end of the first image."""
-    yield b"\xff\xd8"
-    at = 2
-    while (at := data.find(b"\xff", at)) >= 0 and at + 1 < len(data):
-        marker = data[at + 1]
-        at += 1 if marker == 0xFF else 2  # noqa: PLR2004 - fill bytes
-        if marker == _JPEG_END:
-            yield b"\xff\xd9"
-            return
-        if marker in _JPEG_ALONE:
-            continue
-        (length,) = struct.unpack_from(">H", data, at)
-        start, at = at, at + max(length, 2)
-        content, scan = data[start + 2 : at], b""
-        if marker == _JPEG_SCAN:
-            found = _JPEG_MARKER.search(data, at)
-            end = found.start() if found else len(data)
-            scan, at = data[at:end], end
-        if marker == _JFIF:  # without its thumbnail
-            content = content[:12] + b"\0\0" if content.startswith(b"JFIF\0") and len(content) > 13 else b""  # noqa: PLR2004
-        elif marker == _ADOBE:
-            content = content[:12] if content.startswith(b"Adobe") else b""
-        elif marker == _PROFILE:
-            content = content if content.startswith(b"ICC_PROFILE\0") else b""
-        elif marker not in _JPEG_TABLES:
-            content = b""
-        if not content:
-            continue
-        if exif and marker != _JFIF:
-            said = exif if exif.startswith(b"Exif") else b"Exif\0\0" + exif
-            yield b"\xff\xe1" + struct.pack(">H", len(said) + 2) + said
-            exif = b""
-        yield bytes((0xFF, marker)) + struct.pack(">H", len(content) + 2) + content + scan

@@ -13,15 +13,13 @@ from itertools import chain, groupby, islice
 from typing import Any, cast
 
 import pypdfium2 as pdfium
-from PIL import Image, ImageChops, ImageStat
+from PIL import Image
 from pypdfium2 import PdfMatrix, raw
 
 from kg_api.convert.image.embedded import ImagesWithin
-from kg_api.convert.image.file import opened, shown
 from kg_api.convert.pdf.blocks import PdfBlock
 from kg_api.convert.pdf.layout import Column, Line, Vocabulary
 from kg_api.convert.pdf.letters import Box, DrawnObject, list_objects, turn_box
-from kg_api.errors import UnreadableDocument
 from kg_api.schemas.images import FoundImage, ReadImage
 from kg_api.settings import ConversionSettings
 
@@ -174,11 +172,9 @@ def choose(
     return chosen, left_out
 
 
-# Image files: the embedded JPEG if it looks like the image on the page, otherwise a rendering
+# Image files: renderings, because a file may turn, mask, invert, or recolor its images
 
 MAX_DRAWN = 25_000_000  # pixels, at 10 bytes each for PDFium and later steps
-_LOOK = 64 * 64  # pixels of the images in the comparison
-_ALIKE = 12  # of 255: maximum mean difference for equal images, because two resampling methods are in use
 _MAX_SIDE = 30_000
 _QUALITY, _LEVEL = 90, 3
 _WHITE = (255, 255, 255)
@@ -187,19 +183,13 @@ _TURNS = (PdfMatrix(), PdfMatrix(0, -1, 1, 0), PdfMatrix(-1, 0, 0, -1), PdfMatri
 """Clockwise rotations by quarter turns."""
 
 
-def file_of(part: DrawnObject, page: pdfium.PdfPage, turn: int, max_megapixels: float) -> bytes:
+def file_of(part: DrawnObject, page: pdfium.PdfPage, turn: int) -> bytes:
     """Return an image as JPEG or PNG (empty: one color only), rotated for lines with `turn`."""
     part = DrawnObject(part.handle, part.matrix.multiply(_TURNS[turn]))
-    look = _draw(part, page, _LOOK)
-    if all(low == high for low, high in cast("Any", look).getextrema()):
+    drawn = _draw(part, page)
+    if all(low == high for low, high in cast("Any", drawn).getextrema()):
         return b""
-    image = cast("Any", part.on(page))
-    filters: list[str] = image.get_filters()
-    if filters[-1:] == ["DCTDecode"]:
-        jpeg = bytes(image.get_data(decode_simple=True))
-        if _looks_like(jpeg, look, max_megapixels):
-            return jpeg
-    drawn = _draw(part, page, MAX_DRAWN)
+    filters: list[str] = cast("Any", part.on(page)).get_filters()
     made = io.BytesIO()
     red, green, blue = drawn.split()
     plain = red if red.tobytes() == green.tobytes() == blue.tobytes() else drawn
@@ -210,14 +200,14 @@ def file_of(part: DrawnObject, page: pdfium.PdfPage, turn: int, max_megapixels: 
     return made.getvalue()
 
 
-def _draw(part: DrawnObject, page: pdfium.PdfPage, most: float) -> Image.Image:
-    """Render an image with its mask at its stored size, or with at most `most` pixels."""
+def _draw(part: DrawnObject, page: pdfium.PdfPage) -> Image.Image:
+    """Render an image with its mask at its stored size, or with at most `MAX_DRAWN` pixels."""
     left, bottom, right, top = part.box
     width, height = max(1e-3, right - left), max(1e-3, top - bottom)
     across, down = math.hypot(part.matrix.a, part.matrix.b), math.hypot(part.matrix.c, part.matrix.d)
     scale = min(
         max(part.pixels[0] / max(across, 1e-3), part.pixels[1] / max(down, 1e-3)),
-        math.sqrt(most / (width * height)),
+        math.sqrt(MAX_DRAWN / (width * height)),
         _MAX_SIDE / max(width, height),
     )
     raw.FPDFPageObj_SetMatrix(part.handle, part.matrix.scale(scale, scale).to_raw())
@@ -228,18 +218,6 @@ def _draw(part: DrawnObject, page: pdfium.PdfPage, most: float) -> Image.Image:
     ground = Image.new("RGB", (max(1, round(scale * width)), max(1, round(scale * height))), _WHITE)
     ground.paste(drawn, (0, 0), drawn.getchannel("A") if drawn.mode == "RGBA" else None)
     return ground
-
-
-def _looks_like(jpeg: bytes, look: Image.Image, max_megapixels: float) -> bool:
-    """Return whether a JPEG looks like the image on the page, not rotated, masked, inverted, or recolored."""
-    try:
-        with opened(jpeg, max_megapixels) as picture:
-            if picture.mode not in {"RGB", "L"}:
-                return False
-            own = shown(picture, 4 * _LOOK).resize(look.size)
-    except UnreadableDocument:
-        return False
-    return max(ImageStat.Stat(ImageChops.difference(own, look)).mean) < _ALIKE
 
 
 # Positions of images between blocks
@@ -375,7 +353,7 @@ class PdfImages:
             self._left_out[f"pictures of more than {self._max_megapixels:g} megapixels"] += 1
             return None
         try:
-            made = file_of(item, page, self._turns[picture.page], self._max_megapixels)
+            made = file_of(item, page, self._turns[picture.page])
         except (pdfium.PdfiumError, ValueError):
             made = b""
         self._left_out[_BROKEN] += not made

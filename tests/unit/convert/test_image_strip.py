@@ -43,7 +43,7 @@ FILES = {
     "bmp of short runs": placed.bmp_of_runs(4),
     "bmp without an end": placed.bmp_without_an_end(),
 }
-LOSSY = {"tiff cmyk", "webp", "webp animated"}
+LOSSY = {"tiff cmyk", "webp", "webp animated", *(name for name in FILES if name.startswith("jpeg"))}
 SAID = {"jpeg", "jpeg progressive", "jpeg cmyk", "jpeg grey", "jpegs", "png", "webp", "webp animated", "tiff"}
 
 

@@ -71,7 +71,7 @@ def test_a_picture_stands_where_it_is_on_the_page() -> None:
     (found,) = made.images
     assert made.text[found.start : found.end] == words
     assert bisect_right(made.pages, found.start) == 1
-    assert found.image.content == BOAT
+    assert (found.image.content_type, colours(found.image)) == ("image/jpeg", [RED, LIGHT, DARK])
     assert made.notes == ()
 
 
