@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -28,22 +29,28 @@ def check_commands(
     kg: Callable[..., subprocess.CompletedProcess[str]],
     commands: Sequence[str],
     told: Mapping[str, Sequence[str]],
+    ids: Mapping[str, Callable[[], object]] | None = None,
 ) -> list[Any]:
-    """Run commands, and see that each says what is told of it, by what it begins with; all are told of.
+    """Run commands and compare what each prints with what `told` has for the longest beginning of it.
+
+    Args:
+        told: Each entry must belong to a command.
+        ids: What to put in place of words of the page, as late as possible.
 
     Returns:
-        What those with --json gave.
+        The output of commands that print JSON.
     """
     seen, given = set[str](), list[Any]()
     for command in commands:
-        done = kg(*command.split())
+        words = [str(ids[word]()) if ids and word in ids else word for word in shlex.split(command)]
+        done = kg(*words)
         assert done.returncode == 0, (command, done.stderr)
-        if "--json" in command:
+        if command.endswith(("--json", "--schema")):
             given.append(json.loads(done.stdout))
             continue
-        name = next(each for each in told if command.startswith(each))
+        name = max((each for each in told if command.startswith(each)), key=len)
         seen.add(name)
-        for words in told[name]:
-            assert words in " ".join((done.stdout + done.stderr).split()), (command, done.stdout)
+        for expected in told[name]:
+            assert expected in " ".join((done.stdout + done.stderr).split()), (command, done.stdout)
     assert seen == told.keys()
     return given

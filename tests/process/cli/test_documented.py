@@ -1,7 +1,9 @@
-"""Run the commands of the guides, and check the tools and pages that they list."""
+"""Run the commands of the documentation as they are written there, and check what it lists."""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import re
 import shlex
@@ -18,13 +20,19 @@ from kg_api.graph.client import Graph
 from kg_api.graph.spaces import ensure_space
 from kg_api.mcp.tools import TOOLS
 from kg_api.providers.pixels import HistogramEmbedder
+from kg_api.schemas.constructive import ConstructiveQuery
 from kg_api.schemas.spaces import FIRST_IMAGE_SLUG
 from tests.process.cli.conftest import Kg
-from tests.support.documented import ROOT
+from tests.support.communities import Detecting
+from tests.support.documented import ROOT, check_commands, commands_in, section_of
+from tests.support.embedding import run_jobs
 from tests.support.images import drawn, encoded
 from tests.support.mcp import answer, call
+from tests.support.proposals import propose
 from tests.support.running import Service
 from tests.unit.evaluate.sets import write
+
+Ids = Mapping[str, Callable[[], object]]
 
 GUIDES = ROOT / "docs" / "guides"
 BASH = re.compile(r"^```bash\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -52,6 +60,70 @@ LEFT_TO_OTHER_TESTS = {
 }
 """They need a model, a program, a large corpus, another service, or the files of this database."""
 FRONT = "---\ntags: [oncall]\ndraft: false\nauthor: Ada\ndate: 2025-03-01\n---\n"
+TEXTS = {
+    "a.md": "The worker requires a lease, and so it supports safety.",
+    "b.md": "A worker needs a lease. A frozen worker casts doubt on safety.",
+}
+STATED = {
+    "a.md": [["worker", "requires", "lease"], ["lease", "supports", "safety"]],
+    "b.md": [["worker", "needs", "lease"], ["frozen worker", "casts doubt on", "safety"]],
+}
+PRINTED: dict[str, dict[str, tuple[str, ...]]] = {
+    "List topics": {
+        "communities list --ontology notes --parent": ("There are no communities here", "2 on level 0"),
+        "communities list": ("2 of 2 communities", "9 are in one", "of a single source"),
+        "communities show": ("level 0 5 concepts", "bakery.md#", "yeast", "1.00"),
+        "communities detect": ("a worker detects communities", "kg communities list"),
+    },
+    "Review proposed links": {
+        "proposals list": ("owls.md#0", "ears.md#0", "voles", "1 of 1 proposal"),
+        "proposals show": ("source open", "Barn owls hunt at dusk", "Each is to the other"),
+        "proposals accept": ("are linked", "kg proposals undo"),
+        "proposals reject": ("are never proposed again",),
+        "proposals undo": ("is open again",),
+        "proposals config": ("min_similarity", "0.85", "this ontology", "1 open"),
+        "proposals search": ("everything is looked at again", "a worker looks for links"),
+    },
+    "Search relationships": {
+        "concept relations": ("worker requires lease", "The worker requires a lease"),
+        "search": ("a.md", "b.md", "A worker needs a lease."),
+        "admin relationship-types list": ("requires", "casts doubt on", "neutral", "supports"),
+        "admin relationship-types preview": ("nothing was merged",),
+        "admin relationship-types merge requires": ("read as 'requires'", "1 relationship"),
+        "admin relationship-types merges": ("needs → requires", "Ada"),
+        "admin relationship-types undo": ("is separate from 'requires' again",),
+        "admin relationship-types stance": ("casts doubt on: contradicts",),
+        "concept show": ("grounding 0.67", "for: lease supports safety"),
+    },
+    "Build a subgraph": {
+        "subgraph requires.json": (
+            "worker requires lease",
+            "The worker requires a lease",
+            "nodes after each step",
+        ),
+    },
+}
+"""Sections of the guide to concepts: what their commands print."""
+OPERATIONS = [
+    ("security", "Create API keys", 4),
+    ("security", "Rotate and revoke keys", 2),
+    ("security", "See who changed what", 2),
+    ("models", "Re-embed documents", 3),
+    ("models", "Detect a changed model", 1),
+    ("monitoring", "Watch jobs", 2),
+    ("backup-and-transfer", "Export and import ontologies", 2),
+]
+"""Page, section, and the number of its commands that need nothing but a service."""
+SKIPPED = ("jobs watch", "jobs retry", "jobs cancel", "admin regenerate-embeddings --ontology notes --force")
+"""Commands that wait for jobs or need the id of one."""
+QUICKSTART = {
+    "ingest": "2 documents",
+    "search": "leases.md",
+    "search seabirds": "",  # the model of tests knows no synonyms
+    "show": "renews its lease",
+    "documents": "birds.md",
+    "read": "renews its lease",
+}
 
 
 def list_commands(page: str) -> list[str]:
@@ -117,6 +189,63 @@ def home(folder: Path, graph: Graph) -> Path:
 def client(service: Service) -> Iterator[KgClient]:
     with KgClient(service.url) as client:
         yield client
+
+
+# The first tests of this module: later on, a worker would take their jobs.
+
+
+def add_topics(client: KgClient, graph: Graph) -> Ids:
+    detecting = Detecting(graph)
+    detecting.add_topics()
+    detecting.work()
+    largest, _ = client.communities("notes").communities
+    return {"COMMUNITY_ID": lambda: largest.community_id}
+
+
+def add_proposal(client: KgClient, graph: Graph) -> Ids:
+    propose(client, graph)
+    (found,) = client.proposals("notes", kind="source").proposals
+    return {"PROPOSAL_ID": lambda: found.proposal_id}
+
+
+def add_relationships(client: KgClient, graph: Graph) -> Ids:
+    for name, text in TEXTS.items():
+        client.ingest_text(text, ontology="leases", document=name)
+    run_jobs(graph)
+    client.import_concepts(
+        [{"document": name, "relations": stated} for name, stated in STATED.items()], ontology="leases"
+    )
+    run_jobs(graph)
+    return {"MERGE_ID": lambda: client.relationship_type_merges("leases").merges[0].merge_id}
+
+
+PREPARE = {
+    "List topics": add_topics,
+    "Review proposed links": add_proposal,
+    "Search relationships": add_relationships,
+    "Build a subgraph": add_relationships,
+}
+
+
+@pytest.mark.parametrize("heading", PRINTED)
+def test_concept_commands_print_what_they_did(
+    kg: Kg, client: KgClient, graph: Graph, folder: Path, heading: str
+) -> None:
+    section = section_of("docs/guides/concepts.md", heading)
+    ids = {"requires.json": lambda: folder / "requires.json", **PREPARE[heading](client, graph)}
+    for query in re.findall(r"`requires.json`:\n\n```json\n(.*?)^```$", section, re.MULTILINE | re.DOTALL):
+        (folder / "requires.json").write_text(query, encoding="utf-8")
+    given = check_commands(kg, commands_in(section), PRINTED[heading], ids)
+    match heading:
+        case "List topics":
+            assert given[0]["levels"] == [2]
+        case "Review proposed links":
+            assert given[0]["total"] == 0, "the proposal is open again"
+        case "Search relationships":
+            grounding = given[-1]["grounding"]
+            assert [grounding[name] for name in ("supporting", "contradicting", "strength")] == [1, 1, 0.5]
+        case _:
+            assert given[1] == ConstructiveQuery.model_json_schema()
 
 
 @pytest.mark.usefixtures("worker")
@@ -203,3 +332,36 @@ def test_web_ui_guide_pages_exist(service: Service, client: KgClient) -> None:
         for name, value in ids.items():
             path = path.replace(name, value)  # noqa: PLW2901
         assert httpx.get(f"{service.url}{path}").status_code == 200, path
+
+
+def test_operations_commands_succeed(kg: Kg, folder: Path) -> None:
+    (folder / "leases.md").write_text("# Leases\n\nA worker renews its lease.\n")
+    assert kg("ingest", str(folder), "--ontology", "notes").returncode == 0
+    for page, heading, number in OPERATIONS:
+        lines = commands_in(section_of(f"docs/operations/{page}.md", heading))
+        plain = [each for each in lines if each.split()[0] in {"admin", "jobs", "export", "import"}]
+        chosen = [each for each in plain if not each.startswith(SKIPPED)]
+        assert len(chosen) == number, heading
+        for line in chosen:
+            done = kg(*line.replace("'", "").replace("moving", str(folder / "bundle")).split())
+            assert done.returncode == 0, (line, done.stderr)
+
+
+@pytest.mark.usefixtures("worker")
+def test_quickstart_commands_print_results(kg: Kg, folder: Path, service: Service) -> None:
+    page = "docs/quickstart.md"
+    for text, name in re.findall(r"printf '(.+)' > /tmp/notes/(\S+)", (ROOT / page).read_text("utf-8")):
+        (folder / name).write_text(text.replace("\\n", "\n"))
+    sections = ("Ingest a folder", "Search", "Read around a hit")
+    lines = [line for heading in sections for line in commands_in(section_of(page, heading))]
+    for line in lines:
+        words = shlex.split(line.replace("/tmp/notes", str(folder)))  # noqa: S108 - the folder of the page
+        if words[0] in QUICKSTART:
+            done = kg(*words)
+            assert done.returncode == 0, (line, done.stderr)
+            expected = QUICKSTART.get(" ".join(words[:2]), QUICKSTART[words[0]])
+            assert expected in done.stdout, (line, done.stdout)
+    (code,) = re.findall(r"```python\n(.+?)```", section_of(page, "Call kg from Python"), re.DOTALL)
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        exec(code.replace("http://127.0.0.1:8420", service.url), {})  # noqa: S102 - our own page
+    assert "leases.md" in printed.getvalue()
