@@ -58,7 +58,7 @@ log = structlog.get_logger()
 KIB = 1024
 RESERVED_BYTES = {"counter": 256 * KIB, "histogram": 1024 * KIB, "gauge_livesum": 16 * KIB}
 """Bytes per process by file type of prometheus_client, enough for all label values
-(`tests/unit/metrics/test_room.py`)."""
+(`tests/unit/metrics/test_exposition.py`)."""
 _LIVE = re.compile(r"gauge_live[a-z]+_(\d+)\.db")
 
 

@@ -1,8 +1,20 @@
-"""What keys look like, and how long what is known of them is believed."""
+"""Keys, access, and rate limits."""
 
 from __future__ import annotations
 
+import ast
+import string
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from contextvars import copy_context
+from pathlib import Path
+
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from pydantic import SecretStr
 
 from kg_api.access.keys import (
     ANYONE,
@@ -16,9 +28,14 @@ from kg_api.access.keys import (
     parse_token,
     proves,
 )
-from kg_api.errors import Unavailable
+from kg_api.errors import Forbidden, Unavailable
+from kg_api.graph import reach as module
 from kg_api.graph.client import Graph
+from kg_api.graph.reach import looked_into, reach, reaches, reaching, require, within
+from kg_api.providers.retrying import Limiter, RetryableError
 from kg_api.schemas.operations import key_id_in, without_secrets
+from kg_api.sections import OpenAISettings
+from tests.unit.test_retrying import Time
 
 NOW = 1_790_000_000.5
 
@@ -90,3 +107,121 @@ def test_without_a_database_nobody_is_taken_for_anybody() -> None:
 def test_a_key_is_called_by_its_id_whatever_is_given_of_it(called: str, meant: str) -> None:
     assert key_id_in(called) == meant
     assert "sss" not in without_secrets(f"/keys/{called}/revoke")
+
+
+@given(st.text(string.ascii_letters + string.digits + "-_", min_size=20, max_size=160))
+@example("a1Your-b2_xxx-c3Example_" * 6)
+@example("xxxA-placeholder0_changeme1")
+def test_a_key_of_the_real_alphabet_is_no_placeholder(rest: str) -> None:
+    """One in 220 random keys has `xxx` or `your` in it, in some case."""
+    key = SecretStr(f"sk-proj-{rest}A7")
+    assert OpenAISettings(api_key=key).api_key == key
+
+
+class Threads:
+    """A limiter with a clock of its own."""
+
+    def __init__(self, most: int = 8) -> None:
+        self.time = Time()
+        self.limiter = Limiter(most, sleep=self.time.sleep, clock=self.time.clock)
+
+    def refuse(self, retry_after: float | None = None, *, is_limit: bool = True) -> None:
+        with suppress(RetryableError), self.limiter.slot():
+            raise RetryableError("no", retry_after, is_limit=is_limit)
+
+    def wait(self) -> float:
+        """Return the seconds until the next request may begin."""
+        before = self.time.now
+        with self.limiter.slot():
+            return self.time.now - before
+
+
+@pytest.mark.parametrize(("asked", "seconds"), [(7, 7), (None, 1), (0, 0), (61, 0)])
+def test_refusal_holds_all_back_as_long_as_asked(asked: float | None, seconds: float) -> None:
+    """A provider that asks for more than a minute is given up: the job waits."""
+    threads = Threads()
+    threads.refuse(asked)
+    assert threads.wait() == pytest.approx(seconds)
+
+
+def test_failure_of_a_server_holds_nobody_back() -> None:
+    threads = Threads()
+    threads.refuse(is_limit=False)
+    assert threads.wait() == 0
+
+
+def test_limiter_bounds_requests_in_flight() -> None:
+    threads = Threads(most=2)
+    free = threading.Event()
+
+    def request() -> None:
+        with threads.limiter.slot():
+            free.set()
+
+    with threads.limiter.slot(), threads.limiter.slot():
+        third = threading.Thread(target=request)
+        third.start()
+        assert not free.wait(0.1)
+    third.join(5)
+    assert free.is_set()
+
+
+ROOT = Path(__file__).parents[2] / "kg_api"
+SERVING = ("access", "concepts", "discovery", "mcp", "search", "web")
+"""Packages that handle requests and look names up."""
+WORKERS = {"concepts/merging.py"}
+"""What nobody asks for over REST."""
+
+
+def test_all_is_seen_where_nothing_is_said() -> None:
+    assert reach() is None
+    assert reaches("any")
+    assert reaches(None)
+    assert within(None) is None
+    assert within("any") == ["any"]
+    require("any")
+
+
+def test_service_thread_that_lost_its_request_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_needs_caller", True)
+    with reaching(None), ThreadPoolExecutor(1) as pool:
+        assert reach() is None
+        assert pool.submit(copy_context().run, reach).result() is None
+        with pytest.raises(RuntimeError, match="for whom"):
+            pool.submit(reaches, "any").result()
+
+
+def test_some_are_seen_and_others_are_refused() -> None:
+    with reaching(["b", "a"]):
+        assert reach() == ["a", "b"]
+        assert (reaches("a"), reaches("c"), reaches(None)) == (True, False, False)
+        assert within(None) == ["a", "b"]
+        assert looked_into(["b"]) == ["b"]
+        for refused in (lambda: within("c"), lambda: looked_into(["a", "c"]), lambda: require("c")):
+            with pytest.raises(Forbidden, match="this key is for 'a', 'b' alone, and not for 'c'"):
+                refused()
+    assert reach() is None
+
+
+def test_a_thread_sees_what_its_request_does() -> None:
+    with ThreadPoolExecutor(1) as pool, reaching(["a"]):
+        assert pool.submit(copy_context().run, reach).result() == ["a"]
+
+
+@pytest.mark.parametrize("package", SERVING)
+def test_pools_are_given_the_context(package: str) -> None:
+    """Without it a thread would see all."""
+    assert [each for each in _uncarried(package) if each.partition(":")[0] not in WORKERS] == []
+
+
+def _uncarried(package: str) -> Iterator[str]:
+    for path in sorted((ROOT / package).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and _is_pool(node.func):
+                carried = node.args and ast.unparse(node.args[0]) == "copy_context().run"
+                if node.func.attr == "map" or not carried:
+                    yield f"{path.relative_to(ROOT)}: {ast.unparse(node)}"
+
+
+def _is_pool(called: ast.Attribute) -> bool:
+    return called.attr in {"submit", "map"} and "pool" in ast.unparse(called.value).lower()

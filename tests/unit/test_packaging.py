@@ -1,4 +1,4 @@
-"""What is built holds what kg needs at run time."""
+"""The package, its extras, and the files of the repository."""
 
 from __future__ import annotations
 
@@ -8,8 +8,17 @@ import sys
 import tarfile
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
+
+from kg_api.errors import ConfigurationError
+from kg_api.local.neo4j import VERSION
+from kg_api.providers import extras
+from kg_api.providers.extras import PACKAGES, is_installed, missing, require_extras
+from kg_api.sections import RerankSettings
+from kg_api.settings import BlobSettings, ConversionSettings, EmbeddingSettings, S3Settings, load_settings
 
 ROOT = Path(__file__).parents[2]
 
@@ -64,3 +73,93 @@ def test_a_wheel_made_from_the_source_archive_has_them_too(tmp_path: Path) -> No
         opened.extractall(tmp_path / "source", filter="data")
     again = build("wheel", next((tmp_path / "source").iterdir()), tmp_path / "wheel")
     assert in_wheel(again, "kg_api/cypher/", ".cypher") == cypher_names(ROOT / "cypher")
+
+
+WANTED: dict[str, dict[str, Any]] = {
+    "s3": {"blobs": BlobSettings(s3=S3Settings(bucket="pictures"))},
+    "ocr": {"conversion": ConversionSettings(ocr="rapidocr")},
+    "openai": {"embedding": EmbeddingSettings(provider="openai")},
+    "rerank": {"rerank": RerankSettings(provider="local")},
+}
+
+
+@pytest.mark.parametrize("extra", PACKAGES)
+def test_extra_is_found_where_it_is_installed(extra: str) -> None:
+    assert is_installed(extra)
+    assert f"'.[{extra}]'" in str(missing(extra))
+
+
+def test_start_with_all_packages_is_fine() -> None:
+    require_extras(load_settings(**{name: value for each in WANTED.values() for name, value in each.items()}))
+
+
+def test_start_names_all_settings_and_one_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extras, "is_installed", lambda _: False)
+    require_extras(load_settings())
+    given = {name: value for each in WANTED.values() for name, value in each.items()}
+    with pytest.raises(ConfigurationError) as raised:
+        require_extras(load_settings(**given))
+    said = str(raised.value)
+    for variable in (
+        "KG_BLOBS__S3__BUCKET",
+        "KG_CONVERSION__OCR",
+        "KG_EMBEDDING__PROVIDER",
+        "KG_RERANK__PROVIDER",
+    ):
+        assert variable in said
+    assert "pip install '.[ocr,openai,rerank,s3]'" in said
+
+
+def test_another_model_or_folder_needs_no_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(extras, "is_installed", lambda _: False)
+    other = EmbeddingSettings(provider="openai", model="bge-m3")
+    require_extras(
+        load_settings(embedding=other, rerank=RerankSettings(provider="local", model_dir=tmp_path))
+    )
+
+
+COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+SERVICES: dict[str, Any] = COMPOSE["services"]
+
+
+def test_it_has_neo4j_service_and_worker() -> None:
+    assert set(SERVICES) == {"neo4j", "api", "worker"}
+
+
+def test_neo4j_is_the_version_that_is_tested() -> None:
+    assert SERVICES["neo4j"]["image"] == f"neo4j:{VERSION}-community"
+
+
+@pytest.mark.parametrize("name", ["api", "worker"])
+def test_kg_takes_its_variables(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable, value in SERVICES[name]["environment"].items():
+        monkeypatch.setenv(
+            variable, value.replace("${KG_NEO4J__PASSWORD:?set the password of Neo4j}", "secret")
+        )
+    settings = load_settings()
+    assert settings.neo4j.uri == "bolt://neo4j:7687"
+    assert settings.neo4j.password is not None
+
+
+def test_what_answers_requests_has_a_health_check() -> None:
+    assert all("healthcheck" in SERVICES[name] for name in ("neo4j", "api"))
+
+
+def test_the_data_is_on_a_volume_that_is_declared() -> None:
+    mounted = {volume.partition(":")[0] for each in SERVICES.values() for volume in each["volumes"]}
+    assert mounted == set(COMPOSE["volumes"])
+
+
+def test_service_and_workers_share_the_pictures() -> None:
+    assert SERVICES["api"]["volumes"] == SERVICES["worker"]["volumes"] == ["pictures:/home/kg/blobs"]
+
+
+def test_nothing_is_published_beyond_this_machine() -> None:
+    published = [port for service in SERVICES.values() for port in service.get("ports", [])]
+    assert published
+    assert all(port.startswith("127.0.0.1:") for port in published)
+
+
+def test_kg_waits_for_a_healthy_neo4j() -> None:
+    for name in ("api", "worker"):
+        assert SERVICES[name]["depends_on"]["neo4j"]["condition"] == "service_healthy"

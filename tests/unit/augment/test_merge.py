@@ -1,7 +1,8 @@
-"""From the hits of all pieces to the passages: each step, and that every hit is counted once."""
+"""Context for a long text."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import Any
 
@@ -9,8 +10,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.schemas.search import MatchedChunk, Ranks, SourceHit
-from kg_api.search.augment import Choices, PassageSelection, PieceHit, select
+from kg_api.errors import InvalidInput
+from kg_api.providers.embedding import DeterministicEmbedder
+from kg_api.schemas.answers import AugmentRequest
+from kg_api.schemas.search import Degradation, MatchedChunk, Ranks, SourceHit
+from kg_api.schemas.vocabulary import MAX_QUERY_CHARACTERS
+from kg_api.search.augment import (
+    MAX_PIECES,
+    MEASURED,
+    Choices,
+    MergedPassage,
+    PackedContext,
+    PassageSelection,
+    PieceHit,
+    chunk_token_limit,
+    consolidate_request,
+    context_of,
+    counter_of,
+    cut,
+    pieces_of,
+    select,
+    threshold,
+    together,
+)
+from kg_api.text.markdown import blocks
 
 ALL = Choices(per_piece=100, per_document=None, limit=100, deduplicate=False, by_rank=False)
 
@@ -145,3 +168,209 @@ def test_the_order_in_which_pieces_end_makes_no_difference(
     shuffled = list(hits)
     dice.shuffle(shuffled)
     assert ids(select(shuffled, choices)) == ids(select(hits, choices))
+
+
+COUNTER = counter_of(DeterministicEmbedder(max_tokens=100))
+LONG = "\n\n".join(" ".join(f"word{n}" for _ in range(60)) + "." for n in range(20))
+
+
+def request(**fields: Any) -> AugmentRequest:
+    return AugmentRequest.model_validate({"text": LONG, **fields})
+
+
+def test_pieces_are_no_longer_than_the_model_takes_at_once() -> None:
+    made = pieces_of(LONG, request(overlap_tokens=0), COUNTER)
+    assert [each.number for each in made.pieces] == [*range(1, 21)]
+    assert all(each.tokens == 60 for each in made.pieces)
+    assert all(LONG[each.start : each.end] == each.text for each in made.pieces)
+    assert chunk_token_limit(request(), COUNTER) == 100
+    assert chunk_token_limit(request(chunk_tokens=64, overlap_tokens=0), COUNTER) == 64
+
+
+def test_the_overlap_shrinks_with_the_piece() -> None:
+    sentences = " ".join(f"Sentence number {n} says this." for n in range(200))
+    (_, first), (second, _) = [
+        (each.start, each.end) for each in pieces_of(sentences, request(), COUNTER).pieces[:2]
+    ]
+    assert sentences[second:first].strip() == "Sentence number 13 says this."
+
+
+def test_a_short_text_is_one_query_and_what_is_short_can_be_said() -> None:
+    assert len(pieces_of("a word or two", request(), COUNTER).pieces) == 1
+    assert len(pieces_of(LONG, request(one_query_tokens=8000), COUNTER).pieces) == 1
+    short = " ".join(f"Sentence {n} says this." for n in range(20))
+    assert (
+        len(pieces_of(short, request(one_query_tokens=10, chunk_tokens=64, overlap_tokens=0), COUNTER).pieces)
+        == 2
+    )
+
+
+def test_the_whole_text_comes_last_and_only_where_there_are_pieces() -> None:
+    made = pieces_of(LONG, request(whole=True), COUNTER).pieces
+    assert [each.whole for each in made] == [False] * (len(made) - 1) + [True]
+    assert (made[-1].text, made[-1].number) == (LONG, len(made))
+    assert [each.whole for each in pieces_of("short", request(whole=True), COUNTER).pieces] == [False]
+
+
+def test_of_a_very_long_text_pieces_are_spread_evenly_and_the_rest_is_counted() -> None:
+    text = "\n\n".join(f"Paragraph {n}. " + "word " * 60 for n in range(200))
+    made = pieces_of(text, request(overlap_tokens=0), COUNTER)
+    assert (len(made.pieces), made.left_out) == (MAX_PIECES, 200 - MAX_PIECES)
+    assert "Paragraph 0." in made.pieces[0].text
+    assert "Paragraph 199." in made.pieces[-1].text
+
+
+def test_without_a_model_tokens_are_estimated() -> None:
+    blind = counter_of(None)
+    assert (blind.estimated, COUNTER.estimated, chunk_token_limit(request(), blind)) == (True, False, 1800)
+    assert blind.count("one two three") >= 3
+    made = pieces_of("x" * 50_000, request(), blind).pieces
+    assert all(len(each.text) <= MAX_QUERY_CHARACTERS for each in made)
+
+
+def test_a_conversation_is_consolidated_and_what_says_nothing_is_refused() -> None:
+    talk = {"text": None, "messages": [{"author": "Ada", "text": "# Hi"}, {"author": "Bob", "text": " "}]}
+    text, notes = consolidate_request(request(**talk))
+    assert (text, len(notes)) == ("## Ada\n\n> # Hi\n\n", 1)
+    for said in ("", " \n", "…!?—", "\u200b"):
+        with pytest.raises(InvalidInput, match="no word"):
+            consolidate_request(request(text=said))
+
+
+@pytest.mark.parametrize(
+    ("model", "fields", "expected"),
+    [
+        ("bge-small-en-v1.5", {}, (MEASURED["bge-small-en-v1.5"], "model")),
+        ("unheard-of", {}, (0.7, "default")),
+        ("bge-small-en-v1.5", {"min_similarity": 0.1}, (0.1, "request")),
+        ("bge-small-en-v1.5", {"mode": "text"}, (None, "none")),
+    ],
+)
+def test_the_threshold_belongs_to_the_model(model: str, fields: dict[str, Any], expected: object) -> None:
+    told = threshold("default", model, request(**fields))
+    assert (told.min_similarity, told.source) == expected
+
+
+PARAGRAPHS = [" ".join(f"w{n}x{i}" for i in range(90)) + "." for n in range(12)]
+TEXT = "\n\n".join(PARAGRAPHS)
+
+
+def words(text: str) -> int:
+    return len(re.findall(r"\w+", text))
+
+
+def said(text: str, most: int, overlap: int) -> list[str]:
+    return [text[start:end] for start, end in cut(text, words, most, overlap)]
+
+
+def test_pieces_are_whole_paragraphs_and_as_many_as_fit() -> None:
+    assert said(TEXT, 200, 0) == ["\n\n".join(PARAGRAPHS[at : at + 2]) for at in range(0, 12, 2)]
+
+
+def test_the_last_paragraph_of_a_piece_begins_the_next_one_where_it_fits() -> None:
+    pieces = said(TEXT, 300, 100)
+    assert pieces[0] == "\n\n".join(PARAGRAPHS[:3])
+    assert pieces[1] == "\n\n".join(PARAGRAPHS[2:5])
+
+
+def test_of_a_longer_paragraph_its_last_sentences_begin_the_next_piece() -> None:
+    sentences = [f"Sentence {n} says {'this and that ' * 5}at last." for n in range(10)]
+    text = "\n\n".join([" ".join(sentences), *PARAGRAPHS])
+    second = said(text, 240, 45)[1]
+    assert second == f"{' '.join(sentences[8:])}\n\n{PARAGRAPHS[0]}\n\n{PARAGRAPHS[1]}"
+
+
+def test_a_text_that_fits_is_one_piece() -> None:
+    assert said(f"\n {TEXT}\n\n", 5000, 150) == [TEXT]
+
+
+def test_no_piece_is_longer_than_a_query_may_be_whatever_a_token_is() -> None:
+    blob = "x" * 100_000
+    pieces = said(f"{TEXT}\n\n{blob}\n\n{' ' * 50_000}end", 1800, 150)
+    assert all(len(piece) <= MAX_QUERY_CHARACTERS for piece in pieces)
+    assert sum(piece.count("x") for piece in pieces) >= 100_000
+
+
+TEXTS = st.lists(
+    st.sampled_from(
+        [
+            "word ",
+            "Sentence end. ",
+            "\n\n",
+            "\n",
+            "# heading\n",
+            "- item\n",
+            "```\n",
+            " ",
+            "日本語。",
+            "x" * 60,
+        ]
+    ),
+    max_size=120,
+).map("".join)
+
+
+@given(TEXTS, st.integers(8, 60), st.integers(0, 30))
+def test_pieces_hold_all_that_is_visible_in_order_and_within_the_bound(
+    text: str, most: int, overlap: int
+) -> None:
+    spans = cut(text, words, most, min(overlap, most // 2))
+    assert all(text[start:end].strip() == text[start:end] != "" for start, end in spans)
+    assert all(words(text[start:end]) <= most for start, end in spans)
+    assert spans == sorted(set(spans))
+    covered = {at for start, end in spans for at in range(start, end)}
+    assert all(at in covered or text[at].isspace() for at in range(len(text)))
+
+
+HOSTILE = "# not a heading of the block\n\n```\nnever closed\n\n"
+
+
+def passages(*texts: str) -> list[MergedPassage]:
+    return [
+        MergedPassage((PieceHit(1, n, hit(f"s{n}", 0.9, text=text)),))
+        for n, text in enumerate(texts, start=1)
+    ]
+
+
+def context(*texts: str, budget: int | None = None) -> PackedContext:
+    return context_of(passages(*texts), lambda text: len(text.split()), budget)
+
+
+def test_each_passage_stands_below_its_place_and_citation() -> None:
+    told = context("one\ntwo\n\n")
+    assert told.text == "### 1. notes / s1\n\n[s1#0-7], similarity 0.90\n\n> one\n> two\n\n"
+    (record,) = told.records
+    assert (record.citation, record.text, record.full_text) == ("s1#0-7", "one\ntwo", "one\ntwo\n\n")
+    assert told.tokens == record.tokens == len(told.text.split())
+
+
+def test_no_passage_breaks_out_of_its_quotation() -> None:
+    told = context(HOSTILE, "after")
+    titles = [block.title for block in blocks(told.text) if block.kind == "heading"]
+    assert titles == ["1. notes / s1", "2. notes / s2"]
+
+
+def test_what_does_not_fit_is_passed_over_and_counted() -> None:
+    whole = context("one", "two " * 50, "three")
+    told = context("one", "two " * 50, "three", budget=whole.tokens - 50)
+    assert [record.text for record in told.records] == ["one", "three"]
+    assert (told.left_out, whole.left_out) == (1, 0)
+    assert told.tokens <= whole.tokens - 50
+    assert "### 2. notes / s3" in told.text
+    assert context("one", budget=1).text == ""
+
+
+@pytest.mark.parametrize("similarity", [None, 0.5])
+def test_the_larger_part_is_given_where_there_is_one(similarity: float | None) -> None:
+    parent = MatchedChunk(text="the larger part", start=5, end=20)
+    passage = MergedPassage((PieceHit(1, 1, hit("a", similarity, parent=parent)),))
+    (record,) = context_of([passage], len, None).records
+    assert (record.text, record.citation) == ("the larger part", "a#5-20")
+
+
+def test_what_could_not_be_done_is_told_once_with_its_pieces() -> None:
+    words = [Degradation(part="query", effect=f"the first 64 words were used, {n} left out") for n in (5, 7)]
+    other = Degradation(part="embedding", effect="away")
+    told = together([(1, words[0]), (1, other), (2, words[1]), (2, other), (2, other)])
+    assert [(each.part, each.pieces) for each in told] == [("query", [1, 2]), ("embedding", [1, 2])]
+    assert told[0].effect == words[0].effect

@@ -1,24 +1,36 @@
+"""Backups in their folder."""
+
 from __future__ import annotations
 
 import datetime as dt
 import os
+import time
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from kg_api.errors import Conflict, NotFound, SchemaTooNew, SchemaTooOld
+from kg_api.errors import Conflict, NotFound, SchemaTooNew, SchemaTooOld, StorageFull
 from kg_api.local import processes
+from kg_api.local.processes import Home
+from kg_api.settings import BackupSettings, Settings, load_settings
+from kg_api.transfer import backup
 from kg_api.transfer import backup as listing
 from kg_api.transfer import backup as manifest
 from kg_api.transfer.backup import (
+    MIB,
     BackupManifest,
+    Mirror,
     list_backups,
     look_at,
     new_name,
     remove_interrupted,
     remove_oldest,
+    require_room,
 )
 from kg_api.transfer.restore import check_versions, read_backup
+from kg_cli.stack.doctor import describe_last, examine_backups
 from tests.support.backups import FILES, manifest_of, write_backup
 
 NOON = dt.datetime(2026, 1, 31, 12, tzinfo=dt.UTC)
@@ -123,3 +135,132 @@ def test_backup_from_before_baseline_is_rejected() -> None:
 def test_a_form_of_tomorrow_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Conflict, match="does not know"):
         manifest.read(write_backup(tmp_path, "kg-1", format=2))
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path / "kg").create()
+
+
+def settings_with(hours: float | None) -> Settings:
+    return load_settings().model_copy(update={"backup": BackupSettings(every_hours=hours)})
+
+
+def findings(home: Home, hours: float | None = None) -> list[tuple[str, str]]:
+    return [(each.name, each.state) for each in examine_backups(home, settings_with(hours))]
+
+
+def test_where_nobody_asks_for_backups_nothing_is_said(home: Home) -> None:
+    assert describe_last(home) is None
+    assert findings(home) == []
+
+
+def test_one_that_is_due_and_was_never_made_is_a_warning(home: Home) -> None:
+    assert findings(home, 24) == [("backup", "warn")]
+
+
+def test_the_last_one_is_told_and_a_failure_after_it_too(home: Home) -> None:
+    backup.succeed(home, backup.begin(home), "/backups/kg-1", 10, 0.1)
+    assert str(describe_last(home)).endswith("ago: /backups/kg-1")
+    assert findings(home, 24) == [("backup", "ok")]
+    begun = backup.begin(home)
+    assert str(describe_last(home)).endswith("/backups/kg-1; one is being made")
+    backup.fail(home, begun, "the disk is full")
+    assert str(describe_last(home)).endswith("the last attempt failed: the disk is full")
+    assert findings(home) == [("backup", "warn")]
+
+
+def test_a_restore_that_was_interrupted_is_told(home: Home) -> None:
+    home.restoring.mkdir()
+    assert findings(home) == [("restore", "warn")]
+
+
+def test_only_what_there_is_room_for_is_begun(tmp_path: Path) -> None:
+    require_room(tmp_path / "nowhere", 5, MIB)
+    with pytest.raises(StorageFull, match="another disk"):
+        require_room(tmp_path, 2**60, 0)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    found = [path for path in folder.rglob("*") if path.is_file()]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
+
+
+def age(path: Path, seconds: float) -> None:
+    """Let a file have been changed so long ago."""
+    then = time.time() - seconds
+    os.utime(path, (then, then))
+
+
+def mirror_of(folder: Path) -> tuple[Path, Path, Mirror]:
+    source, to = folder / "source", folder / "to"
+    source.mkdir()
+    to.mkdir()
+    return source, to, Mirror([(source, "tree")], to)
+
+
+def test_what_changes_between_the_passes_is_copied_in_the_end(tmp_path: Path) -> None:
+    source, to, mirror = mirror_of(tmp_path)
+    (source / "deep").mkdir()
+    for name in ("deep/same", "changed", "gone"):
+        (source / name).write_bytes(b"before")
+        age(source / name, 60)
+    mirror.refresh(lambda _: None)
+    (source / "changed").write_bytes(b"after")
+    (source / "gone").unlink()
+    (source / "new").write_bytes(b"new")
+    copied = list[int]()
+    mirror.refresh(copied.append)
+    mirror.refresh(copied.append)
+    assert contents(to / "tree") == contents(source)
+    assert sum(copied) == 2 * (len(b"after") + len(b"new")), "young files are copied again, old ones are not"
+
+
+def test_a_change_that_no_time_and_no_size_tells_is_copied_while_the_file_is_young(tmp_path: Path) -> None:
+    source, to, mirror = mirror_of(tmp_path)
+    (source / "log").write_bytes(b"first!")
+    at = (source / "log").stat().st_mtime_ns
+    mirror.refresh(lambda _: None)
+    (source / "log").write_bytes(b"second")
+    os.utime(source / "log", ns=(at, at))
+    mirror.refresh(lambda _: None)
+    assert (to / "tree" / "log").read_bytes() == b"second"
+
+
+def test_copies_are_for_their_owner_alone(tmp_path: Path) -> None:
+    source, to, mirror = mirror_of(tmp_path)
+    (source / "a").mkdir()
+    (source / "a" / "b").write_bytes(b"x")
+    (source / "a" / "b").chmod(0o644)
+    mirror.refresh(lambda _: None)
+    assert (to / "tree/a/b").stat().st_mode & 0o777 == 0o600
+    assert (to / "tree/a").stat().st_mode & 0o777 == 0o700
+
+
+def test_what_is_not_wanted_stays_out_and_a_folder_that_is_not_there_is_empty(tmp_path: Path) -> None:
+    (tmp_path / "source").mkdir()
+    for name in ("kept", ".writing-1"):
+        (tmp_path / "source" / name).write_bytes(b"x")
+    trees = [(tmp_path / "source", "one"), (tmp_path / "nowhere", "two")]
+    mirror = Mirror(trees, tmp_path / "to", lambda path: not path.name.startswith(".writing-"))
+    mirror.refresh(lambda _: None)
+    assert contents(tmp_path / "to") == {"one/kept": b"x"}
+
+
+STEP = st.lists(st.tuples(st.sampled_from("abc"), st.binary(max_size=4) | st.none()), max_size=4)
+
+
+@given(st.lists(STEP, max_size=4))
+def test_whatever_happens_between_passes_the_copy_is_equal(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[list[tuple[str, bytes | None]]]
+) -> None:
+    source, to, mirror = mirror_of(tmp_path_factory.mktemp("mirror"))
+    for step in steps:
+        for name, content in step:
+            if content is None:
+                (source / name).unlink(missing_ok=True)
+            else:
+                (source / name).write_bytes(content)
+        mirror.refresh(lambda _: None)
+    mirror.refresh(lambda _: None)
+    assert contents(to) == {f"tree/{name}": content for name, content in contents(source).items()}

@@ -1,9 +1,20 @@
+"""Context of chunks."""
+
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
-from kg_api.text.contexts import MAX_LINE_LENGTH, contextual, template
+from kg_api.schemas.embedding import (
+    Chunking,
+    EmbeddingConfig,
+    EmbeddingConfigChange,
+    fill_template,
+    used_in_context,
+)
+from kg_api.text.contexts import MAX_LINE_LENGTH, by_template, contextual, template
 
 NAME = st.text(st.characters(exclude_categories=["Cs"]), max_size=150)
 
@@ -58,3 +69,68 @@ def test_always_one_short_line(title: str, heading: list[str], author: str, text
 def test_context_and_text_are_joined_by_a_blank_line() -> None:
     assert contextual("A > B", "text") == "A > B\n\ntext"
     assert contextual("", "text") == "text"
+
+
+LINE = "{date}[, {author}]: {title} > {heading}"
+
+
+def test_fields_are_filled_in_and_optional_parts_need_theirs() -> None:
+    known = {"date": "2024-05-01", "author": "Ada"}
+    line = by_template(LINE, "Handbook", ("Handbook", "Setup", "Linux"), known)
+    assert line == "2024-05-01, Ada: Handbook > Setup > Linux"
+    assert by_template("{title}[ ({date})]", "Handbook", (), {}) == "Handbook"
+    assert by_template("Of the handbook[ of {date}]", "Handbook", (), {}) == ""
+    assert by_template("{title}: {author}", "{author} [x]", (), {"author": "Ada"}) == "{author} [x]: Ada"
+
+
+@pytest.mark.parametrize(
+    ("template", "missing", "line"),
+    [
+        ("{title} > {heading}[ ({date})]", {"heading"}, "Handbook (2024-05-01)"),
+        ("{title} > {heading}[ ({date})]", {"heading", "date"}, "Handbook"),
+        ("{title} > {heading} ({date})", {"date"}, "Handbook > Setup"),
+        ("{title} > {heading} ({date}, {author})", {"date"}, "Handbook > Setup (Ada)"),
+        ("{title} > {heading} ({date}, {author})", {"author"}, "Handbook > Setup (2024-05-01)"),
+        ("{heading} | {title} | {author}", {"heading"}, "Handbook | Ada"),
+        ("{title} / {heading} / {author}", {"heading"}, "Handbook / Ada"),
+        ("{title} / {heading} / {author}", {"author", "heading"}, "Handbook"),
+        ("{date}[, {author}]: {title}", {"date", "author"}, "Handbook"),
+        ("{date}: {title}, by {author}", {"date"}, "Handbook, by Ada"),
+        ("{title}: {heading}", {"title"}, "Setup"),
+    ],
+)
+def test_signs_before_an_empty_field_are_left_out(template: str, missing: set[str], line: str) -> None:
+    values = {"title": "Handbook", "heading": "Setup", "date": "2024-05-01", "author": "Ada"}
+    assert fill_template(template, {**values, **dict.fromkeys(missing, "")}) == line
+
+
+def test_it_is_short_and_repeats_no_heading_of_the_text() -> None:
+    assert len(by_template(LINE, "T" * 900, ["h" * 900] * 3, {"author": "a" * 900})) <= MAX_LINE_LENGTH
+    assert by_template("{heading}", "Book", ("Part", "Setup"), {}, "## Setup\n\nInstall it.") == "Part"
+
+
+@pytest.mark.parametrize("wrong", ["no field", "{name}", "{title", "title}", "[{title}", "[[{title}]]", "{}"])
+def test_what_is_no_template(wrong: str) -> None:
+    with pytest.raises(ValidationError, match="context_template"):
+        Chunking(context="template", context_template=wrong)
+
+
+def test_it_belongs_to_the_context_and_goes_with_it() -> None:
+    with pytest.raises(ValidationError, match="context template"):
+        Chunking(context_template="{title}")
+    present = EmbeddingConfig(context="template", context_template="{title}")
+    assert EmbeddingConfigChange(context="late_template").applied(present).context_template == "{title}"
+    assert EmbeddingConfigChange(context="none").applied(present).context_template is None
+    assert EmbeddingConfigChange(context_template=None).applied(present).context_template is None
+
+
+def test_what_is_stored_of_ontologies_without_one_is_as_before() -> None:
+    assert "context_template" not in Chunking().model_dump(exclude_none=True)
+
+
+def test_what_contexts_use() -> None:
+    metadata = {"author": "Ada", "shelf": 3}
+    assert used_in_context("none", None, "T", metadata) == ()
+    assert used_in_context("template", None, "T", metadata) == ("T", "", "Ada")
+    assert used_in_context("late_template", "{author} {heading}", "T", metadata) == ("Ada",)
+    assert used_in_context("llm", None, "T", metadata) == ("T", metadata)

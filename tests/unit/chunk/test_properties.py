@@ -1,12 +1,23 @@
+"""Properties of chunks."""
+
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.schemas.embedding import Chunking
+from kg_api.errors import ConfigurationError
+from kg_api.schemas.embedding import SIZES, Chunking
+from kg_api.text import sentence_vectors
 from kg_api.text.borders import Paragraph
 from kg_api.text.chunking import chunk
+from kg_api.text.sentence_vectors import open_sentence_vectors
 from tests.unit.chunk.shapes import EVERY, chunked, hashed, name_of, sources
 
 PIECES = st.sampled_from(
@@ -85,3 +96,80 @@ def test_chunks_of_a_text_in_one_paragraph(chunking: Chunking, text: str) -> Non
 def test_the_same_chunks_every_time(chunking: Chunking, text: str) -> None:
     paragraphs = sources(text, "a.md")
     assert chunk(text, paragraphs, chunking, hashed) == chunk(text, paragraphs, chunking, hashed)
+
+
+USUAL = [Chunking(strategy=strategy) for strategy in SIZES]
+DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
+
+
+def there(path: Path) -> Path:
+    if not path.exists():
+        pytest.skip(f"the data set is not there: {path} does not exist")
+    return path
+
+
+LANGUAGES = ["ar", "de", "el", "en", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh"]
+PAIRS = [
+    pytest.param(
+        language,
+        chunking,
+        id=f"{language}-{name_of(chunking)}",
+        marks=() if (row + column) % 3 == 0 else pytest.mark.full,
+    )
+    for row, language in enumerate(LANGUAGES)
+    for column, chunking in enumerate(USUAL)
+]
+"""The usual run has each language with a third of the strategies, and each strategy with a third of them."""
+
+
+@pytest.mark.parametrize(("language", "chunking"), PAIRS)
+def test_twelve_languages(language: str, chunking: Chunking) -> None:
+    lines = there(DATA / "xquad" / language / "corpus.jsonl").read_text(encoding="utf-8").splitlines()
+    text = "\n\n".join(json.loads(line)["text"] for line in lines)
+    assert len(chunked(text, sources(text, "all.txt"), chunking)) >= 50
+
+
+@pytest.mark.parametrize("chunking", EVERY, ids=name_of)
+@pytest.mark.parametrize("name", ["chatlogs", "finance", "pubmed", "state_of_the_union", "wikitexts"])
+@pytest.mark.parametrize("size", [50_000, pytest.param(None, id="full", marks=pytest.mark.full)])
+def test_five_corpora(size: int | None, name: str, chunking: Chunking) -> None:
+    text = there(DATA / "chroma_chunking" / "corpora" / f"{name}.md").read_text(encoding="utf-8")[:size]
+    assert len(chunked(text, sources(text, f"{name}.md"), chunking)) >= 15
+
+
+def test_near_meanings_are_near() -> None:
+    vectors = open_sentence_vectors()(["The cat sleeps.", "A kitten is napping.", "Interest rates rose."])
+    assert vectors.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+    assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2] + 0.2
+
+
+def test_a_vector_does_not_depend_on_its_neighbours() -> None:
+    embed = open_sentence_vectors()
+    assert (embed(["alone"])[0] == embed(["long " * 500, "alone"])[1]).all()
+
+
+def test_no_texts_and_blank_texts() -> None:
+    embed = open_sentence_vectors()
+    assert embed([]).shape == (0, 256)
+    assert not embed([""]).any()
+
+
+def test_the_package_is_not_imported() -> None:
+    program = (
+        "import sys; from kg_api.text.sentence_vectors import open_sentence_vectors; open_sentence_vectors();"
+        "sys.exit('wordllama' in sys.modules or 'requests' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sentence_vectors, "PACKAGE", "no_such_package_here")
+    with pytest.raises(ConfigurationError, match="no_such_package_here"):
+        open_sentence_vectors()
+
+
+def test_another_file_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sentence_vectors, "_TOKENIZER", (sentence_vectors._TOKENIZER[0], "0" * 64))
+    with pytest.raises(ConfigurationError, match="not the file that kg knows"):
+        open_sentence_vectors()

@@ -1,15 +1,40 @@
-"""Clusters of graphs that are known, and the same each time."""
+"""Detection and names of communities."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
+from dataclasses import replace
+from datetime import UTC, datetime
 from itertools import combinations
+from typing import Any
 
 import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import sparse
+from scipy.stats import contingency
 
 from benchmarks.communities import modularity
-from kg_api.discovery.communities import MAX_LEVELS, Matrix, find_clusters
+from kg_api.discovery import communities
+from kg_api.discovery.communities import (
+    MAX_LEVELS,
+    NEIGHBOURS,
+    CommunitySummary,
+    ConceptGraph,
+    Matrix,
+    associate,
+    centrality,
+    detect_communities,
+    find_clusters,
+    log_likelihood_ratio,
+    mark_of,
+    name_of,
+    share_inside,
+)
+from kg_api.graph.communities import OntologySize
+from kg_api.settings import CommunitySettings
 
 Edge = tuple[int, int, float]
 
@@ -77,3 +102,118 @@ def test_modularity_is_that_of_a_known_graph() -> None:
     weights = graph([*clique(range(3)), *clique(range(3, 6)), (0, 3, 1.0)], 6)
     assert np.isclose(modularity(weights, np.array([0, 0, 0, 1, 1, 1])), 12 / 14 - 0.5)
     assert np.isclose(modularity(weights, np.zeros(6, np.int64)), 0)
+
+
+def incidence(rows: Iterable[Iterable[int]], concepts: int) -> Matrix:
+    table = [[float(each in set(row)) for each in range(concepts)] for row in rows]
+    return sparse.csr_array(np.array(table).reshape(-1, concepts))
+
+
+@given(both=st.integers(1, 40), one=st.integers(0, 40), other=st.integers(0, 40), neither=st.integers(0, 400))
+def test_the_ratio_is_that_of_a_known_library(both: int, one: int, other: int, neither: int) -> None:
+    table = np.array([[both, one], [other, neither]])
+    first, second, third = (np.array([float(each)]) for each in (both, both + one, both + other))
+    found = float(log_likelihood_ratio(first, second, third, float(table.sum()))[0])
+    if both * neither <= one * other:
+        assert found == 0
+    else:
+        known: Any = contingency.chi2_contingency(table, correction=False, lambda_="log-likelihood")
+        assert math.isclose(found, known.statistic, rel_tol=1e-6, abs_tol=1e-6)
+
+
+def test_what_is_everywhere_belongs_to_nothing() -> None:
+    weights = associate(incidence([(0, 1, 2), (0, 1, 2), (0, 3, 4), (0, 3, 4)], 5)).toarray()
+    assert not weights[0].any()
+    assert weights[1, 2] > 0 < weights[3, 4]
+    assert weights[1, 3] == 0
+    assert (weights == weights.T).all()
+    assert not weights.diagonal().any()
+
+
+def test_each_keeps_its_strongest_only_and_a_leaf_keeps_the_hub() -> None:
+    leaves = 3 * NEIGHBOURS
+    rows = [(0, leaf) for leaf in range(1, leaves + 1)] + [(leaves + 1,)] * 200
+    assert (associate(incidence(rows, leaves + 2)).toarray()[0] > 0).sum() == leaves
+    crowd = tuple(range(leaves))
+    together = [crowd, crowd, *((each, each + leaves) for each in crowd), *([(2 * leaves,)] * 200)]
+    kept = (associate(incidence(together, 2 * leaves + 1)).toarray() > 0).sum(axis=1)
+    assert kept[leaves - 1] == NEIGHBOURS + 1, "its own partner, and the first of those that are equal"
+
+
+def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    dice = np.random.default_rng(3)
+    rows = incidence([dice.choice(60, 5, replace=False).tolist() for _ in range(300)], 60)
+    whole = associate(rows).toarray()
+    monkeypatch.setattr(communities, "BLOCK", 7)
+    assert np.allclose(associate(rows).toarray(), whole)
+
+
+def test_nothing_has_no_weights() -> None:
+    assert associate(incidence([], 3)).nnz == 0
+    assert associate(sparse.csr_array((5, 0))).shape == (0, 0)
+
+
+SIZE = OntologySize(concepts=100, relationships=10, sources=50, written=0, at=datetime.now(UTC))
+SUMMARY = CommunitySummary(
+    mark="m", levels=[2], grouped=90, left_out=5, concepts=100, relationships=10, sources=50
+)
+
+
+@pytest.mark.parametrize(
+    ("labels", "name"),
+    [
+        (["harbour", "lighthouse", "pilot boat", "tide"], "harbour, lighthouse, pilot boat"),
+        (["wheels", "variant wheels", "Wheel", "installer"], "wheels, installer"),
+        (["pilot boat", "boat", "boats"], "pilot boat"),
+        ([], ""),
+    ],
+)
+def test_a_name_has_three_that_say_something_else(labels: list[str], name: str) -> None:
+    assert name_of(labels) == name
+
+
+def test_what_is_everywhere_is_less_the_communitys_own() -> None:
+    table = np.zeros((6, 6))
+    for one, other, weight in ((0, 1, 4.0), (0, 2, 3.0), (1, 2, 3.0), (0, 3, 9.0), (0, 4, 9.0)):
+        table[one, other] = table[other, one] = weight
+    found = centrality(sparse.csr_array(table), np.array([0, 1, 2]))
+    assert found.argmax() == 1
+    assert found.max() == 1
+    assert share_inside(sparse.csr_array(table), np.array([0, 1, 2])) == pytest.approx(20 / 38)
+    assert centrality(sparse.csr_array(table), np.array([5])).tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("now", "share"),
+    [
+        (SIZE, 0),
+        (replace(SIZE, written=5), 0.1),
+        (replace(SIZE, sources=40), 0.2),
+        (replace(SIZE, concepts=130), 0.3),
+        (replace(SIZE, relationships=14), 0.4),
+        (replace(SIZE, relationships=100), 1),
+    ],
+)
+def test_what_changed_most_counts(now: OntologySize, share: float) -> None:
+    assert SUMMARY.changed(now) == pytest.approx(share)
+
+
+def test_other_settings_find_others() -> None:
+    usual = mark_of(CommunitySettings())
+    assert mark_of(CommunitySettings(max_size=50)) != usual
+    assert mark_of(CommunitySettings(enabled=False, changed_share=0.5)) == usual
+
+
+def test_ids_and_order_come_from_the_members() -> None:
+    rows = [[1, 1, 1, 0, 0, 0, 0], [1, 1, 1, 0, 0, 0, 0], [0, 0, 0, 1, 1, 1, 1], [0, 0, 0, 1, 1, 1, 1]]
+    read = ConceptGraph(list("abcdefg"), sparse.csr_array(np.array(rows * 3, dtype=np.float32)))
+    found, again = (detect_communities(read, "notes", max_size=100, min_size=3) for _ in range(2))
+    assert found == again
+    assert [(each["level"], each["place"]) for each in found.communities] == [(0, 0), (0, 1)]
+    assert [each["concept_id"] for each in found.members] == list("abcdefg")
+    other = detect_communities(read, "other", max_size=100, min_size=3)
+    assert {each["community_id"] for each in other.communities}.isdisjoint(
+        each["community_id"] for each in found.communities
+    )
+    assert (found.levels, found.left_out) == ([2], 0)
+    assert all(each["inside"] == pytest.approx(1) for each in found.communities)

@@ -1,3 +1,5 @@
+"""Paths between concepts and their passages."""
+
 from __future__ import annotations
 
 from collections import deque
@@ -7,8 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.concepts.network import shortest_ways
-from kg_api.graph.concepts import ReachedConcept
+from kg_api.concepts.network import both_ends, shortest_ways
+from kg_api.concepts.search import EMBEDDING, merge_passages, under_way
+from kg_api.errors import InvalidInput, NotFound
+from kg_api.graph.concepts import Appearance, ReachedConcept
+from kg_api.graph.jobs import Progress
+from kg_api.schemas.concepts import Concept, ConceptHit, Evidence, Fits
+from kg_api.schemas.search import Place
 
 Edges = set[tuple[int, int]]
 
@@ -90,3 +97,166 @@ def test_where_one_side_ends_nothing_more_is_asked() -> None:
 
 def test_where_no_node_is_looked_at_any_more_it_ends() -> None:
     assert shortest_ways("a", "b", lambda _: {}, 4, 3) == []
+
+
+ID = "a" * 32
+
+
+def hit(label: str, ontology: str = "notes", score: float = 1.0, fits: Fits | None = "meaning") -> ConceptHit:
+    return ConceptHit(
+        concept_id=f"{ontology}/{label}",
+        ontology=ontology,
+        label=label,
+        description="",
+        search_terms=[],
+        sources=1,
+        similarity=None,
+        score=score,
+        fits=fits,
+    )
+
+
+def known(identity: str) -> Concept:
+    """What has the one id there is."""
+    if identity != ID:
+        raise NotFound(f"there is no concept {identity!r}")
+    return Concept(**hit("known", "of the id").model_dump(include=set(Concept.model_fields)))
+
+
+def ends(
+    start: str, end: str, *hits: ConceptHit, within: Sequence[str] | None = None
+) -> tuple[str, str, list[str]]:
+    """Every phrase finds all hits; what is called as it fits by its name."""
+
+    def search(text: str, names: Sequence[str] | None) -> list[ConceptHit]:
+        there = [each for each in hits if names is None or each.ontology in names]
+        return [each.model_copy(update={"fits": "name"}) if each.label == text else each for each in there]
+
+    found = both_ends(start, end, within, known, search)
+    return found.start.concept_id, found.end.concept_id, [each.effect for each in found.degraded]
+
+
+def test_a_name_goes_before_what_fits_better() -> None:
+    assert ends("lease", "right", hit("other", score=9), hit("lease"), hit("right")) == (
+        "notes/lease",
+        "notes/right",
+        [],
+    )
+
+
+def test_a_phrase_is_taken_for_what_fits_best_and_it_is_told() -> None:
+    hits = hit("nearest", score=2, fits=None), hit("far", score=0.1), hit("near", score=0.9)
+    first, last, told = ends("what is it", "lease", *hits, hit("lease", score=0.5))
+    assert (first, last) == ("notes/near", "notes/lease")
+    assert told == ["no concept is called 'what is it': 'near' was taken, which fits best"]
+
+
+def test_what_is_only_the_nearest_is_not_taken_but_named() -> None:
+    hits = [hit(label, fits=None) for label in ("one", "two", "two", "three", "four")]
+    with pytest.raises(NotFound, match=r"no concept fits 'zzz' \(nearest: 'one', 'two', 'three'\); `kg"):
+        ends("zzz", "zzz", *hits)
+
+
+def test_both_ends_are_of_one_ontology() -> None:
+    found = ends("lease", "retry", hit("lease", "a", 9), hit("lease", "b"), hit("retry", "b"))
+    assert found == ("b/lease", "b/retry", [])
+    first, last, _ = ends("what", "retry", hit("best", "a", 9), hit("good", "b"), hit("retry", "b"))
+    assert (first, last) == ("b/good", "b/retry"), "a phrase is looked for where the name is"
+
+
+@pytest.mark.parametrize("start", ["lease", ID])
+def test_a_name_is_never_swapped_for_what_is_where_the_other_end_is(start: str) -> None:
+    near = [hit("other", "x"), hit("more", "y"), hit("else", "of the id")]
+    with pytest.raises(InvalidInput, match="both ends must be of one ontology") as caught:
+        ends(start, "retry", hit("lease", "x"), hit("retry", "y"), *near)
+    told = "'lease' is in 'x'" if start == "lease" else "'known' is in 'of the id'"
+    assert str(caught.value).startswith(f"{told} and 'retry' is in 'y':")
+
+
+def test_an_id_that_is_gone_is_not_found_whatever_fits() -> None:
+    with pytest.raises(NotFound, match="there is no concept 'bbb"):
+        ends("b" * 32, "lease", hit("lease"))
+
+
+LENGTH = 12
+"""Paragraphs of each document."""
+
+
+def place(document: str, paragraph: int) -> Place:
+    return Place(
+        source_id=f"{document}{paragraph}",
+        ontology="notes",
+        document=document,
+        document_id=document,
+        paragraph=paragraph,
+        heading=[],
+        start=10 * paragraph,
+        end=10 * paragraph + 10,
+        full_text="ten chars\n",
+    )
+
+
+def appearance(document: str, paragraph: int) -> Appearance:
+    own = place(document, paragraph)
+    quote = Evidence(instance_id="i", quote="ten", start=own.start, end=own.start + 3, score=1, source=own)
+    return Appearance(own, [quote])
+
+
+def around(found: list[Appearance], window: int) -> dict[str, list[Place]]:
+    return {
+        each.place.source_id: [
+            place(each.place.document, at)
+            for at in range(
+                max(0, each.place.paragraph - window), min(LENGTH, each.place.paragraph + window + 1)
+            )
+        ]
+        for each in found
+    }
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, LENGTH - 1)), unique=True, max_size=12),
+    st.integers(0, 3),
+)
+def test_each_paragraph_stands_in_one_passage_and_each_appearance_too(
+    places: list[tuple[str, int]], window: int
+) -> None:
+    found = [appearance(*each) for each in places]
+    passages = merge_passages(found, around(found, window))
+    shown = [each.source_id for passage in passages for each in passage.sources]
+    assert len(shown) == len(set(shown))
+    wanted = {each.source_id for near in around(found, window).values() for each in near}
+    assert set(shown) == wanted
+    carried = [each for passage in passages for each in passage.carried_by]
+    assert sorted(carried) == sorted(each.place.source_id for each in found)
+    for passage in passages:
+        numbers = [each.paragraph for each in passage.sources]
+        assert numbers == list(range(numbers[0], numbers[-1] + 1)), "in reading order without a gap"
+        assert len({each.document_id for each in passage.sources}) == 1
+        assert len(passage.quotes) == len(passage.carried_by)
+    if found:
+        assert passages[0].source_id == found[0].place.source_id, "that of the best source first"
+
+
+def test_windows_that_touch_are_one_and_others_are_not() -> None:
+    found = [appearance("a", 5), appearance("a", 2), appearance("a", 9)]
+    passages = merge_passages(found, around(found, 1))
+    assert [[each.paragraph for each in passage.sources] for passage in passages] == [
+        [1, 2, 3, 4, 5, 6],
+        [8, 9, 10],
+    ]
+
+
+def test_a_source_that_has_gone_meanwhile_is_left_out() -> None:
+    found = [appearance("a", 5)]
+    assert merge_passages(found, {"a5": []}) == []
+
+
+def test_work_that_is_not_counted_yet_is_told_without_numbers() -> None:
+    """A search asks for it and counts nothing: `0 of 0` would look like an end."""
+    progress = {"new": Progress(0, 0), "old": Progress(2, 5), "other": Progress(1, 2)}
+    told = under_way(progress, ["new", "old"], EMBEDDING)
+    assert [each.effect for each in told] == [
+        "new: concepts are still to be embedded; until then they are found by their words only",
+        EMBEDDING.format(" (2 of the 5 that were due are done)").join(("old: ", "")),
+    ]

@@ -1,15 +1,20 @@
-"""What port.Embedder promises, for every embedder that ships."""
+"""The promises of an embedder, for every embedder that ships."""
+
+from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
 from prometheus_client import CollectorRegistry
 
-from kg_api.errors import InvalidInput
+from kg_api.errors import EmbeddingFailed, InvalidInput
 from kg_api.providers.embedding import DeterministicEmbedder, EmbeddingMetrics, MeteredEmbedder
-from kg_api.providers.embedding_port import Embedder
+from kg_api.providers.embedding_port import Embedder, require_text, unit
 from tests.support.providers import Asking
 
 TEXTS = [
@@ -147,3 +152,63 @@ def test_a_long_query_may_hold_a_desert_of_white_space(short_embedder: Embedder)
 
 def test_texts_without_a_word_have_a_vector(embedder: Embedder) -> None:
     assert np.isfinite(embedder.embed_passages(["...", "\u200b", "\x00"])).all()
+
+
+def test_vectors_never_change_between_releases() -> None:
+    """A change here needs a new `revision` in the identity."""
+    vector = DeterministicEmbedder(dimensions=16).embed_passages(["Grüße an alle, alle!"])[0]
+    expected = [38, 0, 76, -38, 0, 0, 0, 0, 0, 0, 0, 0, 0, 38, 0, 0]
+    assert np.round(vector * 100).tolist() == expected
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])).filter(str.strip), st.sampled_from([1, 2, 64, 256]))
+def test_any_text_has_a_unit_vector(text: str, dimensions: int) -> None:
+    vector = DeterministicEmbedder(dimensions).embed_passages([text])[0]
+    assert vector.shape == (dimensions,)
+    assert np.isclose(np.linalg.norm(vector), 1, atol=1e-6)
+
+
+def test_word_order_counts_a_little_and_case_does_not() -> None:
+    embedder = DeterministicEmbedder()
+    one, other, loud = embedder.embed_passages(
+        ["dog bites man today", "man bites dog today", "DOG Bites Man today"]
+    )
+    assert 0.4 < one @ other < 0.99
+    assert np.array_equal(one, loud)
+
+
+@pytest.mark.parametrize("dimensions", [64, 256])
+def test_the_identity_names_the_size(dimensions: int) -> None:
+    identity = DeterministicEmbedder(dimensions).identity
+    assert (identity.provider, identity.dimensions) == ("deterministic", dimensions)
+    assert identity.fingerprint != DeterministicEmbedder(65).identity.fingerprint
+
+
+usable = st.floats(-1e6, 1e6, width=32).filter(lambda x: x == 0 or abs(x) > 1e-6)
+
+
+@given(arrays.arrays(np.float32, 8, elements=usable).filter(np.any))
+def test_a_vector_is_scaled_to_length_one(vector: np.ndarray) -> None:
+    scaled = unit(vector, 8)
+    assert scaled.dtype == np.float32
+    assert abs(float(np.linalg.norm(scaled.astype(np.float64))) - 1) < 1e-6
+    assert np.allclose(scaled * np.linalg.norm(vector.astype(np.float64)), vector, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "bad", [[0, 0], [np.nan, 1], [np.inf, 1], [-np.inf, np.inf], [1], [1, 2, 3], [[1, 2]]]
+)
+def test_an_unusable_vector_is_refused(bad: list[float]) -> None:
+    with pytest.raises(EmbeddingFailed):
+        unit(np.array(bad, dtype=np.float32), 2)
+
+
+@pytest.mark.parametrize("bad", ["", " ", "\n\t ", "\u2003", "half \ud800 a pair"])
+def test_a_text_that_no_model_can_embed_is_refused(bad: str) -> None:
+    with pytest.raises(InvalidInput):
+        require_text(bad)
+
+
+@pytest.mark.parametrize("odd", [".", "\u200b", "a\x00b", "👩‍👩‍👧"])
+def test_an_odd_text_passes(odd: str) -> None:
+    require_text(odd)

@@ -1,16 +1,28 @@
-"""Question sets are read whole or refused with file and line."""
+"""Question sets."""
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kg_api.errors import InvalidInput
-from kg_api.evaluation.sets import read_set, write_set
-from kg_api.schemas.evaluation import Reference
+from kg_api.errors import Conflict, InvalidInput
+from kg_api.evaluation.sets import (
+    LONGEST,
+    SHORTEST,
+    judged_queries,
+    numbered,
+    pair_query,
+    read_set,
+    sample_quotes,
+    write_set,
+)
+from kg_api.schemas.concepts import ConceptDetails, Evidence
+from kg_api.schemas.evaluation import Judgement, Reference, SetDocument
+from kg_api.schemas.search import Place
 from tests.unit.evaluate.sets import CORPUS, QRELS, QUERIES, lines, write
 
 
@@ -212,3 +224,168 @@ def test_passages_that_were_judged_are_read_and_written(tmp_path: Path) -> None:
 def test_bad_passages_are_refused(tmp_path: Path, wrong: object) -> None:
     with pytest.raises(InvalidInput, match=r"passage|has .* from"):
         read_set(write(tmp_path / "s", queries=[{**QUERIES[0], "passages": wrong}], qrels=None))
+
+
+PASSAGE = "A heron of the estuary carries a copper ring from Riga."
+
+
+def concept(label: str, *places: tuple[str, int, int], others: tuple[str, ...] = ()) -> ConceptDetails:
+    quotes: list[Evidence] = []
+    for name, start, end in places:
+        source = Place.model_construct(source_id=f"of {name}", document=name, full_text=PASSAGE)
+        quotes.append(Evidence.model_construct(source=source, start=start, end=end))
+    return ConceptDetails.model_construct(label=label, search_terms=[*others], evidence=quotes)
+
+
+def test_the_quotes_of_both_are_the_answer() -> None:
+    found = pair_query(concept("heron", ("a", 2, 9)), concept("copper ring", ("a", 33, 44)), ["of a"])
+    assert found is not None
+    assert (found.text, dict(found.relevant)) == ("heron, copper ring", {"a": 1})
+    assert found.references == (Reference("a", 2, 9), Reference("a", 33, 44))
+
+
+def test_quotes_that_overlap_are_one_place() -> None:
+    found = pair_query(concept("heron", ("a", 0, 20)), concept("copper ring", ("a", 10, 44)), ["of a"])
+    assert found is not None
+    assert found.references == (Reference("a", 0, 44),)
+
+
+def test_a_name_that_the_passage_does_not_use_is_asked_for() -> None:
+    one = concept("heron", ("a", 2, 9), others=("Heron", "Ardea cinerea"))
+    found = pair_query(one, concept("copper ring", ("a", 33, 44)), ["of a"])
+    assert found is not None
+    assert found.text == "Ardea cinerea, copper ring"
+
+
+def test_what_several_documents_answer_is_no_question() -> None:
+    one, other = concept("heron", ("a", 2, 9), ("b", 2, 9)), concept("ring", ("a", 33, 44), ("b", 33, 44))
+    assert pair_query(one, other, ["of a", "of b"]) is None
+    assert pair_query(one, other, ["of a"]) is not None
+    assert pair_query(one, other, ["of c"]) is None
+
+
+def test_forms_of_one_name_are_no_question() -> None:
+    one, other = concept("copper ring", ("a", 2, 9)), concept("Ring", ("a", 33, 44))
+    assert pair_query(one, other, ["of a"]) is None
+
+
+def test_questions_have_numbers() -> None:
+    found = pair_query(concept("heron", ("a", 2, 9)), concept("ring", ("a", 33, 44)), ["of a"])
+    assert found is not None
+    assert [each.query_id for each in numbered([found, found])] == ["q1", "q2"]
+
+
+def judgement(question: str, document: str, start: int, relevance: int, *, gone: bool = False) -> Judgement:
+    source = None if gone else Place.model_construct(start=start, end=start + 5)
+    return Judgement.model_construct(
+        ontology="o", question=question, document=document, relevance=relevance, source=source
+    )
+
+
+def test_a_document_is_as_relevant_as_its_best_passage() -> None:
+    (query,), notes = judged_queries(
+        [judgement("q", "a", 10, 1), judgement("q", "a", 0, 2), judgement("q", "b", 0, 1)]
+    )
+    assert (query.text, dict(query.relevant), query.references) == ("q", {"a": 2, "b": 1}, ())
+    assert [(each.document, each.start, each.relevance) for each in query.passages] == [
+        ("a", 0, 2),
+        ("a", 10, 1),
+        ("b", 0, 1),
+    ]
+    assert notes == []
+
+
+def test_places_are_told_where_they_are_of_one_document() -> None:
+    (query,), _ = judged_queries(
+        [judgement("q", "a", 10, 1), judgement("q", "a", 0, 2), judgement("q", "b", 0, 0)]
+    )
+    assert query.references == (Reference("a", 0, 5), Reference("a", 10, 15))
+    assert dict(query.relevant) == {"a": 2}
+
+
+def test_questions_have_the_same_ids_whatever_else_was_judged() -> None:
+    alone = judged_queries([judgement("q", "a", 0, 2)])[0][0].query_id
+    among = judged_queries([judgement("p", "a", 0, 2), judgement("q", "a", 0, 2)])[0]
+    assert [each.query_id == alone for each in among] == [False, True]
+
+
+def test_what_says_nothing_is_left_out_and_counted() -> None:
+    queries, notes = judged_queries(
+        [
+            *(judgement("q", "a", 0, 2, gone=True), judgement("q", "a", 10, 0)),
+            *(judgement("p", "a", 0, 1), judgement("r", "a", 0, 0)),
+        ]
+    )
+    assert [each.text for each in queries] == ["p"]
+    assert notes == [
+        "1 judgement left out: the passages have changed since",
+        "1 question left out: all that answered has changed since",
+        "1 question left out: nothing was judged to answer",
+    ]
+
+
+COMMON = "This sentence of usual words stands in each of the documents here. "
+DOCUMENTS = [
+    SetDocument(
+        name, f"{COMMON}{own} The other one says the usual words of the documents again {name}. Short."
+    )
+    for name, own in [
+        ("one", "Zirconium crystals\nglow violet under the quartz lamp of Mother Agnes. "),
+        ("two", "Every heron of the estuary carries a copper ring from Lübeck or Riga. "),
+        ("three", "A bassoon was pawned in Trieste for nineteen crowns and a spotted horse. "),
+    ]
+]
+
+
+def sentences(document: SetDocument) -> list[tuple[int, int]]:
+    return [match.span() for match in re.finditer(r"[^.]+\.\s*", document.text)]
+
+
+def test_the_distinctive_sentence_is_chosen_and_no_shared_one() -> None:
+    found = sample_quotes(DOCUMENTS, map(sentences, DOCUMENTS), 3, 0)
+    assert {query.text[:9] for query in found} == {"Zirconium", "Every her", "A bassoon"}
+    for query in found:
+        (span,) = query.references
+        text = next(each.text for each in DOCUMENTS if each.document == span.document)
+        assert " ".join(text[span.start : span.end].split()) == query.text
+        assert dict(query.relevant) == {span.document: 1}
+        assert SHORTEST <= len(query.text) <= LONGEST
+
+
+def test_the_same_seed_asks_the_same() -> None:
+    found = [
+        [each.text for each in sample_quotes(DOCUMENTS, map(sentences, DOCUMENTS), 2, seed)]
+        for seed in (1, 1)
+    ]
+    assert found[0] == found[1]
+    orders = {
+        tuple(each.text for each in sample_quotes(DOCUMENTS, map(sentences, DOCUMENTS), 3, n))
+        for n in range(9)
+    }
+    assert len(orders) > 1
+
+
+def test_nothing_to_ask() -> None:
+    assert sample_quotes([SetDocument("a", "Short.")], [[(0, 6)]], 5, 0) == []
+    assert sample_quotes([], [], 5, 0) == []
+
+
+def test_code_is_no_question() -> None:
+    code = "x = {1: [2, 3], 4: (5, 6)}; y = x[1][0] + 12345 / 678 - 9 * (10 ** 2)"
+    assert sample_quotes([SetDocument("a", code)], [[(0, len(code))]], 5, 0) == []
+
+
+def test_a_set_that_is_written_is_read_again(tmp_path: Path) -> None:
+    queries = sample_quotes(DOCUMENTS, map(sentences, DOCUMENTS), 3, 0)
+    folder = tmp_path / "made"
+    write_set(folder, DOCUMENTS, queries, {"seed": 0})
+    found = read_set(folder)
+    assert found.documents == tuple(DOCUMENTS)
+    assert found.queries == tuple(queries)
+    assert found.targets == ("documents", "spans")
+
+
+def test_nothing_is_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(Conflict, match="is not empty"):
+        write_set(tmp_path, DOCUMENTS, [], {})

@@ -1,16 +1,20 @@
-"""Keyphrases: whatever is read, quotes are spans, nothing is junk, and batches do not count."""
+"""Key phrases as concepts."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kg_api.extraction import keyphrases
 from kg_api.extraction.keyphrases import MAX_LABEL_LENGTH, MAX_QUOTE_LENGTH, QUOTES, KeyphraseExtractor
-from kg_api.extraction.language import lists, stop_words
+from kg_api.extraction.language import detect_language, lists, stop_words
+from kg_api.extraction.phrases import Mention
 from kg_api.graph.vectors import SourceText
 from kg_api.schemas.concepts import Extraction
 from tests.support.growth import assert_linear
@@ -246,3 +250,85 @@ def test_the_lists_are_folded_and_stand_in_the_package() -> None:
         assert each
         assert all(word == word.casefold().strip() for word in each)
     assert known.articles - {"den"} <= known.links
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Tobias measures the time that is left.",
+        "Python disallows this.",
+        "The named function exits the block.",
+        "The outer exception bubbles up.",
+        "The small subroutine implements a lock.",
+        "The given form communicates that it is over.",
+        "PEPs MUST describe it, and RFCs SHOULD too.",
+    ],
+)
+def test_verbs_that_look_like_nouns_end_no_phrase(text: str) -> None:
+    verbs = {"measures", "disallows", "exits", "bubbles", "implements", "communicates"}
+    verbs |= {"MUST", "SHOULD"}
+    assert not [label for label in labels(text) if verbs.intersection(label.split())]
+
+
+def test_a_verb_behind_a_noun_stays_one_where_a_sentence_asks_for_it() -> None:
+    text = "The lock is held. Let the worker lock it. Does the worker lock now? The worker can lock it."
+    assert "worker lock" not in labels(text)
+
+
+def test_a_version_belongs_to_its_word() -> None:
+    found = labels(
+        "It has the CC0-1.0-Universal license, and that has the Apache-2.0 license. It was Python3."
+    )
+    assert {"CC0-1.0-Universal license", "Apache-2.0 license"} <= set(found)
+
+
+GERMAN = (
+    "Die Grammy-Gewinnerin Lady Gaga führte die Nationalhymne auf, und sie übersetzte in die "
+    "Amerikanische Gebärdensprache, die nicht jeder von uns kann."
+)
+SPANISH = (
+    "El mariscal de campo Peyton Manning se convirtió en el primero de la historia, y el récord estaba en "
+    "las manos de John Elway."
+)
+RUSSIAN = (
+    "Фридрих Вильгельм принял их в своих владениях. Их род вели многие, и в их числе был поэт Теодор "
+    "Фонтен, а не только они."
+)
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "expected"),
+    [
+        ("de", GERMAN, {"Nationalhymne", "Amerikanische Gebärdensprache"}),
+        ("es", SPANISH, {"Peyton Manning", "John Elway"}),
+        ("ru", RUSSIAN, {"Фридрих Вильгельм", "Теодор Фонтен"}),
+    ],
+)
+def test_names_of_other_languages(language: str, text: str, expected: set[str]) -> None:
+    assert detect_language(text.split()) == language
+    assert expected <= set(labels(text))
+
+
+def test_mentions_are_gone_through_once_however_many_sources_there_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Counted(tuple[Mention, ...]):
+        __slots__ = ()
+
+        def __iter__(self) -> Iterator[Mention]:
+            read.append(len(self))
+            return super().__iter__()
+
+    read: list[int] = []
+    real = keyphrases.rank_phrases
+
+    def rank(*args: Any) -> list[Any]:
+        return [replace(each, mentions=Counted(each.mentions)) for each in real(*args)]
+
+    monkeypatch.setattr(keyphrases, "rank_phrases", rank)
+    texts = [f"Grace Hopper met Alan Turing{'' if at % 2 else ' in Silver Springs'}." for at in range(50)]
+    document = [SourceText(f"s{at}", "d", at, (), 0, text, "h") for at, text in enumerate(texts)]
+    found = keyphrases.find(document, 6)
+    assert {concept.label for concept in found["s0"]} >= {"Grace Hopper", "Silver Springs"}
+    assert "Silver Springs" not in {concept.label for concept in found["s1"]}
+    assert len(read) <= 5

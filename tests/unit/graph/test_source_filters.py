@@ -1,4 +1,4 @@
-"""Conditions on the page and the kind of sources, as statements take them."""
+"""Filters of sources."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from kg_api.errors import InvalidInput
 from kg_api.graph.client import Row
-from kg_api.graph.filters import NOTHING, SourceFilter, filter_sources, split_clauses
+from kg_api.graph.filters import NOTHING, SourceFilter, describe_missing_keys, filter_sources, split_clauses
 from kg_api.schemas.filters import Clause, DocumentFilter, conditions_of
 
 LOW, HIGH = -(2**31), 2**31
@@ -91,3 +92,24 @@ def test_negative_conditions_exclude_whole_documents() -> None:
     assert filter_sources(clauses, matching, having) == SourceFilter(
         True, [[group(on((2, 2)), without=[images])], [group(without=[paged])]]
     )
+
+
+@pytest.mark.parametrize(
+    ("key", "known", "message"),
+    [
+        ("title", [], r"'metadata\.title'; the nearest: 'title'$"),
+        ("uri", ["author"], r"'metadata\.uri'; the nearest: 'uri'$"),
+        ("titel", ["title"], r"'titel'; the nearest: 'title', 'metadata\.title'$"),
+        ("auhtor", ["author"], r"'auhtor'; the nearest: 'author'$"),
+    ],
+)
+def test_missing_key_suggests_fields_as_written(key: str, known: list[str], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        describe_missing_keys([key], known)
+
+
+def test_stored_key_of_a_known_name_is_no_problem() -> None:
+    assert describe_missing_keys(["title"], ["title"]) == []
+    assert [each.effect for each in describe_missing_keys(["zz"], ["title"])] == [
+        "no document has the field 'zz'"
+    ]

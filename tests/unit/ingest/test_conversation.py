@@ -1,8 +1,10 @@
-"""Conversations as Markdown: whatever is said, each message stays one section, and its words stay."""
+"""Conversations, images, and names of ingested documents."""
 
 from __future__ import annotations
 
+import base64
 import re
+from collections.abc import Mapping
 
 import pytest
 from hypothesis import given
@@ -10,10 +12,16 @@ from hypothesis import strategies as st
 
 from kg_api.errors import InvalidInput
 from kg_api.ingest.conversations import consolidate, heading, quote_block
-from kg_api.schemas.documents import Message
+from kg_api.ingest.reader import DocumentReader, with_words
+from kg_api.ingest.records import Incoming, incoming_of
+from kg_api.schemas.documents import Converted, DocumentUpload, Message
+from kg_api.schemas.formats import ConvertedFormat, Format, OcrMode
 from kg_api.text.documents import parse
 from kg_api.text.lines import is_blank
+from kg_api.text.linked_files import take_inline_images
 from kg_api.text.sources import split
+from tests.support.images import drawn, encoded
+from tests.support.picture_store import InThisProcess
 
 HOSTILE = [
     "# a heading",
@@ -147,3 +155,104 @@ def test_blank_messages_are_left_out_and_told() -> None:
 @given(st.text())
 def test_every_line_of_a_quotation_is_marked(text: str) -> None:
     assert all(line.startswith(">") for line in re.split(r"\r\n|\n|\r", quote_block(text)))
+
+
+TOLD = ("read as a picture, whatever its name says",)
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "told"),
+    [
+        ("liar.txt", None, TOLD),
+        ("photo", None, TOLD),
+        ("photo.JPEG", None, ()),
+        ("photo.pdf", None, TOLD),
+        ("liar.txt", "image", ()),
+    ],
+)
+def test_a_picture_by_another_name_is_told(name: str, form: Format | None, told: tuple[str, ...]) -> None:
+    reader = DocumentReader(InThisProcess()).looking()
+    read, notes = reader.from_bytes(encoded(drawn()), Incoming("notes", name, "", format=form))
+    assert read.format == "image"
+    assert notes == told
+
+
+BOAT = encoded(drawn(64, 48))
+ADDRESS = f"data:image/png;base64,{base64.b64encode(BOAT).decode()}"
+TAKEN = "images in addresses were taken out of the text (1)"
+
+
+@pytest.mark.parametrize(
+    ("source", "images", "notes"),
+    [
+        (f"![A boat]({ADDRESS})", 1, (TAKEN,)),
+        (f'<img alt="A boat" src="{ADDRESS}">', 1, (TAKEN,)),
+        (f"![A boat][boat]\n\n[boat]: {ADDRESS}", 1, (TAKEN,)),
+        (f"See ![A boat]({ADDRESS}) here", 0, (TAKEN, "left out: pictures within sentences and tables (1)")),
+        (
+            "![A boat](data:image/svg+xml,%3Csvg%3E)",
+            0,
+            (TAKEN, "left out: pictures of other kinds than are read, or damaged (1)"),
+        ),
+    ],
+    ids=["alone", "tag", "definition", "sentence", "drawing"],
+)
+def test_image_in_address_is_image_or_note(source: str, images: int, notes: tuple[str, ...]) -> None:
+    text = f"Before.\n\n{source}\n\nAfter 5.\n"
+    read, told = (
+        DocumentReader(InThisProcess()).looking().from_bytes(text.encode(), Incoming("n", "a.md", ""))
+    )
+    assert "base64" not in read.text
+    assert "A boat" in read.text
+    assert read.text.endswith("After 5.\n")
+    assert (len(read.images), told) == (images, notes)
+
+
+def test_sent_text_keeps_no_image_bytes() -> None:
+    reader = DocumentReader(InThisProcess()).looking()
+    read, told = reader.from_text(Incoming("n", "a.md", f"![A boat]({ADDRESS})\n\nAfter 5.\n"))
+    assert (read.text.startswith("![A boat](inline-"), told) == (True, (TAKEN,))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [f"```\n![A boat]({ADDRESS})\n```\n", f"`![x]({ADDRESS})`\n", f"Write {ADDRESS[:40]}\n", "data:\n"],
+)
+def test_addresses_shown_as_text_stay(text: str) -> None:
+    assert take_inline_images(text) == (text, {})
+
+
+def test_what_is_said_of_it_stands_before_its_own_words() -> None:
+    told = with_words(
+        Converted("A boat"), "sea/IMG_9.jpg", "Pebbles", {"description": "On  the\nbeach", "n": 1}
+    )
+    assert told.text == "sea IMG 9\nPebbles\nOn the beach\nA boat"
+
+
+def test_what_it_says_itself_is_not_said_twice() -> None:
+    assert with_words(Converted("A boat\n"), "a.jpg", "A boat", {"caption": "A boat"}).text == "a\nA boat\n"
+
+
+def test_lines_that_ocr_reads_twice_stay() -> None:
+    receipt = "Apple\n2.00\n\nPear\n2.00"
+    assert with_words(Converted(receipt), "a.jpg", None, {}).text == f"a\n{receipt}"
+
+
+class Asked:
+    """Says what it was asked for."""
+
+    def convert(self, data: bytes, form: ConvertedFormat, ocr: OcrMode = "auto") -> Converted:
+        return Converted(f"{form} {ocr} {len(data)}")
+
+    def convert_with(self, data: bytes, form: str, beside: Mapping[str, bytes]) -> Converted:
+        raise NotImplementedError
+
+    def pictures_read_by(self) -> str:
+        return ""
+
+
+@pytest.mark.parametrize("sent", [{}, {"ocr": "always"}, {"ocr": "never"}])
+def test_ocr_field_reaches_the_converter(sent: dict[str, str]) -> None:
+    upload = DocumentUpload.model_validate({"ontology": "notes", "document": "a.pdf", **sent})
+    read, _ = DocumentReader(Asked()).from_bytes(b"%PDF-", incoming_of(upload, ""))
+    assert read.text == f"pdf {sent.get('ocr', 'auto')} 5"

@@ -1,7 +1,8 @@
-"""One pass embeds whatever is a target: here pictures, of captions, which the product does not have."""
+"""The embedding pass."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import cast
 
@@ -10,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from kg_api.errors import EmbeddingUnavailable
+from kg_api.jobs import runner
 from kg_api.jobs.embedding import MAX_REJECTED, EmbeddingJob, EmbeddingPass, LostItem, TextModels, left
 from kg_api.jobs.runner import JobRun, Stopped
 from kg_api.providers.embedding_port import RejectedTexts
@@ -18,6 +20,7 @@ from kg_api.spaces.plans import EmbeddingState
 from kg_api.spaces.registry import CachedPassages, SpaceRegistry
 from tests.unit.jobs.fakes import FakeGraph
 from tests.unit.jobs.pictures import Job, Model, Picture, PictureTarget, Vectors, album, answer, pictures
+from tests.unit.jobs.test_flight import SIZE, Flying, Gates, until
 
 
 class PictureEmbedding(EmbeddingJob):
@@ -183,3 +186,31 @@ def test_it_ends_when_what_it_began_with_has_changed() -> None:
         pictures(album(*"abcdefgh"), model)
     )
     assert model.asked == [4]
+
+
+def test_what_is_there_at_once_is_written_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PictureTarget, "is_written_together", True)
+    gates = Gates()
+    gates.hold("a")
+    flying = Flying("abcdefghijklmnopqr", gates)
+    until(lambda: "q" in gates.begun)
+    time.sleep(0.1)  # until it is embedded, too
+    gates.go("a")
+    flying.end()
+    assert flying.error is None
+    assert flying.cursors == ["pictures:p17"], "one transaction moves the cursor behind all that it wrote"
+    assert flying.job.told("done") == [18]
+    assert flying.written == "abcdefghijklmnopqr"
+
+
+def test_what_is_written_at_once_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PictureTarget, "is_written_together", True)
+    monkeypatch.setattr(runner, "MAX_TOGETHER", 2 * SIZE)
+    gates = Gates()
+    gates.hold("a")
+    flying = Flying("abcdefghijklmnop", gates)
+    until(lambda: "m" in gates.begun)
+    time.sleep(0.1)
+    gates.go("a")
+    flying.end()
+    assert flying.cursors == ["pictures:p07", "pictures:p15"]

@@ -1,13 +1,27 @@
+"""Exposition of metrics."""
+
 from __future__ import annotations
 
+import os
+import re
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
-from kg_api.metrics import RESERVED_BYTES, QueueGauges, exposition
+from kg_api.metrics import (
+    RESERVED_BYTES,
+    BackupGauges,
+    QueueGauges,
+    exposition,
+    forget_dead,
+    once_per_process,
+)
 from kg_api.schemas.operations import QueueStatus
+from tests.support.meters import metrics
 
 
 def test_a_queue_that_is_not_known_has_no_gauges() -> None:
@@ -64,3 +78,168 @@ def test_without_room_a_process_keeps_its_metrics_to_itself_and_lives(
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "1.0"), done.stderr
     assert "metrics of this process are not shared" in done.stdout + done.stderr
     assert list(tmp_path.glob("*.db")) == []
+
+
+RACE = """
+import sys, threading
+sys.setswitchinterval(1e-6)
+from {module} import {name}
+barrier, found = threading.Barrier(8), []
+
+def ask():
+    barrier.wait()
+    found.append({name}())
+
+threads = [threading.Thread(target=ask) for _ in range(8)]
+[each.start() for each in threads]
+[each.join() for each in threads]
+assert len(found) == 8 and len(set(map(id, found))) == 1, found
+"""
+MAKERS = [("kg_api.metrics", "meters"), ("kg_api.providers.embedding", "metrics_of_process")]
+
+
+def test_slow_maker_runs_once_for_two_threads() -> None:
+    made: list[object] = []
+
+    @once_per_process
+    def make() -> object:
+        time.sleep(0.05)
+        made.append(object())
+        return made[-1]
+
+    threads = [threading.Thread(target=make) for _ in range(2)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert [make()] == made
+
+
+@pytest.mark.parametrize(("module", "name"), MAKERS)
+def test_metrics_of_new_process_survive_eight_threads(module: str, name: str) -> None:
+    script = RACE.format(module=module, name=name)
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+
+
+EVERYTHING = """
+from kg_api.metrics import meters, spend_tokens
+from kg_api.providers.embedding import metrics_of_process
+from kg_api.settings import load_settings
+from kg_api.web.app import create_app
+from kg_api.jobs.runner import Handler
+from tests.support.meters import stages
+of, embedding = meters(), metrics_of_process()
+paths = create_app(load_settings(), lambda _: None).openapi()["paths"]
+operations = [(method.upper(), path) for path, methods in paths.items() for method in methods]
+operations += [("POST", "/mcp"), *((method, "none") for method in ("GET", "POST", "PUT", "DELETE", "other"))]
+assert len(operations) > 100
+for method, path in operations:
+    for status in (200, 400, 500, 0):
+        of.count("http_requests_open")
+        of.count("http_requests", method, path, f"{status // 100}xx" if status else "none")
+        of.observe("http_request_seconds", method, path, seconds=0.001)
+assert len(stages()) > 40
+for each, stage in stages():
+    of.observe("search_stage_seconds", each, stage, seconds=0.001)
+for kind in range(12):
+    of.count("job_runs_begun", f"concept_extraction_{kind}")
+    of.observe("job_run_seconds", f"concept_extraction_{kind}", seconds=0.001)
+    for outcome in range(12):
+        of.count("job_runs", f"concept_extraction_{kind}", f"interrupted {outcome}")
+for access in ("read", "write"):
+    with of.under_way("neo4j_sessions_open"), of.timing("neo4j_seconds", access):
+        of.count("neo4j_retries", access)
+    for error in range(20):
+        of.count("neo4j_failures", access, f"TransientErrorOfNeo4j {error}")
+for kind in ("embed", "image", "llm", "rerank"):
+    for host in range(3):
+        name = f"a-long-name-of-a-host-{host}.example.com"
+        with of.timing("provider_request_seconds", kind, name):
+            of.count("provider_retries", kind)
+        for reason in range(12):
+            of.count("provider_failures", kind, name, f"not_found {reason}")
+        spend_tokens(kind, name, read=1, written=1, dollars=1.0)
+for model in range(30):
+    embedding.embeddings.labels(f"sentence-transformers/a-long-name-{model}", "1536").inc()
+    embedding.latency.labels(f"sentence-transformers/a-long-name-{model}").observe(0.001)
+    embedding.tokens.labels(f"sentence-transformers/a-long-name-{model}").inc()
+    embedding.probes.labels(f"sentence-transformers/a-long-name-{model}").inc()
+"""
+OPEN = """
+from kg_api.metrics import meters
+meters().count("http_requests_open")
+print("open", flush=True)
+input()
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(tmp_path))
+    return tmp_path
+
+
+def test_every_value_of_every_metric_has_room(folder: Path) -> None:
+    subprocess.run([sys.executable, "-c", EVERYTHING], check=True, cwd=Path(__file__).parents[3])
+    used = {path.name.rpartition("_")[0]: _used(path) for path in folder.iterdir()}
+    assert used.keys() == RESERVED_BYTES.keys()
+    assert {kind: size for kind, size in used.items() if size > RESERVED_BYTES[kind]} == {}
+    assert used["histogram"] > 100_000
+
+
+def _used(path: Path) -> int:
+    """The first number of such a file: how many of its bytes are in use."""
+    return int.from_bytes(path.read_bytes()[:4], sys.byteorder)
+
+
+def test_what_a_process_had_under_way_goes_with_it(folder: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", OPEN], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        assert b"kg_http_requests_open 1.0" in exposition()
+        process.kill()
+    assert b"kg_http_requests_open 1.0" not in exposition()
+    assert list(folder.glob("counter_*.db")), "what it counted stays"
+
+
+def test_without_shared_files_nothing_is_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PROMETHEUS_MULTIPROC_DIR", raising=False)
+    other = tmp_path / f"gauge_livesum_{2**22 + os.getpid()}.db"
+    other.touch()
+    forget_dead()
+    assert other.exists()
+
+
+PAGE = Path(__file__).parents[3] / "docs" / "operations" / "monitoring.md"
+SUFFIXES = {"counter": [""], "gauge": [""], "histogram": ["_bucket", "_count", "_sum"]}
+
+
+def listed() -> dict[str, set[str]]:
+    """The samples of the table, each with its labels."""
+    found: dict[str, set[str]] = {}
+    rows = re.findall(r"^\| `(\w+)` \| (\w+) \|([^|]*)\|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    for name, kind, labels in rows:
+        own = set(re.findall(r"`(\w+)`", labels))
+        found |= {
+            name + suffix: own | ({"le"} if suffix == "_bucket" else set()) for suffix in SUFFIXES[kind]
+        }
+    return found
+
+
+def test_the_list_is_that_of_the_code() -> None:
+    assert listed() == metrics()
+    assert len(listed()) > 30
+
+
+def test_the_last_backup_is_told() -> None:
+    text = exposition(BackupGauges(1_700_000_000.0, failed=True)).decode()
+    assert "\nkg_backup_made_seconds 1.7e+09\n" in text
+    assert "\nkg_backup_failed 1.0\n" in text
+
+
+def test_where_there_was_none_nothing_is_told_that_looks_like_one() -> None:
+    assert "kg_backup" not in exposition(BackupGauges(None, failed=None)).decode()
+    assert "kg_backup_made" not in exposition(BackupGauges(None, failed=True)).decode()

@@ -1,3 +1,5 @@
+"""Markdown and front matter."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -8,6 +10,9 @@ from hypothesis import strategies as st
 from markdown_it.token import Token
 
 from kg_api.text import markdown
+from kg_api.text.documents import parse
+from kg_api.text.markdown import read_front_matter
+from kg_api.text.sources import split
 from tests.unit.parse.shapes import seen
 
 DOCUMENT = """\
@@ -148,3 +153,170 @@ def test_no_word_is_outside_of_the_blocks(text: str) -> None:
         covered[block.start : block.end] = [True] * (block.end - block.start)
     lost = "".join(character for character, inside in zip(text, covered, strict=True) if not inside)
     assert not any(character.isalpha() and character not in "abc" for character in lost)
+
+
+HEAD = """---
+title: "The *real* title"
+date: 2025-03-01
+tags: [a, b]
+draft: false
+rating: 4.5
+seen: 2025-03-01T10:00:00
+mixed: [1, two]
+nothing:
+---
+"""
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_it_is_said_of_the_document_and_no_passage(newline: str) -> None:
+    text = (HEAD + "# Heading\n\nText.\n").replace("\n", newline)
+    parsed = parse(text, "a.md")
+    assert parsed.title == "The real title"
+    assert parsed.metadata == {
+        "date": "2025-03-01",
+        "tags": ["a", "b"],
+        "draft": False,
+        "rating": 4.5,
+        "seen": "2025-03-01T10:00:00",
+        "mixed": ["1", "two"],
+    }
+    spans = split(parsed)
+    assert text[: spans[0].start] == HEAD.replace("\n", newline)
+    assert text[spans[0].start : spans[-1].end].startswith("# Heading")
+    assert spans[-1].end == len(text)
+    assert not parsed.notes
+
+
+@pytest.mark.parametrize(
+    "text", ["---\n\nrule, no front matter\n\n---\n", "---\nnever closed\n", "a\n---\nb: c\n---\n"]
+)
+def test_a_rule_is_no_front_matter(text: str) -> None:
+    assert parse(text, "a.md").body == 0
+    assert split(parse(text, "a.md"))[0].start == 0
+
+
+def test_only_markdown_has_it() -> None:
+    assert parse("---\ntitle: t\n---\ntext\n", "a.txt").body == 0
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "a: [",
+        "a: 2025-02-31",
+        "a: !!python/object/apply:os.system [ls]",
+        "a: &x [1]\nb: *x",
+        "a: " + "[" * 3000,
+    ],
+)
+def test_what_is_no_yaml_stays_in_the_text_and_is_told(said: str) -> None:
+    parsed = parse(f"---\n{said}\n---\nText.\n", "a.md")
+    assert (parsed.body, dict(parsed.metadata)) == (0, {})
+    assert "front matter" in parsed.notes[0]
+    assert split(parsed)[0].start == 0
+
+
+def test_nothing_is_lost_of_a_file_that_is_front_matter_alone() -> None:
+    text = "---\ntitle: Alone\ndate: 2025-03-01\n---\n\n"
+    parsed = parse(text, "a.md")
+    assert (parsed.title, parsed.metadata) == ("Alone", {"date": "2025-03-01"})
+    assert [text[each.start : each.end] for each in split(parsed)] == [text]
+
+
+def test_what_cannot_be_kept_is_named() -> None:
+    front = read_front_matter("---\na: {b: c}\nd: [[1]]\ne: 1\n---\n")
+    assert front.metadata == {"e": 1}
+    assert front.notes == ("of its front matter this is no metadata that can be kept: a, d",)
+
+
+def test_too_much_is_not_kept_and_told() -> None:
+    said = "".join(f"key{at}: 1\n" for at in range(80))
+    front = read_front_matter(f"---\n{said}---\ntext")
+    assert not front.metadata
+    assert front.notes[0].endswith("key0, key1, key2, key3, key4 and 75 more")
+
+
+TOML_HEAD = """+++
+title = "Harbour plan"
+date = 2026-03-01
+published = 2026-03-01T10:00:00+01:00
+seen = 2026-03-01T10:00:00
+opens = 07:30:00
+tags = ["cranes", "quay"]
+draft = false
+weight = 12
+share = 0.5
+[params]
+color = "red"
++++
+"""
+JSON_HEAD = """{
+  "title": "Harbour plan",
+  "date": "2026-03-01",
+  "tags": ["cranes", "quay"],
+  "weight": 12,
+  "nothing": null
+}
+
+"""
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_toml_head_is_metadata_and_no_passage(newline: str) -> None:
+    text = (TOML_HEAD + "\nThe harbour gets two cranes.\n").replace("\n", newline)
+    parsed = parse(text, "a.md")
+    assert parsed.title == "Harbour plan"
+    assert parsed.metadata == {
+        "date": "2026-03-01",
+        "published": "2026-03-01T10:00:00+01:00",
+        "seen": "2026-03-01T10:00:00",
+        "opens": "07:30:00",
+        "tags": ["cranes", "quay"],
+        "draft": False,
+        "weight": 12,
+        "share": 0.5,
+    }
+    assert parsed.notes == ("of its front matter this is no metadata that can be kept: params",)
+    assert [text[each.start : each.end].strip() for each in split(parsed)] == ["The harbour gets two cranes."]
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_json_head_is_metadata_and_no_passage(newline: str) -> None:
+    text = (JSON_HEAD + "The harbour gets two cranes.\n").replace("\n", newline)
+    parsed = parse(text, "a.md")
+    assert parsed.title == "Harbour plan"
+    assert parsed.metadata == {"date": "2026-03-01", "tags": ["cranes", "quay"], "weight": 12}
+    assert [text[each.start : each.end].strip() for each in split(parsed)] == ["The harbour gets two cranes."]
+
+
+@pytest.mark.parametrize(
+    ("text", "notes"),
+    [
+        ("+++\ntitle = 'never closed'\n", ()),
+        ("++++\ntitle = 'x'\n++++\n", ()),
+        ("text\n+++\ntitle = 'x'\n+++\n", ()),
+        (
+            "+++\ntitle = no quotes\n+++\nText.\n",
+            ("its front matter is no valid TOML and was left in the text",),
+        ),
+        (
+            "+++\na = " + "[" * 5_000 + "\n+++\n",
+            ("its front matter is no valid TOML and was left in the text",),
+        ),
+        ('{"title": "no blank line"}\nText.\n', ()),
+        ('{"title": "not closed"\n\nText.\n', ()),
+        ("{}\n\nText.\n", ()),
+        ("{% include x %}\n\nText.\n", ()),
+        ('[{"title": "a list"}]\n\nText.\n', ()),
+        ('{"a":' * 50_000, ()),
+    ],
+)
+def test_invalid_toml_and_json_heads_stay_text(text: str, notes: tuple[str, ...]) -> None:
+    front = read_front_matter(text)
+    assert (front.end, front.title, front.notes) == (0, "", notes)
+
+
+def test_only_markdown_has_a_toml_or_json_head() -> None:
+    assert parse(TOML_HEAD + "text\n", "a.txt").body == 0
+    assert parse(JSON_HEAD + "text\n", "a.txt").body == 0

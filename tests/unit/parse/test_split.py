@@ -1,10 +1,30 @@
+"""Division of a text into sources."""
+
 from __future__ import annotations
 
-import pytest
+import unicodedata
+from collections.abc import Callable
+from itertools import pairwise
 
-from kg_api.schemas.documents import Block, ParsedDocument, SourceSpan
-from kg_api.text.cutting import words
-from kg_api.text.sources import split
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kg_api.schemas.documents import Block, Format, ParsedDocument, SourceSpan
+from kg_api.text.cutting import (
+    LINES,
+    Borders,
+    blank_line_borders,
+    character_borders,
+    cut,
+    line_borders,
+    prose_levels,
+    word_borders,
+    words,
+)
+from kg_api.text.documents import parse
+from kg_api.text.lines import is_blank, line_starts
+from kg_api.text.sources import SplitLimits, blocks_of, split
 from tests.unit.parse.shapes import many, sources
 
 
@@ -131,3 +151,319 @@ def test_an_edit_in_one_section_leaves_the_others_alone() -> None:
     after = before.replace("# B\n\n", f"# B\n\n{many(90, 'new')}\n\n")
     old, new = sources(before, "a.md"), sources(after, "a.md")
     assert [source for source in old if source[0] != "B"] == [source for source in new if source[0] != "B"]
+
+
+FORMATS = st.sampled_from(["text", "markdown", "rst"])
+SMALL = SplitLimits(join_below=8, enough=20, most=45, split_above=50, split_code_above=80)
+LONGEST = SMALL.split_above + SMALL.split_code_above + SMALL.split_above
+"""Headings, then a block, then the headings that end the document."""
+
+ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=400)
+MARKED_LINES = st.sampled_from(
+    [
+        *(
+            "",
+            "",
+            "some plain words.",
+            "One. Two! Three?",
+            "word " * 60,
+            "x" * 700,
+            "漢字。" * 40,
+            "\u200b" * 30,
+        ),
+        *(
+            "# Heading",
+            "## Second *level*",
+            "Title",
+            "=====",
+            "-----",
+            "~~~~",
+            "- item",
+            "  - inner",
+            "1. first",
+        ),
+        *(
+            "    indented",
+            "```",
+            "| a | b |",
+            "|---|---|",
+            "> quoted",
+            "::",
+            ".. note:: a",
+            "..",
+            "text::",
+            ":f: v",
+        ),
+        *("---", "title: x", "\tx\r", "\u2028", "PEP: 1", "Title: y", "=== ===", "+---+", "<div>"),
+    ]
+)
+MARKED_TEXT = st.lists(MARKED_LINES, max_size=40).map("\n".join)
+TEXTS = st.one_of(ANY_TEXT, MARKED_TEXT)
+
+
+def visible_words(text: str) -> int:
+    return words("".join(c for c in text if c.isspace() or not is_blank(c)))
+
+
+@given(text=TEXTS, format_=FORMATS)
+def test_sources_join_to_the_text(text: str, format_: Format) -> None:
+    document = parse(text, "name", format_)
+    spans = split(document)
+    assert document.text == text
+    assert "".join(text[span.start : span.end] for span in spans) == ("" if is_blank(text) else text)
+    assert bool(spans) == (not is_blank(text))
+    borders = [offset for span in spans for offset in (span.start, span.end)]
+    assert borders == sorted(borders)
+
+
+@given(text=TEXTS, format_=FORMATS)
+def test_there_is_something_to_see_in_every_source(text: str, format_: Format) -> None:
+    for span in split(parse(text, "name", format_), SMALL):
+        assert not is_blank(text, span.start, span.end)
+
+
+@given(text=TEXTS, format_=FORMATS)
+def test_no_source_is_longer_than_the_limits_say(text: str, format_: Format) -> None:
+    spans = split(parse(text, "name", format_), SMALL)
+    assert "".join(text[span.start : span.end] for span in spans) == ("" if is_blank(text) else text)
+    for span in spans:
+        assert visible_words(text[span.start : span.end]) <= LONGEST
+
+
+@given(text=TEXTS, format_=FORMATS)
+def test_the_same_text_gives_the_same_sources(text: str, format_: Format) -> None:
+    assert split(parse(text, "name", format_)) == split(parse(text, "name", format_))
+
+
+SECTIONS = st.lists(
+    st.tuples(st.integers(1, 4), st.lists(st.integers(1, 300), min_size=1, max_size=4)),
+    min_size=1,
+    max_size=8,
+)
+"""For each section the level of its heading, and the words of its paragraphs."""
+
+
+def as_markdown(level: int, title: str) -> str:
+    return f"{'#' * level} {title}"
+
+
+def as_rst(level: int, title: str) -> str:
+    return f"{title}\n{'=-~^'[level - 1] * 20}"
+
+
+def written(sections: list[tuple[int, list[int]]], heading: Callable[[int, str], str]) -> str:
+    """Every word of a paragraph names its section: s3p0, s3p1 ..."""
+    parts: list[str] = []
+    for number, (level, paragraphs) in enumerate(sections):
+        parts.append(heading(level, f"Section {number}"))
+        parts += (" ".join([f"s{number}p{i}"] * size) for i, size in enumerate(paragraphs))
+    return "\n\n".join(parts)
+
+
+def paths(levels: list[int]) -> list[tuple[str, ...]]:
+    """For each heading: itself, and of those before it the nearest of every higher level."""
+    found: list[tuple[str, ...]] = []
+    for number, level in enumerate(levels):
+        path, lowest = [f"Section {number}"], level
+        for before in reversed(range(number)):
+            if levels[before] < lowest:
+                path.insert(0, f"Section {before}")
+                lowest = levels[before]
+        found.append(tuple(path))
+    return found
+
+
+@pytest.mark.parametrize(("format_", "heading"), [("markdown", as_markdown), ("rst", as_rst)])
+@given(sections=SECTIONS)
+def test_every_source_has_the_headings_above_it_and_one_section_only(
+    format_: Format, heading: Callable[[int, str], str], sections: list[tuple[int, list[int]]]
+) -> None:
+    levels = [level for level, _ in sections]
+    if format_ == "rst":  # there a level is what appears first, second ...
+        order = list(dict.fromkeys(levels))
+        levels = [order.index(level) + 1 for level in levels]
+    expected = paths(levels)
+    document: ParsedDocument = parse(written(sections, heading), "name", format_)
+    for span in split(document):
+        marks = {
+            word.split("p")[0]
+            for word in document.text[span.start : span.end].split()
+            if word.startswith("s")
+        }
+        assert len(marks) == 1
+        assert span.heading == expected[int(marks.pop()[1:])]
+
+
+@given(sections=SECTIONS)
+def test_paragraphs_of_usual_length_are_neither_joined_nor_split(
+    sections: list[tuple[int, list[int]]],
+) -> None:
+    usual = [(level, [min(max(size, 40), 250) for size in sizes]) for level, sizes in sections]
+    document = parse(written(usual, as_markdown), "a.md")
+    assert len(split(document)) == sum(len(sizes) for _, sizes in usual)
+
+
+@given(TEXTS, FORMATS)
+def test_the_blocks_of_the_sources_are_those_of_the_document(text: str, format_: Format) -> None:
+    document = parse(text, "a", format_)
+    spans = split(document)
+    for span, blocks in zip(spans, blocks_of(document, spans), strict=True):
+        starts = [span.start + block.start for block in blocks]
+        assert starts == sorted(set(starts))
+        within = [(each.kind, each.start) for each in document.blocks if span.start <= each.start < span.end]
+        assert [(each.kind, at) for each, at in zip(blocks, starts, strict=True)][-len(within) :] == within
+        assert len(blocks) - len(within) in {0, 1}, "one may have begun in the source before"
+        if not within:
+            before = [each.kind for each in document.blocks if each.start < span.start]
+            assert [each.kind for each in blocks] == before[-1:] or (not document.blocks and blocks)
+
+
+def pieces(
+    text: str, levels: tuple[Borders, ...] | None = None, above: int = 60, most: int = 50
+) -> list[str]:
+    size = words(text)
+    spans = cut(
+        text, (0, len(text)), size, levels or prose_levels(text, 0, len(text), size), above=above, most=most
+    )
+    assert [start for start, _ in spans] == [0, *(end for _, end in spans[:-1])]
+    assert spans[-1][1] == len(text)
+    return [text[start:end] for start, end in spans]
+
+
+@given(text=st.text(max_size=2000), levels=st.sampled_from([LINES, None]), above=st.integers(50, 80))
+def test_pieces_tile_and_keep_the_limit(text: str, levels: tuple[Borders, ...] | None, above: int) -> None:
+    for piece in pieces(text, levels, above):
+        assert words(piece) <= above
+
+
+def test_what_is_short_enough_stays_whole() -> None:
+    assert pieces(many(60)) == [many(60)]
+
+
+def test_prose_is_cut_between_sentences_into_equal_parts() -> None:
+    sentence = "This one has got six words. "
+    assert pieces(sentence * 14) == [sentence * 7] * 2
+
+
+def test_a_sentence_that_is_too_long_is_cut_between_words() -> None:
+    found = pieces(f"Short one. {many(100)}. Short end.")
+    assert found[0] == "Short one. "
+    assert all(piece.endswith(("word ", ". ", "end.")) for piece in found)
+
+
+def test_a_word_that_is_too_long_is_cut_anywhere() -> None:
+    assert {len(piece) for piece in pieces("x" * 2000)} == {500}
+
+
+def test_where_each_line_is_a_paragraph_lines_stay_together() -> None:
+    first, second = "Here are five small words. " * 6 + "\n", "Here are five small words. " * 9 + "\n"
+    assert pieces(first + second + second) == [first, second, second]
+
+
+def test_code_is_cut_at_blank_lines_first() -> None:
+    function = "def f():\n    pass\n    pass\n"
+    assert pieces(f"{function}\n\n" * 20, LINES) == [f"{function}\n\n" * 10] * 2
+
+
+def test_a_table_is_cut_between_its_rows() -> None:
+    row = "| a | b | c | d |\n"
+    assert all(piece.endswith("|\n") for piece in pieces(row * 50, LINES))
+
+
+@pytest.mark.parametrize(
+    ("borders", "expected"),
+    [
+        (blank_line_borders, ["a b\n\n \n", "c\r\n\r\n", "d\n\n"]),
+        (line_borders, ["a b\n", "\n", " \n", "c\r\n", "\r\n", "d\n", "\n"]),
+        (word_borders, ["a ", "b\n\n \n", "c\r\n\r\n", "d\n\n"]),
+    ],
+)
+def test_borders(borders: Borders, expected: list[str]) -> None:
+    text = f"before{''.join(expected)}behind"
+    start, end = len("before"), len(text) - len("behind")
+    places = [start, *borders(text, start, end), end]
+    assert [text[a:b] for a, b in pairwise(places)] == expected
+
+
+FAMILY = "\U0001f469\u200d\U0001f469\U0001f3fd\u200d\U0001f467\ufe0f"
+
+
+@given(st.lists(st.sampled_from(["a", "e\u0301\u0323", "नि", FAMILY]), min_size=100, max_size=300))
+def test_characters_are_not_torn_from_their_marks(parts: list[str]) -> None:
+    text = "".join(parts)
+    borders = set(character_borders(text, 0, len(text)))
+    assert borders
+    ends = {0}
+    for part in parts:
+        ends.add(max(ends) + len(part))
+    assert borders <= ends
+
+
+def test_marks_without_end_are_cut_in_bounded_steps() -> None:
+    text = "e" + "\u0301" * 5000 + "x" * 60
+    borders = list(character_borders(text, 0, len(text)))
+    assert borders
+    assert not unicodedata.combining(text[borders[-1]])
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("", 0),
+        (" \n", 0),
+        ("three small words", 3),
+        ("x" * 100, 10),
+        ("漢字" * 10, 10),
+        ("ภาษาไทย" * 6, 7),
+        ("Straße über Öl", 3),
+        ("这是 English 和 中文", 4),
+    ],
+)
+def test_words(text: str, size: int) -> None:
+    assert words(text) == size
+
+
+def test_a_part_of_a_text() -> None:
+    assert words("one two three", 4, 13) == 2
+
+
+def test_a_long_text_is_counted_in_parts() -> None:
+    assert abs(words("word " * 100_000) - 100_000) <= 10
+
+
+@given(st.lists(st.text(max_size=40), max_size=20))
+def test_joining_adds_nothing(parts: list[str]) -> None:
+    assert words("".join(parts)) <= sum(map(words, parts))
+
+
+@given(st.text(), st.integers(0, 50))
+def test_what_can_be_seen_counts(text: str, at: int) -> None:
+    assert (words(text, at) == 0) == (not text[at:].strip())
+
+
+@given(st.text(st.sampled_from("ab \n\r\u2028\x0b")))
+def test_lines_join_to_the_text(text: str) -> None:
+    starts = line_starts(text)
+    lines = [text[a:b] for a, b in pairwise(starts)]
+    assert "".join(lines) == text
+    assert all(line.endswith(("\n", "\r")) for line in lines[:-1])
+    assert [line.rstrip("\r\n") for line in lines] == text.replace("\r\n", "\n").replace("\r", "\n").split(
+        "\n"
+    )[: len(lines)]
+
+
+@pytest.mark.parametrize(
+    "text", ["", " \t\n\u3000", "\u200b\u200d\ufeff", "\u202e\u2066\u00ad", "\u3164\u2800"]
+)
+def test_nothing_to_see_is_blank(text: str) -> None:
+    assert is_blank(text)
+
+
+@pytest.mark.parametrize("text", ["a", ".", "漢", "👍", "\u0301", "\u200bx", "٣"])
+def test_what_can_be_seen_is_not_blank(text: str) -> None:
+    assert not is_blank(text)
+
+
+def test_only_the_part_asked_for_counts() -> None:
+    assert is_blank("a  b", 1, 3)
+    assert not is_blank("a  b", 1, 4)

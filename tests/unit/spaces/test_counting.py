@@ -1,17 +1,25 @@
+"""Cost and calibration of spaces."""
+
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
 
-from kg_api.errors import EmbeddingUnavailable
+from kg_api.errors import EmbeddingUnavailable, OtherModel
 from kg_api.graph.spaces import Space
+from kg_api.providers.embedding import DeterministicEmbedder
 from kg_api.providers.embedding_port import Embedder
 from kg_api.schemas.spaces import SpaceIdentity
-from kg_api.spaces.open_spaces import OpenSpace
-from kg_api.spaces.registry import ModelTokenCounter, token_counter
+from kg_api.settings import load_settings
+from kg_api.spaces import open_spaces
+from kg_api.spaces.open_spaces import PROBE_TEXT, OpenSpace, calibrate_similarity, read_pairs
+from kg_api.spaces.registry import ModelTokenCounter, is_paid, token_counter
 from tests.support.embedders import small_embedder
 from tests.unit.search.canned import CannedGraph
+from tests.unit.search.found import SPACE
+from tests.unit.spaces.conftest import Opened
 
 
 class Prefixed:
@@ -52,3 +60,85 @@ def test_another_model_than_the_spaces_own_is_not_asked() -> None:
     space = Space("default", SpaceIdentity("local", "other", "1", 8, 512))
     counter = token_counter(OpenSpace(CannedGraph(), space, small_embedder))
     assert counter.embedder is None
+
+
+HERE, THERE = "http://127.0.0.1:11434/v1", "https://models.example/v1"
+
+
+def space_of(provider: str, model: str) -> Space:
+    return replace(SPACE, identity=replace(SPACE.identity, provider=provider, model=model))
+
+
+@pytest.mark.parametrize(
+    ("address", "model", "price", "paid"),
+    [
+        (THERE, "nomic-embed-text", None, True),
+        (HERE, "nomic-embed-text", None, False),
+        (HERE, "nomic-embed-text", "0", False),
+        (HERE, "nomic-embed-text", "0.1", True),
+        (HERE, "text-embedding-3-small", None, True),
+    ],
+)
+def test_a_server_of_this_machine_is_free_unless_its_model_has_a_price(
+    monkeypatch: pytest.MonkeyPatch, address: str, model: str, price: str | None, paid: bool
+) -> None:
+    monkeypatch.setenv("KG_EMBEDDING__PROVIDER", "openai")
+    monkeypatch.setenv("OPENAI_BASE_URL", address)
+    if price:
+        monkeypatch.setenv("KG_EMBEDDING__PRICE", price)
+    assert is_paid(load_settings(), space_of("openai", model)) is paid
+
+
+def test_what_is_embedded_in_the_process_is_free() -> None:
+    assert not is_paid(load_settings(), space_of("local", "bge-small-en-v1.5"))
+
+
+def test_related_texts_are_nearer_than_unrelated_ones() -> None:
+    calibration = calibrate_similarity(DeterministicEmbedder())
+    assert -1 <= calibration.unrelated < calibration.related <= 1
+    assert calibration.gap == calibration.related - calibration.unrelated
+
+
+def test_a_model_of_very_few_tokens_is_measured_too() -> None:
+    small = DeterministicEmbedder(max_tokens=8)
+    assert calibrate_similarity(small) == calibrate_similarity(small)
+
+
+def test_questions_and_answers_are_all_different() -> None:
+    texts = [text for pair in read_pairs() for text in pair]
+    assert len(set(texts)) == len(texts) == 32
+
+
+def test_a_question_that_comes_again_is_not_embedded_again(opened: Opened) -> None:
+    opened.space.embed_query("owls")
+    first, again = (opened.space.embed_query("foxes") for _ in range(2))
+    assert opened.sent == [["owls", PROBE_TEXT], ["foxes"]]
+    assert first.tobytes() == again.tobytes()
+    with pytest.raises(ValueError, match="read-only"):
+        again[0] = 1
+
+
+def test_the_question_by_which_the_model_was_proven_is_remembered_too(opened: Opened) -> None:
+    first, again = (opened.space.embed_query("owls") for _ in range(2))
+    assert opened.sent == [["owls", PROBE_TEXT]]
+    assert first.tobytes() == again.tobytes()
+    with pytest.raises(ValueError, match="read-only"):
+        first[0] = 1
+
+
+def test_what_another_model_answered_is_not_remembered(
+    opened: Opened, at_once: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Within the seconds in which nobody looks a wrong vector may be kept; when it is found out, it goes."""
+    del at_once
+    monkeypatch.setattr(open_spaces, "PROVEN_SECONDS", 1000.0)
+    opened.space.embed_query("owls")
+    right = opened.space.embed_query("foxes").copy()
+    opened.model.turned = True
+    wrong = opened.space.embed_query("dens").copy()
+    with pytest.raises(OtherModel):
+        opened.space.check()
+    opened.model.turned = False
+    opened.space.check()
+    assert opened.space.embed_query("dens").tobytes() != wrong.tobytes()
+    assert opened.space.embed_query("foxes").tobytes() == right.tobytes()

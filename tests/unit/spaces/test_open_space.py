@@ -1,4 +1,4 @@
-"""A model elsewhere proves by its own answers that it is still the one whose vectors are stored (G35)."""
+"""Opening of spaces."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ import pytest
 
 from kg_api.errors import OtherModel
 from kg_api.graph.client import Row
-from kg_api.graph.spaces import Space
+from kg_api.graph.spaces import Layout, Space, SpaceUse, StoredConfiguration
+from kg_api.schemas.spaces import SECOND_SLOT
+from kg_api.schemas.vocabulary import Modality
 from kg_api.spaces import open_spaces
 from kg_api.spaces.open_spaces import LABELS_ASKED, LABELS_NEEDED, LABELS_REST_SECONDS, PROBE_TEXT, OpenSpace
+from kg_api.spaces.snapshot import forget_snapshots, share_snapshots, snapshots_of
 from tests.support.behaviours import Hang, Status
 from tests.support.embedders import small_embedder
 from tests.unit.search.canned import CannedGraph
@@ -236,3 +239,70 @@ def test_a_question_under_way_is_answered_though_its_space_is_closed_meanwhile()
     closed = OpenSpace(CannedGraph(), space, lambda: embedder)
     closed.close()
     assert closed.embed_query("foxes").shape == (space.dimensions,)
+
+
+OLD, NEW = Layout("old", chunking="{}"), Layout("new", chunking="{}")
+
+
+def test_another_space_is_built_while_the_present_one_answers() -> None:
+    use = SpaceUse(OLD).built(NEW, answers=True, activates=False)
+    assert (use.answering, use.target, use.kept_up, use.activates) == (OLD, NEW, [OLD, NEW], False)
+    assert use.activated() == SpaceUse(NEW, previous=OLD)
+
+
+def test_another_chunking_alternates_between_both_slots() -> None:
+    use = SpaceUse(OLD)
+    for number, slot in enumerate((SECOND_SLOT, "", SECOND_SLOT)):
+        wanted = Layout("old", chunking=str(number))
+        use = use.built(wanted, answers=True, activates=True).activated()
+        assert use.target == Layout("old", slot, str(number))
+
+
+def test_a_use_without_vectors_changes_in_place() -> None:
+    use = SpaceUse(OLD, previous=Layout("older")).built(NEW, answers=False, activates=False)
+    assert use == SpaceUse(NEW, previous=Layout("older"))
+
+
+def test_a_build_over_the_previous_layout_forgets_that() -> None:
+    use = SpaceUse(OLD, previous=NEW).built(NEW, answers=True, activates=True)
+    assert use == SpaceUse(NEW, OLD)
+
+
+def test_a_rollback_gives_a_build_up_or_returns_to_the_previous_layout() -> None:
+    built = SpaceUse(OLD).built(NEW, answers=True, activates=False)
+    assert built.rolled_back() == SpaceUse(OLD)
+    assert built.activated().rolled_back() == SpaceUse(OLD, previous=NEW)
+    assert SpaceUse(OLD).rolled_back() is None
+
+
+@pytest.mark.parametrize("modality", ["text", "image"])
+def test_a_modality_is_used_alone(modality: Modality) -> None:
+    configured = StoredConfiguration(SpaceUse(OLD))
+    changed = configured.using(modality, SpaceUse(NEW))
+    assert changed.of(modality) == SpaceUse(NEW)
+    other: Modality = "text" if modality == "image" else "image"
+    assert changed.of(other) == configured.of(other)
+    assert "new" in changed.kept_up
+
+
+def test_services_of_a_process_share_their_snapshots() -> None:
+    graph = CannedGraph()
+    assert snapshots_of(graph) is not snapshots_of(graph)
+    share_snapshots(graph)
+    try:
+        assert snapshots_of(graph) is snapshots_of(graph)
+        for _ in range(3):
+            snapshots_of(graph).known()
+            assert snapshots_of(graph).populating("passage_embedding") == {}
+        assert (graph.times("spaces/all"), graph.times("indexes/states")) == (1, 1)
+    finally:
+        forget_snapshots(graph)
+    assert snapshots_of(graph) is not snapshots_of(graph)
+
+
+def test_a_missing_index_is_looked_for_once_and_then_every_second() -> None:
+    graph = CannedGraph()
+    snapshots = snapshots_of(graph)
+    for _ in range(3):
+        assert snapshots.populating("none_such", "passage_embedding") == {"none_such": "not there"}
+    assert graph.times("indexes/states") == 2

@@ -1,4 +1,4 @@
-"""What is in a folder, what has gone from it, and when nothing can be told."""
+"""Files of a synced folder."""
 
 from __future__ import annotations
 
@@ -9,8 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.errors import FolderUnusable, UnreadableDocument
-from kg_api.ingest.folder_listing import FolderAccess, FolderListing, inside, list_folder
+from kg_api.errors import FolderEmptied, FolderUnusable, UnreadableDocument
+from kg_api.ingest.folder_listing import (
+    ABSENT,
+    FolderAccess,
+    FolderListing,
+    MountCheck,
+    inside,
+    list_folder,
+    read_mounts,
+)
+from kg_api.schemas.folders import folder_grant
 from kg_api.text.files import FileProblem, FileToIngest
 from tests.support.sync import EVERYWHERE, no_key, put
 
@@ -156,3 +165,184 @@ def test_kg_home_below_a_folder_is_passed_over_and_what_came_from_it_has_gone(tm
         inside(tmp_path / "way.md", tmp_path, found.is_private)
     assert found.has_gone("kg/secret.md")
     assert not found.has_gone("note.md")
+
+
+ROOT, SUB = "/nas/notes", "/nas/notes/team"
+STORED = ["p/a.md", "p/team/b.md", "p/team/c.md", "p/teams/d.md"]
+BEFORE = {"/nas": "7", SUB: "8"}
+
+
+def check(now: dict[str, str], *there: str, before: dict[str, str] = BEFORE) -> MountCheck:
+    listing = FolderListing(
+        root=Path(ROOT),
+        place=(0, 0),
+        prefix="p/",
+        files=[FileToIngest(Path("/nowhere", name), name) for name in there],
+        problems=[],
+        left_out={},
+        is_private=lambda _: False,
+    )
+    return MountCheck(listing, before, now, STORED)
+
+
+@pytest.mark.parametrize(
+    ("now", "there", "told"),
+    [
+        ({"/": "1"}, ["p/a.md"], "that was at /nas is not mounted"),
+        ({"/": "1", SUB: "8"}, ["p/team/b.md", "p/team/c.md"], "not mounted"),
+        ({"/nas": "9", SUB: "8"}, ["p/other.md"], "another file system than at the last scan is at /nas"),
+        ({ROOT: "9", SUB: "8"}, ["p/other.md"], f"at {ROOT}"),
+    ],
+)
+def test_scan_without_file_system_of_folder_is_refused(
+    now: dict[str, str], there: list[str], told: str
+) -> None:
+    with pytest.raises(FolderEmptied, match=told):
+        check(now, *there).refuse_absent_root()
+
+
+@pytest.mark.parametrize(
+    ("now", "there"),
+    [
+        ({"/": "1"}, STORED),
+        ({"/nas": "9", SUB: "8"}, ["p/a.md"]),
+        ({ROOT: "9", SUB: "8"}, ["p/a.md"]),
+        (BEFORE, ["p/other.md"]),
+    ],
+)
+def test_other_device_with_files_of_folder_is_accepted(now: dict[str, str], there: list[str]) -> None:
+    """A device has another number after a restart of the machine, and files are moved to other disks."""
+    check(now, *there).refuse_absent_root()
+
+
+@pytest.mark.parametrize(
+    ("now", "there", "reason"),
+    [
+        ({"/nas": "7"}, ["p/a.md"], "not mounted: 2 documents"),
+        ({"/nas": "7"}, ["p/a.md", "p/team/b.md"], "not mounted: 1 documents"),
+        (BEFORE, ["p/a.md"], "is empty"),
+        ({"/nas": "7", SUB: "9"}, ["p/team/other.md"], "has other files"),
+    ],
+)
+def test_documents_of_absent_mount_stay(now: dict[str, str], there: list[str], reason: str) -> None:
+    checked = check(now, *there)
+    [problem] = checked.list_absent()
+    assert problem.document == "p/team/"
+    assert reason in problem.reason
+    assert checked.to_remember([problem]) == {**now, SUB: ABSENT}
+
+
+@pytest.mark.parametrize(
+    ("now", "there"),
+    [
+        (BEFORE, ["p/team/b.md"]),
+        (BEFORE, ["p/team/new.md"]),
+        ({"/nas": "7", SUB: "9"}, ["p/team/b.md"]),
+        ({"/nas": "7"}, ["p/team/b.md", "p/team/c.md"]),
+    ],
+)
+def test_deletions_within_mount_are_followed(now: dict[str, str], there: list[str]) -> None:
+    checked = check(now, *there)
+    assert checked.list_absent() == []
+    assert checked.to_remember([]) == now
+
+
+def test_mount_that_was_absent_can_be_another_one() -> None:
+    """A file system can have the number that another one had before."""
+    absent = check({"/nas": "7"}, "p/a.md")
+    before = absent.to_remember(absent.list_absent())
+    assert check(BEFORE, "p/team/other.md", before=before).list_absent()
+    assert not check(BEFORE, *STORED, before=before).list_absent()
+
+
+def test_mount_over_documents_keeps_them() -> None:
+    checked = check({"/nas": "7", SUB: "8"}, "p/a.md", before={"/nas": "7"})
+    [problem] = checked.list_absent()
+    assert checked.to_remember([problem]) == {"/nas": "7"}
+
+
+def test_first_scan_compares_with_nothing() -> None:
+    checked = check(BEFORE, before={})
+    checked.refuse_absent_root()
+    assert (checked.list_absent(), checked.to_remember([])) == ([], BEFORE)
+
+
+def test_mounts_of_this_machine_are_read(tmp_path: Path) -> None:
+    [(point, identity)] = read_mounts(tmp_path).items()
+    assert tmp_path.is_relative_to(point)
+    assert identity.startswith(f"{tmp_path.stat().st_dev}:")
+    assert len(read_mounts(Path("/"))) > 1
+
+
+KEY = "k" * 64
+
+
+def access(*roots: Path, private: tuple[Path, ...] = (), key: str | None = None) -> FolderAccess:
+    return FolderAccess(roots, private, (lambda: key) if key else no_key)
+
+
+def test_without_roots_nothing_may_be_followed_but_by_a_grant(tmp_path: Path) -> None:
+    told = access().objection(str(tmp_path), granted=False)
+    assert told is not None
+    assert all(word in told for word in ("KG_SYNC__ROOTS", "kg folders add", "kg folders remove"))
+    assert access().objection(str(tmp_path), granted=True) is None
+
+
+def test_below_a_root_anybody_may(tmp_path: Path) -> None:
+    (tmp_path / "in" / "deep").mkdir(parents=True)
+    (tmp_path / "in-more").mkdir()
+    (tmp_path / "in" / "out").symlink_to(tmp_path / "in-more")
+    (tmp_path / "name").symlink_to(tmp_path / "in")
+    allowed = access(tmp_path / "in")
+    for path in ("in", "in/deep", "in/not-there", "name/deep"):
+        assert allowed.objection(str(tmp_path / path), granted=False) is None, path
+    for path in ("", "in-more", "in/out", "not-there"):
+        assert "KG_SYNC__ROOTS" in (allowed.objection(str(tmp_path / path), granted=False) or ""), path
+    assert access(tmp_path / "name").objection(str(tmp_path / "in" / "deep"), granted=False) is None
+
+
+@pytest.mark.parametrize("granted", [False, True])
+def test_hidden_folders_never_may(tmp_path: Path, *, granted: bool) -> None:
+    (tmp_path / ".ssh" / "keys").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / ".ssh")
+    for path in (".ssh", ".ssh/keys", "link", "link/keys", ".not-there"):
+        told = access(Path("/"), tmp_path).objection(str(tmp_path / path), granted=granted)
+        assert "hidden" in (told or ""), path
+
+
+@pytest.mark.parametrize("granted", [False, True])
+def test_kg_home_never_may_under_any_name(tmp_path: Path, *, granted: bool) -> None:
+    home = tmp_path / "kg"
+    (home / "neo4j" / "data").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(home)
+    for own in (home, tmp_path / "link"):
+        for path in (home, home / "neo4j" / "data", tmp_path / "link", tmp_path / "link" / "neo4j"):
+            told = access(Path("/"), private=(own,)).objection(str(path), granted=granted)
+            assert "KG_HOME" in (told or ""), path
+
+
+def test_a_grant_is_for_one_folder_one_ontology_and_one_home() -> None:
+    grant = folder_grant(KEY, "/home/me/notes", "notes")
+    ours = access(key=KEY)
+    assert ours.is_granted("/home/me/notes", "notes", grant)
+    assert KEY not in grant
+    for path, ontology, granted in (
+        ("/home/me/other", "notes", grant),
+        ("/home/me/notes", "other", grant),
+        ("/home/me/notes", "notes", None),
+        ("/home/me/notes", "notes", ""),
+        ("/home/me/notes", "notes", "é" * 64),
+        ("/home/me/notes", "notes", folder_grant("another", "/home/me/notes", "notes")),
+    ):
+        assert not ours.is_granted(path, ontology, granted)
+    assert not access().is_granted("/home/me/notes", "notes", folder_grant("", "/home/me/notes", "notes"))
+
+
+def test_a_granted_folder_that_became_a_link_is_another_one(tmp_path: Path) -> None:
+    (tmp_path / "private").mkdir()
+    notes = tmp_path / "notes"
+    notes.symlink_to("private")
+    told = access().objection(str(notes), granted=True, root=tmp_path / "private")
+    assert f"it leads to {tmp_path / 'private'}" in (told or ""), "of a worker"
+    asked = access().objection(str(notes), granted=True) or ""
+    assert ("KG_SYNC__ROOTS" in asked, "private" in asked) == (True, False), "links are not told to callers"

@@ -1,0 +1,327 @@
+"""The client of the database."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, cast
+
+import pytest
+import tenacity
+from neo4j.exceptions import ClientError, Neo4jError, ResultFailedError, ServiceUnavailable, SessionExpired
+from neo4j.time import DateTime
+
+from kg_api.errors import DatabasePanicked, DatabaseUnavailable, StorageFull, TooMuchAtOnce
+from kg_api.graph import client
+from kg_api.graph.client import Graph, fault_of
+from kg_api.graph.concept_vectors import near_concepts
+from kg_api.graph.concepts import concepts_of
+from kg_api.graph.library import paragraphs, summaries
+from kg_api.graph.search import SharedReading
+from kg_api.graph.similar import places_of
+from tests.unit.search.found import SPACE
+
+NEEDS_RESTART = "The database has encountered a critical error, and needs to be restarted. Please see logs."
+
+
+def told(code: str, message: str) -> Neo4jError:
+    """What the driver makes of a server's failure."""
+    return Neo4jError._hydrate_neo4j(code=code, message=message)
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "expected"),
+    [
+        ("Neo.DatabaseError.Transaction.TransactionStartFailed", NEEDS_RESTART, DatabasePanicked),
+        ("Neo.DatabaseError.Transaction.TransactionLogError", "Could not append", DatabaseUnavailable),
+        ("Neo.DatabaseError.General.UnknownError", "No space left on device", StorageFull),
+        ("Neo.ClientError.Security.AuthenticationRateLimit", "too many times", DatabaseUnavailable),
+    ],
+)
+def test_faults_of_the_server_are_ours_to_wait_for(
+    code: str, message: str, expected: type[DatabaseUnavailable]
+) -> None:
+    assert type(fault_of(told(code, message), "bolt://x")) is expected
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "Neo.ClientError.Statement.SyntaxError",
+        "Neo.DatabaseError.Statement.ExecutionFailed",
+        "Neo.ClientError.Security.Forbidden",
+    ],
+)
+def test_a_wrong_statement_is_not_waited_for(code: str) -> None:
+    assert fault_of(told(code, "wrong"), "bolt://x") is None
+
+
+def test_a_lock_out_is_told_with_its_reason() -> None:
+    fault = fault_of(told("Neo.ClientError.Security.AuthenticationRateLimit", "too many times"), "bolt://x")
+    wanted = "Neo4j at bolt://x refuses all logins for a few seconds after too many wrong passwords"
+    assert str(fault) == wanted
+
+
+Clock = list[float]
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The time by which tries are counted, in seconds; waiting moves it on."""
+    now = [0.0]
+
+    class Time:
+        @staticmethod
+        def monotonic() -> float:
+            return now[0]
+
+    def wait(seconds: float) -> None:
+        now[0] += seconds
+
+    monkeypatch.setattr(tenacity, "time", Time)
+    monkeypatch.setattr(client.Graph._read.retry, "sleep", wait)  # pyright: ignore[reportFunctionMemberAccess]
+    return now
+
+
+class Reading(client.Graph):
+    """A graph whose session ends with an error, after some seconds."""
+
+    def __init__(self, clock: Clock, error: Exception, seconds: float) -> None:
+        self._clock, self._error, self._seconds = clock, error, seconds
+        self.tries = 0
+
+    def _session(self, access: str) -> Any:  # noqa: ARG002 - as the graph calls it
+        self.tries += 1
+        self._clock[0] += self._seconds
+        raise self._error
+
+
+def tries(clock: Clock, error: Exception, seconds: float = 0.01) -> int:
+    graph = Reading(clock, error, seconds)
+    with pytest.raises(type(error)):
+        graph._read(None, {})  # pyright: ignore[reportArgumentType]
+    return graph.tries
+
+
+def test_a_read_that_broke_off_late_is_tried_once_more(clock: Clock) -> None:
+    assert tries(clock, SessionExpired("broken"), seconds=60) == 2
+
+
+def test_a_server_that_is_away_is_asked_a_few_times_and_not_again_and_again(clock: Clock) -> None:
+    assert 3 <= tries(clock, ServiceUnavailable("away")) <= 5
+    assert client.RETRY_SECONDS <= clock[0] < 2 * client.RETRY_SECONDS
+
+
+def test_what_is_wrong_stays_wrong(clock: Clock) -> None:
+    assert tries(clock, ClientError("no such function")) == 1
+
+
+@pytest.mark.parametrize(
+    ("cause", "expected"),
+    [("Neo.TransientError.Transaction.DeadlockDetected", 5), ("Neo.ClientError.X.Y", 1)],
+)
+def test_transaction_repeats_after_a_masked_deadlock(
+    cause: str, expected: int, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The driver raises ResultFailedError in place of a deadlock that failed a result in the middle."""
+    monkeypatch.setattr(client.Graph._commit.retry, "sleep", lambda _: None)  # pyright: ignore[reportFunctionMemberAccess]
+    masked = ResultFailedError(None, "The result has failed.")  # pyright: ignore[reportArgumentType]
+    masked.__cause__ = Neo4jError._hydrate_neo4j(code=cause, message="deadlock")
+    graph = Reading(clock, masked, 0.01)
+    with pytest.raises(ResultFailedError):
+        graph._commit(lambda _: None)
+    assert graph.tries == expected
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("Neo.ClientError.Transaction.TransactionTimedOut", TooMuchAtOnce),
+        ("Neo.ClientError.X.Y", ClientError),
+    ],
+)
+def test_masked_error_keeps_its_own_class(code: str, expected: type[Exception], clock: Clock) -> None:
+    masked = ResultFailedError(None, "The result has failed.")  # pyright: ignore[reportArgumentType]
+    masked.__cause__ = Neo4jError._hydrate_neo4j(code=code, message="wrong")
+    graph = Reading(clock, masked, 0.01)
+    graph._uri = "bolt://127.0.0.1"
+    with pytest.raises(expected), graph._translated():
+        raise masked
+
+
+PATIENCE = 20.0
+SETTLED = 0.1
+"""Until threads that run wait for the reading."""
+MANY = 16
+
+
+class Database:
+    """Gives 1, 2, 3, ... when it is let; counts how often it is asked."""
+
+    def __init__(self) -> None:
+        self.begun = 0
+        self.away = False
+        self.let = threading.Semaphore(0)
+
+    def __call__(self) -> int:
+        self.begun += 1
+        mine = self.begun
+        assert self.let.acquire(timeout=PATIENCE)
+        if self.away:
+            raise DatabaseUnavailable("Neo4j does not answer")
+        return mine
+
+
+def until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def ask(reading: SharedReading[int], *, anew: bool = False) -> Callable[[], int]:
+    return lambda: reading.read(anew=anew)
+
+
+def test_who_asks_meanwhile_shares_the_reading_that_is_under_way() -> None:
+    database = Database()
+    reading = SharedReading(database)
+    with ThreadPoolExecutor(MANY) as pool:
+        asked = [pool.submit(reading.read)]
+        until(lambda: database.begun == 1)
+        asked += [pool.submit(reading.read) for _ in range(MANY - 1)]
+        until(lambda: all(each.running() for each in asked))
+        time.sleep(SETTLED)
+        database.let.release()
+        assert [each.result() for each in asked] == [1] * MANY
+    database.let.release()
+    assert reading.read() == 2
+
+
+def test_who_wants_it_anew_shares_the_next_one() -> None:
+    database = Database()
+    reading = SharedReading(database)
+    with ThreadPoolExecutor(MANY) as pool:
+        first = pool.submit(reading.read)
+        until(lambda: database.begun == 1)
+        asked = [pool.submit(ask(reading, anew=True)) for _ in range(MANY - 1)]
+        until(lambda: all(each.running() for each in asked))
+        time.sleep(SETTLED)
+        database.let.release()
+        until(lambda: database.begun == 2)
+        database.let.release()
+        assert first.result() == 1
+        assert [each.result() for each in asked] == [2] * (MANY - 1)
+    assert database.begun == 2
+
+
+def test_a_database_that_is_away_is_tried_once_for_all_that_wait() -> None:
+    database = Database()
+    database.away = True
+    reading = SharedReading(database)
+    with ThreadPoolExecutor(MANY) as pool:
+        asked = [pool.submit(reading.read)]
+        until(lambda: database.begun == 1)
+        asked += [pool.submit(ask(reading, anew=bool(number % 2))) for number in range(MANY - 1)]
+        until(lambda: all(each.running() for each in asked))
+        time.sleep(SETTLED)
+        database.let.release()
+        for each in asked:
+            with pytest.raises(DatabaseUnavailable):
+                each.result()
+    assert database.begun == 1
+    database.away = False
+    database.let.release()
+    assert reading.read(anew=True) == 2
+
+
+ROW: dict[str, Any] = {
+    "document_id": "d",
+    "ontology": "notes",
+    "document": "a.md",
+    "title": "a",
+    "uri": None,
+    "format": "markdown",
+    "characters": 3,
+    "sources": 1,
+    "metadata": "{}",
+    "updated_at": DateTime(2026, 1, 1),
+}
+
+
+class Rows:
+    """Gives what a read would have given."""
+
+    def __init__(self, *rows: dict[str, Any]) -> None:
+        self._rows = rows
+
+    def read(self, *_statement: str, **_given: Any) -> list[dict[str, Any]]:
+        return list(self._rows)
+
+    search = read
+
+
+def test_a_row_of_a_document_that_is_being_deleted_is_left_out() -> None:
+    half = [{**ROW, "document_id": "gone", name: None} for name in ROW if name != "uri"]
+    found = summaries(cast("Graph", Rows(*half, ROW)), ["gone", "d"])
+    assert [each.document_id for each in found] == ["d"]
+
+
+PAIR: dict[str, Any] = {
+    "concept_id": "a",
+    "label": "lease",
+    "terms": ["leases"],
+    "text_hash": "1",
+    "near_id": "b",
+    "near_label": "term",
+    "near_terms": [],
+    "near_text_hash": "2",
+    "similarity": 0.9,
+}
+
+
+def test_a_concept_that_is_being_deleted_is_near_to_nothing() -> None:
+    half = [{**PAIR, "near_id": "gone", name: None} for name in PAIR if name not in {"concept_id", "near_id"}]
+    found = near_concepts(cast("Graph", Rows(*half, PAIR)), SPACE, "notes", ["a"], limit=5, least=0.8)
+    assert [each.ids for each in found] == [("a", "b")]
+
+
+PLACE: dict[str, Any] = {
+    "source_id": "s",
+    "ontology": "notes",
+    "document": "a.md",
+    "document_id": "d",
+    "paragraph": 0,
+    "heading": [],
+    "start": 0,
+    "end": 3,
+    "kind": "passage",
+    "full_text": "abc",
+    "metadata": "{}",
+    "title": "a",
+}
+CONCEPT: dict[str, Any] = {
+    "concept_id": "a",
+    "ontology": "notes",
+    "label": "lease",
+    "description": "",
+    "search_terms": [],
+    "sources": 1,
+}
+
+
+@pytest.mark.parametrize("lost", [name for name in PLACE if name not in {"metadata", "title"}])
+def test_a_source_that_is_being_deleted_has_no_place(lost: str) -> None:
+    found = cast("Graph", Rows({"found": [{**PLACE, lost: None}, PLACE]}))
+    assert [each.source_id for each in places_of(found, ["gone", "s"])] == ["s"]
+    rows = cast("Graph", Rows({**PLACE, lost: None}, PLACE))
+    assert [each.source_id for each in paragraphs(rows, "d", 0, 9)] == ["s"]
+
+
+@pytest.mark.parametrize("lost", CONCEPT)
+def test_a_concept_that_is_being_deleted_is_missing(lost: str) -> None:
+    rows = cast("Graph", Rows({**CONCEPT, lost: None}))
+    assert concepts_of(rows, ["gone"]) == {}
+    assert list(concepts_of(cast("Graph", Rows(CONCEPT)), ["a"])) == ["a"]

@@ -1,0 +1,282 @@
+"""Words of questions: stems, spelling, variants, tokens."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from kg_api.graph.fulltext import MAX_ADDED, MAX_STEMS, fuzzy_queries, lucene_queries, synonyms_in
+from kg_api.graph.text_analysis import (
+    MAX_VARIANTS,
+    OMITTED,
+    Variant,
+    find_hidden_parts,
+    find_variants,
+    fold,
+    fuzzy_clauses,
+    language_of,
+    may_be_misspelt,
+    meant_by,
+    parts,
+    scope_of_source,
+    stems_of_question,
+    stems_of_texts,
+    stop_words_of,
+)
+from kg_api.schemas.base import scope_of_document, scope_of_ontology
+from kg_api.schemas.languages import SynonymList
+
+GERMAN = "Die Zwiebeln sind auf dem Brett und werden mit dem Messer geschnitten."
+SPANISH = "Los jugadores de la selección han ganado en el estadio de la ciudad."
+ENGLISH = "The onions are on the board and they will be cut with the knife."
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        (GERMAN, "german"),
+        (SPANISH, "spanish"),
+        (ENGLISH, "english"),
+        ("a resume is short", "english"),
+        ("Neo4j Kubernetes Helm", None),
+    ],
+)
+def test_the_language_of_a_text_is_told_by_its_stop_words(text: str, language: str | None) -> None:
+    assert language_of(text.lower().split()) == language
+
+
+def test_a_word_has_the_stem_of_its_other_forms_and_accents() -> None:
+    (stored,) = stems_of_texts([GERMAN])
+    assert {*stems_of_question(["Zwiebel"])} & {*stored.split()}
+    (stored,) = stems_of_texts([SPANISH])
+    asked = ["¿Cuál", "es", "la", "seleccion", "de", "los", "jugador?"]
+    assert {*stems_of_question(asked)} & {*stored.split()}
+    assert "kgsdie" not in stems_of_texts([GERMAN])[0].split(), "stop words have none"
+
+
+def test_english_and_what_is_of_no_language_is_indexed_as_before() -> None:
+    assert stems_of_texts([ENGLISH]) == stems_of_texts(["Neo4j"]) == []
+    assert stems_of_question(["who", "is", "on", "call", "and", "where", "is", "the", "runbook"]) == []
+    assert len(scope_of_source("o", "d", [ENGLISH])) == 2
+    assert stems_of_texts(["Neo4j", "die der", "die der"]) == [], "its name is said twice"
+
+
+def test_what_the_index_takes_apart_has_no_stem() -> None:
+    """Its characters would be found there as if each were rare: nDCG@10 of Chinese fell by six points."""
+    assert stems_of_texts([f"{SPANISH} 黑豹队的防守只丢了 308分"]) == stems_of_texts([f"{SPANISH} 308"])
+    assert stems_of_question(["黑豹队的防守", "ひらがな"]) == []
+
+
+def test_a_sentence_whose_language_is_not_told_is_not_guessed() -> None:
+    assert stems_of_question(["zwiebel"])
+    assert stems_of_question([f"xyzzy{letter}" for letter in "abcdefghij"]) == []
+
+
+def test_a_query_with_stems_is_within_the_clauses_of_the_server() -> None:
+    words = [f"é{n}" for n in range(64)]
+    stems = [f"kgs{n}" for n in range(2 * MAX_STEMS)]
+    (query,) = lucene_queries(words, None, [f"{n:032x}" for n in range(366)], stems=stems)
+    assert query.count('"') / 2 + 366 <= 1024
+
+
+@pytest.mark.parametrize(
+    ("text", "added"),
+    [
+        ("restart K8S now", ["kubernetes"]),
+        ("what is machine   learning?", ["ML"]),
+        ("learning by machine", []),
+        ("kubernetes and k8s", []),
+        ("k8smith", []),
+    ],
+)
+def test_what_an_ontology_takes_for_a_word_is_added(text: str, added: list[str]) -> None:
+    assert synonyms_in(text, [["k8s", "kubernetes"], ["ML", "machine learning"]]) == added
+
+
+def test_so_many_words_are_added_at_most() -> None:
+    groups = [["a", *(f"b{n}x{m}" for m in range(9))] for n in range(5)]
+    assert len(synonyms_in("a", groups)) == MAX_ADDED
+
+
+@pytest.mark.parametrize(
+    "group", [["one"], ["a", "b=c"], ["a", "?"], ["a", " "], ["a"] * 11, ["a", "x" * 101]]
+)
+def test_what_can_be_no_synonym_is_refused(group: list[str]) -> None:
+    with pytest.raises(ValidationError, match="groups"):
+        SynonymList.model_validate({"groups": [group]})
+
+
+@pytest.mark.parametrize(
+    ("text", "added"),
+    [
+        ("C++ guide", ["cpp"]),
+        ("is c++11 old?", ["cpp"]),
+        ("vitamin C", []),
+        ("what is C#?", ["c sharp"]),
+        ("a C#-developer", ["c sharp"]),
+        ("c sharp and cpp", ["C#", "C++"]),
+        ("a fishing net.", []),
+        ("the .NET runtime", ["dotnet"]),
+        ("salt+pepper, machine-learning", ["sodium chloride", "ML"]),
+    ],
+)
+def test_signs_make_other_words(text: str, added: list[str]) -> None:
+    groups = [["C#", "c sharp"], ["C++", "cpp"], [".NET", "dotnet"]]
+    groups += [["salt", "sodium chloride"], ["ML", "machine learning"]]
+    assert synonyms_in(text, groups) == added
+
+
+def test_stop_words_of_a_language_that_is_told_count_less_even_alone() -> None:
+    assert stop_words_of(["der", "Zwiebel"]) == frozenset()
+    assert stop_words_of(["der", "Zwiebel"], ["german", None]) == {"der"}
+    assert stop_words_of(["who", "is", "on", "der"], ["german"]) >= {"who", "is", "on", "der"}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        *(("Kürbis", "kurbis"), ("Straße", "strasse"), ("Długość", "dlugosc"), ("œuvre", "oeuvre")),
+        *(("Việt", "viet"), ("ёлка", "елка"), ("Ελλάς", "ελλασ"), ("مُحَمَّد", "محمد")),
+    ],
+)
+def test_accents_and_case_make_no_other_word(one: str, other: str) -> None:
+    assert fold(one) == fold(other)
+
+
+def test_vowel_signs_of_hindi_are_letters() -> None:
+    assert fold("कि") != fold("का")
+
+
+@pytest.mark.parametrize(
+    ("word", "texts", "meant"),
+    [
+        ("kubernetse", ["A Kubernetes cluster", "kubernetes"], ["Kubernetes"]),
+        ("Kurbis", ["der Kürbis und der Kubus"], ["Kürbis"]),
+        ("wrod", ["a word, the ward"], ["word"]),
+        ("hope", ["at home"], []),
+        ("uber", ["über"], ["über"]),
+        ("cat", ["car", "cät"], ["cät"]),
+        ("percentage", ["parentage"], []),
+        ("verblieb", ["er verlief", "verblieben"], ["verblieben"]),
+        ("zebra", ["nothing of it"], []),
+    ],
+)
+def test_the_nearest_word_is_meant(word: str, texts: list[str], meant: list[str]) -> None:
+    assert meant_by(word, texts) == meant
+
+
+def test_names_with_signs_and_numbers_are_meant_as_they_are() -> None:
+    assert not any(map(may_be_misspelt, ["a~", "C++", "2026.08.1", "foo/bar", "ab", "v2x"]))
+    assert may_be_misspelt("kubernetse")
+
+
+def test_a_fuzzy_query_has_letters_and_our_own_signs_only() -> None:
+    (asked,) = fuzzy_queries(fuzzy_clauses("Straßenbahn"), ["a"])
+    assert "full_text:(straßenbahn~2 strassenbahn~2" in asked
+    assert " straße*)" in asked
+    assert "+scope:(" in asked
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("5kg", ["5 kg"]),
+        ("5 kg", ["5kg"]),
+        ("a load of 5-kg", ["5kg"]),
+        ("12㎏ 12 ㎏", ["12 kg", "12kg"]),
+        ("1,5 kg 2.5m", ["2.5 m", "1,5kg"]),
+        ("100km/h", ["100 km"]),
+        ("100 km/h", ["100km"]),
+        ("20 °C", ["20C"]),
+        ("30 m2", ["m 2", "30m2"]),
+        ("30m2", ["30 m2"]),
+        ("ISO 9001", ["ISO9001"]),
+        ("ISO9001", ["ISO 9001"]),
+        ("QX-17", ["QX17"]),
+        ("Python 3.11", ["Python3.11"]),
+        ("10⁶ x^2 1/2", ["10 6", "1 2", "6x", "x2"]),
+        ("A 4", ["A4"]),
+        ("A4 in 2024, at 5", []),
+        ("2022년 2022 년 第5条", []),
+        ("20% 3.11 2024-05-01", []),
+        ("", []),
+    ],
+)
+def test_variantss_are_the_other_way_to_write(question: str, expected: list[str]) -> None:
+    assert [each.words for each in find_variants(question)] == expected
+
+
+def test_unit_that_the_index_leaves_out_weighs_half() -> None:
+    assert find_variants("16A") == [Variant("16", 0.5)]
+    assert find_variants("16 A") == [Variant("16A", 2.0)]
+
+
+@given(st.text())
+def test_variantss_are_few_words_of_letters_and_digits(question: str) -> None:
+    found = find_variants(question)
+    assert len(found) <= MAX_VARIANTS
+    assert all(
+        part.replace(",", "").replace(".", "").isalnum() for each in found for part in each.words.split()
+    )
+
+
+@given(st.integers(0, 10**6), st.from_regex("[b-z]{1,4}", fullmatch=True))
+def test_joined_and_apart_ask_for_each_other(number: int, unit: str) -> None:
+    if unit not in OMITTED:
+        assert [each.words for each in find_variants(f"{number}{unit}")] == [f"{number} {unit}"]
+    assert [each.words for each in find_variants(f"{number} {unit}")] == [f"{number}{unit}"]
+
+
+@pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        ("title:secret key:value", ["title secret", "key value"]),
+        ("1,000 3;4 x·y 2026.08.1", ["1 000", "3 4", "x y", "2026 08 1"]),
+        ("l'homme İstanbul'da don’t", ["l homme", "İstanbul da", "don t"]),
+        ("snake_case __init__ foo_ foo.bar:baz", ["snake case", "init", "foo", "foo bar baz"]),
+        ("10\u202f000, wo\u00adrd \u200eab\u200f", ["10 000", "word", "ab"]),
+        ("צה\"ל ג'", ["צה ל", "ג"]),
+        ("½ x² ❶ ﬁne ＡＢＣ Ꟈb", ["1 2", "x2", "1", "fine", "ABC", "ua7c7b"]),
+        ("list ❶ and ፲", ["1", "10"]),
+        ("Python's dogs’ it's", ["s"]),
+        ("title:secret title:secret", ["title secret"]),
+        ("12㎏ 15 ㎏ 30㎡ 20℃ 9µm", ["12kg", "15 kg", "30m2", "20 C", "9μm"]),
+        ("عام ٢٠٢٤ و٢٠٢٥م ٥ kg", ["2024", "و 2025 م", "5 kg"]),
+        ("2022년 ב2016 2017г. 第5条 カメラ5", ["2022 년", "ב 2016", "2017 г"]),
+        ("記録は２０１９年のもの。ｱﾝﾃﾅの説明", ["2019", "アンテナ"]),
+        ("カ\u3099ス漏れの点検、か\u3099ラス、ホ\u309aンフ\u309a", ["ガス", "が", "ポンプ"]),
+        ("זה תִּקּוּן כ\u05b0תב café cafe\u0301", ["תקון", "כתב", "café"]),
+        ("10⁶ 450² CO₂ 320ᵃ", ["10 6", "450 2", "CO2", "320 a"]),
+        ("ISO9001 QX-17 B2B mp3 7f3a 47Ω 5kg", []),
+        ("An (ordinary) sentence: with C++, a/b, 12:30 and tb-foo. 'So' it—is!", []),
+        ("这是一个测试，文档。 हिन्दी น้ำ السلام عليكم Ελλάδα, caf\u00e9", []),
+    ],
+)
+def test_only_what_the_analyzer_joins_or_drops_is_indexed_beside_the_text(
+    text: str, hidden: list[str]
+) -> None:
+    assert find_hidden_parts([text]) == hidden
+
+
+@given(st.text("abc ,;!?()-\n/", max_size=60))
+def test_plain_words_cost_nothing(text: str) -> None:
+    assert find_hidden_parts([text]) == []
+
+
+@given(st.text(max_size=40), st.sampled_from(["NFC", "NFD"]))
+def test_a_word_is_asked_for_by_what_was_indexed_of_it(text: str, form: str) -> None:
+    for seen in find_hidden_parts([unicodedata.normalize(form, text)]):  # pyright: ignore[reportArgumentType]
+        assert parts(seen) == seen
+
+
+@given(st.text(max_size=10), st.sampled_from([":", "_", "", "\u00ad", " "]), st.booleans())
+def test_no_part_is_the_token_of_a_scope(name: str, between: str, upper: bool) -> None:
+    for token in (scope_of_ontology(name), scope_of_document(scope_of_ontology(name)[3:])):
+        forged = token.upper() if upper else token
+        text = f"x{between}{forged} {forged}{between}y {forged[0]}\u200d{forged[1:]}"
+        for seen in [*find_hidden_parts([text]), parts(forged)]:
+            assert token[:-2] not in [part.lower()[: len(token) - 2] for part in seen.split()]
