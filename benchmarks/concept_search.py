@@ -4,7 +4,7 @@
     python -m benchmarks.concept_search $M --openie $M/openie.jsonl
     python -m benchmarks.concept_search ../shared/data/claude_docs    # by keyphrases, as kg finds them
 
-Everything goes through a running kg: `kg eval run`, `kg concept import` or the worker's extraction, `kg eval
+Everything goes through a running kg: `kg eval run`, `kg concepts import` or the worker's extraction, `kg eval
 compare` (paired permutation tests). Prints one JSON object: metrics and latencies of each, and what concepts
 and the graph change against hybrid, with its significance.
 """
@@ -53,7 +53,7 @@ def main() -> None:
         told = {mode: ran(running, results / f"{mode}.json", [*evaluate, "--mode", mode]) for mode in WITHOUT}
         (name,) = [each.ontology for each in running.client().ontologies().ontologies]
         if chosen.openie:
-            running.kg("concept", "import", chosen.openie, "--format", "openie", "--ontology", name)
+            running.kg("concepts", "import", chosen.openie, "--format", "openie", "--ontology", name)
         running.kg("admin", "regenerate-embeddings", "--type", "concept", "--ontology", name)
         seconds = settled(running, name)
         for lane in WITH:

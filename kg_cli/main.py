@@ -10,7 +10,6 @@ import sys
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from kg_api import __version__
 from kg_api.errors import KgError
@@ -28,6 +27,7 @@ from kg_cli.search import commands as searching
 from kg_cli.search import images
 from kg_cli.stack.commands import doctor, down, serve, status, supervise, up, worker
 from kg_cli.terminal import console
+from kg_cli.terminal.answers import Group
 
 COMMANDS = (
     *(up, down, status, doctor),
@@ -40,7 +40,7 @@ NAMED = {"import": import_bundle}  # commands with a Python keyword as name
 GROUPS = {
     "admin": admin.group,
     "communities": communities.group,
-    "concept": concepts.group,
+    "concepts": concepts.group,
     "eval": evaluate.group,
     "folders": folders.group,
     "images": images.group,
@@ -55,7 +55,7 @@ INTERRUPTED = 130
 UNEXPECTED = 1
 
 
-class _Commands(TyperGroup):
+class _Commands(Group):
     def invoke(self, ctx: Any) -> Any:
         """Run a command and remove the name of Python's exception from the message of an invalid option."""
         try:
@@ -72,7 +72,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # rich help costs 0.2 s and would double the time of `kg --help`
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
 )
 
 
@@ -99,6 +99,7 @@ for _name, _command in NAMED.items():
 app.command(hidden=True)(supervise)
 for _name, _group in GROUPS.items():
     app.add_typer(_group, name=_name)
+app.add_typer(concepts.group, name="concept", hidden=True)  # the name before 0.3
 
 
 def run() -> None:

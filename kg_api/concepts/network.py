@@ -77,7 +77,7 @@ def both_ends(start: str, end: str, ontologies: Sequence[str] | None, find: Find
         if not found[-1]:
             raise NotFound(
                 f"no concept fits {text!r}{nearest_labels(hits)}; "
-                "`kg concept search` and `kg concept list` show the existing ones"
+                "`kg concepts search` and `kg concepts list` show the existing ones"
             )
     pairs = [(a, b) for a, b in product(*found) if a.ontology == b.ontology]
     if not pairs:

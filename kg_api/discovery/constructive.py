@@ -341,7 +341,7 @@ class ConstructiveService:
             why = "".join(f"; {each.effect}" for each in found.degraded[:MAX_REASONS])
             raise NotFound(
                 f"no concept fits {step.value!r}{nearest_labels(found.concepts)}; begin with a seed by "
-                f"'text', or look for one with `kg concept search`{why}"
+                f"'text', or look for one with `kg concepts search`{why}"
             )
         return taken, not called
 

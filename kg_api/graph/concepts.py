@@ -402,7 +402,7 @@ def find_concept(graph: Graph, concept_id: str) -> Concept:
     if not found:
         raise NotFound(
             f"there is no concept {concept_id!r}; it may have been merged with another, or its documents "
-            "have changed: `kg concept search` finds it"
+            "have changed: `kg concepts search` finds it"
         )
     return next(iter(found.values()))
 

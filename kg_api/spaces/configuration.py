@@ -417,7 +417,7 @@ def _advice(
         notes.append(
             f"{counts['unverified_quotes']} of what was quoted is not in its source or proves nothing, more "
             f"than the {counts['quotes']} quotes that do: choose another language model by KG_LLM__MODEL; "
-            "`kg concept show` marks what is not proved"
+            "`kg concepts show` marks what is not proved"
         )
     return notes
 

@@ -10,14 +10,14 @@ from kg_api.schemas.vocabulary import EmbeddedKind
 from kg_cli.admin import concepts, embedding, keys, languages
 from kg_cli.backup.commands import backup, backups, restore
 from kg_cli.terminal import console
-from kg_cli.terminal.answers import emit, note_all
+from kg_cli.terminal.answers import emit, make_group, note_all
 from kg_cli.terminal.connect import open_client
 from kg_cli.terminal.options import DryRunOption, FollowOption, JsonOption, WhereOption
 
 if TYPE_CHECKING:
     from kg_api.schemas.embedding import RegenerationStarted
 
-group = typer.Typer(help="Administer embeddings, their models, keys, and backups.", no_args_is_help=True)
+group = make_group("Administer embeddings, their models, keys, and backups.")
 group.add_typer(embedding.group, name="source-embeddings")
 group.add_typer(concepts.group, name="concepts")
 group.add_typer(embedding.spaces_group, name="spaces")

@@ -11,7 +11,7 @@ from kg_api.schemas.vocabulary import ALIKE, MAX_PER_SOURCE, ExtractorName, Stan
 from kg_api.wording import are, pluralize
 from kg_cli.admin.embedding import describe_started, print_reasons
 from kg_cli.terminal import console
-from kg_cli.terminal.answers import Table, command, configure, messages, note_all
+from kg_cli.terminal.answers import Table, command, configure, make_group, messages, note_all
 from kg_cli.terminal.console import describe_price
 from kg_cli.terminal.options import (
     ByOption,
@@ -46,7 +46,7 @@ BudgetOption = Annotated[
 ]
 MergeArgument = Annotated[str, typer.Argument(help="Id of a merge, as `merges` lists it.")]
 
-group = typer.Typer(help="The concepts of sources.", no_args_is_help=True)
+group = make_group("The concepts of sources.")
 
 
 def print_status(found: ExtractionStatus) -> None:
@@ -232,7 +232,7 @@ def undo(merge_id: MergeArgument, *, ontology: OntologyOption, by: ByOption = No
 
 # `kg admin relationship-types`
 
-relationships_group = typer.Typer(help="Types of relationships: list, merge, undo.", no_args_is_help=True)
+relationships_group = make_group("Types of relationships: list, merge, undo.")
 
 print_types = Table(
     "types",

@@ -9,7 +9,7 @@ import typer
 from kg_api.schemas.vocabulary import ContextMode, ImageProvider, Modality, Provider, Strategy
 from kg_api.wording import are, pluralize
 from kg_cli.terminal import console
-from kg_cli.terminal.answers import Table, command, configure, emit, messages
+from kg_cli.terminal.answers import Table, command, configure, emit, make_group, messages
 from kg_cli.terminal.connect import open_client
 from kg_cli.terminal.options import (
     CreateOption,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kg_api.schemas.embedding import Build, EmbeddingConfiguration, RefusedSources, SpaceBuilding
     from kg_api.schemas.spaces import SpaceInfo
 
-group = typer.Typer(help="The vectors of sources.", no_args_is_help=True)
+group = make_group("The vectors of sources.")
 
 
 def print_counts(found: EmbeddingStatus) -> None:
@@ -185,9 +185,7 @@ def refused(*, ontology: OntologyOption) -> None:
 UNHEALTHY = 69
 SpaceArgument = Annotated[str, typer.Argument(help="Name of the space, as `kg admin spaces list` shows it.")]
 
-spaces_group = typer.Typer(
-    help="Embedding spaces: their models, and changing the model while people search.", no_args_is_help=True
-)
+spaces_group = make_group("Embedding spaces: their models, and changing the model while people search.")
 
 
 def _price(each: SpaceInfo) -> str:

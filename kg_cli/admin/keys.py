@@ -16,7 +16,7 @@ from kg_api.schemas.vocabulary import (
     KeyScope,
 )
 from kg_cli.terminal import console
-from kg_cli.terminal.answers import Table, command, messages
+from kg_cli.terminal.answers import Table, command, make_group, messages
 from kg_cli.terminal.options import OffsetOption
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def audit(
 
 KeyArgument = Annotated[str, typer.Argument(metavar="KEY", help="Its id, its name, or the key itself.")]
 
-group = typer.Typer(help="Keys of the users of the service.", no_args_is_help=True)
+group = make_group("Keys of the users of the service.")
 
 
 def _ontologies(key: ApiKey) -> str:
@@ -129,7 +129,7 @@ def create(
     ontologies: Annotated[
         list[str] | None,
         typer.Option(
-            "--ontology", help="Only this ontology; repeat for several. Unset: all.", metavar="NAME"
+            "--ontology", "-o", help="Only this ontology; repeat for several. Unset: all.", metavar="NAME"
         ),
     ] = None,
     valid_days: Annotated[

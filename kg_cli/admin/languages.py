@@ -10,7 +10,7 @@ import typer
 from kg_api.schemas.vocabulary import TextLanguage
 from kg_api.wording import pluralize
 from kg_cli.terminal import console
-from kg_cli.terminal.answers import command
+from kg_cli.terminal.answers import command, make_group
 from kg_cli.terminal.options import OntologyOption
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def language(
 
 # `kg admin synonyms`
 
-group = typer.Typer(help="Words that searches treat as equal.", no_args_is_help=True)
+group = make_group("Words that searches treat as equal.")
 
 GroupsArgument = Annotated[list[str], typer.Argument(help="Words with = between them.")]
 

@@ -9,14 +9,14 @@ import typer
 from kg_api.schemas.vocabulary import MAX_CENTRAL_PASSAGES, MAX_COMMUNITY_LEVEL, MAX_PAGE
 from kg_api.wording import pluralize
 from kg_cli.terminal import console
-from kg_cli.terminal.answers import Table, command, messages
+from kg_cli.terminal.answers import Table, command, make_group, messages
 from kg_cli.terminal.console import Shown
 from kg_cli.terminal.options import OffsetOption, OntologyOption, PageOption
 
 if TYPE_CHECKING:
     from kg_api.schemas.communities import Communities, Community, CommunityDetails
 
-group = typer.Typer(help="An overview of an ontology: communities of its concepts.", no_args_is_help=True)
+group = make_group("An overview of an ontology: communities of its concepts.")
 
 SHOWN_LABELS = 8
 SHOWN = 240  # characters of a passage

@@ -14,7 +14,7 @@ import typer
 from kg_api.schemas.vocabulary import MAX_EVIDENCE, MAX_HOPS, MAX_PASSAGES, MAX_PATHS, MAX_RELATED
 from kg_api.wording import are, pluralize
 from kg_cli.terminal import console
-from kg_cli.terminal.answers import Table, command, note_all
+from kg_cli.terminal.answers import Table, command, make_group, note_all
 from kg_cli.terminal.connect import open_client
 from kg_cli.terminal.console import Part
 from kg_cli.terminal.options import (
@@ -23,6 +23,7 @@ from kg_cli.terminal.options import (
     NeighboursOption,
     OffsetOption,
     OnlyOntologyOption,
+    OntologyOption,
     PageOption,
     QueryArgument,
     require_words,
@@ -54,7 +55,7 @@ RelatedOption = Annotated[
     int, typer.Option("--limit", "-n", min=1, max=MAX_RELATED, help="How many concepts.")
 ]
 
-group = typer.Typer(help="Find concepts and their quotes.", no_args_is_help=True)
+group = make_group("Find concepts and their quotes.")
 
 
 def concepts_to_follow(client: KgClient, ontology: str, found: ExtractionStatus | None = None) -> str | None:
@@ -93,7 +94,7 @@ def take_concept(client: KgClient, text: str, ontology: str | None) -> str:
         note_all(found)
         nearest = nearest_labels(found.concepts)
         raise NotFound(
-            f"no concept fits {text!r}{nearest}; `kg concept list ONTOLOGY` shows the existing ones"
+            f"no concept fits {text!r}{nearest}; `kg concepts list -o ONTOLOGY` shows the existing ones"
         )
     if best.fits != "name":
         console.say(f"No concept is called {text!r}; taken: {best.label}")
@@ -162,7 +163,7 @@ print_hits = Table(
     {"similarity": "{similarity:.2f}", "concept": _concept},
     numbered=True,
     empty="No concept was found.",
-    hint="See the quotes of one: kg concept show ID",
+    hint="See the quotes of one: kg concepts show ID",
 )
 
 
@@ -172,7 +173,7 @@ def search(
 ) -> Any:
     """Find concepts by vector search, full-text search and name.
 
-    Example: kg concept search "delayed retries" --ontology notes
+    Example: kg concepts search "delayed retries" --ontology notes
     """
     return kg.search_concepts(text, ontology=ontology, limit=limit)
 
@@ -193,7 +194,7 @@ def print_concept(answer: ConceptDetails) -> None:
     console.say(
         f"carried by {pluralize(answer.sources, 'source')}; not shown: "
         f"{pluralize(answer.more_evidence, 'quote')}, {answer.more_related} related{unverified}. "
-        "Read its passages: kg concept context ID"
+        "Read its passages: kg concepts context ID"
     )
 
 
@@ -212,7 +213,7 @@ def show(
 ) -> ConceptDetails:
     """Show a concept: its description, its quotes with their places, and its related concepts.
 
-    Example: kg concept show "lease" --ontology notes
+    Example: kg concepts show "lease" --ontology notes
     """
     return kg.concept(take_concept(kg, concept, ontology), limit=quotes)
 
@@ -238,7 +239,7 @@ def related(
 ) -> RelatedConcepts:
     """Show related concepts, with the relationships as the texts state them.
 
-    Example: kg concept related "lease" --hops 2
+    Example: kg concepts related "lease" --hops 2
     """
     return kg.related_concepts(take_concept(kg, concept, ontology), hops=hops, limit=limit)
 
@@ -270,7 +271,7 @@ def relations(
 ) -> RelationshipHits:
     """Find relationships by vector search, with the quotes that state them.
 
-    Example: kg concept relations "what does a lease need" --type requires
+    Example: kg concepts relations "what does a lease need" --type requires
     """
     ontologies = [ontology] if ontology else None
     return kg.search_relationships(
@@ -306,7 +307,7 @@ def path(
 ) -> None:
     """Find the shortest paths between two concepts, through relationships or shared sources.
 
-    Example: kg concept path "heartbeat" "retry" --hops 3
+    Example: kg concepts path "heartbeat" "retry" --hops 3
     """
 
 
@@ -340,7 +341,7 @@ def context(
 ) -> ConceptContext:
     """Show the sources in which a concept appears, with their neighbours.
 
-    Example: kg concept context "lease" --window 1
+    Example: kg concepts context "lease" --window 1
     """
     return kg.get_concept_context(take_concept(kg, concept, ontology), window_size=window, limit=limit)
 
@@ -362,7 +363,7 @@ def neighbourhood(
 ) -> Neighbourhood:
     """Show the concepts around a concept and their connections. --json returns nodes and edges.
 
-    Example: kg concept neighbourhood "lease" --limit 30 --json
+    Example: kg concepts neighbourhood "lease" --limit 30 --json
     """
     return kg.neighbourhood(take_concept(kg, concept, ontology), limit=limit)
 
@@ -371,15 +372,10 @@ print_concepts = Table("concepts", {"sources": "{sources}", "concept": _concept}
 
 
 @command(group, "list", asks="concepts", show=print_concepts)
-def list_concepts(
-    ontology: Annotated[str, typer.Argument(help="Name of an ontology.")],
-    *,
-    offset: OffsetOption = 0,
-    limit: PageOption = 50,
-) -> None:
+def list_concepts(*, ontology: OntologyOption, offset: OffsetOption = 0, limit: PageOption = 50) -> None:
     """List the concepts of an ontology by number of sources, the highest first.
 
-    Example: kg concept list notes --limit 20
+    Example: kg concepts list --ontology notes --limit 20
     """
 
 
@@ -423,7 +419,7 @@ def import_file(
     "relations": [["worker", "renews", "lease"]]}. A repeated import changes nothing. A row without its
     document is reported and skipped, and the exit code is 3.
 
-    Example: kg concept import openie.jsonl --ontology musique --format openie
+    Example: kg concepts import openie.jsonl --ontology musique --format openie
     """
     from kg_api.schemas.concepts import portions
     from kg_cli.jobs.report import patiently
@@ -467,7 +463,7 @@ def _read_rows(file: Path, form: Form) -> list[Any]:
             rows.append(ConceptRow.model_validate(from_openie(row) if form == "openie" else row))
         except ValidationError as error:
             problems = describe_problems(error.errors())
-            raise InvalidInput(f"line {number}: {problems}. See kg concept import --help") from None
+            raise InvalidInput(f"line {number}: {problems}. See kg concepts import --help") from None
         except (ValueError, RecursionError):
             raise InvalidInput(f"line {number} is not valid JSON; each line must be one object") from None
     if not rows:

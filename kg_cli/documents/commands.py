@@ -14,7 +14,7 @@ from kg_api.schemas.vocabulary import DEFAULT_PAGE_WIDTH, MAX_FACET_VALUES, MAX_
 from kg_api.wording import pluralize
 from kg_cli.search.images import write_file
 from kg_cli.terminal import console
-from kg_cli.terminal.answers import Table, command, emit, note_all, print_rows
+from kg_cli.terminal.answers import Table, command, make_group, note_all, print_rows
 from kg_cli.terminal.connect import open_client
 from kg_cli.terminal.console import Part, Shown
 from kg_cli.terminal.options import (
@@ -52,10 +52,8 @@ if TYPE_CHECKING:
     from kg_api.schemas.metadata import MetadataValue
     from kg_api.schemas.search import SourcePlace
 
-documents = typer.Typer()
-delete = typer.Typer(
-    help="Delete a document, the documents of a filter, or an ontology.", no_args_is_help=True
-)
+documents = make_group("Documents: list, change, show pages, approve and reject.")
+delete = make_group("Delete a document, the documents of a filter, or an ontology.")
 
 LAST_NAME = "\U0010ffff"  # sorts after the name of every document
 BEGINNING = 100  # characters of a pending document in a list
@@ -247,26 +245,19 @@ print_documents = Table(
 )
 
 
-@documents.callback(invoke_without_command=True)
+@command(documents, "list", asks="documents", show=print_documents)
 def list_documents(
-    context: typer.Context,
     *,
     ontology: OnlyOntologyOption = None,
     where: WhereOption = None,
     offset: OffsetOption = 0,
     limit: PageOption = 100,
-    as_json: JsonOption = False,
 ) -> None:
-    """List documents by ontology and name. `kg documents set` changes the metadata of a document.
+    """List documents by ontology and name.
 
-    Examples: kg documents --ontology notes --limit 20
-        kg documents --where 'date>=2025-01-01' --where tags=oncall
+    Example: kg documents list --ontology notes --limit 20
+        kg documents list --where 'date>=2025-01-01' --where tags=oncall
     """
-    if context.invoked_subcommand is not None:
-        return
-    with open_client() as client:
-        page = client.documents(ontology, where=where, offset=offset, limit=limit)
-    emit(page, print_documents, as_json=as_json)
 
 
 def print_facets(found: Facets) -> None:
@@ -284,8 +275,9 @@ def print_facets(found: Facets) -> None:
 @command(asks="facets", show=print_facets)
 def facets(
     fields: Annotated[
-        list[str], typer.Argument(metavar="FIELD...", help="author, tags, format, ontology, date:year, ...")
-    ],
+        list[str],
+        typer.Argument(metavar="[FIELD...]", help="Such as author, tags, format, ontology or date:year."),
+    ] = ["ontology", "format"],  # noqa: B006 - typer copies it
     *,
     ontology: OnlyOntologiesOption = None,
     where: WhereOption = None,

@@ -13,7 +13,7 @@ import typer
 from kg_api.errors import Conflict, InvalidInput, NotFound
 from kg_api.wording import pluralize
 from kg_cli.terminal import console
-from kg_cli.terminal.answers import command, emit
+from kg_cli.terminal.answers import command, emit, make_group
 from kg_cli.terminal.connect import grant_to_follow, open_client
 from kg_cli.terminal.console import Part
 from kg_cli.terminal.options import (
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 SECONDS = {"d": 86_400, "h": 3600, "m": 60, "s": 1}
 REFUSALS_LISTED = 5
 
-group = typer.Typer(help="Synchronised folders: their documents follow their files.", no_args_is_help=True)
+group = make_group("Synchronised folders: their documents follow their files.")
 
 ScanWaitOption = Annotated[
     bool, typer.Option("--wait", help="Wait until the scan is done and everything is embedded.")

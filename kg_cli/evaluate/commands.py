@@ -12,6 +12,7 @@ from kg_api.wording import pluralize
 from kg_cli.evaluate.saved import judgements
 from kg_cli.evaluate.saved import results as results_group
 from kg_cli.terminal import console
+from kg_cli.terminal.answers import make_group
 from kg_cli.terminal.connect import open_client
 from kg_cli.terminal.options import LimitOption, OwnJsonOption
 
@@ -46,7 +47,7 @@ QuestionKindOption = Annotated[
     ),
 ]
 
-group = typer.Typer(help="Evaluate search quality, and compare.", no_args_is_help=True)
+group = make_group("Evaluate search quality, and compare.")
 group.add_typer(judgements, name="judgements")
 group.add_typer(results_group, name="results")
 

@@ -8,7 +8,7 @@ import typer
 
 from kg_api.schemas.vocabulary import MAX_RELEVANCE
 from kg_cli.terminal import console
-from kg_cli.terminal.answers import Table, command, messages
+from kg_cli.terminal.answers import Table, command, make_group, messages
 from kg_cli.terminal.options import (
     ByOption,
     OffsetOption,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kg_api.client import KgClient
     from kg_api.schemas.evaluation import EvalSummaries, EvalSummary, Judgement
 
-results = typer.Typer(help="Results that the service has saved: list and delete them.", no_args_is_help=True)
+results = make_group("Results that the service has saved: list and delete them.")
 
 
 def _measured(each: EvalSummary) -> str:
@@ -76,9 +76,7 @@ def delete_result(
 
 # Judgements
 
-judgements = typer.Typer(
-    help="Judge passages as answers; the judged questions are a question set.", no_args_is_help=True
-)
+judgements = make_group("Judge passages as answers; the judged questions are a question set.")
 
 QuestionArgument = Annotated[str, typer.Argument(metavar="QUESTION", help="The question of the search.")]
 LABELS = ("neither answers nor helps", "helps to answer", "answers")

@@ -8,14 +8,14 @@ import typer
 
 from kg_api.schemas.vocabulary import JobState
 from kg_cli.terminal import console
-from kg_cli.terminal.answers import command, messages
+from kg_cli.terminal.answers import command, make_group, messages
 from kg_cli.terminal.connect import open_client
 from kg_cli.terminal.options import OnlyOntologyOption, PageOption
 
 KIND_HELP = "Only this kind; unset: all but the scheduled backfill, link_proposal and community_detection."
 JobArgument = Annotated[str, typer.Argument(help="Job id.")]
 
-group = typer.Typer(help="List, watch, cancel and retry background work.", no_args_is_help=True)
+group = make_group("List, watch, cancel and retry background work.")
 
 
 @command(group, "list", asks="jobs", show="kg_cli.jobs.report:print_page")

@@ -9,7 +9,7 @@ import typer
 from kg_api.schemas.vocabulary import MAX_OPEN_PROPOSALS, ProposalKind, ProposalState
 from kg_api.wording import pluralize
 from kg_cli.terminal import console
-from kg_cli.terminal.answers import Table, command, configure, note_all
+from kg_cli.terminal.answers import Table, command, configure, make_group, note_all
 from kg_cli.terminal.console import Part, Shown
 from kg_cli.terminal.options import (
     ByOption,
@@ -25,9 +25,7 @@ if TYPE_CHECKING:
     from kg_api.client import KgClient
     from kg_api.schemas.proposals import Proposal, ProposalEnd, ProposalSearch, ProposalStatus
 
-group = typer.Typer(
-    help="Proposed links between passages or concepts: list, accept, reject.", no_args_is_help=True
-)
+group = make_group("Proposed links between passages or concepts: list, accept, reject.")
 
 ProposalArgument = Annotated[
     str, typer.Argument(metavar="ID", help="Id of a proposal, as `list` gives it, or its first 8 digits.")

@@ -12,7 +12,7 @@ from kg_api.errors import Conflict, InvalidInput
 from kg_api.wording import pluralize
 from kg_cli.search.views import excerpt, passage_of
 from kg_cli.terminal import console
-from kg_cli.terminal.answers import Table, command, note_all, print_rows
+from kg_cli.terminal.answers import Table, command, make_group, note_all, print_rows
 from kg_cli.terminal.connect import open_client
 from kg_cli.terminal.console import Shown
 from kg_cli.terminal.options import (
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kg_api.schemas.image_search import ImageHit, ImageHits, RelatedSource, RelatedSources, RelatedThrough
     from kg_api.schemas.search import Place
 
-group = typer.Typer(help="Images: list, show, save and find them.", no_args_is_help=True)
+group = make_group("Images: list, show, save and find them.")
 
 ImageArgument = Annotated[
     str,

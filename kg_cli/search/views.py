@@ -136,7 +136,7 @@ def print_hybrid(answer: HybridHits, full: bool = False) -> None:
     print_windows(answer.windows)
     found = f"{pluralize(len(answer.concepts), 'concept')} and {pluralize(len(answer.sources), 'passage')}"
     console.say(
-        f"{found} in {answer.timings_ms['total']:.0f} ms. More of a concept: kg concept show ID; "
+        f"{found} in {answer.timings_ms['total']:.0f} ms. More of a concept: kg concepts show ID; "
         "read around a passage: kg show ID"
     )
     _say_more(answer.next_cursor)

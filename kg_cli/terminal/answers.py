@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import string
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,6 +19,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast, get_type_hints
 
 import typer
+from typer.core import TyperGroup
 
 from kg_api.wording import pluralize
 from kg_cli.terminal import console
@@ -33,6 +35,26 @@ AnswerT = TypeVar("AnswerT")
 View: TypeAlias = Callable[..., None]
 # by command: client method, view and options, which tests compare with the models
 ANSWERED: dict[str, tuple[str, View | str | None, list[str]]] = {}
+
+
+class Group(TyperGroup):
+    """Group of commands. Without a command, a group with `list` runs it."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if "list" in self.commands and not any(each in {"-h", "--help"} for each in args[:1]):
+            args = args if args and not args[0].startswith("-") else ["list", *args]
+        return super().parse_args(ctx, args)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the summaries in full, on several lines if necessary. Click truncates them."""
+        commands = ((name, self.commands[name]) for name in self.list_commands(ctx))
+        rows = [(name, each.get_short_help_str(sys.maxsize)) for name, each in commands if not each.hidden]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
+def make_group(about: str) -> typer.Typer:
+    return typer.Typer(cls=Group, help=about, no_args_is_help=True)
 
 
 class _Fields(string.Formatter):

@@ -150,7 +150,7 @@ def test_details_show_quotes_at_their_place_and_what_is_related(
     }
     assert service.details(ids["Analytical Engine"], 1).more_evidence == 1
     assert service.details(ids["Analytical Engine"], 1).more_related == 2
-    with pytest.raises(NotFound, match="kg concept search"):
+    with pytest.raises(NotFound, match="kg concepts search"):
         service.details("none")
 
 

@@ -53,7 +53,7 @@ def ids(service: Service, driver: neo4j.Driver, migrated_graph: Graph) -> Iterat
     ],
 )
 def test_what_a_person_sees(kg: Kg, ids: dict[str, str], arguments: list[str], told: list[str]) -> None:
-    shown = kg("concept", *arguments)
+    shown = kg("concepts", *arguments)
     assert shown.returncode == 0, shown.stderr
     said = " ".join((shown.stdout + shown.stderr).split())
     for each in told:
@@ -62,17 +62,17 @@ def test_what_a_person_sees(kg: Kg, ids: dict[str, str], arguments: list[str], t
 
 
 def test_programs_get_the_rest_answer(kg: Kg, ids: dict[str, str]) -> None:
-    shown = json.loads(kg("concept", "show", ids["lease"], "--json").stdout)
+    shown = json.loads(kg("concepts", "show", ids["lease"], "--json").stdout)
     assert (shown["concept_id"], len(shown["evidence"])) == (ids["lease"], 2)
-    paths = json.loads(kg("concept", "path", "worker", ids["retry"], "--json").stdout)
+    paths = json.loads(kg("concepts", "path", "worker", ids["retry"], "--json").stdout)
     assert [step["type"] for step in paths["paths"][0]["steps"]] == ["holds", "ends in"]
 
 
 def test_what_is_not_there_ends_with_an_error(kg: Kg, ids: dict[str, str]) -> None:
-    assert kg("concept", "show", "0" * 32).returncode == 4
-    nowhere = kg("concept", "show", "lease", "-o", "nowhere")
+    assert kg("concepts", "show", "0" * 32).returncode == 4
+    nowhere = kg("concepts", "show", "lease", "-o", "nowhere")
     assert (nowhere.returncode, "'nowhere'" in nowhere.stderr) == (4, True)
-    assert kg("concept", "path", "lease", "retry", "--hops", "9").returncode == 2
+    assert kg("concepts", "path", "lease", "retry", "--hops", "9").returncode == 2
     assert ids
 
 
@@ -81,9 +81,9 @@ def test_what_no_concept_is_called_like_is_not_taken_for_any(
     kg: Kg, ids: dict[str, str], command: str
 ) -> None:
     other = ["lease"] if command == "path" else []
-    shown = kg("concept", command, "qwertyzxcv", *other)
+    shown = kg("concepts", command, "qwertyzxcv", *other)
     assert (shown.returncode, shown.stdout) == (4, "")
     said = " ".join(shown.stderr.split())
     assert "no concept fits 'qwertyzxcv' (nearest: '" in said
     assert "lease" in said
-    assert len(ids) == len(json.loads(kg("concept", "search", "qwertyzxcv", "--json").stdout)["concepts"])
+    assert len(ids) == len(json.loads(kg("concepts", "search", "qwertyzxcv", "--json").stdout)["concepts"])

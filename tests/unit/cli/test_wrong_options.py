@@ -27,7 +27,7 @@ def test_an_unknown_mode_is_told_without_names_of_python(capsys: pytest.CaptureF
 def test_a_blank_question_is_told_by_the_arguments_name(
     command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run_command(["concept", command, " "]) == 2
+    assert run_command(["concepts", command, " "]) == 2
     said = capsys.readouterr().err
     assert f"'{'concept' if command == 'show' else 'QUERY'}': it is blank: say what to look for" in said
     assert "query_text" not in said
