@@ -24,6 +24,9 @@ def up(
         bool,
         typer.Option("--foreground", help="Stay in the foreground; stop everything on Ctrl-C or SIGTERM."),
     ] = False,
+    open_page: Annotated[
+        bool, typer.Option("--open/--no-open", help="Open the web page, if a person sits at the terminal.")
+    ] = True,
     home: HomeOption = None,
 ) -> None:
     """Start kg on this machine: Neo4j, the service and the worker.
@@ -37,9 +40,9 @@ def up(
 
     settings = _settings(home)
     if foreground:
-        report.start_in_foreground(settings)
+        report.start_in_foreground(settings, open_page=open_page)
     else:
-        report.start_in_background(settings)
+        report.start_in_background(settings, open_page=open_page)
 
 
 def down(*, home: HomeOption = None) -> None:
@@ -59,10 +62,11 @@ def down(*, home: HomeOption = None) -> None:
 
 
 def status(*, json: OwnJsonOption = False, home: HomeOption = None) -> None:
-    """Show the running processes and their addresses.
+    """Show the running processes and their addresses. Exits with 69 if kg is stopped or not ready.
 
     Example: kg status --json
     """
+    from kg_api.errors import Unavailable
     from kg_cli.stack import report
     from kg_cli.terminal import console
 
@@ -71,10 +75,12 @@ def status(*, json: OwnJsonOption = False, home: HomeOption = None) -> None:
         console.print_json(found.as_json())
     else:
         report.print_status(found)
+    if not (found.serves or found.slow):
+        raise typer.Exit(Unavailable.exit_code)
 
 
 def doctor(*, json: OwnJsonOption = False, home: HomeOption = None) -> None:
-    """Check everything that kg needs, and report fixes. Exits with 1 if a check fails.
+    """Check everything that kg needs, and report fixes. Exits with 1 if a check fails or kg is stopped.
 
     Example: kg doctor
     """

@@ -248,7 +248,7 @@ def examine_processes(home: Home, settings: Settings) -> Findings:
             fix = "look into its log, or correct KG_API_URL"
             yield from _examine_service(settings.api_url, settings, fix=fix, start="kg worker")
         else:
-            yield _warn("processes", "kg is not running", "kg up")
+            yield _fail("processes", "stopped", "start with: kg up")
         return
     said = supervisor.read(home)
     if said.version not in ("", __version__):

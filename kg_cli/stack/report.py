@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Generator
@@ -72,7 +74,7 @@ def _bar(description: str) -> Generator[Callable[[int, int, str], None]]:
             bar.stop()
 
 
-def start_in_background(settings: Settings) -> None:
+def start_in_background(settings: Settings, *, open_page: bool) -> None:
     """Start missing processes, wait until they are ready, and leave them running."""
     home = Home(settings.home).create()
     roles.refuse_other_database(home, settings)
@@ -90,7 +92,7 @@ def start_in_background(settings: Settings) -> None:
                     roles.stop_all(home, settings, lambda name: show(f"{name} to stop"))
                 raise
         found = look(settings)
-    print_up(found)
+    print_up(found, open_page=open_page)
     if found.version != __version__:
         told = f"kg {found.version} runs here, this is {__version__}: `kg down` and `kg up` change over"
         console.say(told)
@@ -98,7 +100,7 @@ def start_in_background(settings: Settings) -> None:
         console.say("kg was running already. Changed settings take effect after `kg down` and `kg up`.")
 
 
-def start_in_foreground(settings: Settings) -> None:
+def start_in_foreground(settings: Settings, *, open_page: bool) -> None:
     """Start all processes, supervise them until SIGINT or SIGTERM, and then stop them."""
     home = Home(settings.home).create()
     roles.choose_ports(home, settings)
@@ -111,7 +113,7 @@ def start_in_foreground(settings: Settings) -> None:
             with console.waiting_line() as show:
                 wait_until_ready(home, settings, show, stop)
             if not stop.is_set():
-                print_up(look(settings))
+                print_up(look(settings), open_page=open_page)
             stop.wait()
         finally:
             stop.set()
@@ -209,13 +211,23 @@ class StackStatus:
     backup: str | None = None  # last backup and result of the last attempt
     # whether the service can process requests: it may not be ready if no worker takes jobs
     serves: bool = False
+    stopped: bool = False  # whether none of the processes runs here
+
+    @property
+    def page(self) -> str | None:
+        return self.api_url and f"{self.api_url}/ui"
 
     def as_json(self) -> dict[str, Any]:
         told = {
             name: {**asdict(status), "next_start_seconds": status.next_start_seconds()}
             for name, status in self.roles.items()
         }
-        return {**asdict(self), "roles": told, "jobs": self.jobs and self.jobs.model_dump(mode="json")}
+        return {
+            **asdict(self),
+            "page": self.page,
+            "roles": told,
+            "jobs": self.jobs and self.jobs.model_dump(mode="json"),
+        }
 
 
 def look(settings: Settings, *, with_jobs: bool = True) -> StackStatus:
@@ -256,6 +268,7 @@ def look(settings: Settings, *, with_jobs: bool = True) -> StackStatus:
         slow=answer.slow,
         backup=None if remote else describe_last(home),
         serves=answer.serves,
+        stopped=not alive and not remote,
     )
 
 
@@ -288,50 +301,63 @@ def describe_last(home: Home) -> str | None:
     return f"{ago}; the last attempt failed: {trouble}" if trouble else ago
 
 
-def print_up(status: StackStatus) -> None:
+def print_up(status: StackStatus, *, open_page: bool = False) -> None:
+    """Print the addresses and the next steps. Open the page for a person at the terminal."""
     console.line(Text.assemble(("kg is up", "bold green"), f" at {status.api_url}"))
     if not status.ready:
         console.say(f"It answers, but waits for {status.waiting_for}")
     kg = runnable()
     lines = [
-        f"  Neo4j    {status.neo4j_uri}",
+        f"  page     {status.page}",
         f"  REST     {status.api_url}/openapi.json",
+        f"  Neo4j    {status.neo4j_uri}",
         f"  next     {kg} ingest FOLDER --ontology NAME, then {kg} search 'WHAT YOU LOOK FOR'",
         f"  stop     {kg} down",
     ]
     console.line("\n".join(lines))
     if status.jobs:
         print_dead(status.jobs.dead)
+    if open_page and status.page and sys.stdout.isatty() and "CI" not in os.environ:
+        console.open_browser(status.page)
 
 
 def print_status(status: StackStatus) -> None:
-    if status.ready:
-        readiness = Text("ready", "green")
-    elif status.slow:
-        readiness = Text(f"perhaps ready: everything runs; {status.waiting_for}", "yellow")
-    else:
-        readiness = Text(f"not ready: waits for {status.waiting_for}", "yellow")
-    console.line(Text.assemble(f"kg {status.version}: ", readiness))
-    for name, value in (("service", status.api_url), ("Neo4j", status.neo4j_uri), ("home", status.home)):
-        console.line(f"  {name:8} {value or '-'}")
+    console.line(Text.assemble(f"kg {status.version}: ", _describe_readiness(status)))
+    rows = [
+        ("page", None if status.stopped else status.page),
+        ("service", status.api_url),
+        ("Neo4j", status.neo4j_uri),
+        ("home", status.home),
+    ]
     if status.refusal:
-        console.line(f"  {'jobs':8} not told: {status.refusal}")
+        rows.append(("jobs", f"unknown: {status.refusal}"))
     if jobs := status.jobs:
         stalled = f", {jobs.stalled} stalled" if jobs.stalled else ""
-        console.line(f"  {'jobs':8} {jobs.running} running, {jobs.queued} queued{stalled}")
-        for each in jobs.waits:
-            console.line(f"  {'':8} {name_of(each)} {waits_for(each.waits_for)}")
-        print_dead(jobs.dead)
-    if status.backup:
-        console.line(f"  {'backup':8} {status.backup}")
+        rows.append(("jobs", f"{jobs.running} running, {jobs.queued} queued{stalled}"))
+        rows += [("", f"{name_of(each)} {waits_for(each.waits_for)}") for each in jobs.waits]
+    rows += [("backup", status.backup)] if status.backup else []
     if status.to_review:
-        them = pluralize(status.to_review, "document")
-        console.line(f"  {'review':8} {them} to approve or reject: {runnable()} documents waiting")
+        pending = f"{pluralize(status.to_review, 'document')} to approve or reject"
+        rows.append(("review", f"{pending}: {runnable()} documents waiting"))
+    for name, value in rows:
+        console.line(f"  {name:8} {value or '-'}")
+    if status.jobs:
+        print_dead(status.jobs.dead)
     pids = {process.role: str(process.pid) for process in status.processes}
     if pids:
         away = [name for name in status.roles if name not in pids]
-        rows = [(name, pids.get(name, "-"), _describe_role(status, name)) for name in [*pids, *away]]
-        console.print_table(("process", "pid", "state"), rows)
+        processes = [(name, pids.get(name, "-"), _describe_role(status, name)) for name in [*pids, *away]]
+        console.print_table(("process", "pid", "state"), processes)
+
+
+def _describe_readiness(status: StackStatus) -> Text:
+    if status.ready:
+        return Text("ready", "green")
+    if status.stopped:
+        return Text(f"stopped; start with: {runnable()} up", "yellow")
+    if status.slow:
+        return Text(f"perhaps ready: everything runs; {status.waiting_for}", "yellow")
+    return Text(f"not ready: waits for {status.waiting_for}", "yellow")
 
 
 def _describe_role(status: StackStatus, role: str) -> str:

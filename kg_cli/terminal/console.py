@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import json
+import os
 import re
 import shlex
 import shutil
@@ -113,6 +114,16 @@ def note(*notes: str | None) -> None:
 
 def complain(message: str) -> None:
     say([("kg: ", "bold red"), message])
+
+
+def open_browser(url: str) -> bool:
+    """Open a URL in a graphical browser. Return whether there is one."""
+    import webbrowser
+
+    linux = sys.platform.startswith("linux")
+    if linux and not os.environ.keys() & {"DISPLAY", "WAYLAND_DISPLAY", "BROWSER"}:
+        return False  # webbrowser would start a text browser in this terminal
+    return webbrowser.open(url)
 
 
 def print_json(value: Any) -> None:

@@ -68,7 +68,7 @@ class Machine:
         return subprocess.CompletedProcess(command.args, command.returncode, out, err)
 
     def status(self) -> dict[str, Any]:
-        return json.loads(self.kg("status", "--json")[0])
+        return json.loads(self._run(("status", "--json")).stdout)
 
     def pids(self) -> dict[str, int]:
         return {process["role"]: process["pid"] for process in self.status()["processes"]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,8 +14,10 @@ from kg_api.local.processes import Home
 from kg_api.local.supervisor import RoleStatus
 from kg_api.schemas.operations import QueueStatus
 from kg_api.settings import Settings
+from kg_cli import main
 from kg_cli.stack import report
 from kg_cli.stack.report import RunningProcess, StackStatus, look
+from kg_cli.terminal import console
 
 QUEUE = QueueStatus(
     queued=2,
@@ -73,6 +76,36 @@ def test_a_service_that_does_not_tell_of_jobs_is_no_trouble(capsys: pytest.Captu
     report.print_status(silent)
     report.print_up(silent)
     assert "jobs" not in capsys.readouterr().out
+
+
+def test_a_stopped_kg_says_how_to_start_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run_command(["status", "--home", str(tmp_path)]) == 69
+    assert "stopped; start with: kg up" in capsys.readouterr().out
+    assert main.run_command(["doctor", "--home", str(tmp_path)]) == 1
+    assert "processes: stopped" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("terminal", "ci", "wanted", "opened"),
+    [(True, None, True, 1), (True, "1", True, 0), (False, None, True, 0), (True, None, False, 0)],
+)
+def test_up_opens_the_page_for_a_person(
+    monkeypatch: pytest.MonkeyPatch, *, terminal: bool, ci: str | None, wanted: bool, opened: int
+) -> None:
+    pages: list[str] = []
+    monkeypatch.setattr(console, "open_browser", pages.append)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: terminal)
+    monkeypatch.delenv("CI", raising=False)
+    if ci:
+        monkeypatch.setenv("CI", ci)
+    report.print_up(STATUS, open_page=wanted)
+    assert pages == ["http://127.0.0.1:1/ui"] * opened
+
+
+@pytest.mark.parametrize("say", [report.print_up, report.print_status])
+def test_the_page_is_named(say: Callable[[StackStatus], None], capsys: pytest.CaptureFixture[str]) -> None:
+    say(STATUS)
+    assert "page     http://127.0.0.1:1/ui\n" in capsys.readouterr().out
 
 
 def test_status_as_json_has_the_queue() -> None:
