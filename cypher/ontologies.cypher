@@ -130,7 +130,8 @@ MATCH (o:Ontology {name: plan.ontology})
 CALL (o) {
   MATCH (d:Document)
   WHERE d.ontology = o.name AND d.document >= ''
-  RETURN count(d) AS documents, sum(d.sources) AS stored
+  WITH coalesce(d.language, 'unknown') AS language, count(d) AS documents, sum(d.sources) AS sources
+  RETURN sum(documents) AS documents, sum(sources) AS stored, collect([language, documents]) AS languages
 }
 CALL (o, plan, stored) {
   WHEN NOT plan.building AND coalesce(o.flagged_for = plan.mark_property + ':' + plan.mark, false) THEN {
@@ -160,7 +161,7 @@ CALL (o) {
   WHERE s.ontology = o.name
   RETURN count(s) AS images
 }
-RETURN o.name AS ontology, plan.space AS space, documents, sources, images, embedded, stale, refused, searchable,
+RETURN o.name AS ontology, plan.space AS space, documents, languages, sources, images, embedded, stale, refused, searchable,
        plan.building AS building
 ORDER BY ontology
 

@@ -14,7 +14,7 @@ from kg_api.graph.filters import metadata_properties
 from kg_api.graph.fulltext import require_language
 from kg_api.graph.jobs import SOURCE_EMBEDDING, request_job
 from kg_api.graph.spaces import StoredConfiguration, read_configuration
-from kg_api.graph.text_analysis import aliases_at, scope_of_source
+from kg_api.graph.text_analysis import aliases_at, detect_language, scope_of_source
 from kg_api.schemas.documents import (
     DocumentChange,
     DocumentRecord,
@@ -170,6 +170,7 @@ def document_row(record: DocumentRecord, before: Row, mark: str) -> Row:
         "preface": record.preface or None,
         "metadata": record.metadata,
         "sources": len(record.sources),
+        "language": detect_language(" ".join(each.full_text for each in record.sources[:20])),
         **metadata_properties(record.metadata, before["metadata"]),
         **({**file, "file_content": record.content_hash} if file and file["folder_id"] else {}),
     }

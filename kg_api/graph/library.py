@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -34,7 +35,8 @@ from kg_api.schemas.search import Place
 
 def list_ontologies(graph: Graph, counted: Sequence[Row]) -> list[OntologySummary]:
     """Return ontologies with their counts. `counted` contains the embedding plans of their sources."""
-    rows = graph.read("ontologies/list", plans=list(counted))
+    read = graph.read("ontologies/list", plans=list(counted))
+    rows = [{**row, "languages": dict(row["languages"])} for row in read]
     return [OntologySummary.model_validate(row) for row in without_deleted(rows, OntologySummary)]
 
 
@@ -53,6 +55,7 @@ def embedding_status(graph: Graph, counted: Sequence[Row], ontology: str | None)
         refused=refused,
         searchable=searchable,
         building=any(each.building for each in summaries),
+        languages=sum((Counter(each.languages) for each in summaries), Counter[str]()),
     )
 
 

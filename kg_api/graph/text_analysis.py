@@ -427,6 +427,26 @@ def language_of(words: Iterable[str]) -> str | None:
     return best if enough else None
 
 
+SAMPLE: Final = 8000  # characters of a text that kg reads to recognize its language
+_SCRIPTS: Final = {
+    "CJK": "chinese", "HIRAGANA": "japanese", "KATAKANA": "japanese", "HANGUL": "korean",
+    "CYRILLIC": "russian", "DEVANAGARI": "hindi",
+}  # fmt: skip
+_SHARED_SCRIPTS: Final = frozenset({"LATIN", "CYRILLIC", "ARABIC"})  # of several languages with stop words
+
+
+def detect_language(text: str) -> str | None:
+    """Return the English name of a text's language, or None for code, names, and very short texts.
+
+    The script decides first, because a few Latin names in a Greek text look like another language.
+    """
+    letters = (unicodedata.name(each, "").partition(" ")[0] for each in text[:1000] if each.isalpha())
+    script = max((counts := Counter(letters)), key=counts.__getitem__, default="LATIN")
+    if script in _SHARED_SCRIPTS and (found := language_of(_words(text[:SAMPLE]))):
+        return found
+    return None if script == "LATIN" else _SCRIPTS.get(script, script.lower())
+
+
 def stems_of_texts(texts: Sequence[str], chosen: str | None = None) -> list[str]:
     """Return the stems to index for the texts of one source, as one string. English texts have none.
 

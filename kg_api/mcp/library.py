@@ -28,7 +28,7 @@ from kg_api.schemas.images import PageImage
 from kg_api.schemas.problems import valid
 from kg_api.schemas.search import DocumentReading, SourceContext, SourceHits, SourceSearch
 from kg_api.schemas.similarity import SimilarSearch, SimilarSources
-from kg_api.spaces.plans import read_embedding_states
+from kg_api.spaces.plans import list_ontologies
 
 log = structlog.get_logger()
 
@@ -115,9 +115,7 @@ class Library:
         return self._container().pages.image(request)
 
     def ontologies(self) -> OntologyList:
-        graph = self._container().graph
-        counted = [embedding_state.counted for embedding_state in read_embedding_states(graph).values()]
-        return OntologyList(ontologies=library.list_ontologies(graph, counted))
+        return OntologyList(ontologies=list_ontologies(self._container().graph))
 
     def documents(
         self, ontology: str | None, offset: int, limit: int, where: Sequence[str] = ()

@@ -220,6 +220,10 @@ def embed_probed(embedder: Embedder, texts: Sequence[str], probe: str, *, query:
     return np.stack(rows)
 
 
+Languages = tuple[str, ...]
+"""English names of the languages that a model supports. Empty: many, or unknown."""
+
+
 # Models in Maven packages. A new model needs an entry here and a lock file in models/.
 #
 # The measurements behind the default are in adr/. benchmarks/local_models.py repeats them.
@@ -249,6 +253,7 @@ class PackagedModel:
     weights: str  # path in the package, with the sha256 in `spec.revision`
     tokenizer: str
     tokenizer_sha256: str
+    languages: Languages = ("english",)
 
 
 BGE_SMALL = PackagedModel(
@@ -310,6 +315,7 @@ class KnownModel:
     passage_prefix: str = ""
     price: float | None = None  # US dollars per million tokens, None if not published
     shortest: int | None = None  # minimum dimensions of shortened vectors (Matryoshka), None if fixed
+    languages: Languages = ()
 
 
 _NOMIC = KnownModel(
@@ -318,6 +324,7 @@ _NOMIC = KnownModel(
     tokenizer="wordpiece",
     query_prefix="search_query: ",
     passage_prefix="search_document: ",
+    languages=("english",),
 )
 NOMIC = {
     "nomic-embed-text-v1.5": replace(_NOMIC, shortest=64),
@@ -338,6 +345,46 @@ IN_PROCESS = frozenset({"local", "deterministic", "histogram", "onnx"})
 """Providers whose models run in the process. Loaded weights do not change."""
 GIVE_TOKENS = frozenset({"local", "deterministic"})
 """Providers with token vectors: APIs return one vector per text."""
+
+
+MIN_UNKNOWN = 0.05
+"""Share of the documents from which a language counts. kg takes 2 % of short texts for another language."""
+
+
+def knows_language(model: str, language: str | None) -> bool:
+    """Check whether a model supports a language, by its English name. True if either is unknown."""
+    languages = _languages_of(model)
+    return language is None or not languages or language in languages
+
+
+def describe_unknown_languages(model: str, documents: Mapping[str, int]) -> list[str]:
+    """Return a note if the model does not support the languages of some documents.
+
+    `documents` contains the number of documents by language, or by `unknown`.
+    """
+    total = sum(documents.values())
+    others = {
+        name: count
+        for name, count in sorted(documents.items(), key=lambda each: (-each[1], each[0]))
+        if name != "unknown" and count >= MIN_UNKNOWN * total and not knows_language(model, name)
+    }
+    named = " or ".join(map(str.capitalize, others))
+    told = f"{sum(others.values())} of {total} documents are {named}"
+    return [f"{told}; {advise_on_languages(model)}"] if others else []
+
+
+def advise_on_languages(model: str) -> str:
+    """Return the languages of a model, and the options for texts in other languages."""
+    supported = " and ".join(map(str.capitalize, _languages_of(model)))
+    return (
+        f"{model} supports {supported}. Full-text search finds such texts, but vector search may miss them. "
+        "To change the model, see docs/operations/models.md"
+    )
+
+
+def _languages_of(model: str) -> Languages:
+    known = CATALOGUE.get(model) or NOMIC.get(model) or OPENAI.get(model)
+    return known.languages if known else ()
 
 
 @dataclass(frozen=True, slots=True)

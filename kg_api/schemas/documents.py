@@ -290,6 +290,10 @@ class OntologySummary(Answer):
     """Number of sources that vector search finds now."""
     building: bool = False
     """Whether kg builds another space or chunking while the current one answers."""
+    languages: dict[str, int] = Field(default_factory=dict[str, int])
+    """Number of documents by detected language, such as `german`, or `unknown`."""
+    notes: list[str] = Field(default_factory=list[str])
+    """Note on documents in languages that the embedding model does not support."""
 
 
 class OntologyList(Answer):
@@ -329,6 +333,8 @@ class EmbeddingStatus(VectorCounts):
     """Number of items that vector search finds now, with current or stale vectors."""
     building: bool = False
     """Whether kg builds a new configuration. Then `embedded` counts new vectors and `searchable` old ones."""
+    languages: dict[str, int] = Field(default_factory=dict[str, int])
+    """Number of documents by detected language, such as `german`, or `unknown`."""
     concepts: ConceptCounts | None = None
     images: VectorCounts | None = None
     edges: VectorCounts | None = None

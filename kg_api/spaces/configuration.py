@@ -43,6 +43,7 @@ from kg_api.graph.spaces import space_of_new as space_of_new_ontologies
 from kg_api.graph.targets import KINDS, MAIN_KINDS, count_embedded, plan_of
 from kg_api.graph.vectors import DocumentAbout, SourceText, count_due, read_refused_sources
 from kg_api.providers.chat import price_of
+from kg_api.providers.embedding_port import describe_unknown_languages
 from kg_api.schemas.base import digest
 from kg_api.schemas.concepts import (
     ExtractionConfig,
@@ -608,6 +609,8 @@ class ConfigurationService:
         plan, configured = state.target, state.configured
         previous, ingest = configured.texts.previous, configured.embed_on_ingest
         status = embedding_status(self._graph, [state.counted], plan.ontology)
+        model = state.answering.space.identity.model
+        notes = [*notes, *describe_unknown_languages(model, status.languages)]
         if configured.paused:
             command = f"kg admin source-embeddings generate --ontology {state.ontology!r}"
             told = "its last job was cancelled, so nothing is embedded by itself; begin again by"

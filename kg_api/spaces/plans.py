@@ -6,11 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kg_api.errors import NotFound, Unavailable
+from kg_api.graph import library
 from kg_api.graph.client import Graph, Row
 from kg_api.graph.names import unknown_ontology
 from kg_api.graph.reach import reaches
 from kg_api.graph.spaces import Layout, Mark, Space, StoredConfiguration, all_spaces, read_configurations
 from kg_api.graph.targets import KINDS, MAIN_KINDS, Plan, plan_of
+from kg_api.providers.embedding_port import describe_unknown_languages
+from kg_api.schemas.documents import OntologySummary
 from kg_api.schemas.vocabulary import EmbeddedKind, Modality
 from kg_api.suggestions import no_ontology
 
@@ -119,6 +122,17 @@ def read_embedding_states(graph: Graph, name: str | None = None) -> dict[str, Em
     seen = {ontology: each for ontology, each in configurations.items() if reaches(ontology)}
     spaces = all_spaces(graph)
     return {ontology: embedding_state_of(ontology, each, spaces) for ontology, each in seen.items()}
+
+
+def list_ontologies(graph: Graph) -> list[OntologySummary]:
+    """Return the visible ontologies with their counts, and notes on unsupported languages."""
+    states = read_embedding_states(graph)
+    found = library.list_ontologies(graph, [each.counted for each in states.values()])
+    models = {name: each.answering.space.identity.model for name, each in states.items()}
+    return [
+        each.model_copy(update={"notes": describe_unknown_languages(models[each.ontology], each.languages)})
+        for each in found
+    ]
 
 
 def read_embedding_state(graph: Graph, ontology: str) -> EmbeddingState:

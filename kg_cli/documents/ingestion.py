@@ -8,6 +8,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import repeat
@@ -394,6 +395,10 @@ def run(client: KgClient, selection: FileSelection, into: Destination, *, wait: 
                 )
             else:
                 _report(outcome, selection, ontology, waited=wait)
+    if outcome.ingested and not as_json:
+        with suppress(KgError):  # the command itself has succeeded
+            listed = client.ontologies().ontologies
+            console.note(*(note for each in listed if each.ontology == ontology for note in each.notes))
     if wait and outcome.ingested and not as_json and (told := concepts_to_follow(client, ontology)):
         console.say(f"{told} (kg admin concepts status --ontology {ontology!r})")
     return bool(outcome.ingested) and not outcome.failed

@@ -312,6 +312,7 @@ def _examine_models(url: str, settings: Settings) -> Findings:
     with client_of(url, settings, timeout_seconds=ANSWER_SECONDS) as client:
         try:
             checks = [each for each in client.readiness().checks if each.name == "model"]
+            listed = client.ontologies().ontologies
         except KgError:  # `examine_jobs` reports the error
             return
     for check in checks:
@@ -320,6 +321,8 @@ def _examine_models(url: str, settings: Settings) -> Findings:
         else:
             fix = "mend that, then `kg admin spaces health` asks the models at once"
             yield _warn("model", check.detail, fix)
+    for each in [each for each in listed if each.notes][:MAX_SHOWN]:
+        yield _warn("language", f"{each.ontology}: {' '.join(each.notes)}")
 
 
 def examine_jobs(url: str, settings: Settings, *, start: str, patience_seconds: float = 0.0) -> Findings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import time
 from collections.abc import Sequence
 
@@ -14,7 +15,7 @@ from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph.client import Graph
 from kg_api.graph.fulltext import choose_language
 from kg_api.schemas.languages import LANGUAGE_NAMES
-from tests.service.asking import ingest
+from tests.service.asking import embedded, ingest
 from tests.support.cypher import rows
 
 REMEMBERED = 1.1
@@ -93,3 +94,22 @@ def test_bad_languages_and_ontologies_that_are_not_there_are_refused(
 def test_each_language_has_its_rules(graph: Graph, http: httpx.Client, language: str) -> None:
     ingest(http, "some words here", ontology="a")
     assert choose_language(graph, "a", language).complete  # pyright: ignore[reportArgumentType]
+
+
+def test_documents_in_unsupported_languages_are_counted(
+    http: httpx.Client, graph: Graph, driver: neo4j.Driver
+) -> None:
+    for name in ("miete", "kaution"):
+        embedded(graph, http, f"Die {name} ist von dem Mieter an den Vermieter zu zahlen.", document=name)
+    ingest(http, "The rent is paid by the tenant at the end of the month.", document="rent")
+    (listed,) = http.get("/ontologies").json()["ontologies"]
+    assert (listed["languages"], listed["notes"]) == ({"english": 1, "german": 2}, [])
+    rows(driver, "MATCH (e:EmbeddingSpace) SET e.model = 'bge-small-en-v1.5'")
+    (listed,) = http.get("/ontologies").json()["ontologies"]
+    (note,) = listed["notes"]
+    assert note.startswith("2 of 3 documents are German; bge-small-en-v1.5 supports English.")
+    assert note in http.get("/ontologies/notes/embedding-config").json()["notes"]
+    assert note in html.unescape(http.get("/ui/ontologies/notes").text)
+    ingest(http, "The rent of the flat is due in May.", document="kaution")
+    (listed,) = http.get("/ontologies").json()["ontologies"]
+    assert listed["languages"] == {"english": 2, "german": 1}

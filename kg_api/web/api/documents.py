@@ -55,7 +55,7 @@ from kg_api.schemas.images import ImageType
 from kg_api.schemas.languages import LanguageChoice, OntologyLanguage, SynonymList, Synonyms
 from kg_api.schemas.search import ImagePage
 from kg_api.schemas.vocabulary import DEFAULT_PAGE_WIDTH, MAX_PAGE_WIDTH, MAX_QUERY_CHARACTERS, MIN_PAGE_WIDTH
-from kg_api.spaces.plans import read_embedding_states
+from kg_api.spaces import plans
 from kg_api.text.linked_files import MAX_REFERENCES, key_of
 from kg_api.web.shared.dependencies import (
     CalledDocument,
@@ -87,8 +87,7 @@ def count_values(
 
 @stored.get("/ontologies", "read", "List ontologies", filtered=True)
 def list_ontologies(container: Open) -> OntologyList:
-    counted = [embedding_state.counted for embedding_state in read_embedding_states(container.graph).values()]
-    found = library.list_ontologies(container.graph, counted)
+    found = plans.list_ontologies(container.graph)
     return OntologyList(ontologies=found, waiting=count_waiting(container.graph))
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import neo4j
+
 from tests.process.cli.conftest import Kg
+from tests.support.cypher import rows
 
 
 def test_the_language_of_an_ontology_is_chosen_and_told(kg: Kg, folder: Path) -> None:
@@ -19,6 +22,19 @@ def test_the_language_of_an_ontology_is_chosen_and_told(kg: Kg, folder: Path) ->
     unknown = kg("admin", "language", "xx", "--ontology", "bau")
     assert (unknown.returncode, "'xx'" in unknown.stderr) == (2, True)
     assert kg("admin", "language", "de", "--ontology", "bauu").returncode == 4
+
+
+def test_ingest_and_doctor_warn_about_unsupported_languages(
+    kg: Kg, folder: Path, driver: neo4j.Driver, tmp_path: Path
+) -> None:
+    (folder / "miete.txt").write_text("Die Miete ist von dem Mieter an den Vermieter zu zahlen.")
+    rows(driver, "MATCH (e:EmbeddingSpace) SET e.model = 'bge-small-en-v1.5'")
+    told = kg("ingest", str(folder), "--ontology", "bau", env={"COLUMNS": "300"})
+    note = "1 of 1 documents are German; bge-small-en-v1.5 supports English."
+    assert (told.returncode, note in told.stderr) == (0, True)
+    doctor = kg("doctor", "--json", env={"KG_HOME": str(tmp_path / "elsewhere")})
+    (found,) = (each for each in json.loads(doctor.stdout) if each["name"] == "language")
+    assert (found["state"], found["detail"].startswith(f"bau: {note}")) == ("warn", True)
 
 
 def test_synonyms_are_set_listed_and_taken_away(kg: Kg, folder: Path) -> None:

@@ -14,6 +14,7 @@ from kg_api.graph.text_analysis import (
     MAX_VARIANTS,
     OMITTED,
     Variant,
+    detect_language,
     find_hidden_parts,
     find_variants,
     fold,
@@ -47,6 +48,25 @@ ENGLISH = "The onions are on the board and they will be cut with the knife."
 )
 def test_the_language_of_a_text_is_told_by_its_stop_words(text: str, language: str | None) -> None:
     assert language_of(text.lower().split()) == language
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        (GERMAN, "german"),
+        ("Der Mieter ist verpflichtet zu zahlen. " * 2000, "german"),
+        ("黑豹队的防守只丢了 308分", "chinese"),
+        ("ひらがなとカタカナ", "japanese"),
+        ("Η κατσίκα και το τυρί της Ηπείρου: Feta, made in Greece", "greek"),
+        ("Київ — столиця України, і це її найбільше місто", "ukrainian"),
+        ("მთავარი ქალაქი", "georgian"),
+        ("int main() { return 0; }", None),
+        ("1,000 €", None),
+        ("", None),
+    ],
+)
+def test_detected_language_follows_script_and_stop_words(text: str, language: str | None) -> None:
+    assert detect_language(text) == language
 
 
 def test_a_word_has_the_stem_of_its_other_forms_and_accents() -> None:
