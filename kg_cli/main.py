@@ -36,7 +36,7 @@ COMMANDS = (
     *(searching.read, serve, worker, searching.similar, searching.similar_documents),
     *(searching.source_graph, searching.subgraph),
 )
-NAMED = {"import": import_bundle}  # commands with a Python keyword as name
+NAMED = {"import": import_bundle, "open": searching.open_page}  # names of Python
 GROUPS = {
     "admin": admin.group,
     "communities": communities.group,

@@ -11,7 +11,7 @@ from kg_api.schemas.vocabulary import ALIKE, MAX_PER_SOURCE, ExtractorName, Stan
 from kg_api.wording import are, pluralize
 from kg_cli.admin.embedding import describe_started, print_reasons
 from kg_cli.terminal import console
-from kg_cli.terminal.answers import Table, command, configure, make_group, messages, note_all
+from kg_cli.terminal.answers import Table, cell, command, configure, make_group, message, note_all
 from kg_cli.terminal.console import describe_price
 from kg_cli.terminal.options import (
     ByOption,
@@ -180,6 +180,11 @@ def refused(*, ontology: OntologyOption) -> None:
     """
 
 
+def _why(each: ConceptMerge) -> str:
+    similarity = None if each.similarity is None else f"{each.similarity:.2f}"
+    return ", ".join(filter(None, (each.reason, similarity)))
+
+
 def _when(each: ConceptMerge) -> str:
     at = f"{each.at:%Y-%m-%d %H:%M}"
     if each.undone_at is None:
@@ -191,12 +196,12 @@ def _when(each: ConceptMerge) -> str:
 print_merges = Table(
     "merges",
     {
-        "merged": "{merged} → {into}\n{merge_id}",
-        "why": ["?{reason}", "?, {similarity:.2f}"],
-        "sources": "{sources}",
+        "merged": lambda each: f"{each.merged} → {each.into}\n{each.merge_id}",
+        "why": _why,
+        "sources": "sources",
         "when": _when,
     },
-    noun="merge",
+    noun=("merge",),
 )
 
 
@@ -219,8 +224,8 @@ def merges(
 @command(
     group,
     asks="undo_concept_merge",
-    show=messages(
-        "{merged!r} and {into!r} are two concepts for good; sources that were read since then are re-read."
+    show=message(
+        "{0.merged!r} and {0.into!r} are two concepts for good; sources read since then are re-read."
     ),
 )
 def undo(merge_id: MergeArgument, *, ontology: OntologyOption, by: ByOption = None) -> None:
@@ -236,8 +241,8 @@ relationships_group = make_group("Types of relationships: list, merge, undo.")
 
 print_types = Table(
     "types",
-    {"relationships": "{relations}", "type": "{name}", "stance": "{stance}", "merged into it": "{also}"},
-    noun="type",
+    {"relationships": "relations", "type": "name", "stance": "stance", "merged into it": "also"},
+    noun=("type",),
 )
 
 
@@ -311,11 +316,11 @@ def merge(
 print_relationship_merges = Table(
     "merges",
     {
-        "merged": "{merged} → {into}\n{merge_id}",
-        "by": ["?{by}\n", "{at}"],
-        "undone": ["?{undone_by}\n", "?{undone_at}"],
+        "merged": lambda each: f"{', '.join(each.merged)} → {each.into}\n{each.merge_id}",
+        "by": lambda each: "\n".join(filter(None, (each.by, f"{each.at:%Y-%m-%d %H:%M}"))),
+        "undone": lambda each: f"{each.undone_by or ''}\n{cell('undone_at', each)}",
     },
-    noun="merge",
+    noun=("merge",),
 )
 
 
@@ -335,7 +340,7 @@ def undo_type_merge(merge_id: MergeArgument, *, ontology: OntologyOption, by: By
     """
 
 
-@command(relationships_group, show=messages("{name}: {stance}"))
+@command(relationships_group, show=message("{0.name}: {0.stance}"))
 def stance(
     kg: KgClient,
     kind: Annotated[str, typer.Argument(metavar="TYPE", help="A type of relationships.")],

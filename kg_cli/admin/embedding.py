@@ -9,7 +9,7 @@ import typer
 from kg_api.schemas.vocabulary import ContextMode, ImageProvider, Modality, Provider, Strategy
 from kg_api.wording import are, pluralize
 from kg_cli.terminal import console
-from kg_cli.terminal.answers import Table, command, configure, emit, make_group, messages
+from kg_cli.terminal.answers import Table, command, configure, emit, make_group, message
 from kg_cli.terminal.connect import open_client
 from kg_cli.terminal.options import (
     CreateOption,
@@ -27,7 +27,13 @@ from kg_cli.terminal.options import (
 if TYPE_CHECKING:
     from kg_api.client import KgClient
     from kg_api.schemas.documents import EmbeddingStatus
-    from kg_api.schemas.embedding import Build, EmbeddingConfiguration, RefusedSources, SpaceBuilding
+    from kg_api.schemas.embedding import (
+        Build,
+        EmbeddingConfiguration,
+        RefusedSources,
+        SpaceBuilding,
+        SpaceSwitched,
+    )
     from kg_api.schemas.spaces import SpaceInfo
 
 group = make_group("The vectors of sources.")
@@ -161,7 +167,9 @@ def generate(*, ontology: OntologyOption) -> None:
     """
 
 
-print_reasons = Table("sources", {"source": "{document}, paragraph {paragraph}", "reason": "{reason}"})
+print_reasons = Table(
+    "sources", {"source": lambda each: f"{each.document} ¶{each.paragraph}", "reason": "reason"}
+)
 
 
 def print_refused(found: RefusedSources) -> None:
@@ -213,8 +221,8 @@ def _uses(each: SpaceInfo) -> str:
     show=Table(
         "spaces",
         {
-            "space": "{slug}\n{state}",
-            "model": "{provider}\n{model}",
+            "space": lambda each: f"{each.slug}\n{each.state}",
+            "model": lambda each: f"{each.provider}\n{each.model}",
             "dimensions, limits, price": _takes,
             "ontologies": _uses,
         },
@@ -230,9 +238,9 @@ def list_spaces() -> None:
 @command(
     spaces_group,
     asks="add_embedding_space",
-    show=messages(
-        "created space {slug}: {provider} {model}, {dimensions} dimensions",
-        "change to it while people search: kg admin spaces build {slug} --ontology NAME",
+    show=message(
+        "created space {0.slug}: {0.provider} {0.model}, {0.dimensions} dimensions",
+        "change to it while people search: kg admin spaces build {0.slug} --ontology NAME",
     ),
 )
 def create(
@@ -290,7 +298,7 @@ def build(
         return "\n".join(f"{name}: {value}" if name else value for name, value in cost)
 
     def print_builds(made: SpaceBuilding) -> None:
-        columns = {"ontology": "{ontology}", "active": "{answering}", "to embed": "{due}"}
+        columns = {"ontology": "ontology", "active": "answering", "to embed": "due"}
         Table("builds", {**columns, "cost" if dry_run else "job": takes})(made)
 
     with open_client() as client:
@@ -308,7 +316,7 @@ def build(
     asks="check_space",
     show=Table(
         "findings",
-        {"check": "{name}", "result": lambda each: "ok" if each.ok else "NOT OK", "detail": "{detail}"},
+        {"check": "name", "result": lambda each: "ok" if each.ok else "NOT OK", "detail": "detail"},
     ),
     exit_code=lambda found: int(not found.ok),
 )
@@ -331,7 +339,7 @@ def check(
     asks="embedding_health",
     show=Table(
         "spaces",
-        {"space": "{slug}", "status": "{status}", "latency (ms)": "{latency_ms:.0f}", "error": "{error}"},
+        {"space": "slug", "status": "status", "latency (ms)": "latency_ms", "error": "error"},
     ),
     exit_code=lambda found: 0 if found.status == "ok" else UNHEALTHY,
 )
@@ -342,13 +350,9 @@ def health() -> None:
     """
 
 
-_SWITCHED = "switched in {seconds:.2f} s; new ontologies use {space_of_new}"
-print_switched = Table(
-    "ontologies",
-    {"ontology": "{ontology}", "before": "{before}", "now": "{now}"},
-    empty=_SWITCHED,
-    hint=_SWITCHED,
-)
+def print_switched(found: SpaceSwitched) -> None:
+    Table("ontologies", {name: name for name in ("ontology", "before", "now")})(found)
+    console.say(f"switched in {found.seconds:.2f} s; new ontologies use {found.space_of_new}")
 
 
 @command(spaces_group, asks="activate_space", show=print_switched)
@@ -376,7 +380,7 @@ def rollback(slug: SpaceArgument, *, ontologies: OnlyOntologiesOption = None) ->
     """
 
 
-@command(spaces_group, show=messages("the space {slug} is being removed: job {job_id}"))
+@command(spaces_group, show=message("the space {0.slug} is being removed: job {0.job_id}"))
 def drop(
     kg: KgClient,
     slug: SpaceArgument,

@@ -16,7 +16,7 @@ from kg_api.schemas.vocabulary import (
     KeyScope,
 )
 from kg_cli.terminal import console
-from kg_cli.terminal.answers import Table, command, make_group, messages
+from kg_cli.terminal.answers import Table, command, make_group, message
 from kg_cli.terminal.options import OffsetOption
 
 if TYPE_CHECKING:
@@ -80,11 +80,11 @@ def _day(moment: datetime | None) -> str:
 _print_keys = Table(
     "keys",
     {
-        "key": "{key_id}",
-        "name": "{name}",
-        "scope": "{scope}",
+        "key": "key_id",
+        "name": "name",
+        "scope": "scope",
         "ontologies": _ontologies,
-        "state": "{state}",
+        "state": "state",
         "expires": lambda key: _day(key.expires_at),
         "last used": lambda key: _day(key.last_used_at),
     },
@@ -171,7 +171,7 @@ def rotate(
 @command(
     group,
     asks="revoke_key",
-    show=messages("the key {key_id} of {name} is revoked; it loses effect within five seconds"),
+    show=message("the key {0.key_id} of {0.name} is revoked; it loses effect within five seconds"),
 )
 def revoke(
     key: KeyArgument,

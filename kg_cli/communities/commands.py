@@ -9,7 +9,7 @@ import typer
 from kg_api.schemas.vocabulary import MAX_CENTRAL_PASSAGES, MAX_COMMUNITY_LEVEL, MAX_PAGE
 from kg_api.wording import pluralize
 from kg_cli.terminal import console
-from kg_cli.terminal.answers import Table, command, make_group, messages
+from kg_cli.terminal.answers import Table, command, make_group, message, short_id
 from kg_cli.terminal.console import Shown
 from kg_cli.terminal.options import OffsetOption, OntologyOption, PageOption
 
@@ -30,8 +30,13 @@ def _labels(each: Community) -> Shown:
 
 _communities = Table(
     "communities",
-    {"concepts": "{size}", "community": _labels, "parts": "?{parts}", "id": "{community_id:.8}"},
-    noun="community/communities",
+    {
+        "concepts": "size",
+        "community": _labels,
+        "parts": "parts",
+        "id": short_id("community_id"),
+    },
+    noun=("community", "communities"),
     empty="There are no communities here.",
 )
 
@@ -72,7 +77,7 @@ def print_community(found: CommunityDetails) -> None:
     console.line(f"{found.community_id}  level {found.level}  {pluralize(found.size, 'concept')}{parts}")
     Table(
         "concepts",
-        {"weight": "{weight:.2f}", "concept": "{label}", "sources": "{sources}", "id": "{concept_id}"},
+        {"weight": "weight", "concept": "label", "sources": "sources", "id": "concept_id"},
     )(found)
     for each in found.passages:
         where = f"{each.source.document}#{each.source.paragraph}"
@@ -81,7 +86,7 @@ def print_community(found: CommunityDetails) -> None:
         text = " ".join(each.source.full_text.split())
         console.line(f"{text[:SHOWN]}…" if len(text) > SHOWN else text)
     console.line("")
-    Table("documents", {"weight": "{weight:.2f}", "document": "{document}", "concepts": "{concepts}"})(found)
+    Table("documents", {"weight": "weight", "document": "document", "concepts": "concepts"})(found)
     if found.parts:
         parts = f"kg communities list --ontology {found.ontology!r} --parent {found.community_id[:8]}"
         console.say(f"see its parts: {parts}")
@@ -109,7 +114,7 @@ def show(
 @command(
     group,
     asks="detect_communities",
-    show=messages("a worker detects communities: job {job_id}. See them with: kg communities list"),
+    show=message("a worker detects communities: job {0.job_id}. See them with: kg communities list"),
 )
 def detect(*, ontology: OntologyOption) -> None:
     """Detect communities now. A worker detects them automatically after enough changes.

@@ -160,8 +160,7 @@ def _print_related(label: str, related: Sequence[RelatedConcept]) -> None:
 
 print_hits = Table(
     "concepts",
-    {"similarity": "{similarity:.2f}", "concept": _concept},
-    numbered=True,
+    {"similarity": "similarity", "concept": _concept},
     empty="No concept was found.",
     hint="See the quotes of one: kg concepts show ID",
 )
@@ -368,7 +367,7 @@ def neighbourhood(
     return kg.neighbourhood(take_concept(kg, concept, ontology), limit=limit)
 
 
-print_concepts = Table("concepts", {"sources": "{sources}", "concept": _concept}, noun="concept")
+print_concepts = Table("concepts", {"sources": "sources", "concept": _concept}, noun=("concept",))
 
 
 @command(group, "list", asks="concepts", show=print_concepts)

@@ -14,7 +14,7 @@ from kg_api.schemas.vocabulary import DEFAULT_PAGE_WIDTH, MAX_FACET_VALUES, MAX_
 from kg_api.wording import pluralize
 from kg_cli.search.images import write_file
 from kg_cli.terminal import console
-from kg_cli.terminal.answers import Table, command, make_group, note_all, print_rows
+from kg_cli.terminal.answers import Table, command, make_group, note_all, print_rows, short_id
 from kg_cli.terminal.connect import open_client
 from kg_cli.terminal.console import Part, Shown
 from kg_cli.terminal.options import (
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
         Deleted,
         DocumentChanged,
         DocumentOutcome,
-        DocumentSummary,
         Ingested,
         OntologyList,
         OntologySummary,
@@ -213,9 +212,9 @@ def _embedded(each: OntologySummary) -> str:
 
 
 def print_ontologies(found: OntologyList) -> None:
-    images = {"images": "?{images}"} if any(each.images for each in found.ontologies) else {}
-    counts = {"ontology": "{ontology}", "documents": "{documents}", "sources": "{sources}", **images}
-    print_rows(found.ontologies, {**counts, "embedded": _embedded, "space": "{space}"})
+    images = ["images"] if any(each.images for each in found.ontologies) else []
+    counts = {name: name for name in ("ontology", "documents", "sources", *images)}
+    print_rows(found.ontologies, {**counts, "embedded": _embedded, "space": "space"})
     if not found.ontologies:
         console.say("There are no ontologies: kg ingest FOLDER --ontology NAME")
     for ontology, count in found.waiting.items():
@@ -231,16 +230,15 @@ def ontologies() -> None:
     """
 
 
-def _document(document: DocumentSummary) -> Shown:
-    title = f"\n{document.title}" if document.title != document.document else ""
-    name = (f"{document.ontology} / {document.document}", "bold")
-    return [name, title, (f"\n{document.document_id}\n", "dim")]  # on its own line for copying
-
-
 print_documents = Table(
     "documents",
-    {"document": _document, "sources": "{sources}"},
-    noun="document",
+    {
+        "document": lambda each: [(f"{each.ontology} / {each.document}", "bold")],
+        "title": lambda each: each.title if each.title != each.document else "",
+        "sources": "sources",
+        "id": short_id("document_id"),
+    },
+    noun=("document",),
     empty="There are no documents here; `kg ontologies` lists the ontologies.",
 )
 
@@ -497,8 +495,8 @@ def _waiting(each: WaitingDocument) -> Shown:
     asks="waiting",
     show=Table(
         "documents",
-        {"document": _waiting, "sources": "{sources}"},
-        noun="document",
+        {"document": _waiting, "sources": "sources"},
+        noun=("document",),
         empty="Nothing waits for approval here.",
         hint="Decide with `kg documents approve NAME --ontology ONTOLOGY` or --all; `reject` likewise",
     ),

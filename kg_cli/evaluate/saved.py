@@ -8,7 +8,7 @@ import typer
 
 from kg_api.schemas.vocabulary import MAX_RELEVANCE
 from kg_cli.terminal import console
-from kg_cli.terminal.answers import Table, command, make_group, messages
+from kg_cli.terminal.answers import Table, command, make_group, message
 from kg_cli.terminal.options import (
     ByOption,
     OffsetOption,
@@ -33,13 +33,13 @@ def _measured(each: EvalSummary) -> str:
 _results = Table(
     "evaluations",
     {
-        "name": "{name}",
-        "run": "{label}",
-        "questions": "{asked} of {question_set}",
-        "ontology": "?{ontology}",
+        "name": "name",
+        "run": "label",
+        "questions": lambda each: f"{each.asked} of {each.question_set}",
+        "ontology": "ontology",
         "measured": _measured,
     },
-    noun="result",
+    noun=("result",),
 )
 
 
@@ -58,7 +58,7 @@ def list_results(
     """
 
 
-@command(results, "delete", show=messages("deleted: {name}"))
+@command(results, "delete", show=message("deleted: {0.name}"))
 def delete_result(
     kg: KgClient,
     name: Annotated[str, typer.Argument(help="As `kg eval results list` shows it.")],
@@ -125,8 +125,8 @@ def judge(
     asks="judgements",
     show=Table(
         "judgements",
-        {"relevance": "{relevance}", "question": "{question}", "passage": _passage, "source": _place},
-        noun="judgement",
+        {"relevance": "relevance", "question": "question", "passage": _passage, "source": _place},
+        noun=("judgement",),
         empty=f"Nothing {NONE_JUDGED}",
     ),
 )
@@ -152,12 +152,12 @@ def list_judgements(
     show=Table(
         "questions",
         {
-            "question": "{question}",
-            "judged": "{judgements}",
-            "relevant": "{relevant}",
-            "changed since": "{gone}",
+            "question": "question",
+            "judged": "judgements",
+            "relevant": "relevant",
+            "changed since": "gone",
         },
-        noun="question",
+        noun=("question",),
         empty=f"No question {NONE_JUDGED}",
     ),
 )
@@ -168,7 +168,7 @@ def list_questions(*, ontology: OntologyOption, offset: OffsetOption = 0, limit:
     """
 
 
-@command(judgements, "delete", asks="delete_judgements", show=messages("{judgements:~judgement} taken back"))
+@command(judgements, "delete", asks="delete_judgements", show=message("judgements deleted: {0.judgements}"))
 def take_back(
     question: QuestionArgument,
     *,

@@ -8,7 +8,7 @@ import typer
 
 from kg_api.schemas.vocabulary import JobState
 from kg_cli.terminal import console
-from kg_cli.terminal.answers import command, make_group, messages
+from kg_cli.terminal.answers import command, make_group, message
 from kg_cli.terminal.connect import open_client
 from kg_cli.terminal.options import OnlyOntologyOption, PageOption
 
@@ -64,7 +64,7 @@ def watch(
 @command(
     group,
     asks="cancel_job",
-    show=messages("Cancelled; {done} of {total} were done. Continue with: kg jobs retry {job_id}"),
+    show=message("Cancelled; {0.done} of {0.total} were done. Continue with: kg jobs retry {0.job_id}"),
 )
 def cancel(job_id: JobArgument) -> None:
     """Cancel a waiting or running job. Data that it has written stays.
@@ -75,7 +75,7 @@ def cancel(job_id: JobArgument) -> None:
     """
 
 
-@command(group, asks="retry_job", show=messages("The job is queued. Follow it: kg jobs watch {job_id}"))
+@command(group, asks="retry_job", show=message("The job is queued. Follow it: kg jobs watch {0.job_id}"))
 def retry(job_id: JobArgument) -> None:
     """Retry a job that is dead, cancelled or completed with errors. A waiting job starts now.
 

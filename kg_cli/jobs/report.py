@@ -22,6 +22,7 @@ from kg_api.schemas.operations import FINISHED, JOB_KINDS, Job, JobAhead, JobPag
 from kg_api.schemas.vocabulary import JobState
 from kg_api.wording import pluralize
 from kg_cli.terminal import console
+from kg_cli.terminal.answers import SHORT_ID
 from kg_cli.terminal.console import Shown
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
@@ -164,16 +165,18 @@ def print_page(page: JobPage, kind: str | None) -> None:
 
 
 def print_jobs(jobs: Sequence[Job], kind: str | None = None) -> None:
-    """Print a list of jobs, with each id on its own line for copying."""
+    has_errors = any(each.error for each in jobs)
     rows: list[list[Shown]] = []
     for job in jobs:
-        about = f"\n{name_of(job)}\n{moment(job.created_at)}"
-        error = f"\n{job.error[:MAX_ERROR_LENGTH]}" if job.error else ""
-        moving = f"\n{speed_of(job)}" if job.rate or job.set_aside or job.waits_for else ""
         state = "stalled" if job.stalled else job.state.value.replace("_", " ")
-        rows.append([[job.job_id, (about, "dim"), (error, "red"), "\n"], state, progress_of(job) + moving])
+        moving = job.rate or job.set_aside or job.waits_for
+        progress = f"{progress_of(job)}, {speed_of(job)}" if moving else progress_of(job)
+        ago = f"{duration(-_seconds_to(job.created_at))} ago"
+        error = [[((job.error or "")[:MAX_ERROR_LENGTH], "red")]] if has_errors else []
+        rows.append([job.job_id[:SHORT_ID], name_of(job), state, progress, ago, *error])
     if rows:
-        console.print_table(["job", "state", "progress"], rows)
+        columns = ["job", "work", "state", "progress", "created", *(["error"] if has_errors else [])]
+        console.print_table(columns, rows)
     elif kind is None or kind in JOB_KINDS:
         console.say("There are no such jobs.")
     else:

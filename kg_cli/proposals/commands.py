@@ -48,8 +48,8 @@ def _link(each: Proposal) -> Shown:
 
 print_page = Table(
     "proposals",
-    {"score": "{score:.2f}", "link": _link, "id": "{proposal_id}"},
-    noun="proposal",
+    {"score": "score", "link": _link, "id": "proposal_id"},
+    noun=("proposal",),
     empty="No links are proposed here.",
     hint="Decide with `kg proposals accept ID` or `reject ID`; `kg proposals show ID` prints both quotes.",
 )

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from urllib.parse import urlencode
 
 import typer
 
@@ -27,8 +32,8 @@ from kg_api.schemas.vocabulary import (
 from kg_cli.search import views
 from kg_cli.search.images import ImageFileOption, SimilarityOption, print_found, require_only, search_by_image
 from kg_cli.terminal import console
-from kg_cli.terminal.answers import command, emit
-from kg_cli.terminal.connect import open_client
+from kg_cli.terminal.answers import SHORT_ID, command, emit
+from kg_cli.terminal.connect import open_client, service_url
 from kg_cli.terminal.options import (
     JsonOption,
     LimitOption,
@@ -44,6 +49,10 @@ from kg_cli.terminal.options import (
 
 if TYPE_CHECKING:
     from kg_api.client import KgClient
+    from kg_api.schemas.answers import HybridHits
+    from kg_api.schemas.search import SourceHits, SourcePlace
+
+LAST_SEARCH = "last-search.json"  # in the home: the URLs of the hits
 
 ModeOption = Annotated[SearchMode, typer.Option(help="Search by vectors, full text, or both (hybrid).")]
 KindOption = Annotated[
@@ -76,9 +85,7 @@ WindowOption = Annotated[
         help="Return reading windows: this many paragraphs around each hit.",
     ),
 ]
-CursorOption = Annotated[
-    str | None, typer.Option(help="Show the next page: the cursor of the last one, with the same options.")
-]
+PageNumberOption = Annotated[int, typer.Option("--page", min=1, help="Page of the hits, from 1.")]
 ExplainOption = Annotated[bool, typer.Option("--explain", help="Explain the rank of each hit.")]
 FullOption = Annotated[bool, typer.Option("--full", help="Show whole passages, not only the matching part.")]
 RepeatedOption = Annotated[
@@ -192,11 +199,78 @@ def augment(
     return kg.augment(text, messages=conversation, per_document=per_document or None, **asked)
 
 
-def _print_hits(answer: Any, image: Path | None, full: bool, cursor: str | None) -> None:
+PagesT = TypeVar("PagesT", "SourceHits", "HybridHits")
+
+
+def _turn_to(page: int, read: Callable[..., PagesT]) -> PagesT:
+    """Return a page of hits. The service finds a page by the cursor of the page before."""
+    answer = read(cursor=None)
+    for _ in range(page - 1):
+        if answer.next_cursor is None:
+            return answer.model_copy(update={"sources": []})
+        answer = read(cursor=answer.next_cursor)
+    return answer
+
+
+def _print_hits(
+    answer: Any, *, query_text: str | None, image: Path | None, full: bool, page: int, limit: int
+) -> None:
     if image is not None:
         print_found(answer)
+        return
+    first = (page - 1) * limit + 1
+    views.print_hits(answer, full=full, page=page, first=first)
+    _remember(answer, query_text, first)
+
+
+def _remember(answer: SourceHits | HybridHits, query: str | None, first: int) -> None:
+    """Save the URLs of the hits for `kg open`."""
+    from kg_api.local.processes import make_folder, write_text
+    from kg_api.settings import load_settings
+
+    settings = load_settings()
+    url = service_url(settings)
+    hits = enumerate(answer.sources, start=first)
+    urls = {str(number): _page_of(url, hit, query) for number, hit in hits}
+    with contextlib.suppress(OSError):  # a home that cannot be written must not fail the search
+        write_text(make_folder(settings.home) / LAST_SEARCH, json.dumps(urls))
+
+
+def _page_of(url: str, place: SourcePlace, query: str | None = None) -> str:
+    asked = urlencode(given(at=place.paragraph, q=query))
+    return f"{url}/ui/read/{place.document_id}?{asked}#p{place.paragraph}"
+
+
+def open_page(
+    hit: Annotated[
+        str, typer.Argument(help="Number of a hit of the last search, id of a source, or DOCUMENT#PARAGRAPH.")
+    ],
+) -> None:
+    """Open a passage in the browser, or print its URL if there is no browser.
+
+    Example: kg open 1
+        kg open notes/install.md#3
+    """
+    from kg_api.errors import NotFound
+    from kg_api.settings import load_settings
+
+    settings = load_settings()
+    url = service_url(settings)
+    if hit.isdecimal() and len(hit) < SHORT_ID:
+        try:
+            known: dict[str, str] = json.loads((settings.home / LAST_SEARCH).read_bytes())
+        except (OSError, ValueError):
+            known = {}
+        if hit not in known:
+            hits = f"the last search has the hits {', '.join(known)}" if known else "no search is saved here"
+            raise NotFound(f"hit {hit} not found: {hits}. Search first: kg search QUERY")
+        page = known[hit]
     else:
-        views.print_hits(answer, full=full, cursor=cursor)
+        with open_client() as client:
+            found = client.source_context(without_place(hit), window_size=0)
+        page = _page_of(url, found.sources[0])
+    if not console.open_browser(page):
+        console.line(page)
 
 
 @command(show=_print_hits)
@@ -244,7 +318,7 @@ def search(
         ),
     ] = None,
     explain: ExplainOption = False,
-    cursor: CursorOption = None,
+    page: PageNumberOption = 1,
     full: FullOption = False,
 ) -> Any:
     """Find passages by vector search, full-text search, or both.
@@ -252,17 +326,24 @@ def search(
     Example: kg search "how are retries delayed" --ontology notes --limit 5 --explain
         kg search --image boat.jpg
     """
-    asked = _without(locals(), "kg", "context", "image", "full", "kind")
+    asked = _without(locals(), "kg", "context", "image", "full", "kind", "page")
     if image is not None:
         require_only(context)
         scope = {"ontology": ontology, "documents": documents, "where": where}
         return search_by_image(kg, image, **scope, limit=limit, min_similarity=min_similarity)
     if query_text is None:
         raise typer.BadParameter("say what to look for: words, or --image FILE")
-    return kg.search_sources(**asked, kinds=kind and [kind], expand_context=window_size is not None)
+    read = partial(kg.search_sources, **asked, kinds=kind and [kind], expand_context=window_size is not None)
+    return _turn_to(page, read)
 
 
-@command(show=views.print_hybrid)
+def _print_hybrid(answer: HybridHits, *, query_text: str, full: bool, page: int, source_limit: int) -> None:
+    first = (page - 1) * source_limit + 1
+    views.print_hybrid(answer, full=full, page=page, first=first)
+    _remember(answer, query_text, first)
+
+
+@command(show=_print_hybrid)
 def hybrid(
     kg: KgClient,
     query_text: QueryArgument,
@@ -286,15 +367,16 @@ def hybrid(
     ] = "hybrid",
     window_size: WindowOption = None,
     explain: ExplainOption = False,
-    cursor: CursorOption = None,
+    page: PageNumberOption = 1,
     full: FullOption = False,
 ) -> Any:
     """Find concepts and passages together. Concepts lead to passages that no other search finds.
 
     Example: kg hybrid "who wrote the standard for type hints" --ontology peps --explain
     """
-    asked = _without(locals(), "kg", "full", "kind")
-    return kg.hybrid_search(**asked, kinds=kind and [kind], expand_context=window_size is not None)
+    asked = _without(locals(), "kg", "full", "kind", "page")
+    read = partial(kg.hybrid_search, **asked, kinds=kind and [kind], expand_context=window_size is not None)
+    return _turn_to(page, read)
 
 
 def _without(options: dict[str, Any], *names: str) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,11 +11,10 @@ import typer
 
 from kg_api.errors import Conflict, InvalidInput
 from kg_api.wording import pluralize
-from kg_cli.search.views import excerpt, passage_of
+from kg_cli.search.views import print_passage
 from kg_cli.terminal import console
-from kg_cli.terminal.answers import Table, command, make_group, note_all, print_rows
+from kg_cli.terminal.answers import Table, command, make_group, note_all, short_id
 from kg_cli.terminal.connect import open_client
-from kg_cli.terminal.console import Shown
 from kg_cli.terminal.options import (
     LimitOption,
     OffsetOption,
@@ -28,7 +28,7 @@ from kg_cli.terminal.options import (
 
 if TYPE_CHECKING:
     from kg_api.client import KgClient
-    from kg_api.schemas.image_search import ImageHit, ImageHits, RelatedSource, RelatedSources, RelatedThrough
+    from kg_api.schemas.image_search import ImageHit, ImageHits, RelatedSources, RelatedThrough
     from kg_api.schemas.search import Place
 
 group = make_group("Images: list, show, save and find them.")
@@ -50,7 +50,7 @@ ImageFileOption = Annotated[
 ]
 # options that are valid with a query image
 WITH_IMAGE = frozenset({"image", "ontology", "documents", "where", "limit", "min_similarity", "as_json"})
-MAX_WORDS = 200
+MAX_WORDS = 80
 LANES = {
     "picture_space": "their pixels",
     "words": "their text",
@@ -59,18 +59,12 @@ LANES = {
 }
 
 
-def _image(place: Place) -> Shown:
-    words = " ".join(place.full_text.split())[:MAX_WORDS]
-    name = (f"{place.ontology} / {place.document}", "bold")
-    return [name, f"\n{words}", (f"\n{place.source_id}\n", "dim")]
-
-
 def _size(place: Place) -> str:
     image = place.image
     if image is None:
         return ""
     kind = image.content_type.removeprefix("image/")
-    return f"{image.width} x {image.height}\n{kind}, {max(1, image.bytes // 1000):,} kB"
+    return f"{image.width} x {image.height}, {kind}, {max(1, image.bytes // 1000):,} kB"
 
 
 @command(
@@ -79,8 +73,13 @@ def _size(place: Place) -> str:
     asks="images",
     show=Table(
         "images",
-        {"image": _image, "size": _size},
-        noun="image",
+        {
+            "image": lambda each: f"{each.ontology} / {each.document}",
+            "text": lambda each: " ".join(each.full_text.split())[:MAX_WORDS],
+            "size": _size,
+            "id": short_id("source_id"),
+        },
+        noun=("image",),
         empty="There are no images here; `kg ingest` reads PNG, JPEG, WebP, GIF, TIFF and BMP.",
     ),
 )
@@ -152,23 +151,23 @@ def write_file(content: bytes, to: Path, *, force: bool) -> None:
 
 def print_found(answer: ImageHits) -> None:
     note_all(answer)
-    print_rows(answer.images, {"image": _found}, numbered=True)
+    for number, each in enumerate(answer.images, start=1):
+        print_passage(number, each, each.full_text, identity=each.source_id, notes=_reasons(each))
     by = f" by {', '.join(LANES[each] for each in answer.by)}" if answer.by else ""
     how = " Save one: kg images save ID FILE" if answer.images else ""
     found = pluralize(len(answer.images), "image")
     console.say(f"{found}{by} in {answer.timings_ms['total']:.0f} ms.{how}")
 
 
-def _found(each: ImageHit) -> Shown:
-    told = list[str]()
+def _reasons(each: ImageHit) -> Iterator[str]:
     for way in each.through:
         lane = LANES[way.lane]
         if way.lane == "words":  # vector search and full-text search both use the text
             lane += ", by vector search" if way.space else ", by full text"
         rank = "" if way.rank is None else f", {way.rank}."
-        told.append(f"{lane}{rank}" + ("" if way.similarity is None else f" ({way.similarity:.2f})"))
-    told += ["looks nearly the same"] if each.near_duplicate else []
-    return passage_of(each, excerpt(each.full_text), each.source_id, told)
+        yield f"{lane}{rank}" + ("" if way.similarity is None else f" ({way.similarity:.2f})")
+    if each.near_duplicate:
+        yield "looks nearly the same"
 
 
 @command(group, "search", show=print_found)
@@ -221,14 +220,12 @@ def require_only(context: typer.Context) -> None:
 def print_related(answer: RelatedSources) -> None:
     note_all(answer)
     noun = "image" if answer.kinds == ["image"] else "passage"
-    print_rows(answer.sources, {noun: _related}, numbered=True)
+    for number, each in enumerate(answer.sources, start=1):
+        notes = map(_through, each.through)
+        print_passage(number, each, each.full_text, identity=each.source_id, notes=notes)
     own = f"{answer.source.ontology} / {answer.source.document} ¶{answer.source.paragraph}"
     took = f"{answer.timings_ms['total']:.0f} ms"
     console.say(f"{pluralize(len(answer.sources), noun)} for {own} in {took}.")
-
-
-def _related(each: RelatedSource) -> Shown:
-    return passage_of(each, excerpt(each.full_text), each.source_id, map(_through, each.through))
 
 
 def _through(way: RelatedThrough) -> str:

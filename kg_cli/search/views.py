@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from kg_api.wording import describe_ocr, describe_pages, pluralize
 from kg_cli.terminal import console
-from kg_cli.terminal.answers import note_all, print_rows
+from kg_cli.terminal.answers import SHORT_ID, Column, note_all, print_rows, short_id
 from kg_cli.terminal.console import Part, Shown
 
 if TYPE_CHECKING:
@@ -29,15 +31,20 @@ if TYPE_CHECKING:
         RepeatedText,
         SimilarDocument,
         SimilarDocuments,
-        SimilarSource,
         SimilarSources,
         SourceGraph,
     )
 
-MARKING_SHOWN_CHARACTERS = 500
-LEAD_CHARACTERS = 120  # characters before the first match
+SHOWN_CHARACTERS = 500
+LEAD_CHARACTERS = 120
 STYLE = "bold yellow"
 QUOTE_CHARACTERS = 300
+INDENT = 4  # width of the number of a hit
+TEXT_LINES = 2
+DATE = len("2026-01-31")
+MIN_DROPS = 2  # a pair of hits has no gap
+GAP = 0.15  # minimum drop before weaker hits, as a share of the best score
+_SPACE = re.compile(r"\s+")
 MAX_EDGES = 50
 MAX_REPEATED = 5
 MAX_EXCERPT = 60
@@ -58,13 +65,15 @@ def mark(text: str, marks: Marks = ()) -> list[Part]:
     return [*parts, text[done:]]
 
 
-def excerpt(text: str, marks: Marks = ()) -> list[Part]:
-    """Return the part of a passage around its first mark. `…` stands for omitted text."""
+def excerpt(
+    text: str, marks: Marks = (), size: int = SHOWN_CHARACTERS, lead: int = LEAD_CHARACTERS
+) -> list[Part]:
+    """Return `size` characters of a passage, with at most `lead` before the first mark."""
     begin = len(text) - len(text.lstrip())
     first = marks[0][0] - begin if marks else 0
     whole = text.strip()
-    start = max(0, min(first - LEAD_CHARACTERS, len(whole) - MARKING_SHOWN_CHARACTERS))
-    shown = whole[start : start + MARKING_SHOWN_CHARACTERS]
+    start = max(0, min(first - lead, len(whole) - size))
+    shown = whole[start : start + size]
     within = [*_shift(marks, -begin - start, len(shown))]
     more = start + len(shown) < len(whole)
     return ["…" if start else "", *mark(shown, within), "…" if more else ""]
@@ -80,12 +89,18 @@ def _shift(marks: Iterable[tuple[int, int]], by: int, length: int) -> Iterator[t
 # Passages
 
 
-def title_of(place: SourcePlace) -> list[Part]:
+def title_of(place: SourcePlace, width: int = sys.maxsize) -> list[Part]:
+    """Return document, place and date. A long path of headings loses its first headings."""
     from kg_api.schemas.metadata import date_of
 
-    date = date_of(getattr(place, "metadata", {}))
-    name = (f"{place.ontology} / {place.document}", "bold")
-    return [name, "  ", (_where(place), "cyan"), (f"  {date}" if date else "", "dim"), "\n"]
+    date = (date_of(getattr(place, "metadata", {})) or "")[:DATE]
+    name = f"{place.ontology} / {place.document}"
+    where = _where(place)
+    while " > " in where and len(name) + len(where) + len(date) + 4 > width:
+        where = f"… > {where.removeprefix('… > ').partition(' > ')[2]}"
+        if where.count(" > ") == 1:
+            break
+    return [(name, "bold"), "  ", (where, "cyan"), (f"  {date}" if date else "", "dim")]
 
 
 def _where(place: SourcePlace) -> str:
@@ -96,27 +111,56 @@ def _where(place: SourcePlace) -> str:
     return " > ".join([*place.heading, *page, f"¶{place.paragraph}"]) + ocr
 
 
-def passage_of(place: SourcePlace, text: Sequence[Part], identity: str, notes: Iterable[str] = ()) -> Shown:
-    """Return a passage below its title, with notes, and with its id on its own line for copying."""
-    told = "".join(f"\n{each}" for each in notes)
-    return [*title_of(place), *text, (told, "yellow"), (f"\n{identity}\n", "dim")]
+def print_passage(
+    number: int,
+    place: SourcePlace,
+    text: str,
+    marks: Marks = (),
+    *,
+    identity: str,
+    measure: str = "",
+    notes: Iterable[str] = (),
+    whole: bool = False,
+) -> None:
+    """Print a passage on three lines: its place, and the text around its first match. `whole` prints all."""
+    from rich.text import Text
+
+    width = console.stdout().width - INDENT
+    end = f"  {identity if whole else identity[:SHORT_ID]}  {measure}".rstrip()
+    title = console.styled(title_of(place, width - len(end)))
+    title.truncate(max(width - len(end), INDENT), overflow="ellipsis")
+    console.line(Text.assemble((f"{number:>{INDENT - 2}}  ", "bold"), title, (end, "dim")))
+    if whole:
+        lines = console.styled(mark(text, marks)).wrap(console.stdout(), width)
+    else:
+        parts = excerpt(text, marks, 2 * width, width // 2)
+        flat = [
+            _SPACE.sub(" ", each) if isinstance(each, str) else (_SPACE.sub(" ", each[0]), each[1])
+            for each in parts
+        ]
+        lines = console.styled(flat).wrap(console.stdout(), width)
+        if len(lines) > TEXT_LINES:
+            lines = lines[:TEXT_LINES]
+            lines[-1].truncate(width - 1)
+            lines[-1].append("…")
+    for each in lines:
+        console.line(Text(" " * INDENT).append_text(each))
+    for each in notes:
+        console.line(f"{' ' * INDENT}{each}", "yellow")
 
 
-def _two_digits(similarity: float | None) -> str:
-    return "-" if similarity is None else f"{similarity:.2f}"
-
-
-def print_hits(answer: SourceHits, full: bool = False, cursor: str | None = None) -> None:
-    """Print the hits of a search."""
+def print_hits(answer: SourceHits, *, full: bool = False, page: int = 1, first: int = 1) -> None:
+    """Print the hits of a search, numbered from `first`."""
     note_all(answer)
     if not answer.sources:
-        console.say("There are no more hits." if cursor else _nothing(answer.left_out))
+        console.say("There are no more hits." if page > 1 else _nothing(answer.left_out))
         return
-    _print_ranking(answer.sources, full=full, spaces=len(answer.spaces) > 1)
+    _print_ranking(answer.sources, full=full, first=first, spaces=len(answer.spaces) > 1)
     print_windows(answer.windows)
     took = f"{answer.timings_ms['total']:.0f} ms"
-    console.say(f"{pluralize(len(answer.sources), 'hit')} in {took}. Read around one: kg show ID")
-    _say_more(answer.next_cursor)
+    then = f"Read around one: kg show ID, or in the browser: kg open {first}"
+    console.say(f"{pluralize(len(answer.sources), 'hit')} in {took}. {then}")
+    _say_more(answer.next_cursor, page)
 
 
 def _nothing(left_out: LeftOut) -> str:
@@ -126,43 +170,56 @@ def _nothing(left_out: LeftOut) -> str:
     return f"Nothing was similar enough: {told} omitted, the nearest has {left_out.nearest:.2f}."
 
 
-def print_hybrid(answer: HybridHits, full: bool = False) -> None:
+def print_hybrid(answer: HybridHits, *, full: bool = False, page: int = 1, first: int = 1) -> None:
     note_all(answer)
     console.note(answer.concepts_note)
-    concept: list[Part] = [("{label}", "bold"), ("\n{concept_id}\n", "dim")]
-    columns = {"concept": concept, "similarity": "{similarity:.2f}", "passages": "{sources}"}
-    print_rows(answer.concepts, columns)
-    _print_ranking(answer.sources, full=full, spaces=False)
+    counts: dict[str, Column] = {"similarity": "similarity", "passages": "sources"}
+    print_rows(answer.concepts, {"concept": "label", **counts, "id": short_id("concept_id")})
+    _print_ranking(answer.sources, full=full, first=first)
     print_windows(answer.windows)
     found = f"{pluralize(len(answer.concepts), 'concept')} and {pluralize(len(answer.sources), 'passage')}"
     console.say(
         f"{found} in {answer.timings_ms['total']:.0f} ms. More of a concept: kg concepts show ID; "
-        "read around a passage: kg show ID"
+        f"read around a passage: kg show ID, or kg open {first}"
     )
-    _say_more(answer.next_cursor)
+    _say_more(answer.next_cursor, page)
 
 
-def _say_more(cursor: str | None) -> None:
+def _say_more(cursor: str | None, page: int) -> None:
     if cursor is not None:
-        console.say(f"There are more hits. Repeat the command with --cursor {cursor}")
+        console.say(f"There are more hits: --page {page + 1}")
 
 
-def _print_ranking(hits: Sequence[SourceHit], *, full: bool, spaces: bool) -> None:
-    def similarity(hit: SourceHit) -> str:  # similarities of two models are not comparable
-        return _two_digits(hit.similarity) + (f"\n{hit.space}" if spaces and hit.space else "")
-
-    def passage(hit: SourceHit) -> Shown:
+def _print_ranking(hits: Sequence[SourceHit], *, full: bool, first: int, spaces: bool = False) -> None:
+    weak = find_gap([hit.score for hit in hits]) if first == 1 else None
+    for number, hit in enumerate(hits):
+        if number == weak:
+            console.line("weaker:", "dim")
         part = (hit.parent or hit.chunk) if full else hit.chunk
-        marks = marks_in(hit, hit.matches, part.start, part.text)
-        told = [hit.source_id]
-        if hit.through:
-            told.append(f"through: {', '.join(each.label for each in hit.through)}")
-        told += _explain(hit)
-        if hit.duplicates:
-            told.append(f"almost the same: {', '.join(hit.duplicates)}")
-        return passage_of(hit, (mark if full else excerpt)(part.text, marks), "\n".join(told))
+        notes = [f"through: {', '.join(each.label for each in hit.through)}"] if hit.through else []
+        notes += _explain(hit)
+        notes += [f"almost the same: {', '.join(hit.duplicates)}"] if hit.duplicates else []
+        similarity = "-" if hit.similarity is None else f"{hit.similarity:.2f}"
+        print_passage(
+            first + number,
+            hit,
+            part.text,
+            marks_in(hit, hit.matches, part.start, part.text),
+            identity=hit.source_id,
+            measure=f"{similarity} {hit.space}" if spaces and hit.space else similarity,
+            notes=notes,
+            whole=full,
+        )
 
-    print_rows(hits, {"similarity": similarity, "passage": passage}, numbered=True)
+
+def find_gap(scores: Sequence[float]) -> int | None:
+    """Return the index of the first weaker hit: behind a drop of more than half of the range of scores."""
+    drops = [better - worse for better, worse in pairwise(scores)]
+    if len(drops) < MIN_DROPS or min(drops) < 0:  # diversified hits are not ordered by score
+        return None
+    largest = max(drops)
+    clear = largest > (scores[0] - scores[-1]) / 2 and largest > GAP * abs(scores[0])
+    return drops.index(largest) + 1 if clear else None
 
 
 def _explain(hit: SourceHit) -> Iterator[str]:
@@ -255,8 +312,8 @@ def print_end(answer: Answered) -> None:
 def print_augmented(answer: Augmented, records: bool = False) -> None:
     """Print Markdown for a program, or a table of the passages for people."""
     if records:
-        columns = {"similarity": "{similarity:.2f}", "pieces": "{pieces}", "passage": _record}
-        print_rows(answer.records, columns, numbered=True)
+        for number, record in enumerate(answer.records, start=1):
+            _print_record(number, record)
     else:
         sys.stdout.write(console.escape_text(answer.context) if sys.stdout.isatty() else answer.context)
     note_all(answer)
@@ -272,12 +329,15 @@ def print_augmented(answer: Augmented, records: bool = False) -> None:
     )
 
 
-def _record(record: AugmentRecord) -> Shown:
+def _print_record(number: int, record: AugmentRecord) -> None:
     from kg_api.mcp.answers import read_citation
 
     _, place = read_citation(record.citation)
     marks = marks_in(record, record.matches, place.start if place else record.start, record.text)
-    return passage_of(record, excerpt(record.text, marks), record.citation)
+    pieces = f"pieces: {', '.join(map(str, record.pieces))}"
+    measure = f"{record.similarity:.2f}"
+    notes = [f"{record.citation}  {pieces}"]
+    print_passage(number, record, record.text, marks, identity=record.source_id, measure=measure, notes=notes)
 
 
 # Similar passages and documents
@@ -289,19 +349,15 @@ def print_similar(answer: SimilarSources) -> None:
         console.say("Nothing similar was found.")
         return
 
-    def measure(each: SimilarSource) -> str:
-        return f"{each.score if each.similarity is None else each.similarity:.2f}"
-
-    def passage(each: SimilarSource) -> Shown:
-        told = ["near-duplicate"] if each.near_duplicate else []
-        told += [
+    name = "" if answer.by == "vector" else "score "
+    for number, each in enumerate(answer.sources, start=1):
+        notes = ["near-duplicate"] if each.near_duplicate else []
+        notes += [
             f"almost the same: {copy.ontology} / {copy.document} ¶{copy.paragraph}"
             for copy in each.duplicates
         ]
-        return passage_of(each, excerpt(each.chunk.text), each.source_id, told)
-
-    name = "similarity" if answer.by == "vector" else "score"
-    print_rows(answer.sources, {name: measure, "passage": passage}, numbered=True)
+        measure = f"{name}{each.score if each.similarity is None else each.similarity:.2f}"
+        print_passage(number, each, each.chunk.text, identity=each.source_id, measure=measure, notes=notes)
     own = f"{answer.source.ontology} / {answer.source.document} ¶{answer.source.paragraph}"
     took = f"{answer.timings_ms['total']:.0f} ms"
     console.say(f"{len(answer.sources)} similar to {own} in {took}. Read one: kg show ID")
@@ -317,7 +373,7 @@ def print_similar_documents(answer: SimilarDocuments) -> None:
         return [(f"{each.ontology} / {each.document}", "bold"), *pairs]
 
     note_all(answer)
-    print_rows(answer.documents, {"score": "{score:.2f}", "document": document}, numbered=True)
+    print_rows(answer.documents, {"score": "score", "document": document})
     _say_repeated(answer.repeated)
     found, own = pluralize(len(answer.documents), "document"), f"{answer.ontology} / {answer.document}"
     console.say(f"{found} similar to {own}; {answer.compared} of {answer.sources} passages compared.")
@@ -327,7 +383,7 @@ def print_graph(graph: SourceGraph) -> None:
     """Print the pairs of a graph, the most similar first, and the size of the graph."""
     note_all(graph)
     nodes: dict[str, list[Part]] = {
-        node.source_id: [*title_of(node), (f"{node.source_id}\n", "dim")] for node in graph.nodes
+        node.source_id: [*title_of(node), (f"\n{node.source_id}\n", "dim")] for node in graph.nodes
     }
     rows: list[list[Shown]] = []
     for edge in graph.edges[:MAX_EDGES]:
@@ -391,7 +447,7 @@ def _node(node: AnyNode, names: dict[str, str]) -> Shown:
         where = f"  ({node.concept.ontology}, {pluralize(node.concept.sources, 'source')})"
         return [(node.concept.label, "bold"), where, about, how]
     if node.kind != "document":
-        return [*title_of(node.source), *excerpt(node.source.full_text), how]
+        return [*title_of(node.source), "\n", *excerpt(node.source.full_text), how]
     title = f"  {node.document.title}" if node.document.title else ""
     size = f"{title}  ({pluralize(node.document.sources, 'source')})"
     return [(f"{node.document.ontology} / {node.document.document}", "bold"), size, how]

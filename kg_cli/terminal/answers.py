@@ -1,20 +1,15 @@
-"""Commands that send one request, and their output: JSON, or a view for people.
-
-A template is a text with fields of the answer or of a row, `"{source.document} ¶{source.paragraph}"`. It can
-also be a text with a style, `("{label}", "bold")`, a list of both, or a function. A text that begins with `?`
-is shown only if one of its fields has a value. `{sources:~source}` counts: "2 sources".
-"""
+"""Groups of commands, commands that send one request, and their output: JSON, or a view for people."""
 
 from __future__ import annotations
 
 import inspect
-import string
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import wraps
 from importlib import import_module
+from operator import attrgetter
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast, get_type_hints
 
@@ -24,13 +19,14 @@ from typer.core import TyperGroup
 from kg_api.wording import pluralize
 from kg_cli.terminal import console
 from kg_cli.terminal.connect import open_client
-from kg_cli.terminal.console import Part, Shown
+from kg_cli.terminal.console import Shown
 from kg_cli.terminal.options import JsonOption
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-Template: TypeAlias = "str | tuple[str, str] | Sequence[Part] | Callable[[Any], Shown]"
+Column: TypeAlias = "str | Callable[[Any], Shown]"  # field of a row, or a function of the row
+SHORT_ID = 8
 AnswerT = TypeVar("AnswerT")
 View: TypeAlias = Callable[..., None]
 # by command: client method, view and options, which tests compare with the models
@@ -57,51 +53,25 @@ def make_group(about: str) -> typer.Typer:
     return typer.Typer(cls=Group, help=about, no_args_is_help=True)
 
 
-class _Fields(string.Formatter):
-    def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        del kwargs
-        return getattr(args[0], str(key))
-
-    def format_field(self, value: Any, format_spec: str) -> str:
-        if format_spec.startswith("~"):
-            count = len(value) if hasattr(value, "__len__") else cast("int", value)
-            return pluralize(count, *format_spec[1:].split("/"))
-        match value:
-            case None:
-                return "-"
-            case bool():
-                return "yes" if value else "no"
-            case datetime():
-                return value.astimezone().strftime(format_spec or "%Y-%m-%d %H:%M")
-            case list():
-                return ", ".join(map(str, cast("list[Any]", value)))
-            case _:
-                return format(value, format_spec)
+def cell(column: Column, row: Any) -> Shown:
+    """Return a field of a row as text, or what a function returns for the row."""
+    if not isinstance(column, str):
+        return column(row)
+    value = attrgetter(column)(row)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.2f}"
+    if isinstance(value, datetime):
+        return f"{value.astimezone():%Y-%m-%d %H:%M}"
+    if isinstance(value, list):
+        return ", ".join(map(str, cast("list[Any]", value)))
+    return "-" if value is None else str(value)
 
 
-_FIELDS = _Fields()
-
-
-def fill(template: str, model: Any) -> str:
-    """Return the filled template, or an empty text if an optional template has no values."""
-    if template.startswith("?"):
-        template = template[1:]
-        names = [name for _, name, _, _ in _FIELDS.parse(template) if name]
-        if not any(_FIELDS.get_field(name, (model,), {})[0] for name in names):
-            return ""
-    return _FIELDS.vformat(template, (model,), {})
-
-
-def shown(template: Template, model: Any) -> Shown:
-    if callable(template):
-        return template(model)
-    if isinstance(template, str):
-        return fill(template, model)
-    parts = [template] if isinstance(template, tuple) and isinstance(template[0], str) else template
-    return [
-        fill(each, model) if isinstance(each, str) else (fill(each[0], model), each[1])
-        for each in cast("Sequence[Part]", parts)
-    ]
+def short_id(field: str) -> Column:
+    """Return a column with the digits of an id that further commands need."""
+    return lambda row: getattr(row, field)[:SHORT_ID]
 
 
 def note_all(answer: Any) -> None:
@@ -110,12 +80,9 @@ def note_all(answer: Any) -> None:
     console.note(getattr(answer, "note", None), *getattr(answer, "notes", ()))
 
 
-def print_rows(rows: Sequence[Any], columns: Mapping[str, Template], *, numbered: bool = False) -> None:
-    cells = [[shown(each, row) for each in columns.values()] for row in rows]
-    if numbered:
-        cells = [[str(number), *row] for number, row in enumerate(cells, start=1)]
-    if cells:
-        console.print_table([*(["#"] if numbered else []), *columns], cells)
+def print_rows(rows: Sequence[Any], columns: Mapping[str, Column]) -> None:
+    if rows:
+        console.print_table([*columns], [[cell(each, row) for each in columns.values()] for row in rows])
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,41 +90,34 @@ class Table:
     """View with a row for each item of a field."""
 
     rows: str
-    columns: Mapping[str, Template]
-    noun: str = ""  # noun of a page's items: `document`, or `community/communities`
+    columns: Mapping[str, Column]
+    noun: tuple[str, ...] = ()  # noun of a page's items, with its plural if irregular
     empty: str = ""
     hint: str = ""
-    numbered: bool = False
 
     def __call__(self, answer: Any) -> None:
         note_all(answer)
         rows: Sequence[Any] = getattr(answer, self.rows)
-        print_rows(rows, self.columns, numbered=self.numbered)
+        print_rows(rows, self.columns)
         if self.empty and not rows and not getattr(answer, "total", 0):
-            console.say(fill(self.empty, answer))
+            console.say(self.empty)
         if self.noun and (rows or answer.total):
             end = getattr(answer, "offset", 0) + len(rows)
             more = f"; continue with --offset {end}" if rows and answer.total > end else ""
-            console.say(f"{len(rows)} of {pluralize(answer.total, *self.noun.split('/'))}{more}.")
+            console.say(f"{len(rows)} of {pluralize(answer.total, *self.noun)}{more}.")
         if rows and self.hint:
-            console.say(fill(self.hint, answer))
+            console.say(self.hint)
 
 
-@dataclass(frozen=True, slots=True)
-class Messages:
-    """View of sentences on standard error. Empty sentences are omitted."""
+def message(*templates: str) -> View:
+    """Return a view that prints sentences. `{0.name}` is a field of the answer."""
 
-    templates: Sequence[str]
-
-    def __call__(self, answer: Any) -> None:
+    def show(answer: Any) -> None:
         note_all(answer)
-        for each in self.templates:
-            if told := fill(each, answer):
-                console.say(told)
+        for each in templates:
+            console.say(each.format(answer))
 
-
-def messages(*templates: str) -> Messages:
-    return Messages(templates)
+    return show
 
 
 def emit(answer: BaseModel, show: View, *, as_json: bool) -> None:

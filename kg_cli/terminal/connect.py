@@ -14,13 +14,19 @@ if TYPE_CHECKING:
 
 def open_client() -> KgClient:
     """Return a client for KG_API_URL, or for the service that `kg up` started here."""
-    from kg_api.errors import ServiceUnreachable
-    from kg_api.local.processes import Home
     from kg_api.settings import load_settings
 
     settings = load_settings()
+    return client_of(service_url(settings), settings)
+
+
+def service_url(settings: Settings) -> str:
+    """Return KG_API_URL, or the URL of the service that `kg up` started here."""
+    from kg_api.errors import ServiceUnreachable
+    from kg_api.local.processes import Home
+
     if settings.api_url:
-        return client_of(settings.api_url, settings)
+        return settings.api_url
     home = Home(settings.home)
     url = home.api_url() or next((each.url for each in reversed(home.services()) if each.url), None)
     if url is None or home.instance() is None:
@@ -28,7 +34,7 @@ def open_client() -> KgClient:
             f"kg was never started with the home {settings.home}. Start it with `kg up`, or set KG_API_URL "
             "to a service elsewhere, or KG_HOME to another home."
         )
-    return client_of(url, settings)
+    return url
 
 
 def shown_address(url: str) -> str:

@@ -121,7 +121,7 @@ def open_browser(url: str) -> bool:
     import webbrowser
 
     linux = sys.platform.startswith("linux")
-    if linux and not os.environ.keys() & {"DISPLAY", "WAYLAND_DISPLAY", "BROWSER"}:
+    if linux and not any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))):
         return False  # webbrowser would start a text browser in this terminal
     return webbrowser.open(url)
 

@@ -520,13 +520,19 @@ def list_waiting_documents(
 @review.post("/waiting/approve", "write", "Approve documents that wait", filtered=True)
 def approve_documents(container: Open, review: Annotated[Approval, _BODY]) -> Approved:
     """Each document has its own outcome. With `all`, repeat with `after` = `next` until `next` is null."""
-    return container.review.approve(review)
+    approved = container.review.approve(review)
+    if not approved.outcomes:
+        require_ontologies(container.graph, review.ontology)
+    return approved
 
 
 @review.post("/waiting/reject", "write", "Reject documents that wait", filtered=True)
 def reject_documents(container: Open, review: Annotated[Review, _BODY]) -> Rejected:
     """Stored documents stay. With `all`, reject up to 1,000 per request. Changed files are pending again."""
-    return container.review.reject(review)
+    rejected = container.review.reject(review)
+    if not rejected.rejected:
+        require_ontologies(container.graph, review.ontology)
+    return rejected
 
 
 @stored.get("/ontologies/{ontology}/synonyms", "read", "Get the synonyms of an ontology")

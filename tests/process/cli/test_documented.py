@@ -53,7 +53,7 @@ ASKING = ("delete ", "documents reject", "folders remove", "ingest ~/notes --ont
 """Commands that need a confirmation."""
 LEFT_TO_OTHER_TESTS = {
     "ingest.md": ("--ocr always",),
-    "search.md": ("answer ", "--cursor"),
+    "search.md": ("answer ",),
     "concepts.md": ("llm", "--ontology leases", "communities", "proposals", "subgraph", "openie"),
     "images.md": ("photos --wait", "book.epub", "documents page", "admin spaces", "down", "up"),
     "evaluation.md": ("eval make", "~/sets/notes", "~/sets/asked", "RESULT.json", "results delete"),

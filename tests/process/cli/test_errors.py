@@ -111,6 +111,8 @@ def test_something_else_at_the_address_is_no_reason_for_a_trace(
         (["search", "x", "-d", "nosuch.md"], 4, "there is no document 'nosuch.md'"),
         (["documents", "-o", "nosuch"], 4, "there is no ontology 'nosuch'"),
         (["delete", "documents", "-o", "nosuch", "--where", "a=1"], 4, "there is no ontology 'nosuch'"),
+        (["documents", "approve", "x", "-o", "nosuch"], 4, "there is no ontology 'nosuch'"),
+        (["documents", "reject", "--all", "--yes", "-o", "nosuch"], 4, "there is no ontology 'nosuch'"),
         (["search", "   "], 2, "query_text"),
         (["search", "x", "--limit", "0"], 2, "--limit"),
         (["search", "x", "--mode", "magic"], 2, "--mode"),

@@ -64,6 +64,6 @@ def test_judgements_are_taken_back(kg: Kg) -> None:
     assert "No question is judged here" in kg("eval", "judgements", "questions", "-o", "notes").stderr
     kg("eval", "judgements", "set", QUESTION, "notes/a.md#0", "-o", "notes")
     deleted = kg("eval", "judgements", "delete", QUESTION, "-o", "notes")
-    assert "1 judgement taken back" in deleted.stderr
+    assert "judgements deleted: 1" in deleted.stderr
     refused = kg("eval", "judgements", "set", QUESTION, "notes/a.md#7", "-o", "notes")
     assert (refused.returncode, "no paragraph 7" in refused.stderr) == (4, True)

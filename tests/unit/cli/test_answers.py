@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import string
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from enum import Enum
 from types import UnionType
@@ -15,7 +13,7 @@ from pydantic import BaseModel
 
 import kg_cli.main
 from kg_api.client import KgClient
-from kg_cli.terminal.answers import ANSWERED, Messages, Table, call_view, fill, shown
+from kg_cli.terminal.answers import ANSWERED, Column, call_view, cell
 
 ASKING = {"kg_cli.jobs.commands.show_job", "kg_cli.admin.concepts.status"}
 """Views that call the service themselves."""
@@ -25,26 +23,6 @@ def answer_of(method: str) -> type[BaseModel]:
     """Return the model that a method of the client returns."""
     (answer,) = get_args(get_type_hints(inspect.unwrap(getattr(KgClient, method)))["return"])
     return answer
-
-
-def texts_of(template: Any) -> Iterator[str]:
-    if isinstance(template, str):
-        yield template
-    elif isinstance(template, tuple):
-        yield template[0]
-    elif not callable(template):
-        for each in template:
-            yield from texts_of(each)
-
-
-def missing_fields(template: Any, model: type[BaseModel]) -> list[str]:
-    names = [
-        name
-        for text in texts_of(template)
-        for _, name, _, _ in string.Formatter().parse(text.removeprefix("?"))
-        if name
-    ]
-    return [name for name in names if name.split(".")[0].split("[")[0] not in model.model_fields]
 
 
 def test_commands_are_registered() -> None:
@@ -58,48 +36,29 @@ def test_options_are_arguments_of_the_method(command: str) -> None:
     assert {*options} <= {*inspect.signature(inspect.unwrap(getattr(KgClient, method))).parameters}
 
 
-@pytest.mark.parametrize("command", ANSWERED)
-def test_templates_name_fields_of_the_answer(command: str) -> None:
-    method, view, _ = ANSWERED[command]
-    model = answer_of(method)
-    if isinstance(view, Messages):
-        assert missing_fields(list(view.templates), model) == []
-    elif isinstance(view, Table):
-        assert missing_fields([view.empty, view.hint], model) == []
-        rows = model.model_fields[view.rows].annotation
-        assert get_origin(rows) is list
-        assert missing_fields(list(view.columns.values()), get_args(rows)[0]) == []
-        if view.noun:
-            assert "total" in model.model_fields
-
-
 class Row(BaseModel):
     name: str = "a"
     count: int = 2
-    score: float | None = None
+    score: float = 0.512
+    nothing: str | None = None
     tags: list[str] = ["x", "y"]
     flag: bool = True
 
 
 @pytest.mark.parametrize(
-    ("template", "expected"),
+    ("column", "expected"),
     [
-        ("{name}: {count:~thing}", "a: 2 things"),
-        ("{score:.2f}", "-"),
-        ("{tags} {flag}", "x, y yes"),
-        ("{tags:~entry/entries}", "2 entries"),
-        ("?, {score:.2f}", ""),
-        ("?, {name}", ", a"),
+        ("name", "a"),
+        ("count", "2"),
+        ("score", "0.51"),
+        ("nothing", "-"),
+        ("tags", "x, y"),
+        ("flag", "yes"),
+        (lambda row: f"{row.name}{row.count}", "a2"),
     ],
 )
-def test_fields_fill_a_template(template: str, expected: str) -> None:
-    assert fill(template, Row()) == expected
-
-
-def test_parts_of_a_template_keep_their_styles() -> None:
-    assert shown([("{name}", "bold"), " {count}"], Row()) == [("a", "bold"), " 2"]
-    assert shown(("{name}", "dim"), Row()) == [("a", "dim")]
-    assert shown(lambda row: row.name, Row()) == "a"
+def test_a_column_is_a_field_or_a_function(column: Column, expected: str) -> None:
+    assert cell(column, Row()) == expected
 
 
 def example(annotation: Any) -> Any:  # noqa: PLR0911 - a case each

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rich.text import Text
 
 from kg_api.schemas.search import SourcePlace, WordMatch
-from kg_cli.search.views import MARKING_SHOWN_CHARACTERS, excerpt, mark, marks_in
+from kg_cli.search.views import SHOWN_CHARACTERS, excerpt, find_gap, mark, marks_in
 from kg_cli.terminal.console import styled
 
 LONG = "before " * 200 + "needle " + "after " * 200
@@ -29,7 +29,7 @@ def test_a_short_passage_is_shown_whole_and_its_marks_stay() -> None:
 
 def test_a_long_passage_is_shown_around_its_first_mark() -> None:
     shown = styled(excerpt(LONG, [NEEDLE, (len(LONG) - 6, len(LONG) - 1)]))
-    assert (shown.plain[0], shown.plain[-1], len(shown)) == ("…", "…", MARKING_SHOWN_CHARACTERS + 2)
+    assert (shown.plain[0], shown.plain[-1], len(shown)) == ("…", "…", SHOWN_CHARACTERS + 2)
     assert "needle" in shown.plain[: len(shown) // 2]
     assert marked(shown) == ["needle"], "what is not shown is not marked"
 
@@ -68,10 +68,26 @@ def test_an_excerpt_is_a_part_of_the_passage(text: str, data: st.DataObject) -> 
     places = st.integers(0, len(text))
     marks = sorted({(min(pair), max(pair)) for pair in data.draw(st.lists(st.tuples(places, places)))})
     shown = styled(excerpt(text, marks))
-    assert len(shown) <= MARKING_SHOWN_CHARACTERS + 2
+    assert len(shown) <= SHOWN_CHARACTERS + 2
     whole = styled(mark(text)).plain
     assert shown.plain in whole or shown.plain.removeprefix("…").removesuffix("…") in whole
 
 
 def test_control_characters_do_not_move_marks() -> None:
     assert marked(styled(mark("a\r\n\x0clease\x07", [(4, 9)]))) == ["lease"]
+
+
+@pytest.mark.parametrize(
+    ("scores", "weak"),
+    [
+        ([3.4, 1.8, 1.7, 1.5], 1),
+        ([0.71, 0.70, 0.52, 0.50], 2),
+        ([0.70, 0.69, 0.68], None),
+        ([3, 2, 1], None),
+        ([3, 1], None),
+        ([1, 3, 0.1], None),
+        ([], None),
+    ],
+)
+def test_weaker_hits_begin_after_a_gap(scores: list[float], weak: int | None) -> None:
+    assert find_gap(scores) == weak

@@ -40,7 +40,7 @@ def test_the_id_of_a_concept_can_be_copied_at_80_columns(
         ),
         full=False,
     )
-    assert identity in capsys.readouterr().out
+    assert f" {identity[:8]} " in capsys.readouterr().out
 
 
 @pytest.fixture
@@ -86,17 +86,49 @@ def hits(*similarities: float | None, degraded: tuple[Degradation, ...] = ()) ->
     )
 
 
-def test_a_hit_shows_where_it_is_and_its_whole_id(narrow: Console) -> None:
-    print_hits(hits(0.873, None), full=False)
+def test_a_hit_takes_three_lines_with_its_place_and_id(narrow: Console) -> None:
+    found = hits(0.873, None)
+    found.sources[1].chunk.text = "one lease [every]\n\n" + "word " * 100
+    print_hits(found)
+    first, text, second, *more = narrow.export_text().splitlines()[:5]
+    assert first.startswith(" 1  handbook / a long way/down/to the document.md  … > ¶7  01234567  0.87")
+    assert text.strip() == "A worker renews its lease [every] ten seconds."
+    assert second.startswith(" 2  handbook / ")
+    assert second.endswith("01234567  -")
+    assert more[0].startswith("    one lease [every] word word")
+    assert more[1].endswith("…")
+    assert max(map(len, (first, text, second, *more))) <= 80
+
+
+def test_full_hits_have_whole_ids_and_lines(narrow: Console) -> None:
+    found = hits(0.873)
+    found.sources[0].chunk.text = "one line\n\nand another\n"
+    print_hits(found, full=True)
     shown = narrow.export_text()
-    assert shown.count(PLACE.source_id) == 2
-    assert "handbook / a long way/down/to the document.md" in shown
-    assert "Part One > Leases [draft] > ¶7" in " ".join(shown.split())
-    assert "A worker renews its lease [every] ten seconds." in shown
-    assert [line.split()[1] for line in shown.splitlines() if line.startswith((" 1 ", " 2 "))] == [
-        "0.87",
-        "-",
-    ]
+    assert PLACE.source_id in shown
+    assert "    one line\n    \n    and another\n" in shown
+
+
+def test_weaker_hits_are_marked_on_the_first_page(narrow: Console) -> None:
+    found = hits(0.8, 0.6, 0.5)
+    for hit, score in zip(found.sources, (3.0, 1.0, 0.9), strict=True):
+        hit.score = score
+    print_hits(found)
+    lines = narrow.export_text().splitlines()
+    assert lines.index("weaker:") == lines.index(next(each for each in lines if each.startswith(" 2"))) - 1
+    print_hits(found, page=2, first=4)
+    shown = narrow.export_text()
+    assert "weaker:" not in shown
+    assert " 6  handbook" in shown
+
+
+def test_more_hits_are_on_the_next_page(narrow: Console) -> None:
+    found = hits(0.8)
+    found.next_cursor = "c" * 88
+    print_hits(found)
+    shown = narrow.export_text()
+    assert "--page 2" in shown
+    assert "cccc" not in shown
 
 
 def test_what_the_service_tells_is_marked_and_nothing_else(
