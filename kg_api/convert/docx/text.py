@@ -102,8 +102,6 @@ class Fields:
             entries = [each.get(VALUE, "") for each in items.findall(q("w:listEntry"))]
             at = "0" if chosen is None else chosen.get(VALUE, "0")
             return entries[int(at)] if at.isdecimal() and int(at) < len(entries) else ""
-        if name == "SYMBOL":
-            return _read_symbol(words)
         if not ended.in_result or name == "EQ":  # Word renders the formula from the field code
             self._count_missing(ended)
         return ""
@@ -137,17 +135,6 @@ def read_control_state(properties: XmlElement | None) -> str:
             return texts.get(last) or last
     date = properties.find(q("w:date"))
     return "" if date is None else date.get(q("w:fullDate"), "").partition("T")[0]
-
-
-def _read_symbol(words: list[str]) -> str:
-    """Return the symbol of a field such as `SYMBOL 177` in its font."""
-    code = words[1] if len(words) > 1 else ""
-    if not re.fullmatch(r"[0-9]{1,6}|0[xX][0-9a-fA-F]{1,5}", code):
-        return ""
-    font = re.search(r'\\f\s*"?([^"\\]+)', " ".join(words[2:]))
-    return translate_symbols(
-        chr(int(code, 16 if "x" in code.lower() else 10)), font[1].strip() if font else ""
-    )
 
 
 # Displayed text of a paragraph, and its anchored objects

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
-from itertools import groupby, zip_longest
-from typing import NamedTuple
+from collections.abc import Callable
+from itertools import zip_longest
 
 from kg_api.convert.ooxml.package import XmlElement, q
 from kg_api.convert.ooxml.text import (
@@ -186,49 +185,24 @@ def read_lines(element: XmlElement) -> list[str]:
 _MAX_POINTS = 100_000
 
 
-class _Series(NamedTuple):
-    name: str
-    categories: tuple[str, ...]
-    values: tuple[str, ...]
-    sizes: tuple[str, ...]
-
-
 def read_chart(root: XmlElement) -> list[str]:
     """Return the blocks of a chart part (empty: unreadable)."""
-    series = [_read_series(each) for each in root.iter(q("c:ser"))]
     blocks = list[str]()
     for each in root.iter(q("c:tx")):  # titles of chart and axes, and custom labels
         parent = each.getparent()
         if parent is not None and parent.tag != q("c:ser"):
             rich = each.find(q("c:rich"))
-            words = " ".join(read_lines(rich)) if rich is not None else _read_text(each)
-            blocks += [paragraph(words)] if words else []
-    return [*blocks, *_tabulate(series)]
-
-
-def _tabulate(series: list[_Series]) -> Iterator[str]:
-    """Yield a table for each group of consecutive series with the same categories."""
-    for categories, group in groupby(series, key=lambda each: each.categories):
-        same = list(group)
-        columns = [column for each in same for column in (each.values, each.sizes) if column]
-        names = [
-            name for each in same for name, column in ((each.name, each.values), ("", each.sizes)) if column
-        ]
-        count = max(map(len, [categories, *columns]), default=0)
-        if count:
-            yield table([["", *names], *zip_longest(categories, *columns, fillvalue="")])
-        elif any(names):
-            yield paragraph(", ".join(filter(None, names)))
-
-
-def _read_series(element: XmlElement) -> _Series:
-    name = element.find(q("c:tx"))
-    return _Series(
-        "" if name is None else _read_text(name),
-        _read_points(element, "cat", "xVal"),
-        _read_points(element, "val", "yVal"),
-        _read_points(element, "bubbleSize"),
-    )
+            blocks.append(paragraph(" ".join(read_lines(rich)) if rich is not None else _read_text(each)))
+    tables: dict[tuple[str, ...], list[list[str]]] = {}
+    for each in root.iter(q("c:ser")):
+        columns = tables.setdefault(_read_points(each, "cat", "xVal"), [])
+        name = each.find(q("c:tx"))
+        columns.append(["" if name is None else _read_text(name), *_read_points(each, "val", "yVal")])
+        if sizes := _read_points(each, "bubbleSize"):
+            columns.append(["", *sizes])
+    for categories, columns in tables.items():
+        blocks.append(table(list(zip_longest(["", *categories], *columns, fillvalue=""))))
+    return list(filter(None, blocks))
 
 
 def _read_text(element: XmlElement) -> str:
@@ -236,39 +210,21 @@ def _read_text(element: XmlElement) -> str:
 
 
 def _read_points(series: XmlElement, *names: str) -> tuple[str, ...]:
+    """Return cached values by position. A category of several levels has its outer levels first."""
     found = next((part for name in names if (part := series.find(q(f"c:{name}"))) is not None), None)
     if found is None:
         return ()
-    levels = list(found.iter(q("c:lvl"))) or [found]
-    columns = [_read_level(each) for each in levels]
-    count = min(max((max(column, default=-1) for column in columns), default=-1) + 1, _MAX_POINTS)
-    if len(columns) == 1:
-        return tuple(columns[0].get(at, "") for at in range(count))
-    # Outer levels come last, and name only the first of their points.
-    for column in columns[1:]:
-        for at in range(1, count):
-            column.setdefault(at, column.get(at - 1, ""))
-    return tuple(
-        " ".join(filter(None, (column.get(at, "") for column in columns[::-1]))) for at in range(count)
-    )
-
-
-def _read_level(element: XmlElement) -> dict[int, str]:
-    code = next((each.text or "" for each in element.iter(q("c:formatCode"))), "")
-    numeric = next(element.iter(q("c:numCache"), q("c:numLit")), None) is not None
-    points = dict[int, str]()
-    for each in element.iter(q("c:pt")):
-        value = each.find(q("c:v"))
-        if value is not None and each.get("idx", "").isdecimal():
+    usual = next((each.text or "" for each in found.iter(q("c:formatCode"))), "")
+    is_number = next(found.iter(q("c:numCache"), q("c:numLit")), None) is not None
+    points: dict[int, str] = {}
+    for each in found.iter(q("c:pt")):
+        at, value = each.get("idx", ""), each.find(q("c:v"))
+        if value is not None and at.isdecimal() and int(at) < _MAX_POINTS:
             text = value.text or ""
-            points[int(each.get("idx", ""))] = (
-                _format_value(text, each.get("formatCode", "") or code) if numeric else one_line(text)
-            )
-    return points
-
-
-def _format_value(text: str, code: str) -> str:
-    return one_line(format_number(text, parse_number_format(code)))
+            form = parse_number_format(each.get("formatCode", "") or usual)
+            text = format_number(text, form) if is_number else text
+            points[int(at)] = one_line(f"{text} {points.get(int(at), '')}")
+    return tuple(points.get(at, "") for at in range(max(points, default=-1) + 1))
 
 
 # Charts, and SmartArt as an outline of the texts in its data model
