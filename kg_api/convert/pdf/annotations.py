@@ -32,12 +32,7 @@ _NEED_APPEARANCES = re.compile(rb"/NeedAppearances\s+true")
 _FONT_SIZE = re.compile(r"(\d+\.?\d*|\.\d+)\s+Tf")
 _USUAL_SIZE, _ROOM = 12.0, 0.7
 _LETTER_WIDTH = 0.5
-_STAMPS = frozenset(
-    {
-        *("Approved", "AsIs", "Confidential", "Departmental", "Draft", "Experimental", "Expired", "Final"),
-        *("ForComment", "ForPublicRelease", "NotApproved", "NotForPublicRelease", "Sold", "TopSecret"),
-    }
-)
+_STAMP = re.compile(r"[A-Z][A-Za-z]{1,30}")
 _NO_TEXT = frozenset({
     *(raw.FPDF_ANNOT_TEXT, raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP, raw.FPDF_ANNOT_HIGHLIGHT),
     *(raw.FPDF_ANNOT_UNDERLINE, raw.FPDF_ANNOT_SQUIGGLY, raw.FPDF_ANNOT_STRIKEOUT, raw.FPDF_ANNOT_INK),
@@ -146,7 +141,7 @@ class Annotations:
                 found.items.append(
                     _Item("text", box, contents, _read_size(annotation, box), is_multiline=True)
                 )
-        elif kind == raw.FPDF_ANNOT_STAMP and (name := _read_string(annotation, b"Name")) in _STAMPS:
+        elif kind == raw.FPDF_ANNOT_STAMP and _STAMP.fullmatch(name := _read_string(annotation, b"Name")):
             words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
             found.items.append(_Item("text", _read_box(annotation), words, _USUAL_SIZE))
         size = raw.FPDFAnnot_GetAP(annotation, raw.FPDF_ANNOT_APPEARANCEMODE_NORMAL, None, 0)
