@@ -40,6 +40,7 @@ class SearchMethods:
         where: Sequence[Condition | AnyOf | str | dict[str, Any]] | None = None,
         kinds: Sequence[SourceKind] | None = None,
         mode: SearchMode = "hybrid",
+        prefix: bool = False,
         limit: int = 10,
         cursor: str | None = None,
         min_similarity: float | None = None,

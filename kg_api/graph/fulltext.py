@@ -31,6 +31,7 @@ from kg_api.graph.text_analysis import (
     SYMBOLS,
     TURNS,
     Variant,
+    complete_stems,
     find_hidden_parts,
     find_variants,
     index_in,
@@ -68,6 +69,7 @@ MAX_PHRASES = 16  # maximum phrases, because Lucene counts each word of a phrase
 
 _QUERIES_WORD = rf"\w[\w{EXTENDING}]*"
 _WORDS = re.compile(rf"{_QUERIES_WORD}(?:['’.]{_QUERIES_WORD})*")
+_SCOPE_TOKEN = re.compile("k(g|$)")
 _RESERVED = re.compile(r'(["\\])')
 
 
@@ -106,6 +108,19 @@ def word_pairs(text: str) -> list[str]:
     return [*dict.fromkeys(map(" ".join, pairwise(words[:MAX_TERMS])))]
 
 
+MIN_PREFIX = 2
+"""Minimum characters of an unfinished word. One letter matches most texts."""
+
+
+def find_unfinished(text: str) -> str | None:
+    """Return the last word in lower case if the text ends with it and its script separates words."""
+    normal = normalise_text(text)
+    last = max(_WORDS.finditer(normal), key=lambda found: found.start(), default=None)
+    if last is None or last.end() < len(normal) or re.search(f"[{SINGLE}]", last[0]):
+        return None
+    return last[0].lower() if len(last[0]) >= MIN_PREFIX else None
+
+
 def _split_joined(text: str) -> Iterator[tuple[int, str]]:
     """Yield the positions and words that punctuation joins and a reader sees as several words."""
     for found in runs(text):
@@ -124,6 +139,7 @@ def lucene_queries(
     variants: Sequence[Variant] = (),
     name: str | None = None,
     phrases: Sequence[str] = (),
+    prefix: str | None = None,
 ) -> list[str]:
     """Return Lucene queries for any of the words, limited to ontologies or documents.
 
@@ -140,6 +156,7 @@ def lucene_queries(
         variants: Other spellings of the question's numbers and letters.
         name: Token of the documents whose alias equals the question.
         phrases: Adjacent words of the question.
+        prefix: Unfinished word of the question.
     """
     if not words:
         return []
@@ -152,7 +169,13 @@ def lucene_queries(
         ("scope", name or "", NAME_WEIGHT),
         ("full_text", " ".join(map(_quote, phrases[:MAX_PHRASES])), PHRASES_WEIGHT),
     ]
-    asked = _to_lucene(weighed, fields, beside)
+    if prefix:
+        weighed += [(each, "") for each in complete_stems(prefix)]
+        # `scope` contains the parts of joined words, and the tokens `kgo...`, which no prefix may match
+        beside.append(
+            ("scope", "" if _SCOPE_TOKEN.match(prefix) else f"{fold_letters(prefix)}*", PARTS_WEIGHT)
+        )
+    asked = _to_lucene(weighed, fields, beside, f" {prefix}*" if prefix else "")
     return [" ".join(filter(None, (asked, scope))) for scope in _within(ontologies, document_ids)]
 
 
@@ -179,9 +202,10 @@ def _to_lucene(
     weighed: Sequence[tuple[str, str]],
     fields: Mapping[str, float],
     beside: Sequence[tuple[str, str, float]],
+    begun: str = "",
 ) -> str:
     """Return a clause for each word with its weight in each field, and the additional clauses."""
-    plain = " ".join(_quote(word) + weight for word, weight in weighed)
+    plain = " ".join(_quote(word) + weight for word, weight in weighed) + begun
     once: dict[str, str] = {}
     for word, weight in weighed:
         if _may_be_hidden(word):
@@ -237,7 +261,9 @@ class QuestionWords:
     question with at least one significant word.
     """
 
-    def __init__(self, question: str) -> None:
+    def __init__(self, question: str, prefix: str | None = None) -> None:
+        begun = rf"(?<![^\W_]){re.escape(prefix or '')}\w*"
+        self._begun = re.compile(begun, re.IGNORECASE) if prefix else None
         asked = [_POSSESSIVE.sub("", word) for word in question_terms(question)[:MAX_TERMS]]
         variants = [_forms(each.words) for each in find_variants(question)]
         telling = [*map(_forms, _telling(asked)), *variants]
@@ -260,13 +286,20 @@ class QuestionWords:
     def find(self, text: str) -> list[tuple[int, int]]:
         """Return start and end of the first 50 matches, in order and without overlap."""
         found: list[tuple[int, int]] = []
-        for phrase in self._phrases(text[:MAX_SCANNED]):
-            is_behind = not found or phrase[0].start >= found[-1][1]  # the parts of one word may overlap
-            if is_behind and self._is_significant(phrase):
-                found.append((phrase[0].start, phrase[-1].end))
+        for start, end in self._matches(text[:MAX_SCANNED]):
+            if not found or start >= found[-1][1]:  # the parts of one word may overlap
+                found.append((start, end))
                 if len(found) == MAX_MATCHES:
                     break
         return found
+
+    def _matches(self, text: str) -> Iterable[tuple[int, int]]:
+        phrases = (each for each in self._phrases(text) if self._is_significant(each))
+        found = ((each[0].start, each[-1].end) for each in phrases)
+        if not self._begun:
+            return found
+        begun = (each.span() for each in self._begun.finditer(text))
+        return sorted([*found, *begun], key=lambda each: (each[0], -each[1]))
 
     def _is_significant(self, phrase: list[IndexToken]) -> bool:
         if len(phrase) == 1:
@@ -308,9 +341,9 @@ class QuestionWords:
 
 
 @lru_cache(KNOWN_QUESTIONS)
-def words_of_question(question: str) -> QuestionWords:
+def words_of_question(question: str, prefix: str | None = None) -> QuestionWords:
     """Return the words of a question. The cache serves repeated questions and further pages."""
-    return QuestionWords(question)
+    return QuestionWords(question, prefix)
 
 
 @lru_cache(KNOWN_FORMS)

@@ -236,6 +236,24 @@ def _stem(word: str) -> str:
     return found[:-1] if found.endswith("logi") and _MEASURED.search(found[:-4]) else found
 
 
+_SUFFIXES = """
+    ability able al alism ality ally ance ancy ate ation ational ed edly ement ence ency entli ful fulness
+    ible ibility ical icate ing ity ive iveness ization izer ly ment ness ous ously tional
+""".split()  # noqa: SIM905 - a list of words reads better so
+
+
+def complete_stems(begun: str) -> list[str]:
+    """Return completions of an unfinished word whose stem is shorter than the typed part.
+
+    The index contains `manag` for `management`, which `managem*` does not match.
+    """
+    cuts = ((each, at) for each in _SUFFIXES for at in range(1, len(each)) if begun.endswith(each[:at]))
+    forms = {word_form(word): word for each, at in cuts if (word := begun[:-at] + each)}
+    return [
+        word for form, word in forms.items() if begun.startswith(form) and MIN_WORD < len(form) < len(begun)
+    ]
+
+
 # Stop words of queries, by language
 #
 # The analyzer ignores 33 English words but weighs "how", "wer", and "quién" fully.

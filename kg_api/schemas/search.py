@@ -159,6 +159,9 @@ class SourceSearch(Body):
     """Kinds of sources to return, such as `["image"]`. Default: all."""
     mode: SearchMode = "hybrid"
     """`vector`: vector search. `text`: full-text search. `hybrid`: both, fused."""
+    prefix: Flag = False
+    """Match words that begin with the last word of `query_text`, for search while typing. kg then corrects
+    no spelling of that word and does not judge the relevance (`near`)."""
     limit: Limit = 10
     cursor: HitsCursor | None = None
     """`next_cursor` of the previous page. Repeat the other fields unchanged. All pages together contain at

@@ -16,6 +16,7 @@ from kg_api.graph.client import Graph
 from kg_api.graph.fulltext import (
     KNOWN_QUESTIONS,
     MAX_TERMS,
+    find_unfinished,
     fuzzy_queries,
     lucene_queries,
     question_terms,
@@ -128,6 +129,7 @@ class Wording:
     name: str | None = None  # token that marks documents with this alias
     respelt: tuple[Respelling, ...] = ()  # corrections of words that no text contains
     pairs: Sequence[str] = ()  # adjacent words, in lower case
+    prefix: str | None = None  # unfinished last word of a question that somebody types
 
     @property
     def compared_pairs(self) -> Sequence[str]:
@@ -166,6 +168,7 @@ class Wording:
             variants=self.variants,
             name=self.name,
             phrases=[pair for pair in self.pairs if OMITTED.isdisjoint(pair.split())],
+            prefix=self.prefix,
         )
 
     def queries_for(self, word: str) -> list[str]:
@@ -176,7 +179,8 @@ class Wording:
         return fuzzy_queries(fuzzy_clauses(word), self.ontologies, self.document_ids)
 
     def _may_be_misspelt(self, word: str) -> bool:
-        return may_be_misspelt(word) and word not in self.light and word not in ENGLISH
+        known = word in self.light or word in ENGLISH or word == self.prefix
+        return may_be_misspelt(word) and not known
 
 
 FEW_PAIRS = 3
@@ -190,6 +194,8 @@ def word_question(
     document_ids: tuple[str, ...] | None,
     synonyms: tuple[str, ...],
     languages: frozenset[str | None],
+    *,
+    prefix: str | None,
 ) -> Wording:
     """Return the keywords of a question, cached for the next page."""
     words = question_terms(text)
@@ -203,6 +209,7 @@ def word_question(
         variants=find_variants(text),
         name=scope_of_alias(text),
         pairs=word_pairs(text),
+        prefix=prefix,
     )
 
 
@@ -483,6 +490,7 @@ class SearchPlanner:
             None if chosen.in_queries is None else tuple(chosen.in_queries),
             tuple(synonyms_in(text, known.synonyms_of(filters.ontologies))),
             known.languages_of(filters.ontologies),
+            prefix=find_unfinished(text) if request.prefix else None,
         )
         if similar is None:
             least, spaces = request.min_similarity, {*scope.answering.values(), scope.new}

@@ -26,7 +26,7 @@ from kg_api.schemas.search import (
     SourceWindow,
     WordMatch,
 )
-from kg_api.search.fusion import left_out, nearness
+from kg_api.search.fusion import UNKNOWN, left_out, nearness
 from kg_api.search.plan import SearchPlan
 from kg_api.search.rank import KEPT, PlaceReader
 from kg_api.search.retrieve import (
@@ -213,7 +213,7 @@ class Presenter:
             carried = concepts_of(self._graph, ids) if request.include_concepts else {}
             texts = chunk_texts(self._graph, find_needed_texts(found))
             hits = present_hits(plan, ranking.hits, places.read(ids), texts, carried)
-        told = nearness(plan, candidates, hits)
+        told = UNKNOWN if plan.wording.prefix else nearness(plan, candidates, hits)
         windows = self._windows(plan, hits) if request.expand_context else []
         spaces = [vector.space.slug for vector in plan.vectors if vector.vector is not None]
         hypothetical = (list(each.hypothetical) for each in plan.vectors if each.hypothetical)
@@ -337,7 +337,7 @@ def present_hits(
 
     `texts` contains the texts of the chunks from `find_needed_texts`.
     """
-    words = words_of_question(plan.text)
+    words = words_of_question(plan.text, plan.wording.prefix)
     shown: list[SourceHit] = []
     for hit in hits:
         found, place = hit.found, places.get(hit.found.source.source_id)

@@ -102,3 +102,36 @@ def test_what_an_ontology_takes_for_a_word_is_found_behind_the_word(
     answer = ask(search, "k8s configuration")
     assert [hit.full_text.strip() for hit in answer.sources] == [TEXTS[1]]
     assert ask(search, "k8s", ontology="b").sources == [], "each ontology has its own"
+
+
+@pytest.mark.parametrize(
+    ("typed", "text"),
+    [
+        ("kube", TEXTS[1]),
+        ("a long configurati", TEXTS[1]),  # the index contains `configur`
+        ("Kürb", TEXTS[0]),
+        ("Zwieb", TEXTS[3]),
+    ],
+)
+def test_unfinished_word_finds_and_marks_its_continuations(
+    search: SearchService, typed: str, text: str
+) -> None:
+    (found,) = ask(search, typed, prefix=True).sources
+    assert found.full_text.strip() == text
+    assert found.matches
+
+
+@pytest.mark.parametrize("typed", ["kubernetis", "kgo", "kg", "zz", "a"])
+def test_unfinished_word_is_not_corrected(search: SearchService, typed: str) -> None:
+    found = ask(search, typed, prefix=True)
+    assert (found.sources, found.did_you_mean, found.degraded) == ([], [], [])
+
+
+def test_finished_words_of_typed_text_are_corrected(search: SearchService) -> None:
+    found = ask(search, "kubernetis prox", prefix=True)
+    assert [each.word for each in found.did_you_mean] == ["kubernetis"]
+    assert {each.full_text.strip() for each in found.sources} == {TEXTS[1], TEXTS[8]}
+
+
+def test_word_before_a_space_is_finished(search: SearchService) -> None:
+    assert ask(search, "kube zzz", prefix=True).sources == []
