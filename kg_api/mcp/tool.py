@@ -28,8 +28,8 @@ _TOOLS = {
     "ontologies": "list_ontologies",
     "search": "search_sources",
     "similar": "find_similar_sources",
-    "concept search": "hybrid_search",
-    "concept list": "hybrid_search",
+    "concepts search": "hybrid_search",
+    "concepts list": "hybrid_search",
     "images list": "search_images",
     "images search": "search_images",
 }
