@@ -548,8 +548,8 @@ RETURN collect({
 }) AS found
 
 // name: search_by_vector
-// Return the nearest concepts of a space in some ontologies, with a filter inside the index. The index returns
-// quantised scores, so the exact cosine orders the results.
+// Return the nearest concepts of a space in some ontologies, with a filter inside the index. The exact
+// cosine orders the results, also if the index of an earlier version is quantised.
 CYPHER 25
 MATCH (n:Concept)
 SEARCH n IN (VECTOR INDEX concept_embedding FOR $vector WHERE n.ontology IN $ontologies LIMIT $limit) SCORE AS approximate

@@ -128,8 +128,8 @@ RETURN r.relation_id AS relation_id, r.statement AS statement, r.quote AS quote,
 LIMIT $limit
 
 // name: search_by_vector
-// Return the nearest relationships of a space in some ontologies, with a filter inside the index. The index returns
-// quantised scores, so the exact cosine orders the results.
+// Return the nearest relationships of a space in some ontologies, with a filter inside the index. The exact
+// cosine orders the results, also if the index of an earlier version is quantised.
 CYPHER 25
 MATCH ()-[n:RELATED_TO]->()
 SEARCH n IN (VECTOR INDEX relation_embedding FOR $vector WHERE n.ontology IN $ontologies LIMIT $limit) SCORE AS approximate

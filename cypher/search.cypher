@@ -95,15 +95,15 @@ CALL (lacking) {
 RETURN {looked: looked, passages: passages, chunks: chunks} AS found
 
 // name: by_vector
-// Return the nearest passages of a space in all ontologies. The index is quantised (SCALAR), so exact cosines order
-// its candidates.
+// Return the nearest passages of a space in all ontologies. More candidates than the limit raise the
+// recall of the graph search in large indexes (ADR 8).
 CYPHER 25
 MATCH (n:Source|Chunk)
-SEARCH n IN (VECTOR INDEX passage_embedding FOR $vector LIMIT $candidates) SCORE AS approximate
-WITH n, 2 * vector.similarity.cosine(n[$property], $vector) - 1 AS similarity
-WHERE similarity IS NOT NULL // one that loses its vector just now
-WITH n, similarity ORDER BY similarity DESC LIMIT $limit
-WITH collect([n.source_id, n.ontology, n.document_id, similarity, n.chunk_id, n.offset, n.end_offset, n.source_ids]) AS passages,
+SEARCH n IN (VECTOR INDEX passage_embedding FOR $vector LIMIT $candidates) SCORE AS score
+WITH n, 2 * score - 1 AS similarity ORDER BY similarity DESC LIMIT $limit
+WITH collect(CASE WHEN n:Chunk
+       THEN [null, n.ontology, n.document_id, similarity, n.chunk_id, n.offset, n.end_offset, n.source_ids]
+       ELSE [n.source_id, n.ontology, n.document_id, similarity] END) AS passages,
      collect(CASE WHEN n:Chunk THEN n END) AS chunks
 CALL (chunks) {
   UNWIND chunks AS c
@@ -113,15 +113,14 @@ CALL (chunks) {
 RETURN {passages: passages, parents: parents} AS found
 
 // name: by_vector_in_documents
-// Return the nearest passages of a space in documents, with a filter inside the index. The index is quantised
-// (SCALAR), so exact cosines order its candidates.
+// Return the nearest passages of a space in documents, with a filter inside the index.
 CYPHER 25
 MATCH (n:Source|Chunk)
-SEARCH n IN (VECTOR INDEX passage_embedding FOR $vector WHERE n.document_id IN $document_ids LIMIT $candidates) SCORE AS approximate
-WITH n, 2 * vector.similarity.cosine(n[$property], $vector) - 1 AS similarity
-WHERE similarity IS NOT NULL // one that loses its vector just now
-WITH n, similarity ORDER BY similarity DESC LIMIT $limit
-WITH collect([n.source_id, n.ontology, n.document_id, similarity, n.chunk_id, n.offset, n.end_offset, n.source_ids]) AS passages,
+SEARCH n IN (VECTOR INDEX passage_embedding FOR $vector WHERE n.document_id IN $document_ids LIMIT $candidates) SCORE AS score
+WITH n, 2 * score - 1 AS similarity ORDER BY similarity DESC LIMIT $limit
+WITH collect(CASE WHEN n:Chunk
+       THEN [null, n.ontology, n.document_id, similarity, n.chunk_id, n.offset, n.end_offset, n.source_ids]
+       ELSE [n.source_id, n.ontology, n.document_id, similarity] END) AS passages,
      collect(CASE WHEN n:Chunk THEN n END) AS chunks
 CALL (chunks) {
   UNWIND chunks AS c
@@ -131,15 +130,14 @@ CALL (chunks) {
 RETURN {passages: passages, parents: parents} AS found
 
 // name: by_vector_in_ontologies
-// Return the nearest passages of a space in ontologies, with a filter inside the index. The index is quantised
-// (SCALAR), so exact cosines order its candidates.
+// Return the nearest passages of a space in ontologies, with a filter inside the index.
 CYPHER 25
 MATCH (n:Source|Chunk)
-SEARCH n IN (VECTOR INDEX passage_embedding FOR $vector WHERE n.ontology IN $ontologies LIMIT $candidates) SCORE AS approximate
-WITH n, 2 * vector.similarity.cosine(n[$property], $vector) - 1 AS similarity
-WHERE similarity IS NOT NULL // one that loses its vector just now
-WITH n, similarity ORDER BY similarity DESC LIMIT $limit
-WITH collect([n.source_id, n.ontology, n.document_id, similarity, n.chunk_id, n.offset, n.end_offset, n.source_ids]) AS passages,
+SEARCH n IN (VECTOR INDEX passage_embedding FOR $vector WHERE n.ontology IN $ontologies LIMIT $candidates) SCORE AS score
+WITH n, 2 * score - 1 AS similarity ORDER BY similarity DESC LIMIT $limit
+WITH collect(CASE WHEN n:Chunk
+       THEN [null, n.ontology, n.document_id, similarity, n.chunk_id, n.offset, n.end_offset, n.source_ids]
+       ELSE [n.source_id, n.ontology, n.document_id, similarity] END) AS passages,
      collect(CASE WHEN n:Chunk THEN n END) AS chunks
 CALL (chunks) {
   UNWIND chunks AS c
@@ -296,7 +294,9 @@ WITH DISTINCT n
 WITH n, 2 * vector.similarity.cosine(n[$property], $vector) - 1 AS similarity
 WHERE similarity IS NOT NULL // one that loses its vector just now
 WITH n, similarity ORDER BY similarity DESC LIMIT $limit
-WITH collect([n.source_id, n.ontology, n.document_id, similarity, n.chunk_id, n.offset, n.end_offset, n.source_ids]) AS passages,
+WITH collect(CASE WHEN n:Chunk
+       THEN [null, n.ontology, n.document_id, similarity, n.chunk_id, n.offset, n.end_offset, n.source_ids]
+       ELSE [n.source_id, n.ontology, n.document_id, similarity] END) AS passages,
      collect(CASE WHEN n:Chunk THEN n END) AS chunks
 CALL (chunks) {
   UNWIND chunks AS c
@@ -306,8 +306,8 @@ CALL (chunks) {
 RETURN {passages: passages, parents: parents} AS found
 
 // name: images_by_vector
-// Return the nearest images of a space in ontologies, with a filter inside the index. The index returns quantised
-// scores, so exact cosines order the results. The texts of images are compared with the query's text vector, if any.
+// Return the nearest images of a space in ontologies, with a filter inside the index. Exact cosines order the
+// results, also if the index of an earlier version is quantised. The texts of images are compared with the query's text vector, if any.
 CYPHER 25
 MATCH (n:Image)
 SEARCH n IN (VECTOR INDEX image_embedding FOR $vector WHERE n.ontology IN $ontologies LIMIT $limit) SCORE AS approximate
@@ -323,8 +323,8 @@ RETURN collect({
 }) AS found
 
 // name: images_by_vector_in_documents
-// Return the nearest images of a space in documents, with a filter inside the index. The index returns quantised
-// scores, so exact cosines order the results. The texts of images are compared with the query's text vector, if any.
+// Return the nearest images of a space in documents, with a filter inside the index. Exact cosines order the
+// results, also if the index of an earlier version is quantised. The texts of images are compared with the query's text vector, if any.
 CYPHER 25
 MATCH (n:Image)
 SEARCH n IN (VECTOR INDEX image_embedding FOR $vector WHERE n.ontology IN $ontologies AND n.document_id IN $document_ids LIMIT $limit) SCORE AS approximate

@@ -179,9 +179,10 @@ class NearestPassages:
     def _lookup(self, limit: int, *, compares: bool) -> Lookup:
         space, within = self.space, self.filters
         vector = Vector.from_numpy(self.vector)
-        given: Row = {"vector": vector, "limit": limit, "property": space.vector_property}
+        given: Row = {"vector": vector, "limit": limit}
         if compares:
-            return Lookup("search/exactly", {**given, **within.scope(), "space": space.key})
+            compared = {"property": space.vector_property, "space": space.key}
+            return Lookup("search/exactly", {**given, **within.scope(), **compared})
         given["candidates"] = max(limit, self.candidates)
         if within.document_ids is not None:
             given["document_ids"] = list(within.document_ids)
@@ -193,9 +194,10 @@ class NearestPassages:
 
 
 def _to_passage(row: Sequence[Any], parents: Mapping[str, str]) -> LaneHit:
-    source_id, ontology, document_id, similarity, chunk_id, offset, end_offset, covers = row
-    if chunk_id is None:
+    source_id, ontology, document_id, similarity, *part = row
+    if not part:
         return LaneHit(FoundSource(source_id, ontology, document_id), similarity, similarity)
+    chunk_id, offset, end_offset, covers = part
     chunk = FoundChunk(chunk_id, offset, end_offset, tuple(covers), parents.get(chunk_id))
     return LaneHit(FoundSource(covers[0], ontology, document_id), similarity, similarity, chunk)
 

@@ -245,7 +245,7 @@ def test_a_space_is_registered_with_an_index_as_ordered(graph: Graph) -> None:
 
 
 @contextmanager
-def index_with(graph: Graph, **settings: Any) -> Generator[Space]:
+def index_with(graph: Graph, settings: dict[str, Any]) -> Generator[Space]:
     """The first space, whose index has other settings for a while: a database outlives its tests."""
     space = ensure_space(graph, IDENTITY)
     options = {"indexConfig": index_config(IDENTITY) | settings}
@@ -258,15 +258,18 @@ def index_with(graph: Graph, **settings: Any) -> Generator[Space]:
         ensure_index(graph, space)
 
 
-def test_an_index_with_the_graph_of_an_earlier_version_is_left_as_it_is(graph: Graph) -> None:
-    with index_with(graph, **{"vector.hnsw.ef_construction": 100}):
+@pytest.mark.parametrize(
+    "settings", [{"vector.hnsw.ef_construction": 100}, {"vector.quantization.type": "SCALAR"}]
+)
+def test_an_index_of_an_earlier_version_is_kept(graph: Graph, settings: dict[str, Any]) -> None:
+    with index_with(graph, settings):
         ensure_space(graph, IDENTITY)
-        assert index_states(graph)[FIRST_INDEX].options["indexConfig"]["vector.hnsw.ef_construction"] == 100
+        assert settings.items() <= index_states(graph)[FIRST_INDEX].options["indexConfig"].items()
 
 
-def test_an_index_that_is_quantised_otherwise_is_refused(graph: Graph) -> None:
+def test_an_index_of_other_dimensions_is_refused(graph: Graph) -> None:
     with (
-        index_with(graph, **{"vector.quantization.type": "NONE"}),
+        index_with(graph, {"vector.dimensions": 2 * IDENTITY.dimensions}),
         pytest.raises(ConfigurationError, match="other settings than kg gives it"),
     ):
         ensure_space(graph, IDENTITY)
