@@ -163,16 +163,13 @@ def make(
     easy: Annotated[
         bool, typer.Option("--easy", help="Also keep questions that full text answers first.")
     ] = False,
-    llm: Annotated[
-        bool, typer.Option("--llm", help="Let the language model (KG_LLM__MODEL) phrase the questions.")
-    ] = False,
     as_json: OwnJsonOption = False,
 ) -> None:
     """Make a question set from an ontology: documents, and questions that their quotes answer.
 
     A question names two concepts of one document, and their quotes are the answer. Questions that full-text
     search answers with its first hit are skipped. Without concepts, the questions are verbatim sentences,
-    which favours full-text search. With --llm, a language model rewords the questions, at one request each.
+    which favours full-text search.
     With `--kind judgements`, the questions are those with judged passages, from the web page or from
     `kg eval judgements`.
 
@@ -182,7 +179,7 @@ def make(
     from kg_cli.evaluate.make import make as made
 
     with open_client() as client:
-        about = made(client, output, MakeSettings(ontology, count, seed, kind, llm=llm, easy=easy))
+        about = made(client, output, MakeSettings(ontology, count, seed, kind, easy=easy))
     if as_json:
         console.print_json({**about, "set": str(output)})
         return

@@ -7,9 +7,8 @@ import random
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice, pairwise
@@ -18,7 +17,7 @@ from typing import Any, Literal, TypeVar, cast
 
 from kg_api import __version__
 from kg_api.client import KgClient
-from kg_api.errors import Conflict, InvalidInput, KgError, LlmFailed, NotFound, Unavailable
+from kg_api.errors import Conflict, InvalidInput, KgError, NotFound, Unavailable
 from kg_api.evaluation.run import EVALUATED, SentDocument, as_sent, describe_embedding
 from kg_api.evaluation.sets import (
     MAX_SOURCES,
@@ -33,7 +32,6 @@ from kg_api.schemas.concepts import Concept
 from kg_api.schemas.documents import DocumentSummary, Format, Ingested
 from kg_api.schemas.embedding import EmbeddingConfiguration
 from kg_api.schemas.evaluation import QuestionSet, SetDocument, SetQuery
-from kg_api.settings import load_settings
 from kg_api.text.documents import parse
 from kg_api.text.sentences import sentence_borders
 from kg_api.wording import pluralize
@@ -235,13 +233,8 @@ KINDS: dict[QuestionKind, str] = {
     "sentences": "sentences of the documents: they favour full text, and say nothing about other words",
     "judgements": "questions that people asked, with the passages that they judged",
 }
-GENERATED: dict[QuestionKind, str] = {
-    "quotes": "questions written by a language model for quotes of concepts",
-    "sentences": "questions written by a language model for sentences of the documents",
-}
 HARD = "; those that full text answers in the first place are left out, which is to its disadvantage"
 TRIED = 20  # candidates per wanted question, because full text answers many
-_AROUND = 1500  # characters on each side of a sentence for the language model
 _PROSE = {"paragraph", "list_item"}
 
 
@@ -251,7 +244,6 @@ class MakeSettings:
     count: int
     seed: int  # the same seed selects the same questions
     kind: QuestionKind | None = None  # default: quotes if the ontology has concepts, or sentences
-    llm: bool = False  # let a language model reword the questions
     easy: bool = False  # keep questions that full text answers with its first hit
 
 
@@ -278,15 +270,14 @@ def _generate(
     kind = wanted.kind or (
         "quotes" if patiently(partial(client.concepts, wanted.ontology, limit=1)).total else "sentences"
     )
-    filtered = not wanted.easy and (kind == "quotes" or wanted.llm)
+    filtered = not wanted.easy and kind == "quotes"
     told = Counter[str]()
     queries = list(islice(_queries(client, documents, wanted, kind, told, filtered=filtered), wanted.count))
     if not queries:
         raise InvalidInput(_nothing(wanted.ontology, kind, told))
     about = {
-        "kind": (GENERATED if wanted.llm else KINDS)[kind] + (HARD if filtered else ""),
+        "kind": KINDS[kind] + (HARD if filtered else ""),
         "answered_by_full_text": told["easy"],
-        "left_out": told["failed"],
         "seed": wanted.seed,
     }
     return documents, numbered(queries), about
@@ -295,8 +286,8 @@ def _generate(
 def _take_judged(
     client: KgClient, wanted: MakeSettings
 ) -> tuple[list[SetDocument], list[SetQuery], dict[str, Any]]:
-    if wanted.llm or wanted.easy:
-        raise InvalidInput("--kind judgements takes questions as they were asked; leave --llm and --easy out")
+    if wanted.easy:
+        raise InvalidInput("--kind judgements uses the judged questions only. Omit --easy.")
     judged, notes = judged_queries(
         _read_pages(partial(client.judgements, wanted.ontology), lambda page: page.judgements)
     )
@@ -312,7 +303,7 @@ def _take_judged(
     if left := len(judged) - len(queries):
         notes.append(f"{pluralize(left, 'question')} left out: more than --count, or changed at this moment")
     kind = KINDS["judgements"]
-    return documents, queries, {"kind": kind, "answered_by_full_text": 0, "left_out": left, "notes": notes}
+    return documents, queries, {"kind": kind, "answered_by_full_text": 0, "notes": notes}
 
 
 def _queries(
@@ -332,10 +323,8 @@ def _queries(
         with console.progress("documents") as bar:
             sentences = map(_sentences, bar.track(documents, description="reading"))
             found = iter(sample_quotes(documents, sentences, most, wanted.seed))
-    tried = islice(found, most)
-    asked = _ask_queries(documents, tried, told) if wanted.llm else tried
     with console.progress("questions") as bar:
-        for query in bar.track(asked, total=most, description="looking for questions"):
+        for query in bar.track(islice(found, most), total=most, description="looking for questions"):
             of_many = len(documents) > 1
             if filtered and is_answered_by_text(client, wanted.ontology, query, of_many=of_many):
                 told["easy"] += 1
@@ -378,27 +367,3 @@ def _sentences(document: SetDocument) -> list[tuple[int, int]]:
             [block.start, *sentence_borders(document.text, block.start, block.end), block.end]
         )
     ]
-
-
-def _ask_queries(
-    documents: Sequence[SetDocument], queries: Iterable[SetQuery], told: Counter[str]
-) -> Iterator[SetQuery]:
-    """Yield the questions in the words of a language model. Report and skip those for which it fails."""
-    from kg_api.providers.chat import ask_back
-    from kg_api.providers.openai_chat import open_chat
-
-    texts = {each.document: each.text for each in documents}
-    asked = 0
-    with closing(open_chat(load_settings())) as chat:
-        for query in queries:
-            span = query.references[0]
-            text = texts[span.document]
-            passage = text[max(0, span.start - _AROUND) : span.end + _AROUND]
-            try:
-                yield replace(query, text=ask_back(chat.ask, passage, text[span.start : span.end]))
-                asked += 1
-            except LlmFailed as error:
-                told["failed"] += 1
-                console.say(f"skipped: {error}")
-    if told["failed"] and not asked:
-        raise LlmFailed("the language model gives no question at all; choose another by KG_LLM__MODEL")

@@ -6,7 +6,7 @@ import datetime as dt
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from functools import partial
 from typing import TypeVar
 
@@ -16,7 +16,7 @@ from rich.table import Column
 from tenacity import RetryCallState
 
 from kg_api.client import KgClient
-from kg_api.errors import KgError, TooBusy, Unavailable
+from kg_api.errors import KgError, Unavailable
 from kg_api.evaluation.run import ask_again
 from kg_api.schemas.operations import FINISHED, JOB_KINDS, Job, JobAhead, JobPage, JobWaiting, QueueStatus
 from kg_api.schemas.vocabulary import JobState
@@ -386,46 +386,17 @@ def _missing(client: KgClient, ontology: str) -> int:
 
 
 def _follow(client: KgClient, job_ids: Sequence[str], show: Callable[[Job], None]) -> list[Job]:
-    """Show jobs after each change until all have ended, by events or by polling."""
+    """Show jobs until all have ended."""
     ended: dict[str, Job] = {}
-
-    def report(job: Job) -> None:
-        show(job)
-        if job.state in FINISHED:
-            ended[job.job_id] = job
-
-    events = True
-    while True:
-        for job_id in dict.fromkeys(job_ids):
-            if job_id not in ended:
-                report(patiently(partial(client.job, job_id)))
-        left = {*job_ids} - ended.keys()
-        if not left:
-            return [ended[job_id] for job_id in job_ids]
-        events = events and _listen(client, left, report)
-        if left - ended.keys():
+    while left := [each for each in dict.fromkeys(job_ids) if each not in ended]:
+        for job_id in left:
+            job = patiently(partial(client.job, job_id))
+            show(job)
+            if job.state in FINISHED:
+                ended[job_id] = job
+        if len(ended) < len({*job_ids}):
             time.sleep(POLL_SECONDS)
-
-
-def _listen(client: KgClient, job_ids: set[str], tell: Callable[[Job], None]) -> bool:
-    """Report the service's events until the jobs have ended. Return whether to listen again."""
-    left = set(job_ids)
-    events = client.follow_job(next(iter(left))) if len(left) == 1 else client.follow_jobs()
-    try:
-        with closing(events):
-            for job in events:
-                if job.job_id in left:
-                    tell(job)
-                    left -= {job.job_id} if job.state in FINISHED else set()
-                if not left:
-                    break
-    except TooBusy:
-        return False
-    except Unavailable:  # the next request for the job reports the reason
-        pass
-    except KgError:  # an older service without events
-        return False
-    return True
+    return [ended[job_id] for job_id in job_ids]
 
 
 def _why(job: Job) -> str:

@@ -30,7 +30,7 @@ from kg_api.schemas.vocabulary import (
     SourceKind,
 )
 from kg_cli.search import views
-from kg_cli.search.images import ImageFileOption, SimilarityOption, print_found, require_only, search_by_image
+from kg_cli.search.images import SimilarityOption
 from kg_cli.terminal import console
 from kg_cli.terminal.answers import SHORT_ID, command, emit
 from kg_cli.terminal.connect import open_client, service_url
@@ -183,9 +183,6 @@ def augment(
         int | None,
         typer.Option("--budget", min=1, max=MAX_TOKEN_BUDGET, help="Maximum tokens of the context."),
     ] = None,
-    records: Annotated[
-        bool, typer.Option("--records", help="Print a table of the passages instead of the context.")
-    ] = False,
 ) -> Any:
     """Find passages for a long text, as a Markdown block with citations for a model or a person.
 
@@ -193,7 +190,7 @@ def augment(
 
     Example: kg augment draft.md --ontology notes --limit 5 --budget 2000
     """
-    asked = _without(locals(), "kg", "file", "messages", "records", "per_document")
+    asked = _without(locals(), "kg", "file", "messages", "per_document")
     text = None if messages else console.read_text(file)
     conversation = console.read_messages(file) if messages else None
     return kg.augment(text, messages=conversation, per_document=per_document or None, **asked)
@@ -212,18 +209,13 @@ def _turn_to(page: int, read: Callable[..., PagesT]) -> PagesT:
     return answer
 
 
-def _print_hits(
-    answer: Any, *, query_text: str | None, image: Path | None, full: bool, page: int, limit: int
-) -> None:
-    if image is not None:
-        print_found(answer)
-        return
+def _print_hits(answer: SourceHits, *, query_text: str, full: bool, page: int, limit: int) -> None:
     first = (page - 1) * limit + 1
     views.print_hits(answer, full=full, page=page, first=first)
     _remember(answer, query_text, first)
 
 
-def _remember(answer: SourceHits | HybridHits, query: str | None, first: int) -> None:
+def _remember(answer: SourceHits | HybridHits, query: str, first: int) -> None:
     """Save the URLs of the hits for `kg open`."""
     from kg_api.local.processes import make_folder, write_text
     from kg_api.settings import load_settings
@@ -276,12 +268,8 @@ def open_page(
 @command(show=_print_hits)
 def search(
     kg: KgClient,
-    context: typer.Context,
-    query_text: Annotated[
-        str | None, typer.Argument(metavar="[QUERY]", help="What to look for, in plain words.")
-    ] = None,
+    query_text: QueryArgument,
     *,
-    image: ImageFileOption = None,
     ontology: OnlyOntologiesOption = None,
     documents: OnlyDocumentsOption = None,
     where: WhereOption = None,
@@ -324,15 +312,8 @@ def search(
     """Find passages by vector search, full-text search, or both.
 
     Example: kg search "how are retries delayed" --ontology notes --limit 5 --explain
-        kg search --image boat.jpg
     """
-    asked = _without(locals(), "kg", "context", "image", "full", "kind", "page")
-    if image is not None:
-        require_only(context)
-        scope = {"ontology": ontology, "documents": documents, "where": where}
-        return search_by_image(kg, image, **scope, limit=limit, min_similarity=min_similarity)
-    if query_text is None:
-        raise typer.BadParameter("say what to look for: words, or --image FILE")
+    asked = _without(locals(), "kg", "full", "kind", "page")
     read = partial(kg.search_sources, **asked, kinds=kind and [kind], expand_context=window_size is not None)
     return _turn_to(page, read)
 

@@ -48,8 +48,6 @@ SimilarityOption = Annotated[float | None, typer.Option(min=-1, max=1, help="Min
 ImageFileOption = Annotated[
     Path | None, typer.Option("--image", metavar="FILE", help="Find images that look like this file.")
 ]
-# options that are valid with a query image
-WITH_IMAGE = frozenset({"image", "ontology", "documents", "where", "limit", "min_similarity", "as_json"})
 MAX_WORDS = 80
 LANES = {
     "picture_space": "their pixels",
@@ -206,15 +204,6 @@ def search_by_image(kg: KgClient, image: Path, **scope: Any) -> ImageHits:
     except OSError as error:
         raise typer.BadParameter(f"{image} cannot be read: {error.strerror or error}") from None
     return kg.search_by_image(content, **scope)
-
-
-def require_only(context: typer.Context) -> None:
-    """Reject options of `kg search` that have no effect with an image."""
-    for parameter in context.command.params:
-        source = context.get_parameter_source(parameter.name or "")
-        if source is not None and source.name == "COMMANDLINE" and parameter.name not in WITH_IMAGE:
-            name = parameter.opts[0] if parameter.opts[0].startswith("-") else "QUERY"
-            raise typer.BadParameter(f"{name} does not go with --image")
 
 
 def print_related(answer: RelatedSources) -> None:

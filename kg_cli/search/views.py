@@ -15,7 +15,7 @@ from kg_cli.terminal.answers import SHORT_ID, Column, note_all, print_rows, shor
 from kg_cli.terminal.console import Part, Shown
 
 if TYPE_CHECKING:
-    from kg_api.schemas.answers import Answered, Augmented, AugmentRecord, HybridHits, Statement
+    from kg_api.schemas.answers import Answered, Augmented, HybridHits, Statement
     from kg_api.schemas.constructive import AnyNode, Subgraph, SubgraphEdge
     from kg_api.schemas.search import (
         ContextWindow,
@@ -309,13 +309,9 @@ def print_end(answer: Answered) -> None:
     console.say(f"{told} by {answer.model}, {took}. Read around one: kg show CITATION")
 
 
-def print_augmented(answer: Augmented, records: bool = False) -> None:
-    """Print Markdown for a program, or a table of the passages for people."""
-    if records:
-        for number, record in enumerate(answer.records, start=1):
-            _print_record(number, record)
-    else:
-        sys.stdout.write(console.escape_text(answer.context) if sys.stdout.isatty() else answer.context)
+def print_augmented(answer: Augmented) -> None:
+    """Print Markdown for a program or a model."""
+    sys.stdout.write(console.escape_text(answer.context) if sys.stdout.isatty() else answer.context)
     note_all(answer)
     counts = answer.counts
     if not answer.records:
@@ -327,17 +323,6 @@ def print_augmented(answer: Augmented, records: bool = False) -> None:
         f"{pluralize(counts.candidates, 'hit')}{far}{unknown}, {pluralize(counts.records, 'passage')} of "
         f"{pluralize(answer.context_tokens, 'token')}, {answer.timings_ms['total']:.0f} ms"
     )
-
-
-def _print_record(number: int, record: AugmentRecord) -> None:
-    from kg_api.mcp.answers import read_citation
-
-    _, place = read_citation(record.citation)
-    marks = marks_in(record, record.matches, place.start if place else record.start, record.text)
-    pieces = f"pieces: {', '.join(map(str, record.pieces))}"
-    measure = f"{record.similarity:.2f}"
-    notes = [f"{record.citation}  {pieces}"]
-    print_passage(number, record, record.text, marks, identity=record.source_id, measure=measure, notes=notes)
 
 
 # Similar passages and documents

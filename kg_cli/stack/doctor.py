@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.client
 import os
 import platform
-import re
 import shutil
 import subprocess
 import sys
@@ -282,29 +281,8 @@ def _examine_service(
         yield _fail("service", f"waits for {answer.waiting_for}", fix)
         return
     yield _ok("service", f"answers at {shown_address(url)}")
-    yield from examine_metrics(url, settings)
     yield from _examine_models(url, settings)
     yield from examine_jobs(url, settings, start=start, patience_seconds=patience)
-
-
-def examine_metrics(url: str, settings: Settings) -> Findings:
-    """Request the metrics of a running service with the user's key, as Prometheus does."""
-    shown, headers = f"{shown_address(url)}/metrics", headers_for(url, settings, "GET", "/metrics")
-    try:
-        status, body = exchange(url, "/metrics", headers, timeout=ANSWER_SECONDS)
-    except _NO_ANSWER as error:
-        yield _warn("metrics", f"{shown} does not answer: {error}", "look into the service's log")
-        return
-    if status == HTTPStatus.FORBIDDEN:
-        told = "not looked at with this key: they concern all of kg, and it is for some ontologies alone"
-        yield _warn("metrics", told, SEND_A_KEY_OF_ALL)
-    elif status == HTTPStatus.UNAUTHORIZED:
-        yield _warn("metrics", f"{shown} wants a key that may read", SEND_A_KEY)
-    elif status != HTTPStatus.OK:
-        yield _warn("metrics", f"{shown} answers {status}", "look into the service's log")
-    else:
-        found = len(re.findall(rb"^# TYPE ", body, re.MULTILINE))
-        yield _ok("metrics", f"{shown} tells {found} metrics")
 
 
 def _examine_models(url: str, settings: Settings) -> Findings:

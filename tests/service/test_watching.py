@@ -6,12 +6,8 @@ import httpx
 from prometheus_client.parser import text_string_to_metric_families
 
 from kg_api.graph.client import Graph
-from kg_api.local.processes import free_port
-from kg_api.settings import load_settings
-from kg_cli.stack.doctor import examine_metrics
 from tests.service.asking import embedded, search
 from tests.support.meters import metrics
-from tests.support.running import Service
 
 SECRET = "xylophone"
 
@@ -69,19 +65,3 @@ def test_every_metric_is_one_that_is_known_with_its_labels(http: httpx.Client) -
     ours = {name: labels for name, labels in there.items() if not name.startswith(("python_", "process_"))}
     assert ours.keys() <= known.keys()
     assert {name: labels for name, labels in ours.items() if labels != known[name]} == {}
-
-
-def test_the_doctor_reads_the_metrics(service: Service) -> None:
-    (finding,) = examine_metrics(service.url, load_settings())
-    assert (finding.name, finding.state) == ("metrics", "ok")
-    assert int(finding.detail.split()[-2]) > 20
-
-
-def test_the_doctor_says_that_the_metrics_want_a_key(guarded: Service) -> None:
-    (finding,) = examine_metrics(guarded.url, load_settings())
-    assert (finding.state, "KG_API_KEY" in finding.fix) == ("warn", True)
-
-
-def test_the_doctor_says_that_the_metrics_cannot_be_reached() -> None:
-    (finding,) = examine_metrics(f"http://127.0.0.1:{free_port()}", load_settings())
-    assert (finding.state, "does not answer" in finding.detail) == ("warn", True)

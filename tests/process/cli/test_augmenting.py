@@ -76,17 +76,6 @@ def test_json_is_the_rest_answer(kg: Kg, rest: httpx.Client, draft: str) -> None
 
 
 @pytest.mark.usefixtures("rest")
-def test_records_are_a_table_of_80_columns(kg: Kg, draft: str) -> None:
-    ran = kg(
-        "augment", draft, "--records", "--min-similarity", "0.3", "--budget", "500", "--per-document", "0"
-    )
-    assert ran.returncode == 0, ran.stderr
-    assert "handbook / leases.txt" in ran.stdout
-    assert max(map(len, ran.stdout.splitlines())) <= 80
-    assert "[bold]to tell[/bold]" in " ".join(ran.stdout.split())
-
-
-@pytest.mark.usefixtures("rest")
 def test_a_conversation_is_taken_in_and_augmented(kg: Kg, tmp_path: Path) -> None:
     listed, lines = tmp_path / "talk.json", tmp_path / "talk.jsonl"
     listed.write_text(json.dumps({"messages": TALK}), encoding="utf-8")

@@ -106,10 +106,9 @@ def test_pictures_are_found_by_pictures_words_and_passages(kg: Kg, folder: Path)
     smaller = folder / "smaller.webp"
     smaller.write_bytes(encoded(drawn(300, 200), "WEBP"))
 
-    for command in (("search",), ("images", "search")):
-        found = kg(*command, "--image", str(smaller), "--limit", "1")
-        assert "notes / boat.jpg" in " ".join(found.stdout.split()), found.stderr
-        assert "looks nearly the same" in found.stdout
+    found = kg("images", "search", "--image", str(smaller), "--limit", "1")
+    assert "notes / boat.jpg" in " ".join(found.stdout.split()), found.stderr
+    assert "looks nearly the same" in found.stdout
     page = json.loads(kg("images", "list", "--ontology", "notes", "--json").stdout)
     identity = next(each["source_id"] for each in page["images"] if each["document"] == "boat.jpg")
     like = kg("images", "search", "--like", identity[:8], "--json")
@@ -128,10 +127,7 @@ def test_what_cannot_be_looked_for_is_refused(kg: Kg, folder: Path) -> None:
     (folder / "page.png").write_text("<html>")
     page = str(folder / "page.png")
     for arguments, status, told in (
-        (("search",), 2, "--image FILE"),
-        (("search", "--image", str(folder / "none.png")), 2, "cannot be read"),
-        (("search", "--image", page, "--mode", "text"), 2, "does not go with --image"),
-        (("search", "boat", "--image", page), 2, "does not go with --image"),
+        (("images", "search", "--image", str(folder / "none.png")), 2, "cannot be read"),
         (("images", "search"), 2, "one of them"),
         (("images", "search", "boat", "--like", "x"), 2, "one of them"),
         (("images", "search", "--image", page), 2, "not a picture"),

@@ -103,7 +103,7 @@ def test_a_job_of_another_ontology_is_not_watched(kg: Kg, job: str) -> None:
     assert kg("jobs", "watch", "--ontology", "other").returncode == 4, "that ontology does not exist"
 
 
-def test_a_watch_ends_with_its_jobs_by_events(
+def test_a_watch_ends_with_its_jobs(
     server: Neo4jServer, service: Service, graph: Graph, job: str, tmp_path: Path
 ) -> None:
     """Two jobs, cancelled while they are watched: both reasons are told."""
@@ -119,13 +119,11 @@ def test_a_watch_ends_with_its_jobs_by_events(
     assert [f"job {job_id} is cancelled" in said for job_id in (job, other)] == [True, True]
 
 
-def test_a_service_without_events_is_asked_again_and_again(kg: Kg) -> None:
+def test_a_job_is_asked_for_until_it_ends(kg: Kg) -> None:
     asked: list[str] = []
 
     def answer(request: Request) -> Reply:
         asked.append(request.path)
-        if request.path != "/jobs/j1":
-            return Reply(404, b'{"detail": "Not Found"}')
         done = asked.count("/jobs/j1") * 3
         state = "completed" if done == 9 else "running"
         return Reply(200, json.dumps({**FIELDS, "state": state, "done": done}).encode())
@@ -133,16 +131,15 @@ def test_a_service_without_events_is_asked_again_and_again(kg: Kg) -> None:
     with answering(answer) as url:
         ran = kg("jobs", "watch", "j1", env={"KG_API_URL": url})
     assert ran.returncode == 0, ran.stderr
-    assert asked == ["/jobs/j1", "/jobs/j1/events", "/jobs/j1", "/jobs/j1"]
+    assert asked == ["/jobs/j1"] * 3
 
 
 def test_a_database_that_goes_away_while_one_watches_is_waited_for(kg: Kg) -> None:
-    """The events fail, the job itself fails once, then it is there and done."""
     asked: list[str] = []
 
     def answer(request: Request) -> Reply:
         asked.append(request.path)
-        if request.path.endswith("/events") or asked.count("/jobs/j1") == 2:
+        if len(asked) == 2:
             return problem(DatabaseUnavailable("Neo4j is away"))
         state = "running" if len(asked) == 1 else "completed"
         return Reply(200, json.dumps({**FIELDS, "state": state, "done": 9}).encode())
@@ -150,5 +147,5 @@ def test_a_database_that_goes_away_while_one_watches_is_waited_for(kg: Kg) -> No
     with answering(answer) as url:
         ran = kg("jobs", "watch", "j1", env={"KG_API_URL": url})
     assert ran.returncode == 0, ran.stderr
-    assert asked == ["/jobs/j1", "/jobs/j1/events", "/jobs/j1", "/jobs/j1"]
+    assert asked == ["/jobs/j1"] * 3
     assert "trying again: Neo4j is away" in ran.stderr
