@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 import neo4j
@@ -52,12 +51,6 @@ def test_statements_are_numbered_and_their_places_follow(kg: Kg, env: Env) -> No
     assert shown.returncode == 0, shown.stderr
 
 
-def test_json_is_the_rest_answer(kg: Kg, env: Env) -> None:
-    ran = kg("answer", QUESTION, "--min-similarity", "0", "--hyde", "2", "--window", "0", "--json", env=env)
-    told = json.loads(ran.stdout)
-    assert (told["answered"], told["counts"]["statements"], told["degraded"]) == (True, 1, [])
-
-
 def test_a_refusal_says_why(kg: Kg, env: Env) -> None:
     ran = kg("answer", QUESTION, "--min-similarity", "0.99", env=env)
     assert (ran.returncode, ran.stdout) == (0, "")
@@ -68,9 +61,3 @@ def test_without_a_language_model_the_setting_is_named(kg: Kg) -> None:
     ran = kg("answer", QUESTION)
     assert ran.returncode == 2
     assert "KG_LLM__MODEL" in ran.stderr
-
-
-def test_hyde_is_for_searches_too(kg: Kg, env: Env) -> None:
-    ran = kg("search", "lease", "--hyde", "1", "--mode", "vector", "--json", env=env)
-    assert json.loads(ran.stdout)["hypothetical"] == ["lease Certainly."]
-    assert kg("search", "lease", "--hyde", "often", env=env).returncode == 2

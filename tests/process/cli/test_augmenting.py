@@ -91,21 +91,10 @@ def test_a_conversation_is_taken_in_and_augmented(kg: Kg, tmp_path: Path) -> Non
     assert [each["document"] for each in json.loads(found.stdout)["records"]] == ["leases.txt"]
 
 
-@pytest.mark.usefixtures("rest", "worker")
-def test_waiting_ends_when_the_messages_are_embedded(kg: Kg) -> None:
-    ran = kg("conversation", "-", "-o", "waited", "-t", "Standup", "--wait", stdin=json.dumps(TALK))
-    assert ran.returncode == 0, ran.stderr
-    told = json.loads(kg("admin", "source-embeddings", "status", "--ontology", "waited", "--json").stdout)
-    assert (told["total"], told["missing"]) == (2, 0)
-
-
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        ("", "messages: give at least one"),
         ('{"author": "Ada"', "line 1 is not valid JSON"),
-        ("[1]", "not a message"),
-        ('[{"author": "Ada"}]', "messages.0.text"),
         ("[]", "messages"),
     ],
 )

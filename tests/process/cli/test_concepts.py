@@ -37,37 +37,6 @@ def ids(service: Service, driver: neo4j.Driver, migrated_graph: Graph) -> Iterat
     wipe(driver)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (["search", "the lease", "-n", "2"], ["lease", "notes, 2 sources"]),
-        (["show", "lease"], ["“lease”", "jobs [1].md ¶0", "worker holds lease", "lease ends in retry"]),
-        (["show", "a lost lease"], ["No concept is called", "taken: lease"]),
-        (["related", "worker", "--hops", "2"], ["worker holds lease", "lease ends in retry", "2 hops"]),
-        (["path", "worker", "retry"], ["worker holds lease", "lease ends in retry", "1 path from worker"]),
-        (["path", "worker", "retry", "--hops", "1"], ["There is no path from worker to retry within 1 hop"]),
-        (["context", "lease", "--window", "0"], [TEXTS[0], TEXTS[2], "lease in 2 sources"]),
-        (["neighbourhood", "lease"], ["worker holds lease", "2 concepts around lease, 2 connections"]),
-        (["path", "worker", "worker"], ["both ends are the same concept, 'worker'"]),
-        (["list", "notes"], ["3 of 3 concepts", "worker"]),
-    ],
-)
-def test_what_a_person_sees(kg: Kg, ids: dict[str, str], arguments: list[str], told: list[str]) -> None:
-    shown = kg("concepts", *arguments)
-    assert shown.returncode == 0, shown.stderr
-    said = " ".join((shown.stdout + shown.stderr).split())
-    for each in told:
-        assert each in said
-    assert ids
-
-
-def test_programs_get_the_rest_answer(kg: Kg, ids: dict[str, str]) -> None:
-    shown = json.loads(kg("concepts", "show", ids["lease"], "--json").stdout)
-    assert (shown["concept_id"], len(shown["evidence"])) == (ids["lease"], 2)
-    paths = json.loads(kg("concepts", "path", "worker", ids["retry"], "--json").stdout)
-    assert [step["type"] for step in paths["paths"][0]["steps"]] == ["holds", "ends in"]
-
-
 def test_what_is_not_there_ends_with_an_error(kg: Kg, ids: dict[str, str]) -> None:
     assert kg("concepts", "show", "0" * 32).returncode == 4
     nowhere = kg("concepts", "show", "lease", "-o", "nowhere")

@@ -47,11 +47,6 @@ def test_extraction_is_configured_previewed_and_asked_for(kg: Kg, service: Servi
     assert kg(*admin, "status", "--ontology", "nothing").returncode == 4
 
 
-def test_the_service_bounds_the_concepts_of_a_source(kg: Kg) -> None:
-    done = kg("admin", "concepts", "config", "--ontology", "notes", "--per-source", "51")
-    assert (done.returncode, "less than or equal to 50" in done.stderr) == (2, True), done.stderr
-
-
 def test_who_has_waited_is_told_that_concepts_follow(
     kg: Kg, service: Service, graph: Graph, tmp_path: Path
 ) -> None:

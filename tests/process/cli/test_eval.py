@@ -6,7 +6,9 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -70,23 +72,12 @@ def test_a_run_tells_measures_latency_and_configuration_and_saves_them(kg: Kg, f
 
 
 @pytest.mark.usefixtures("worker")
-@pytest.mark.parametrize(
-    ("mode", "endpoint"),
-    [("hybrid/source", "/queries/hybrid"), ("augment/text", "/queries/augment")],
-)
-def test_other_endpoints_are_measured_as_search_is(kg: Kg, folder: Path, mode: str, endpoint: str) -> None:
-    found = run(kg, folder, "--mode", mode)
-    assert (found["config"]["mode"], found["config"]["endpoint"]) == (mode, endpoint)
+def test_augmentation_is_measured_like_search(kg: Kg, folder: Path) -> None:
+    found = run(kg, folder, "--mode", "augment/text")
+    assert (found["config"]["mode"], found["config"]["endpoint"]) == ("augment/text", "/queries/augment")
     assert found["metrics"]["recall@5"] == 1.0
     assert found["refused"] == {}
     assert found["stages_ms"]
-
-
-@pytest.mark.usefixtures("worker")
-def test_a_mode_through_concepts_is_refused_where_there_are_none(kg: Kg, folder: Path) -> None:
-    ran = kg("eval", "run", "-s", str(folder), "--mode", "concepts", "--option", "extractor=none")
-    assert ran.returncode == 5
-    assert "has no concepts, and this mode searches through them" in " ".join(ran.stderr.split())
 
 
 @pytest.mark.usefixtures("worker")
@@ -273,3 +264,31 @@ def test_two_of_the_same_run_do_not_mix(kg: Kg, folder: Path, service: Service, 
             assert first.process.wait(60) == 0
     assert second.returncode == 5
     assert "the same run is under way" in second.stderr
+
+
+BAD: dict[str, tuple[Callable[[Path], object], list[str], str]] = {
+    "no set": (lambda folder: (folder / "corpus.jsonl").unlink(), [], "is not a question set"),
+    "option": (lambda _: None, ["--option", "mood=good"], "there is no option mood"),
+    "target": (lambda _: None, ["--target", "spans"], "handbook has no spans to measure"),
+    "in place": (lambda _: None, ["--in-place"], "--in-place needs --ontology"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_impossible_runs_are_rejected(kg: Kg, folder: Path, case: str) -> None:
+    spoil, arguments, said = BAD[case]
+    spoil(folder)
+    ran = kg("eval", "run", "--set", str(folder), *arguments)
+    assert (ran.returncode, said in " ".join(ran.stderr.split())) == (2, True), ran.stderr
+
+
+def test_without_the_packages_their_names_are_told(folder: Path) -> None:
+    code = f"""
+import sys
+sys.modules["ir_measures"] = None
+from kg_cli.main import run_command
+sys.exit(run_command(["eval", "run", "--set", {str(folder)!r}]))
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ran.returncode == 78
+    assert "pip install '.[eval]'" in ran.stderr

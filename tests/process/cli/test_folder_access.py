@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import stat
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import httpx
@@ -90,19 +88,6 @@ def test_the_command_line_of_the_same_home_follows_its_users_folder(
         assert grant not in output
 
 
-def test_not_even_the_command_line_follows_what_is_hidden_or_kgs_own(
-    rest: httpx.Client, own: Kg, place: Path, tmp_path: Path
-) -> None:
-    put(tmp_path, **{".secret__a": "1"})
-    (tmp_path / "link").symlink_to(".secret", target_is_directory=True)
-    (tmp_path / "kg").symlink_to(place / "home", target_is_directory=True)
-    for path, told in ((".secret", "hidden"), ("link", "hidden"), ("kg", "KG_HOME")):
-        for more in ((), ("--elsewhere",)):
-            added = own("folders", "add", str(tmp_path / path), "--ontology", "notes", *more)
-            assert (added.returncode, told in added.stderr) == (2, True), added.stderr
-    assert rest.get("/folders").json() == {"folders": []}
-
-
 def test_a_folder_that_was_registered_before_says_why_it_is_read_no_more(
     rest: httpx.Client, own: Kg, tmp_path: Path, graph: Graph
 ) -> None:
@@ -128,28 +113,3 @@ def test_a_worker_believes_no_grant_that_its_own_home_did_not_make(
     wait_until(lambda: find_folder(graph, followed).error is not None, 30)
     assert documents(graph) == {}
     assert "failed:" in own("folders", "list").stdout
-
-
-def test_nothing_of_the_key_goes_to_a_service_of_another_home(
-    kg: Kg, closed: Service, place: Path, tmp_path: Path
-) -> None:
-    seen = list[dict[str, str]]()
-
-    class Stranger(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            seen.append({name.lower(): value for name, value in self.headers.items()})
-            self.send_response(503)
-            self.end_headers()
-
-        def log_message(self, *_: object, **__: object) -> None:
-            """Say nothing."""
-
-    (tmp_path / "notes").mkdir()
-    with HTTPServer(("127.0.0.1", 0), Stranger) as stranger:
-        Thread(target=stranger.serve_forever, daemon=True).start()
-        env = {"KG_API_URL": f"http://127.0.0.1:{stranger.server_port}", "KG_HOME": str(place / "home")}
-        kg("folders", "add", str(tmp_path / "notes"), "--ontology", "notes", env=env)
-        stranger.shutdown()
-    assert seen
-    assert all("kg-folder-grant" not in headers for headers in seen)
-    assert closed.process.poll() is None

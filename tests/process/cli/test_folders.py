@@ -96,11 +96,7 @@ def test_without_waiting_it_says_where_to_look(kg: Kg, folder: Path) -> None:
     ("arguments", "code", "told"),
     [
         (("add", "{folder}/nosuch", "--ontology", "notes"), 2, "--elsewhere"),
-        (("add", "{folder}/one.md", "--ontology", "notes"), 2, "is a file"),
-        (("add", "{folder}", "--ontology", "notes", "--every", "often"), 2, "5m"),
-        (("add", "{folder}", "--ontology", "notes", "--every", "1s"), 2, "--every"),
         (("add", "{folder}", "--ontology", "a/b"), 2, "ontology"),
-        (("add", "relative", "--ontology", "notes", "--elsewhere"), 2, "absolute path"),
         (("scan", "{folder}/nosuch"), 4, "kg folders list"),
         (("remove", "nosuch"), 4, "kg folders list"),
     ],

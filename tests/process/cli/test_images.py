@@ -89,15 +89,6 @@ def test_pictures_are_taken_from_a_folder_listed_shown_and_saved(kg: Kg, folder:
             assert [each["document"] for each in hits] == names
 
 
-def test_a_passage_is_not_shown_as_a_picture(kg: Kg, folder: Path) -> None:
-    (folder / "words.md").write_text("Some words.")
-    kg("ingest", str(folder / "words.md"), "--ontology", "notes")
-    refused = kg("images", "show", "notes/words.md#0")
-    assert refused.returncode == 2
-    assert "a passage of text" in refused.stderr
-    assert "no images here" in kg("images", "list", "--ontology", "notes").stderr
-
-
 def test_pictures_are_found_by_pictures_words_and_passages(kg: Kg, folder: Path) -> None:
     (folder / "boat.jpg").write_bytes(BOAT)
     (folder / "other.png").write_bytes(encoded(drawn(90, 120).rotate(180)))

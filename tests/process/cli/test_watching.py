@@ -53,11 +53,6 @@ def test_nothing_to_watch_is_said(kg: Kg, graph: Graph) -> None:
     assert (ran.returncode, "No job is waiting or running" in ran.stderr) == (0, True)
 
 
-def test_a_job_that_is_done_ends_the_watch(kg: Kg, graph: Graph, driver: neo4j.Driver, job: str) -> None:
-    ended(graph, driver, job, "completed", None)
-    assert kg("jobs", "watch", job).returncode == 0
-
-
 def test_a_dead_job_is_an_error_with_its_reason(kg: Kg, graph: Graph, driver: neo4j.Driver, job: str) -> None:
     ended(graph, driver, job, "dead", "EmbeddingFailed: the model gave NaN")
     ran = kg("jobs", "watch", job)
@@ -98,12 +93,7 @@ def test_a_dead_job_is_mentioned_when_nothing_is_left(
     assert "a job has died; why: kg jobs list --state dead" in ran.stderr
 
 
-def test_a_job_of_another_ontology_is_not_watched(kg: Kg, job: str) -> None:
-    assert job
-    assert kg("jobs", "watch", "--ontology", "other").returncode == 4, "that ontology does not exist"
-
-
-def test_a_watch_ends_with_its_jobs(
+def test_a_watch_ends_with_its_jobs_by_events(
     server: Neo4jServer, service: Service, graph: Graph, job: str, tmp_path: Path
 ) -> None:
     """Two jobs, cancelled while they are watched: both reasons are told."""

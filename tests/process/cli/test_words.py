@@ -58,16 +58,6 @@ def test_synonyms_are_set_listed_and_taken_away(kg: Kg, folder: Path) -> None:
     assert "no synonyms" in kg("admin", "synonyms", "list", "-o", "ops").stderr
 
 
-def test_a_document_is_read_from_a_paragraph_on(kg: Kg, folder: Path) -> None:
-    (folder / "long.md").write_text("\n\n".join(f"# Part {at}\n\nText of part {at}." for at in range(4)))
-    assert kg("ingest", str(folder), "--ontology", "reading").returncode == 0
-    whole = kg("read", "reading/long.md").stdout
-    assert [f"Text of part {at}." in whole for at in range(4)] == [True] * 4
-    later = kg("read", "reading/long.md", "--from", "2").stdout
-    assert ("Text of part 0." in later, "Text of part 3." in later) == (False, True)
-    assert kg("read", "reading/none.md").returncode == 4
-
-
 def test_what_a_filter_chooses_is_embedded_anew(kg: Kg, folder: Path) -> None:
     for name in ("a", "b"):
         (folder / f"{name}.md").write_text(f"The text of {name}.")

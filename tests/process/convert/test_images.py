@@ -1,14 +1,17 @@
-"""Pictures through the process that reads files: what is meant to harm never reaches the service's own."""
+"""Images and their pixels through the process that reads files: harmful ones cost only themselves."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
+import numpy as np
 import psutil
 import pytest
 
-from kg_api.convert.isolated.pool import ConverterPool
+from kg_api.convert.isolated.pool import MAX_SIDE, ConverterPool, ConverterProcess
 from kg_api.errors import UnreadableDocument
+from kg_api.providers.embedding_port import Rendering
 from kg_api.settings import ConversionSettings
 from tests.support.images import drawn, encoded, exif, gif_of, png_of
 from tests.support.pictures import pictured
@@ -81,3 +84,46 @@ def _first_picture(pdf: bytes) -> bytes:
     import pypdfium2 as pdfium  # noqa: PLC0415
 
     return encoded(pdfium.PdfDocument(pdf)[0].render(scale=3).to_pil())  # pyright: ignore[reportArgumentType]
+
+
+HOSTILE = partial(ConverterProcess, module="tests.support.hostile_child")
+SIZE = Rendering(64, 48, "stretch")
+
+
+@pytest.fixture(scope="module")
+def hostile() -> Iterator[ConverterPool]:
+    made = ConverterPool(ConversionSettings(processes=1, max_memory_mb=MAX_MEMORY_MB), HOSTILE)
+    yield made
+    made.close()
+
+
+def test_the_pixels_of_a_picture_come_back(pool: ConverterPool) -> None:
+    picture = drawn(64, 48)
+    assert np.array_equal(pool.render(encoded(picture), SIZE), np.asarray(picture))
+    lying = encoded(drawn(640, 480), "JPEG", exif=exif({0x0112: 6}))
+    assert pool.render(lying, Rendering(64, 64, "within")).shape == (64, 48, 3)
+
+
+def test_the_largest_rendering_fits_into_an_answer(pool: ConverterPool) -> None:
+    largest = Rendering(MAX_SIDE, MAX_SIDE, "stretch")
+    assert pool.render(encoded(drawn()), largest).shape == (MAX_SIDE, MAX_SIDE, 3)
+    for side in (0, MAX_SIDE + 1):
+        with pytest.raises(ValueError, match=f"1 to {MAX_SIDE} pixels"):
+            pool.render(encoded(drawn()), Rendering(side, 8, "cover"))
+
+
+@pytest.mark.parametrize(
+    "given", ["64x48:9216", "48x64:9216", "64x48:9215", "64x48:0", "1x1:3", "0x0:0", "text"]
+)
+def test_a_process_that_was_taken_over_can_say_nothing_but_pixels(hostile: ConverterPool, given: str) -> None:
+    asked = f"pixels:{given}".encode()
+    if given == "64x48:9216":
+        assert hostile.render(asked, SIZE).shape == (48, 64, 3)
+        return
+    with pytest.raises(UnreadableDocument, match=r"other pixels than|another answer|crashed|far more"):
+        hostile.render(asked, SIZE)
+
+
+def test_pixels_are_no_document(hostile: ConverterPool) -> None:
+    with pytest.raises(UnreadableDocument, match="another answer"):
+        hostile.convert(b"pixels:64x48:9216", "html")
