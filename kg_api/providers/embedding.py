@@ -23,7 +23,7 @@ from kg_api.providers.embedding_port import (
     Embedder,
     ModelSpec,
     TextPart,
-    TokenEmbedder,
+    TokenizedEmbedder,
     Vectors,
     counting,
     embed_probed,
@@ -36,31 +36,21 @@ from kg_api.providers.embedding_port import (
     unit,
 )
 from kg_api.providers.model_files import by_text, describe, ensure_packaged, find_model, join_vectors
-from kg_api.providers.tokens import Span, TokenSpan, cut, measure, query_pieces, total
+from kg_api.providers.tokens import TokenSpan
 from kg_api.schemas.spaces import ModelChoice, SpaceIdentity
 from kg_api.settings import Settings
 
 _WORD = re.compile(r"\w+")
 
 
-class DeterministicEmbedder:
+class DeterministicEmbedder(TokenizedEmbedder):
     """Embedder that hashes words and pairs of words to signed counts. A word is a token.
 
     Vectors are equal on all machines and in all releases. Changed vectors need a new revision.
     """
 
     def __init__(self, dimensions: int = 256, max_tokens: int = 512) -> None:
-        self._identity = SpaceIdentity(
-            provider="deterministic",
-            model="word-hash",
-            revision="1",
-            dimensions=dimensions,
-            max_tokens=max_tokens,
-        )
-
-    @property
-    def identity(self) -> SpaceIdentity:
-        return self._identity
+        super().__init__(SpaceIdentity("deterministic", "word-hash", "1", dimensions, max_tokens), _Words())
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         vectors = np.empty((len(texts), self._identity.dimensions), dtype=np.float32)
@@ -77,15 +67,8 @@ class DeterministicEmbedder:
         return join_vectors(self.embed_passages([part.alone for part in parts]), within)
 
     def embed_query(self, text: str) -> Vectors:
-        require_text(text)
-        pieces = self.embed_passages(query_pieces(text, self.spans(text)))
+        pieces = self.embed_passages(self._pieces(text))
         return unit(pieces.mean(axis=0, dtype=np.float64), self._identity.dimensions)
-
-    def spans(self, text: str, before: str = "") -> list[Span]:
-        return cut(text, measure(_Words(), self._identity.max_tokens, before))
-
-    def count_tokens(self, texts: Sequence[str]) -> int:
-        return total(_Words(), self._identity.max_tokens, "", texts)
 
     def close(self) -> None:
         """Do nothing."""
@@ -164,7 +147,7 @@ def open_embedder(settings: Settings, choice: ModelChoice | None = None) -> Embe
             from kg_api.providers.embedding_endpoints import open_openai  # noqa: PLC0415 - httpx takes its time to import
 
             return open_openai(settings, choice)
-        case "nomic":
+        case _:
             from kg_api.providers.embedding_endpoints import open_nomic  # noqa: PLC0415 - the same
 
             return open_nomic(settings, choice)
@@ -219,6 +202,13 @@ class MeteredEmbedder:
     def __init__(self, embedder: Embedder, metrics: EmbeddingMetrics) -> None:
         self._embedder = embedder
         self._metrics = metrics
+        if gives_tokens(embedder):
+            embed = embedder.embed_parts
+
+            def embed_parts(parts: Sequence[TextPart]) -> Vectors:
+                return self._watch("parts", len(parts), lambda: embed(parts))
+
+            self.embed_parts = embed_parts
 
     @property
     def identity(self) -> SpaceIdentity:
@@ -279,27 +269,9 @@ class MeteredEmbedder:
             return "unknown"
 
 
-class MeteredTokenEmbedder(MeteredEmbedder):
-    """Metered embedder with token vectors."""
-
-    def __init__(self, embedder: TokenEmbedder, metrics: EmbeddingMetrics) -> None:
-        super().__init__(embedder, metrics)
-        self._parts = embedder
-
-    def embed_parts(self, parts: Sequence[TextPart]) -> Vectors:
-        return self._watch("parts", len(parts), lambda: self._parts.embed_parts(parts))
-
-
-def meter(embedder: Embedder, metrics: EmbeddingMetrics) -> Embedder:
-    """Measure an embedder, with or without token vectors."""
-    if gives_tokens(embedder):
-        return MeteredTokenEmbedder(embedder, metrics)
-    return MeteredEmbedder(embedder, metrics)
-
-
 def open_metered(settings: Settings, choice: ModelChoice | None) -> Embedder:
     """Open a model with `open_embedder` and measure it."""
-    return meter(open_embedder(settings, choice), metrics_of_process())
+    return MeteredEmbedder(open_embedder(settings, choice), metrics_of_process())
 
 
 @once_per_process

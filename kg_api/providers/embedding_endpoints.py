@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic, cast
@@ -36,7 +36,7 @@ from kg_api.providers.remote_embedding import (
 )
 from kg_api.providers.retrying import Limiter, RetryPolicy
 from kg_api.providers.tokens import QUERY_PIECES
-from kg_api.schemas.spaces import ImageModelChoice, ModelChoice, SpaceIdentity
+from kg_api.schemas.spaces import ModelChoice, SpaceIdentity
 from kg_api.schemas.vocabulary import ImageDialect
 from kg_api.schemas.vocabulary import Provider as ProviderName
 from kg_api.sections import ProviderSettings
@@ -123,17 +123,9 @@ def open_nomic(settings: Settings, choice: ModelChoice, policy: RetryPolicy | No
     if own.api_key is None:
         raise ProviderMissing("NOMIC_API_KEY is not set where kg runs; set it, then `kg down` and `kg up`")
 
-    def body(texts: Sequence[str], query: bool) -> dict[str, object]:
-        return {
-            "texts": list(texts),
-            "model": model.name,
-            "task_type": "search_query" if query else "search_document",  # the service adds the prefix
-            "dimensionality": model.asks_for,
-            "long_text_mode": "mean",  # nothing is cut off if its tokenizer counts more tokens than kg
-        }
-
     provider = Provider(EMBEDDING, TEXT_VARIABLES["nomic"], model.name, own.base_url, own.api_key)
     hint, find = "correct the space's dimensions", partial(items_of, name="embeddings")
+    body = partial(_nomic_words, model.name, model.asks_for)
     endpoint = JsonEndpoint[str](
         provider, "/v1/embedding/text", body=body, find=find, dimensions=model.dimensions, hint=hint
     )
@@ -292,97 +284,19 @@ class OpenAIEndpoint:
 
 # Image models
 
-
-@dataclass(frozen=True, slots=True)
-class KnownImageModel:
-    dimensions: int
-    max_tokens: int
-    sizes: tuple[int, ...] = ()  # smaller sizes of its vectors (Matryoshka)
-    batch: int = 16  # images per request: about 2 MB
-    query_prefix: str = ""
-    text_model: str = ""  # other model for texts in the same space
-
-
-NOMIC = {
-    f"nomic-embed-vision-{version}": KnownImageModel(
-        768, 8192, query_prefix="search_query: ", text_model=f"nomic-embed-text-{version}"
-    )
-    for version in ("v1.5", "v1")
-}
-"""The service adds the prefix."""
-COHERE = {
-    "embed-v4.0": KnownImageModel(1536, 128_000, (256, 512, 1024)),
-    "embed-multilingual-v3.0": KnownImageModel(1024, 512, batch=1),
-    "embed-english-v3.0": KnownImageModel(1024, 512, batch=1),
-}
-OPENAI = {
-    "jina-clip-v2": KnownImageModel(1024, 8192, (64, 128, 256, 512, 768)),
-    "jina-clip-v1": KnownImageModel(768, 8192),
-    "openai/clip-vit-base-patch32": KnownImageModel(512, 77),
-    "openai/clip-vit-large-patch14": KnownImageModel(768, 77),
-}
-_KNOWN: dict[str, Mapping[str, KnownImageModel]] = {"nomic": NOMIC, "cohere": COHERE, "openai": OPENAI}
-DEFAULT_IMAGE_MODELS = {"nomic": "nomic-embed-vision-v1.5", "cohere": "embed-v4.0"}
 COHERE_SECONDS = 30.0  # timeout of one request, because Cohere's settings have none
-
-
-@dataclass(frozen=True, slots=True)
-class RemoteImageModel:
-    """Remote model with the size of vectors to request."""
-
-    name: str
-    facts: KnownImageModel
-    dimensions: int
-
-    @property
-    def asks_for(self) -> int | None:
-        """Requested size of vectors, or None for the model's default."""
-        return self.dimensions if self.dimensions != self.facts.dimensions else None
-
-
-def remote_image_model(choice: ImageModelChoice, settings: Settings) -> RemoteImageModel:
-    own, known = settings.image_embedding, _KNOWN[choice.provider]
-    name = choice.model or DEFAULT_IMAGE_MODELS.get(choice.provider)
-    if name is None:
-        raise ConfigurationError(
-            "KG_IMAGE_EMBEDDING__MODEL is not set where kg runs: set it to the server's model that takes "
-            f"pictures, such as {', '.join(known)}"
-        )
-    facts = known.get(name)
-    if facts is None and choice.provider == "nomic":
-        raise ConfigurationError(
-            f"KG_IMAGE_EMBEDDING__MODEL: kg does not know the model {name}; choose one of {', '.join(NOMIC)}"
-        )
-    if facts is None and choice.dimensions is None:
-        raise ConfigurationError(
-            f"kg does not know the picture model {name}: set KG_IMAGE_EMBEDDING__DIMENSIONS (or the space's "
-            "dimensions) to the size of its vectors"
-        )
-    if facts is None:
-        # The settings describe only their own model.
-        is_own = own.provider == choice.provider and own.model == name
-        prefix = own.query_prefix if is_own else ""
-        facts = KnownImageModel(choice.dimensions or 0, own.max_tokens, query_prefix=prefix)
-    wanted = choice.dimensions or facts.dimensions
-    if wanted not in {facts.dimensions, *facts.sizes}:
-        sizes = ", ".join(map(str, sorted({facts.dimensions, *facts.sizes})))
-        raise ConfigurationError(
-            f"{name} gives vectors of {sizes} numbers, not {wanted}: correct KG_IMAGE_EMBEDDING__DIMENSIONS "
-            "or the space's dimensions, or leave them out"
-        )
-    return RemoteImageModel(name, facts, wanted)
 
 
 def open_remote_images(
     settings: Settings,
-    choice: ImageModelChoice,
+    choice: ModelChoice,
     policy: RetryPolicy | None = None,
     seconds: float | None = None,
 ) -> RemoteImageEmbedder:
     """Open an image model of Nomic, Cohere or a compatible server. No request is sent."""
-    model = remote_image_model(choice, settings)
-    facts, batch = model.facts, model.facts.batch
+    model = remote_model(replace(choice, modality="image"), settings)
     name = choice.provider
+    facts, batch = model.facts, model.facts.batch
     if name == "cohere":
         own, tries, timeout = settings.cohere, RetryPolicy().tries, COHERE_SECONDS
     else:
@@ -414,7 +328,7 @@ def open_remote_images(
     words: JsonEndpoint[str]
     find: Callable[[object], list[Any] | None]
     if name == "nomic":
-        find, body = partial(items_of, name="embeddings"), partial(_nomic_words, facts.text_model)
+        find, body = partial(items_of, name="embeddings"), partial(_nomic_words, facts.text_model, None)
         pictures = endpoint(_Files, PICTURES, "/v1/embedding/image", partial(_nomic_picture, model.name))
         words = endpoint(JsonEndpoint[str], EMBEDDING, "/v1/embedding/text", body, facts.text_model)
     else:
@@ -477,20 +391,18 @@ def _nomic_picture(model: str, *_: object) -> dict[str, object]:
     return {"model": model}
 
 
-def _nomic_words(text_model: str, texts: Sequence[str], _: bool) -> dict[str, object]:
+def _nomic_words(model: str, dimensions: int | None, texts: Sequence[str], query: bool) -> dict[str, object]:
     """Return the request body for texts. The service adds the prefix according to the task type."""
     return {
         "texts": list(texts),
-        "model": text_model,
-        "task_type": "search_query",
-        "dimensionality": None,
-        "long_text_mode": "mean",
+        "model": model,
+        "task_type": "search_query" if query else "search_document",
+        "dimensionality": dimensions,
+        "long_text_mode": "mean",  # nothing is cut off if its tokenizer counts more tokens than kg
     }
 
 
-def _cohere_body(
-    model: RemoteImageModel, items: Sequence[str] | Sequence[bytes], _: bool
-) -> dict[str, object]:
+def _cohere_body(model: RemoteModel, items: Sequence[str] | Sequence[bytes], _: bool) -> dict[str, object]:
     pictures = [data_url(each) for each in items if isinstance(each, bytes)]
     texts = [model.facts.query_prefix + each for each in items if isinstance(each, str)]
     given = (
@@ -503,7 +415,7 @@ def _cohere_body(
 
 
 def _openai_body(
-    model: RemoteImageModel, dialect: ImageDialect, items: Sequence[str] | Sequence[bytes], _: bool
+    model: RemoteModel, dialect: ImageDialect, items: Sequence[str] | Sequence[bytes], _: bool
 ) -> dict[str, object]:
     """Return the request body in the server's dialect. OpenAI's interface has no images."""
     pictures = [data_url(each) for each in items if isinstance(each, bytes)]

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict, Field
 
 from kg_api.errors import ConfigurationError, EmbeddingFailed, InvalidInput
+from kg_api.providers.tokens import Span, Tokenizer, cut, measure, query_pieces, total
 from kg_api.schemas.spaces import ModelChoice, SpaceIdentity
-from kg_api.settings import Settings
+from kg_api.settings import EmbeddingSettings, Settings
 
 Vectors = NDArray[np.float32]
 
@@ -131,6 +132,32 @@ class TokenEmbedder(Embedder, Protocol):
 def gives_tokens(embedder: Embedder) -> TypeGuard[TokenEmbedder]:
     """Check whether an embedder returns token vectors, without a request."""
     return callable(getattr(embedder, "embed_parts", None))
+
+
+class TokenizedEmbedder:
+    """Base of embedders, which cut and count by the tokenizer of their model."""
+
+    def __init__(self, identity: SpaceIdentity, tokenizer: Tokenizer) -> None:
+        self._identity = identity
+        self._tokenizer = tokenizer
+
+    @property
+    def identity(self) -> SpaceIdentity:
+        return self._identity
+
+    def spans(self, text: str, before: str = "") -> list[Span]:
+        return self._cut(text, self._identity.passage_prefix + before)
+
+    def count_tokens(self, texts: Sequence[str]) -> int:
+        return total(self._tokenizer, self._identity.max_tokens, self._identity.passage_prefix, texts)
+
+    def _cut(self, text: str, before: str) -> list[Span]:
+        return cut(text, measure(self._tokenizer, self._identity.max_tokens, before))
+
+    def _pieces(self, text: str) -> list[str]:
+        """Return the pieces of a query."""
+        require_text(text)
+        return query_pieces(text, self._cut(text, self._identity.query_prefix))
 
 
 # Checks of texts and vectors
@@ -309,13 +336,16 @@ DEFAULT = BGE_SMALL
 class KnownModel:
     dimensions: int
     max_tokens: int
-    tokenizer: Literal["cl100k", "wordpiece", "bytes"]
+    tokenizer: Literal["cl100k", "wordpiece", "bytes"] = "bytes"
     """`bytes`: unknown. One token per byte is an upper limit for all tokenizers."""
     query_prefix: str = ""
     passage_prefix: str = ""
     price: float | None = None  # US dollars per million tokens, None if not published
     shortest: int | None = None  # minimum dimensions of shortened vectors (Matryoshka), None if fixed
     languages: Languages = ()
+    sizes: tuple[int, ...] = ()  # other dimensions, if the model has only some
+    batch: int = 16  # images per request: about 2 MB
+    text_model: str = ""  # other model for texts in the space of an image model
 
 
 _NOMIC = KnownModel(
@@ -339,8 +369,29 @@ OPENAI = {
     "nomic-embed-text-v1.5": _NOMIC,  # other servers cannot shorten vectors
     "nomic-embed-text": replace(_NOMIC, max_tokens=2048),  # limit of Ollama
 }
+TEXT_MODELS = {"nomic": NOMIC, "openai": OPENAI}
+IMAGE_MODELS = {
+    "nomic": {
+        f"nomic-embed-vision-{version}": KnownModel(
+            768, 8192, query_prefix="search_query: ", text_model=f"nomic-embed-text-{version}"
+        )
+        for version in ("v1.5", "v1")
+    },
+    "cohere": {
+        "embed-v4.0": KnownModel(1536, 128_000, sizes=(256, 512, 1024)),
+        "embed-multilingual-v3.0": KnownModel(1024, 512, batch=1),
+        "embed-english-v3.0": KnownModel(1024, 512, batch=1),
+    },
+    "openai": {
+        "jina-clip-v2": KnownModel(1024, 8192, sizes=(64, 128, 256, 512, 768)),
+        "jina-clip-v1": KnownModel(768, 8192),
+        "openai/clip-vit-base-patch32": KnownModel(512, 77),
+        "openai/clip-vit-large-patch14": KnownModel(768, 77),
+    },
+}
 DEFAULT_MODELS = {"local": DEFAULT.spec.name, "nomic": "nomic-embed-text-v1.5", "deterministic": "word-hash"}
 """Without openai, whose default is a setting."""
+DEFAULT_IMAGE_MODELS = {"nomic": "nomic-embed-vision-v1.5", "cohere": "embed-v4.0"}
 IN_PROCESS = frozenset({"local", "deterministic", "histogram", "onnx"})
 """Providers whose models run in the process. Loaded weights do not change."""
 GIVE_TOKENS = frozenset({"local", "deterministic"})
@@ -402,18 +453,37 @@ class RemoteModel:
 
 
 def remote_model(choice: ModelChoice, settings: Settings) -> RemoteModel:
-    """Return the facts of a provider's model."""
-    if choice.provider == "nomic":
-        name = choice.model or DEFAULT_MODELS["nomic"]
-        if name not in NOMIC:
-            raise _unknown("KG_EMBEDDING__MODEL", name, NOMIC)
-        return RemoteModel(name, NOMIC[name], _size(name, NOMIC[name], choice.dimensions))
-    name = choice.model or own_model(settings)
-    dimensions = choice.dimensions
-    if dimensions is None and name == own_model(settings):
+    """Return the facts of a provider's text or image model."""
+    own, known, dimensions = settings.embedding, TEXT_MODELS.get(choice.provider, OPENAI), choice.dimensions
+    variable, size_variable = "KG_EMBEDDING__MODEL", "OPENAI_EMBED_DIMS"
+    name = choice.model or DEFAULT_MODELS.get(choice.provider) or own_model(settings)
+    is_own = choice.provider == "openai" and name == own_model(settings)
+    if choice.modality == "image":
+        own, known = settings.image_embedding, IMAGE_MODELS[choice.provider]
+        variable, size_variable = "KG_IMAGE_EMBEDDING__MODEL", "KG_IMAGE_EMBEDDING__DIMENSIONS"
+        name = choice.model or DEFAULT_IMAGE_MODELS.get(choice.provider) or ""
+        is_own = own.provider == choice.provider and own.model == name
+    elif dimensions is None and is_own:
         dimensions = settings.openai.embed_dims
-    facts = OPENAI.get(name) or _describe(name, dimensions, settings)
-    return RemoteModel(name, facts, _size(name, facts, dimensions))
+    if not name:
+        raise ConfigurationError(
+            f"{variable} is not set where kg runs: set it to the server's model that takes pictures, such as "
+            f"{', '.join(known)}"
+        )
+    facts = known.get(name)
+    if facts is None and choice.provider == "nomic":
+        raise _unknown(variable, name, known)
+    if facts is None and dimensions is None:
+        raise ConfigurationError(
+            f"kg does not know the model {name}: set {size_variable} (or the space's dimensions) to the size "
+            f"of its vectors, or choose one of {', '.join(known)}"
+        )
+    if facts is None:  # the settings describe only their own model
+        max_tokens = own.max_tokens if is_own or choice.modality == "image" else 512
+        facts = KnownModel(dimensions or 0, max_tokens, query_prefix=own.query_prefix if is_own else "")
+        if is_own and isinstance(own, EmbeddingSettings):
+            facts = replace(facts, passage_prefix=own.passage_prefix, price=own.price)
+    return RemoteModel(name, facts, _size(name, facts, dimensions, size_variable))
 
 
 def own_model(settings: Settings) -> str:
@@ -428,7 +498,7 @@ def price_of(choice: ModelChoice, settings: Settings) -> float | None:
         return 0.0
     if choice.provider == settings.embedding.provider and settings.embedding.price is not None:
         return settings.embedding.price
-    table = NOMIC if choice.provider == "nomic" else OPENAI
+    table = TEXT_MODELS.get(choice.provider, OPENAI)
     facts = table.get(choice.model or DEFAULT_MODELS.get(choice.provider) or own_model(settings))
     return facts.price if facts else None
 
@@ -459,33 +529,15 @@ def require_packaged_model(name: str) -> str:
     return name
 
 
-def _describe(name: str, dimensions: int | None, settings: Settings) -> KnownModel:
-    if dimensions is None:
-        raise ConfigurationError(
-            f"kg does not know the model {name}: set OPENAI_EMBED_DIMS to the size of its vectors "
-            f"(and KG_EMBEDDING__MAX_TOKENS to the longest text it takes), or OPENAI_EMBED_MODEL to one of "
-            f"{', '.join(OPENAI)}"
-        )
-    own = settings.embedding
-    if name != own_model(settings):  # the settings describe only their own model
-        return KnownModel(dimensions, 512, "bytes")
-    return KnownModel(dimensions, own.max_tokens, "bytes", own.query_prefix, own.passage_prefix, own.price)
-
-
-def _size(name: str, facts: KnownModel, wanted: int | None) -> int:
-    if wanted is None or wanted == facts.dimensions:
-        return facts.dimensions
-    if facts.shortest is None:
-        raise ConfigurationError(
-            f"{name} gives vectors of {facts.dimensions} numbers, not {wanted}: correct OPENAI_EMBED_DIMS "
-            f"or the space's dimensions, or leave them out"
-        )
-    if not facts.shortest <= wanted <= facts.dimensions:
-        raise ConfigurationError(
-            f"{name} gives vectors of {facts.shortest} to {facts.dimensions} numbers, not {wanted}: "
-            f"correct OPENAI_EMBED_DIMS or the space's dimensions"
-        )
-    return wanted
+def _size(name: str, facts: KnownModel, wanted: int | None, variable: str) -> int:
+    most, least = facts.dimensions, facts.shortest
+    if wanted is None or wanted in {most, *facts.sizes} or (least is not None and least <= wanted <= most):
+        return wanted or most
+    sizes = f"{least} to {most}" if least else ", ".join(map(str, sorted({most, *facts.sizes})))
+    raise ConfigurationError(
+        f"{name} gives vectors of {sizes} numbers, not {wanted}: correct {variable} or the space's "
+        "dimensions, or leave them out"
+    )
 
 
 def _unknown(variable: str, name: str, known: Iterable[str]) -> ConfigurationError:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from kg_api.errors import ConfigurationError
 from kg_api.providers.embedding_port import ImageEmbedder
-from kg_api.schemas.spaces import ImageModelChoice
+from kg_api.schemas.spaces import ModelChoice
 from kg_api.settings import Settings
 
 
-def default_image_choice(settings: Settings) -> ImageModelChoice:
+def default_image_choice(settings: Settings) -> ModelChoice:
     own = settings.image_embedding
-    return ImageModelChoice(own.provider, own.model, own.dimensions)
+    return ModelChoice(own.provider, own.model, own.dimensions, "image")
 
 
-def open_image_embedder(settings: Settings, choice: ImageModelChoice | None = None) -> ImageEmbedder:
+def open_image_embedder(settings: Settings, choice: ModelChoice | None = None) -> ImageEmbedder:
     """Open the embedder of a choice (default: from the settings). No request is sent."""
     choice = choice or default_image_choice(settings)
     match choice.provider:
@@ -32,7 +32,7 @@ def open_image_embedder(settings: Settings, choice: ImageModelChoice | None = No
             from kg_api.providers.local_images import open_onnx  # noqa: PLC0415 - onnxruntime takes its time
 
             return open_onnx(settings, choice)
-        case "nomic" | "openai" | "cohere":
+        case _:
             from kg_api.providers.embedding_endpoints import open_remote_images  # noqa: PLC0415 - httpx takes its time
 
             return open_remote_images(settings, choice)

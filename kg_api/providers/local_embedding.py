@@ -13,9 +13,19 @@ from numpy.typing import NDArray
 from kg_api.errors import ConfigurationError, EmbeddingFailed, InvalidInput
 from kg_api.machine import cores
 from kg_api.onnx_sessions import Graph
-from kg_api.providers.embedding_port import ModelSpec, TextPart, Vectors, require_text, spend, too_long, unit
+from kg_api.providers.embedding_port import (
+    ModelSpec,
+    TextPart,
+    TokenizedEmbedder,
+    Vectors,
+    mean_of_pieces,
+    require_text,
+    spend,
+    too_long,
+    unit,
+)
 from kg_api.providers.model_files import TOKENIZER, WEIGHTS, by_text, join_vectors, mean_of
-from kg_api.providers.tokens import Span, TokenMeasure, cut, measure, query_pieces, total
+from kg_api.providers.tokens import Span
 from kg_api.providers.wordpiece import WordPiece
 from kg_api.schemas.spaces import SpaceIdentity
 
@@ -70,10 +80,6 @@ class OnnxText:
         means = (mean_of(states, places, span) for span in spans)
         return [None if mean is None else unit(mean, self._dimensions) for mean in means], len(ids)
 
-    def measure(self, before: str) -> TokenMeasure:
-        """Return the measure of texts that follow `before`."""
-        return measure(self.tokenizer, self._max_tokens, before)
-
     def _encode(self, text: str) -> tuple[list[int], list[Span]]:
         """Return token ids with special tokens, and their offsets."""
         if len(text) > self.tokenizer.max_characters(self._max_tokens):
@@ -105,7 +111,7 @@ def pooled(states: NDArray[np.float32], pooling: Pooling) -> NDArray[np.floating
     return states[0] if pooling == "cls" else states.mean(axis=0, dtype=np.float64)
 
 
-class LocalEmbedder:
+class LocalEmbedder(TokenizedEmbedder):
     """Local model on the CPU.
 
     Vectors are bit-stable on one machine: batches, threads and restarts do not change them. Do not use in a
@@ -125,20 +131,9 @@ class LocalEmbedder:
             self._model.embed(max(spec.query_prefix, spec.passage_prefix, key=len) + "warm up")
         except (EmbeddingFailed, InvalidInput) as error:
             raise ConfigurationError(f"{folder} does not hold {spec.name} as described: {error}") from error
-        self._identity = SpaceIdentity(
-            provider="local",
-            model=spec.name,
-            revision=spec.revision,
-            dimensions=spec.dimensions,
-            max_tokens=spec.max_tokens,
-            query_prefix=spec.query_prefix,
-            passage_prefix=spec.passage_prefix,
-        )
+        facts = (spec.dimensions, spec.max_tokens, spec.query_prefix, spec.passage_prefix)
+        super().__init__(SpaceIdentity("local", spec.name, spec.revision, *facts), self._model.tokenizer)
         self._pool = ThreadPoolExecutor(threads or cores(), thread_name_prefix="embed")
-
-    @property
-    def identity(self) -> SpaceIdentity:
-        return self._identity
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         return self._embed(texts, self._identity.passage_prefix)
@@ -158,23 +153,12 @@ class LocalEmbedder:
 
     def embed_query(self, text: str) -> Vectors:
         """Embed a query. A query of one span uses the caller's thread, so it never waits for passages."""
-        require_text(text)
-        prefix = self._identity.query_prefix
-        spans = cut(text, self._model.measure(prefix))
-        if len(spans) == 1:
-            vector, tokens = self._model.embed(prefix + text)
-            spend(tokens)
-            return vector
-        mean = self._embed(query_pieces(text, spans), prefix).mean(axis=0, dtype=np.float64)
-        return unit(mean, self._identity.dimensions)
-
-    def spans(self, text: str, before: str = "") -> list[Span]:
-        """Cut text into spans. A span is blank only in very long whitespace."""
-        return cut(text, self._model.measure(self._identity.passage_prefix + before))
-
-    def count_tokens(self, texts: Sequence[str]) -> int:
-        identity = self._identity
-        return total(self._model.tokenizer, identity.max_tokens, identity.passage_prefix, texts)
+        pieces, prefix = self._pieces(text), self._identity.query_prefix
+        if len(pieces) > 1:
+            return mean_of_pieces(self._embed(pieces, prefix))
+        vector, tokens = self._model.embed(prefix + pieces[0])
+        spend(tokens)
+        return vector
 
     def close(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)

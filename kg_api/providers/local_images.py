@@ -22,16 +22,16 @@ from kg_api.providers.embedding_port import (
     Pixels,
     Rendering,
     Resample,
+    TokenizedEmbedder,
     Vectors,
     mean_of_pieces,
     probe_picture,
-    require_text,
     unit,
 )
 from kg_api.providers.local_embedding import OnnxText, Pooling, pooled, text_inputs
 from kg_api.providers.pixels import CHANNELS, require_rendered
-from kg_api.providers.tokens import cut, query_pieces
-from kg_api.schemas.spaces import ImageModelChoice, SpaceIdentity
+from kg_api.providers.tokens import Bytes
+from kg_api.schemas.spaces import ModelChoice, SpaceIdentity
 from kg_api.settings import Settings
 
 _RESAMPLING: dict[int, Resample] = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic"}
@@ -237,7 +237,7 @@ _NAME = re.compile(r"[\w-][\w.-]{0,199}")
 _BATCH = 16
 
 
-class OnnxImageEmbedder:
+class OnnxImageEmbedder(TokenizedEmbedder):
     """Local image model on the CPU.
 
     Vectors are bit-stable on one machine: each call has one image or text and one ONNX thread. Do not use in
@@ -282,7 +282,7 @@ class OnnxImageEmbedder:
             revision = hashlib.sha256(json.dumps([used, _checksums(folder)]).encode()).hexdigest()
         except (EmbeddingFailed, InvalidInput, OSError) as error:
             raise ConfigurationError(f"{folder} holds no model that kg can use: {error}") from error
-        self._identity = SpaceIdentity(
+        identity = SpaceIdentity(
             provider="onnx",
             model=folder.name,
             revision=revision,
@@ -291,11 +291,8 @@ class OnnxImageEmbedder:
             query_prefix=options.query_prefix if self._text else "",
             modality="image",
         )
+        super().__init__(identity, self._text.tokenizer if self._text else Bytes())
         self._pool = ThreadPoolExecutor(threads or cores(), thread_name_prefix="embed-image")
-
-    @property
-    def identity(self) -> SpaceIdentity:
-        return self._identity
 
     @property
     def rendering(self) -> Rendering:
@@ -318,15 +315,13 @@ class OnnxImageEmbedder:
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """Embed a query in the caller's thread, so that it never waits for images."""
-        require_text(text)
         if self._text is None:
             raise ConfigurationError(
                 f"the picture model {self._identity.model} (onnx) reads no text: its folder has no "
                 "text_model.onnx"
             )
         tower, prefix = self._text, self._identity.query_prefix
-        pieces = query_pieces(text, cut(text, tower.measure(prefix)))
-        rows = np.stack([tower.embed(prefix + piece)[0] for piece in pieces])
+        rows = np.stack([tower.embed(prefix + piece)[0] for piece in self._pieces(text)])
         return mean_of_pieces(rows)
 
     def close(self) -> None:
@@ -337,7 +332,7 @@ class OnnxImageEmbedder:
         return unit(pooled(states, self._pooling), self._identity.dimensions)
 
 
-def open_onnx(settings: Settings, choice: ImageModelChoice) -> OnnxImageEmbedder:
+def open_onnx(settings: Settings, choice: ModelChoice) -> OnnxImageEmbedder:
     """Open a model in a subfolder of KG_IMAGE_EMBEDDING__FOLDER."""
     embedder = OnnxImageEmbedder(_folder(settings, choice.model), settings.embedding.threads)
     found = embedder.identity.dimensions

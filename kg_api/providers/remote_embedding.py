@@ -22,6 +22,7 @@ from kg_api.providers.embedding_port import (
     Pixels,
     RejectedTexts,
     Rendering,
+    TokenizedEmbedder,
     Vectors,
     mean_of_pieces,
     probe_picture,
@@ -33,7 +34,7 @@ from kg_api.providers.embedding_port import (
 from kg_api.providers.http import MIB, Service
 from kg_api.providers.pixels import require_rendered
 from kg_api.providers.retrying import Limiter, RejectedText, RetryableError, RetryPolicy
-from kg_api.providers.tokens import Bytes, Span, Tokenizer, cut, fits, measure, query_pieces, total
+from kg_api.providers.tokens import Bytes, Tokenizer, fits
 from kg_api.schemas.spaces import SpaceIdentity
 
 log = structlog.get_logger()
@@ -333,19 +334,13 @@ class Batches(Generic[ItemT]):
         return stop
 
 
-class RemoteEmbedder:
+class RemoteEmbedder(TokenizedEmbedder):
     """Remote text model. Thread-safe."""
 
     def __init__(self, batches: Batches[str], identity: SpaceIdentity, tokenizer: Tokenizer) -> None:
         """Configure the embedder without a request. `tokenizer` must count like the model."""
+        super().__init__(identity, tokenizer)
         self._batches = batches
-        self._identity = identity
-        self._tokenizer = tokenizer
-
-    @property
-    def identity(self) -> SpaceIdentity:
-        """Identity with the provider's name of the model, and prefixes that kg or the provider adds."""
-        return self._identity
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         """Embed texts. Blank or long texts raise an error before the first request."""
@@ -364,18 +359,8 @@ class RemoteEmbedder:
         queries = [mean_of_pieces(rows[end - len(own) : end]) for own, end in zip(pieces, ends, strict=True)]
         return np.stack([*queries, rows[-1]])
 
-    def spans(self, text: str, before: str = "") -> list[Span]:
-        return self._cut(text, self._identity.passage_prefix + before)
-
-    def count_tokens(self, texts: Sequence[str]) -> int:
-        return total(self._tokenizer, self._identity.max_tokens, self._identity.passage_prefix, texts)
-
     def close(self) -> None:
         self._batches.close()
-
-    def _pieces(self, text: str) -> list[str]:
-        require_text(text)
-        return query_pieces(text, self._cut(text, self._identity.query_prefix))
 
     def _rows(self, texts: Sequence[str], *, query: bool, probes: int = 0) -> Vectors:
         prefix = self._identity.query_prefix if query else self._identity.passage_prefix
@@ -384,9 +369,6 @@ class RemoteEmbedder:
         if rejected:
             raise RejectedTexts({texts[at]: reason for at, reason in rejected.items()})
         return vectors
-
-    def _cut(self, text: str, before: str) -> list[Span]:
-        return cut(text, measure(self._tokenizer, self._identity.max_tokens, before))
 
     def _size(self, text: str, prefix: str) -> int:
         require_text(text)
@@ -403,7 +385,7 @@ class RejectedPictures(RejectedText):
         self.reasons = reasons
 
 
-class RemoteImageEmbedder:
+class RemoteImageEmbedder(TokenizedEmbedder):
     """Remote image model. Thread-safe.
 
     kg encodes images from pixels, so the provider receives no metadata: no place, time or thumbnail.
@@ -415,14 +397,10 @@ class RemoteImageEmbedder:
     def __init__(
         self, pictures: Batches[bytes], words: Batches[str], identity: SpaceIdentity, batch_size: int
     ) -> None:
+        super().__init__(identity, Bytes())
         self._pictures = pictures
         self._words = words
-        self._identity = identity
         self.batch_size = batch_size
-
-    @property
-    def identity(self) -> SpaceIdentity:
-        return self._identity
 
     def embed_images(self, images: Sequence[Pixels]) -> Vectors:
         require_rendered(images, RENDERING)
@@ -433,9 +411,7 @@ class RemoteImageEmbedder:
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """Embed a query within the time limit for queries."""
-        require_text(text)
-        spans = cut(text, measure(Bytes(), self._identity.max_tokens, self._identity.query_prefix))
-        pieces = query_pieces(text, spans)
+        pieces = self._pieces(text)
         vectors, rejected = self._words.embed(pieces, [1] * len(pieces), query=True)
         if rejected:
             raise InvalidInput(next(iter(rejected.values())))

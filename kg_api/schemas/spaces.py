@@ -33,20 +33,12 @@ def _not_a_slot(slug: str) -> str:
 class ModelChoice:
     """Requested model of a space. kg adds the known properties of the model."""
 
-    provider: Provider
-    model: str | None = None
-    dimensions: int | None = None
-    """Number of dimensions. None: default of the model. Matryoshka models can shorten vectors."""
-
-
-@dataclass(frozen=True, slots=True)
-class ImageModelChoice:
-    """Requested model of an image space."""
-
-    provider: ImageProvider
+    provider: Provider | ImageProvider
     model: str | None = None
     """Name of the model. For `onnx`: a subfolder of KG_IMAGE_EMBEDDING__FOLDER. None: default."""
     dimensions: int | None = None
+    """Number of dimensions. None: default of the model. Matryoshka models can shorten vectors."""
+    modality: Modality = "text"
 
 
 @dataclass(frozen=True, slots=True)

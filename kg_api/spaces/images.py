@@ -13,7 +13,7 @@ from kg_api.graph.client import Graph
 from kg_api.graph.spaces import Space, all_spaces
 from kg_api.normal_form import normalise_width
 from kg_api.providers.embedding_port import ImageEmbedder, Pixels, Rendering, probe_picture
-from kg_api.schemas.spaces import FIRST_IMAGE_SLUG, ImageModelChoice, SpaceIdentity
+from kg_api.schemas.spaces import FIRST_IMAGE_SLUG, ModelChoice, SpaceIdentity
 from kg_api.spaces.open_spaces import FAULTS, OpenSpaces, WatchedModel
 
 
@@ -67,11 +67,10 @@ Render = Callable[[bytes, Rendering], Pixels]  # decodes an image for a model in
 class ImageSpaceRegistry(OpenSpaces[ImageEmbedder, OpenImageSpace]):
     first = FIRST_IMAGE_SLUG
     modality = "image"
-    choice = ImageModelChoice
     opened_as = OpenImageSpace
 
     def __init__(
-        self, graph: Graph, open_model: Callable[[ImageModelChoice | None], ImageEmbedder], render: Render
+        self, graph: Graph, open_model: Callable[[ModelChoice | None], ImageEmbedder], render: Render
     ) -> None:
         super().__init__(graph, open_model)
         self._render = render

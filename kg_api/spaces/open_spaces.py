@@ -41,7 +41,6 @@ from kg_api.graph.spaces import (
 from kg_api.normal_form import normalise_width
 from kg_api.providers.embedding_port import IN_PROCESS, Embedder, embed_probed
 from kg_api.schemas.spaces import (
-    ImageModelChoice,
     ModelChoice,
     NewSpace,
     SimilarityCalibration,
@@ -229,7 +228,6 @@ class OpenSpaces(Generic[EmbedderT, OpenT]):
 
     first: str  # slug of the space for the model of the settings
     modality: Modality
-    choice: type[ModelChoice | ImageModelChoice]
     opened_as: type[OpenT]
 
     def __init__(self, graph: Graph, open_model: Callable[[Any], EmbedderT]) -> None:
@@ -241,7 +239,7 @@ class OpenSpaces(Generic[EmbedderT, OpenT]):
 
     def _open(self, chosen: SpaceIdentity | NewSpace) -> EmbedderT:
         provider: Any = chosen.provider
-        return self._open_model(self.choice(provider, chosen.model, chosen.dimensions))
+        return self._open_model(ModelChoice(provider, chosen.model, chosen.dimensions, self.modality))
 
     def of(self, space: Space) -> OpenT:
         """Return the open space of a registered one. Both index slots use the same model."""

@@ -38,7 +38,6 @@ from kg_api.wording import is_loopback
 class SpaceRegistry(OpenSpaces[Embedder, OpenSpace]):
     first = FIRST_SLUG
     modality = "text"
-    choice = ModelChoice
     opened_as = OpenSpace
 
     def add(self, new: NewSpace, fingerprint: str = "") -> OpenSpace:

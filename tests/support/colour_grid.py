@@ -15,7 +15,7 @@ from kg_api.graph.client import Graph
 from kg_api.providers.embedding_port import Pixels, Rendering, Vectors
 from kg_api.providers.pixels import DIMENSIONS
 from kg_api.providers.retrying import RejectedText
-from kg_api.schemas.spaces import ImageModelChoice, SpaceIdentity
+from kg_api.schemas.spaces import ModelChoice, SpaceIdentity
 from kg_api.spaces.images import ImageSpaceRegistry
 
 FIRST_CELLS = 2
@@ -101,7 +101,7 @@ def open_image_spaces(graph: Graph, first: ColourGrid | None = None) -> ImageSpa
     """With the first one registered; further ones have as many cells as their model's name says."""
     grid = first or ColourGrid()
 
-    def open_model(choice: ImageModelChoice | None) -> ColourGrid:
+    def open_model(choice: ModelChoice | None) -> ColourGrid:
         return grid if choice is None else ColourGrid(int((choice.model or "grid-4").removeprefix("grid-")))
 
     spaces = ImageSpaceRegistry(graph, open_model, unpack)

@@ -12,7 +12,7 @@ from kg_api.providers.embedding_port import ImageEmbedder, Pixels
 from kg_api.providers.image_embedding import open_image_embedder
 from kg_api.providers.remote_embedding import RemoteImageEmbedder, _known
 from kg_api.providers.retrying import RetryPolicy
-from kg_api.schemas.spaces import ImageModelChoice
+from kg_api.schemas.spaces import ModelChoice
 from kg_api.sections import CohereSettings, NomicSettings, OpenAISettings
 from kg_api.settings import EmbeddingSettings, ImageEmbeddingSettings, Settings, load_settings
 from tests.support.image_models import COLOURS
@@ -40,14 +40,14 @@ def opened(server: ImageServer, kind: str, *, timeout: float = 5, **given: Any) 
     _known.clear()  # a port may be that of another test's server
     provider = "openai" if kind in DIALECTS else kind
     dialect = {"dialect": kind} if kind in DIALECTS else {}
-    choice = ImageModelChoice(provider, "jina-clip-v2" if kind in DIALECTS else None)  # pyright: ignore[reportArgumentType]
+    choice = ModelChoice(provider, "jina-clip-v2" if kind in DIALECTS else None)  # pyright: ignore[reportArgumentType]
     made = settings(server, timeout=timeout, **dialect, **given)
     embedder = open_remote_images(made, choice, RetryPolicy(first_wait=QUICK), timeout)
     OPEN.append(embedder)
     return embedder
 
 
-def opened_as_set(settings: Settings, choice: ImageModelChoice | None = None) -> ImageEmbedder:
+def opened_as_set(settings: Settings, choice: ModelChoice | None = None) -> ImageEmbedder:
     embedder = open_image_embedder(settings, choice)
     OPEN.append(embedder)
     return embedder

@@ -15,7 +15,6 @@ from kg_api.errors import ConfigurationError, EmbeddingFailed, InvalidInput
 from kg_api.providers.embedding_port import DEFAULT, ModelSpec, unit
 from kg_api.providers.local_embedding import LocalEmbedder
 from kg_api.providers.model_files import TOKENIZER, WEIGHTS
-from kg_api.providers.tokens import cut
 
 SPEC = DEFAULT.spec
 Run = Callable[[NDArray[np.int64]], NDArray[np.float32]]
@@ -89,7 +88,7 @@ def test_512_tokens_are_taken_and_513_are_not(local: LocalEmbedder) -> None:
 def test_a_query_that_only_its_prefix_makes_too_long_is_averaged(local: LocalEmbedder) -> None:
     text = words(510)
     assert len(local.spans(text)) == 1
-    first, second = cut(text, local._model.measure(SPEC.query_prefix))
+    first, second = local._cut(text, SPEC.query_prefix)
     parts = [local.embed_query(text[start:end]) for start, end in (first, second)]
     assert np.allclose(local.embed_query(text), unit(np.mean(parts, axis=0), 384), atol=1e-6)
 
@@ -112,7 +111,7 @@ def test_the_end_of_a_text_counts_whatever_the_tokenizer_file_says(
 
 
 def test_the_names_of_special_tokens_are_text(local: LocalEmbedder) -> None:
-    assert len(local._model.measure("").tokens("[SEP]")) == 3
+    assert len(local._tokenizer.tokens("[SEP]")) == 3
     with_name, without = local.embed_passages(["before [SEP] after", "before after"])
     assert with_name @ without < 0.999
 

@@ -9,7 +9,7 @@ import structlog
 from prometheus_client import CollectorRegistry, generate_latest
 
 from kg_api.errors import EmbeddingUnavailable, InvalidInput, KgError
-from kg_api.providers.embedding import DeterministicEmbedder, EmbeddingMetrics, MeteredEmbedder, meter
+from kg_api.providers.embedding import DeterministicEmbedder, EmbeddingMetrics, MeteredEmbedder
 from kg_api.providers.embedding_port import Embedder, TextPart, gives_tokens
 from kg_api.providers.local_embedding import LocalEmbedder
 from tests.support.behaviours import Status
@@ -44,13 +44,13 @@ def test_texts_tokens_and_time_are_counted(registry: CollectorRegistry, metrics:
 def test_parts_are_counted_once_and_both_their_readings(
     registry: CollectorRegistry, metrics: EmbeddingMetrics
 ) -> None:
-    watched = meter(DeterministicEmbedder(64), metrics)
+    watched = MeteredEmbedder(DeterministicEmbedder(64), metrics)
     assert gives_tokens(watched)
     watched.embed_parts([TextPart("one two three", 0, 3), TextPart("one two three", 4, 7)])
     model = {"model": "word-hash"}
     assert registry.get_sample_value("embeddings_total", {**model, "dimensions": "64"}) == 2
     assert registry.get_sample_value("embedding_tokens_total", model) == 5
-    assert not gives_tokens(meter(UnavailableEmbedder("no model"), metrics))
+    assert not gives_tokens(MeteredEmbedder(UnavailableEmbedder("no model"), metrics))
 
 
 def test_failures_are_counted_by_their_kind(registry: CollectorRegistry, metrics: EmbeddingMetrics) -> None:

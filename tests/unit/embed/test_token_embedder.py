@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from prometheus_client import CollectorRegistry
 
 from kg_api.errors import ConfigurationError, InvalidInput
-from kg_api.providers.embedding import DeterministicEmbedder, EmbeddingMetrics, meter
+from kg_api.providers.embedding import DeterministicEmbedder, EmbeddingMetrics, MeteredEmbedder
 from kg_api.providers.embedding_port import (
     CATALOGUE,
     DEFAULT,
@@ -48,7 +48,7 @@ def embedder(request: pytest.FixtureRequest) -> Iterator[TokenEmbedder]:
         case "local":
             yield request.getfixturevalue("local")
         case "metered":
-            watched = meter(request.getfixturevalue("local"), EmbeddingMetrics(CollectorRegistry()))
+            watched = MeteredEmbedder(request.getfixturevalue("local"), EmbeddingMetrics(CollectorRegistry()))
             assert gives_tokens(watched)
             yield watched
         case name:
@@ -149,7 +149,7 @@ def test_providers_over_http_give_none_and_the_message_says_which_do(
     provider: str, request: pytest.FixtureRequest
 ) -> None:
     with Asking(provider, request.getfixturevalue("server")) as asking:  # pyright: ignore[reportArgumentType]
-        watched: Embedder = meter(asking.embedder, EmbeddingMetrics(CollectorRegistry()))
+        watched: Embedder = MeteredEmbedder(asking.embedder, EmbeddingMetrics(CollectorRegistry()))
         assert not gives_tokens(watched)
         with pytest.raises(ConfigurationError, match=r"bge-small-en-v1.5.*kg admin spaces create"):
             require_tokens(watched)

@@ -248,7 +248,8 @@ def test_a_piece_that_measures_longer_by_itself_is_cut_again() -> None:
 def test_the_real_tokenizer_agrees(short: LocalEmbedder, text: str) -> None:
     found = short.spans(text)
     assert tiles(text, found)
-    assert all(short._model.words_measure("").fits(piece) for piece in pieces(text, found))
+    own = measure(short._tokenizer, short.identity.max_tokens, "")
+    assert all(own.fits(piece) for piece in pieces(text, found))
 
 
 @pytest.mark.parametrize("size", [2_000_000, pytest.param(10_000_000, marks=pytest.mark.full)])

@@ -9,7 +9,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from kg_api.graph.spaces import Space
-from kg_api.providers.embedding import EmbeddingMetrics, meter
+from kg_api.providers.embedding import EmbeddingMetrics, MeteredEmbedder
 from kg_api.providers.embedding_port import Embedder
 from kg_api.schemas.spaces import ModelChoice, SimilarityCalibration
 from kg_api.spaces import open_spaces
@@ -43,7 +43,7 @@ class Opened:
 def opened() -> Iterator[Opened]:
     registry = CollectorRegistry()
     with Provider() as provider, Asking("openai", provider, CHOICE, timeout=10, query_seconds=2) as asking:
-        embedder: Embedder = meter(asking.embedder, EmbeddingMetrics(registry))
+        embedder: Embedder = MeteredEmbedder(asking.embedder, EmbeddingMetrics(registry))
         probe = asking.embedder.embed_query(PROBE_TEXT)
         provider.requests.clear()
         space = Space("far", embedder.identity, probe, calibration=SimilarityCalibration(0.8, 0.1))

@@ -16,7 +16,7 @@ from kg_api.providers.embedding_port import ImageEmbedder, Pixels, probe_picture
 from kg_api.providers.image_embedding import open_image_embedder
 from kg_api.providers.local_images import read_preprocessing
 from kg_api.providers.pixels import DIMENSIONS, HistogramEmbedder
-from kg_api.schemas.spaces import ImageModelChoice
+from kg_api.schemas.spaces import ModelChoice
 from kg_api.settings import load_settings
 from tests.support.image_changes import CHANGES, FOLDER, Change, as_rendered, photographs
 from tests.support.image_models import PREPROCESSOR
@@ -134,18 +134,18 @@ def test_it_reads_no_text() -> None:
 def test_it_is_what_the_settings_name_by_default() -> None:
     opened: ImageEmbedder = open_image_embedder(load_settings())
     assert opened.identity == EMBEDDER.identity
-    assert open_image_embedder(load_settings(), ImageModelChoice("histogram", "colours-and-edges", 240))
+    assert open_image_embedder(load_settings(), ModelChoice("histogram", "colours-and-edges", 240))
     opened.close()
 
 
 @pytest.mark.parametrize(
     ("choice", "told"),
     [
-        (ImageModelChoice("histogram", "clip"), "KG_IMAGE_EMBEDDING__MODEL"),
-        (ImageModelChoice("histogram", None, 128), "240 numbers, not 128"),
+        (ModelChoice("histogram", "clip"), "KG_IMAGE_EMBEDDING__MODEL"),
+        (ModelChoice("histogram", None, 128), "240 numbers, not 128"),
     ],
 )
-def test_what_it_is_not_is_refused(choice: ImageModelChoice, told: str) -> None:
+def test_what_it_is_not_is_refused(choice: ModelChoice, told: str) -> None:
     with pytest.raises(ConfigurationError, match=told):
         open_image_embedder(load_settings(), choice)
 

@@ -14,7 +14,7 @@ from kg_api.errors import ConfigurationError, InvalidInput
 from kg_api.providers.embedding_port import Pixels
 from kg_api.providers.image_embedding import open_image_embedder
 from kg_api.providers.local_images import OPTIONS
-from kg_api.schemas.spaces import ImageModelChoice
+from kg_api.schemas.spaces import ModelChoice
 from kg_api.settings import ImageEmbeddingSettings, Settings, load_settings
 from tests.support.image_changes import as_rendered
 from tests.support.image_models import COLOURS, DIMENSIONS, SIDE, write_model
@@ -192,7 +192,7 @@ def test_a_model_that_is_not_there_is_refused(folder: Path, name: str, told: str
 
 def test_a_folder_is_needed(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="KG_IMAGE_EMBEDDING__FOLDER is not set"):
-        open_image_embedder(load_settings(), ImageModelChoice("onnx", "colours"))
+        open_image_embedder(load_settings(), ModelChoice("onnx", "colours"))
     with pytest.raises(ConfigurationError, match="none of its subfolders has a"):
         open_image_embedder(settings(tmp_path))
 

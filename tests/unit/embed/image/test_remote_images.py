@@ -14,7 +14,7 @@ from PIL import Image
 from kg_api.errors import ConfigurationError, InvalidInput
 from kg_api.providers.embedding_port import probe_picture
 from kg_api.providers.remote_embedding import RemoteImageEmbedder
-from kg_api.schemas.spaces import ImageModelChoice
+from kg_api.schemas.spaces import ModelChoice
 from kg_api.settings import load_settings
 from tests.support.image_changes import as_rendered
 from tests.support.image_models import COLOURS
@@ -102,7 +102,7 @@ def test_pictures_are_sent_in_batches(server: ImageServer) -> None:
 def test_the_size_that_is_wanted_comes_back(
     server: ImageServer, provider: Any, model: str | None, size: int
 ) -> None:
-    embedder = opened_as_set(settings(server), ImageModelChoice(provider, model, size))
+    embedder = opened_as_set(settings(server), ModelChoice(provider, model, size))
     assert embedder.embed_images(PICTURES[:1]).shape == (1, size)
     assert embedder.embed_query("red").shape == (size,)
     asked = {each.body.get("dimensions") or each.body.get("output_dimension") for each in server.requests}
@@ -120,7 +120,7 @@ def test_a_model_of_ones_own_is_described_by_settings(server: ImageServer) -> No
     assert len(texts) > 2
     assert all(each.startswith("query: red") and len(each) <= 64 for each in texts)
     assert embedder.identity.query_prefix == "query: "
-    other = opened_as_set(made, ImageModelChoice("openai", "another", 32))
+    other = opened_as_set(made, ModelChoice("openai", "another", 32))
     assert other.identity.query_prefix == ""
 
 
@@ -162,12 +162,12 @@ def test_what_a_model_cannot_do_is_refused(server: ImageServer, given: dict[str,
 @pytest.mark.parametrize(
     ("choice", "told"),
     [
-        (ImageModelChoice("nomic"), "NOMIC_API_KEY is not set"),
-        (ImageModelChoice("cohere"), "COHERE_API_KEY is not set"),
-        (ImageModelChoice("openai", "jina-clip-v2"), "OPENAI_BASE_URL"),
+        (ModelChoice("nomic"), "NOMIC_API_KEY is not set"),
+        (ModelChoice("cohere"), "COHERE_API_KEY is not set"),
+        (ModelChoice("openai", "jina-clip-v2"), "OPENAI_BASE_URL"),
     ],
 )
-def test_a_key_or_an_address_is_needed(choice: ImageModelChoice, told: str) -> None:
+def test_a_key_or_an_address_is_needed(choice: ModelChoice, told: str) -> None:
     with pytest.raises(ConfigurationError, match=told):
         opened_as_set(load_settings(), choice)
 
