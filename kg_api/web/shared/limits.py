@@ -80,16 +80,13 @@ def _too_large(limit: int) -> TooLarge:
 
 
 # Limits of JSON, checked on the bytes before parsing. `[[],[],...]` of 60 MB would become twenty million
-# lists, a minute, and 2 GB. kg counts in windows, so other threads and the event loop can run between
-# windows.
+# lists, a minute, and 2 GB.
 
 MAX_DEPTH = 64
 MAX_VALUES = 100_000
 """Maximum number of values in a body. The longest conversation has 40,000."""
-WINDOW = 64 * 1024
-_IN_STRING = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
-_BRACKETS = re.compile(rb"[\[\]{}]")
-_OPENING = frozenset(b"[{")
+_SIGN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{},]', re.DOTALL)
+"""A string, whose content does not count, or a sign that begins a value or ends a container."""
 
 
 class OutOfBounds(ValueError):
@@ -112,38 +109,15 @@ def check_bounds(content: bytes) -> None:
     """
     if len(content) <= MAX_VALUES and content.count(b"[") + content.count(b"{") <= MAX_DEPTH:
         return  # all usual requests
-    counting, at, end = _Counting(), 0, len(content)
-    while at < end:
-        quote = content.find(b'"', at, at + WINDOW)
-        until = min(at + WINDOW, end) if quote < 0 else quote
-        counting.add(content[at:until])
-        at = until if quote < 0 else _behind_string(content, quote + 1)
-
-
-def _behind_string(content: bytes, at: int) -> int:
-    """Return the position after the string whose first character is at `at`."""
-    while at < len(content):
-        match = _IN_STRING.match(content, at, at + WINDOW)
-        found = at if match is None else match.end()
-        if content[found : found + 1] == b'"':
-            return found + 1
-        at = max(found, at + 1)
-    return at
-
-
-class _Counting:
-    def __init__(self) -> None:
-        self._depth = 0
-        self._values = 1
-
-    def add(self, part: bytes) -> None:
-        self._values += part.count(b",") + part.count(b"[") + part.count(b"{")
-        if self._values > MAX_VALUES:
+    depth, values = 0, 1
+    for found in _SIGN.finditer(content):
+        sign = content[found.start()]
+        values += sign in b",[{"
+        depth += (sign in b"[{") - (sign in b"]}")
+        if values > MAX_VALUES:
             raise TooManyValues(f"has more than {MAX_VALUES:,} values; send it in parts")
-        for bracket in _BRACKETS.findall(part):
-            self._depth += 1 if bracket[0] in _OPENING else -1
-            if self._depth > MAX_DEPTH:
-                raise OutOfBounds(f"is nested too deeply: more than {MAX_DEPTH} levels")
+        if depth > MAX_DEPTH:
+            raise OutOfBounds(f"is nested too deeply: more than {MAX_DEPTH} levels")
 
 
 # Protection against requests of foreign web pages. Without required keys, every client can read and write.
