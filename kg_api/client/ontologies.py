@@ -7,19 +7,19 @@ from typing import Any, Literal
 
 from kg_api.client.call import UNSET, Call, Unset, body_of, change_of, delete, get, post, put
 from kg_api.client.sending import request
-from kg_api.schemas.communities import Communities, CommunityDetails, CommunityRequest
-from kg_api.schemas.concepts import ExtractionConfig, ExtractionStarted, ExtractionStatus, UnreadSources
+from kg_api.schemas.communities import Communities, CommunityDetails
+from kg_api.schemas.concepts import ExtractionConfig, ExtractionStatus, UnreadSources
 from kg_api.schemas.documents import Deleted, EmbeddingStatus, OntologyList
 from kg_api.schemas.embedding import (
     EmbeddingConfigChange,
     EmbeddingConfiguration,
-    EmbeddingStarted,
     RefusedSources,
     Regeneration,
     RegenerationStarted,
 )
 from kg_api.schemas.filters import AnyOf, Condition
 from kg_api.schemas.languages import OntologyLanguage, Synonyms
+from kg_api.schemas.operations import JobStarted
 from kg_api.schemas.similarity import PassageMap
 from kg_api.schemas.vocabulary import (
     USUAL_MAP_POINTS,
@@ -60,9 +60,9 @@ class OntologyMethods:
         return get(CommunityDetails, *path, concepts=concepts, passages=passages)
 
     @request
-    def detect_communities(self, ontology: str) -> Call[CommunityRequest]:
+    def detect_communities(self, ontology: str) -> Call[JobStarted]:
         """Start the detection of communities now. A worker starts it automatically after enough changes."""
-        return post(CommunityRequest, "ontologies", ontology, "communities")
+        return post(JobStarted, "ontologies", ontology, "communities")
 
     @request
     def passage_map(self, ontology: str, *, limit: int = USUAL_MAP_POINTS) -> Call[PassageMap]:
@@ -125,9 +125,9 @@ class OntologyMethods:
         return put(EmbeddingConfiguration, *path, json=body, dry_run=dry_run)
 
     @request
-    def embed_ontology(self, ontology: str) -> Call[EmbeddingStarted]:
+    def embed_ontology(self, ontology: str) -> Call[JobStarted]:
         """Embed missing and stale items now."""
-        return post(EmbeddingStarted, "ontologies", ontology, "embeddings")
+        return post(JobStarted, "ontologies", ontology, "embeddings")
 
     @request
     def regenerate_embeddings(
@@ -177,13 +177,13 @@ class OntologyMethods:
         return put(ExtractionStatus, "ontologies", ontology, "extraction-config", json=body, dry_run=dry_run)
 
     @request
-    def extract_concepts(self, ontology: str, *, stale: bool = False) -> Call[ExtractionStarted]:
+    def extract_concepts(self, ontology: str, *, stale: bool = False) -> Call[JobStarted]:
         """Extract concepts from pending sources now, and retry rejected sources.
 
         With `stale`, also read sources again that another model or prompt has read, which may cost money.
         """
         params = {"stale": True} if stale else {}
-        return post(ExtractionStarted, "ontologies", ontology, "extraction", params=params)
+        return post(JobStarted, "ontologies", ontology, "extraction", params=params)
 
     @request
     def extraction_refused(self, ontology: str) -> Call[UnreadSources]:

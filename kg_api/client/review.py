@@ -15,11 +15,11 @@ from kg_api.schemas.evaluation import (
     Judgements,
     JudgementsDeleted,
 )
+from kg_api.schemas.operations import JobStarted
 from kg_api.schemas.proposals import (
     Proposal,
     ProposalConfig,
     Proposals,
-    ProposalSearch,
     ProposalStatus,
 )
 from kg_api.schemas.vocabulary import ProposalKind, ProposalState
@@ -122,9 +122,9 @@ class ProposalMethods:
         return put(ProposalStatus, *path, json=body, dry_run=dry_run)
 
     @request
-    def search_proposals(self, ontology: str, *, anew: bool = False) -> Call[ProposalSearch]:
+    def search_proposals(self, ontology: str, *, anew: bool = False) -> Call[JobStarted]:
         """Search for links now, without waiting for changes. With `anew`, search everything again."""
-        return post(ProposalSearch, "ontologies", ontology, "proposals", params=params_of(anew=anew or None))
+        return post(JobStarted, "ontologies", ontology, "proposals", params=params_of(anew=anew or None))
 
 
 class JudgementMethods:

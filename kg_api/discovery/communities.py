@@ -45,7 +45,8 @@ from kg_api.graph.jobs import (
 from kg_api.jobs.runner import JobRun
 from kg_api.providers.extras import is_installed, missing
 from kg_api.schemas.base import community_id, concept_name, digest
-from kg_api.schemas.communities import Communities, Community, CommunityDetails, CommunityRequest
+from kg_api.schemas.communities import Communities, Community, CommunityDetails
+from kg_api.schemas.operations import JobStarted
 from kg_api.schemas.vocabulary import MAX_COMMUNITY_LEVEL
 from kg_api.settings import CommunitySettings
 
@@ -495,8 +496,8 @@ class CommunityService:
             {**_community(found).model_dump(), "ontology": ontology, "computed_at": computed_at, **details}
         )
 
-    def detect(self, ontology: str) -> CommunityRequest:
-        return CommunityRequest(ontology=ontology, job_id=self._requests.begin(ontology))
+    def detect(self, ontology: str) -> JobStarted:
+        return JobStarted(ontology=ontology, job_id=self._requests.begin(ontology))
 
     def _notes(self, summary: CommunitySummary | None) -> list[str]:
         if summary is None:

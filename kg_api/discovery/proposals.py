@@ -59,11 +59,11 @@ from kg_api.graph.spaces import Space
 from kg_api.graph.vectors import BEGINNING
 from kg_api.jobs.runner import JobRun
 from kg_api.schemas.base import content_hash, digest
+from kg_api.schemas.operations import JobStarted
 from kg_api.schemas.proposals import (
     Proposal,
     ProposalConfig,
     Proposals,
-    ProposalSearch,
     ProposalStatus,
     UsedProposals,
 )
@@ -540,11 +540,11 @@ class ProposalService:
         drop_weakest(tx, ontology, self._requests.most_open(after))
         return True
 
-    def search(self, ontology: str, *, anew: bool) -> ProposalSearch:
+    def search(self, ontology: str, *, anew: bool) -> JobStarted:
         due, job_id = self._requests.begin(ontology, anew=anew)
         notes = ["everything is looked at again"] if anew else []
         notes = notes if job_id else ["nothing has changed since links were looked for"]
-        return ProposalSearch(ontology=ontology, due=due, job_id=job_id, notes=notes)
+        return JobStarted(ontology=ontology, due=due, job_id=job_id, notes=notes)
 
     def _status(self, stored: StoredProposals, notes: list[str], *, applied: bool = True) -> ProposalStatus:
         used, mark = self._requests.used(stored)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
-from kg_api.schemas.base import Answer, Flag, Text, visible
+from kg_api.schemas.base import Answer, Flag, Text
 from kg_api.schemas.concepts import ConceptHit
 from kg_api.schemas.documents import Messages
 from kg_api.schemas.filters import (
@@ -15,6 +15,7 @@ from kg_api.schemas.filters import (
     Kinds,
     Limit,
     Narrowed,
+    QueryText,
     Share,
     Similarity,
     TokenBudget,
@@ -36,7 +37,6 @@ from kg_api.schemas.vocabulary import (
     MAX_PER_PIECE,
     MAX_PIECE,
     MAX_PIECE_OVERLAP,
-    MAX_QUERY_CHARACTERS,
     MAX_TOKEN_BUDGET,
     MIN_ANSWER_TOKENS,
     MIN_PIECE,
@@ -290,9 +290,7 @@ class AnswerEvent(Answer):
 
 
 class HybridSearch(Narrowed):
-    query_text: Annotated[
-        Text, StringConstraints(min_length=1, max_length=MAX_QUERY_CHARACTERS), AfterValidator(visible)
-    ]
+    query_text: QueryText
     kinds: Kinds | None = None
     mode: HybridMode = "hybrid"
     """Retrieval of sources. `hybrid`: vector search, full-text search, and concepts. `graph`: vector and

@@ -67,8 +67,3 @@ class CommunityDetails(Community):
     passages: list[CommunityPassage]
     documents: list[CommunityDocument]
     computed_at: datetime | None
-
-
-class CommunityRequest(Answer):
-    ontology: str
-    job_id: str

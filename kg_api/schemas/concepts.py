@@ -156,13 +156,6 @@ class ExtractionStatus(Answer):
     notes: list[str] = Field(default_factory=list[str])
 
 
-class ExtractionStarted(Answer):
-    ontology: str
-    due: int
-    job_id: str | None
-    notes: list[str] = Field(default_factory=list[str])
-
-
 class UnreadSources(Answer):
     """Sources without extraction. `kg admin concepts extract` retries them."""
 

@@ -299,12 +299,6 @@ class RefusedSources(Answer):
     sources: list[RefusedSource]
 
 
-class EmbeddingStarted(Answer):
-    ontology: str
-    due: int
-    job_id: str | None
-
-
 class DocumentPreview(Answer):
     """Effects and cost of an ingestion that was not run."""
 

@@ -45,12 +45,7 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedPassage:
-    """Judged passage, in code points of the document's text, end excluded."""
-
-    document: str
-    start: int
-    end: int
+class JudgedPassage(Reference):
     relevance: int
     """0: does not answer the question."""
 

@@ -16,7 +16,7 @@ from pydantic import (
     model_validator,
 )
 
-from kg_api.schemas.base import Answer, Body, Called, Flag, OntologyName, Text
+from kg_api.schemas.base import VISIBLE, Answer, Body, Called, Flag, OntologyName, Text
 from kg_api.schemas.documents import Deleted, DocumentSummary
 from kg_api.schemas.metadata import INT64, LIKE_A_DAY, moment
 from kg_api.schemas.vocabulary import (
@@ -26,6 +26,7 @@ from kg_api.schemas.vocabulary import (
     MAX_HYPOTHETICAL,
     MAX_LIMIT,
     MAX_NAMES,
+    MAX_QUERY_CHARACTERS,
     MAX_TOKEN_BUDGET,
     MAX_WINDOW,
     SourceKind,
@@ -36,6 +37,7 @@ Similarity = Annotated[Number, Field(ge=-1, le=1)]
 Share = Annotated[Number, Field(ge=0, le=1)]
 Limit = Annotated[int, Field(strict=True, ge=1, le=MAX_LIMIT)]
 Window = Annotated[int, Field(strict=True, ge=0, le=MAX_WINDOW)]
+QueryText = Annotated[Text, StringConstraints(max_length=MAX_QUERY_CHARACTERS), *VISIBLE]
 HitsCursor = Annotated[str, Field(min_length=1, max_length=MAX_CURSOR_CHARACTERS)]
 TokenBudget = Annotated[int, Field(strict=True, ge=1, le=MAX_TOKEN_BUDGET)]
 Hypothetical = Annotated[int, Field(strict=True, ge=0, le=MAX_HYPOTHETICAL)] | Literal["auto"]

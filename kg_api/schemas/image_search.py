@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pydantic import Field, model_validator
 
-from pydantic import AfterValidator, Field, StringConstraints, model_validator
-
-from kg_api.schemas.base import Answer, Called, Flag, Text, visible
-from kg_api.schemas.filters import Filtered, Kinds, Limit, Narrowed, Similarity
+from kg_api.schemas.base import Answer, Called, Flag
+from kg_api.schemas.filters import Filtered, Kinds, Limit, Narrowed, QueryText, Similarity
 from kg_api.schemas.search import CarriedConcept, Degradation, DescribedPlace, Place
-from kg_api.schemas.vocabulary import MAX_QUERY_CHARACTERS, ImageLane, RelatedLane, SourceKind
+from kg_api.schemas.vocabulary import ImageLane, RelatedLane, SourceKind
 
 
 class RelatedSearch(Filtered):
@@ -54,9 +52,7 @@ class ImageScope(Narrowed):
 
 
 class ImageSearch(ImageScope):
-    query_text: (
-        Annotated[Text, StringConstraints(max_length=MAX_QUERY_CHARACTERS), AfterValidator(visible)] | None
-    ) = None
+    query_text: QueryText | None = None
     source_id: Called | None = None
     """Image to compare with: id, or `ONTOLOGY/DOCUMENT#PARAGRAPH`."""
 

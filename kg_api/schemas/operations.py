@@ -97,6 +97,17 @@ class Job(JobAhead):
     """For a queued job: the job that precedes it or occupies the workers."""
 
 
+class JobStarted(Answer):
+    """Job that was started, or was already waiting or running."""
+
+    ontology: str
+    due: int = 0
+    """Number of items to process."""
+    job_id: str | None
+    """Null if nothing is due."""
+    notes: list[str] = Field(default_factory=list[str])
+
+
 class JobPage(Page):
     jobs: list[Job]
 

@@ -59,13 +59,6 @@ class ProposalStatus(Answer):
     notes: list[str] = Field(default_factory=list[str])
 
 
-class ProposalSearch(Answer):
-    ontology: str
-    due: int
-    job_id: str | None
-    notes: list[str] = Field(default_factory=list[str])
-
-
 # Proposed links
 
 

@@ -4,29 +4,27 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import AfterValidator, Field, StringConstraints, model_validator
+from pydantic import Field, model_validator
 
-from kg_api.schemas.base import Answer, Body, Flag, NodeId, Page, Text, visible
+from kg_api.schemas.base import Answer, Flag, NodeId, Page
 from kg_api.schemas.documents import DocumentSummary
 from kg_api.schemas.filters import (
-    DocumentNames,
     HitsCursor,
     Hypothetical,
     Kinds,
     Limit,
+    Narrowed,
     Number,
-    Ontologies,
+    QueryText,
     Share,
     Similarity,
     TokenBudget,
-    Where,
     Window,
 )
 from kg_api.schemas.images import ImageType
 from kg_api.schemas.metadata import MetadataValue
 from kg_api.schemas.vocabulary import (
     DEFAULT_WINDOW,
-    MAX_QUERY_CHARACTERS,
     DegradedPart,
     Fusion,
     GroupBy,
@@ -140,21 +138,13 @@ MAX_FIRST_STAGE = 100
 MAX_DIMENSIONS = 4096
 
 
-class SourceSearch(Body):
-    query_text: (
-        Annotated[Text, StringConstraints(max_length=MAX_QUERY_CHARACTERS), AfterValidator(visible)] | None
-    ) = None
+class SourceSearch(Narrowed):
+    query_text: QueryText | None = None
     """Query in plain language. There is no query syntax."""
     query_vector: Annotated[list[Number], Field(min_length=1, max_length=MAX_DIMENSIONS)] | None = None
     """Query vector from the client, instead of an embedding of `query_text`. Requires `space`."""
     space: NodeId | None = None
     """Embedding space of `query_vector`."""
-    ontology: Ontologies | None = None
-    """Ontologies to search. Default: all."""
-    documents: DocumentNames | None = None
-    """Documents to search: name, `ONTOLOGY/NAME`, or id. Default: all."""
-    where: Where | None = None
-    """Filters that a document must match, such as `date>=2025-01-01` or `tags=oncall`."""
     kinds: Kinds | None = None
     """Kinds of sources to return, such as `["image"]`. Default: all."""
     mode: SearchMode = "hybrid"
@@ -209,11 +199,6 @@ class SourceSearch(Body):
     """Number of paragraphs before and after each result."""
     token_budget: TokenBudget | None = None
     """Maximum number of tokens of all windows. The windows of the best results come first."""
-
-    @property
-    def ontologies(self) -> list[str] | None:
-        """Ontologies to search. None: all."""
-        return [self.ontology] if isinstance(self.ontology, str) else self.ontology
 
     @property
     def follows_concepts(self) -> bool:

@@ -48,7 +48,6 @@ from kg_api.schemas.base import digest
 from kg_api.schemas.concepts import (
     ExtractionConfig,
     ExtractionCost,
-    ExtractionStarted,
     ExtractionStatus,
     UnreadSources,
     UsedExtraction,
@@ -65,13 +64,12 @@ from kg_api.schemas.embedding import (
     EmbeddingConfig,
     EmbeddingConfigChange,
     EmbeddingConfiguration,
-    EmbeddingStarted,
     RefusedSources,
     Regenerated,
     Regeneration,
     RegenerationStarted,
 )
-from kg_api.schemas.operations import Job
+from kg_api.schemas.operations import Job, JobStarted
 from kg_api.schemas.vocabulary import EmbeddedKind, JobState, Modality, Selection
 from kg_api.sections import LlmSettings
 from kg_api.spaces.activation import activate_complete
@@ -152,12 +150,12 @@ class EmbeddingRequests:
             for part, job_id in zip(parts, ids, strict=True)
         ]
 
-    def embed(self, ontology: str, key: str | None = None, modality: Modality = "text") -> EmbeddingStarted:
+    def embed(self, ontology: str, key: str | None = None, modality: Modality = "text") -> JobStarted:
         """Embed missing, stale, and rejected items, and report the sources or images."""
         # Concepts of a single source are excluded until a vector search for concepts uses the ontology.
         asked = Regeneration(ontology=ontology, type="all" if modality == "text" else "image")
         done = self._regenerate(asked, key, [read_embedding_state(self._graph, ontology)]).ontologies[0]
-        return EmbeddingStarted(ontology=ontology, due=done.due, job_id=done.job_id)
+        return JobStarted(ontology=ontology, due=done.due, job_id=done.job_id)
 
     def regenerate(self, asked: Regeneration, key: str | None = None) -> RegenerationStarted:
         """Embed the requested kinds. Concepts of a single source are included."""
@@ -319,7 +317,7 @@ class ExtractionService:
         if problem := self._problem(ontology, self._extractors.used(config)):
             raise InvalidInput(problem)
 
-    def extract(self, ontology: str, *, stale: bool = False) -> ExtractionStarted:
+    def extract(self, ontology: str, *, stale: bool = False) -> JobStarted:
         """Extract concepts from pending and previously rejected sources."""
         used = self._extractors.used(read_extraction(self._graph, ontology).config)
         if used.extractor == "none":
@@ -330,7 +328,7 @@ class ExtractionService:
         if problem := self._problem(ontology, used):
             raise InvalidInput(problem)
         due, job_id = self._requests.begin(ontology, everything=stale)
-        return ExtractionStarted(ontology=ontology, due=due, job_id=job_id)
+        return JobStarted(ontology=ontology, due=due, job_id=job_id)
 
     def refused(self, ontology: str) -> UnreadSources:
         mark = self._mark(self._extractors.used(read_extraction(self._graph, ontology).config))

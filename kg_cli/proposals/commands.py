@@ -23,7 +23,8 @@ from kg_cli.terminal.options import (
 
 if TYPE_CHECKING:
     from kg_api.client import KgClient
-    from kg_api.schemas.proposals import Proposal, ProposalEnd, ProposalSearch, ProposalStatus
+    from kg_api.schemas.operations import JobStarted
+    from kg_api.schemas.proposals import Proposal, ProposalEnd, ProposalStatus
 
 group = make_group("Proposed links between passages or concepts: list, accept, reject.")
 
@@ -123,7 +124,7 @@ def undo(proposal_id: ProposalArgument, *, by: ByOption = None) -> None:
     """
 
 
-def print_search(answer: ProposalSearch) -> None:
+def print_search(answer: JobStarted) -> None:
     note_all(answer)
     if answer.job_id:
         due = f"{pluralize(answer.due, 'source or concept', 'sources and concepts')} to check"

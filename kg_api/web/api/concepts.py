@@ -10,7 +10,7 @@ from kg_api.access.keys import narrowed
 from kg_api.graph.names import searched
 from kg_api.ingest.concepts import import_concepts
 from kg_api.schemas.base import NodeId, Text
-from kg_api.schemas.communities import Communities, CommunityDetails, CommunityRequest
+from kg_api.schemas.communities import Communities, CommunityDetails
 from kg_api.schemas.concepts import (
     ConceptContext,
     ConceptDetails,
@@ -37,7 +37,8 @@ from kg_api.schemas.concepts import (
     TypeProposals,
 )
 from kg_api.schemas.constructive import ConstructiveQuery, Subgraph
-from kg_api.schemas.proposals import Proposal, ProposalConfig, Proposals, ProposalSearch, ProposalStatus
+from kg_api.schemas.operations import JobStarted
+from kg_api.schemas.proposals import Proposal, ProposalConfig, Proposals, ProposalStatus
 from kg_api.schemas.vocabulary import (
     ALIKE,
     MAX_CENTRAL_PASSAGES,
@@ -96,7 +97,7 @@ def get_community(
 
 
 @communities.post(OF_ONTOLOGY, "write", "Detect communities now", status_code=202)
-def detect_communities(container: Open, ontology: Ontology) -> CommunityRequest:
+def detect_communities(container: Open, ontology: Ontology) -> JobStarted:
     """Start a job, or return the current job. Workers also detect communities after enough changes."""
     return container.communities.detect(ontology)
 
@@ -312,7 +313,7 @@ def put_proposals_config(
 
 
 @proposals.post("/ontologies/{ontology}/proposals", "write", "Look for links now", status_code=202)
-def search_proposals(container: Open, ontology: Ontology, *, anew: Anew = False) -> ProposalSearch:
+def search_proposals(container: Open, ontology: Ontology, *, anew: Anew = False) -> JobStarted:
     """Start a job, or return the current job. Workers also search after changes."""
     return container.proposals.search(ontology, anew=anew)
 

@@ -6,13 +6,12 @@ from typing import Annotated
 
 from fastapi import Path, Query, Request
 
-from kg_api.schemas.concepts import ExtractionConfig, ExtractionStarted, ExtractionStatus, UnreadSources
+from kg_api.schemas.concepts import ExtractionConfig, ExtractionStatus, UnreadSources
 from kg_api.schemas.documents import EmbeddingStatus
 from kg_api.schemas.embedding import (
     ChosenOntologies,
     EmbeddingConfigChange,
     EmbeddingConfiguration,
-    EmbeddingStarted,
     RefusedSources,
     Regeneration,
     RegenerationStarted,
@@ -23,6 +22,7 @@ from kg_api.schemas.embedding import (
     SpaceDropped,
     SpaceSwitched,
 )
+from kg_api.schemas.operations import JobStarted
 from kg_api.schemas.spaces import EmbeddingHealth, NewSpace, Slug, SpaceInfo, SpaceList
 from kg_api.web.shared.dependencies import IdempotencyKey, Ontology, OntologyFilter, Open
 from kg_api.web.shared.health import ModelHealth
@@ -61,7 +61,7 @@ def put_embedding_config(
 
 
 @spaces.post("/ontologies/{ontology}/embeddings", "write", "Embed missing and stale items", status_code=202)
-def embed_ontology(container: Open, ontology: Ontology, key: IdempotencyKey) -> EmbeddingStarted:
+def embed_ontology(container: Open, ontology: Ontology, key: IdempotencyKey) -> JobStarted:
     """Start the job, even if automatic embedding is off."""
     return container.embeddings.embed(ontology, key)
 
@@ -144,7 +144,7 @@ def extract_concepts(
     ontology: Ontology,
     *,
     stale: Annotated[bool, Query(description="Re-read sources of another model or prompt.")] = False,
-) -> ExtractionStarted:
+) -> JobStarted:
     """Start a job, or return the current job. The job retries sources without extraction."""
     return container.extraction.extract(ontology, stale=stale)
 
