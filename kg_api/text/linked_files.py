@@ -27,13 +27,13 @@ from kg_api.text.markdown import blocks, read_front_matter
 
 Span = tuple[int, int]  # (start, end)
 
-_IN_HTML = re.compile(
-    r"<(?:(?P<raw>!--|(?:script|style|textarea)\b)|(?P<code>(?:pre|code)\b)|/(?P<closed>(?:pre|code)\b))",
-    re.IGNORECASE,
-)
+_HIDING = re.compile(r"<(!--|(?:script|style|textarea|pre|code)\b)", re.IGNORECASE)
 _ENDS = {
     "!--": re.compile("-->"),
-    **{tag: re.compile(f"</{tag}", re.IGNORECASE) for tag in ("script", "style", "textarea")},
+    **{
+        tag: re.compile(f"</{tag}[^<>]{{0,9}}>?", re.IGNORECASE)
+        for tag in ("script", "style", "textarea", "pre", "code")
+    },
 }
 _CODE = re.compile(r"\\[\\`]|(?P<shown>(?<!`)(`+)(?!`)[\s\S]{1,2000}?(?<!`)\2(?!`)|<!--[\s\S]{0,2000}?-->)")
 """Inline code and comments. A backtick without its pair within 2,000 characters is a plain character."""
@@ -57,23 +57,16 @@ def shown_in_markdown(text: str, places: Sequence[int]) -> list[Span]:
 
 def shown_in_html(text: str, begin: int = 0, end: int | None = None) -> list[Span]:
     """Return the spans of comments, scripts, and code, in order. Unclosed code hides nothing."""
-    spans, opened = list[Span](), dict[str, int]()
+    spans, unclosed = list[Span](), set[str]()
     at, stop = begin, len(text) if end is None else end
-    while found := _IN_HTML.search(text, at, stop):
-        raw, code, closed = (each and each.lower() for each in found.group("raw", "code", "closed"))
-        begin, at = found.span()
-        if raw:  # contains no tags
-            ending = _ENDS[raw].search(text, begin + 2, stop)
-            at = ending.end() if ending else stop
-            spans.append((begin, at))
-        elif code:
-            opened.setdefault(code, begin)
-        elif closed in opened:
-            begin = opened[closed]
-            opened = {tag: place for tag, place in opened.items() if place < begin}
-            while spans and spans[-1][0] > begin:
-                spans.pop()
-            spans.append((begin, at))
+    while found := _HIDING.search(text, at, stop):
+        tag = found[1].lower()
+        ending = None if tag in unclosed else _ENDS[tag].search(text, found.start() + 2, stop)
+        at = ending.end() if ending else found.end() if tag in {"pre", "code"} else stop
+        if ending or at == stop:
+            spans.append((found.start(), at))
+        else:
+            unclosed.add(tag)
     return spans
 
 

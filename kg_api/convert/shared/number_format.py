@@ -12,39 +12,16 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Context, Decimal, InvalidOperation
 from functools import lru_cache
+from typing import Literal
 
 _BUILTIN = {
-    1: "0",
-    2: "0.00",
-    3: "#,##0",
-    4: "#,##0.00",
-    9: "0%",
-    10: "0.00%",
-    11: "0.00E+00",
-    12: "# ?/?",
-    13: "# ??/??",
-    14: "yyyy-mm-dd",
-    15: "d-mmm-yy",
-    16: "d-mmm",
-    17: "mmm-yy",
-    18: "h:mm AM/PM",
-    19: "h:mm:ss AM/PM",
-    20: "h:mm",
-    21: "h:mm:ss",
-    22: "yyyy-mm-dd h:mm",
-    37: "#,##0",
-    38: "#,##0",
-    39: "#,##0.00",
-    40: "#,##0.00",
-    45: "mm:ss",
+    **dict.fromkeys((9, 10), "0%"),
+    **dict.fromkeys((*range(14, 18), 22, *range(27, 32), 36, *range(50, 55), 57, 58), "yyyy-mm-dd"),
+    **dict.fromkeys((*range(18, 22), *range(32, 36), 45, 55, 56), "h:mm:ss"),
     46: "[h]:mm:ss",
     47: "mm:ss.0",
-    48: "##0.0E+0",
-    49: "@",
-    **dict.fromkeys((*range(27, 32), 36, *range(50, 55), 57, 58), "yyyy-mm-dd"),
-    **dict.fromkeys((*range(32, 36), 55, 56), "h:mm:ss"),
 }
-"""Formats with only a number in files. East Asian formats appear as their kind (date or time)."""
+"""Formats with only a number in files, by their kind. Others change nothing that kg shows."""
 
 _TOKEN = re.compile(
     r'"(?P<quoted>[^"]*)"?|\\(?P<escaped>.)|[_*].|\[(?P<bracket>[^\]]*)\]|(?P<general>General)'
@@ -74,9 +51,7 @@ class _Section:
 @dataclass(frozen=True, slots=True)
 class NumberFormat:
     sections: tuple[_Section, ...]
-    is_date: bool = False
-    is_time: bool = False
-    is_elapsed: bool = False
+    kind: Literal["number", "date", "time", "duration"] = "number"
     fractions: bool = False  # shows fractions of a second
 
 
@@ -102,14 +77,10 @@ def parse_number_format(code: str) -> NumberFormat:
     has_digits = bool(re.search("[0#?]", re.sub(r"s[.,]0+", "", marks)))  # `0.00 EUR` is not a date
     is_general = any(kind == "general" for kind, _ in parts[0])
     if not (is_general or has_digits) and (is_elapsed or has_clock or re.search("[ymdhsegb]", marks)):
-        is_time = bool(is_elapsed or has_clock or set(marks) & set("hs"))
-        return NumberFormat(
-            sections=(),
-            is_date=bool(set(marks) & set("ydegb")) or ("m" in marks and not is_time),
-            is_time=is_time,
-            is_elapsed=is_elapsed,
-            fractions=bool(re.search(r"s\.0", marks)),
-        )
+        has_time = is_elapsed or has_clock or bool(set(marks) & set("hs"))
+        is_date = bool(set(marks) & set("ydegb")) or ("m" in marks and not has_time)
+        kind = "duration" if is_elapsed else "date" if is_date else "time"
+        return NumberFormat((), kind, fractions=bool(re.search(r"s\.0", marks)))
     if _CONDITION.search(code):  # kg does not evaluate conditions, because a wrong unit is worse than none
         return GENERAL
     return NumberFormat(tuple(map(_read_section, parts[:4])))
@@ -161,7 +132,7 @@ def _keep_currency(text: str) -> str:
 
 def format_number(literal: str, form: NumberFormat = GENERAL, *, since_1904: bool = False) -> str:
     """Return the number of a cell with its format and all digits of the file."""
-    if form.is_date or form.is_time:
+    if form.kind != "number":
         return _format_moment(literal, form, since_1904=since_1904)
     if not form.sections:
         return write_digits(literal)
@@ -223,9 +194,9 @@ def _format_moment(literal: str, form: NumberFormat, *, since_1904: bool) -> str
     except ValueError:
         return literal
     seconds = round(days * 86_400, 3) if form.fractions else float(round(days * 86_400))
-    if form.is_elapsed:
+    if form.kind == "duration":
         return format_duration(seconds)
-    if not form.is_date and 0 <= days < _YEAR_DAYS:  # a time of day (the code below handles a hidden date)
+    if form.kind == "time" and 0 <= days < _YEAR_DAYS:  # a time of day (the code below handles a hidden date)
         return format_duration(seconds % 86_400)
     # Excel counts 29 February 1900, which did not exist, so its first 60 days need another epoch.
     epoch = datetime(1904, 1, 1) if since_1904 else datetime(1899, 12, 31 if days < 60 else 30)  # noqa: DTZ001, PLR2004
