@@ -11,12 +11,6 @@ from typing import Any, NamedTuple
 from kg_api.convert.ooxml.text import Script, strike_text
 from kg_api.convert.shared.containers import local_name, read_entry, read_xml
 from kg_api.convert.shared.markdown_text import one_line
-from kg_api.convert.shared.number_format import (
-    format_duration,
-    format_number,
-    parse_number_format,
-    write_digits,
-)
 from kg_api.convert.sheets import Range, Sheet, SheetNotes, join_runs, too_large
 from kg_api.errors import UnreadableDocument
 
@@ -27,7 +21,6 @@ _FIELDS = {"page-number": "&P", "page-count": "&N"}
 _VALUES = ("string-value", "date-value", "time-value", "boolean-value", "value")
 """Attributes with the value of a cell. Some programs write no text."""
 _HIDDEN = frozenset({"collapse", "filter"})
-_DURATION = re.compile(r"(-?)P(?:(\d+)D)?T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?")
 _QUOTED_OR_CELLS = re.compile(r'"[^"]*"|\[([^\]]*)\]')
 
 Run = tuple[str, Script, bool]
@@ -210,22 +203,9 @@ def _iterate_rows(element: Any) -> Iterator[Any]:
 
 
 def _show_value(cell: Any) -> str:
-    """Return the value of a cell without displayed text."""
-    name = next((name for name in _VALUES if _attribute(cell, name)), "")
-    said = (_attribute(cell, name) if name else "") or ""
-    if name == "boolean-value":
-        return said.upper()
-    if name == "value":
-        if _attribute(cell, "value-type") == "percentage":
-            return format_number(said, parse_number_format("0%"))
-        return f"{write_digits(said)} {_attribute(cell, 'currency') or ''}".strip()
-    if name == "time-value" and (found := _DURATION.fullmatch(said)):
-        sign, days, hours, minutes, seconds = found.groups()
-        total = (
-            86_400 * int(days or 0) + 3_600 * int(hours or 0) + 60 * int(minutes or 0) + float(seconds or 0)
-        )
-        return format_duration(-total if sign else total)
-    return one_line(said.replace("T", " ") if name == "date-value" else said)
+    """Return the value of a cell without displayed text, as in the file."""
+    said = next(filter(None, (_attribute(cell, name) for name in _VALUES)), "")
+    return one_line(f"{said} {_attribute(cell, 'currency') or ''}")
 
 
 def show_formula(formula: str) -> str:

@@ -9,10 +9,9 @@ from itertools import chain, pairwise
 from unicodedata import category
 
 import numpy as np
-import regex
 from numpy.typing import NDArray
 
-from kg_api.text.cutting import Borders, Measure, cut, prose_levels, words
+from kg_api.text.cutting import Borders, Measure, clusters, cut, prose_levels, words
 from kg_api.text.lines import is_blank
 from kg_api.text.sentences import sentence_borders
 
@@ -45,9 +44,6 @@ _STOPS = "、。，．！？；：｡､।॥"  # punctuation that ends a word 
 _ON_TOP = "\u0300-\u036f\u20d0-\u20f0\ufe00-\ufe0f\u200d"  # marks that combine with the previous character
 _WORD = re.compile(rf"[^\s{_STOPS}]+[{_STOPS}{_ON_TOP}]*|[{_STOPS}][{_STOPS}{_ON_TOP}]*")
 _CLAUSE = re.compile(r"[,;:–—،؛]\s+|[，、；：､]\s*")
-_CLUSTER = regex.compile(r"\X")
-_MAX_CLUSTER_LENGTH = 24
-"""Limit in code points. The longest emoji has 10, and longer clusters are abuse of combining marks."""
 
 
 def find_words(text: str, start: int, end: int) -> Iterator[Span]:
@@ -62,23 +58,6 @@ def word_borders(text: str, start: int, end: int) -> Iterator[int]:
 def clause_borders(text: str, start: int, end: int) -> Iterator[int]:
     """Return the positions after commas, colons, semicolons, and dashes."""
     return (border for found in _CLAUSE.finditer(text, start, end) if (border := found.end()) < end)
-
-
-def clusters(text: str, start: int, end: int, longest: int) -> Iterator[Span]:
-    """Split text[start:end] between user-perceived characters.
-
-    A piece has at most `longest` code points, or is one character of at most 24 code points.
-    """
-    begin = start
-    for cluster in _CLUSTER.finditer(text, start, end):
-        if cluster.end() - begin > longest and cluster.start() > begin:
-            yield begin, cluster.start()
-            begin = cluster.start()
-        while cluster.end() - begin > max(longest, _MAX_CLUSTER_LENGTH):
-            yield begin, begin + _MAX_CLUSTER_LENGTH
-            begin += _MAX_CLUSTER_LENGTH
-    if begin < end:
-        yield begin, end
 
 
 _FIRST_MARK, _JOINER = "\u0300", "\u200d"

@@ -14,13 +14,12 @@ from kg_api.text.borders import (
     SentenceVectors,
     Span,
     characters,
-    clusters,
     divide,
     find_words,
     trim,
 )
 from kg_api.text.contexts import contextual
-from kg_api.text.cutting import words
+from kg_api.text.cutting import clusters, words
 from kg_api.text.semantic import by_meaning
 
 # Strategy `count`: a fixed number of words

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, pairwise
+
+import regex
 
 from kg_api.text.lines import NEWLINE, is_blank
 from kg_api.text.sentences import sentence_borders
@@ -49,9 +50,9 @@ Span = tuple[int, int]
 _WORD = re.compile(r"\S+\s*")
 _WORDS_OF_A_WRAPPED_LINE = 30  # with more words per line, each line is a paragraph
 _CLUSTER_STEP = 50  # characters between possible splits of a long word
-_MAX_CLUSTER_LENGTH = 32
-_JOINERS = "\u200d\ufe0e\ufe0f"
-_SKIN_TONES = range(0x1F3FB, 0x1F400)
+_CLUSTER = regex.compile(r"\X")
+_MAX_CLUSTER_LENGTH = 24
+"""Limit in code points. The longest emoji has 10, and longer clusters are abuse of combining marks."""
 
 
 def blank_line_borders(text: str, start: int, end: int) -> Iterator[int]:
@@ -73,24 +74,26 @@ def word_borders(text: str, start: int, end: int) -> Iterator[int]:
     return (border for border in found if border > start)
 
 
+def clusters(text: str, start: int, end: int, longest: int) -> Iterator[Span]:
+    """Split text[start:end] between user-perceived characters.
+
+    A piece has at most `longest` code points, or is one character of at most 24 code points.
+    """
+    begin = start
+    for cluster in _CLUSTER.finditer(text, start, end):
+        if cluster.end() - begin > longest and cluster.start() > begin:
+            yield begin, cluster.start()
+            begin = cluster.start()
+        while cluster.end() - begin > max(longest, _MAX_CLUSTER_LENGTH):
+            yield begin, begin + _MAX_CLUSTER_LENGTH
+            begin += _MAX_CLUSTER_LENGTH
+    if begin < end:
+        yield begin, end
+
+
 def character_borders(text: str, start: int, end: int) -> Iterator[int]:
-    """Yield every 50th position, moved behind marks that combine with the previous character."""
-    for border in range(start + _CLUSTER_STEP, end, _CLUSTER_STEP):
-        shift = 0
-        while shift < _MAX_CLUSTER_LENGTH and border + shift < end and _joins_left(text, border + shift):
-            shift += 1
-        if shift < _MAX_CLUSTER_LENGTH and border + shift < end:
-            yield border + shift
-
-
-def _joins_left(text: str, at: int) -> bool:
-    character = text[at]
-    return (
-        character in _JOINERS
-        or text[at - 1] == "\u200d"
-        or ord(character) in _SKIN_TONES
-        or unicodedata.category(character)[0] == "M"
-    )
+    """Yield a position after about every 50 characters."""
+    return (begin for begin, _ in clusters(text, start, end, _CLUSTER_STEP) if begin > start)
 
 
 LINES: tuple[Borders, ...] = (blank_line_borders, line_borders, word_borders, character_borders)

@@ -27,7 +27,7 @@ class SplitLimits:
     split_code_above: int = 400  # limit for code and tables, which lose more by a split than prose
 
 
-SPLITTER_VERSION = "2"  # part of a document's hash, to change with the sources of a text
+SPLITTER_VERSION = "3"  # part of a document's hash, to change with the sources of a text
 _DEFAULTS = SplitLimits()
 _TAIL = 100  # characters to search for the end of a piece before trailing whitespace
 _WHOLE: frozenset[BlockKind] = frozenset({"code", "program", "table"})

@@ -231,29 +231,15 @@ def convert_markdown(
 
 
 def _alone(text: str, block: Block, here: Sequence[ImageReference]) -> Iterator[ImageReference]:
-    """Yield the references that are alone on their lines, with the surrounding markup."""
-    if block.kind == "markup":
-        yield from _of_line(text, block.start, block.end, here)
-    elif block.kind in {"paragraph", "list_item"}:
-        lines = [block.start, *line_borders(text, block.start, block.end), block.end]
-        for start, end in pairwise(lines):
-            yield from _of_line(text, start, end, [each for each in here if start <= each.start < end])
-
-
-def _of_line(text: str, start: int, end: int, here: Sequence[ImageReference]) -> Iterator[ImageReference]:
-    if not here or any(each.end > end for each in here):
-        return
-    borders = [start, *(at for each in here for at in (each.start, each.end)), end]
-    rest = " ".join(text[begin:stop] for begin, stop in zip(borders[::2], borders[1::2], strict=True))
-    if not _AROUND.fullmatch(rest):
-        return
-    begins = [
-        start + len(text[start:end]) - len(text[start:end].lstrip()),
-        *(each.start for each in here[1:]),
-    ]
-    ends = [*begins[1:], start + len(text[start:end].rstrip())]
-    for each, begin, stop in zip(here, begins, ends, strict=True):
-        yield ImageReference(begin, begin + len(text[begin:stop].rstrip()), each.key)
+    """Yield the references that are alone on their line or in their HTML block, with their markup."""
+    inner = () if block.kind == "markup" else line_borders(text, block.start, block.end)
+    lines = [block.start, *inner, block.end] if block.kind in {"markup", "paragraph", "list_item"} else []
+    for start, end in pairwise(lines):
+        within = [each for each in here if start <= each.start < end]
+        if len(within) == 1 and _AROUND.fullmatch(text[start : within[0].start] + text[within[0].end : end]):
+            line = text[start:end]
+            begin = start + len(line) - len(line.lstrip())
+            yield ImageReference(begin, start + len(line.rstrip()), within[0].key)
 
 
 # Images of a notebook: outputs of code, and attachments of Markdown
