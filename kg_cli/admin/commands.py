@@ -9,10 +9,9 @@ import typer
 from kg_api.schemas.vocabulary import EmbeddedKind
 from kg_cli.admin import concepts, embedding, keys, languages
 from kg_cli.backup.commands import backup, backups, restore
-from kg_cli.terminal import console
+from kg_cli.terminal import console, options
 from kg_cli.terminal.answers import emit, make_group, note_all
 from kg_cli.terminal.connect import open_client
-from kg_cli.terminal.options import DryRunOption, FollowOption, JsonOption, WhereOption
 
 if TYPE_CHECKING:
     from kg_api.schemas.embedding import RegenerationStarted
@@ -45,10 +44,10 @@ def regenerate(
     force: Annotated[
         bool, typer.Option("--force", help="Regenerate up-to-date embeddings as well, without the cache.")
     ] = False,
-    where: WhereOption = None,
-    dry_run: DryRunOption = False,
-    watch: FollowOption = False,
-    as_json: JsonOption = False,
+    where: options.Where = None,
+    dry_run: options.DryRun = False,
+    watch: options.Watch = False,
+    as_json: options.Json = False,
 ) -> None:
     """Regenerate missing and stale embeddings, or all embeddings with --force.
 

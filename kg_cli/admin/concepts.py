@@ -10,29 +10,13 @@ import typer
 from kg_api.schemas.vocabulary import ALIKE, MAX_PER_SOURCE, ExtractorName, Stance
 from kg_api.wording import are, pluralize
 from kg_cli.admin.embedding import describe_started, print_reasons
-from kg_cli.terminal import console
+from kg_cli.terminal import console, options
 from kg_cli.terminal.answers import Table, cell, command, configure, make_group, message, note_all
 from kg_cli.terminal.console import describe_price
-from kg_cli.terminal.options import (
-    ByOption,
-    CreateOption,
-    DryRunOption,
-    LimitOption,
-    OffsetOption,
-    OntologyOption,
-    PageOption,
-    given,
-)
 
 if TYPE_CHECKING:
     from kg_api.client import KgClient
-    from kg_api.schemas.concepts import (
-        ConceptMerge,
-        ExtractionStatus,
-        TypeMerge,
-        TypeProposals,
-        UnreadSources,
-    )
+    from kg_api.schemas import concepts as schemas
 
 ExtractorOption = Annotated[
     ExtractorName | None,
@@ -49,7 +33,7 @@ MergeArgument = Annotated[str, typer.Argument(help="Id of a merge, as `merges` l
 group = make_group("The concepts of sources.")
 
 
-def print_status(found: ExtractionStatus) -> None:
+def print_status(found: schemas.ExtractionStatus) -> None:
     used, own = found.used, found.config
     usual = " (the service's setting)"
     counted = f"{found.total}: {found.extracted} read, {found.due} pending"
@@ -91,7 +75,7 @@ def print_status(found: ExtractionStatus) -> None:
     console.note(*found.notes)
 
 
-def print_progress(found: ExtractionStatus, kg: KgClient) -> None:
+def print_progress(found: schemas.ExtractionStatus, kg: KgClient) -> None:
     from kg_cli.concepts.commands import concepts_to_follow
 
     print_status(found)
@@ -100,7 +84,7 @@ def print_progress(found: ExtractionStatus, kg: KgClient) -> None:
 
 
 @command(group, asks="extraction_config", show=print_progress)
-def status(*, ontology: OntologyOption) -> None:
+def status(*, ontology: options.Ontology) -> None:
     """Count the read and pending sources, and the concepts.
 
     Example: kg admin concepts status --ontology notes
@@ -111,13 +95,13 @@ def status(*, ontology: OntologyOption) -> None:
 def config(
     kg: KgClient,
     *,
-    ontology: OntologyOption,
+    ontology: options.Ontology,
     extractor: ExtractorOption = None,
     per_source: PerSourceOption = None,
     budget: BudgetOption = None,
-    dry_run: DryRunOption = False,
-    create: CreateOption = False,
-) -> ExtractionStatus:
+    dry_run: options.DryRun = False,
+    create: options.Create = False,
+) -> schemas.ExtractionStatus:
     """Show or, with options, change the extraction configuration. A change starts the work.
 
     Omitted options keep their value. A missing ontology is created only with --create. A job that has spent
@@ -125,7 +109,7 @@ def config(
 
     Example: kg admin concepts config --ontology notes --extractor llm --budget 2
     """
-    chosen = given(extractor=extractor, per_source=per_source, budget=budget)
+    chosen = options.given(extractor=extractor, per_source=per_source, budget=budget)
     return configure(
         kg.extraction_config, kg.set_extraction_config, ontology, chosen, dry_run=dry_run, create=create
     )
@@ -135,16 +119,16 @@ def config(
 def preview(
     kg: KgClient,
     *,
-    ontology: OntologyOption,
+    ontology: options.Ontology,
     extractor: ExtractorOption = None,
     per_source: PerSourceOption = None,
     budget: BudgetOption = None,
-) -> ExtractionStatus:
+) -> schemas.ExtractionStatus:
     """Estimate the requests, tokens and cost of extraction. No model is called and nothing changes.
 
     Example: kg admin concepts preview --ontology notes --extractor llm
     """
-    chosen = given(extractor=extractor, per_source=per_source, budget=budget)
+    chosen = options.given(extractor=extractor, per_source=per_source, budget=budget)
     read = partial(kg.extraction_config, with_cost=not chosen)
     return configure(read, kg.set_extraction_config, ontology, chosen, dry_run=True)
 
@@ -152,7 +136,7 @@ def preview(
 @command(group, asks="extract_concepts", show=describe_started)
 def extract(
     *,
-    ontology: OntologyOption,
+    ontology: options.Ontology,
     stale: Annotated[
         bool, typer.Option("--stale", help="Also re-read the sources of another model or prompt; may cost.")
     ] = False,
@@ -166,26 +150,26 @@ def extract(
     """
 
 
-def print_refused(found: UnreadSources) -> None:
+def print_refused(found: schemas.UnreadSources) -> None:
     print_reasons(found)
     again = f"; to retry: kg admin concepts extract --ontology {found.ontology!r}" if found.total else ""
     console.say(f"rejected: {pluralize(found.total, 'source')}{again}")
 
 
 @command(group, asks="extraction_refused", show=print_refused)
-def refused(*, ontology: OntologyOption) -> None:
+def refused(*, ontology: options.Ontology) -> None:
     """List the sources from which extraction failed, with the reasons.
 
     Example: kg admin concepts refused --ontology notes
     """
 
 
-def _why(each: ConceptMerge) -> str:
+def _why(each: schemas.ConceptMerge) -> str:
     similarity = None if each.similarity is None else f"{each.similarity:.2f}"
     return ", ".join(filter(None, (each.reason, similarity)))
 
 
-def _when(each: ConceptMerge) -> str:
+def _when(each: schemas.ConceptMerge) -> str:
     at = f"{each.at:%Y-%m-%d %H:%M}"
     if each.undone_at is None:
         return at if each.undoable else f"{at}\ncannot be undone"
@@ -208,12 +192,12 @@ print_merges = Table(
 @command(group, asks="concept_merges", show=print_merges)
 def merges(
     *,
-    ontology: OntologyOption,
+    ontology: options.Ontology,
     concept_id: Annotated[
         str | None, typer.Option("--concept", help="Only merges into this concept, by its id.")
     ] = None,
-    offset: OffsetOption = 0,
-    limit: PageOption = 50,
+    offset: options.Offset = 0,
+    limit: options.Page = 50,
 ) -> None:
     """List merged concepts with the reasons, the latest first.
 
@@ -228,7 +212,7 @@ def merges(
         "{0.merged!r} and {0.into!r} are two concepts for good; sources read since then are re-read."
     ),
 )
-def undo(merge_id: MergeArgument, *, ontology: OntologyOption, by: ByOption = None) -> None:
+def undo(merge_id: MergeArgument, *, ontology: options.Ontology, by: options.By = None) -> None:
     """Separate two merged concepts permanently. Each gets its former sources back.
 
     Example: kg admin concepts undo 4f1c0e... --ontology notes
@@ -247,14 +231,14 @@ print_types = Table(
 
 
 @command(relationships_group, "list", asks="relationship_types", show=print_types)
-def list_types(*, ontology: OntologyOption, offset: OffsetOption = 0, limit: PageOption = 50) -> None:
+def list_types(*, ontology: options.Ontology, offset: options.Offset = 0, limit: options.Page = 50) -> None:
     """List the relationship types of an ontology, the most frequent first.
 
     Example: kg admin relationship-types list --ontology notes
     """
 
 
-def print_proposals(answer: TypeProposals) -> None:
+def print_proposals(answer: schemas.TypeProposals) -> None:
     note_all(answer)
     rows: list[list[str]] = []
     for each in answer.proposals:
@@ -273,11 +257,11 @@ def print_proposals(answer: TypeProposals) -> None:
 @command(relationships_group, "preview", asks="propose_relationship_types", show=print_proposals)
 def preview_type_merges(
     *,
-    ontology: OntologyOption,
+    ontology: options.Ontology,
     min_similarity: Annotated[
         float, typer.Option("--min-similarity", min=0, max=1, help="Minimum cosine similarity of two names.")
     ] = ALIKE,
-    limit: LimitOption = 20,
+    limit: options.Limit = 20,
 ) -> None:
     """Show types that may have the same meaning, with examples. Nothing changes.
 
@@ -285,7 +269,7 @@ def preview_type_merges(
     """
 
 
-def print_relationship_merge(answer: TypeMerge) -> None:
+def print_relationship_merge(answer: schemas.TypeMerge) -> None:
     note_all(answer)
     names, count = ", ".join(map(repr, answer.merged)), len(answer.merged)
     into, what = repr(answer.into), pluralize(answer.relations, "relationship")
@@ -303,9 +287,9 @@ def merge(
     into: Annotated[str, typer.Argument(help="The type that stays.")],
     merged: Annotated[list[str], typer.Argument(help="Types that are read as that one.")],
     *,
-    ontology: OntologyOption,
-    by: ByOption = None,
-    dry_run: DryRunOption = False,
+    ontology: options.Ontology,
+    by: options.By = None,
+    dry_run: options.DryRun = False,
 ) -> None:
     """Merge types into another type. The sources keep their wording, and you can undo the merge.
 
@@ -325,7 +309,9 @@ print_relationship_merges = Table(
 
 
 @command(relationships_group, "merges", asks="relationship_type_merges", show=print_relationship_merges)
-def list_type_merges(*, ontology: OntologyOption, offset: OffsetOption = 0, limit: PageOption = 50) -> None:
+def list_type_merges(
+    *, ontology: options.Ontology, offset: options.Offset = 0, limit: options.Page = 50
+) -> None:
     """List the merges with author and time, the latest first.
 
     Example: kg admin relationship-types merges --ontology notes
@@ -333,7 +319,7 @@ def list_type_merges(*, ontology: OntologyOption, offset: OffsetOption = 0, limi
 
 
 @command(relationships_group, "undo", asks="undo_type_merge", show=print_relationship_merge)
-def undo_type_merge(merge_id: MergeArgument, *, ontology: OntologyOption, by: ByOption = None) -> None:
+def undo_type_merge(merge_id: MergeArgument, *, ontology: options.Ontology, by: options.By = None) -> None:
     """Separate the types of a merge again.
 
     Example: kg admin relationship-types undo 4f1c0e... --ontology notes
@@ -348,7 +334,7 @@ def stance(
         Stance | None, typer.Argument(metavar="STANCE", help="The stance; unset: by the type's name.")
     ] = None,
     *,
-    ontology: OntologyOption,
+    ontology: options.Ontology,
 ) -> Any:
     """Set whether a type supports or contradicts its object, for the grounding of concepts.
 

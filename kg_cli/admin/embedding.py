@@ -8,32 +8,14 @@ import typer
 
 from kg_api.schemas.vocabulary import ContextMode, ImageProvider, Modality, Provider, Strategy
 from kg_api.wording import are, pluralize
-from kg_cli.terminal import console
+from kg_cli.terminal import console, options
 from kg_cli.terminal.answers import Table, command, configure, emit, make_group, message
 from kg_cli.terminal.connect import open_client
-from kg_cli.terminal.options import (
-    CreateOption,
-    DryRunOption,
-    FollowOption,
-    JsonOption,
-    OnlyOntologiesOption,
-    OnlyOntologyOption,
-    OntologyOption,
-    YesOption,
-    confirm,
-    given,
-)
 
 if TYPE_CHECKING:
     from kg_api.client import KgClient
+    from kg_api.schemas import embedding as schemas
     from kg_api.schemas.documents import EmbeddingStatus
-    from kg_api.schemas.embedding import (
-        Build,
-        EmbeddingConfiguration,
-        RefusedSources,
-        SpaceBuilding,
-        SpaceSwitched,
-    )
     from kg_api.schemas.spaces import SpaceInfo
 
 group = make_group("The vectors of sources.")
@@ -60,14 +42,14 @@ def print_counts(found: EmbeddingStatus) -> None:
 
 
 @command(group, asks="embedding_status", show=print_counts)
-def status(*, ontology: OnlyOntologyOption = None) -> None:
+def status(*, ontology: options.OnlyOntology = None) -> None:
     """Count the embedded, missing, stale and rejected sources.
 
     Example: kg admin source-embeddings status --ontology notes
     """
 
 
-def print_configuration(found: EmbeddingConfiguration) -> None:
+def print_configuration(found: schemas.EmbeddingConfiguration) -> None:
     config = found.config
     rows = [
         ("strategy", config.strategy),
@@ -98,7 +80,7 @@ def print_configuration(found: EmbeddingConfiguration) -> None:
 def config(
     kg: KgClient,
     *,
-    ontology: OntologyOption,
+    ontology: options.Ontology,
     strategy: Annotated[Strategy | None, typer.Option(help="Chunking strategy.")] = None,
     chunk_size: Annotated[
         int | None,
@@ -123,9 +105,9 @@ def config(
     embed_on_ingest: Annotated[
         bool | None, typer.Option("--on-ingest/--no-on-ingest", help="Embed new text automatically.")
     ] = None,
-    dry_run: DryRunOption = False,
-    create: CreateOption = False,
-) -> EmbeddingConfiguration:
+    dry_run: options.DryRun = False,
+    create: options.Create = False,
+) -> schemas.EmbeddingConfiguration:
     """Show or, with options, change the embedding configuration, and report the stale sources.
 
     Omitted options keep their value. Another strategy starts with its own defaults. A missing ontology is
@@ -133,7 +115,7 @@ def config(
 
     Example: kg admin source-embeddings config --ontology notes --strategy sentence --dry-run
     """
-    chosen = given(
+    chosen = options.given(
         strategy=strategy,
         chunk_size=chunk_size,
         overlap=overlap,
@@ -158,7 +140,7 @@ def describe_started(started: Any) -> None:
 
 
 @command(group, asks="embed_ontology", show=describe_started)
-def generate(*, ontology: OntologyOption) -> None:
+def generate(*, ontology: options.Ontology) -> None:
     """Embed missing and stale sources now.
 
     A worker embeds them automatically if embedding on ingestion is on.
@@ -172,7 +154,7 @@ print_reasons = Table(
 )
 
 
-def print_refused(found: RefusedSources) -> None:
+def print_refused(found: schemas.RefusedSources) -> None:
     print_reasons(found)
     console.say(
         f"{pluralize(found.total, 'source')} {are(found.total)} rejected; "
@@ -181,7 +163,7 @@ def print_refused(found: RefusedSources) -> None:
 
 
 @command(group, asks="refused", show=print_refused)
-def refused(*, ontology: OntologyOption) -> None:
+def refused(*, ontology: options.Ontology) -> None:
     """List the sources that the model rejected, with the reasons. Only full-text search finds them.
 
     Example: kg admin source-embeddings refused --ontology notes
@@ -275,13 +257,13 @@ def create(
 def build(
     slug: SpaceArgument,
     *,
-    ontology: OnlyOntologiesOption = None,
+    ontology: options.OnlyOntologies = None,
     activate: Annotated[
         bool, typer.Option("--activate", help="Activate the space automatically once it is complete.")
     ] = False,
-    dry_run: DryRunOption = False,
-    watch: FollowOption = False,
-    as_json: JsonOption = False,
+    dry_run: options.DryRun = False,
+    watch: options.Watch = False,
+    as_json: options.Json = False,
 ) -> None:
     """Embed ontologies in a space in the background. Searches keep using the active space.
 
@@ -291,13 +273,13 @@ def build(
     """
     from kg_cli.jobs.report import wait_for_jobs
 
-    def takes(each: Build) -> str:
+    def takes(each: schemas.Build) -> str:
         if not dry_run:
             return each.job_id or "-"
         cost = console.cost_rows(each.cost) if each.cost else [("", "-")]
         return "\n".join(f"{name}: {value}" if name else value for name, value in cost)
 
-    def print_builds(made: SpaceBuilding) -> None:
+    def print_builds(made: schemas.SpaceBuilding) -> None:
         columns = {"ontology": "ontology", "active": "answering", "to embed": "due"}
         Table("builds", {**columns, "cost" if dry_run else "job": takes})(made)
 
@@ -350,7 +332,7 @@ def health() -> None:
     """
 
 
-def print_switched(found: SpaceSwitched) -> None:
+def print_switched(found: schemas.SpaceSwitched) -> None:
     Table("ontologies", {name: name for name in ("ontology", "before", "now")})(found)
     console.say(f"switched in {found.seconds:.2f} s; new ontologies use {found.space_of_new}")
 
@@ -359,7 +341,7 @@ def print_switched(found: SpaceSwitched) -> None:
 def activate(
     slug: SpaceArgument,
     *,
-    ontologies: OnlyOntologiesOption = None,
+    ontologies: options.OnlyOntologies = None,
     accept_refused: Annotated[
         bool, typer.Option("--accept-refused", help="Activate even if the model rejected some texts.")
     ] = False,
@@ -373,7 +355,7 @@ def activate(
 
 
 @command(spaces_group, asks="rollback_space", show=print_switched)
-def rollback(slug: SpaceArgument, *, ontologies: OnlyOntologiesOption = None) -> None:
+def rollback(slug: SpaceArgument, *, ontologies: options.OnlyOntologies = None) -> None:
     """Roll back to the previously active space, and cancel the build of this space.
 
     Example: kg admin spaces rollback small
@@ -388,7 +370,7 @@ def drop(
     ontology: Annotated[
         str | None, typer.Option("--ontology", "-o", help="Only this ontology's unused vectors.")
     ] = None,
-    yes: YesOption = False,
+    yes: options.Yes = False,
 ) -> Any:
     """Drop a space with its index and vectors. Searches are not affected.
 
@@ -398,5 +380,5 @@ def drop(
     """
     if not yes:
         what = f"the space {slug}" if ontology is None else f"the unused vectors of {ontology} in {slug}"
-        confirm(f"Remove {what} for good?")
+        options.confirm(f"Remove {what} for good?")
     return kg.drop_space(slug, ontology)

@@ -15,9 +15,8 @@ from kg_api.schemas.vocabulary import (
     USUAL_OVERLAP_HOURS,
     KeyScope,
 )
-from kg_cli.terminal import console
+from kg_cli.terminal import console, options
 from kg_cli.terminal.answers import Table, command, make_group, message
-from kg_cli.terminal.options import OffsetOption
 
 if TYPE_CHECKING:
     from kg_api.client import KgClient
@@ -52,7 +51,7 @@ def audit(
         ),
     ] = None,
     since: Annotated[datetime | None, typer.Option(help="Only from this local time on.")] = None,
-    offset: OffsetOption = 0,
+    offset: options.Offset = 0,
     limit: Annotated[int, typer.Option(min=1, max=MAX_PAGE, help="Maximum number of entries.")] = 50,
 ) -> Any:
     """List changes, with time and key, the newest first.

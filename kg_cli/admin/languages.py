@@ -9,9 +9,8 @@ import typer
 
 from kg_api.schemas.vocabulary import TextLanguage
 from kg_api.wording import pluralize
-from kg_cli.terminal import console
+from kg_cli.terminal import console, options
 from kg_cli.terminal.answers import command, make_group
-from kg_cli.terminal.options import OntologyOption
 
 if TYPE_CHECKING:
     from kg_api.client import KgClient
@@ -38,7 +37,7 @@ def language(
         typer.Argument(metavar="[LANGUAGE]", help="auto, or a code such as de; unset: show the present one."),
     ] = None,
     *,
-    ontology: OntologyOption,
+    ontology: options.Ontology,
 ) -> OntologyLanguage:
     """Set the language of an ontology's texts, so that full-text search finds inflected forms.
 
@@ -70,7 +69,7 @@ def _print_synonyms(answer: Synonyms) -> None:
 
 
 @command(group, "list", asks="synonyms", show=_print_synonyms)
-def list_synonyms(*, ontology: OntologyOption) -> None:
+def list_synonyms(*, ontology: options.Ontology) -> None:
     """List the synonyms of an ontology.
 
     Example: kg admin synonyms list --ontology notes
@@ -84,7 +83,7 @@ def replace(
         list[str] | None, typer.Argument(help="Words with = between them; none: remove all.")
     ] = None,
     *,
-    ontology: OntologyOption,
+    ontology: options.Ontology,
 ) -> Synonyms:
     """Replace all synonyms of an ontology. Searches use the new synonyms after a second.
 
@@ -94,7 +93,7 @@ def replace(
 
 
 @command(group, show=_print_synonyms)
-def add(kg: KgClient, groups: GroupsArgument, *, ontology: OntologyOption) -> Synonyms:
+def add(kg: KgClient, groups: GroupsArgument, *, ontology: options.Ontology) -> Synonyms:
     """Add synonyms to an ontology.
 
     Example: kg admin synonyms add 'k8s = kubernetes' --ontology notes
@@ -108,7 +107,7 @@ def remove(
     kg: KgClient,
     words: Annotated[list[str], typer.Argument(help="A word of each group to remove.")],
     *,
-    ontology: OntologyOption,
+    ontology: options.Ontology,
 ) -> Synonyms:
     """Remove the synonym groups that contain one of the given words.
 

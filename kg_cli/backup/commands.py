@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kg_cli.terminal.options import OwnJsonOption, YesOption
+from kg_cli.terminal import options
 
 FolderArgument = Annotated[
     Path | None,
@@ -25,7 +25,9 @@ ReplaceOption = Annotated[
 ]
 
 
-def backup(folder: FolderArgument = None, *, keep: KeepOption = None, as_json: OwnJsonOption = False) -> None:
+def backup(
+    folder: FolderArgument = None, *, keep: KeepOption = None, as_json: options.OwnJson = False
+) -> None:
     """Back up the database, images and PDFs of this home at one moment, into a new dated folder.
 
     kg may run. Neo4j pauses briefly, and requests wait. If kg does not run, the command starts Neo4j. The
@@ -38,7 +40,7 @@ def backup(folder: FolderArgument = None, *, keep: KeepOption = None, as_json: O
     make_backup(folder, keep, as_json=as_json)
 
 
-def backups(folder: FolderArgument = None, *, as_json: OwnJsonOption = False) -> None:
+def backups(folder: FolderArgument = None, *, as_json: options.OwnJson = False) -> None:
     """List the backups of a folder, the newest first, and whether each is complete.
 
     The check compares names and sizes of files. `kg admin restore` also compares checksums.
@@ -54,8 +56,8 @@ def restore(
     backup: BackupArgument,
     *,
     replace: ReplaceOption = False,
-    yes: YesOption = False,
-    as_json: OwnJsonOption = False,
+    yes: options.Yes = False,
+    as_json: options.OwnJson = False,
 ) -> None:
     """Restore a backup into this home. The home must be empty unless you pass --replace. kg must not run.
 

@@ -40,9 +40,8 @@ from kg_api.transfer.restore import (
 from kg_api.wording import pluralize
 from kg_cli.stack.report import fetch_parts
 from kg_cli.stack.roles import changing, stack_roles, supervisor_role
-from kg_cli.terminal import console
+from kg_cli.terminal import console, options
 from kg_cli.terminal.console import runnable
-from kg_cli.terminal.options import confirm
 
 
 @contextlib.contextmanager
@@ -148,7 +147,9 @@ def restore_backup(named: Path, *, replace: bool, agreed: bool, as_json: bool) -
         )
     refuse_mounts(home)
     if replace and not agreed and holds_data(home):
-        confirm(f"Replace the database in {home.path} by that of {manifest.made_at:%Y-%m-%d %H:%M} UTC?")
+        options.confirm(
+            f"Replace the database in {home.path} by that of {manifest.made_at:%Y-%m-%d %H:%M} UTC?"
+        )
     try:
         with changing(home):
             counts, keys = _restore(home, settings, found, manifest)

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from kg_cli.terminal import options
 from kg_cli.terminal.connect import open_client
-from kg_cli.terminal.options import SOME_FAILED, JsonOption
 
 OntologiesOption = Annotated[
     list[str] | None, typer.Option("--ontology", "-o", help="Only this one; several times for several.")
@@ -22,7 +22,7 @@ CheckOption = Annotated[bool, typer.Option("--check", help="Only look whether th
 
 
 def export(
-    folder: TargetArgument, *, ontologies: OntologiesOption = None, as_json: JsonOption = False
+    folder: TargetArgument, *, ontologies: OntologiesOption = None, as_json: options.Json = False
 ) -> None:
     """Export all ontologies, or some, to a folder that any kg can import.
 
@@ -50,7 +50,7 @@ def import_bundle(
     ontologies: OntologiesOption = None,
     replace: ReplaceOption = False,
     check: CheckOption = False,
-    as_json: JsonOption = False,
+    as_json: options.Json = False,
 ) -> None:
     """Import a bundle of `kg export` into this kg. Existing content stays.
 
@@ -85,4 +85,4 @@ def import_bundle(
         ]
     print_imported(imports, manifest.left_out, as_json=as_json)
     if any(each.done.problems for each in imports):
-        raise typer.Exit(SOME_FAILED)
+        raise typer.Exit(options.SOME_FAILED)

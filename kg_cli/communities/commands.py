@@ -8,10 +8,9 @@ import typer
 
 from kg_api.schemas.vocabulary import MAX_CENTRAL_PASSAGES, MAX_COMMUNITY_LEVEL, MAX_PAGE
 from kg_api.wording import pluralize
-from kg_cli.terminal import console
+from kg_cli.terminal import console, options
 from kg_cli.terminal.answers import Table, command, make_group, message, short_id
 from kg_cli.terminal.console import Shown
-from kg_cli.terminal.options import OffsetOption, OntologyOption, PageOption
 
 if TYPE_CHECKING:
     from kg_api.schemas.communities import Communities, Community, CommunityDetails
@@ -57,13 +56,13 @@ def print_page(page: Communities) -> None:
 @command(group, "list", asks="communities", show=print_page)
 def list_communities(
     *,
-    ontology: OntologyOption,
+    ontology: options.Ontology,
     level: Annotated[int, typer.Option(min=0, max=MAX_COMMUNITY_LEVEL, help="0 is the coarsest.")] = 0,
     parent: Annotated[
         str | None, typer.Option(metavar="ID", help="Only the parts of this community, on any level.")
     ] = None,
-    offset: OffsetOption = 0,
-    limit: PageOption = 25,
+    offset: options.Offset = 0,
+    limit: options.Page = 25,
 ) -> None:
     """List the communities of an ontology, named by their own concepts, the largest first.
 
@@ -98,7 +97,7 @@ def show(
         str, typer.Argument(metavar="ID", help="Id of a community as `list` gives it, or its first digits.")
     ],
     *,
-    ontology: OntologyOption,
+    ontology: options.Ontology,
     concepts: Annotated[int, typer.Option(min=1, max=MAX_PAGE, help="Maximum number of concepts.")] = 20,
     passages: Annotated[
         int,
@@ -116,7 +115,7 @@ def show(
     asks="detect_communities",
     show=message("a worker detects communities: job {0.job_id}. See them with: kg communities list"),
 )
-def detect(*, ontology: OntologyOption) -> None:
+def detect(*, ontology: options.Ontology) -> None:
     """Detect communities now. A worker detects them automatically after enough changes.
 
     Example: kg communities detect --ontology notes

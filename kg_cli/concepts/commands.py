@@ -13,42 +13,18 @@ import typer
 
 from kg_api.schemas.vocabulary import MAX_EVIDENCE, MAX_HOPS, MAX_PASSAGES, MAX_PATHS, MAX_RELATED
 from kg_api.wording import are, pluralize
-from kg_cli.terminal import console
+from kg_cli.terminal import console, options
 from kg_cli.terminal.answers import Table, command, make_group, note_all
 from kg_cli.terminal.connect import open_client
 from kg_cli.terminal.console import Part
-from kg_cli.terminal.options import (
-    SOME_FAILED,
-    LimitOption,
-    NeighboursOption,
-    OffsetOption,
-    OnlyOntologyOption,
-    OntologyOption,
-    PageOption,
-    QueryArgument,
-    require_words,
-)
 
 if TYPE_CHECKING:
     from kg_api.client import KgClient
-    from kg_api.schemas.concepts import (
-        Concept,
-        ConceptContext,
-        ConceptDetails,
-        ConceptPaths,
-        ExtractionStatus,
-        Grounding,
-        Neighbourhood,
-        PathStep,
-        RelatedConcept,
-        RelatedConcepts,
-        RelationshipEvidence,
-        RelationshipHits,
-    )
+    from kg_api.schemas import concepts as schemas
 
 Form = Literal["kg", "openie"]
 ConceptArgument = Annotated[
-    str, typer.Argument(help="A concept's id or name, or a phrase for it.", callback=require_words)
+    str, typer.Argument(help="A concept's id or name, or a phrase for it.", callback=options.require_words)
 ]
 HopsOption = Annotated[int, typer.Option(min=1, max=MAX_HOPS, help="Maximum number of hops.")]
 RelatedOption = Annotated[
@@ -58,7 +34,9 @@ RelatedOption = Annotated[
 group = make_group("Find concepts and their quotes.")
 
 
-def concepts_to_follow(client: KgClient, ontology: str, found: ExtractionStatus | None = None) -> str | None:
+def concepts_to_follow(
+    client: KgClient, ontology: str, found: schemas.ExtractionStatus | None = None
+) -> str | None:
     """Return a line about pending concepts, or None."""
     from kg_api.errors import KgError
 
@@ -104,7 +82,7 @@ def take_concept(client: KgClient, text: str, ontology: str | None) -> str:
 # Formats of concepts and relationships
 
 
-def _concept(each: Concept) -> list[Part]:
+def _concept(each: schemas.Concept) -> list[Part]:
     also = f"  also {', '.join(each.search_terms)}" if each.search_terms else ""
     where = f"  ({each.ontology}, {pluralize(each.sources, 'source')})"
     unverified = "" if each.verified else "  unverified: no quote proves it"
@@ -123,21 +101,21 @@ def _statement(subject: str, target: str, kind: str, about: str) -> list[Part]:
     return [(subject, "bold"), f" {kind} ", (target, "bold"), (f"  {about}", "dim")]
 
 
-def _evidence(each: RelationshipEvidence) -> list[Part]:
+def _evidence(each: schemas.RelationshipEvidence) -> list[Part]:
     place = f"{each.source.document} ¶{each.source.paragraph}"
     span = "" if each.start is None else f" {each.start}-{each.end}"
     said = f"“{each.quote}”" if each.quote else f"{each.statement} (no quote proves it)"
     return [f"  {said}\n", (f"  {place}{span}  {each.source.source_id}", "dim")]
 
 
-def _step(step: PathStep, names: Mapping[str, str]) -> list[Part]:
+def _step(step: schemas.PathStep, names: Mapping[str, str]) -> list[Part]:
     ends = (names.get(step.subject, step.subject), names.get(step.object, step.object))
     shown = step.sources[0] if step.sources else ""
     more = f" and {len(step.sources) - 1} more" if len(step.sources) > 1 else ""
     return _statement(*ends, step.type, f"{shown}{more}")
 
 
-def _grounding(found: Grounding) -> list[Part]:
+def _grounding(found: schemas.Grounding) -> list[Part]:
     figures = f"belief {found.belief:.2f}, disbelief {found.disbelief:.2f}, unknown {found.uncertainty:.2f}"
     parts: list[Part] = [("grounding ", "bold"), f"{found.strength:.2f}", (f"  {figures}", "dim")]
     for name, side in (("for", found.supporting_evidence), ("against", found.contradicting_evidence)):
@@ -146,7 +124,7 @@ def _grounding(found: Grounding) -> list[Part]:
     return parts
 
 
-def _print_related(label: str, related: Sequence[RelatedConcept]) -> None:
+def _print_related(label: str, related: Sequence[schemas.RelatedConcept]) -> None:
     names = {each.concept.concept_id: each.concept.label for each in related}
     for each in related:
         near = label if each.via is None else names.get(each.via, each.via)
@@ -168,7 +146,7 @@ print_hits = Table(
 
 @command(group, show=print_hits)
 def search(
-    kg: KgClient, text: QueryArgument, *, ontology: OnlyOntologyOption = None, limit: LimitOption = 10
+    kg: KgClient, text: options.Query, *, ontology: options.OnlyOntology = None, limit: options.Limit = 10
 ) -> Any:
     """Find concepts by vector search, full-text search and name.
 
@@ -177,7 +155,7 @@ def search(
     return kg.search_concepts(text, ontology=ontology, limit=limit)
 
 
-def print_concept(answer: ConceptDetails) -> None:
+def print_concept(answer: schemas.ConceptDetails) -> None:
     console.block(_concept(answer))
     for each in answer.evidence:
         place = f"{each.source.document} ¶{each.source.paragraph} {each.start}-{each.end}"
@@ -202,14 +180,14 @@ def show(
     kg: KgClient,
     concept: ConceptArgument,
     *,
-    ontology: OnlyOntologyOption = None,
+    ontology: options.OnlyOntology = None,
     quotes: Annotated[
         int,
         typer.Option(
             "--quotes", "-q", min=1, max=MAX_EVIDENCE, help="How many quotes, and related concepts."
         ),
     ] = 10,
-) -> ConceptDetails:
+) -> schemas.ConceptDetails:
     """Show a concept: its description, its quotes with their places, and its related concepts.
 
     Example: kg concepts show "lease" --ontology notes
@@ -217,7 +195,7 @@ def show(
     return kg.concept(take_concept(kg, concept, ontology), limit=quotes)
 
 
-def print_related(answer: RelatedConcepts) -> None:
+def print_related(answer: schemas.RelatedConcepts) -> None:
     note_all(answer)
     if not answer.related:
         console.say(f"No concept is known to be related to {answer.concept.label}.")
@@ -232,10 +210,10 @@ def related(
     kg: KgClient,
     concept: ConceptArgument,
     *,
-    ontology: OnlyOntologyOption = None,
+    ontology: options.OnlyOntology = None,
     hops: HopsOption = 1,
     limit: RelatedOption = 20,
-) -> RelatedConcepts:
+) -> schemas.RelatedConcepts:
     """Show related concepts, with the relationships as the texts state them.
 
     Example: kg concepts related "lease" --hops 2
@@ -243,7 +221,7 @@ def related(
     return kg.related_concepts(take_concept(kg, concept, ontology), hops=hops, limit=limit)
 
 
-def print_relationships(answer: RelationshipHits) -> None:
+def print_relationships(answer: schemas.RelationshipHits) -> None:
     note_all(answer)
     if not answer.relationships:
         console.say("No relationship was found.")
@@ -257,17 +235,17 @@ def print_relationships(answer: RelationshipHits) -> None:
 @command(group, show=print_relationships)
 def relations(
     kg: KgClient,
-    text: QueryArgument,
+    text: options.Query,
     *,
-    ontology: OnlyOntologyOption = None,
+    ontology: options.OnlyOntology = None,
     kinds: Annotated[
         list[str] | None, typer.Option("--type", "-t", help="Only of this type; repeat for several.")
     ] = None,
-    limit: LimitOption = 10,
+    limit: options.Limit = 10,
     min_similarity: Annotated[
         float | None, typer.Option("--min-similarity", min=-1, max=1, help="Minimum cosine similarity.")
     ] = None,
-) -> RelationshipHits:
+) -> schemas.RelationshipHits:
     """Find relationships by vector search, with the quotes that state them.
 
     Example: kg concepts relations "what does a lease need" --type requires
@@ -278,7 +256,7 @@ def relations(
     )
 
 
-def print_paths(answer: ConceptPaths) -> None:
+def print_paths(answer: schemas.ConceptPaths) -> None:
     note_all(answer)
     if answer.start.concept_id == answer.end.concept_id:
         return
@@ -298,7 +276,7 @@ def path(
     start: ConceptArgument,
     end: ConceptArgument,
     *,
-    ontology: OnlyOntologyOption = None,
+    ontology: options.OnlyOntology = None,
     hops: HopsOption = MAX_HOPS,
     limit: Annotated[
         int, typer.Option("--limit", "-n", min=1, max=MAX_PATHS, help="Maximum number of paths.")
@@ -310,7 +288,7 @@ def path(
     """
 
 
-def print_passages(answer: ConceptContext) -> None:
+def print_passages(answer: schemas.ConceptContext) -> None:
     for passage in answer.passages:
         first = passage.sources[0]
         console.block(" > ".join([f"{first.ontology} / {first.document}", *first.heading]), "bold")
@@ -332,12 +310,12 @@ def context(
     kg: KgClient,
     concept: ConceptArgument,
     *,
-    ontology: OnlyOntologyOption = None,
-    window: NeighboursOption = 2,
+    ontology: options.OnlyOntology = None,
+    window: options.Neighbours = 2,
     limit: Annotated[
         int, typer.Option("--limit", "-n", min=1, max=MAX_PASSAGES, help="How many sources with the concept.")
     ] = 5,
-) -> ConceptContext:
+) -> schemas.ConceptContext:
     """Show the sources in which a concept appears, with their neighbours.
 
     Example: kg concepts context "lease" --window 1
@@ -345,7 +323,7 @@ def context(
     return kg.get_concept_context(take_concept(kg, concept, ontology), window_size=window, limit=limit)
 
 
-def print_neighbourhood(answer: Neighbourhood) -> None:
+def print_neighbourhood(answer: schemas.Neighbourhood) -> None:
     note_all(answer)
     names = {each.concept_id: each.label for each in answer.concepts}
     for step in answer.steps:
@@ -358,8 +336,12 @@ def print_neighbourhood(answer: Neighbourhood) -> None:
 
 @command(group, show=print_neighbourhood)
 def neighbourhood(
-    kg: KgClient, concept: ConceptArgument, *, ontology: OnlyOntologyOption = None, limit: RelatedOption = 50
-) -> Neighbourhood:
+    kg: KgClient,
+    concept: ConceptArgument,
+    *,
+    ontology: options.OnlyOntology = None,
+    limit: RelatedOption = 50,
+) -> schemas.Neighbourhood:
     """Show the concepts around a concept and their connections. --json returns nodes and edges.
 
     Example: kg concepts neighbourhood "lease" --limit 30 --json
@@ -371,7 +353,9 @@ print_concepts = Table("concepts", {"sources": "sources", "concept": _concept}, 
 
 
 @command(group, "list", asks="concepts", show=print_concepts)
-def list_concepts(*, ontology: OntologyOption, offset: OffsetOption = 0, limit: PageOption = 50) -> None:
+def list_concepts(
+    *, ontology: options.Ontology, offset: options.Offset = 0, limit: options.Page = 50
+) -> None:
     """List the concepts of an ontology by number of sources, the highest first.
 
     Example: kg concepts list --ontology notes --limit 20
@@ -441,7 +425,7 @@ def import_file(
     else:
         print_import(total)
     if total["rows"] < len(rows):
-        raise typer.Exit(SOME_FAILED)
+        raise typer.Exit(options.SOME_FAILED)
 
 
 def _read_rows(file: Path, form: Form) -> list[Any]:

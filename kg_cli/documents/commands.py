@@ -13,39 +13,14 @@ from kg_api.schemas.formats import OcrMode
 from kg_api.schemas.vocabulary import DEFAULT_PAGE_WIDTH, MAX_FACET_VALUES, MAX_PAGE_WIDTH, MIN_PAGE_WIDTH
 from kg_api.wording import pluralize
 from kg_cli.search.images import write_file
-from kg_cli.terminal import console
+from kg_cli.terminal import console, options
 from kg_cli.terminal.answers import Table, command, make_group, note_all, print_rows, short_id
 from kg_cli.terminal.connect import open_client
 from kg_cli.terminal.console import Part, Shown
-from kg_cli.terminal.options import (
-    SOME_FAILED,
-    IntoOntologyOption,
-    JsonOption,
-    OffsetOption,
-    OnlyOntologiesOption,
-    OnlyOntologyOption,
-    OwnJsonOption,
-    PageOption,
-    PrefixOption,
-    ReviewOption,
-    WhereOption,
-    WhichOntologyOption,
-    YesOption,
-    confirm,
-    named_path,
-)
 
 if TYPE_CHECKING:
     from kg_api.client import KgClient
-    from kg_api.schemas.documents import (
-        Deleted,
-        DocumentChanged,
-        DocumentOutcome,
-        Ingested,
-        OntologyList,
-        OntologySummary,
-        WaitingDocument,
-    )
+    from kg_api.schemas import documents as schemas
     from kg_api.schemas.filters import DeletedMatching, Facets
     from kg_api.schemas.images import PageImage
     from kg_api.schemas.metadata import MetadataValue
@@ -90,17 +65,17 @@ DocumentArgument = Annotated[
 
 def ingest(
     paths: Annotated[
-        list[Path], typer.Argument(help="Files and folders.", parser=named_path, metavar="paths")
+        list[Path], typer.Argument(help="Files and folders.", parser=options.named_path, metavar="paths")
     ],
     *,
-    ontology: IntoOntologyOption,
+    ontology: options.IntoOntology,
     wait: WaitOption = False,
     preview: Annotated[
         bool,
         typer.Option("--preview", help="Show what would be created and its cost, and ask for confirmation."),
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Proceed after a preview without asking.")] = False,
-    prefix: PrefixOption = "",
+    prefix: options.Prefix = "",
     metadata: MetadataOption = None,
     several: ListsOption = None,
     include: IncludeOption = None,
@@ -112,9 +87,9 @@ def ingest(
         bool,
         typer.Option("--skip-duplicates", help="Skip new files with the same text as another document."),
     ] = False,
-    review: ReviewOption = False,
+    review: options.Review = False,
     ocr: OcrOption = "auto",
-    as_json: OwnJsonOption = False,
+    as_json: options.OwnJson = False,
 ) -> None:
     """Ingest text, PDF, web pages, office files and e-mail. Unchanged files cost nothing, changes little.
 
@@ -157,10 +132,10 @@ def ingest(
             show_preview(client, selection, into, yes=yes, as_json=as_json)
         complete = run(client, selection, into, wait=wait, as_json=as_json)
     if not complete:
-        raise typer.Exit(SOME_FAILED)
+        raise typer.Exit(options.SOME_FAILED)
 
 
-def print_ingested(told: Ingested) -> None:
+def print_ingested(told: schemas.Ingested) -> None:
     sources = told.sources
     changes = f"{pluralize(sources.added, 'source')} added, {sources.kept} kept, {sources.removed} removed"
     console.line(f"{told.ontology} / {told.document}: {told.change}; {changes}")
@@ -175,7 +150,7 @@ def conversation(
         Path, typer.Argument(help="JSON or JSON Lines; - reads standard input.", allow_dash=True)
     ],
     *,
-    ontology: IntoOntologyOption,
+    ontology: options.IntoOntology,
     title: Annotated[
         str,
         typer.Option(
@@ -185,7 +160,7 @@ def conversation(
         ),
     ],
     wait: WaitOption = False,
-) -> Ingested:
+) -> schemas.Ingested:
     """Ingest a conversation as one document, with each message as a section.
 
     The file is a JSON list of messages, or has one message per line. A message has author, text and an
@@ -205,13 +180,13 @@ def conversation(
 # Lists and changes
 
 
-def _embedded(each: OntologySummary) -> str:
+def _embedded(each: schemas.OntologySummary) -> str:
     embedded = each.searchable if each.building else each.embedded
     share = f"{embedded} ({100 * embedded // each.sources} %)" if each.sources else "0"
     return share + ("\nrebuilding" if each.building else "")
 
 
-def print_ontologies(found: OntologyList) -> None:
+def print_ontologies(found: schemas.OntologyList) -> None:
     images = ["images"] if any(each.images for each in found.ontologies) else []
     counts = {name: name for name in ("ontology", "documents", "sources", *images)}
     print_rows(found.ontologies, {**counts, "embedded": _embedded, "space": "space"})
@@ -246,10 +221,10 @@ print_documents = Table(
 @command(documents, "list", asks="documents", show=print_documents)
 def list_documents(
     *,
-    ontology: OnlyOntologyOption = None,
-    where: WhereOption = None,
-    offset: OffsetOption = 0,
-    limit: PageOption = 100,
+    ontology: options.OnlyOntology = None,
+    where: options.Where = None,
+    offset: options.Offset = 0,
+    limit: options.Page = 100,
 ) -> None:
     """List documents by ontology and name.
 
@@ -277,8 +252,8 @@ def facets(
         typer.Argument(metavar="[FIELD...]", help="Such as author, tags, format, ontology or date:year."),
     ] = ["ontology", "format"],  # noqa: B006 - typer copies it
     *,
-    ontology: OnlyOntologiesOption = None,
-    where: WhereOption = None,
+    ontology: options.OnlyOntologies = None,
+    where: options.Where = None,
     limit: Annotated[
         int, typer.Option("--limit", "-n", min=1, max=MAX_FACET_VALUES, help="Values of each field.")
     ] = 20,
@@ -291,7 +266,7 @@ def facets(
     """
 
 
-def print_changed(changed: DocumentChanged) -> None:
+def print_changed(changed: schemas.DocumentChanged) -> None:
     console.say(f"{changed.document} of {changed.ontology}: {changed.title}")
     rows = [(key, _value(each)) for key, each in changed.metadata.items()]
     console.print_table(["key", "value"], rows)
@@ -317,8 +292,8 @@ def set_document(
     *,
     several: ListsOption = None,
     remove: Annotated[list[str] | None, typer.Option("--remove", help="A key to delete; repeat.")] = None,
-    ontology: WhichOntologyOption = None,
-) -> DocumentChanged:
+    ontology: options.WhichOntology = None,
+) -> schemas.DocumentChanged:
     """Change title, URL or metadata of a document. The text stays.
 
     Changes survive a new ingestion of the document. kg reads true, false and numbers as such, and quoted
@@ -347,7 +322,7 @@ def save_page(
     width: Annotated[
         int, typer.Option("--width", min=MIN_PAGE_WIDTH, max=MAX_PAGE_WIDTH, help="In pixels.")
     ] = DEFAULT_PAGE_WIDTH,
-    ontology: WhichOntologyOption = None,
+    ontology: options.WhichOntology = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
     """Save a page of a PDF as an image, with the words of a hit boxed.
@@ -380,11 +355,11 @@ def print_page(
 # Deletion
 
 
-def _counts(found: Deleted | DeletedMatching) -> str:
+def _counts(found: schemas.Deleted | DeletedMatching) -> str:
     return f"{pluralize(found.documents, 'document')}, {pluralize(found.sources, 'source')}"
 
 
-def print_deleted(deleted: Deleted | DeletedMatching, what: str = "") -> None:
+def print_deleted(deleted: schemas.Deleted | DeletedMatching, what: str = "") -> None:
     for note in deleted.notes:
         console.say(note)
     if deleted.documents or not deleted.notes:
@@ -393,8 +368,12 @@ def print_deleted(deleted: Deleted | DeletedMatching, what: str = "") -> None:
 
 @command(delete, "document", show=print_deleted)
 def delete_document(
-    kg: KgClient, document: DocumentArgument, *, ontology: WhichOntologyOption = None, yes: YesOption = False
-) -> Deleted:
+    kg: KgClient,
+    document: DocumentArgument,
+    *,
+    ontology: options.WhichOntology = None,
+    yes: options.Yes = False,
+) -> schemas.Deleted:
     """Delete a document with its sources.
 
     An unknown name is an error. Deletion by a full id is idempotent, so that scripts can repeat it.
@@ -405,7 +384,9 @@ def delete_document(
     if not yes:
         found = kg.document(document, ontology=ontology)
         identity = found.document_id
-        confirm(f"Delete {found.document} of {found.ontology} ({pluralize(found.sources, 'source')})?")
+        options.confirm(
+            f"Delete {found.document} of {found.ontology} ({pluralize(found.sources, 'source')})?"
+        )
     return kg.delete_document(identity, ontology=ontology)
 
 
@@ -414,8 +395,8 @@ def delete_documents(
     kg: KgClient,
     *,
     where: Annotated[list[str], typer.Option("--where", help="Documents that match; repeat: all must hold.")],
-    ontology: OnlyOntologiesOption = None,
-    yes: YesOption = False,
+    ontology: options.OnlyOntologies = None,
+    yes: options.Yes = False,
 ) -> DeletedMatching:
     """Show the documents that match a filter, and delete them after confirmation.
 
@@ -432,7 +413,7 @@ def delete_documents(
         if more := found.documents - len(found.first):
             console.say(f"  and {pluralize(more, 'more document')}")
         console.say(f"would be deleted: {_counts(found)}")
-        confirm(f"Delete {pluralize(found.documents, 'document')}?")
+        options.confirm(f"Delete {pluralize(found.documents, 'document')}?")
     return kg.delete_documents(
         where,
         ontology=ontology,
@@ -442,7 +423,7 @@ def delete_documents(
     )
 
 
-def _print_deleted_ontology(deleted: Deleted, ontology: str) -> None:
+def _print_deleted_ontology(deleted: schemas.Deleted, ontology: str) -> None:
     print_deleted(deleted, f"the ontology {ontology}, ")
 
 
@@ -451,8 +432,8 @@ def delete_ontology(
     kg: KgClient,
     ontology: Annotated[str, typer.Argument(help="Name of the ontology.")],
     *,
-    yes: YesOption = False,
-) -> Deleted:
+    yes: options.Yes = False,
+) -> schemas.Deleted:
     """Delete an ontology with all its documents. A missing one is reported.
 
     Example: kg delete ontology notes
@@ -471,7 +452,7 @@ def delete_ontology(
                 "this API key lacks the scope 'admin', which the deletion of an ontology needs. Ask an "
                 "administrator for another key. Nothing was deleted."
             ) from None
-        confirm(f"Delete the ontology {ontology} with its {pluralize(page.total, 'document')}?")
+        options.confirm(f"Delete the ontology {ontology} with its {pluralize(page.total, 'document')}?")
     return kg.delete_ontology(ontology)
 
 
@@ -482,7 +463,7 @@ ReviewedOption = Annotated[str, typer.Option("--ontology", "-o", help="Their ont
 AllOption = Annotated[bool, typer.Option("--all", help="All pending documents of the ontology.")]
 
 
-def _waiting(each: WaitingDocument) -> Shown:
+def _waiting(each: schemas.WaitingDocument) -> Shown:
     change = " (changed)" if each.replaces else ""
     beginning = " ".join(each.beginning.split())[:BEGINNING]
     name: Part = (f"{each.ontology} / {each.document}", "bold")
@@ -502,7 +483,7 @@ def _waiting(each: WaitingDocument) -> Shown:
     ),
 )
 def list_waiting(
-    *, ontology: OnlyOntologyOption = None, offset: OffsetOption = 0, limit: PageOption = 100
+    *, ontology: options.OnlyOntology = None, offset: options.Offset = 0, limit: options.Page = 100
 ) -> None:
     """List documents pending approval, with the beginning of each.
 
@@ -516,7 +497,7 @@ def approve(
     *,
     ontology: ReviewedOption,
     everything: AllOption = False,
-    as_json: JsonOption = False,
+    as_json: options.Json = False,
 ) -> None:
     """Approve pending documents. kg stores, finds and embeds them like newly ingested ones.
 
@@ -539,10 +520,10 @@ def approve(
         _print_approved(outcomes, ontology)
         _print_unknown(done.unknown)
     if done.unknown or any(each.problem for each in outcomes):
-        raise typer.Exit(SOME_FAILED)
+        raise typer.Exit(options.SOME_FAILED)
 
 
-def _print_approved(outcomes: Sequence[DocumentOutcome], ontology: str) -> None:
+def _print_approved(outcomes: Sequence[schemas.DocumentOutcome], ontology: str) -> None:
     from kg_cli.documents.ingestion import describe_duplicates
 
     stored = [each.ingested for each in outcomes if each.ingested]
@@ -561,8 +542,8 @@ def reject(
     *,
     ontology: ReviewedOption,
     everything: AllOption = False,
-    yes: YesOption = False,
-    as_json: JsonOption = False,
+    yes: options.Yes = False,
+    as_json: options.Json = False,
 ) -> None:
     """Reject and discard pending documents. Stored documents of the same name stay.
 
@@ -574,7 +555,7 @@ def reject(
     with open_client() as client:
         if everything and not yes:
             count = client.waiting(ontology, limit=1).total
-            confirm(f"Reject {pluralize(count, 'document')} of {ontology}?")
+            options.confirm(f"Reject {pluralize(count, 'document')} of {ontology}?")
         done = client.reject(ontology=ontology, documents=names, all=everything)
         rejected = done.rejected
         while everything and done.waiting and done.rejected:
@@ -586,7 +567,7 @@ def reject(
         console.line(f"{ontology}: {pluralize(rejected, 'document')} rejected")
         _print_unknown(done.unknown)
     if done.unknown:
-        raise typer.Exit(SOME_FAILED)
+        raise typer.Exit(options.SOME_FAILED)
 
 
 def _check(names: Sequence[str] | None, *, everything: bool) -> None:

@@ -12,20 +12,10 @@ import typer
 
 from kg_api.errors import Conflict, InvalidInput, NotFound
 from kg_api.wording import pluralize
-from kg_cli.terminal import console
+from kg_cli.terminal import console, options
 from kg_cli.terminal.answers import command, emit, make_group
 from kg_cli.terminal.connect import grant_to_follow, open_client
 from kg_cli.terminal.console import Part
-from kg_cli.terminal.options import (
-    SOME_FAILED,
-    IntoOntologyOption,
-    JsonOption,
-    PrefixOption,
-    ReviewOption,
-    YesOption,
-    confirm,
-    named_path,
-)
 
 if TYPE_CHECKING:
     from kg_api.client import KgClient
@@ -47,17 +37,17 @@ FeedsOption = Annotated[
 
 @group.command()
 def add(
-    path: Annotated[Path, typer.Argument(help="The folder.", parser=named_path, metavar="path")],
+    path: Annotated[Path, typer.Argument(help="The folder.", parser=options.named_path, metavar="path")],
     *,
-    ontology: IntoOntologyOption,
+    ontology: options.IntoOntology,
     every: Annotated[str, typer.Option(help="Time between two scans, such as 30s, 5m, 2h or 1d.")] = "5m",
-    prefix: PrefixOption = "",
-    review: ReviewOption = False,
+    prefix: options.Prefix = "",
+    review: options.Review = False,
     elsewhere: Annotated[
         bool, typer.Option("--elsewhere", help="The folder is on the worker's machine, not on this one.")
     ] = False,
     wait: ScanWaitOption = False,
-    as_json: JsonOption = False,
+    as_json: options.Json = False,
 ) -> None:
     """Sync a folder: added, changed or removed files change the ontology as well.
 
@@ -114,7 +104,7 @@ def scan(
         ),
     ] = False,
     wait: ScanWaitOption = False,
-    as_json: JsonOption = False,
+    as_json: options.Json = False,
 ) -> None:
     """Scan a folder now.
 
@@ -150,7 +140,7 @@ def remove(
             help="Whether to delete the documents that came from the folder.",
         ),
     ] = False,
-    yes: YesOption = False,
+    yes: options.Yes = False,
 ) -> Any:
     """Stop the sync of a folder. Documents stay unless you delete them, and files always stay.
 
@@ -158,7 +148,7 @@ def remove(
     """
     found = _find(kg, which, ontology)
     if delete_documents and not yes:
-        confirm(f"Delete {pluralize(found.documents, 'document')} of {found.ontology}?")
+        options.confirm(f"Delete {pluralize(found.documents, 'document')} of {found.ontology}?")
     return kg.remove_folder(found.folder_id, delete_documents=delete_documents)
 
 
@@ -173,7 +163,7 @@ def _end_scan(client: KgClient, folder: Folder, *, wait: bool, as_json: bool) ->
         folder = client.folder(folder.folder_id)
     emit(folder, print_scanned if wait and folder.last_scan else print_added, as_json=as_json)
     if wait and folder.last_scan and folder.last_scan.refused:
-        raise typer.Exit(SOME_FAILED)
+        raise typer.Exit(options.SOME_FAILED)
 
 
 def print_added(folder: Folder) -> None:

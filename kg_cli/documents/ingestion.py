@@ -31,9 +31,8 @@ from kg_api.text.files import FileSelection, FileToIngest, to_printable
 from kg_api.wording import pluralize
 from kg_cli.concepts.commands import concepts_to_follow
 from kg_cli.jobs.report import patiently, unfinished_jobs, wait_until_embedded
-from kg_cli.terminal import console
+from kg_cli.terminal import console, options
 from kg_cli.terminal.console import cost_rows
-from kg_cli.terminal.options import SOME_FAILED
 
 READS = f"kg reads {' '.join(sorted(SUFFIXES))}; save the others as one of these"
 _CONVERTERS = (
@@ -262,7 +261,7 @@ def show_preview(
         raise typer.Exit
     if not sys.stdin.isatty():
         console.complain("nothing was stored: there is no terminal to ask; --yes goes on without asking")
-        raise typer.Exit(SOME_FAILED)
+        raise typer.Exit(options.SOME_FAILED)
     if not typer.confirm("Go on?", err=True):
         console.say("Nothing was stored.")
         raise typer.Exit

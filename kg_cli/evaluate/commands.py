@@ -11,10 +11,9 @@ from kg_api.schemas.vocabulary import Target, Tier
 from kg_api.wording import pluralize
 from kg_cli.evaluate.saved import judgements
 from kg_cli.evaluate.saved import results as results_group
-from kg_cli.terminal import console
+from kg_cli.terminal import console, options
 from kg_cli.terminal.answers import make_group
 from kg_cli.terminal.connect import open_client
-from kg_cli.terminal.options import LimitOption, OwnJsonOption
 
 SetOption = Annotated[
     Path,
@@ -67,14 +66,14 @@ def run(
     space: Annotated[str | None, typer.Option(help="The embedding space.")] = None,
     tier: TierOption = "full",
     target: TargetOption = None,
-    limit: LimitOption = 20,
+    limit: options.Limit = 20,
     ontology: CorpusOption = None,
     in_place: InPlaceOption = False,
     results: ResultsOption = None,
     output: Annotated[
         Path | None, typer.Option(help="File for the result; unset: a new one in the results folder.")
     ] = None,
-    as_json: OwnJsonOption = False,
+    as_json: options.OwnJson = False,
 ) -> None:
     """Run every question of a set through search, and score the results.
 
@@ -126,12 +125,12 @@ def compare(
     ] = False,
     tier: TierOption = "full",
     target: TargetOption = None,
-    limit: LimitOption = 20,
+    limit: options.Limit = 20,
     ontology: CorpusOption = None,
     in_place: InPlaceOption = False,
     results: ResultsOption = None,
     output: Annotated[Path | None, typer.Option(help="Write the comparison to this JSON file.")] = None,
-    as_json: OwnJsonOption = False,
+    as_json: options.OwnJson = False,
 ) -> None:
     """Compare results or configurations on the same questions, with paired significance tests.
 
@@ -163,7 +162,7 @@ def make(
     easy: Annotated[
         bool, typer.Option("--easy", help="Also keep questions that full text answers first.")
     ] = False,
-    as_json: OwnJsonOption = False,
+    as_json: options.OwnJson = False,
 ) -> None:
     """Make a question set from an ontology: documents, and questions that their quotes answer.
 

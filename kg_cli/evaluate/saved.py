@@ -7,17 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kg_api.schemas.vocabulary import MAX_RELEVANCE
-from kg_cli.terminal import console
+from kg_cli.terminal import console, options
 from kg_cli.terminal.answers import Table, command, make_group, message
-from kg_cli.terminal.options import (
-    ByOption,
-    OffsetOption,
-    OnlyOntologyOption,
-    OntologyOption,
-    PageOption,
-    YesOption,
-    confirm,
-)
 
 if TYPE_CHECKING:
     from kg_api.client import KgClient
@@ -50,7 +41,7 @@ def print_results(page: EvalSummaries) -> None:
 
 @command(results, "list", asks="evaluations", show=print_results)
 def list_results(
-    *, ontology: OnlyOntologyOption = None, offset: OffsetOption = 0, limit: PageOption = 50
+    *, ontology: options.OnlyOntology = None, offset: options.Offset = 0, limit: options.Page = 50
 ) -> None:
     """List saved results, the newest first.
 
@@ -63,14 +54,14 @@ def delete_result(
     kg: KgClient,
     name: Annotated[str, typer.Argument(help="As `kg eval results list` shows it.")],
     *,
-    yes: YesOption = False,
+    yes: options.Yes = False,
 ) -> Any:
     """Delete a saved result with its answers.
 
     Example: kg eval results delete 20260101T000000Z-handbook-full-hybrid-1a2b3c4d --yes
     """
     if not yes:
-        confirm(f"Delete the result {name} for good?")
+        options.confirm(f"Delete the result {name} for good?")
     return kg.delete_evaluation(name)
 
 
@@ -106,12 +97,12 @@ def judge(
         typer.Argument(metavar="SOURCE", help="Id of a source, or ONTOLOGY/DOCUMENT#PARAGRAPH, from 0."),
     ],
     *,
-    ontology: OntologyOption,
+    ontology: options.Ontology,
     relevance: Annotated[
         int,
         typer.Option(min=0, max=MAX_RELEVANCE, help="2: it answers; 1: it helps to answer; 0: neither."),
     ] = MAX_RELEVANCE,
-    by: ByOption = None,
+    by: options.By = None,
 ) -> None:
     """Judge a passage as an answer to a question. This replaces an earlier judgement.
 
@@ -135,9 +126,9 @@ def list_judgements(
         str | None, typer.Argument(metavar="[QUESTION]", help="Only those for it; unset: all.")
     ] = None,
     *,
-    ontology: OntologyOption,
-    offset: OffsetOption = 0,
-    limit: PageOption = 100,
+    ontology: options.Ontology,
+    offset: options.Offset = 0,
+    limit: options.Page = 100,
 ) -> None:
     """List judgements, the best first for each question.
 
@@ -161,7 +152,9 @@ def list_judgements(
         empty=f"No question {NONE_JUDGED}",
     ),
 )
-def list_questions(*, ontology: OntologyOption, offset: OffsetOption = 0, limit: PageOption = 100) -> None:
+def list_questions(
+    *, ontology: options.Ontology, offset: options.Offset = 0, limit: options.Page = 100
+) -> None:
     """List the questions with judged passages.
 
     Example: kg eval judgements questions --ontology handbook
@@ -172,7 +165,7 @@ def list_questions(*, ontology: OntologyOption, offset: OffsetOption = 0, limit:
 def take_back(
     question: QuestionArgument,
     *,
-    ontology: OntologyOption,
+    ontology: options.Ontology,
     source_id: Annotated[
         str | None, typer.Option("--source", help="Whole id of one passage; unset: all that were judged.")
     ] = None,

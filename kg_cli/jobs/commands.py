@@ -7,10 +7,9 @@ from typing import Annotated
 import typer
 
 from kg_api.schemas.vocabulary import JobState
-from kg_cli.terminal import console
+from kg_cli.terminal import console, options
 from kg_cli.terminal.answers import command, make_group, message
 from kg_cli.terminal.connect import open_client
-from kg_cli.terminal.options import OnlyOntologyOption, PageOption
 
 KIND_HELP = "Only this kind; unset: all but the scheduled backfill, link_proposal and community_detection."
 JobArgument = Annotated[str, typer.Argument(help="Job id.")]
@@ -23,8 +22,8 @@ def list_jobs(
     *,
     state: Annotated[JobState | None, typer.Option(help="Only in this state; unset: all.")] = None,
     kind: Annotated[str | None, typer.Option(help=KIND_HELP)] = None,
-    ontology: OnlyOntologyOption = None,
-    limit: PageOption = 20,
+    ontology: options.OnlyOntology = None,
+    limit: options.Page = 20,
 ) -> None:
     """List jobs, the newest first.
 
@@ -44,7 +43,7 @@ def show_job(job_id: JobArgument) -> None:
 def watch(
     job_id: Annotated[str | None, typer.Argument(help="A job; unset: all unfinished ones.")] = None,
     *,
-    ontology: OnlyOntologyOption = None,
+    ontology: options.OnlyOntology = None,
 ) -> None:
     """Show live progress of jobs until they end. Exits with 1 if a job is dead or cancelled.
 

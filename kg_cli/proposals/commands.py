@@ -8,18 +8,9 @@ import typer
 
 from kg_api.schemas.vocabulary import MAX_OPEN_PROPOSALS, ProposalKind, ProposalState
 from kg_api.wording import pluralize
-from kg_cli.terminal import console
+from kg_cli.terminal import console, options
 from kg_cli.terminal.answers import Table, command, configure, make_group, note_all
 from kg_cli.terminal.console import Part, Shown
-from kg_cli.terminal.options import (
-    ByOption,
-    DryRunOption,
-    OffsetOption,
-    OnlyOntologyOption,
-    OntologyOption,
-    PageOption,
-    given,
-)
 
 if TYPE_CHECKING:
     from kg_api.client import KgClient
@@ -59,13 +50,13 @@ print_page = Table(
 @command(group, "list", asks="proposals", show=print_page)
 def list_proposals(
     *,
-    ontology: OnlyOntologyOption = None,
+    ontology: options.OnlyOntology = None,
     kind: Annotated[ProposalKind | None, typer.Option(help="Only links of this kind.")] = None,
     state: Annotated[
         ProposalState | None, typer.Option(help="Only in this state; unset: open ones.")
     ] = "open",
-    offset: OffsetOption = 0,
-    limit: PageOption = 10,
+    offset: options.Offset = 0,
+    limit: options.Page = 10,
 ) -> None:
     """List proposed links with both quotes, the score and the reason, the best first.
 
@@ -101,7 +92,7 @@ def print_decision(proposal: Proposal) -> None:
 
 
 @command(group, asks="accept_proposal", show=print_decision)
-def accept(proposal_id: ProposalArgument, *, by: ByOption = None) -> None:
+def accept(proposal_id: ProposalArgument, *, by: options.By = None) -> None:
     """Accept a proposed link. Related concepts, paths and the source graph then show the link.
 
     Example: kg proposals accept 4f1c0e...
@@ -109,7 +100,7 @@ def accept(proposal_id: ProposalArgument, *, by: ByOption = None) -> None:
 
 
 @command(group, asks="reject_proposal", show=print_decision)
-def reject(proposal_id: ProposalArgument, *, by: ByOption = None) -> None:
+def reject(proposal_id: ProposalArgument, *, by: options.By = None) -> None:
     """Reject a proposed link permanently.
 
     Example: kg proposals reject 4f1c0e...
@@ -117,7 +108,7 @@ def reject(proposal_id: ProposalArgument, *, by: ByOption = None) -> None:
 
 
 @command(group, asks="undo_proposal", show=print_decision)
-def undo(proposal_id: ProposalArgument, *, by: ByOption = None) -> None:
+def undo(proposal_id: ProposalArgument, *, by: options.By = None) -> None:
     """Reopen an accepted or rejected proposal and delete its link.
 
     Example: kg proposals undo 4f1c0e...
@@ -135,7 +126,7 @@ def print_search(answer: JobStarted) -> None:
 @command(group, asks="search_proposals", show=print_search)
 def search(
     *,
-    ontology: OntologyOption,
+    ontology: options.Ontology,
     anew: Annotated[bool, typer.Option("--anew", help="Check everything again, not only changes.")] = False,
 ) -> None:
     """Search for links now. A worker searches automatically after changes.
@@ -162,7 +153,7 @@ def print_status(status: ProposalStatus) -> None:
 def config(
     kg: KgClient,
     *,
-    ontology: OntologyOption,
+    ontology: options.Ontology,
     enabled: Annotated[
         bool | None, typer.Option("--enable/--disable", help="Whether links are proposed automatically.")
     ] = None,
@@ -188,7 +179,7 @@ def config(
     max_open: Annotated[
         int | None, typer.Option(min=1, max=MAX_OPEN_PROPOSALS, help="Maximum open proposals.")
     ] = None,
-    dry_run: DryRunOption = False,
+    dry_run: options.DryRun = False,
 ) -> ProposalStatus:
     """Show or, with options, change the configuration of proposals, with the progress.
 
@@ -196,7 +187,7 @@ def config(
 
     Example: kg proposals config --ontology notes --min-similarity 0.85
     """
-    chosen = given(
+    chosen = options.given(
         enabled=enabled,
         min_similarity=min_similarity,
         min_concept_similarity=min_concept_similarity,

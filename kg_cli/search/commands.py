@@ -31,21 +31,9 @@ from kg_api.schemas.vocabulary import (
 )
 from kg_cli.search import views
 from kg_cli.search.images import SimilarityOption
-from kg_cli.terminal import console
+from kg_cli.terminal import console, options
 from kg_cli.terminal.answers import SHORT_ID, command, emit
 from kg_cli.terminal.connect import open_client, service_url
-from kg_cli.terminal.options import (
-    JsonOption,
-    LimitOption,
-    NeighboursOption,
-    OnlyDocumentsOption,
-    OnlyOntologiesOption,
-    QueryArgument,
-    WhereOption,
-    WhichOntologyOption,
-    given,
-    without_place,
-)
 
 if TYPE_CHECKING:
     from kg_api.client import KgClient
@@ -113,9 +101,9 @@ HydeOption = Annotated[
 def answer(
     question: Annotated[str, typer.Argument(help="What to answer, in plain words.")],
     *,
-    ontology: OnlyOntologiesOption = None,
-    documents: OnlyDocumentsOption = None,
-    where: WhereOption = None,
+    ontology: options.OnlyOntologies = None,
+    documents: options.OnlyDocuments = None,
+    where: options.Where = None,
     limit: Annotated[
         int, typer.Option("--limit", "-n", min=1, max=MAX_ANSWER_PASSAGES, help="Passages to answer from.")
     ] = 8,
@@ -137,7 +125,7 @@ def answer(
             help="Maximum tokens of the passages to answer from.",
         ),
     ] = 6000,
-    as_json: JsonOption = False,
+    as_json: options.Json = False,
 ) -> None:
     """Answer a question from your documents, with the cited passages of each statement.
 
@@ -163,9 +151,9 @@ def augment(
         "-"
     ),
     *,
-    ontology: OnlyOntologiesOption = None,
-    documents: OnlyDocumentsOption = None,
-    where: WhereOption = None,
+    ontology: options.OnlyOntologies = None,
+    documents: options.OnlyDocuments = None,
+    where: options.Where = None,
     messages: Annotated[
         bool, typer.Option("--messages", help="The file is a conversation, as for `kg conversation`.")
     ] = False,
@@ -229,7 +217,7 @@ def _remember(answer: SourceHits | HybridHits, query: str, first: int) -> None:
 
 
 def _page_of(url: str, place: SourcePlace, query: str | None = None) -> str:
-    asked = urlencode(given(at=place.paragraph, q=query))
+    asked = urlencode(options.given(at=place.paragraph, q=query))
     return f"{url}/ui/read/{place.document_id}?{asked}#p{place.paragraph}"
 
 
@@ -259,7 +247,7 @@ def open_page(
         page = known[hit]
     else:
         with open_client() as client:
-            found = client.source_context(without_place(hit), window_size=0)
+            found = client.source_context(options.without_place(hit), window_size=0)
         page = _page_of(url, found.sources[0])
     if not console.open_browser(page):
         console.line(page)
@@ -268,13 +256,13 @@ def open_page(
 @command(show=_print_hits)
 def search(
     kg: KgClient,
-    query_text: QueryArgument,
+    query_text: options.Query,
     *,
-    ontology: OnlyOntologiesOption = None,
-    documents: OnlyDocumentsOption = None,
-    where: WhereOption = None,
+    ontology: options.OnlyOntologies = None,
+    documents: options.OnlyDocuments = None,
+    where: options.Where = None,
     kind: KindOption = None,
-    limit: LimitOption = 10,
+    limit: options.Limit = 10,
     mode: ModeOption = "hybrid",
     min_similarity: SimilarityOption = None,
     fusion: Annotated[
@@ -327,11 +315,11 @@ def _print_hybrid(answer: HybridHits, *, query_text: str, full: bool, page: int,
 @command(show=_print_hybrid)
 def hybrid(
     kg: KgClient,
-    query_text: QueryArgument,
+    query_text: options.Query,
     *,
-    ontology: OnlyOntologiesOption = None,
-    documents: OnlyDocumentsOption = None,
-    where: WhereOption = None,
+    ontology: options.OnlyOntologies = None,
+    documents: options.OnlyDocuments = None,
+    where: options.Where = None,
     kind: KindOption = None,
     concept_limit: Annotated[
         int, typer.Option("--concepts", "-c", min=0, max=MAX_LIMIT, help="How many concepts.")
@@ -371,12 +359,12 @@ def read(
         str,
         typer.Argument(
             metavar="DOCUMENT",
-            callback=without_place,
+            callback=options.without_place,
             help="Name, ONTOLOGY/NAME or id of a document; or a source, to begin there.",
         ),
     ],
     *,
-    ontology: WhichOntologyOption = None,
+    ontology: options.WhichOntology = None,
     start: Annotated[
         int | None, typer.Option("--from", min=0, max=MAX_PARAGRAPH, help="Paragraph to begin with, from 0.")
     ] = None,
@@ -411,7 +399,7 @@ def show(
     ontology: Annotated[
         str | None, typer.Option("--ontology", "-o", help="The ontology of a document's name.")
     ] = None,
-    window: NeighboursOption = 2,
+    window: options.Neighbours = 2,
     tokens: Annotated[
         int | None, typer.Option(min=1, max=MAX_TOKEN_BUDGET, help="Maximum tokens of the neighbours.")
     ] = None,
@@ -423,7 +411,7 @@ def show(
     Example: kg show 3f2a9c04 --window 5 --tokens 800
         kg show notes/install.md#3
     """
-    called = without_place(source) if ontology is None else f"{ontology}/{source}"
+    called = options.without_place(source) if ontology is None else f"{ontology}/{source}"
     return kg.source_context(called, window_size=window, token_budget=tokens)
 
 
@@ -432,9 +420,9 @@ def similar(
     kg: KgClient,
     source: Annotated[str, typer.Argument(help="Id of a source, or ONTOLOGY/DOCUMENT#PARAGRAPH.")],
     *,
-    ontology: OnlyOntologiesOption = None,
-    where: WhereOption = None,
-    limit: LimitOption = 10,
+    ontology: options.OnlyOntologies = None,
+    where: options.Where = None,
+    limit: options.Limit = 10,
     min_similarity: SimilarityOption = None,
     same_document: Annotated[
         bool, typer.Option("--same-document", help="Include the passage's own document.")
@@ -450,7 +438,7 @@ def similar(
         kg similar notes/install.md#3
     """
     asked = _without(locals(), "kg", "source", "each")
-    return kg.similar_sources(without_place(source), group_duplicates=not each, **asked)
+    return kg.similar_sources(options.without_place(source), group_duplicates=not each, **asked)
 
 
 @command(asks="similar_documents", show=views.print_similar_documents)
@@ -462,9 +450,9 @@ def similar_documents(
         ),
     ],
     *,
-    ontology: OnlyOntologiesOption = None,
-    where: WhereOption = None,
-    limit: LimitOption = 10,
+    ontology: options.OnlyOntologies = None,
+    where: options.Where = None,
+    limit: options.Limit = 10,
     pairs: Annotated[int, typer.Option(min=1, max=MAX_PAIRS, help="Pairs of passages per document.")] = 3,
     min_similarity: SimilarityOption = None,
     repeated: RepeatedOption = False,
@@ -482,9 +470,9 @@ def source_graph(
     source_ids: Annotated[
         list[str] | None, typer.Option("--source", "-s", help="Start from this source; repeat for several.")
     ] = None,
-    ontology: OnlyOntologiesOption = None,
-    documents: OnlyDocumentsOption = None,
-    where: WhereOption = None,
+    ontology: options.OnlyOntologies = None,
+    documents: options.OnlyDocuments = None,
+    where: options.Where = None,
     neighbours: Annotated[
         int, typer.Option("--neighbours", "-k", min=1, max=MAX_NEIGHBOURS, help="Neighbours per passage.")
     ] = 5,
@@ -508,11 +496,11 @@ def subgraph(
         Path, typer.Argument(help="The query as JSON; - reads standard input.", allow_dash=True)
     ] = Path("-"),
     *,
-    ontology: OnlyOntologiesOption = None,
+    ontology: options.OnlyOntologies = None,
     schema: Annotated[
         bool, typer.Option("--schema", help="Print the JSON schema of queries, such as for an agent.")
     ] = False,
-    as_json: JsonOption = False,
+    as_json: options.Json = False,
 ) -> None:
     """Build a subgraph by the steps of a query: seed, expand, filter, rank and limit.
 
@@ -525,7 +513,9 @@ def subgraph(
     if schema:
         console.print_json(ConstructiveQuery.model_json_schema())
         return
-    query = valid(ConstructiveQuery, {**console.read_object(file), **given(ontology=ontology or None)})
+    query = valid(
+        ConstructiveQuery, {**console.read_object(file), **options.given(ontology=ontology or None)}
+    )
     asked = {name: getattr(query, name) for name in type(query).model_fields}
     with open_client() as client:
         found = client.constructive_query(**asked)

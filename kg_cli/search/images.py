@@ -12,19 +12,9 @@ import typer
 from kg_api.errors import Conflict, InvalidInput
 from kg_api.wording import pluralize
 from kg_cli.search.views import print_passage
-from kg_cli.terminal import console
+from kg_cli.terminal import console, options
 from kg_cli.terminal.answers import Table, command, make_group, note_all, short_id
 from kg_cli.terminal.connect import open_client
-from kg_cli.terminal.options import (
-    LimitOption,
-    OffsetOption,
-    OnlyDocumentsOption,
-    OnlyOntologiesOption,
-    OnlyOntologyOption,
-    PageOption,
-    WhereOption,
-    without_place,
-)
 
 if TYPE_CHECKING:
     from kg_api.client import KgClient
@@ -40,7 +30,7 @@ ImageArgument = Annotated[
 SourceArgument = Annotated[
     str,
     typer.Argument(
-        metavar="ID", callback=without_place, help="Id of a source, or ONTOLOGY/DOCUMENT#PARAGRAPH."
+        metavar="ID", callback=options.without_place, help="Id of a source, or ONTOLOGY/DOCUMENT#PARAGRAPH."
     ),
 ]
 SameDocumentOption = Annotated[bool, typer.Option("--same-document", help="Only in its own document.")]
@@ -82,7 +72,7 @@ def _size(place: Place) -> str:
     ),
 )
 def list_images(
-    *, ontology: OnlyOntologyOption = None, offset: OffsetOption = 0, limit: PageOption = 100
+    *, ontology: options.OnlyOntology = None, offset: options.Offset = 0, limit: options.Page = 100
 ) -> None:
     """List images by ontology and document.
 
@@ -177,10 +167,10 @@ def search_images(
     like: Annotated[
         str | None, typer.Option("--like", metavar="ID", help="Find images that look like a stored one.")
     ] = None,
-    ontology: OnlyOntologiesOption = None,
-    documents: OnlyDocumentsOption = None,
-    where: WhereOption = None,
-    limit: LimitOption = 10,
+    ontology: options.OnlyOntologies = None,
+    documents: options.OnlyDocuments = None,
+    where: options.Where = None,
+    limit: options.Limit = 10,
     min_similarity: SimilarityOption = None,
 ) -> Any:
     """Find images by text, by a file, or by a stored image.
@@ -195,7 +185,7 @@ def search_images(
     scope: dict[str, Any] = {**within, "limit": limit, "min_similarity": min_similarity}
     if image is not None:
         return search_by_image(kg, image, **scope)
-    return kg.search_images(query, source_id=like and without_place(like), **scope)
+    return kg.search_images(query, source_id=like and options.without_place(like), **scope)
 
 
 def search_by_image(kg: KgClient, image: Path, **scope: Any) -> ImageHits:
@@ -237,10 +227,10 @@ def find_passages(
     kg: KgClient,
     image: SourceArgument,
     *,
-    ontology: OnlyOntologiesOption = None,
-    where: WhereOption = None,
+    ontology: options.OnlyOntologies = None,
+    where: options.Where = None,
     same_document: SameDocumentOption = False,
-    limit: LimitOption = 10,
+    limit: options.Limit = 10,
 ) -> Any:
     """Find passages for an image: next to it, by concepts, and by text.
 
@@ -255,10 +245,10 @@ def find_images(
     kg: KgClient,
     passage: SourceArgument,
     *,
-    ontology: OnlyOntologiesOption = None,
-    where: WhereOption = None,
+    ontology: options.OnlyOntologies = None,
+    where: options.Where = None,
     same_document: SameDocumentOption = False,
-    limit: LimitOption = 10,
+    limit: options.Limit = 10,
 ) -> Any:
     """Find images for a passage: next to it, by concepts, and by text.
 

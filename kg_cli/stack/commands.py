@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kg_cli.terminal.options import OwnJsonOption
+from kg_cli.terminal import options
 
 if TYPE_CHECKING:
     from kg_api.settings import Settings
@@ -61,7 +61,7 @@ def down(*, home: HomeOption = None) -> None:
     console.say("kg is stopped" if ended else f"kg was not running in {place.path}")
 
 
-def status(*, json: OwnJsonOption = False, home: HomeOption = None) -> None:
+def status(*, json: options.OwnJson = False, home: HomeOption = None) -> None:
     """Show the running processes and their addresses. Exits with 69 if kg is stopped or not ready.
 
     Example: kg status --json
@@ -79,7 +79,7 @@ def status(*, json: OwnJsonOption = False, home: HomeOption = None) -> None:
         raise typer.Exit(Unavailable.exit_code)
 
 
-def doctor(*, json: OwnJsonOption = False, home: HomeOption = None) -> None:
+def doctor(*, json: options.OwnJson = False, home: HomeOption = None) -> None:
     """Check everything that kg needs, and report fixes. Exits with 1 if a check fails or kg is stopped.
 
     Example: kg doctor

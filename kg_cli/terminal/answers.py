@@ -20,7 +20,7 @@ from kg_api.wording import pluralize
 from kg_cli.terminal import console
 from kg_cli.terminal.connect import open_client
 from kg_cli.terminal.console import Shown
-from kg_cli.terminal.options import JsonOption
+from kg_cli.terminal.options import Json
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -195,9 +195,7 @@ def command(
             if code := exit_code(answer):
                 raise typer.Exit(code)
 
-        json = inspect.Parameter(
-            "as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=JsonOption
-        )
+        json = inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Json)
         run.__signature__ = inspect.Signature([*own, json])  # pyright: ignore[reportAttributeAccessIssue]
         run.__annotations__ = {each.name: each.annotation for each in [*own, json]}
         if asks:

@@ -53,25 +53,25 @@ def given(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-QueryArgument = Annotated[
+Query = Annotated[
     str,
     typer.Argument(metavar="QUERY", help="What to look for, in plain words.", callback=require_words),
 ]
 
-OntologyOption = Annotated[str, typer.Option("--ontology", "-o", help="The ontology.")]
-OnlyOntologyOption = Annotated[str | None, typer.Option("--ontology", "-o", help="Only this ontology.")]
-OnlyOntologiesOption = Annotated[
+Ontology = Annotated[str, typer.Option("--ontology", "-o", help="The ontology.")]
+OnlyOntology = Annotated[str | None, typer.Option("--ontology", "-o", help="Only this ontology.")]
+OnlyOntologies = Annotated[
     list[str] | None, typer.Option("--ontology", "-o", help="Only this ontology; repeat for several.")
 ]
-WhichOntologyOption = Annotated[
+WhichOntology = Annotated[
     str | None, typer.Option("--ontology", "-o", help="Which one, when several have the name.")
 ]
-IntoOntologyOption = Annotated[str, typer.Option("--ontology", "-o", help="Ontology for the documents.")]
-PrefixOption = Annotated[str, typer.Option(help="Prefix for each document's name.")]
-ReviewOption = Annotated[
+IntoOntology = Annotated[str, typer.Option("--ontology", "-o", help="Ontology for the documents.")]
+Prefix = Annotated[str, typer.Option(help="Prefix for each document's name.")]
+Review = Annotated[
     bool, typer.Option("--review", help="Let new and changed files wait until they are approved.")
 ]
-WhereOption = Annotated[
+Where = Annotated[
     list[str] | None,
     typer.Option(
         "--where",
@@ -81,26 +81,22 @@ WhereOption = Annotated[
         "repeat: all must hold.",
     ),
 ]
-OnlyDocumentsOption = Annotated[
+OnlyDocuments = Annotated[
     list[str] | None,
     typer.Option("--document", "-d", help="Only this document: its name, ONTOLOGY/NAME or id; repeat."),
 ]
 
-LimitOption = Annotated[
-    int, typer.Option("--limit", "-n", min=1, max=MAX_LIMIT, help="Maximum number of results.")
-]
-PageOption = Annotated[
-    int, typer.Option("--limit", "-n", min=1, max=MAX_PAGE, help="Maximum number of results.")
-]
-OffsetOption = Annotated[int, typer.Option(min=0, help="Number of items to skip.")]
-NeighboursOption = Annotated[
+Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=MAX_LIMIT, help="Maximum number of results.")]
+Page = Annotated[int, typer.Option("--limit", "-n", min=1, max=MAX_PAGE, help="Maximum number of results.")]
+Offset = Annotated[int, typer.Option(min=0, help="Number of items to skip.")]
+Neighbours = Annotated[
     int, typer.Option("--window", "-w", min=0, max=MAX_WINDOW, help="Paragraphs before and after.")
 ]
 
-YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print the REST answer.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the REST answer.")]
 # for commands with output other than the REST response
-OwnJsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+OwnJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
 # Options of changes
 
@@ -109,7 +105,7 @@ def _or_user(name: str | None) -> str:
     return name or getpass.getuser()
 
 
-ByOption = Annotated[
+By = Annotated[
     str | None,
     typer.Option(
         "--by",
@@ -117,8 +113,6 @@ ByOption = Annotated[
         help="Who does it, for the record; unset: the user of this machine.",
     ),
 ]
-DryRunOption = Annotated[
-    bool, typer.Option("--dry-run", help="Show the effects and the cost; change nothing.")
-]
-CreateOption = Annotated[bool, typer.Option("--create", help="Create the ontology if it does not exist.")]
-FollowOption = Annotated[bool, typer.Option("--watch", help="Follow the jobs until they end.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the effects and the cost; change nothing.")]
+Create = Annotated[bool, typer.Option("--create", help="Create the ontology if it does not exist.")]
+Watch = Annotated[bool, typer.Option("--watch", help="Follow the jobs until they end.")]
