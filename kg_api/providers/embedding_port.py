@@ -402,10 +402,10 @@ MIN_UNKNOWN = 0.05
 """Share of the documents from which a language counts. kg takes 2 % of short texts for another language."""
 
 
-def knows_language(model: str, language: str | None) -> bool:
-    """Check whether a model supports a language, by its English name. True if either is unknown."""
+def knows_language(model: str, language: str) -> bool:
+    """Check whether a model supports a language, by its English name. True for an unknown model."""
     languages = _languages_of(model)
-    return language is None or not languages or language in languages
+    return not languages or language in languages
 
 
 def describe_unknown_languages(model: str, documents: Mapping[str, int]) -> list[str]:

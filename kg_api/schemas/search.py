@@ -366,7 +366,7 @@ class SourceHits(Answer):
     """Whether a result is relevant: its similarity is high for the model, or it contains all query keywords.
     Null if unknown, as in mode `text` or with `hyde`."""
     note: str | None = None
-    """Note that no result is relevant."""
+    """Note that no result is relevant, or that the model does not know the language of the query."""
     windows: list[ContextWindow] = Field(default_factory=list[ContextWindow])
     """Merged windows of all results within the token budget, with `expand_context`."""
     did_you_mean: list[Respelling] = Field(default_factory=list[Respelling])

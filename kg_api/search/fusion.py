@@ -12,6 +12,7 @@ from kg_api.concepts.search import RRF_K
 from kg_api.graph.fulltext import question_terms, terms
 from kg_api.graph.spaces import Space
 from kg_api.graph.text_analysis import fold, forms_of, stop_words_of
+from kg_api.providers.embedding_port import advise_on_languages, knows_language
 from kg_api.schemas.metadata import find_aliases
 from kg_api.schemas.search import DescribedPlace, LeftOut
 from kg_api.schemas.spaces import USUAL, SimilarityCalibration
@@ -125,8 +126,11 @@ def _weigh_by_shape(lane: LaneScores, best: Sequence[float]) -> tuple[float, flo
 
 FEW_WORDS = 3
 """Maximum content words of a short question. Cosines of short questions have a different range."""
+MARGIN = 0.01
+"""Distance below the cosine where relevance starts that is within the error of the calibration."""
+AGREED_WORDS = 0.3
+"""Minimum share of the words in a hit that is the first by vectors and by keywords."""
 MAX_TOLD = 100
-
 
 USUAL_SHARES: Final = (0.8, 0.8)
 SHARES: Final = {"bge-small-en-v1.5": (0.85, 0.9), "all-MiniLM-L6-v2": (0.75, 0.65)}
@@ -151,13 +155,20 @@ UNKNOWN: Final = Nearness()
 def nearness(plan: SearchPlan, candidates: Candidates, shown: Sequence[DescribedPlace]) -> Nearness:
     """Judge the relevance by the nearest passage of each space and by the keywords of the shown hits.
 
-    The relevance is unknown without vectors, or if the model has no calibration or a small gap. It is also
+    A first hit that is also the first of each retriever is relevant, although its cosine is low. The
+    relevance is unknown without vectors, or if the model has no calibration or a small gap. It is also
     unknown with hypothetical answers, which are nearer to passages than any question. For an image as the
-    best hit, no measurements exist.
+    best hit, no measurements exist. In a language that a model does not know, all passages are near: in
+    German, 87 % of the questions without an answer had no note.
     """
     words = content_words(plan.text)
     if not plan.usable or plan.concepts_alone or any(each.hypothetical for each in plan.vectors):
         return UNKNOWN
+    language, models = plan.wording.language, [each.space.identity.model for each in plan.usable.values()]
+    for model in models:
+        if language is not None and not knows_language(model, language):
+            told = f"the question is {language.capitalize()}; {advise_on_languages(model)}"
+            return Nearness(near=has_words(shown, words) or None, note=told)
     measured: list[tuple[float, float]] = []
     for space in plan.scope.models:
         lane = candidates.lanes.get(f"{VECTOR}{space.slug}", ()) if space.slug in plan.usable else ()
@@ -165,7 +176,11 @@ def nearness(plan: SearchPlan, candidates: Candidates, shown: Sequence[Described
         floor = floor_of(space, len(words))
         if nearest is not None and floor is not None:
             measured.append((nearest, floor))
-    if any(nearest >= floor for nearest, floor in measured) or (measured and has_all(shown, words)):
+    lanes = [lane for name, lane in candidates.lanes.items() if lane and not name.startswith(PICTURES)]
+    first = {lane[0].source.source_id for lane in lanes} if len(lanes) > 1 else frozenset[str]()
+    agreed = [each for each in shown[:1] if first == {each.source_id}]
+    close = any(nearest >= floor - MARGIN for nearest, floor in measured)
+    if close or (measured and (has_words(agreed, words, AGREED_WORDS) or has_words(shown, words))):
         return Nearness(near=True)
     # A previous page may contain a passage with all keywords
     if len(measured) < len(plan.scope.models) or plan.page.given:
@@ -176,10 +191,9 @@ def nearness(plan: SearchPlan, candidates: Candidates, shown: Sequence[Described
     nearest, floor = max(measured, key=lambda each: each[0] - each[1])
     asked = f" {plan.text[:MAX_TOLD]!r}" if plan.text else " the vector"
     blind = " in its words; what pictures show is not judged" if plan.pictured else ""
-    digits = 2 if f"{nearest:.2f}" != f"{floor:.2f}" else 4
     note = (
-        f"nothing is near{asked}{blind}: the nearest passage has a similarity of {nearest:.{digits}f}, and "
-        f"near begins at {floor:.{digits}f}; what was found is only the nearest there is"
+        f"no close match for{asked}{blind}: the nearest passage has a similarity of {nearest:.2f}, and close "
+        f"matches start at {floor:.2f}"
     )
     return Nearness(near=False, note=note)
 
@@ -190,8 +204,11 @@ def content_words(text: str) -> frozenset[str]:
     return words - stop_words_of(words) or words
 
 
-def has_all(shown: Iterable[DescribedPlace], words: frozenset[str]) -> bool:
-    """Check whether one passage with its headings, title, and aliases contains all words in any form."""
+def has_words(shown: Iterable[DescribedPlace], words: frozenset[str], share: float = 1.0) -> bool:
+    """Check whether one passage with its headings, title, and aliases contains a share of the words.
+
+    Words match in any form.
+    """
     wanted = [forms_of(word) for word in words]
     begin = {form[:2] for forms in wanted for form in forms}
     for place in shown if words else ():
@@ -199,7 +216,7 @@ def has_all(shown: Iterable[DescribedPlace], words: frozenset[str]) -> bool:
             " ".join([place.full_text, *place.heading, place.title or "", *find_aliases(place.metadata)])
         )
         there = frozenset[str]().union(*(forms_of(word) for word in said if fold(word)[:2] in begin))
-        if all(there & forms for forms in wanted):
+        if sum(not there.isdisjoint(forms) for forms in wanted) >= share * len(wanted):
             return True
     return False
 

@@ -30,6 +30,7 @@ from kg_api.graph.text_analysis import (
     ENGLISH,
     OMITTED,
     Variant,
+    detect_language,
     find_variants,
     fuzzy_clauses,
     may_be_misspelt,
@@ -130,6 +131,7 @@ class Wording:
     respelt: tuple[Respelling, ...] = ()  # corrections of words that no text contains
     pairs: Sequence[str] = ()  # adjacent words, in lower case
     prefix: str | None = None  # unfinished last word of a question that somebody types
+    language: str | None = None  # detected language of the question, such as `german`
 
     @property
     def compared_pairs(self) -> Sequence[str]:
@@ -210,6 +212,7 @@ def word_question(
         name=scope_of_alias(text),
         pairs=word_pairs(text),
         prefix=prefix,
+        language=detect_language(text),
     )
 
 

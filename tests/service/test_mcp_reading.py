@@ -127,7 +127,7 @@ def test_an_agent_is_told_when_nothing_is_near(
     time.sleep(REMEMBERED_SECONDS + 0.1)  # what a search of the test before read of the model
     asked = {"query": "quantum chromodynamics of gluons and quarks"}
     told = answer(call(f"{service.url}/mcp", "search_sources", **asked))
-    assert told["note"].startswith("nothing is near")
+    assert told["note"].startswith("no close match")
     told = answer(call(f"{service.url}/mcp", "hybrid_search", **asked))
-    assert told["notes"][0].startswith("nothing is near")
+    assert told["notes"][0].startswith("no close match")
     assert "note" not in answer(call(f"{service.url}/mcp", "search_sources", query="bees dance"))

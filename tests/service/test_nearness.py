@@ -35,7 +35,7 @@ def test_a_search_says_whether_anything_is_near(notes: httpx.Client, path: str) 
         assert answer["near"] is near, question
         assert bool(answer["note"]) is not near
         assert answer["sources"] or not near, "what is nearest is shown all the same"
-    assert search(notes, FOREIGN)["note"].startswith(f"nothing is near '{FOREIGN}'")
+    assert search(notes, FOREIGN)["note"].startswith(f"no close match for '{FOREIGN}'")
 
 
 def test_nobody_can_say_by_words_alone(notes: httpx.Client) -> None:

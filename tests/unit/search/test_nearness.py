@@ -10,7 +10,7 @@ import pytest
 from kg_api.graph.search import Filters
 from kg_api.schemas.spaces import SimilarityCalibration
 from kg_api.search.fusion import UNKNOWN, content_words, floor_of, nearness
-from kg_api.search.plan import HitPage, SearchPlan
+from kg_api.search.plan import HitPage, SearchPlan, Wording
 from kg_api.search.question import PictureVector, QueryVector
 from kg_api.search.retrieve import PICTURES
 from kg_api.search.scope import SpaceScope
@@ -27,21 +27,21 @@ def asked(question: str, space: object = CALIBRATED, hypothetical: tuple[str, ..
     return replace(known, vectors=[vector], scope=replace(known.scope, spaces=[SpaceScope(space, Filters())]))
 
 
-@pytest.mark.parametrize(("similarity", "near"), [(0.5, True), (0.49, False)])
-def test_a_passage_is_near_from_the_floor_of_its_model_on(similarity: float, near: bool) -> None:
+@pytest.mark.parametrize(("similarity", "near"), [(0.5, True), (0.491, True), (0.48, False)])
+def test_passage_is_near_from_a_hundredth_below_the_floor(similarity: float, near: bool) -> None:
     told = nearness(asked("what do foxes do all day"), lanes({"default": [found("a", 1, similarity)]}), [])
     assert told.near is near
     assert (told.note is None) is near
     if told.note:
-        assert "nothing is near 'what do foxes do all day'" in told.note
-        assert "0.49, and near begins at 0.50" in told.note
+        assert "no close match for 'what do foxes do all day'" in told.note
+        assert "0.48, and close matches start at 0.50" in told.note
 
 
 def test_pictures_are_not_judged_by_what_they_show() -> None:
     far = lanes({"default": [found("a", 1, 0.2)]})
     seen = PictureVector(SPACE, ["notes"], np.ones(3, dtype=np.float32))
     told = nearness(replace(asked("red"), pictures=[seen]), far, [])
-    assert "nothing is near 'red' in its words; what pictures show is not judged" in (told.note or "")
+    assert "no close match for 'red' in its words; what pictures show is not judged" in (told.note or "")
 
 
 def test_a_picture_that_is_the_best_hit_by_what_it_shows_is_not_judged() -> None:
@@ -63,6 +63,32 @@ def test_a_passage_that_has_all_words_of_the_question_is_near() -> None:
     assert nearness(asked("quayside manual"), far, [aliased]).near, "aliases count"
     assert nearness(asked("fox wolf"), far, [place("a")]).near is False
     assert nearness(asked("fox hill"), far, [place("a", "A fox."), place("b", "A hill.")]).near is False
+
+
+def test_first_hit_of_vectors_and_keywords_is_near() -> None:
+    question, crew = (
+        asked("who pays for the boat trip of the crew"),
+        place("a", "The crew sleeps on the boat."),
+    )
+    by_vector, by_words = [found("a", 1, 0.2), found("b", 1, 0.1)], [found("a", 9), found("b", 1)]
+    both = lanes({"default": by_vector}, by_words)
+    assert nearness(question, both, [crew, place("b")]).near
+    assert nearness(question, both, [place("b"), crew]).near is False, "reranking put another first"
+    assert nearness(question, lanes({"default": by_vector}, by_words[::-1]), [crew]).near is False
+    assert nearness(question, lanes({"default": by_vector}), [crew]).near is False, "only vectors found it"
+    assert nearness(question, both, [place("a", "The crew sleeps.")]).near is False, "one word of four"
+
+
+def test_note_names_the_language_that_a_model_does_not_know() -> None:
+    bge = replace(CALIBRATED, identity=replace(SPACE.identity, model="bge-small-en-v1.5"))
+    near, question = lanes({"default": [found("a", 1, 0.9)]}), "wie viel Kaution muss ich zahlen"
+    german = replace(asked(question, bge), wording=Wording(language="german"))
+    told = nearness(german, near, [place("a")])
+    assert told.near is None, "everything is near"
+    assert (told.note or "").startswith("the question is German; bge-small-en-v1.5 supports English.")
+    with_all = nearness(german, near, [place("a", "Wie viel Kaution muss ich zahlen?")])
+    assert (with_all.near, with_all.note) == (True, told.note)
+    assert nearness(replace(german, wording=Wording(language="english")), near, []).note is None
 
 
 @pytest.mark.parametrize(
