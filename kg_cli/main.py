@@ -14,7 +14,6 @@ import typer
 from kg_api import __version__
 from kg_api.errors import KgError
 from kg_cli.admin import commands as admin
-from kg_cli.bundle.commands import export, import_bundle
 from kg_cli.communities import commands as communities
 from kg_cli.concepts import commands as concepts
 from kg_cli.documents import commands as documents
@@ -28,6 +27,7 @@ from kg_cli.search import images
 from kg_cli.stack.commands import doctor, down, serve, status, supervise, up, worker
 from kg_cli.terminal import console
 from kg_cli.terminal.answers import Group
+from kg_cli.transfer.commands import export, import_bundle
 
 COMMANDS = (
     *(up, down, status, doctor),

@@ -8,10 +8,10 @@ import typer
 
 from kg_api.schemas.vocabulary import EmbeddedKind
 from kg_cli.admin import concepts, embedding, keys, languages
-from kg_cli.backup.commands import backup, backups, restore
 from kg_cli.terminal import console, options
 from kg_cli.terminal.answers import emit, make_group, note_all
 from kg_cli.terminal.connect import open_client
+from kg_cli.transfer.commands import backup, backups, restore
 
 if TYPE_CHECKING:
     from kg_api.schemas.embedding import RegenerationStarted

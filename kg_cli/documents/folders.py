@@ -191,12 +191,12 @@ def print_scanned(folder: Folder) -> None:
 
 def _last(folder: Folder) -> str:
     from kg_api.schemas.operations import FINISHED
+    from kg_cli.jobs.report import duration
 
     told = "not scanned yet"
     if scan := folder.last_scan:
-        seconds = max(0, round((datetime.now(UTC) - scan.finished_at).total_seconds()))
-        letter, size = next(each for each in SECONDS.items() if seconds >= each[1] or each[1] == 1)
-        told = f"scanned {seconds // size}{letter} ago: {_counts(scan)}"
+        ago = duration((datetime.now(UTC) - scan.finished_at).total_seconds())
+        told = f"scanned {ago} ago: {_counts(scan)}"
     if folder.state is None or folder.state in FINISHED:
         return told
     total = f" of {folder.total}" if folder.total else ""

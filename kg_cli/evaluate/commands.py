@@ -58,12 +58,8 @@ def run(
     mode: Annotated[str, typer.Option(help=MODE_HELP)] = "hybrid",
     option: Annotated[
         list[str] | None,
-        typer.Option("--option", help="name=value of the request, such as rerank=true; repeat for several."),
+        typer.Option("--option", help="Such as rerank=true, strategy=sentence or chunk_size=80; repeat."),
     ] = None,
-    strategy: Annotated[str | None, typer.Option(help="Chunking strategy.")] = None,
-    chunk_size: Annotated[int | None, typer.Option(help="Size of a chunk; unset: the strategy's.")] = None,
-    context: Annotated[str | None, typer.Option(help="Context that a chunk is embedded with.")] = None,
-    space: Annotated[str | None, typer.Option(help="The embedding space.")] = None,
     tier: TierOption = "full",
     target: TargetOption = None,
     limit: options.Limit = 20,
@@ -86,9 +82,7 @@ def run(
     from kg_cli.evaluate.choice import parse_choice
     from kg_cli.evaluate.run import RunSettings, evaluate, print_result, result_json
 
-    named = {"mode": mode, "strategy": strategy, "chunk_size": chunk_size, "context": context, "space": space}
-    pairs = [f"{name}={value}" for name, value in named.items() if value is not None]
-    choice = parse_choice([*pairs, *(option or [])])
+    choice = parse_choice([f"mode={mode}", *(option or [])])
     settings = RunSettings(folder, tier, target, limit, ontology, in_place, _results(results))
     questions = read_set(folder)
     with open_client() as client:

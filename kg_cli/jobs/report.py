@@ -18,6 +18,7 @@ from tenacity import RetryCallState
 from kg_api.client import KgClient
 from kg_api.errors import KgError, Unavailable
 from kg_api.evaluation.run import ask_again
+from kg_api.schemas.documents import EmbeddingStatus
 from kg_api.schemas.operations import FINISHED, JOB_KINDS, Job, JobAhead, JobPage, JobWaiting, QueueStatus
 from kg_api.schemas.vocabulary import JobState
 from kg_api.wording import pluralize
@@ -328,58 +329,48 @@ def wait_for_jobs(client: KgClient, job_ids: Sequence[str]) -> list[Job]:
 
 
 def wait_until_embedded(client: KgClient, ontology: str, job_ids: Sequence[str]) -> None:
-    """Wait until every source of an ontology is embedded, by any job."""
-    # Wait for the active vectors only. The job continues with the new ones in the background.
+    """Wait until every source and image of an ontology is embedded, by any job.
+
+    During a build, wait only until searches find everything. The build continues in the background.
+    """
     told = False
-    while patiently(lambda: client.embedding_status(ontology)).building and _missing(client, ontology):
+    while (status := _status(client, ontology)).building and _missing_sources(status):
         if not told:
-            console.say(f"{ontology} is being built anew; waiting until what is new is found meanwhile.")
+            console.say(f"{ontology} is being rebuilt; waiting until searches find the new sources.")
             told = True
         time.sleep(POLL_SECONDS)
-    if not patiently(lambda: client.embedding_status(ontology)).building:
+    if not status.building:
         wait_for_jobs(client, job_ids)
     found = patiently(lambda: client.embedding_config(ontology))
     if found.paused or not found.config.embed_on_ingest:
         command = f"kg admin source-embeddings generate --ontology {ontology!r}"
-        why = "paused, for its job was cancelled" if found.paused else "off at ingestion"
+        why = "paused, because its job was cancelled" if found.paused else "off at ingestion"
         console.say(f"Embedding of {ontology!r} is {why}. Start it with: {command}")
         return
     quiet_since = time.monotonic()
-    while missing := _missing(client, ontology):
-        if more := unfinished_jobs(client, kind=EMBEDDING, ontology=ontology):
-            wait_for_jobs(client, more)
-            quiet_since = time.monotonic()
-        elif time.monotonic() - quiet_since > BACKFILL_SECONDS:
-            raise JobFailed(
-                f"{missing} sources lack their vector and no job is embedding them: `kg jobs list` says why"
-            )
-        time.sleep(POLL_SECONDS)
-    _wait_for_pictures(client, ontology)
+    for kind, noun, missing_of in (
+        (EMBEDDING, "source", _missing_sources),
+        (PICTURES, "image", lambda status: status.images.missing if status.images else 0),
+    ):
+        while missing := missing_of(_status(client, ontology)):
+            if more := unfinished_jobs(client, kind=kind, ontology=ontology):
+                wait_for_jobs(client, more)
+                quiet_since = time.monotonic()
+                continue
+            last = client.jobs(kind=kind, ontology=ontology, limit=1).jobs
+            died = bool(last) and last[0].state is JobState.DEAD
+            if died or time.monotonic() - quiet_since > BACKFILL_SECONDS:
+                why = _why(last[0]) if died else "no job is embedding them: `kg jobs list` shows the reason"
+                raise JobFailed(f"{pluralize(missing, noun)} without a vector: {why}")
+            time.sleep(POLL_SECONDS)
 
 
-def _wait_for_pictures(client: KgClient, ontology: str) -> None:
-    """Wait until every image of an ontology is embedded."""
-    quiet_since = time.monotonic()
-    while True:
-        if more := unfinished_jobs(client, kind=PICTURES, ontology=ontology):
-            wait_for_jobs(client, more)
-            quiet_since = time.monotonic()
-        images = patiently(lambda: client.embedding_status(ontology)).images
-        if not images or not images.missing:
-            return
-        last = client.jobs(kind=PICTURES, ontology=ontology, limit=1).jobs
-        died = bool(last) and last[0].state is JobState.DEAD
-        if died or time.monotonic() - quiet_since > BACKFILL_SECONDS:
-            why = _why(last[0]) if died else "no job is embedding them: `kg jobs list` says why"
-            raise JobFailed(
-                f"{pluralize(images.missing, 'picture')} without a vector in the space of pictures: {why}"
-            )
-        time.sleep(POLL_SECONDS)
+def _status(client: KgClient, ontology: str) -> EmbeddingStatus:
+    return patiently(lambda: client.embedding_status(ontology))
 
 
-def _missing(client: KgClient, ontology: str) -> int:
-    """Return the number of sources without a current vector, or during a rebuild without an active one."""
-    status = patiently(lambda: client.embedding_status(ontology))
+def _missing_sources(status: EmbeddingStatus) -> int:
+    """Return the number of sources without a current vector, or during a build without an active one."""
     if status.building:
         return status.total - status.searchable - status.refused
     return status.missing + status.stale

@@ -126,6 +126,10 @@ def open_browser(url: str) -> bool:
     return webbrowser.open(url)
 
 
+def megabytes(size: int) -> str:
+    return f"{size / 1_000_000:,.1f} MB"
+
+
 def print_json(value: Any) -> None:
     """Print a value as one JSON document in UTF-8 without colours."""
     sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")

@@ -17,7 +17,7 @@ from kg_api.graph.spaces import ensure_space
 from kg_api.schemas.bundles import Manifest
 from kg_api.transfer.bundles import check_bundle
 from kg_api.web.shared.limits import check_bounds
-from kg_cli.bundle.transfer import OntologyImport, choose, export_bundle, import_ontology
+from kg_cli.transfer.bundles import OntologyImport, choose, export_bundle, import_ontology
 from tests.conftest import wipe
 from tests.service.asking import nodes, problem
 from tests.service.test_formats import upload

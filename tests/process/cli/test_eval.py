@@ -95,12 +95,12 @@ def test_documents_keep_their_ids_and_are_taken_in_once(kg: Kg, folder: Path, se
 @pytest.mark.usefixtures("worker")
 def test_another_configuration_gets_an_ontology_of_its_own(kg: Kg, folder: Path) -> None:
     usual = run(kg, folder, "--mode", "vector")["config"]
-    other = run(kg, folder, "--mode", "vector", "--strategy", "sentence", "--option", "titles=field")[
+    other = run(kg, folder, "--mode", "vector", "--option", "strategy=sentence", "--option", "titles=field")[
         "config"
     ]
     assert usual["ontology"] != other["ontology"]
     assert other["chunking"]["strategy"] == "sentence"
-    refused = kg("eval", "run", "-s", str(folder), "-o", usual["ontology"], "--strategy", "sentence")
+    refused = kg("eval", "run", "-s", str(folder), "-o", usual["ontology"], "--option", "strategy=sentence")
     assert refused.returncode == 5
     assert "is embedded otherwise (strategy)" in refused.stderr
 

@@ -47,7 +47,7 @@ def test_waiting_tells_of_pictures_whose_job_has_died(
     ran = kg("ingest", str(folder), "--ontology", "notes", "--wait")
     assert ran.returncode == 1
     told = " ".join(ran.stderr.split())
-    assert "1 picture without a vector in the space of pictures" in told
+    assert "1 image without a vector" in told
     assert "is dead: no such model When that is mended: kg jobs retry" in told
 
 

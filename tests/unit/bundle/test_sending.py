@@ -13,7 +13,7 @@ from kg_api.errors import TooLarge, Unavailable
 from kg_api.schemas.bundles import ImportedLines, ImportOpened
 from kg_api.transfer.bundles import check_bundle
 from kg_api.web.shared.limits import check_bounds
-from kg_cli.bundle.transfer import OntologyImport, import_ontology
+from kg_cli.transfer.bundles import OntologyImport, import_ontology
 from tests.support.bundles import KEY, HandmadeBundle, lines
 
 
@@ -64,7 +64,7 @@ def test_a_service_that_is_away_for_a_moment_is_asked_again(bundle: HandmadeBund
 def test_documents_that_are_too_large_are_named(
     bundle: HandmadeBundle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kg_cli.bundle.transfer.SENT_LINES", 1)
+    monkeypatch.setattr("kg_cli.transfer.bundles.SENT_LINES", 1)
     bundle.lines += lines("b.md")
     long = "A long text. " * 500
     bundle.lines[5]["characters"] += len(long)
@@ -84,7 +84,7 @@ def test_what_was_found_in_one_source_is_sent_together(
     bundle: HandmadeBundle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An import takes what people brought only where nobody has brought any yet."""
-    monkeypatch.setattr("kg_cli.bundle.transfer.SENT_BYTES", 1)
+    monkeypatch.setattr("kg_cli.transfer.bundles.SENT_BYTES", 1)
     concepts = bundle.lines[4]
     bundle.lines += [concepts, {**concepts, "paragraph": 1}]
     bundle.save()

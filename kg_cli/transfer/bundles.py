@@ -282,7 +282,7 @@ def print_exported(manifest: Manifest, folder: Path, *, as_json: bool, is_checke
         console.line(f"{each.configuration.ontology}: {counted}")
     size = sum(each.bytes for each in manifest.files) + manifest.blobs.bytes
     console.line(
-        f"{folder}: {size / 1_000_000:.1f} MB, {pluralize(manifest.blobs.files, 'file')} of pictures"
+        f"{folder}: {console.megabytes(size)}, {pluralize(manifest.blobs.files, 'file')} of pictures"
     )
     if manifest.blobs.lost:
         told = pluralize(len(manifest.blobs.lost), "file")

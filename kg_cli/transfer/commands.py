@@ -1,4 +1,4 @@
-"""`kg export` and `kg import`: transfer of ontologies to another kg."""
+"""`kg export`, `kg import`, and backups of a home: `kg admin backup`, `backups` and `restore`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,6 @@ import typer
 from kg_cli.terminal import options
 from kg_cli.terminal.connect import open_client
 
-OntologiesOption = Annotated[
-    list[str] | None, typer.Option("--ontology", "-o", help="Only this one; several times for several.")
-]
 TargetArgument = Annotated[Path, typer.Argument(metavar="FOLDER", help="A new folder for the bundle.")]
 BundleArgument = Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the bundle is.")]
 ReplaceOption = Annotated[
@@ -21,8 +18,24 @@ ReplaceOption = Annotated[
 CheckOption = Annotated[bool, typer.Option("--check", help="Only look whether the bundle is whole.")]
 
 
+FolderArgument = Annotated[
+    Path | None,
+    typer.Argument(metavar="[FOLDER]", help="Where backups are; unset: KG_BACKUP__FOLDER, or below KG_HOME."),
+]
+KeepOption = Annotated[
+    int | None,
+    typer.Option(min=1, help="Remove the oldest whole backups of this home beyond this number afterwards."),
+]
+BackupArgument = Annotated[
+    Path, typer.Argument(metavar="BACKUP", help="The backup: its folder, or its name as `backups` lists it.")
+]
+ReplaceOption = Annotated[
+    bool, typer.Option("--replace", help="Replace the content of the home. It is removed after the restore.")
+]
+
+
 def export(
-    folder: TargetArgument, *, ontologies: OntologiesOption = None, as_json: options.Json = False
+    folder: TargetArgument, *, ontologies: options.OnlyOntologies = None, as_json: options.Json = False
 ) -> None:
     """Export all ontologies, or some, to a folder that any kg can import.
 
@@ -31,8 +44,8 @@ def export(
 
     Example: kg export moving --ontology notes
     """
-    from kg_cli.bundle.transfer import export_bundle, print_exported
     from kg_cli.terminal import console
+    from kg_cli.transfer.bundles import export_bundle, print_exported
 
     with open_client() as client, console.progress("documents") as bar:
         task = bar.add_task("exporting", total=None)
@@ -47,7 +60,7 @@ def export(
 def import_bundle(
     folder: BundleArgument,
     *,
-    ontologies: OntologiesOption = None,
+    ontologies: options.OnlyOntologies = None,
     replace: ReplaceOption = False,
     check: CheckOption = False,
     as_json: options.Json = False,
@@ -62,8 +75,8 @@ def import_bundle(
     """
     from kg_api.transfer.bundles import check_bundle
     from kg_api.web.shared.limits import check_bounds
-    from kg_cli.bundle.transfer import choose, import_ontology, print_exported, print_imported
     from kg_cli.terminal import console
+    from kg_cli.transfer.bundles import choose, import_ontology, print_exported, print_imported
 
     with console.progress("bytes") as bar:
         task = bar.add_task("checking", total=None)
@@ -86,3 +99,49 @@ def import_bundle(
     print_imported(imports, manifest.left_out, as_json=as_json)
     if any(each.done.problems for each in imports):
         raise typer.Exit(options.SOME_FAILED)
+
+
+def backup(
+    folder: FolderArgument = None, *, keep: KeepOption = None, as_json: options.OwnJson = False
+) -> None:
+    """Back up the database, images and PDFs of this home at one moment, into a new dated folder.
+
+    kg may run. Neo4j pauses briefly, and requests wait. If kg does not run, the command starts Neo4j. The
+    manifest.json of the backup lists included and omitted content.
+
+    Example: kg admin backup /mnt/backups
+    """
+    from kg_cli.transfer.backups import make_backup
+
+    make_backup(folder, keep, as_json=as_json)
+
+
+def backups(folder: FolderArgument = None, *, as_json: options.OwnJson = False) -> None:
+    """List the backups of a folder, the newest first, and whether each is complete.
+
+    The check compares names and sizes of files. `kg admin restore` also compares checksums.
+
+    Example: kg admin backups --json
+    """
+    from kg_cli.transfer.backups import print_backups
+
+    print_backups(folder, as_json=as_json)
+
+
+def restore(
+    backup: BackupArgument,
+    *,
+    replace: ReplaceOption = False,
+    yes: options.Yes = False,
+    as_json: options.OwnJson = False,
+) -> None:
+    """Restore a backup into this home. The home must be empty unless you pass --replace. kg must not run.
+
+    The command first checks all files, restores them to a separate folder, and starts Neo4j with them. An
+    interruption changes nothing, or the next command completes the restore.
+
+    Example: KG_HOME=~/kg-again kg admin restore /mnt/backups/kg-20260131-040000
+    """
+    from kg_cli.transfer.backups import restore_backup
+
+    restore_backup(backup, replace=replace, agreed=yes, as_json=as_json)

@@ -93,8 +93,8 @@ def make_backup(folder: Path | None, keep: int | None, *, as_json: bool) -> None
         return
     console.line(str(path))
     console.say(
-        f"{megabytes(manifest.bytes)} in {manifest.seconds:.1f} s: {describe_counts(manifest.counts)}; "
-        f"Neo4j stood still for {manifest.paused_seconds:.2f} s"
+        f"{console.megabytes(manifest.bytes)} in {manifest.seconds:.1f} s: "
+        f"{describe_counts(manifest.counts)}; Neo4j stood still for {manifest.paused_seconds:.2f} s"
     )
     console.note(*(f"not in the backup: {each}" for each in manifest.left_out))
     for each in removed:
@@ -219,7 +219,7 @@ def _row(found: FoundBackup) -> list[str | Text]:
     made = manifest.made_at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
     counts = manifest.counts
     holds = f"{pluralize(counts.documents, 'document')}, {pluralize(counts.sources, 'source')}"
-    return [found.path.name, made, megabytes(manifest.bytes), holds, whole]
+    return [found.path.name, made, console.megabytes(manifest.bytes), holds, whole]
 
 
 def describe_counts(counts: BackupCounts) -> str:
@@ -228,7 +228,3 @@ def describe_counts(counts: BackupCounts) -> str:
         pluralize(getattr(counts, f"{each}s"), each) for each in ("document", "source", "concept", "picture")
     ]
     return ", ".join(told)
-
-
-def megabytes(size: int) -> str:
-    return f"{size / 1_000_000:,.1f} MB"
