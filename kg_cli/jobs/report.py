@@ -350,7 +350,7 @@ def wait_until_embedded(client: KgClient, ontology: str, job_ids: Sequence[str])
     quiet_since = time.monotonic()
     for kind, noun, missing_of in (
         (EMBEDDING, "source", _missing_sources),
-        (PICTURES, "image", lambda status: status.images.missing if status.images else 0),
+        (PICTURES, "image", _missing_images),
     ):
         while missing := missing_of(_status(client, ontology)):
             if more := unfinished_jobs(client, kind=kind, ontology=ontology):
@@ -367,6 +367,10 @@ def wait_until_embedded(client: KgClient, ontology: str, job_ids: Sequence[str])
 
 def _status(client: KgClient, ontology: str) -> EmbeddingStatus:
     return patiently(lambda: client.embedding_status(ontology))
+
+
+def _missing_images(status: EmbeddingStatus) -> int:
+    return status.images.missing if status.images else 0
 
 
 def _missing_sources(status: EmbeddingStatus) -> int:

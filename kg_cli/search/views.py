@@ -90,7 +90,7 @@ def _shift(marks: Iterable[tuple[int, int]], by: int, length: int) -> Iterator[t
 
 
 def title_of(place: SourcePlace, width: int = sys.maxsize) -> list[Part]:
-    """Return document, place and date. A long path of headings loses its first headings."""
+    """Return document, place and date, without the first headings and letters if there are too many."""
     from kg_api.schemas.metadata import date_of
 
     date = (date_of(getattr(place, "metadata", {})) or "")[:DATE]
@@ -100,6 +100,8 @@ def title_of(place: SourcePlace, width: int = sys.maxsize) -> list[Part]:
         where = f"… > {where.removeprefix('… > ').partition(' > ')[2]}"
         if where.count(" > ") == 1:
             break
+    room = max(width - len(where) - 2 - (len(date) + 2 if date else 0), 1)
+    name = name if len(name) <= room else f"…{name[1 - room :]}"
     return [(name, "bold"), "  ", (where, "cyan"), (f"  {date}" if date else "", "dim")]
 
 

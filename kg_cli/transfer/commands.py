@@ -29,7 +29,7 @@ KeepOption = Annotated[
 BackupArgument = Annotated[
     Path, typer.Argument(metavar="BACKUP", help="The backup: its folder, or its name as `backups` lists it.")
 ]
-ReplaceOption = Annotated[
+ReplaceHomeOption = Annotated[
     bool, typer.Option("--replace", help="Replace the content of the home. It is removed after the restore.")
 ]
 
@@ -131,7 +131,7 @@ def backups(folder: FolderArgument = None, *, as_json: options.OwnJson = False) 
 def restore(
     backup: BackupArgument,
     *,
-    replace: ReplaceOption = False,
+    replace: ReplaceHomeOption = False,
     yes: options.Yes = False,
     as_json: options.OwnJson = False,
 ) -> None:

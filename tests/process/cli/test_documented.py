@@ -85,7 +85,7 @@ PRINTED: dict[str, dict[str, tuple[str, ...]]] = {
         "proposals search": ("everything is looked at again", "a worker looks for links"),
     },
     "Search relationships": {
-        "concept relations": ("worker requires lease", "The worker requires a lease"),
+        "concepts relations": ("worker requires lease", "The worker requires a lease"),
         "search": ("a.md", "b.md", "A worker needs a lease."),
         "admin relationship-types list": ("requires", "casts doubt on", "neutral", "supports"),
         "admin relationship-types preview": ("nothing was merged",),
@@ -93,7 +93,7 @@ PRINTED: dict[str, dict[str, tuple[str, ...]]] = {
         "admin relationship-types merges": ("needs → requires", "Ada"),
         "admin relationship-types undo": ("is separate from 'requires' again",),
         "admin relationship-types stance": ("casts doubt on: contradicts",),
-        "concept show": ("grounding 0.67", "for: lease supports safety"),
+        "concepts show": ("grounding 0.67", "for: lease supports safety"),
     },
     "Build a subgraph": {
         "subgraph requires.json": (

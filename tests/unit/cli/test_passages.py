@@ -100,6 +100,15 @@ def test_a_hit_takes_three_lines_with_its_place_and_id(narrow: Console) -> None:
     assert max(map(len, (first, text, second, *more))) <= 80
 
 
+def test_a_long_name_does_not_hide_the_place(narrow: Console) -> None:
+    found = hits(0.8)
+    found.sources[0].document = "a very long name of a document/" * 4 + "end.md"
+    found.sources[0].heading = []
+    print_hits(found)
+    first = narrow.export_text().splitlines()[0]
+    assert (first.endswith("end.md  ¶7  01234567  0.80"), len(first)) == (True, 80)
+
+
 def test_full_hits_have_whole_ids_and_lines(narrow: Console) -> None:
     found = hits(0.873)
     found.sources[0].chunk.text = "one line\n\nand another\n"
