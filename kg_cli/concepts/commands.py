@@ -75,7 +75,7 @@ def take_concept(client: KgClient, text: str, ontology: str | None) -> str:
             f"no concept fits {text!r}{nearest}; `kg concepts list -o ONTOLOGY` shows the existing ones"
         )
     if best.fits != "name":
-        console.say(f"No concept is called {text!r}; taken: {best.label}")
+        console.say(f"No concept is called {text!r}; using {best.label}")
     return best.concept_id
 
 

@@ -34,7 +34,7 @@ from kg_cli.jobs.report import patiently, unfinished_jobs, wait_until_embedded
 from kg_cli.terminal import console, options
 from kg_cli.terminal.console import cost_rows
 
-READS = f"kg reads {' '.join(sorted(SUFFIXES))}; save the others as one of these"
+READS = f"kg reads {' '.join(sorted(SUFFIXES))}; convert other files to one of these"
 _CONVERTERS = (
     ("pandoc", frozenset([".odt", ".rtf"])),
     ("LibreOffice", frozenset([".doc", ".ppt", ".odp"])),
@@ -44,19 +44,19 @@ _CONVERTERS = (
 def describe_left_out(selection: FileSelection) -> list[str]:
     """Return the number of skipped files by kind, and suggestions for a conversion."""
     kinds = selection.left_out
+    first = {kind: path for path, kind in reversed(selection.review)}
     lines = [
-        f"left out: {kind} ({count}){', not supported' if is_ending(kind) else ''}"
+        f"skipped: {kind} ({count}), such as {first[kind]}{': not supported' if is_ending(kind) else ''}"
         for kind, count in sorted(kinds.items())
     ]
     for tool, suffixes in _CONVERTERS:
         if found := sorted(suffixes & kinds.keys()):
-            lines.append(f"{tool} converts {', '.join(found)}: ingest the text that it makes")
+            lines.append(f"{tool} converts {', '.join(found)} to text")
     if pictures := sorted(UNREAD_PICTURES & kinds.keys()):
-        lines.append(f"{', '.join(pictures)}: export these pictures as JPEG or PNG, and ingest those")
+        lines.append(f"{', '.join(pictures)}: export these images as JPEG or PNG, and ingest the exports")
     if any(is_ending(kind) and kind not in NOT_READ for kind in kinds):
         lines.append(
-            "a file of another ending that is text, a PDF or a picture is read when it is named itself: "
-            "kg ingest FILE"
+            "to ingest a text, PDF or image file with another extension, name the file: kg ingest FILE"
         )
     return lines
 
@@ -257,12 +257,12 @@ def show_preview(
     if yes:
         return
     if as_json:
-        console.say("Nothing was stored: this is a preview. --yes goes on without asking.")
+        console.say("Nothing was stored: this is a preview. Pass --yes to continue.")
         raise typer.Exit
     if not sys.stdin.isatty():
-        console.complain("nothing was stored: there is no terminal to ask; --yes goes on without asking")
+        console.complain("nothing was stored: there is no terminal to ask. Pass --yes to continue")
         raise typer.Exit(options.SOME_FAILED)
-    if not typer.confirm("Go on?", err=True):
+    if not typer.confirm("Continue?", err=True):
         console.say("Nothing was stored.")
         raise typer.Exit
 
@@ -365,7 +365,7 @@ def run(client: KgClient, selection: FileSelection, into: Destination, *, wait: 
     outcome = IngestOutcome(failed=[(each.path, each.reason) for each in selection.problems])
     try:
         with console.progress("documents") as bar:
-            task = bar.add_task("taking in", total=len(selection.files))
+            task = bar.add_task("ingesting", total=len(selection.files))
             for each in upload(client, selection.files, into):
                 bar.advance(task)
                 if each.ingested is not None:
@@ -426,19 +426,19 @@ def _report(outcome: IngestOutcome, selection: FileSelection, ontology: str, *, 
         console.line(f"  failed: {path}: {reason}", "red")
     if not outcome.ingested:
         why = (
-            ": all is left out"
+            ": all files were skipped"
             if selection.left_out
-            else ": there are no files there, but perhaps hidden ones"
+            else ": the folder contains no files, except perhaps hidden ones"
         )
         if outcome.failed:
             why = "."  # each failure has its reason
         elif any(map(is_ending, selection.left_out)):
             why = f". {READS}"
-        console.complain(f"nothing was taken in{why}")
+        console.complain(f"nothing was ingested{why}")
     if changes["waiting"]:
         console.say(f"Pending documents: kg documents waiting --ontology {ontology!r}")
     if outcome.jobs() and not waited:
-        console.say("Full text finds them now; embedding goes on (kg jobs watch).")
+        console.say("Full-text search finds them now. Embedding continues: kg jobs watch")
 
 
 # Metadata from the command line
@@ -481,5 +481,5 @@ def _read_lists(several: Sequence[str]) -> dict[str, list[Any]]:
 def _divide(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
-        raise typer.BadParameter(f"{text!r} is no KEY=VALUE.")
+        raise typer.BadParameter(f"{text!r} is not KEY=VALUE.")
     return key.strip(), value.strip()

@@ -78,7 +78,7 @@ def take_in(client: KgClient, questions: QuestionSet, choice: Choice, ontology: 
     due = [each for each in sent.values() if there.get(each.document) != each.uri]
     if due:
         with console.progress("documents") as bar, ThreadPoolExecutor(PARALLEL_UPLOADS) as pool:
-            task = bar.add_task("taking in", total=len(due))
+            task = bar.add_task("ingesting", total=len(due))
             for _ in pool.map(partial(_send, client, name), due):  # an error cancels the pending requests
                 bar.advance(task)
     wait_until_embedded(client, name, unfinished_jobs(client, ontology=name))

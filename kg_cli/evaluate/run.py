@@ -125,15 +125,13 @@ def _ask(
 ) -> Mapping[str, QuestionResult]:
     total, known = len(run.queries), len(kept.answers)
     if known:
-        console.say(f"going on: {known} of {total} questions were answered before")
+        console.say(f"continuing: {known} of {total} questions are answered")
     with console.progress("questions") as bar:
         task = bar.add_task(f"asking ({run.label})", total=total, completed=known)
         try:
             return ask_all(run.queries, search, kept, lambda: bar.advance(task))
         except BaseException:
-            console.say(
-                f"{len(kept.answers)} of {total} answers are kept; the same command goes on from there"
-            )
+            console.say(f"{len(kept.answers)} of {total} answers are saved. To continue, repeat the command")
             raise
 
 

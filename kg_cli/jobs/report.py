@@ -291,7 +291,7 @@ def patiently(call: Callable[[], T]) -> T:
 
 def _print_once(state: RetryCallState) -> None:
     if state.attempt_number == 1 and state.outcome is not None:
-        console.say(f"trying again: {state.outcome.exception()!s}")
+        console.say(f"retrying: {state.outcome.exception()!s}")
 
 
 def unfinished_jobs(client: KgClient, *, kind: str | None = None, ontology: str | None = None) -> list[str]:
@@ -398,5 +398,5 @@ def _why(job: Job) -> str:
     reason = job.error or "no reason is recorded"
     told = f"job {job.job_id} is {job.state}: {reason}"
     if job.state is JobState.DEAD:
-        return f"{told}\nWhen that is mended: kg jobs retry {job.job_id}"
+        return f"{told}\nAfter the fix: kg jobs retry {job.job_id}"
     return told

@@ -131,9 +131,9 @@ def examine_ocr(_: Home, settings: Settings) -> Findings:
     if engine:
         others = [each for each in installed() if each != engine]
         too = f"; {others[0]} is installed too" if others else ""
-        yield _ok("ocr", f"{engine} reads pages that are pictures{too}")
+        yield _ok("ocr", f"{engine} reads PDF pages without text{too}")
     elif settings.conversion.ocr in {"auto", "off"}:
-        yield _ok("ocr", f"pages of PDFs that are pictures are not read: {reason}")
+        yield _ok("ocr", f"kg skips PDF pages without text: {reason}")
     else:
         fix = f"{INSTALL}; or set KG_CONVERSION__OCR=auto"
         yield _warn("ocr", f"{settings.conversion.ocr} is not installed", fix)
@@ -142,15 +142,15 @@ def examine_ocr(_: Home, settings: Settings) -> Findings:
 def examine_files(home: Home, settings: Settings) -> Findings:
     """Check the storage of images and PDFs. A missing folder is created with the first file."""
     if bucket := settings.blobs.s3.bucket:
-        yield _ok("files", f"pictures and PDFs are kept in the bucket {bucket}")
+        yield _ok("files", f"images and PDFs are stored in the bucket {bucket}")
         return
     folder = settings.blobs.folder or home.blobs
     there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if there.is_dir() and os.access(there, os.W_OK | os.X_OK):
-        yield _ok("files", f"pictures and PDFs are kept in {folder}")
+        yield _ok("files", f"images and PDFs are stored in {folder}")
     else:
         fix = "make it writable, or set KG_BLOBS__FOLDER to another folder"
-        yield _fail("files", f"{there} cannot be written, where pictures go", fix)
+        yield _fail("files", f"{there} is not writable, so kg cannot store images", fix)
 
 
 def examine_tracing(_: Home, settings: Settings) -> Findings:
@@ -159,7 +159,7 @@ def examine_tracing(_: Home, settings: Settings) -> Findings:
         return
     if not is_installed():
         fix = f".venv/bin/python -m pip install '.[tracing]' in kg's checkout, or unset {_COLLECTOR}"
-        yield _warn("tracing", "its packages are not installed: nothing is traced", fix)
+        yield _warn("tracing", "the packages are not installed, so kg sends no traces", fix)
         return
     takes = "it takes OTLP over HTTP, mostly at port 4318"
     try:
@@ -181,7 +181,7 @@ def examine_neo4j(home: Home, settings: Settings) -> Findings:
         if not neo4j.uri_answers(uri):
             yield _fail("KG_NEO4J__URI", f"{uri} does not answer", "start that Neo4j, or correct the address")
         elif reason := database_trouble(home, settings):
-            yield _fail("KG_NEO4J__URI", reason, "look into its log, and start it again")
+            yield _fail("KG_NEO4J__URI", reason, "see its log, and restart it")
         else:
             yield _ok("KG_NEO4J__URI", f"{uri} answers")
         return
@@ -195,7 +195,7 @@ def examine_neo4j(home: Home, settings: Settings) -> Findings:
     missing, broken = neo4j.inspect(settings.cache)
     name = f"Neo4j {neo4j.VERSION}"
     if broken:
-        yield _fail(name, f"damaged: {', '.join(each.name for each in broken)}", "kg up fetches them anew")
+        yield _fail(name, f"damaged: {', '.join(each.name for each in broken)}", "kg up downloads them again")
     elif missing:
         yield _warn(name, f"{len(missing)} jars are not there yet", "kg up fetches them")
     else:
@@ -216,7 +216,7 @@ def _examine_bolt(home: Home, settings: Settings) -> Findings:
     elif reason := database_trouble(home, settings):
         fix = (
             "wait a little: the supervisor of `kg up` starts a broken one again; "
-            f"else look into {home.neo4j_logs / 'neo4j.log'}, then kg down and kg up"
+            f"or see {home.neo4j_logs / 'neo4j.log'}, then kg down and kg up"
         )
         yield _fail("Bolt", f"Neo4j (pid {running.pid}) does not work: {reason}", fix)
     else:
@@ -232,7 +232,7 @@ def examine_backups(home: Home, settings: Settings) -> Findings:
     if home.restore_file.exists() or home.restoring.exists():
         yield _warn("restore", "a restore was interrupted; nothing is lost", "kg up, or restore again")
     if known is not None and known.trouble():
-        yield _warn("backup", told, f"look into {home.log_file('backup')}; then: {now}")
+        yield _warn("backup", told, f"see {home.log_file('backup')}; then: {now}")
     elif every is not None and is_overdue(known, every * HOUR, time.time()):
         yield _warn("backup", f"{told}; one is due every {every:g} hours", now)
     elif known is not None or every is not None:
@@ -244,7 +244,7 @@ def examine_processes(home: Home, settings: Settings) -> Findings:
     alive = {role.name: processes.running(role) for role in stack_roles(home, settings)}
     if not any(alive.values()):
         if settings.api_url:
-            fix = "look into its log, or correct KG_API_URL"
+            fix = "see its log, or correct KG_API_URL"
             yield from _examine_service(settings.api_url, settings, fix=fix, start="kg worker")
         else:
             yield _fail("processes", "stopped", "start with: kg up")
@@ -263,11 +263,11 @@ def examine_processes(home: Home, settings: Settings) -> Findings:
         else:
             when = supervisor.trouble_of(name, known) if known else None
             waits, why = f", waits for {when}" if when else "", known.message if known else ""
-            yield _fail(name, f"does not run{waits}. {why}".strip(), f"kg up starts it at once; {log}")
+            yield _fail(name, f"not running{waits}. {why}".strip(), f"start it with: kg up; {log}")
     if processes.running(supervisor_role(home, settings)) is None:
-        yield _warn("supervisor", "does not run: what dies stays dead", "kg up")
+        yield _warn("supervisor", "not running: kg restarts no process", "kg up")
     if alive["api"]:
-        fix, patience = f"look into {home.log_file('api')}", WORKER_STARTS_SECONDS if alive["worker"] else 0.0
+        fix, patience = f"see {home.log_file('api')}", WORKER_STARTS_SECONDS if alive["worker"] else 0.0
         url = home.api_url() or ""
         yield from _examine_service(url, settings, fix=fix, start="kg up", patience=patience)
 
@@ -297,7 +297,7 @@ def _examine_models(url: str, settings: Settings) -> Findings:
         if check.ok:
             yield _ok("model", check.detail)
         else:
-            fix = "mend that, then `kg admin spaces health` asks the models at once"
+            fix = "fix the cause, then run `kg admin spaces health`"
             yield _warn("model", check.detail, fix)
     for each in [each for each in listed if each.notes][:MAX_SHOWN]:
         yield _warn("language", f"{each.ontology}: {' '.join(each.notes)}")
@@ -318,7 +318,7 @@ def _examine_queue(client: KgClient, settings: Settings, start: str, patience_se
         while not (queue := client.queue()).alive and time.monotonic() < deadline:
             time.sleep(0.5)
     except Forbidden as error:  # a key limited to some ontologies
-        yield _warn("queue", f"not looked at with this key: {error}", SEND_A_KEY_OF_ALL)
+        yield _warn("queue", f"not visible with this key: {error}", SEND_A_KEY_OF_ALL)
         dead = [_dead_job(each) for each in client.jobs(state="dead", limit=MAX_SHOWN).jobs]
         yield from dead or [_ok("jobs", "none of this key's ontologies is dead")]
         return
@@ -326,17 +326,17 @@ def _examine_queue(client: KgClient, settings: Settings, start: str, patience_se
     is_behind = waited > settings.api.backlog_seconds
     if not queue.alive:
         waiting = f", and jobs have been waiting for {duration(waited)}" if waited else ""
-        yield (_fail if is_behind else _warn)("workers", f"none has given a sign of life{waiting}", start)
+        yield (_fail if is_behind else _warn)("workers", f"no heartbeat from any worker{waiting}", start)
     elif is_behind and not queue.running:
         told = f"{queue.alive} are there, but a job has been waiting for {duration(waited)} and none takes it"
-        yield _fail("workers", told, "stop workers of an older kg, then look into the worker's log")
+        yield _fail("workers", told, "stop workers of older versions, then see the worker's log")
     else:
         busy = sum(worker.alive and worker.job is not None for worker in queue.workers)
-        yield _ok("workers", f"{queue.alive} there, {busy} at work")
+        yield _ok("workers", f"{queue.alive} running, {busy} busy")
     for note in dict.fromkeys(note for worker in queue.workers for note in worker.notes):
         yield _ok("embedding server", note)
     troubles = [*_find_troubles(client, queue)]
-    done = f"{queue.running} running, {queue.queued} queued, none has died lately"
+    done = f"{queue.running} running, {queue.queued} queued, none died within a day"
     yield from troubles or [_ok("jobs", done)]
 
 
@@ -353,15 +353,15 @@ def _find_troubles(client: KgClient, queue: QueueStatus) -> Findings:
     for reason, job in list(reasons.items())[:MAX_SHOWN]:
         if reason.startswith(WAITS_FOR_ANOTHER):
             told = f"{name_of(job)} waits: {reason.removeprefix(WAITS_FOR_ANOTHER)}"
-            fix = "it goes on by itself when that answers; `kg admin spaces health` asks the models"
+            fix = "it continues when the other program answers. To check models: `kg admin spaces health`"
         else:
             told = f"{name_of(job)} has failed and will be retried: {reason}"
             fix = f"kg jobs retry {job.job_id} tries it now"
         yield _warn("job", told, fix)
     running = client.jobs(state="running", limit=100).jobs if queue.stalled else ()
     for job in [each for each in running if each.stalled][:MAX_SHOWN]:
-        told = f"{name_of(job)} is stalled: its worker {job.worker} gives no sign of life"
-        yield _warn("job", told, "another worker goes on with it; if there is none, start one")
+        told = f"{name_of(job)} is stalled: its worker {job.worker} sends no heartbeat"
+        yield _warn("job", told, "another worker continues it. If there is none, start one")
     for ontology in queue.paused[:MAX_SHOWN]:
         told = f"{ontology}: its embedding was cancelled, so nothing new is embedded in it"
         yield _warn("paused", told, f"kg admin source-embeddings generate --ontology {ontology!r}")
@@ -369,7 +369,7 @@ def _find_troubles(client: KgClient, queue: QueueStatus) -> Findings:
 
 def _dead_job(job: Job) -> DoctorFinding:
     told = f"{name_of(job)} is dead: {job.error or 'no reason is recorded'}"
-    return _fail("job", told, f"mend that, then: kg jobs retry {job.job_id}")
+    return _fail("job", told, f"fix the cause, then: kg jobs retry {job.job_id}")
 
 
 CHECKS: tuple[Callable[[Home, Settings], Findings], ...] = (

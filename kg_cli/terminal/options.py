@@ -33,7 +33,7 @@ def confirm(question: str) -> None:
 
 def require_words(text: str) -> str:
     if not text.strip():
-        raise typer.BadParameter("it is blank: say what to look for")
+        raise typer.BadParameter("the text is empty. Write what to look for")
     return text
 
 
@@ -45,7 +45,7 @@ def without_place(citation: str) -> str:
 def named_path(text: str) -> Path:
     """Return the path. Reject an empty one (an unset variable), which would mean the current folder."""
     if not text.strip():
-        raise typer.BadParameter("a path is empty; `.` is the current folder")
+        raise typer.BadParameter("a path is empty. For the current folder, write `.`")
     return Path(text)
 
 

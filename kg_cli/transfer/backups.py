@@ -85,7 +85,7 @@ def make_backup(folder: Path | None, keep: int | None, *, as_json: bool) -> None
             backup.succeed(home, begun, str(path), manifest.bytes, manifest.paused_seconds)
             removed = backup.remove_oldest(place, keep, manifest.home) if keep else []
     except OSError as error:
-        told = f"{error.filename or place}: {error.strerror}; nothing was kept of this backup"
+        told = f"{error.filename or place}: {error.strerror}; the incomplete backup was deleted"
         raise InvalidInput(told) from None
     if as_json:
         made = FoundBackup(path, manifest).as_json()
@@ -94,7 +94,7 @@ def make_backup(folder: Path | None, keep: int | None, *, as_json: bool) -> None
     console.line(str(path))
     console.say(
         f"{console.megabytes(manifest.bytes)} in {manifest.seconds:.1f} s: "
-        f"{describe_counts(manifest.counts)}; Neo4j stood still for {manifest.paused_seconds:.2f} s"
+        f"{describe_counts(manifest.counts)}; Neo4j paused for {manifest.paused_seconds:.2f} s"
     )
     console.note(*(f"not in the backup: {each}" for each in manifest.left_out))
     for each in removed:

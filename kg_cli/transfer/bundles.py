@@ -98,7 +98,8 @@ def export_bundle(
         (folder / UNFINISHED).unlink()
     except OSError as error:
         place = error.filename or folder
-        raise InvalidInput(f"{place} cannot be written: {error.strerror}; the same command goes on") from None
+        why = f"{place} cannot be written: {error.strerror}"
+        raise InvalidInput(f"{why}. To continue, repeat the command") from None
     return manifest
 
 

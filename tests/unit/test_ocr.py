@@ -64,9 +64,9 @@ def test_hits_say_that_they_were_read_by_ocr() -> None:
 @pytest.mark.parametrize(
     ("setting", "there", "state", "told"),
     [
-        ("auto", ["tesseract", "rapidocr"], "ok", "tesseract reads pages that are pictures; rapidocr is"),
-        ("auto", [], "ok", "are not read: no OCR is installed"),
-        ("off", ["rapidocr"], "ok", "are not read: OCR is off"),
+        ("auto", ["tesseract", "rapidocr"], "ok", "tesseract reads PDF pages without text; rapidocr is"),
+        ("auto", [], "ok", "skips PDF pages without text: no OCR is installed"),
+        ("off", ["rapidocr"], "ok", "skips PDF pages without text: OCR is off"),
         ("tesseract", ["rapidocr"], "warn", "tesseract is not installed"),
     ],
 )

@@ -213,7 +213,7 @@ def test_ctrl_c_says_what_is_kept(kg: Kg, folder: Path, service: Service, server
             assert asking.process.wait(30) == 130
         seen.go_on()
     said = " ".join(asking.output().split())
-    assert "1 of 2 answers are kept; the same command goes on from there" in said
+    assert "1 of 2 answers are saved. To continue, repeat the command" in said
 
 
 @pytest.mark.usefixtures("worker")

@@ -48,7 +48,7 @@ def test_waiting_tells_of_pictures_whose_job_has_died(
     assert ran.returncode == 1
     told = " ".join(ran.stderr.split())
     assert "1 image without a vector" in told
-    assert "is dead: no such model When that is mended: kg jobs retry" in told
+    assert "is dead: no such model After the fix: kg jobs retry" in told
 
 
 def test_pictures_are_taken_from_a_folder_listed_shown_and_saved(kg: Kg, folder: Path) -> None:

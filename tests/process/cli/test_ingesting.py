@@ -71,7 +71,7 @@ def test_broken_files_are_told_line_by_line_and_the_rest_is_taken_in(
     assert {name: broken[name] in line for name, line in told.items()} == dict.fromkeys(broken, True), failed
     assert len(failed) == len(broken), "one line a file"
     assert "3 documents created" in ran.stdout
-    assert "left out: empty file (2)\n" in ran.stdout
+    assert "skipped: empty file (2), such as " in ran.stdout
     assert "old.txt: read as cp1252" in ran.stdout
     assert "Traceback" not in ran.stdout + ran.stderr
     assert documents(graph) == 3
@@ -149,7 +149,7 @@ def test_wait_waits_for_what_an_earlier_ingest_began(
 ) -> None:
     """The second time nothing is new, but the embeddings are still to come."""
     (folder / "a.md").write_text("A note.\n")
-    assert "embedding goes on" in kg("ingest", str(folder), "--ontology", "notes").stderr
+    assert "Embedding continues" in kg("ingest", str(folder), "--ontology", "notes").stderr
     before = service.output().count("/jobs/")
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(kg, "ingest", str(folder), "--ontology", "notes", "--wait")
@@ -174,7 +174,7 @@ def test_a_service_that_is_away_for_a_moment_is_waited_for(kg: Kg, folder: Path,
     with flaky(service, failures=2) as url:
         ran = kg("ingest", str(folder), "--ontology", "notes", env={"KG_API_URL": url})
     assert (ran.returncode, "1 document created" in ran.stdout) == (0, True), ran.stderr
-    assert ran.stderr.count("trying again: Neo4j is away") == 1
+    assert ran.stderr.count("retrying: Neo4j is away") == 1
 
 
 def test_an_interrupted_ingest_ends_soon(

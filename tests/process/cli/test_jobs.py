@@ -156,10 +156,10 @@ def test_the_doctor_names_cause_and_fix_of_what_stands_still(
     later(driver, job, 100)
     found = findings(service)
     told = {(each.name, each.state): f"{each.detail} -> {each.fix}" for each in found}
-    assert "none has given a sign of life, and jobs have been waiting for 9 min" in told["workers", "fail"]
+    assert "no heartbeat from any worker, and jobs have been waiting for 9 min" in told["workers", "fail"]
     assert "kg up" in told["workers", "fail"]
     assert (
-        f"test odd is dead: InvalidInput: no such model -> mend that, then: kg jobs retry {dead}"
+        f"test odd is dead: InvalidInput: no such model -> fix the cause, then: kg jobs retry {dead}"
         in (told["job", "fail"])
     )
     warned = " ".join(f"{each.detail} -> {each.fix}" for each in found if each.state == "warn")

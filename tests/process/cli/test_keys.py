@@ -108,7 +108,7 @@ def test_a_key_of_one_ontology_works_there_alone(kg: Kg, guarded: Service, folde
     doctor = kg("doctor", "--json", env=bob | {"KG_HOME": str(folder / "elsewhere")})
     found = {each["name"]: each for each in json.loads(doctor.stdout)}
     told = found["queue"]
-    assert (told["state"], "not looked at with this key" in told["detail"]) == ("warn", True)
+    assert (told["state"], "not visible with this key" in told["detail"]) == ("warn", True)
     assert "a key of all ontologies" in told["fix"]
     assert found["jobs"]["state"] == "ok"
     asked = kg("delete", "ontology", "herons", env=bob, stdin="y\n")

@@ -20,7 +20,7 @@ def test_kinds_that_are_not_read_are_counted(kg: Kg, folder: Path) -> None:
     assert told["left_out"] == {".xyz": 2, ".svg": 1, "no ending": 1, "link to a folder": 1}
     assert [each["document"] for each in told["documents"]] == ["a.md"]
     said = kg("ingest", str(folder), "--ontology", "notes").stdout
-    assert "left out: .xyz (2)" in said
+    assert "skipped: .xyz (2)" in said
     assert "1 unchanged" in said
 
 
@@ -42,7 +42,7 @@ def test_what_git_ignores_and_what_patterns_leave_out_is_listed(kg: Kg, folder: 
     more = kg("ingest", str(folder), "--ontology", "notes", "--no-gitignore", "--include", "*.log")
     assert (more.returncode, "1 document created" in more.stdout) == (0, True)
     nothing = kg("ingest", str(folder), "--ontology", "notes", "--include", "*.none")
-    assert (nothing.returncode, "all is left out" in nothing.stderr) == (3, True)
+    assert (nothing.returncode, "all files were skipped" in nothing.stderr) == (3, True)
     wrong = kg("ingest", str(folder), "--ontology", "notes", "--exclude", "!")
     assert (wrong.returncode, "--exclude" in wrong.stderr) == (2, True), wrong.stderr
 
@@ -52,10 +52,10 @@ def test_a_folder_of_unreadable_kinds_takes_nothing_and_says_what_would_help(kg:
         (folder / name).write_bytes(b"\x00")
     ran = kg("ingest", str(folder), "--ontology", "notes")
     assert ran.returncode == 3
-    told = ("LibreOffice", "pandoc", "named itself", ".heic: export")
-    for said in ("left out: .odt (2)", "left out: .doc (1)", *told):
+    told = ("LibreOffice", "pandoc", "name the file", ".heic: export")
+    for said in ("skipped: .odt (2)", "skipped: .doc (1)", *told):
         assert said in ran.stdout
-    assert "nothing was taken in. kg reads" in ran.stderr
+    assert "nothing was ingested. kg reads" in ran.stderr
     told = kg("ingest", str(folder), "--ontology", "notes", "--json", "--preview")
     assert (told.returncode, json.loads(told.stdout)["documents"]) == (3, [])
 

@@ -138,4 +138,4 @@ def test_a_database_that_goes_away_while_one_watches_is_waited_for(kg: Kg) -> No
         ran = kg("jobs", "watch", "j1", env={"KG_API_URL": url})
     assert ran.returncode == 0, ran.stderr
     assert asked == ["/jobs/j1"] * 3
-    assert "trying again: Neo4j is away" in ran.stderr
+    assert "retrying: Neo4j is away" in ran.stderr

@@ -31,7 +31,7 @@ def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_it_tries_again_and_says_so_once(capsys: pytest.CaptureFixture[str]) -> None:
     assert patiently(failing(3, DatabaseUnavailable("Neo4j is away [really]"))) == "done"
-    assert capsys.readouterr().err == "trying again: Neo4j is away [really]\n"
+    assert capsys.readouterr().err == "retrying: Neo4j is away [really]\n"
 
 
 def test_it_ends_when_the_service_stays_away() -> None:

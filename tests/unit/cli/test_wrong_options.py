@@ -29,7 +29,9 @@ def test_a_blank_question_is_told_by_the_arguments_name(
 ) -> None:
     assert run_command(["concepts", command, " "]) == 2
     said = capsys.readouterr().err
-    assert f"'{'concept' if command == 'show' else 'QUERY'}': it is blank: say what to look for" in said
+    assert (
+        f"'{'concept' if command == 'show' else 'QUERY'}': the text is empty. Write what to look for" in said
+    )
     assert "query_text" not in said
 
 

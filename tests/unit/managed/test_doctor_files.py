@@ -19,7 +19,7 @@ def found(home: Path) -> DoctorFinding:
 def test_the_folder_below_the_home_is_named(tmp_path: Path) -> None:
     finding = found(tmp_path / "home")
     assert (finding.name, finding.state) == ("files", "ok")
-    assert finding.detail == f"pictures and PDFs are kept in {tmp_path / 'home' / 'blobs'}"
+    assert finding.detail == f"images and PDFs are stored in {tmp_path / 'home' / 'blobs'}"
 
 
 def test_a_folder_or_a_bucket_that_is_set_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
