@@ -109,7 +109,7 @@ def config(
 
     Example: kg admin concepts config --ontology notes --extractor llm --budget 2
     """
-    chosen = options.given(extractor=extractor, per_source=per_source, budget=budget)
+    chosen = options.given(locals(), "kg", "ontology", "dry_run", "create")
     return configure(
         kg.extraction_config, kg.set_extraction_config, ontology, chosen, dry_run=dry_run, create=create
     )
@@ -128,7 +128,7 @@ def preview(
 
     Example: kg admin concepts preview --ontology notes --extractor llm
     """
-    chosen = options.given(extractor=extractor, per_source=per_source, budget=budget)
+    chosen = options.given(locals(), "kg", "ontology")
     read = partial(kg.extraction_config, with_cost=not chosen)
     return configure(read, kg.set_extraction_config, ontology, chosen, dry_run=True)
 

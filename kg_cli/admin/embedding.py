@@ -115,16 +115,7 @@ def config(
 
     Example: kg admin source-embeddings config --ontology notes --strategy sentence --dry-run
     """
-    chosen = options.given(
-        strategy=strategy,
-        chunk_size=chunk_size,
-        overlap=overlap,
-        parent_size=parent_size,
-        context=context,
-        context_template=context_template,
-        space=space,
-        embed_on_ingest=embed_on_ingest,
-    )
+    chosen = options.given(locals(), "kg", "ontology", "dry_run", "create")
     return configure(
         kg.embedding_config, kg.set_embedding_config, ontology, chosen, dry_run=dry_run, create=create
     )

@@ -187,14 +187,5 @@ def config(
 
     Example: kg proposals config --ontology notes --min-similarity 0.85
     """
-    chosen = options.given(
-        enabled=enabled,
-        min_similarity=min_similarity,
-        min_concept_similarity=min_concept_similarity,
-        min_contrast=min_contrast,
-        min_concept_contrast=min_concept_contrast,
-        neighbours=neighbours,
-        hops=hops,
-        max_open=max_open,
-    )
+    chosen = options.given(locals(), "kg", "ontology", "dry_run")
     return configure(kg.proposals_config, kg.set_proposals_config, ontology, chosen, dry_run=dry_run)

@@ -133,7 +133,7 @@ def answer(
 
     Example: kg answer "How often does a worker renew its lease?" --ontology handbook
     """
-    asked = _without(locals(), "as_json")
+    asked = options.given(locals(), "as_json")
     from kg_api.schemas.answers import Answered
 
     with open_client() as client:
@@ -178,7 +178,7 @@ def augment(
 
     Example: kg augment draft.md --ontology notes --limit 5 --budget 2000
     """
-    asked = _without(locals(), "kg", "file", "messages", "per_document")
+    asked = options.given(locals(), "kg", "file", "messages", "per_document")
     text = None if messages else console.read_text(file)
     conversation = console.read_messages(file) if messages else None
     return kg.augment(text, messages=conversation, per_document=per_document or None, **asked)
@@ -217,7 +217,7 @@ def _remember(answer: SourceHits | HybridHits, query: str, first: int) -> None:
 
 
 def _page_of(url: str, place: SourcePlace, query: str | None = None) -> str:
-    asked = urlencode(options.given(at=place.paragraph, q=query))
+    asked = urlencode(options.given({"at": place.paragraph, "q": query}))
     return f"{url}/ui/read/{place.document_id}?{asked}#p{place.paragraph}"
 
 
@@ -301,7 +301,7 @@ def search(
 
     Example: kg search "how are retries delayed" --ontology notes --limit 5 --explain
     """
-    asked = _without(locals(), "kg", "full", "kind", "page")
+    asked = options.given(locals(), "kg", "full", "kind", "page")
     read = partial(kg.search_sources, **asked, kinds=kind and [kind], expand_context=window_size is not None)
     return _turn_to(page, read)
 
@@ -343,14 +343,9 @@ def hybrid(
 
     Example: kg hybrid "who wrote the standard for type hints" --ontology peps --explain
     """
-    asked = _without(locals(), "kg", "full", "kind", "page")
+    asked = options.given(locals(), "kg", "full", "kind", "page")
     read = partial(kg.hybrid_search, **asked, kinds=kind and [kind], expand_context=window_size is not None)
     return _turn_to(page, read)
-
-
-def _without(options: dict[str, Any], *names: str) -> dict[str, Any]:
-    """Return the options with a value, except the given names, for the client's method."""
-    return {name: value for name, value in options.items() if name not in names and value is not None}
 
 
 @command(asks="read_document", show=views.print_reading)
@@ -437,7 +432,7 @@ def similar(
     Example: kg similar 3f2a9c04 --limit 5 --where 'date>=2025'
         kg similar notes/install.md#3
     """
-    asked = _without(locals(), "kg", "source", "each")
+    asked = options.given(locals(), "kg", "source", "each")
     return kg.similar_sources(options.without_place(source), group_duplicates=not each, **asked)
 
 
@@ -487,7 +482,7 @@ def source_graph(
 
     Example: kg source-graph --ontology notes --neighbours 3 --min-similarity 0.8
     """
-    asked = _without(locals(), "kg", "within_documents")
+    asked = options.given(locals(), "kg", "within_documents")
     return kg.source_graph(**asked, across_documents_only=not within_documents)
 
 
@@ -514,7 +509,7 @@ def subgraph(
         console.print_json(ConstructiveQuery.model_json_schema())
         return
     query = valid(
-        ConstructiveQuery, {**console.read_object(file), **options.given(ontology=ontology or None)}
+        ConstructiveQuery, {**console.read_object(file), **options.given({"ontology": ontology or None})}
     )
     asked = {name: getattr(query, name) for name in type(query).model_fields}
     with open_client() as client:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -89,7 +90,7 @@ def doctor(*, json: options.OwnJson = False, home: HomeOption = None) -> None:
 
     findings = examine(home)
     if json:
-        console.print_json([finding.as_json() for finding in findings])
+        console.print_json([asdict(finding) for finding in findings])
     else:
         print_findings(findings)
     if any(finding.state == "fail" for finding in findings):

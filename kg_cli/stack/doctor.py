@@ -10,10 +10,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import psutil
 from rich.text import Text
@@ -52,30 +53,14 @@ _COLLECTOR = "OTEL_EXPORTER_OTLP_ENDPOINT"
 
 @dataclass(frozen=True, slots=True)
 class DoctorFinding:
-    name: str
     state: Literal["ok", "warn", "fail"]
+    name: str
     detail: str
     fix: str = ""
 
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 Findings = Iterator[DoctorFinding]
-
-
-def _ok(name: str, detail: str) -> DoctorFinding:
-    return DoctorFinding(name, "ok", detail)
-
-
-def _warn(name: str, detail: str, fix: str = "") -> DoctorFinding:
-    return DoctorFinding(name, "warn", detail, fix)
-
-
-def _fail(name: str, detail: str, fix: str = "") -> DoctorFinding:
-    return DoctorFinding(name, "fail", detail, fix)
-
-
+_ok, _warn, _fail = (partial(DoctorFinding, state) for state in ("ok", "warn", "fail"))
 COLOURS = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 
 

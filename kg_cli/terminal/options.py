@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -49,8 +50,9 @@ def named_path(text: str) -> Path:
     return Path(text)
 
 
-def given(**options: Any) -> dict[str, Any]:
-    return {name: value for name, value in options.items() if value is not None}
+def given(options: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """Return the options with a value, such as `locals()` of a command, except the given names."""
+    return {name: value for name, value in options.items() if name not in names and value is not None}
 
 
 Query = Annotated[
