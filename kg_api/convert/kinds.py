@@ -14,7 +14,7 @@ _MODULES: dict[ConvertedFormat, str] = {
     "html": "html.page",
     "pdf": "pdf",
     "epub": "epub",
-    "docx": "docx",
+    "docx": "docx.document",
     "pptx": "pptx",
     "spreadsheet": "spreadsheet",
     "csv": "delimited",

@@ -88,7 +88,7 @@ def _write(
     _write_words(writer, [_output(each, left_out) for each in found], left_out)
     for each in found:
         if shown := _picture(_mapping(each.get("data"))):
-            images.write_output(writer, shown, source)
+            images.write_output(writer, shown)
 
 
 def _write_words(writer: MarkdownWriter, outputs: Sequence[str], left_out: Counter[str]) -> None:

@@ -68,7 +68,6 @@ class _Deck:
     def __init__(self, settings: ConversionSettings) -> None:
         self.writer, self.pages, self.left_out = MarkdownWriter(), list[int](), Counter[str]()
         self.images = ImagesWithin(settings)
-        self._dates: set[str] = set()
         self._numbered = False  # whether the layout numbers paragraphs. A lookup for each paragraph is slow
 
     def write_slide(self, slide: Any) -> bool:
@@ -89,7 +88,8 @@ class _Deck:
             if title is None or shape.shape_id != title.shape_id:
                 kind = str(shape.placeholder_format.type).partition(" ")[0] if shape.is_placeholder else ""
                 if kind in _FOOTERS:
-                    self._write_footer(kind, " ".join(read_lines(shape.element)))
+                    words = "" if kind == "SLIDE_NUMBER" else " ".join(read_lines(shape.element))
+                    self.left_out["words of footers"] += len(words.split())
                 elif getattr(shape, "has_table", False):
                     self.writer.add(table(map(_read_row, shape.element.iter(q("a:tr")))))
                 elif shape.has_text_frame:
@@ -138,14 +138,6 @@ class _Deck:
             self.writer.image(found, described, shape.image.filename or f"image.{shape.image.ext}")
         elif described:
             self.writer.add(paragraph(described))
-
-    def _write_footer(self, kind: str, text: str) -> None:
-        """Write each date once, because every slide repeats it, and count other footers."""
-        if kind == "DATE" and text not in self._dates:
-            self._dates.add(text)
-            self.writer.add(paragraph(text))
-        elif kind == "FOOTER":
-            self.left_out["words of footers"] += len(text.split())
 
     def _write_text(self, shape: Any, *, listed: bool) -> None:
         paragraphs = shape.element.iterfind(f"{q('p:txBody')}/{q('a:p')}")

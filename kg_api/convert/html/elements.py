@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from html import escape
 from itertools import islice
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType]: no types
 
@@ -15,19 +15,9 @@ from kg_api.convert.shared.containers import XmlElement as Element
 from kg_api.errors import UnreadableDocument
 
 
-class Walker(Protocol):
-    """Iterator of `start` and `end` events with their elements."""
-
-    def __iter__(self) -> Iterator[tuple[str, Element]]: ...
-
-    def skip_subtree(self) -> None:
-        """Skip the content of the element that just started."""
-        ...
-
-
-def walk(element: Element) -> Walker:
-    """Iterate over an element and its descendants without recursion."""
-    return cast("Walker", cast("Any", etree).iterwalk(element, events=("start", "end")))
+def walk(element: Element) -> Any:
+    """Return an iterator of `start` and `end` events. Its `skip_subtree` skips the content."""
+    return cast("Any", etree).iterwalk(element, events=("start", "end"))
 
 
 def parse_html(data: bytes) -> tuple[Element | None, list[str]]:

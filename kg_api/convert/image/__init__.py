@@ -1,1 +1,0 @@
-"""Images: formats, metadata, and pixels."""

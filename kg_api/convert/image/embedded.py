@@ -252,10 +252,6 @@ _INLINE = re.compile(
     re.IGNORECASE,
 )
 _ALT = re.compile(r"""\balt\s*=\s*["']([^"']*)""", re.IGNORECASE)
-_TITLES = re.compile(
-    r"""(?:title|xlabel|ylabel|label)\s*[(=]\s*[rfu]?(?:"([^"\n]{1,200})"|'([^'\n]{1,200})')""", re.IGNORECASE
-)
-_MAX_TITLES = 10
 
 
 class NotebookImages:
@@ -297,12 +293,10 @@ class NotebookImages:
 
         return (_INLINE.sub(name, text) if "data:" in text.lower() else text), files
 
-    def write_output(self, writer: MarkdownWriter, content: str, source: str) -> None:
-        """Write an image output. Its text consists of the titles in its code and the prose before."""
+    def write_output(self, writer: MarkdownWriter, content: str) -> None:
+        """Write an image output. Its text is the prose before."""
         if image := self._read(content):
-            titles = [single or double for single, double in _TITLES.findall(source)][:_MAX_TITLES]
-            words = dict.fromkeys(filter(None, [*titles, words_before(self._prose.split("\n\n"))]))
-            writer.image(image, ". ".join(words), "output")
+            writer.image(image, words_before(self._prose.split("\n\n")), "output")
 
     def notes(self) -> tuple[str, ...]:
         return self._images.notes()

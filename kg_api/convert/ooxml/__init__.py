@@ -1,1 +1,0 @@
-"""Code for both Word and PowerPoint files: parts, drawings, formulas, charts, diagrams, and numbers."""

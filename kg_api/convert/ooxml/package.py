@@ -127,10 +127,7 @@ def parse_part(data: bytes, name: str) -> XmlElement:
     library = cast("Any", etree)
     parser = library.XMLParser(resolve_entities=False, no_network=True, remove_comments=True, remove_pis=True)
     try:
-        root = cast(
-            "XmlElement",
-            library.fromstring(_STRICT.sub(rb"http://schemas.openxmlformats.org/\1/2006/", data), parser),
-        )
+        root = library.fromstring(_STRICT.sub(rb"http://schemas.openxmlformats.org/\1/2006/", data), parser)
     except (library.LxmlError, ValueError) as error:
         raise UnreadableDocument(f"{name[:200]!r} in it is damaged ({error}); save the file anew") from error
     resolve_alternatives(root)

@@ -42,7 +42,7 @@ NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 def read_html(page: str, *, margins: bool = False) -> str:
     """Return the displayed text of a page; `margins`: with what sites have around their content."""
     tree, _ = parse_html(page.encode())
-    return "".join(_read_nodes(cast("Any", tree), margins)) if tree is not None else ""
+    return "".join(_read_nodes(tree, margins)) if tree is not None else ""
 
 
 def _read_nodes(root: Any, margins: bool) -> Iterator[str]:

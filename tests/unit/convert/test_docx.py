@@ -7,7 +7,7 @@ from typing import Any, cast
 import docx
 import pytest
 
-from kg_api.convert.docx import convert
+from kg_api.convert.docx.document import convert
 from kg_api.errors import UnreadableDocument
 from tests.unit.convert.gate import assert_in_order, assert_refuses_bad_bytes, kinds
 from tests.unit.convert.test_spreadsheet import changed

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from kg_api.convert.docx import convert
+from kg_api.convert.docx.document import convert
 from kg_api.convert.ooxml.text import format_number, format_slide_number
 from tests.unit.convert.word_files import level, lists, paragraph, run, word_file
 

@@ -9,7 +9,7 @@ import zipfile
 
 import pytest
 
-from kg_api.convert.docx import convert
+from kg_api.convert.docx.document import convert
 from kg_api.schemas.documents import Converted
 from tests.support.images import drawn, encoded
 from tests.unit.convert.word_files import NAMESPACES, field, paragraph, run, text_box, word_file

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.convert.html import convert
+from kg_api.convert.html.page import convert
 from kg_api.errors import UnreadableDocument
 from tests.unit.convert.gate import assert_in_order, assert_refuses_bad_bytes, kinds
 

@@ -14,7 +14,7 @@ from docx.shared import Inches
 from pptx.util import Inches as SlideInches
 
 from kg_api.blobs.images import ImageKeeper
-from kg_api.convert.docx import convert as convert_docx
+from kg_api.convert.docx.document import convert as convert_docx
 from kg_api.convert.epub import convert as convert_epub
 from kg_api.convert.html.page import convert as convert_html
 from kg_api.convert.image import embedded

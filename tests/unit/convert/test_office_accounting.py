@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from defusedxml.ElementTree import fromstring
 
-from kg_api.convert import docx as word
 from kg_api.convert import pptx as slides
+from kg_api.convert.docx import document as word
 from kg_api.convert.ooxml.package import WORD_PARTS, Package
 from kg_api.convert.shared.accounting import note_missing
 from kg_api.schemas.documents import Converted

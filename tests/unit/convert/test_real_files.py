@@ -15,7 +15,8 @@ from typing import NotRequired, TypedDict, cast
 
 import pytest
 
-from kg_api.convert import docx, epub, mail, notebook, pdf, pptx, spreadsheet
+from kg_api.convert import epub, mail, notebook, pdf, pptx, spreadsheet
+from kg_api.convert.docx import document as docx
 from kg_api.convert.html import page
 from kg_api.schemas.documents import Converted
 from kg_api.text.markdown import blocks
