@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 import re
 import tomllib
 from bisect import bisect_left
@@ -25,8 +24,6 @@ _FRONT_MATTER = re.compile(
     r"---[ \t]*(?:\r\n?|\n)(?=[\w#])((?:[^\r\n]*(?:\r\n?|\n)){1,500}?)(?:---|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)"
 )
 _TOML = re.compile(r"\+\+\+[ \t]*(?:\r\n?|\n)((?:[^\r\n]*(?:\r\n?|\n)){0,500}?)\+\+\+[ \t]*(?:\r\n?|\n|\Z)")
-_BLANK_LINE = re.compile(r"[ \t]*(?:\r\n?|\n)(?:[ \t]*(?:\r\n?|\n|\Z)|\Z)|[ \t]*\Z")
-_MAX_JSON = 100_000
 _METADATA = TypeAdapter[dict[str, MetadataValue]](Metadata)
 _NOT_KEPT = 5  # names of skipped fields in the note
 _PLAIN = (str, bool, int, float)
@@ -53,8 +50,6 @@ def read_front_matter(text: str) -> FrontMatter:
     """Return the front matter of a Markdown text. Invalid front matter stays part of the text."""
     if text.startswith("+++"):
         return _read_toml(text)
-    if text.startswith("{"):
-        return _read_json(text)
     found = _FRONT_MATTER.match(text)
     if not found:
         return FrontMatter()
@@ -76,18 +71,6 @@ def _read_toml(text: str) -> FrontMatter:
     except (ValueError, RecursionError):
         return FrontMatter(notes=("its front matter is no valid TOML and was left in the text",))
     return _front_matter(found.end(), cast("dict[object, object]", said))
-
-
-def _read_json(text: str) -> FrontMatter:
-    """Read a JSON object before a blank line, as Hugo does. Other braces are part of the text."""
-    try:
-        said, end = json.JSONDecoder().raw_decode(text[:_MAX_JSON])
-    except (ValueError, RecursionError):
-        return FrontMatter()
-    blank = _BLANK_LINE.match(text, end)
-    if not isinstance(said, dict) or not said or not blank:
-        return FrontMatter()
-    return _front_matter(blank.end(), cast("dict[object, object]", said))
 
 
 def _front_matter(end: int, said: Mapping[object, object]) -> FrontMatter:

@@ -231,15 +231,19 @@ def convert_markdown(
 
 
 def _alone(text: str, block: Block, here: Sequence[ImageReference]) -> Iterator[ImageReference]:
-    """Yield the references that are alone on their line or in their HTML block, with their markup."""
+    """Yield the references on lines or in HTML blocks without other text, with their markup."""
     inner = () if block.kind == "markup" else line_borders(text, block.start, block.end)
     lines = [block.start, *inner, block.end] if block.kind in {"markup", "paragraph", "list_item"} else []
     for start, end in pairwise(lines):
         within = [each for each in here if start <= each.start < end]
-        if len(within) == 1 and _AROUND.fullmatch(text[start : within[0].start] + text[within[0].end : end]):
-            line = text[start:end]
-            begin = start + len(line) - len(line.lstrip())
-            yield ImageReference(begin, start + len(line.rstrip()), within[0].key)
+        borders = [start, *(at for each in within for at in (each.start, each.end)), end]
+        rest = " ".join(text[a:b] for a, b in zip(borders[::2], borders[1::2], strict=True))
+        if not within or not _AROUND.fullmatch(rest):
+            continue
+        line = text[start:end]
+        begins = [start + len(line) - len(line.lstrip()), *(each.start for each in within[1:])]
+        for each, begin, stop in zip(within, begins, [*begins[1:], end], strict=True):
+            yield ImageReference(begin, begin + len(text[begin:stop].rstrip()), each.key)
 
 
 # Images of a notebook: outputs of code, and attachments of Markdown

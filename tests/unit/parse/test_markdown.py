@@ -251,15 +251,6 @@ share = 0.5
 color = "red"
 +++
 """
-JSON_HEAD = """{
-  "title": "Harbour plan",
-  "date": "2026-03-01",
-  "tags": ["cranes", "quay"],
-  "weight": 12,
-  "nothing": null
-}
-
-"""
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
@@ -281,15 +272,6 @@ def test_toml_head_is_metadata_and_no_passage(newline: str) -> None:
     assert [text[each.start : each.end].strip() for each in split(parsed)] == ["The harbour gets two cranes."]
 
 
-@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
-def test_json_head_is_metadata_and_no_passage(newline: str) -> None:
-    text = (JSON_HEAD + "The harbour gets two cranes.\n").replace("\n", newline)
-    parsed = parse(text, "a.md")
-    assert parsed.title == "Harbour plan"
-    assert parsed.metadata == {"date": "2026-03-01", "tags": ["cranes", "quay"], "weight": 12}
-    assert [text[each.start : each.end].strip() for each in split(parsed)] == ["The harbour gets two cranes."]
-
-
 @pytest.mark.parametrize(
     ("text", "notes"),
     [
@@ -304,19 +286,13 @@ def test_json_head_is_metadata_and_no_passage(newline: str) -> None:
             "+++\na = " + "[" * 5_000 + "\n+++\n",
             ("its front matter is no valid TOML and was left in the text",),
         ),
-        ('{"title": "no blank line"}\nText.\n', ()),
-        ('{"title": "not closed"\n\nText.\n', ()),
-        ("{}\n\nText.\n", ()),
-        ("{% include x %}\n\nText.\n", ()),
-        ('[{"title": "a list"}]\n\nText.\n', ()),
-        ('{"a":' * 50_000, ()),
+        ('{"title": "a JSON head"}\n\nText.\n', ()),
     ],
 )
-def test_invalid_toml_and_json_heads_stay_text(text: str, notes: tuple[str, ...]) -> None:
+def test_other_heads_stay_text(text: str, notes: tuple[str, ...]) -> None:
     front = read_front_matter(text)
     assert (front.end, front.title, front.notes) == (0, "", notes)
 
 
-def test_only_markdown_has_a_toml_or_json_head() -> None:
+def test_only_markdown_has_a_toml_head() -> None:
     assert parse(TOML_HEAD + "text\n", "a.txt").body == 0
-    assert parse(JSON_HEAD + "text\n", "a.txt").body == 0
