@@ -80,7 +80,10 @@ def _write(
 ) -> None:
     source = _text(cell.get("source"))
     if cell.get("cell_type") != "code":
-        images.write_prose(writer, storable(source).replace("\r\n", "\n").strip("\n"), _attachments(cell))
+        attached = {
+            name: _picture(_mapping(kinds)) for name, kinds in _mapping(cell.get("attachments")).items()
+        }
+        images.write_prose(writer, storable(source).replace("\r\n", "\n").strip("\n"), attached)
         return
     if source.strip():
         writer.add(fence(source, language))
@@ -103,12 +106,6 @@ def _picture(data: Mapping[str, Any]) -> str:
     kinds = [kind for kind in data if kind.startswith("image/")]
     kinds.sort(key=lambda kind: kind not in {"image/png", "image/jpeg", "image/webp", "image/gif"})
     return _text(data[kinds[0]]) or "?" if kinds else ""
-
-
-def _attachments(cell: Mapping[str, Any]) -> dict[str, str]:
-    """Return the attached images (base64) by file name."""
-    files = {name: _mapping(kinds) for name, kinds in _mapping(cell.get("attachments")).items()}
-    return {name: _picture(kinds) for name, kinds in files.items()}
 
 
 def _output(output: Mapping[str, Any], left_out: Counter[str]) -> str:

@@ -31,6 +31,7 @@ _FILE_NAME = re.compile(r"\S+\.(?:png|jpe?g|gif|emf|wmf|svg|tiff?|bmp)", re.IGNO
 _COMMENTS = re.compile(r"ppt/comments/[^/]+\.xml")
 _COMMENT = re.compile(rb"<(?:\w+:)?cm[ >]")
 _CHARTS, _HIDDEN = "charts and diagrams that could not be read", "hidden shapes"
+_GRAPHICS = (q("c:chart"), q("cx:chart"), q("dgm:relIds"))  # refer to a chart or the data of a diagram
 _MAX_LEVELS = 9
 _ON = frozenset({"1", "true"})
 
@@ -94,7 +95,8 @@ class _Deck:
                     self.writer.add(table(map(_read_row, shape.element.iter(q("a:tr")))))
                 elif shape.has_text_frame:
                     self._write_text(shape, listed=bool(kind) and kind not in _TITLES)
-                elif (part := _find_graphic(shape)) is not None:
+                elif (graphic := next(shape.element.iter(*_GRAPHICS), None)) is not None:
+                    part = graphic.get(q("r:dm") if graphic.tag == q("dgm:relIds") else q("r:id"), "")
                     try:
                         is_written = write_graphic(
                             parse_part(shape.part.related_part(part).blob, part), self.writer
@@ -175,13 +177,6 @@ def _get_level(element: XmlElement) -> int:
     settings = element.find(q("a:pPr"))
     level = "0" if settings is None else settings.get("lvl", "0")
     return min(int(level), _MAX_LEVELS - 1) if level.isdecimal() else 0
-
-
-def _find_graphic(shape: Any) -> str | None:
-    """Return the relationship id of a chart or of the data of a diagram."""
-    for each in shape.element.iter(q("c:chart"), q("cx:chart"), q("dgm:relIds")):
-        return str(each.get(q("r:dm") if each.tag == q("dgm:relIds") else q("r:id"), ""))
-    return None
 
 
 class _Numbers:

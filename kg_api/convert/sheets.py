@@ -284,7 +284,7 @@ class _Grid:
                 if one_column
                 else self._begins_table(group, header[0], extent)
             )
-            if not begins and not any(map(_is_remark, held)):
+            if not begins and not any(len(_join(row).split()) > _LABEL_WORDS for row in held):
                 body += [*held, *group.rows]
                 held = []
                 continue
@@ -356,10 +356,6 @@ def _count(row: Row) -> int:
 
 def _join(row: Row) -> str:
     return " ".join(filter(None, row))
-
-
-def _is_remark(row: Row) -> bool:
-    return len(_join(row).split()) > _LABEL_WORDS
 
 
 def _find_extent(rows: Sequence[Row]) -> tuple[int, int]:

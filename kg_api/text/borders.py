@@ -106,15 +106,9 @@ def _unbroken(borders: Borders) -> Borders:
     """Remove boundaries before a mark that combines with the previous character."""
 
     def kept(text: str, start: int, end: int) -> Iterator[int]:
-        return (at for at in borders(text, start, end) if not _joins(text, at))
+        for at in borders(text, start, end):
+            mark = text[at] >= _FIRST_MARK and (category(text[at])[0] == "M" or text[at] == _JOINER)
+            if not mark or text[at - 1].isspace():
+                yield at
 
     return kept
-
-
-def _joins(text: str, at: int) -> bool:
-    character = text[at]
-    return (
-        character >= _FIRST_MARK
-        and (category(character)[0] == "M" or character == _JOINER)
-        and not text[at - 1].isspace()
-    )

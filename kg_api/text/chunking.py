@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 
 from kg_api.schemas.embedding import Chunking
 from kg_api.text.borders import (
@@ -253,10 +253,6 @@ def _spans(
                 raise ValueError("semantic chunking needs sentence vectors: pass sentence_vectors")
             return by_meaning(text, paragraphs, size, sentence_vectors)
         case _:
-            return _within(text, paragraphs, size)
-
-
-def _within(text: str, paragraphs: Iterable[Paragraph], size: int) -> Iterator[Span]:
-    """Yield each paragraph, split at sentences if it has more than `size` words."""
-    for each in paragraphs:
-        yield from divide(text, (each.start, each.end), words, size)
+            return chain.from_iterable(
+                divide(text, (each.start, each.end), words, size) for each in paragraphs
+            )

@@ -49,7 +49,8 @@ def by_template(
 
 def _path(names: Iterable[str], text: str) -> list[str]:
     """Return the headings that are not at the start of the text."""
-    own = {_fold(name) for name in _first_headings(text)}
+    lines = filter(None, (line.strip(_MARKS) for line in text[:2000].splitlines()))
+    own = set(map(_fold, islice(lines, _LINES)))
     return [name for name in map(plain_title, names) if name and _fold(name) not in own]
 
 
@@ -65,11 +66,6 @@ def _without_repeats(names: Iterable[str]) -> list[str]:
         if not kept or _fold(kept[-1]) != _fold(name):
             kept.append(name)
     return kept
-
-
-def _first_headings(text: str) -> Iterable[str]:
-    """Return possible headings at the start of a chunk, without markup."""
-    return islice((name for line in text[:2000].splitlines() if (name := line.strip(_MARKS))), _LINES)
 
 
 def _fold(name: str) -> str:

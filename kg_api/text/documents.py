@@ -117,7 +117,10 @@ def parse(
     front = reader.front(text)
     body = 0 if is_blank(text, front.end, len(text)) else front.end
     blocks = tuple(markdown.blocks(text, body) if body else reader.blocks(text))
-    title = plain_title(front.title) or reader.own_title(text) or _first_heading(blocks) or _stem(name)
+    headings = (block.title for block in blocks if block.kind == "heading" and block.level == 1)
+    title = (
+        plain_title(front.title) or reader.own_title(text) or next(filter(None, headings), "") or _stem(name)
+    )
     notes = (*front.notes, *_notes(text))
     return ParsedDocument(text, title, reader.format, blocks, notes, body, front.metadata)
 
@@ -132,11 +135,6 @@ def _reader(name: str, format: Format | None) -> _Reader:  # noqa: A002 - the us
     if format is None and suffix in NOT_READ:
         raise UnreadableDocument(f"{suffix} files are not read in this version. {READS}")
     return next(reader for reader in _READERS if reader.format == (format or "text"))
-
-
-def _first_heading(blocks: Iterable[Block]) -> str:
-    highest = (block.title for block in blocks if block.kind == "heading" and block.level == 1)
-    return next(filter(None, highest), "")
 
 
 def _stem(name: str) -> str:

@@ -142,11 +142,10 @@ def _pieces(text: str, kind: BlockKind, start: int, end: int, limits: SplitLimit
     if size > above and kind != "image":
         levels = LINES if kind in _BY_LINES else prose_levels(text, start, end, size)
         spans = cut(text, (start, end), size, levels, above=above, most=limits.most)
-    return [_Piece(kind, *span, words(text, *span), _leads(text, *span)) for span in spans]
-
-
-def _leads(text: str, start: int, end: int) -> bool:
-    return text[max(start, end - _TAIL) : end].rstrip().endswith((":", "："))
+    return [
+        _Piece(kind, *span, words(text, *span), text[slice(*span)][-_TAIL:].rstrip().endswith((":", "：")))
+        for span in spans
+    ]
 
 
 def _join(section: _Section, limits: SplitLimits) -> list[_Piece]:

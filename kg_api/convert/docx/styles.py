@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -125,7 +124,8 @@ class Styles:
         )
 
     def _combine(self, paragraph_style: str, run_style: str) -> Look:
-        chains = [list(self._get_runs(each)) for each in (run_style, paragraph_style)]
+        names = run_style, paragraph_style
+        chains = [[style.run for style in self.follow(each) if style.run is not None] for each in names]
         defaults = [] if self._defaults is None else [self._defaults]
         every = [*chains[0], *chains[1], *defaults]
         # A toggle property in both paragraph style and character style is off (ECMA-376, 17.7.3).
@@ -142,9 +142,6 @@ class Styles:
             hidden,
             "" if font is None else font.get(_ASCII, ""),
         )
-
-    def _get_runs(self, identity: str) -> Iterator[XmlElement]:
-        return (style.run for style in self.follow(identity) if style.run is not None)
 
 
 def _find_first(runs: list[XmlElement], name: str) -> XmlElement | None:

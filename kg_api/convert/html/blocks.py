@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
+from itertools import chain
 
 from kg_api.convert.html.elements import MACHINERY, Element, ignored, walk, words
 from kg_api.convert.ooxml.text import format_number
@@ -83,22 +84,20 @@ _MAX_CELLS = 2_000_000
 
 def inline_text(element: Element, left_out: Counter[str] | None = None) -> str:
     """Return the text of an element, with spaces between blocks."""
-    return "".join(_read_pieces(element, left_out))
-
-
-def _read_pieces(element: Element, left_out: Counter[str] | None) -> Iterator[str]:
+    pieces = list[str]()
     walker = walk(element)
     for event, each in walker:
         if each.tag in BLOCKS or each.tag == "br":
-            yield " "
+            pieces.append(" ")
         if event == "end":
-            yield (each.tail or "") if each is not element else ""
+            pieces.append((each.tail or "") if each is not element else "")
         elif each is not element and (reason := ignored(each)):
             walker.skip_subtree()
             if left_out is not None:
                 count_words(each, reason, left_out)
         else:
-            yield f" {each.get('alt', '')} " if each.tag == "img" else each.text or ""
+            pieces.append(f" {each.get('alt', '')} " if each.tag == "img" else each.text or "")
+    return "".join(pieces)
 
 
 def count_words(element: Element, reason: str, left_out: Counter[str]) -> None:
@@ -134,7 +133,11 @@ def rows(table: Element, left_out: Counter[str]) -> list[list[str]]:
 
 def _row(row: Element, waiting: dict[int, int], left_out: Counter[str]) -> list[str]:
     line: list[str] = []
-    for cell in _cells(row):
+    groups = (
+        each.iterchildren("td", "th") if each.tag == "form" else (each,)
+        for each in row.iterchildren("td", "th", "form")
+    )
+    for cell in chain.from_iterable(groups):
         _skip(line, waiting)
         width, height = _span(cell, "colspan"), _span(cell, "rowspan")
         if height > 1:
@@ -147,11 +150,6 @@ def _row(row: Element, waiting: dict[int, int], left_out: Counter[str]) -> list[
         line += [""] * (width - 1)
     _skip(line, waiting)
     return line
-
-
-def _cells(row: Element) -> Iterator[Element]:
-    for each in row.iterchildren("td", "th", "form"):
-        yield from each.iterchildren("td", "th") if each.tag == "form" else (each,)
 
 
 def _skip(line: list[str], waiting: dict[int, int]) -> None:

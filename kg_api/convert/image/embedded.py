@@ -16,7 +16,6 @@ from itertools import pairwise
 from urllib.parse import unquote
 
 import numpy as np
-from PIL import Image
 
 from kg_api.convert.image.file import (
     ON_THEIR_SIDE,
@@ -69,7 +68,7 @@ def _read(data: bytes, settings: ConversionSettings) -> tuple[ReadImage, AboutIm
         content = data if settings.image_keep_place else stripped(data, picture)
     with opened(content, settings.image_max_megapixels) as picture:
         kind = TYPES[picture.format or ""]
-        width, height = _shown_size(picture)
+        width, height = picture.size[::-1] if turn_of(picture) in ON_THEIR_SIDE else picture.size
         preview = small(picture)
     original_hash = hashlib.sha256(data)
     original_hash.update(b"" if settings.image_keep_place else b"stripped")
@@ -77,11 +76,6 @@ def _read(data: bytes, settings: ConversionSettings) -> tuple[ReadImage, AboutIm
         kind, width, height, difference_hash(preview), thumbnail(preview), content, original_hash.hexdigest()
     )
     return image, said, frames
-
-
-def _shown_size(picture: Image.Image) -> tuple[int, int]:
-    width, height = picture.size
-    return (height, width) if turn_of(picture) in ON_THEIR_SIDE else (width, height)
 
 
 # Selection of images within documents, with limits

@@ -86,10 +86,6 @@ def _scripts(element: XmlElement) -> str:
     return _script("_", _read(element, "sub")) + _script("^", _read(element, "sup"))
 
 
-def _write_with_scripts(element: XmlElement) -> str:
-    return _bracket(_read(element, "e")) + _scripts(element)
-
-
 def _radical(element: XmlElement) -> str:
     degree, inside = _read(element, "deg"), _bracket(_read(element, "e"))
     return f"{_script('^', degree)}√{inside}" if len(degree) <= 1 else f"√[{degree}]{inside}"
@@ -106,7 +102,7 @@ def _delimited(element: XmlElement) -> str:
 
 _FORMS: dict[str, Callable[[XmlElement], str]] = {
     "f": _fraction,
-    **dict.fromkeys(("sSup", "sSub", "sSubSup"), _write_with_scripts),
+    **dict.fromkeys(("sSup", "sSub", "sSubSup"), lambda each: _bracket(_read(each, "e")) + _scripts(each)),
     "sPre": lambda each: _scripts(each) + _bracket(_read(each, "e")),
     "nary": lambda each: f"{_get_setting(each, 'chr', '∫')}{_scripts(each)} {_read(each, 'e')}",
     "rad": _radical,

@@ -209,7 +209,11 @@ class PageLetters:
     def of(cls, page: pdfium.PdfPage, size: tuple[int, int]) -> PageLetters:
         text_page = open_text(page, list_objects(page).texts)
         count = min(raw.FPDFText_CountChars(text_page.raw), MAX_LETTERS)
-        stream = LetterStream.of(_letter(text_page.raw, number) for number in range(count))
+        codes = (raw.FPDFText_GetUnicode(text_page.raw, number) for number in range(count))
+        stream = LetterStream.of(
+            " " if code in BLANKS and not is_ligature(text_page.raw, code, number) else letters(code)
+            for number, code in enumerate(codes)
+        )
         return cls(page, text_page, size, stream)
 
     def boxes(self, words: Iterable[Sequence[int]]) -> list[Box]:
@@ -229,11 +233,6 @@ class PageLetters:
             across.append(int(left.value))
             down.append(int(top.value))
         return Box(min(across), min(down), max(across), max(down))
-
-
-def _letter(text_page: Any, number: int) -> str:
-    code = raw.FPDFText_GetUnicode(text_page, number)
-    return " " if code in BLANKS and not is_ligature(text_page, code, number) else letters(code)
 
 
 def of_parts(boxes: Iterable[PageBox], size: tuple[int, int]) -> list[Box]:
