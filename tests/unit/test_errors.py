@@ -14,15 +14,6 @@ from kg_api.errors import KgError
 DRAWN = re.compile(r"^    ((?:[│├└─ ]{4})*)(\w+) +(\d{3}) +exit (\d+)", re.MULTILINE)
 
 
-def drawn() -> Iterator[tuple[str, str | None, int, int]]:
-    """Each line of the drawing: name, the name above it, status, exit code."""
-    above: list[str] = []
-    for branches, name, status, code in DRAWN.findall(errors.__doc__ or ""):
-        depth = len(branches) // 4
-        above[depth:] = [name]
-        yield name, above[depth - 1] if depth else None, int(status), int(code)
-
-
 def classes(
     kind: type[KgError] = KgError, above: str | None = None
 ) -> Iterator[tuple[str, str | None, int, int]]:
@@ -31,11 +22,6 @@ def classes(
     for below in kind.__subclasses__():
         if below.__module__ == errors.__name__:
             yield from classes(below, kind.__name__)
-
-
-def test_the_drawing_is_the_tree() -> None:
-    assert sorted(drawn(), key=str) == sorted(classes(), key=str)
-    assert len(list(drawn())) > 10
 
 
 KINDS = [getattr(errors, name) for name, *_ in classes()]

@@ -6,7 +6,7 @@ import pytest
 
 from kg_api.errors import ConfigurationError
 from kg_api.settings import load_settings
-from kg_api.suggestions import nearest, no_ontology, spelt_nearly, suggestion
+from kg_api.suggestions import nearest, spelt_nearly
 from kg_api.wording import are, pluralize
 
 NAMES = ["handbook", "notes", "guide/install.md", "Büro 2", "本棚"]
@@ -31,13 +31,6 @@ def test_what_only_shares_some_letters_is_not_near() -> None:
     files = ["CHANGELOG.md", "bad_dimensions.xlsx", "calibre-deu.epub", "0001-neo4j-is-the-only-store.md"]
     assert [nearest(wrong, files) for wrong in ("nope", "nope.md", "SOURCE_ID", "misch/nix.md")] == [[]] * 4
     assert nearest("calibre", files) == nearest("my calibre deu.epub", files) == ["calibre-deu.epub"]
-
-
-def test_what_is_like_nothing_names_nothing() -> None:
-    assert nearest("zzzz", NAMES) == nearest("?!", NAMES) == nearest("x", []) == []
-    assert suggestion("zzzz", NAMES) == ""
-    assert no_ontology("zzzz", NAMES) == "there is no ontology 'zzzz'"
-    assert no_ontology(["note", "handbok"], NAMES).endswith("; the nearest: 'notes', 'handbook'")
 
 
 def test_one_is_no_plural() -> None:

@@ -182,12 +182,6 @@ def test_without_any_variable_all_is_on_this_machine(monkeypatch: pytest.MonkeyP
     assert settings.worker == WorkerSettings()
 
 
-def test_an_override_goes_before_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KG_HOME", "/from/environment")
-    assert load_settings(home=Path("/given")).home == Path("/given")
-    assert load_settings(home=None).home == Path("/from/environment")
-
-
 def test_an_address_of_neo4j_needs_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KG_NEO4J__URI", "neo4j+s://db.example")
     with pytest.raises(ConfigurationError, match="KG_NEO4J__PASSWORD"):
@@ -257,25 +251,6 @@ def test_no_error_repeats_a_value(monkeypatch: pytest.MonkeyPatch, name: str) ->
         load_settings()
     assert CANARY not in str(raised.value)
     assert raised.value.__cause__ is None
-
-
-def test_settings_do_not_change() -> None:
-    with pytest.raises(ValueError, match="frozen"):
-        load_settings().worker.batch_size = 3  # pyright: ignore[reportAttributeAccessIssue]
-
-
-@pytest.mark.parametrize("name", ["KG_WORKER", "KG_NEO4J"])
-def test_a_section_that_is_no_section_is_named(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setenv(name, "nonsense")
-    with pytest.raises(ConfigurationError, match=name):
-        load_settings()
-
-
-@pytest.mark.parametrize("name", SECONDS)
-def test_for_ever_is_no_number_of_seconds(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setenv(name, "inf")
-    with pytest.raises(ConfigurationError, match=name):
-        load_settings()
 
 
 def test_an_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,12 +99,6 @@ def test_what_is_not_proved_is_left_out_and_counted(quotes: list[tuple[str, str]
     assert proving.refused_citations == len(quotes)
 
 
-def test_a_wrong_quote_beside_a_right_one_is_counted() -> None:
-    (statement,), proving = proved([item("T.", ("1-aa", "nothing of it"), ("2-bb", "flour, water, salt"))])
-    assert len(statement.citations) == 1
-    assert (proving.without_citation, proving.refused_citations) == (0, 1)
-
-
 def test_citations_and_controls_that_the_model_writes_are_taken_out_of_its_text() -> None:
     text = "Bread\x1b[2J is baked [abc#0-10] of flour [1] and [2-bb0f] salt [see above].\u202e\n\nEnd."
     (statement,), _ = proved([item(text, ("2-bb", "flour, water, salt"))])

@@ -111,12 +111,6 @@ def test_parts_of_one_larger_part_are_one_passage() -> None:
     assert (ids(selection), selection.left_out["found_again"]) == (["a"], 1)
 
 
-@pytest.mark.parametrize("limit", [1, 2])
-def test_the_limit_is_told(limit: int) -> None:
-    selection = chosen(found(1, hit("a", 0.9), hit("b", 0.8), hit("c", 0.7)), limit=limit)
-    assert (ids(selection), selection.left_out["beyond_limit"]) == (["a", "b", "c"][:limit], 3 - limit)
-
-
 HITS = st.builds(
     hit,
     st.sampled_from("abcdefgh"),
@@ -176,23 +170,6 @@ LONG = "\n\n".join(" ".join(f"word{n}" for _ in range(60)) + "." for n in range(
 
 def request(**fields: Any) -> AugmentRequest:
     return AugmentRequest.model_validate({"text": LONG, **fields})
-
-
-def test_pieces_are_no_longer_than_the_model_takes_at_once() -> None:
-    made = pieces_of(LONG, request(overlap_tokens=0), COUNTER)
-    assert [each.number for each in made.pieces] == [*range(1, 21)]
-    assert all(each.tokens == 60 for each in made.pieces)
-    assert all(LONG[each.start : each.end] == each.text for each in made.pieces)
-    assert chunk_token_limit(request(), COUNTER) == 100
-    assert chunk_token_limit(request(chunk_tokens=64, overlap_tokens=0), COUNTER) == 64
-
-
-def test_the_overlap_shrinks_with_the_piece() -> None:
-    sentences = " ".join(f"Sentence number {n} says this." for n in range(200))
-    (_, first), (second, _) = [
-        (each.start, each.end) for each in pieces_of(sentences, request(), COUNTER).pieces[:2]
-    ]
-    assert sentences[second:first].strip() == "Sentence number 13 says this."
 
 
 def test_a_short_text_is_one_query_and_what_is_short_can_be_said() -> None:
@@ -278,10 +255,6 @@ def test_of_a_longer_paragraph_its_last_sentences_begin_the_next_piece() -> None
     text = "\n\n".join([" ".join(sentences), *PARAGRAPHS])
     second = said(text, 240, 45)[1]
     assert second == f"{' '.join(sentences[8:])}\n\n{PARAGRAPHS[0]}\n\n{PARAGRAPHS[1]}"
-
-
-def test_a_text_that_fits_is_one_piece() -> None:
-    assert said(f"\n {TEXT}\n\n", 5000, 150) == [TEXT]
 
 
 def test_no_piece_is_longer_than_a_query_may_be_whatever_a_token_is() -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from kg_api.blobs import store as files
 from kg_api.blobs.store import FileBlobStore, key_of, name_of
-from kg_api.errors import FileLost, FileStoreFull, NotFound, Unavailable
+from kg_api.errors import FileLost, FileStoreFull, NotFound
 
 
 def kept(folder: Path) -> list[str]:
@@ -22,16 +21,6 @@ def put(store: FileBlobStore, content: bytes) -> str:
     name = name_of(key_of(content), "0123456789abcdef" * 2)
     store.put(name, content)
     return name
-
-
-def test_what_is_put_is_one_file_until_it_is_deleted(tmp_path: Path) -> None:
-    store = FileBlobStore(tmp_path / "blobs")
-    name = put(store, b"picture")
-    assert put(store, b"picture") == name
-    assert kept(tmp_path) == [name]
-    store.delete(name)
-    store.delete(name)
-    assert kept(tmp_path) == []
 
 
 def test_its_files_are_for_their_owner_alone(tmp_path: Path) -> None:
@@ -71,21 +60,6 @@ def test_a_write_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(FileStoreFull, match="free some space"):
         put(store, b"picture")
     assert kept(tmp_path) == []
-
-
-def test_a_folder_that_cannot_be_used_is_told(tmp_path: Path) -> None:
-    (tmp_path / "blobs").write_text("a file")
-    with pytest.raises(Unavailable, match="cannot be kept"):
-        put(FileBlobStore(tmp_path / "blobs"), b"picture")
-
-
-def test_many_writers_of_one_content_make_one_file(tmp_path: Path) -> None:
-    store = FileBlobStore(tmp_path)
-    content = os.urandom(200_000)
-    with ThreadPoolExecutor(8) as threads:
-        names = set(threads.map(put, [store] * 32, [content] * 32))
-    assert kept(tmp_path) == [*names]
-    assert store.read(names.pop()) == content
 
 
 def test_what_a_dead_process_was_writing_is_swept(tmp_path: Path) -> None:

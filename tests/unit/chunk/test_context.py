@@ -27,15 +27,6 @@ def test_title_path_date_and_author() -> None:
     )
 
 
-def test_nothing_known_is_nothing_said() -> None:
-    assert template("", (), {}) == ""
-    assert template("", (), {"author": None, "date": ""}) == ""
-
-
-def test_only_a_date() -> None:
-    assert template("", (), {"created": "2020"}) == "2020"
-
-
 def test_headings_that_the_text_begins_with_are_not_repeated() -> None:
     text = "# Handbook\n\n## `Setup`\n\nInstall it."
     assert template("Handbook", ("Handbook", "Setup"), {}, text) == ""
@@ -49,13 +40,6 @@ def test_a_long_path_loses_its_middle() -> None:
     assert len(line) <= MAX_LINE_LENGTH
     assert line.startswith("Title > … > ")
     assert line.endswith("h" * 60)
-
-
-def test_two_long_names_are_shortened() -> None:
-    line = template("t" * 190, ("u" * 190,), {"date": "2024"})
-    assert len(line) <= MAX_LINE_LENGTH
-    assert "…" in line
-    assert line.endswith("(2024)")
 
 
 @given(title=NAME, heading=st.lists(NAME, max_size=8), author=NAME, text=NAME)

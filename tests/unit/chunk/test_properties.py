@@ -16,9 +16,8 @@ from kg_api.errors import ConfigurationError
 from kg_api.schemas.embedding import SIZES, Chunking
 from kg_api.text import sentence_vectors
 from kg_api.text.borders import Paragraph
-from kg_api.text.chunking import chunk
 from kg_api.text.sentence_vectors import open_sentence_vectors
-from tests.unit.chunk.shapes import EVERY, chunked, hashed, name_of, sources
+from tests.unit.chunk.shapes import EVERY, chunked, name_of, sources
 
 PIECES = st.sampled_from(
     [
@@ -91,13 +90,6 @@ def test_chunks_of_a_text_in_one_paragraph(chunking: Chunking, text: str) -> Non
     chunked(text, [Paragraph(0, len(text))], chunking)
 
 
-@pytest.mark.parametrize("chunking", EVERY, ids=name_of)
-@given(text=TEXTS)
-def test_the_same_chunks_every_time(chunking: Chunking, text: str) -> None:
-    paragraphs = sources(text, "a.md")
-    assert chunk(text, paragraphs, chunking, hashed) == chunk(text, paragraphs, chunking, hashed)
-
-
 USUAL = [Chunking(strategy=strategy) for strategy in SIZES]
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
 
@@ -129,9 +121,20 @@ def test_twelve_languages(language: str, chunking: Chunking) -> None:
     assert len(chunked(text, sources(text, "all.txt"), chunking)) >= 50
 
 
-@pytest.mark.parametrize("chunking", EVERY, ids=name_of)
-@pytest.mark.parametrize("name", ["chatlogs", "finance", "pubmed", "state_of_the_union", "wikitexts"])
-@pytest.mark.parametrize("size", [50_000, pytest.param(None, id="full", marks=pytest.mark.full)])
+CORPORA = ["chatlogs", "finance", "pubmed", "state_of_the_union", "wikitexts"]
+
+
+@pytest.mark.parametrize(
+    ("size", "name", "chunking"),
+    [
+        *((50_000, CORPORA[at % 5], chunking) for at, chunking in enumerate(EVERY)),
+        *(
+            pytest.param(None, name, chunking, marks=pytest.mark.full)
+            for name in CORPORA
+            for chunking in EVERY
+        ),
+    ],
+)
 def test_five_corpora(size: int | None, name: str, chunking: Chunking) -> None:
     text = there(DATA / "chroma_chunking" / "corpora" / f"{name}.md").read_text(encoding="utf-8")[:size]
     assert len(chunked(text, sources(text, f"{name}.md"), chunking)) >= 15

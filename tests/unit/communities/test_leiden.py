@@ -17,7 +17,6 @@ from scipy import sparse
 from scipy.stats import contingency
 
 from benchmarks.communities import modularity
-from kg_api.discovery import communities
 from kg_api.discovery.communities import (
     MAX_LEVELS,
     NEIGHBOURS,
@@ -29,12 +28,10 @@ from kg_api.discovery.communities import (
     detect_communities,
     find_clusters,
     log_likelihood_ratio,
-    mark_of,
     name_of,
     share_inside,
 )
 from kg_api.graph.communities import OntologySize
-from kg_api.settings import CommunitySettings
 
 Edge = tuple[int, int, float]
 
@@ -92,12 +89,6 @@ def test_it_is_the_same_each_time_and_levels_are_bounded() -> None:
     assert max(each.level for each in one) < MAX_LEVELS
 
 
-def test_without_edges_there_are_no_clusters() -> None:
-    assert find_clusters(graph([], 5), max_size=10, min_size=3) == []
-    assert find_clusters(sparse.csr_array((0, 0)), max_size=10, min_size=3) == []
-    assert modularity(graph([], 5), np.zeros(5, np.int64)) == 0
-
-
 def test_modularity_is_that_of_a_known_graph() -> None:
     weights = graph([*clique(range(3)), *clique(range(3, 6)), (0, 3, 1.0)], 6)
     assert np.isclose(modularity(weights, np.array([0, 0, 0, 1, 1, 1])), 12 / 14 - 0.5)
@@ -138,19 +129,6 @@ def test_each_keeps_its_strongest_only_and_a_leaf_keeps_the_hub() -> None:
     together = [crowd, crowd, *((each, each + leaves) for each in crowd), *([(2 * leaves,)] * 200)]
     kept = (associate(incidence(together, 2 * leaves + 1)).toarray() > 0).sum(axis=1)
     assert kept[leaves - 1] == NEIGHBOURS + 1, "its own partner, and the first of those that are equal"
-
-
-def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    dice = np.random.default_rng(3)
-    rows = incidence([dice.choice(60, 5, replace=False).tolist() for _ in range(300)], 60)
-    whole = associate(rows).toarray()
-    monkeypatch.setattr(communities, "BLOCK", 7)
-    assert np.allclose(associate(rows).toarray(), whole)
-
-
-def test_nothing_has_no_weights() -> None:
-    assert associate(incidence([], 3)).nnz == 0
-    assert associate(sparse.csr_array((5, 0))).shape == (0, 0)
 
 
 SIZE = OntologySize(concepts=100, relationships=10, sources=50, written=0, at=datetime.now(UTC))
@@ -196,12 +174,6 @@ def test_what_is_everywhere_is_less_the_communitys_own() -> None:
 )
 def test_what_changed_most_counts(now: OntologySize, share: float) -> None:
     assert SUMMARY.changed(now) == pytest.approx(share)
-
-
-def test_other_settings_find_others() -> None:
-    usual = mark_of(CommunitySettings())
-    assert mark_of(CommunitySettings(max_size=50)) != usual
-    assert mark_of(CommunitySettings(enabled=False, changed_share=0.5)) == usual
 
 
 def test_ids_and_order_come_from_the_members() -> None:

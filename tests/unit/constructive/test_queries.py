@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kg_api.discovery.subgraph import WorkingEdge, WorkingNode, WorkingSet, connections, pagerank
+from kg_api.discovery.subgraph import WorkingEdge, WorkingNode, WorkingSet, pagerank
 from kg_api.errors import InvalidInput
 from kg_api.schemas.constructive import ConstructiveQuery, Reached
 from kg_api.schemas.problems import valid
@@ -128,7 +128,3 @@ def test_pagerank_goes_back_to_the_seeds() -> None:
 def test_pagerank_of_two_nodes_is_what_the_formula_says() -> None:
     scores = pagerank(built("ab"))
     assert abs(scores["a"] - 1 / 1.85) < 1e-6  # a = 0.85 b + 0.15, b = 0.85 a
-
-
-def test_connections_are_counted() -> None:
-    assert connections(built("ab", "bc", seeds="ad")) == {"a": 1.0, "b": 2.0, "c": 1.0, "d": 0.0}

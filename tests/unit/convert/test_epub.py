@@ -87,22 +87,6 @@ def test_bad_bytes_are_refused() -> None:
 LAUGHS = '<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]><package>&b;</package>'
 
 
-@pytest.mark.parametrize(
-    ("data", "why"),
-    [
-        (book(package=LAUGHS), "entities"),
-        (book(package="<package/>"), "no text"),
-        (book(more={"META-INF/container.xml": "<container/>"}), "names no list"),
-        (book(more={"bomb": b" " * 20_000_000}), "ZIP bomb"),
-        (book(more={str(number): b"" for number in range(10_001)}), "entries"),
-    ],
-    ids=["laughs", "empty", "container", "bomb", "entries"],
-)
-def test_hostile_books_are_refused(data: bytes, why: str) -> None:
-    with pytest.raises(UnreadableDocument, match=why):
-        convert(data)
-
-
 XHTML = (
     '<?xml version="1.0" encoding="{}"?><html xmlns="http://www.w3.org/1999/xhtml" '
     'xmlns:m="http://www.w3.org/1998/Math/MathML"><head><title/>'
@@ -128,15 +112,6 @@ def test_xhtml_is_read_as_its_reader_shows_it() -> None:
         "a b 10⁶, 10⁷, ~~499~~ 399, 10⁸, x < 5 & y\n\nNo scripts 3\n\n3. c\n"
     )
     assert got.notes == ("left out: hidden parts (3 words)",)
-
-
-@pytest.mark.parametrize(
-    ("label", "codec", "words"),
-    [("gb2312", "gb18030", "朱镕基 10"), ("ISO-8859-1", "cp1252", "10 €"), ("x-sjis", "cp932", "① クレーン")],
-)
-def test_labels_of_encodings_mean_what_browsers_read(label: str, codec: str, words: str) -> None:
-    chapter = XHTML.format(label, f"<p>{words}</p>").encode(codec)
-    assert f"{words}\n" in convert(book(more={"OEBPS/text/two.xhtml": chapter})).text
 
 
 def test_drawings_and_fallbacks_are_chapters() -> None:

@@ -155,7 +155,7 @@ def test_bad_bytes_are_refused() -> None:
         b"<ol>" + b"<li>deep words</li>" * 20_000,
         b"deep words" + b"<br> " * 50_000,
         b"<!DOCTYPE html [<!ENTITY a 'deep'><!ENTITY b '&a;&a;'>]><p>deep words &b;</p>",
-        b"<table>" + b"<tr><td colspan=1000 rowspan=1000>deep words</td></tr>" * 1_000,
+        b"<table>" + b"<tr><td colspan=1000 rowspan=1000>deep words</td></tr>" * 200,
         b"<nav>" + b"<a>x</a> " * 500 + b"</nav><p>deep words",
     ],
     ids=range(7),

@@ -9,12 +9,10 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
-from kg_api.convert.image.embedded import read_image
 from kg_api.convert.image.file import render
-from kg_api.errors import UnreadableDocument
 from kg_api.providers.embedding_port import Fit, Pixels, Rendering
 from kg_api.settings import ConversionSettings
-from tests.support.images import drawn, encoded, exif, png_of
+from tests.support.images import drawn, encoded, exif
 
 SETTINGS = ConversionSettings()
 
@@ -95,36 +93,3 @@ def test_a_photograph_stands_upright(orientation: int, fit: Fit) -> None:
     lying = upright.transpose(turns[orientation]) if orientation in turns else upright
     found = rendered(encoded(lying, "PNG", exif=exif({0x0112: orientation})), 64, 40, fit)
     assert near(found, rendered(encoded(upright), 64, 40, fit)) < 1
-
-
-def test_what_can_be_seen_through_lies_on_white() -> None:
-    clear = Image.new("RGBA", (900, 900), (255, 0, 0, 0))
-    for mode in ("RGBA", "LA", "P"):
-        assert (rendered(encoded(clear.convert(mode)), 64, 64, "stretch") == 255).all()
-
-
-@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGBA", "I;16", "I", "F", "CMYK"])
-@pytest.mark.parametrize("size", [(64, 48), (2600, 1800)])
-def test_any_kind_of_pixels_is_unpacked(mode: str, size: tuple[int, int]) -> None:
-    """Scans are of one bit, X-rays of sixteen, and both are large."""
-    wide = mode.startswith("I")
-    picture = drawn(*size, mode="L").convert("I").point(lambda value: value * 257) if wide else drawn(*size)
-    content = encoded(picture.convert(mode), "PNG" if mode not in {"I", "F", "CMYK"} else "TIFF")
-    found = rendered(content, 32, 32, "stretch").astype(int)
-    assert found[4, 28].sum() > found[28, 28].sum() + 300
-    assert read_image(content, SETTINGS).width == size[0]
-
-
-@pytest.mark.parametrize(
-    ("content", "told"),
-    [
-        (png_of(50_000, 50_000), "KG_CONVERSION__IMAGE_MAX_MEGAPIXELS"),
-        (encoded(drawn(), "JPEG")[:-200], "damaged"),
-        (b"", "it is empty"),
-        (b"<svg/>", "not a picture"),
-    ],
-    ids=["bomb", "truncated", "empty", "svg"],
-)
-def test_what_is_no_picture_is_refused(content: bytes, told: str) -> None:
-    with pytest.raises(UnreadableDocument, match=told):
-        render(content, Rendering(64, 64, "within"), SETTINGS)

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from kg_api.errors import ConfigurationError, EmbeddingFailed, InvalidInput
-from kg_api.providers.embedding_port import DEFAULT, ModelSpec, unit
+from kg_api.providers.embedding_port import DEFAULT, ModelSpec
 from kg_api.providers.local_embedding import LocalEmbedder
 from kg_api.providers.model_files import TOKENIZER, WEIGHTS
 
@@ -85,14 +85,6 @@ def test_512_tokens_are_taken_and_513_are_not(local: LocalEmbedder) -> None:
     assert len(local.spans(words(513))) == 2
 
 
-def test_a_query_that_only_its_prefix_makes_too_long_is_averaged(local: LocalEmbedder) -> None:
-    text = words(510)
-    assert len(local.spans(text)) == 1
-    first, second = local._cut(text, SPEC.query_prefix)
-    parts = [local.embed_query(text[start:end]) for start, end in (first, second)]
-    assert np.allclose(local.embed_query(text), unit(np.mean(parts, axis=0), 384), atol=1e-6)
-
-
 def test_the_end_of_a_text_counts_whatever_the_tokenizer_file_says(
     model_folder: Path, tmp_path: Path
 ) -> None:
@@ -114,17 +106,6 @@ def test_the_names_of_special_tokens_are_text(local: LocalEmbedder) -> None:
     assert len(local._tokenizer.tokens("[SEP]")) == 3
     with_name, without = local.embed_passages(["before [SEP] after", "before after"])
     assert with_name @ without < 0.999
-
-
-def test_several_threads_get_the_same_bytes(local: LocalEmbedder) -> None:
-    texts = [f"text number {n} " * (n + 1) for n in range(24)]
-    alone = local.embed_passages(texts).tobytes()
-    query = local.embed_query(texts[0]).tobytes()
-    with ThreadPoolExecutor(4) as pool:
-        passages = [pool.submit(local.embed_passages, texts) for _ in range(4)]
-        queries = [pool.submit(local.embed_query, texts[0]) for _ in range(8)]
-        assert {p.result().tobytes() for p in passages} == {alone}
-        assert {q.result().tobytes() for q in queries} == {query}
 
 
 def test_another_number_of_threads_gives_the_same_bytes(local: LocalEmbedder, model_folder: Path) -> None:
@@ -168,16 +149,6 @@ def test_a_query_does_not_wait_for_passages(model_folder: Path) -> None:
 def test_unusable_vectors_are_an_error(model_folder: Path, value: float) -> None:
     with pytest.raises(EmbeddingFailed, match="zero or not finite"):
         answering(model_folder, lambda ids: states(ids, value)).embed_passages(["text"])
-
-
-def test_vectors_of_a_wrong_size_are_an_error(model_folder: Path) -> None:
-    with pytest.raises(EmbeddingFailed, match="shape"):
-        answering(model_folder, lambda ids: states(ids)[:, :, :100]).embed_passages(["text"])
-
-
-def test_a_model_that_does_not_run_is_an_error(local: LocalEmbedder) -> None:
-    with pytest.raises(EmbeddingFailed, match="does not run"):
-        local._model._states([10**9])
 
 
 @pytest.mark.parametrize(

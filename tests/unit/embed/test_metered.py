@@ -71,16 +71,6 @@ def test_an_embedder_without_a_model_is_counted_too(
     assert registry.get_sample_value("embedding_errors_total", {"type": "embedding-unavailable"}) == 1
 
 
-def test_tokens_are_those_that_the_model_read(
-    local: LocalEmbedder, registry: CollectorRegistry, metrics: EmbeddingMetrics
-) -> None:
-    metered = MeteredEmbedder(local, metrics)
-    metered.embed_passages(TEXTS)
-    model = {"model": local.identity.model}
-    assert registry.get_sample_value("embedding_tokens_total", model) == 5 + 4
-    assert metered.count_tokens(TEXTS) == 5 + 4
-
-
 def test_calls_at_the_same_time_do_not_mix(
     local: LocalEmbedder, registry: CollectorRegistry, metrics: EmbeddingMetrics
 ) -> None:

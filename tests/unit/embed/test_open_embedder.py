@@ -10,7 +10,7 @@ import pytest
 from pydantic import SecretStr
 
 from kg_api.errors import ConfigurationError
-from kg_api.providers.embedding import DeterministicEmbedder, default_choice, open_embedder
+from kg_api.providers.embedding import default_choice, open_embedder
 from kg_api.providers.embedding_port import CATALOGUE, price_of, remote_model
 from kg_api.providers.local_embedding import LocalEmbedder
 from kg_api.schemas.spaces import ModelChoice
@@ -24,23 +24,6 @@ def test_the_local_model_is_the_default() -> None:
     assert isinstance(embedder, LocalEmbedder)
     assert embedder.identity.model == "bge-small-en-v1.5"
     assert default_choice(load_settings()) == ModelChoice("local", "bge-small-en-v1.5")
-
-
-def test_the_threads_of_the_settings_are_used(model_folder: Path) -> None:
-    settings = load_settings(embedding=EmbeddingSettings(model_folder=model_folder, threads=3))
-    embedder = open_embedder(settings)
-    assert isinstance(embedder, LocalEmbedder)
-    assert embedder._pool._max_workers == 3
-
-
-def test_the_deterministic_one_is_had_by_its_name() -> None:
-    settings = load_settings(embedding=EmbeddingSettings(provider="deterministic"))
-    assert isinstance(open_embedder(settings), DeterministicEmbedder)
-
-
-def test_an_empty_model_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match=r"model\.onnx"):
-        open_embedder(load_settings(embedding=EmbeddingSettings(model_folder=tmp_path)))
 
 
 @pytest.mark.parametrize("name", CATALOGUE)
@@ -180,7 +163,3 @@ def test_a_price_can_be_set() -> None:
     assert price_of(ModelChoice("nomic"), settings) == 0.1
     assert price_of(ModelChoice("openai"), settings) == 0.02
     assert price_of(ModelChoice("openai", "own-model"), settings) is None
-
-
-def test_the_packaged_ones_are_three() -> None:
-    assert set(CATALOGUE) == {"bge-small-en-v1.5", "all-MiniLM-L6-v2", "e5-small-v2"}

@@ -14,9 +14,9 @@ from kg_api.providers.embedding import open_embedder
 from kg_api.schemas.spaces import ModelChoice
 from kg_api.sections import OpenAISettings
 from kg_api.settings import EmbeddingSettings, load_settings
-from tests.support.behaviours import Raw, Spoil, Status
+from tests.support.behaviours import Spoil, Status
 from tests.support.embedding_server import EmbeddingServer
-from tests.support.providers import Asking, provider_settings
+from tests.support.providers import Asking
 
 TEXTS = [f"text number {n}" for n in range(7)]
 
@@ -32,20 +32,6 @@ def index(at: int, value: Any) -> Callable[[dict[str, Any]], None]:
     return spoil
 
 
-def test_vectors_that_come_in_another_order_are_put_right(server: EmbeddingServer) -> None:
-    with Asking("openai", server) as asking:
-        expected = asking.embedder.embed_passages(TEXTS)
-        server.then(Spoil(shuffle))
-        assert np.array_equal(asking.embedder.embed_passages(TEXTS), expected)
-
-
-@pytest.mark.parametrize("value", [1, 7, -1, "1", 0.5, True])
-def test_indexes_that_are_not_those_of_the_texts_are_refused(server: EmbeddingServer, value: Any) -> None:
-    server.always = Spoil(index(0, value))
-    with Asking("openai", server) as asking, pytest.raises(EmbeddingFailed, match="`index`"):
-        asking.embedder.embed_passages(TEXTS)
-
-
 def test_plain_numbers_are_as_good_as_base64(server: EmbeddingServer) -> None:
     with Asking("openai", server) as asking:
         packed = asking.embedder.embed_passages(TEXTS)
@@ -53,16 +39,6 @@ def test_plain_numbers_are_as_good_as_base64(server: EmbeddingServer) -> None:
         plain = asking.embedder.embed_passages(TEXTS)
         assert server.requests[0].body["encoding_format"] == "base64"
         assert np.array_equal(packed, plain)
-
-
-@pytest.mark.parametrize("text", ["!!!", "AAA", "AAAAAA=="])
-def test_base64_that_is_none_is_refused(server: EmbeddingServer, text: str) -> None:
-    def spoil(reply: dict[str, Any]) -> None:
-        reply["data"][0]["embedding"] = text
-
-    server.always = Spoil(spoil)
-    with Asking("openai", server) as asking, pytest.raises(EmbeddingFailed, match=r"base64|numbers, not"):
-        asking.embedder.embed_passages(TEXTS)
 
 
 def test_a_shorter_size_is_asked_for_and_the_own_one_is_not(server: EmbeddingServer) -> None:
@@ -116,15 +92,6 @@ def test_a_refusal_that_blames_the_settings_is_no_fault_of_the_text(
         asking.embedder.embed_passages(["a"])
 
 
-def test_the_reason_for_a_refusal_is_handed_on(server: EmbeddingServer) -> None:
-    server.always = Status(429, code="insufficient_quota")
-    with (
-        Asking("openai", server, max_retries=0) as asking,
-        pytest.raises(Exception, match="insufficient_quota"),
-    ):
-        asking.embedder.embed_passages(["a"])
-
-
 def test_another_server_needs_no_key(server: EmbeddingServer) -> None:
     settings = load_settings(openai=OpenAISettings(base_url=server.openai_url))
     embedder = open_embedder(settings, ModelChoice("openai"))
@@ -141,16 +108,3 @@ def test_a_server_that_counts_no_tokens_is_believed(server: EmbeddingServer) -> 
     server.always = Spoil(lambda reply: reply.pop("usage"))
     with Asking("openai", server) as asking:
         assert len(asking.embedder.embed_passages(TEXTS)) == 7
-
-
-def test_an_answer_without_vectors_is_refused(server: EmbeddingServer) -> None:
-    server.always = Raw(b'{"object": "list", "data": [], "model": "m"}')
-    with Asking("openai", server) as asking, pytest.raises(EmbeddingFailed, match="0 vectors"):
-        asking.embedder.embed_passages(["a"])
-
-
-def test_a_space_may_name_another_model_than_the_settings(server: EmbeddingServer) -> None:
-    settings = provider_settings(server, embed_dims=512)
-    embedder = open_embedder(settings, ModelChoice("openai", "text-embedding-3-large"))
-    assert embedder.embed_passages(["a"]).shape == (1, 3072)
-    embedder.close()

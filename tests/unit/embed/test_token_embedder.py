@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +14,6 @@ from kg_api.errors import ConfigurationError, InvalidInput
 from kg_api.providers.embedding import DeterministicEmbedder, EmbeddingMetrics, MeteredEmbedder
 from kg_api.providers.embedding_port import (
     CATALOGUE,
-    DEFAULT,
     GIVE_TOKENS,
     Embedder,
     TextPart,
@@ -26,7 +24,7 @@ from kg_api.providers.embedding_port import (
     require_tokens,
 )
 from kg_api.providers.local_embedding import LocalEmbedder
-from kg_api.providers.model_files import ensure_packaged, mean_of
+from kg_api.providers.model_files import ensure_packaged
 from kg_api.settings import load_settings
 from tests.support.providers import Asking
 
@@ -128,20 +126,6 @@ def test_the_prefix_of_a_model_does_not_move_the_parts() -> None:
 def states_of(embedder: LocalEmbedder, text: str) -> NDArray[np.float32]:
     ids, _ = embedder._model._encode(text)
     return embedder._model._states(ids)
-
-
-def test_another_number_of_threads_gives_the_same_bytes(model_folder: Path) -> None:
-    parts = [part(f"{BANK} {n}") for n in range(6)]
-    found = [LocalEmbedder(model_folder, DEFAULT.spec, n).embed_parts(parts).tobytes() for n in (1, 3)]
-    assert found[0] == found[1]
-
-
-def test_the_mean_is_of_the_tokens_that_touch_a_span() -> None:
-    states = np.array([[9, 9], [1, 0], [0, 1], [5, 5], [9, 9]], dtype=np.float32)
-    places = [(0, 0), (0, 3), (4, 7), (8, 9), (0, 0)]
-    assert mean_of(states, places, (0, 7)) == pytest.approx(np.array([0.5, 0.5]))
-    assert mean_of(states, places, (6, 8)) == pytest.approx(np.array([0, 1])), "a token that is cut counts"
-    assert mean_of(states, places, (3, 4)) is None
 
 
 @pytest.mark.parametrize("provider", ["openai", "nomic"])

@@ -120,10 +120,6 @@ def test_few_pieces_of_a_question_are_all_taken_and_many_evenly() -> None:
     assert (some[0], some[-1]) == (text[0], text[-1])
 
 
-def test_blank_pieces_of_a_question_are_left_out() -> None:
-    assert query_pieces("a    b", [(0, 1), (1, 5), (5, 6)]) == ["a", "b"]
-
-
 def words(text: str) -> list[TokenSpan]:
     return [TokenSpan(*found.span(), word) for word, found in enumerate(re.finditer(r"\S+", text))]
 
@@ -250,9 +246,3 @@ def test_the_real_tokenizer_agrees(short: LocalEmbedder, text: str) -> None:
     assert tiles(text, found)
     own = measure(short._tokenizer, short.identity.max_tokens, "")
     assert all(own.fits(piece) for piece in pieces(text, found))
-
-
-@pytest.mark.parametrize("size", [2_000_000, pytest.param(10_000_000, marks=pytest.mark.full)])
-def test_megabytes_on_one_line_are_cut_in_bounded_memory(local: LocalEmbedder, size: int) -> None:
-    text = "x" * size
-    assert tiles(text, local.spans(text))

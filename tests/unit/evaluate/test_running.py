@@ -32,13 +32,6 @@ def test_long_names_in_any_script_fit(tmp_path: Path, name: str) -> None:
     assert len(path.name.encode()) < 140
 
 
-def test_the_same_run_twice_is_two_results(tmp_path: Path) -> None:
-    paths = {run("bees", tmp_path)[1] for _ in range(3)}
-    assert (
-        len(paths) == len(list(tmp_path.glob("*.json"))) == len(list(tmp_path.glob("*.answers.jsonl"))) == 3
-    )
-
-
 def test_what_cannot_be_written_is_said(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="cannot be written: "):
         run("bees", tmp_path / ("x" * 300))

@@ -53,10 +53,6 @@ def test_only_what_can_be_compared_says_so(results: SavedResults) -> None:
     assert by["text"] == by["hybrid"] != by["owls"]
 
 
-def test_a_folder_that_is_not_there_is_empty(tmp_path: Path) -> None:
-    assert SavedResults(tmp_path / "none").page(None, 0, 50).total == 0
-
-
 def test_what_is_no_result_is_named_and_what_belongs_beside_is_not(
     results: SavedResults, tmp_path: Path
 ) -> None:
@@ -103,13 +99,6 @@ def test_results_without_measures_and_reserved_names_are_unreadable(
     }
     with pytest.raises(InvalidInput, match="empty is not a result of"):
         results.find("empty")
-
-
-def test_a_file_that_is_too_large_is_not_read(results: SavedResults, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(saved, "MAX_BYTES", 10)
-    found = results.page(None, 0, 50)
-    assert (found.total, len(found.unreadable)) == (0, 3)
-    assert found.unreadable[0].reason == "has more than 10 bytes"
 
 
 def test_who_sees_some_ontologies_sees_their_results_alone(results: SavedResults, tmp_path: Path) -> None:

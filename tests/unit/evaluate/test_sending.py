@@ -21,21 +21,6 @@ def test_a_title_that_stands_there_is_not_repeated() -> None:
     assert (sent.text, sent.shift) == ("Leases\n\nIt is.", 0)
 
 
-def test_a_title_beside_the_text() -> None:
-    sent = as_sent(SetDocument("d", "It is long.", "Leases"), "field")
-    assert (sent.text, sent.format, sent.title, sent.shift) == ("It is long.", "text", "Leases", 0)
-
-
-def test_a_document_with_a_format_is_sent_as_it_is() -> None:
-    sent = as_sent(SetDocument("d", "Text", "Leases", "rst"), "above")
-    assert (sent.text, sent.format, sent.shift) == ("Text", "rst", 0)
-
-
-def test_another_title_is_another_content() -> None:
-    usual, other = (as_sent(SetDocument("d", "Text", title), "field").uri for title in ("A", "B"))
-    assert usual != other
-
-
 @given(st.text(max_size=30), st.text(st.characters(exclude_characters="\n"), max_size=10), st.data())
 def test_offsets_lead_back_to_the_same_text(text: str, title: str, data: st.DataObject) -> None:
     sent = as_sent(SetDocument("d", text, " ".join(title.split())), "above")
@@ -59,7 +44,3 @@ def test_tiers_hold_one_another_and_are_always_the_same() -> None:
     assert names[0] < names[1] < names[2]
     assert sample_queries(QUERIES[::-1], "pilot") == pilot[::-1]
     assert len({sample_hash(tier) for tier in (pilot, standard, full)}) == 3
-
-
-def test_another_seed_asks_others() -> None:
-    assert sample_queries(QUERIES, "pilot", 1) != sample_queries(QUERIES, "pilot", 2)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kg_api.extraction import keyphrases
 from kg_api.extraction.keyphrases import MAX_LABEL_LENGTH, MAX_QUOTE_LENGTH, QUOTES, KeyphraseExtractor
-from kg_api.extraction.language import detect_language, lists, stop_words
+from kg_api.extraction.language import detect_language, stop_words
 from kg_api.extraction.phrases import Mention
 from kg_api.graph.vectors import SourceText
 from kg_api.schemas.concepts import Extraction
@@ -75,18 +75,6 @@ def test_quotes_are_spans_and_labels_are_bounded(texts: list[str], per_source: i
     check(document, extract(document, per_source), per_source)
 
 
-@given(st.lists(TEXT.filter(str.strip), min_size=1, max_size=5), st.randoms(use_true_random=False))
-def test_it_does_not_matter_which_are_due_at_once(texts: list[str], random: object) -> None:
-    del random
-    document = sources(*texts)
-    whole = extract(document)
-    one = KeyphraseExtractor(6)
-    assert [one.extract([each], document, ABOUT)[0] for each in document] == whole
-    assert [KeyphraseExtractor(6).extract([each], document, ABOUT)[0] for each in document[::-1]] == whole[
-        ::-1
-    ]
-
-
 def test_a_long_document_is_read_in_parts_whatever_is_due() -> None:
     text = "The scheduler of Neptune Station renews every worker lease. " * 200
     document = sources(*[f"{text}\n\nChapter {n} names Captain Nemo{n}.\n" for n in range(20)])
@@ -133,16 +121,6 @@ def test_names_and_noun_phrases_as_the_text_has_them() -> None:
     }
 
 
-def test_verbs_and_weak_adjectives_stay_outside() -> None:
-    text = "This PEP describes lockstep iteration. Another good disk cache reduces many high storage costs."
-    assert set(labels(text)) == {"lockstep iteration", "disk cache", "storage costs"}
-
-
-def test_a_name_begins_with_its_capital_and_a_plural_ends_a_phrase() -> None:
-    text = "It was a gift of the pioneer James Bowie to us. They said that West Virginia locations share it."
-    assert set(labels(text)) == {"James Bowie", "West Virginia locations", "pioneer"}
-
-
 def test_of_a_very_long_sentence_what_stands_around_the_phrase_is_quoted() -> None:
     text = "and so " * 300 + "he saw James Bowie there, " + "and so " * 100 + "on."
     quotes = [
@@ -165,14 +143,6 @@ def test_no_phrase_crosses_a_sentence_a_line_item_or_a_cell() -> None:
     assert whole <= set(found)
 
 
-def test_a_sentence_that_is_wrapped_is_one() -> None:
-    text = (
-        "A worker that does not renew what it holds in time loses all of its worker\nleases to another one."
-    )
-    found = extract(sources(text))[0].concepts
-    assert [(each.label, each.quotes[0].text) for each in found] == [("worker leases", text)]
-
-
 def test_forms_of_a_word_are_one_concept_of_the_document() -> None:
     first = "A weak reference may be of use to us. All weak references go with the thing that they are for."
     document = sources(first, "Weak references are of use, and they do not cost much.")
@@ -183,11 +153,6 @@ def test_forms_of_a_word_are_one_concept_of_the_document() -> None:
         "A weak reference may be of use to us.",
         "All weak references go with the thing that they are for.",
     ]
-
-
-def test_words_that_only_share_a_stem_stay_apart() -> None:
-    text = "The matrix operator is here. The matrix operation is there. Python 2 differs from Python 3."
-    assert {"matrix operator", "matrix operation", "Python 2", "Python 3"} <= set(labels(text))
 
 
 def test_a_common_word_counts_only_where_a_document_says_it_again_and_again() -> None:
@@ -242,44 +207,6 @@ def test_the_mark_tells_what_decides() -> None:
     one, other = KeyphraseExtractor(6), KeyphraseExtractor(7)
     assert one.name == "keyphrase"
     assert one.mark == KeyphraseExtractor(6).mark != other.mark
-
-
-def test_the_lists_are_folded_and_stand_in_the_package() -> None:
-    known = lists()
-    for each in (known.headings, known.nouns, known.weak, known.dates, known.verbs, known.articles):
-        assert each
-        assert all(word == word.casefold().strip() for word in each)
-    assert known.articles - {"den"} <= known.links
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Tobias measures the time that is left.",
-        "Python disallows this.",
-        "The named function exits the block.",
-        "The outer exception bubbles up.",
-        "The small subroutine implements a lock.",
-        "The given form communicates that it is over.",
-        "PEPs MUST describe it, and RFCs SHOULD too.",
-    ],
-)
-def test_verbs_that_look_like_nouns_end_no_phrase(text: str) -> None:
-    verbs = {"measures", "disallows", "exits", "bubbles", "implements", "communicates"}
-    verbs |= {"MUST", "SHOULD"}
-    assert not [label for label in labels(text) if verbs.intersection(label.split())]
-
-
-def test_a_verb_behind_a_noun_stays_one_where_a_sentence_asks_for_it() -> None:
-    text = "The lock is held. Let the worker lock it. Does the worker lock now? The worker can lock it."
-    assert "worker lock" not in labels(text)
-
-
-def test_a_version_belongs_to_its_word() -> None:
-    found = labels(
-        "It has the CC0-1.0-Universal license, and that has the Apache-2.0 license. It was Python3."
-    )
-    assert {"CC0-1.0-Universal license", "Apache-2.0 license"} <= set(found)
 
 
 GERMAN = (

@@ -16,7 +16,6 @@ from kg_api.jobs import runner
 from kg_api.jobs.embedding import EmbeddingPass, SpaceModel
 from kg_api.jobs.runner import JobRun, Stopped, Yielded
 from kg_api.providers import retrying
-from kg_api.providers.retrying import Abandoned
 from kg_api.spaces.registry import CachedPassages
 from tests.unit.jobs.pictures import Job, Model, Picture, PictureTarget, Vectors, album, pictures
 
@@ -288,12 +287,3 @@ def test_where_vectors_are_remembered_one_is_embedded_while_the_last_one_is_writ
     EmbeddingPass[Picture, Vectors](Job().run, SIZE, lambda: True).through(target)
     assert gates.begun == ["a", "e"]
     assert all(each.vector is not None for each in all_of_them)
-
-
-def test_waits_end_only_within() -> None:
-    given_up = threading.Event()
-    given_up.set()
-    retrying.wait(0)
-    with retrying.waiting_unless(given_up), pytest.raises(Abandoned):
-        retrying.wait(PATIENCE)
-    retrying.wait(0)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
 from kg_api.errors import DatabaseUnavailable, LeaseLost, LlmUnavailable
-from kg_api.graph.jobs import ClaimedJob, Owner, fresh_job
+from kg_api.graph.jobs import ClaimedJob, Owner
 from kg_api.jobs.backfill import ALWAYS, ticking
 from kg_api.jobs.runner import (
     MAX_DELAY_SECONDS,
@@ -32,7 +32,6 @@ from kg_api.jobs.runner import (
 )
 from kg_api.providers.retrying import Abandoned, ask_at_once, wait, waiting_unless
 from tests.support.running import wait_until
-from tests.support.schema import PROPERTIES
 from tests.unit.jobs.fakes import FakeGraph
 
 TICK = "jobs/enqueue_slot"
@@ -155,11 +154,6 @@ def test_jitter_adds_a_quarter_at_most(failures: int, jitter: float) -> None:
     assert base <= delay <= base * 1.25
 
 
-@given(st.integers(min_value=0, max_value=7), JITTER, JITTER)
-def test_jitter_spreads(failures: int, one: float, other: float) -> None:
-    assert (retry_delay(failures, one) < retry_delay(failures, other)) == (1 + one / 4 < 1 + other / 4)
-
-
 OWNER = Owner("job-1", "worker-1", 7, 0.2)
 ALIVE = [{"stuck": False}]
 STUCK = [{"stuck": True}]
@@ -217,13 +211,6 @@ def test_a_beat_that_fails_is_not_the_last(error: Exception) -> None:
     with heartbeat(graph) as beat:
         wait_until(lambda: graph.count(BEAT) >= 4, 10)
     assert not beat.lost.is_set()
-
-
-def test_it_ends_at_once_between_two_beats() -> None:
-    begun = time.monotonic()
-    with heartbeat(answering(lambda _: ALIVE), every=3600):
-        pass
-    assert time.monotonic() - begun < 60
 
 
 def test_it_ends_when_the_work_fails() -> None:
@@ -348,7 +335,3 @@ def test_after_the_first_fault_what_waits_is_not_begun() -> None:
     with pytest.raises(LlmUnavailable, match="503"):
         ask_at_once([partial(question, number) for number in range(40)], 2)
     assert set(begun) <= {0, 1, 2}
-
-
-def test_a_fresh_job_has_stored_properties_only() -> None:
-    assert fresh_job("source_embedding", "notes", key="k").keys() <= PROPERTIES["Job"]

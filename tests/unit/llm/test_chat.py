@@ -17,7 +17,7 @@ from kg_api.settings import load_settings
 from tests.support.behaviours import Behaviour, Drop, Hang, Raw, Spoil, Status
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.llm import context_of, llm_settings, open_quick
-from tests.support.providers import CANARY, QUICK, patience
+from tests.support.providers import CANARY, patience
 
 SECRET_TEXT = "The merger with the other company is planned for next May."
 QUESTION = question(DocumentPart("T", (), "", SECRET_TEXT), [Chunk(SECRET_TEXT, ("Plans",))])
@@ -39,49 +39,6 @@ def test_it_works(server: EmbeddingServer, chat: Chat) -> None:
     assert drop_schema(request.body) == QUESTION
     assert [each["role"] for each in request.body["messages"]] == ["system", "user"]
     assert request.body["messages"][0]["content"] == PROMPTS_INSTRUCTION
-
-
-PASSING: list[Behaviour] = [
-    *map(Status, (408, 429, 500, 502, 503, 504)), Hang(), Drop(mid_body=True), Drop(mid_body=False),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("behaviour", PASSING, ids=str)
-def test_what_may_pass_is_asked_again(server: EmbeddingServer, chat: Chat, behaviour: Behaviour) -> None:
-    server.then(behaviour, None)
-    assert context_of(SECRET_TEXT) in chat.ask(QUESTION)
-    assert len(server.requests) == 2
-    assert server.requests[0].body == server.requests[1].body
-
-
-@pytest.mark.parametrize("behaviour", PASSING, ids=str)
-def test_three_tries_are_all(server: EmbeddingServer, behaviour: Behaviour) -> None:
-    server.always = behaviour
-    chat = open_quick(server, timeout_seconds=patience(behaviour))
-    with pytest.raises(LlmUnavailable) as raised:
-        chat.ask(QUESTION)
-    chat.close()
-    assert raised.value.retry_after_seconds is None
-    assert server.url in str(raised.value)
-    assert len(server.requests) == 3
-    assert server.waits[0] >= QUICK
-    assert server.waits[1] >= 2 * QUICK
-
-
-def test_nobody_there_is_asked_again_too(server: EmbeddingServer, chat: Chat) -> None:
-    server.__exit__()
-    with pytest.raises(LlmUnavailable, match="cannot be reached"):
-        chat.ask(QUESTION)
-
-
-def test_a_long_retry_after_is_handed_on_at_once(server: EmbeddingServer, chat: Chat) -> None:
-    server.always = Status(429, retry_after="120")
-    begun = time.monotonic()
-    with pytest.raises(LlmUnavailable, match="120 s") as raised:
-        chat.ask(QUESTION)
-    assert time.monotonic() - begun < 60
-    assert raised.value.retry_after_seconds == 120
-    assert len(server.requests) == 1
 
 
 FINAL: list[tuple[int, type[KgError], str]] = [
@@ -152,19 +109,6 @@ def test_what_is_no_chat_service_is_told(server: EmbeddingServer, chat: Chat, be
 def test_a_model_that_refuses_writes_nothing(server: EmbeddingServer, chat: Chat, content: object) -> None:
     server.always = Spoil(lambda reply: reply["choices"][0]["message"].update(content=content))
     assert chat.ask(QUESTION) == ""
-
-
-def test_a_server_that_counts_no_tokens_is_fine(server: EmbeddingServer, chat: Chat) -> None:
-    server.always = Spoil(lambda reply: reply.pop("usage"))
-    assert chat.ask(QUESTION)
-
-
-def test_the_real_policy_waits_one_second_first(server: EmbeddingServer) -> None:
-    chat = open_chat(llm_settings(server))
-    server.then(Status(500))
-    chat.ask(QUESTION)
-    chat.close()
-    assert 1 <= server.waits[0] < 1.8
 
 
 OTHER = "http://127.0.0.1:9/v1"
@@ -280,13 +224,6 @@ def test_a_server_without_streams_is_asked_the_usual_way(server: EmbeddingServer
     server.streams = False
     server.chat = lambda _: "all at once"
     assert list(chat.stream(QUESTION)) == ["all at once"]
-
-
-def test_a_server_without_schemas_streams_too(server: EmbeddingServer, chat: Chat) -> None:
-    server.chat = lambda _: "plain"
-    server.then(Status(400), Status(400))  # with a question for usage, and without
-    assert "".join(chat.stream(QUESTION)) == "plain"
-    assert "response_format" not in server.requests[-1].body
 
 
 def test_who_reads_no_further_ends_the_request(server: EmbeddingServer, chat: Chat) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,19 +10,6 @@ import typer
 from kg_api.errors import NotFound
 from kg_cli import main
 from kg_cli.terminal import console
-
-HEAVY = {
-    "neo4j",
-    "onnxruntime",
-    "fastapi",
-    "pydantic",
-    "jgo",
-    "httpx",
-    "numpy",
-    "rich",
-    "psutil",
-    "tokenizers",
-}
 
 
 @pytest.fixture(autouse=True)
@@ -112,30 +97,3 @@ def test_wrong_settings_name_their_variable(
     monkeypatch.setenv("KG_API__PORT", "99999")
     assert main.run_command(["status"]) == 78
     assert "KG_API__PORT" in capsys.readouterr().err
-
-
-def test_help_loads_nothing_heavy() -> None:
-    script = (
-        "import sys; from kg_cli import main; code = main.run_command(['--help']); "
-        "print(*{name.partition('.')[0] for name in sys.modules}, file=sys.stderr); raise SystemExit(code)"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert "kg up" in done.stdout
-    assert not HEAVY & set(done.stderr.split())
-
-
-@pytest.mark.parametrize("command", ["up", "down", "status", "doctor"])
-def test_every_command_shows_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.run_command([command, "--help"]) == 0
-    assert f"Example: kg {command}" in capsys.readouterr().out
-
-
-def test_a_reader_that_goes_away_is_no_error() -> None:
-    with subprocess.Popen(
-        [sys.executable, "-m", "kg_cli.main", "--help"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as done:
-        assert done.stdout is not None
-        done.stdout.close()
-        assert done.stderr is not None
-        assert done.stderr.read() == b""
-        assert done.wait() == 1

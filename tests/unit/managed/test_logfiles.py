@@ -31,11 +31,6 @@ def test_without_a_mark_the_last_lines_tell(log: Path) -> None:
     assert processes.telling([log], lines=1) == "19"
 
 
-def test_an_endless_line_is_cut(log: Path) -> None:
-    log.write_text("ERROR " + "x" * 10_000, encoding="utf-8")
-    assert len(processes.telling([log], ("ERROR",))) == 400
-
-
 def test_a_log_over_its_limit_moves_aside_while_its_writer_goes_on(log: Path) -> None:
     with log.open("ab", buffering=0) as writer:
         writer.write(b"x" * 101)
@@ -43,10 +38,3 @@ def test_a_log_over_its_limit_moves_aside_while_its_writer_goes_on(log: Path) ->
         writer.write(b"new\n")
     assert log.read_bytes() == b"new\n"
     assert log.with_name("role.log.1").read_bytes() == b"x" * 101
-
-
-def test_a_small_or_missing_log_stays(log: Path) -> None:
-    assert not processes.limit(log)
-    log.write_bytes(b"x" * 100)
-    assert not processes.limit(log, max_bytes=100)
-    assert [path.name for path in log.parent.iterdir()] == ["role.log"]

@@ -10,7 +10,6 @@ from kg_api.mcp.answers import (
     fill,
     passage,
     read_citation,
-    tokens_of,
     tokens_of_json,
 )
 
@@ -72,12 +71,3 @@ def test_words_stay_whole_where_a_text_is_divided() -> None:
 def test_what_is_no_passage_is_given_whole() -> None:
     items = [{"documents": 10**300}, {"documents": 1}]
     assert fill(items, Position(), MIN_ROOM) == ([items[0]], Position(1))
-
-
-def test_nothing_is_left_of_an_empty_list() -> None:
-    assert fill(list[Item](), Position(), 100) == ([], Position(0))
-
-
-@given(st.text())
-def test_the_estimate_grows_with_the_text(text: str) -> None:
-    assert tokens_of(text) <= tokens_of(text + "x") <= tokens_of(text + "xé")

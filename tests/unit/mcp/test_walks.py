@@ -96,21 +96,6 @@ def test_what_is_left_and_how_to_get_it_is_told(server: Server[Any]) -> None:
     assert told["more"]["how"].startswith(f"{20 - given} of 20 hits left")
 
 
-def test_a_cursor_of_another_question_is_refused(server: Server[Any]) -> None:
-    cursor = more_of(server, "search_sources", query="bees", limit=20)
-    said = failure(call(server, "search_sources", query="Bees", limit=20, cursor=cursor))
-    assert "belongs to another call" in said
-    said = failure(call(server, "list_documents", cursor=cursor))
-    assert "belongs to another call" in said
-
-
-def test_a_damaged_cursor_is_refused(server: Server[Any]) -> None:
-    cursor = more_of(server, "search_sources", query="bees", limit=20)
-    assert "not one that kg gave" in failure(
-        call(server, "search_sources", query="bees", limit=20, cursor=cursor[:-3] + "AAA")
-    )
-
-
 def test_a_walk_through_what_changes_ends_clearly(server: Server[Any], library: MemoryLibrary) -> None:
     search = more_of(server, "search_sources", query="Note bees", limit=20)
     documents = more_of(server, "list_documents")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kg_api.schemas.documents import Block, ParsedDocument
+from kg_api.schemas.documents import Block
 from kg_api.text.documents import parse
 from kg_api.text.sources import SplitLimits, split
 
@@ -22,13 +22,6 @@ def sources(text: str, name: str, limits: SplitLimits | None = None) -> list[tup
     document = parse(text, name)
     spans = split(document, limits) if limits else split(document)
     return [(" > ".join(span.heading), text[span.start : span.end].strip()) for span in spans]
-
-
-def assert_tiles(document: ParsedDocument) -> None:
-    spans = split(document)
-    assert "".join(document.text[span.start : span.end] for span in spans) == document.text
-    assert all(span.start < span.end for span in spans)
-    assert spans[0].start == 0
 
 
 def many(count: int, word: str = "word") -> str:

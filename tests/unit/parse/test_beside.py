@@ -182,26 +182,6 @@ def test_names_are_unquoted_once(tmp_path: Path, name: str, form: str) -> None:
     assert len(read(content, beside=beside).images) == 1
 
 
-@pytest.mark.parametrize(
-    ("reference", "name"),
-    [
-        ("a%25b.png", "a%b.png"),
-        ("a%2520b.png", "a%20b.png"),
-        ("100%.png", "100%.png"),
-        ("a b.png", "a b.png"),
-        ("a%20b.png", "a b.png"),
-        ("ü.png", "ü.png"),
-        ("img/b(1).png?v=2#top", "img/b(1).png"),
-        ('a"b.png', 'a"b.png'),
-    ],
-)
-def test_a_client_sends_references_as_the_document_has_them(reference: str, name: str) -> None:
-    _, (_, (called, _)) = files_of(b"", {reference: PLAN})
-    assert called.isascii()
-    assert " " not in called
-    assert key_of(called) == name == key_of(reference)
-
-
 def test_what_is_no_picture_is_missing(tmp_path: Path) -> None:
     root = folder(tmp_path)
     document = root / "docs" / "a.md"

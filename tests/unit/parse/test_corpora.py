@@ -43,10 +43,11 @@ def sizes(found: Iterable[tuple[ParsedDocument, SourceSpan]]) -> list[int]:
     return sorted(words(document.text, span.start, span.end) for document, span in found)
 
 
-def test_the_python_enhancement_proposals() -> None:
-    paths = sorted(folder("python_peps").glob("rst/*.rst"))
+@pytest.mark.parametrize("step", [6, pytest.param(1, marks=pytest.mark.full)])
+def test_the_python_enhancement_proposals(step: int) -> None:
+    paths = sorted(folder("python_peps").glob("rst/*.rst"))[::step]
     documents = [parse(path.read_text(encoding="utf-8"), path.name) for path in paths]
-    assert len(documents) > 600
+    assert len(documents) > 600 // step
     assert not [document.title for document in documents if document.title.startswith("pep-")]
     found = list(checked(documents))
     size = sizes(found)

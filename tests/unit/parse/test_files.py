@@ -34,11 +34,6 @@ def test_a_folder_gives_all_below_it_by_their_path(tmp_path: Path) -> None:
     assert [file.path for file in selection.files] == [tmp_path / name for name in names(selection)]
 
 
-def test_the_order_is_the_same_every_time(tmp_path: Path) -> None:
-    put(tmp_path, *(f"{number}/{letter}.md" for number in range(5) for letter in "zxcvb"))
-    assert names(select([tmp_path], SUFFIXES)) == sorted(names(select([tmp_path], SUFFIXES)))
-
-
 def test_a_file_that_is_named_is_taken_whatever_its_ending(tmp_path: Path) -> None:
     put(tmp_path, "notes.xyz", ".hidden", "Makefile")
     given = [tmp_path / name for name in ("notes.xyz", ".hidden", "Makefile")]

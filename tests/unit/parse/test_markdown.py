@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from markdown_it.token import Token
 
 from kg_api.text import markdown
 from kg_api.text.documents import parse
@@ -124,22 +121,6 @@ def test_a_text_parsed_in_parts_has_the_blocks_of_the_whole(lines: list[str], wi
         assert markdown.blocks(text) == whole
 
 
-def test_a_long_list_is_parsed_about_once() -> None:
-    text, lines = "- item\n" * 1000, 0
-    parse = markdown._parse
-
-    def counting(text: str, starts: Sequence[int], line: int, stop: int) -> list[Token]:
-        nonlocal lines
-        lines += stop - line
-        return parse(text, starts, line, stop)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(markdown, "_WINDOW", 50)
-        patch.setattr(markdown, "_parse", counting)
-        assert len(markdown.blocks(text)) == 1000
-    assert lines < 1100
-
-
 def test_a_row_without_end_makes_no_table() -> None:
     text = f"{'a|' * 60_000}\n{'-|' * 60_000}\n"
     assert [block.kind for block in markdown.blocks(text)] == ["paragraph"]
@@ -194,10 +175,6 @@ def test_it_is_said_of_the_document_and_no_passage(newline: str) -> None:
 def test_a_rule_is_no_front_matter(text: str) -> None:
     assert parse(text, "a.md").body == 0
     assert split(parse(text, "a.md"))[0].start == 0
-
-
-def test_only_markdown_has_it() -> None:
-    assert parse("---\ntitle: t\n---\ntext\n", "a.txt").body == 0
 
 
 @pytest.mark.parametrize(

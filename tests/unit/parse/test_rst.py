@@ -222,15 +222,6 @@ def test_blocks_are_in_order_and_hold_every_line_that_is_not_blank(text: str) ->
     assert not rest.strip()
 
 
-@given(st.text())
-def test_any_text_is_covered(text: str) -> None:
-    rest = text
-    for block in reversed(rst.blocks(text)):
-        assert text[block.start : block.end].strip()
-        rest = rest[: block.start] + rest[block.end :]
-    assert not rest.strip()
-
-
 TEXT = """\
 #+TITLE: On call
 #+AUTHOR: Ada
@@ -304,17 +295,6 @@ def test_sources_join_to_the_text_and_stand_under_their_headlines() -> None:
         ("Restart the service",),
         ("Restart the service", "Tables"),
     ]
-
-
-@pytest.mark.parametrize("newline", ["\r\n", "\r"])
-def test_other_ends_of_lines(newline: str) -> None:
-    text = TEXT.replace("\n", newline)
-    parsed = parse(text, "a.org")
-    assert [each.title for each in parsed.blocks if each.kind == "heading"] == [
-        "Restart the service",
-        "Tables",
-    ]
-    assert parsed.title == "On call"
 
 
 @pytest.mark.parametrize(

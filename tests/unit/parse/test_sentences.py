@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.errors import InvalidInput
 from kg_api.schemas.formats import Format
 from kg_api.text import sentences
 from kg_api.text.files import FolderRules, select
@@ -73,11 +72,6 @@ def test_a_sentence_on_the_edge_of_a_window_stays_whole() -> None:
     assert found == [sentence] * 200
 
 
-def test_only_the_part_asked_for_is_looked_at() -> None:
-    sentence = "It is so. "
-    assert list(sentence_borders(sentence * 4, 10, 30)) == [20]
-
-
 def test_what_a_markdown_text_shows_as_code_names_no_picture() -> None:
     text = """\
 ---
@@ -127,8 +121,8 @@ def test_nor_does_one_with_much_that_may_be_code(text: str) -> None:
         ("html", "<img src=a.png> {}"),
     )
     for form, named in forms:
-        assert "a.png" in references(named.format(text * 10_000), form)
-        assert len(references(named.format(text * 50_000), form)) <= MAX_REFERENCES
+        assert "a.png" in references(named.format(text * 5_000), form)
+        assert len(references(named.format(text * 20_000), form)) <= MAX_REFERENCES
 
 
 ALL = FolderRules()
@@ -214,11 +208,6 @@ def test_lines_that_are_no_patterns_are_passed_over(folder: Path, text: str) -> 
     (folder / ".gitignore").write_text(text)
     assert "b.py" not in taken(folder)
     assert "a.md" in taken(folder)
-
-
-def test_a_pattern_that_is_none_is_told(folder: Path) -> None:
-    with pytest.raises(InvalidInput, match="--exclude"):
-        taken(folder, FolderRules(exclude=["!"]))
 
 
 def test_a_folder_that_is_named_by_the_way_up(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,13 +55,6 @@ def test_a_document_of_headings_alone_has_a_source() -> None:
     assert sources("# A\n\n## B", "a.md") == [("A > B", "# A\n\n## B")]
 
 
-def test_headings_without_end_are_kept_in_bounds() -> None:
-    found = sources("\n".join(f"# Heading {i}" for i in range(500)), "a.md")
-    assert len(found) > 5
-    assert max(words(text) for _, text in found) <= 250
-    assert found[-1][0] == "Heading 499"
-
-
 def test_text_before_the_first_heading_has_no_path() -> None:
     assert sources("before\n\n# A\n\ntext", "a.md") == [("", "before"), ("A", "# A\n\ntext")]
 
@@ -228,11 +221,6 @@ def test_no_source_is_longer_than_the_limits_say(text: str, format_: Format) -> 
     assert "".join(text[span.start : span.end] for span in spans) == ("" if is_blank(text) else text)
     for span in spans:
         assert visible_words(text[span.start : span.end]) <= LONGEST
-
-
-@given(text=TEXTS, format_=FORMATS)
-def test_the_same_text_gives_the_same_sources(text: str, format_: Format) -> None:
-    assert split(parse(text, "name", format_)) == split(parse(text, "name", format_))
 
 
 SECTIONS = st.lists(
@@ -423,24 +411,6 @@ def test_words(text: str, size: int) -> None:
     assert words(text) == size
 
 
-def test_a_part_of_a_text() -> None:
-    assert words("one two three", 4, 13) == 2
-
-
-def test_a_long_text_is_counted_in_parts() -> None:
-    assert abs(words("word " * 100_000) - 100_000) <= 10
-
-
-@given(st.lists(st.text(max_size=40), max_size=20))
-def test_joining_adds_nothing(parts: list[str]) -> None:
-    assert words("".join(parts)) <= sum(map(words, parts))
-
-
-@given(st.text(), st.integers(0, 50))
-def test_what_can_be_seen_counts(text: str, at: int) -> None:
-    assert (words(text, at) == 0) == (not text[at:].strip())
-
-
 @given(st.text(st.sampled_from("ab \n\r\u2028\x0b")))
 def test_lines_join_to_the_text(text: str) -> None:
     starts = line_starts(text)
@@ -462,8 +432,3 @@ def test_nothing_to_see_is_blank(text: str) -> None:
 @pytest.mark.parametrize("text", ["a", ".", "漢", "👍", "\u0301", "\u200bx", "٣"])
 def test_what_can_be_seen_is_not_blank(text: str) -> None:
     assert not is_blank(text)
-
-
-def test_only_the_part_asked_for_counts() -> None:
-    assert is_blank("a  b", 1, 3)
-    assert not is_blank("a  b", 1, 4)

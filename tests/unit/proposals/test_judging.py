@@ -16,7 +16,6 @@ from kg_api.discovery.proposals import (
     mutual_pairs,
     reason_of,
     says_enough,
-    score_of,
     shared_words,
     use,
 )
@@ -127,10 +126,6 @@ def test_only_what_changes_proposals_has_all_looked_at_again() -> None:
 
     assert mark(max_open=7) == mark(enabled=False) == mark()
     assert mark(hops=1) != mark()
-
-
-def test_scores_are_between_0_and_1() -> None:
-    assert [score_of(each, space()) for each in (-0.1, 0.0, 0.135, 0.5)] == [0, 0, pytest.approx(0.5), 1]
 
 
 def test_a_pair_is_the_same_in_either_order_and_when_its_text_comes_again() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shutil
 import subprocess
 import sys
@@ -129,13 +128,6 @@ def order(values: list[float]) -> list[int]:
     return sorted(range(len(values)), key=lambda at: -values[at])
 
 
-@given(PAIRS)
-def test_every_value_is_finite(pairs: list[tuple[float, float]]) -> None:
-    blended = blend([fused for fused, _ in pairs], [score for _, score in pairs])
-    assert len(blended) == len(pairs)
-    assert all(math.isfinite(value) for value in blended)
-
-
 @given(st.lists(FUSED, max_size=30), SCORE)
 def test_where_the_reranker_sees_no_difference_the_order_stays(fused: list[float], score: float) -> None:
     fused = sorted(fused, reverse=True)
@@ -156,18 +148,6 @@ def test_who_is_better_in_both_is_never_behind(pairs: list[tuple[float, float]])
         for other, theirs in zip(pairs, blended, strict=True):
             if one[0] >= other[0] and one[1] >= other[1]:
                 assert mine >= theirs
-
-
-@given(PAIRS, st.sampled_from([0.5, 2.0, 1024.0]))
-def test_the_scale_of_the_fused_scores_does_not_matter(
-    pairs: list[tuple[float, float]], factor: float
-) -> None:
-    fused, scores = [fused for fused, _ in pairs], [score for _, score in pairs]
-    assert order(blend([each * factor for each in fused], scores)) == order(blend(fused, scores))
-
-
-def test_nothing_is_blended_to_nothing() -> None:
-    assert blend([], []) == []
 
 
 Asking = Callable[..., Reranker]

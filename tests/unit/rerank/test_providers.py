@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 import traceback
 from collections.abc import Callable
 from itertools import pairwise
@@ -14,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.errors import RerankUnavailable
-from kg_api.providers.remote_rerank import best_of, in_order, windows
-from kg_api.providers.rerank import Reranker, as_relevance, relevance
-from tests.support.rerank_server import Drip, Drop, Raw, Request, RerankServer, Spoil, Status, share
+from kg_api.providers.remote_rerank import in_order, windows
+from kg_api.providers.rerank import Reranker, as_relevance
+from tests.support.rerank_server import Raw, Request, RerankServer, Spoil, Status
 from tests.unit.rerank.conftest import CANARY, Open
 
 QUERY = "red green blue yellow"
@@ -68,27 +67,6 @@ def test_of_a_long_passage_the_best_window_counts(server: RerankServer, reranker
     assert max(map(len, sent)) == 200
 
 
-@pytest.mark.parametrize("status", [429, 500, 503])
-def test_a_trouble_that_passes_is_asked_again(server: RerankServer, reranker_of: Open, status: int) -> None:
-    reranker = known(reranker_of())
-    before = len(server.requests)
-    server.then(Status(status))
-    assert reranker.score(QUERY, TEXTS, seconds=5) == RIGHT
-    assert len(server.requests) == before + 2
-
-
-def test_a_retry_after_that_is_too_long_is_not_waited_for(server: RerankServer, reranker_of: Open) -> None:
-    reranker = known(reranker_of())
-    before = len(server.requests)
-    server.always = Status(429, retry_after="30")
-    begun = time.monotonic()
-    with pytest.raises(RerankUnavailable, match=r"429.*30 s") as raised:
-        reranker.score(QUERY, TEXTS, seconds=10)
-    assert time.monotonic() - begun < 25
-    assert raised.value.retry_after_seconds == 30
-    assert len(server.requests) == before + 1
-
-
 @pytest.mark.parametrize(
     ("status", "advice"),
     [(401, "API_KEY"), (403, "API_KEY"), (404, "BASE_URL"), (400, "KG_RERANK__"), (307, "BASE_URL")],
@@ -102,21 +80,6 @@ def test_a_refusal_is_final_and_says_what_to_do(
     with pytest.raises(RerankUnavailable, match=rf"answered {status}.*{advice}"):
         reranker.score(QUERY, TEXTS, seconds=5)
     assert len(server.requests) == before + 1
-
-
-@pytest.mark.parametrize("head", [False, True])
-def test_a_slow_drip_ends_with_the_time(server: RerankServer, reranker_of: Open, *, head: bool) -> None:
-    server.always = Drip(head=head)
-    begun = time.monotonic()
-    with pytest.raises(RerankUnavailable, match=r"in time|KG_RERANK__SECONDS"):
-        reranker_of().score(QUERY, TEXTS, seconds=0.4)
-    assert time.monotonic() - begun < 3
-
-
-def test_a_connection_that_breaks_off_is_told(server: RerankServer, reranker_of: Open) -> None:
-    server.always = Drop()
-    with pytest.raises(RerankUnavailable, match="broke off"):
-        reranker_of().score(QUERY, TEXTS, seconds=2)
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"<html>", b"null", b"7", b'"x"', b"{}", b'{"results": {}}'])
@@ -193,17 +156,6 @@ def test_key_and_passages_are_nowhere(
     assert SECRET not in shown
 
 
-def test_a_server_that_is_not_there_is_told(server: RerankServer, reranker_of: Open) -> None:
-    reranker = reranker_of()
-    server.close()
-    with pytest.raises(RerankUnavailable, match="cannot be reached"):
-        reranker.score(QUERY, TEXTS, seconds=2)
-
-
-def test_share_is_what_the_tests_take_it_for() -> None:
-    assert [share(QUERY, text) for text in TEXTS] == RIGHT
-
-
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
 
@@ -214,35 +166,12 @@ def test_any_order_is_put_right(scores: list[float], dice: Any) -> None:
     assert in_order(items, len(scores)) == scores
 
 
-@pytest.mark.parametrize("index", [True, 1.0, "1", None, 2, -1, 0])
-def test_an_index_is_that_of_a_text_and_there_once(index: object) -> None:
-    with pytest.raises(RerankUnavailable, match="index"):
-        in_order([(0, 0.1), (index, 0.2)], 2)
-
-
-@pytest.mark.parametrize("score", [True, None, "0.5", float("nan"), float("-inf"), [0.5]])
-def test_a_score_is_a_finite_number(score: object) -> None:
-    with pytest.raises(RerankUnavailable, match="finite"):
-        in_order([(0, score)], 1)
-
-
-@given(FINITE)
-def test_relevance_is_between_0_and_1_for_any_output(logit: float) -> None:
-    assert 0 <= relevance(logit) <= 1
-    assert relevance(logit) == pytest.approx(1 - relevance(-logit))
-
-
 @given(st.lists(FINITE, min_size=2))
 def test_a_scale_never_turns_an_order_round(scores: list[float]) -> None:
     scaled = as_relevance(scores)
     pairs = sorted(zip(scores, scaled, strict=True))
     assert all(one[1] <= other[1] for one, other in pairwise(pairs))
     assert all(0 <= each <= 1 for each in scaled)
-
-
-@given(st.lists(st.floats(min_value=0, max_value=1)))
-def test_what_is_on_the_scale_stays_as_it_is(scores: list[float]) -> None:
-    assert as_relevance(scores) == scores
 
 
 @given(st.text(max_size=3000), st.integers(min_value=1, max_value=500))
@@ -253,21 +182,3 @@ def test_windows_leave_nothing_out(text: str, most: int) -> None:
     assert all(text.startswith(window, at * step) for at, window in enumerate(cut))
     assert (len(cut) - 1) * step + len(cut[-1]) == len(text)
     assert all(window for window in cut[1:])
-
-
-def test_a_text_that_fits_is_its_only_window() -> None:
-    assert windows("", 10) == [""]
-    assert windows("0123456789", 10) == ["0123456789"]
-    assert windows("0123456789a", 10) == ["0123456789", "9a"]
-
-
-def test_the_best_window_counts() -> None:
-    assert best_of([0.1, 0.9, 0.2, 0.3], [1, 2, 1]) == [0.1, 0.9, 0.3]
-    assert best_of([], []) == []
-
-
-def test_a_missing_index_is_zero() -> None:
-    assert in_order([(1, 0.1), (None, 0.2)], 2) == [0.2, 0.1]
-    assert in_order([(None, 0.3)], 1) == [0.3]
-    with pytest.raises(RerankUnavailable, match="index"):
-        in_order([(None, 0.1), (None, 0.2)], 2)

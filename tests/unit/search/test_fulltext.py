@@ -73,10 +73,6 @@ def test_words_are_what_a_person_calls_words(text: str, expected: list[str]) -> 
     assert terms(text) == expected
 
 
-def test_each_word_is_taken_once_whatever_its_case_in_the_form_that_came_first() -> None:
-    assert terms("Fox fox FOX dog Fox") == ["Fox", "dog"]
-
-
 @given(st.text())
 def test_composed_and_decomposed_text_have_the_same_words(text: str) -> None:
     assert terms(unicodedata.normalize("NFD", text)) == terms(unicodedata.normalize("NFC", text))

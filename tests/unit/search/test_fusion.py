@@ -42,11 +42,6 @@ def test_reciprocal_ranks_do_not_depend_on_the_order_of_the_lanes(one: list[str]
     assert list(there) == list(back)
 
 
-@given(ids)
-def test_one_lane_keeps_its_order_by_reciprocal_rank(lane: list[str]) -> None:
-    assert [*reciprocal_rank_fusion([lane])] == lane
-
-
 @given(scores, st.sampled_from(["adaptive", "rrf", "weighted"]))
 def test_one_lane_keeps_order_and_scores(lane: dict[str, float], how: Fusion) -> None:
     fused = fuse([LaneScores("text", lane)], how)
@@ -121,13 +116,6 @@ def test_fixed_weights_bring_scores_to_one_scale() -> None:
     fused = fuse([vector(near), LaneScores("text", words)], "weighted", vector_weight=0.7)
     found = {each: one.score for each, one in fused.items()}
     assert found == pytest.approx({"a": 0.7, "b": 0.35 + 0.15, "c": 0.3, "d": 0.0})
-
-
-def test_fixed_weights_of_a_lane_without_differences_say_nothing_against_it() -> None:
-    fused = fuse(
-        [vector({"a": 0.5, "b": 0.5}), LaneScores("text", {"c": 1.0})], "weighted", vector_weight=0.7
-    )
-    assert {each: one.score for each, one in fused.items()} == pytest.approx({"a": 0.7, "b": 0.7, "c": 0.3})
 
 
 def test_the_only_hit_of_a_space_is_not_lost_among_those_of_another() -> None:

@@ -45,22 +45,11 @@ def test_a_step_that_is_done_again_says_anew_what_it_could_not_do() -> None:
     assert notes.all == [note("5 are missing")]
 
 
-def test_two_steps_that_say_the_same_say_it_once() -> None:
-    notes = Notes()
-    notes.record("seeds", [note("a"), note("b")])
-    notes.record("find_concepts", [note("b"), note("c")])
-    assert notes.unique == [note("a"), note("b"), note("c")]
-
-
 def test_without_a_vector_concepts_are_looked_for_by_name() -> None:
     vectors = [QueryVector(SPACE, None, usable=False, fault="it is down")]
     (told,) = describe_concept_degradations(Scope([], {}, []), vectors)
     assert told.part == "embedding"
     assert told.effect == "the question could not be embedded (it is down): looked for by name only"
-
-
-def test_what_was_done_as_asked_is_not_told() -> None:
-    assert describe_concept_degradations(Scope([], {}, []), [QueryVector(SPACE, None, usable=False)]) == []
 
 
 def test_what_is_unknown_is_told_first() -> None:

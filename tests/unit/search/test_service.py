@@ -18,7 +18,7 @@ from kg_api.providers.embedding_port import Embedder
 from kg_api.schemas.search import SourceHits, SourceSearch
 from kg_api.schemas.spaces import ModelChoice
 from kg_api.search.present import present_hits
-from kg_api.search.retrieve import Candidates, find_needed_texts
+from kg_api.search.retrieve import find_needed_texts
 from kg_api.search.scope import Scope
 from kg_api.search.service import SearchService
 from kg_api.spaces.registry import SpaceRegistry
@@ -294,12 +294,6 @@ def test_two_lanes_are_fused_and_each_hit_says_its_ranks() -> None:
     }
 
 
-def test_an_empty_lane_is_a_lane_that_was_asked() -> None:
-    answer = hits(lanes(vectors={"default": [found("a", 0.9, 0.9)]}, text=[]), 10)
-    assert [hit.source_id for hit in answer] == ["a"]
-    assert hits(lanes(vectors={"default": []}, text=[]), 10) == hits(lanes(text=[]), 10) == []
-
-
 @given(st.integers(0, 8), st.integers(0, 8), st.integers(1, 10))
 def test_the_limit_cuts_the_fused_list(vectors: int, words: int, limit: int) -> None:
     vector = [found(f"v{n}", 1 - n / 10, 1 - n / 10) for n in range(vectors)]
@@ -348,11 +342,6 @@ def test_a_chunk_stands_where_it_says(text: str, offset: int, length: int) -> No
     assert hit.chunk.text == text[offset : offset + length].strip()
 
 
-def test_a_hit_carries_its_place() -> None:
-    (hit,) = hits(lanes(text=[found("a", 5.0)]), 10)
-    assert hit.model_dump(include=set(place("a").model_dump())) == place("a").model_dump()
-
-
 def test_each_space_is_a_lane_of_its_own_and_its_scores_are_compared_with_no_other() -> None:
     given = lanes({"small": [found("a", 0.2, 0.2), found("b", 0.1, 0.1)], "large": [found("c", 0.9, 0.9)]})
     answer = hits(given, 10)
@@ -387,15 +376,6 @@ def test_of_two_chunks_that_point_at_one_source_the_nearer_one_is_shown() -> Non
     text = ChunkText("near", START, START + 4, ("a", "b"))
     answer = hits(lanes({"default": [near, far]}, [found("b", 5.0)]), 10, c_a=text)
     assert [(hit.source_id, hit.chunk.text) for hit in answer] == [("b", "near")]
-
-
-def test_a_further_lane_is_fused_like_any_other() -> None:
-    given = Candidates({**lanes({"default": [found("a", 0.9, 0.9)]}).lanes, "pictures": [found("b", 3.0)]})
-    by_rank = ranked(given, 10, fusion="rrf")
-    assert [(hit.identity, hit.parts[0].lane) for hit in by_rank] == [
-        ("a", "vector:default"),
-        ("b", "pictures"),
-    ]
 
 
 def test_an_ontology_that_has_just_come_answers_by_the_space_of_new_ones() -> None:

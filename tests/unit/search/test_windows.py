@@ -198,12 +198,6 @@ def test_a_neighbour_behind_one_that_does_not_fit_is_not_taken() -> None:
     assert (read(windows), left_out) == ([["d-2", "d-3"]], 0)
 
 
-@pytest.mark.parametrize("window", [None, 0])
-def test_a_hit_without_neighbours_stands_alone(window: int | None) -> None:
-    windows, _ = merge_windows([hit(document(["a", "b"]), 1, window)], tokens_of, None)
-    assert read(windows) == [["d-1"]]
-
-
 def test_two_chunks_of_one_source_are_one_hit() -> None:
     places = document(["a", "b", "c"])
     (window,), left_out = merge_windows([hit(places, 1, 1), hit(places, 1, 1)], tokens_of, 3)
@@ -217,10 +211,6 @@ def test_paragraphs_that_changed_between_two_looks_are_not_joined() -> None:
     assert read(merge_windows([found], tokens_of, None)[0]) == [["d-0", "d-1"]]
     gone = hit(places, 1, 1).model_copy(update={"context": [places[0], places[2]]})
     assert read(merge_windows([gone], tokens_of, None)[0]) == [["d-1"]]
-
-
-def test_nothing_found_is_no_window() -> None:
-    assert merge_windows([], tokens_of, 5) == ([], 0)
 
 
 @given(st.lists(WORDS, min_size=1, max_size=9), st.integers(0, 8), st.integers(1, 60))
@@ -394,7 +384,3 @@ def test_the_order_decides_who_leads_and_groups_do_not_chain() -> None:
     assert overlap(texts[0], texts[2]) < MIN_OVERLAP
     assert near_duplicates(texts) == [[0, 1], [2]]
     assert near_duplicates([texts[1], texts[0], texts[2]]) == [[0, 1, 2]]
-
-
-def test_nothing_is_no_group() -> None:
-    assert near_duplicates([]) == []

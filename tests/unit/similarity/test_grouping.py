@@ -170,19 +170,6 @@ def test_the_pairs_are_those_of_comparing_one_by_one(
     assert all(a < b for a, b in found)
 
 
-def test_blocks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
-    parts = made(1, [1, 3, 2, 1, 1, 2, 1])
-    whole = nearest_pairs(Vectors.of(parts), ["a", "b"] * 3 + ["c"], 2, None, across=True)
-    monkeypatch.setattr(source_graph, "BLOCK", 3)
-    assert nearest_pairs(Vectors.of(parts), ["a", "b"] * 3 + ["c"], 2, None, across=True) == pytest.approx(
-        whole, abs=1e-6
-    )
-
-
-def test_one_source_has_no_edge() -> None:
-    assert nearest_pairs(Vectors.of(made(0, [2])), ["a"], 3, None, across=False) == {}
-
-
 random = np.random.default_rng(3)
 
 
@@ -216,11 +203,6 @@ def test_few_vectors_or_equal_ones_have_a_place_too(count: int) -> None:
     assert found.explained == (0, 0)
 
 
-def test_points_fill_the_picture_on_one_scale() -> None:
-    assert fitted(np.array([[4.0, 1.0], [-2.0, 0.0]])).tolist() == [[1, 0.25], [-0.5, 0]]
-    assert fitted(np.empty((0, 2))).shape == (0, 2)
-
-
 LICENCE = "Copyright\n\nThis document has been placed in the public domain."
 HEADER = "PEP: {n}\nTitle: About {word}\nAuthor: Ada Lovelace,\n        Alan Turing\nStatus: Final\n"
 WORDS = ["herons", "leases", "rings", "horses", "quartz", "bassoons"]
@@ -245,15 +227,6 @@ def found(
 def test_a_licence_of_many_documents_is_repeated() -> None:
     texts, names = documents(MIN_DOCUMENTS, LICENCE)
     assert found(texts, names) == [[2, 5, 8, 11]]
-
-
-def test_what_fewer_share_is_not() -> None:
-    texts, names = documents(MIN_DOCUMENTS - 1, LICENCE)
-    assert found(texts, names) == []
-
-
-def test_many_times_in_one_document_is_not_in_many() -> None:
-    assert found([LICENCE] * 9, ["a"] * 9) == []
 
 
 def test_copies_of_a_whole_document_are_kept() -> None:
@@ -289,11 +262,6 @@ def test_what_people_say_in_turn_is_no_fields() -> None:
     texts, names = documents(MIN_DOCUMENTS)
     talks = [said.format(word=WORDS[n]) for n in range(MIN_DOCUMENTS)]
     assert found([*texts, *talks], [*names, *(f"d{n}" for n in range(MIN_DOCUMENTS))]) == []
-
-
-def test_fields_of_another_kind_are_another_text() -> None:
-    heads = [f"Title: {word}\n{word}: one\n{word[1:]}: two\n{word[2:]}: three" for word in WORDS]
-    assert found(heads, [f"d{n}" for n in range(len(heads))], whole=False) == []
 
 
 def test_the_documents_that_repeat_a_text_are_counted() -> None:

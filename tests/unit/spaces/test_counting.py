@@ -14,7 +14,7 @@ from kg_api.providers.embedding_port import Embedder
 from kg_api.schemas.spaces import SpaceIdentity
 from kg_api.settings import load_settings
 from kg_api.spaces import open_spaces
-from kg_api.spaces.open_spaces import PROBE_TEXT, OpenSpace, calibrate_similarity, read_pairs
+from kg_api.spaces.open_spaces import PROBE_TEXT, OpenSpace, calibrate_similarity
 from kg_api.spaces.registry import ModelTokenCounter, is_paid, token_counter
 from tests.support.embedders import small_embedder
 from tests.unit.search.canned import CannedGraph
@@ -89,24 +89,10 @@ def test_a_server_of_this_machine_is_free_unless_its_model_has_a_price(
     assert is_paid(load_settings(), space_of("openai", model)) is paid
 
 
-def test_what_is_embedded_in_the_process_is_free() -> None:
-    assert not is_paid(load_settings(), space_of("local", "bge-small-en-v1.5"))
-
-
 def test_related_texts_are_nearer_than_unrelated_ones() -> None:
     calibration = calibrate_similarity(DeterministicEmbedder())
     assert -1 <= calibration.unrelated < calibration.related <= 1
     assert calibration.gap == calibration.related - calibration.unrelated
-
-
-def test_a_model_of_very_few_tokens_is_measured_too() -> None:
-    small = DeterministicEmbedder(max_tokens=8)
-    assert calibrate_similarity(small) == calibrate_similarity(small)
-
-
-def test_questions_and_answers_are_all_different() -> None:
-    texts = [text for pair in read_pairs() for text in pair]
-    assert len(set(texts)) == len(texts) == 32
 
 
 def test_a_question_that_comes_again_is_not_embedded_again(opened: Opened) -> None:
@@ -116,14 +102,6 @@ def test_a_question_that_comes_again_is_not_embedded_again(opened: Opened) -> No
     assert first.tobytes() == again.tobytes()
     with pytest.raises(ValueError, match="read-only"):
         again[0] = 1
-
-
-def test_the_question_by_which_the_model_was_proven_is_remembered_too(opened: Opened) -> None:
-    first, again = (opened.space.embed_query("owls") for _ in range(2))
-    assert opened.sent == [["owls", PROBE_TEXT]]
-    assert first.tobytes() == again.tobytes()
-    with pytest.raises(ValueError, match="read-only"):
-        first[0] = 1
 
 
 def test_what_another_model_answered_is_not_remembered(

@@ -258,11 +258,6 @@ def test_another_chunking_alternates_between_both_slots() -> None:
         assert use.target == Layout("old", slot, str(number))
 
 
-def test_a_use_without_vectors_changes_in_place() -> None:
-    use = SpaceUse(OLD, previous=Layout("older")).built(NEW, answers=False, activates=False)
-    assert use == SpaceUse(NEW, previous=Layout("older"))
-
-
 def test_a_build_over_the_previous_layout_forgets_that() -> None:
     use = SpaceUse(OLD, previous=NEW).built(NEW, answers=True, activates=True)
     assert use == SpaceUse(NEW, OLD)
@@ -298,11 +293,3 @@ def test_services_of_a_process_share_their_snapshots() -> None:
     finally:
         forget_snapshots(graph)
     assert snapshots_of(graph) is not snapshots_of(graph)
-
-
-def test_a_missing_index_is_looked_for_once_and_then_every_second() -> None:
-    graph = CannedGraph()
-    snapshots = snapshots_of(graph)
-    for _ in range(3):
-        assert snapshots.populating("none_such", "passage_embedding") == {"none_such": "not there"}
-    assert graph.times("indexes/states") == 2

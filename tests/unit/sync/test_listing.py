@@ -47,17 +47,6 @@ def test_gone_is_what_was_known_and_is_nowhere(known: set[str], files: set[str],
         assert (name in gone) == (name not in files and not unseen)
 
 
-@given(st.sets(NAMES))
-def test_what_is_there_has_not_gone(files: set[str]) -> None:
-    assert listing(files, set()).gone(files) == []
-
-
-def test_files_come_in_the_order_of_their_names(tmp_path: Path) -> None:
-    put(tmp_path, b="1", a__z="2", a="3", ab="4", é="5")
-    names = [file.document for file in list_folder(str(tmp_path), "p/", EVERYWHERE, granted=False).files]
-    assert names == sorted(names) == ["p/a.md", "p/a/z.md", "p/ab.md", "p/b.md", "p/é.md"]
-
-
 def test_a_subfolder_that_cannot_be_listed_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -259,12 +248,6 @@ def test_mount_over_documents_keeps_them() -> None:
     checked = check({"/nas": "7", SUB: "8"}, "p/a.md", before={"/nas": "7"})
     [problem] = checked.list_absent()
     assert checked.to_remember([problem]) == {"/nas": "7"}
-
-
-def test_first_scan_compares_with_nothing() -> None:
-    checked = check(BEFORE, before={})
-    checked.refuse_absent_root()
-    assert (checked.list_absent(), checked.to_remember([])) == ([], BEFORE)
 
 
 def test_mounts_of_this_machine_are_read(tmp_path: Path) -> None:

@@ -70,12 +70,6 @@ def test_without_a_collector_a_clients_trace_is_carried_on() -> None:
         assert fresh_job("test", "notes")["traceparent"] == GIVEN
 
 
-def test_without_any_trace_there_is_none() -> None:
-    with root_span("x", SpanKind.SERVER, None), span("y"):
-        assert (trace_of_log(), current_traceparent()) == (None, None)
-        assert fresh_job("test", "notes")["traceparent"] is None
-
-
 def test_threads_belong_to_the_trace_of_who_started_them() -> None:
     with root_span("x", SpanKind.SERVER, GIVEN), ThreadPoolExecutor(1) as pool:
         assert pool.submit(copy_context().run, current_traceparent).result() == GIVEN

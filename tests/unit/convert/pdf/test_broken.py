@@ -5,13 +5,12 @@ import random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reportlab.lib.pdfencrypt import StandardEncryption
 from reportlab.pdfgen.canvas import Canvas
 
 from kg_api.convert.isolated.pool import note_pictures
 from kg_api.convert.pdf import convert
 from kg_api.errors import UnreadableDocument
-from tests.unit.convert.pdf.files import STORY, drawn, lines, paragraphs, story
+from tests.unit.convert.pdf.files import STORY, drawn, paragraphs, story
 
 
 @pytest.mark.parametrize(
@@ -26,12 +25,6 @@ from tests.unit.convert.pdf.files import STORY, drawn, lines, paragraphs, story
 )
 def test_bytes_that_are_no_pdf(data: bytes, says: str) -> None:
     with pytest.raises(UnreadableDocument, match=says):
-        convert(data)
-
-
-def test_an_encrypted_file() -> None:
-    data = drawn(lines("Secret."), encrypt=StandardEncryption("word"))
-    with pytest.raises(UnreadableDocument, match="save it without one"):
         convert(data)
 
 

@@ -162,12 +162,6 @@ def test_an_immense_picture_on_a_page_is_not_unpacked() -> None:
         draw_page(PageToDraw(1, 300), pdf_of(objects))
 
 
-@pytest.mark.parametrize("data", [b"", b"no PDF", a_pdf()[:400]])
-def test_what_is_no_pdf_is_refused(data: bytes) -> None:
-    with pytest.raises(UnreadableDocument):
-        draw_page(PageToDraw(1, 300), data)
-
-
 def test_pages_that_hold_themselves_are_drawn_or_refused() -> None:
     for page in (1, 2, 999):
         try:

@@ -14,7 +14,6 @@ from kg_api.errors import ConfigurationError, InvalidInput
 from kg_api.providers.embedding_port import Pixels
 from kg_api.providers.image_embedding import open_image_embedder
 from kg_api.providers.local_images import OPTIONS
-from kg_api.schemas.spaces import ModelChoice
 from kg_api.settings import ImageEmbeddingSettings, Settings, load_settings
 from tests.support.image_changes import as_rendered
 from tests.support.image_models import COLOURS, DIMENSIONS, SIDE, write_model
@@ -119,12 +118,6 @@ def test_words_that_are_none_are_refused(folder: Path, text: str) -> None:
         embedder.embed_query(text)
 
 
-def test_pictures_that_were_unpacked_otherwise_are_refused(folder: Path) -> None:
-    embedder = open_image_embedder(settings(folder))
-    with pytest.raises(InvalidInput, match="picture 0 has shape"):
-        embedder.embed_images([np.zeros((SIDE, SIDE + 1, 3), np.uint8)])
-
-
 def test_other_files_are_another_model(tmp_path: Path) -> None:
     write_model(tmp_path / "one")
     write_model(tmp_path / "two", text=False)
@@ -188,18 +181,6 @@ def test_wrong_files_are_rejected(tmp_path: Path, name: str, told: str) -> None:
 def test_a_model_that_is_not_there_is_refused(folder: Path, name: str, told: str) -> None:
     with pytest.raises(ConfigurationError, match=f"KG_IMAGE_EMBEDDING__MODEL: .*{told}"):
         open_image_embedder(settings(folder, model=name))
-
-
-def test_a_folder_is_needed(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="KG_IMAGE_EMBEDDING__FOLDER is not set"):
-        open_image_embedder(load_settings(), ModelChoice("onnx", "colours"))
-    with pytest.raises(ConfigurationError, match="none of its subfolders has a"):
-        open_image_embedder(settings(tmp_path))
-
-
-def test_vectors_of_another_size_are_not_to_be_had(folder: Path) -> None:
-    with pytest.raises(ConfigurationError, match="8 numbers, not 16"):
-        open_image_embedder(settings(folder, dimensions=16))
 
 
 def test_what_no_file_says_has_to_be_told(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -13,47 +12,10 @@ from kg_api.errors import ConfigurationError, EmbeddingFailed, EmbeddingUnavaila
 from kg_api.providers.embedding_endpoints import data_url
 from kg_api.providers.remote_embedding import RejectedPictures, RemoteImageEmbedder, as_jpeg
 from kg_api.providers.retrying import RejectedText
-from tests.support.behaviours import Behaviour, Drop, Hang, Raw, Spoil, Status
-from tests.support.image_providers import KINDS, PICTURES, opened
+from tests.support.behaviours import Behaviour, Raw, Spoil, Status
+from tests.support.image_providers import PICTURES, opened
 from tests.support.image_server import ImageServer
 from tests.support.providers import CANARY
-
-PASSING: list[Behaviour] = [*map(Status, (408, 429, 500, 503)), Drop(mid_body=True), Drop(mid_body=False)]
-
-
-@pytest.mark.parametrize("behaviour", PASSING, ids=str)
-def test_what_may_pass_is_asked_again(
-    server: ImageServer, embedder: RemoteImageEmbedder, behaviour: Behaviour
-) -> None:
-    for ask in (lambda: embedder.embed_images(PICTURES[:1]), lambda: embedder.embed_query("red")):
-        server.requests.clear()
-        server.then(behaviour, None)
-        ask()
-        assert len(server.requests) == 2
-
-
-def test_a_time_that_is_asked_for_is_given(server: ImageServer, embedder: RemoteImageEmbedder) -> None:
-    server.then(Status(429, retry_after="0.3"))
-    embedder.embed_images(PICTURES[:1])
-    assert server.waits[0] >= 0.3
-    server.always = Status(429, retry_after="300")
-    with pytest.raises(EmbeddingUnavailable, match="300 s") as raised:
-        embedder.embed_images(PICTURES[:1])
-    assert raised.value.retry_after_seconds == 300
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_one_that_hangs_is_given_up(server: ImageServer, kind: str) -> None:
-    server.always = Hang()
-    embedder = opened(server, kind, timeout=0.2)
-    with pytest.raises(EmbeddingUnavailable, match="did not answer in time"):
-        embedder.embed_images(PICTURES[:1])
-    assert len(server.requests) <= 4, "three tries, and one with a drawn picture"
-    quick = opened(server, kind, query_seconds=0.3)
-    begun = time.monotonic()
-    with pytest.raises(EmbeddingUnavailable):
-        quick.embed_query("red")
-    assert time.monotonic() - begun < 2
 
 
 def test_a_picture_that_the_server_fails_on_is_rejected(server: ImageServer) -> None:
@@ -63,12 +25,6 @@ def test_a_picture_that_the_server_fails_on_is_rejected(server: ImageServer) -> 
         embedder.embed_images(PICTURES[:1])
     server.then(*[Status(429)] * 3)
     with pytest.raises(EmbeddingUnavailable):
-        embedder.embed_images(PICTURES[:1])
-
-
-def test_nobody_there_is_unavailable(server: ImageServer, embedder: RemoteImageEmbedder) -> None:
-    server.__exit__()
-    with pytest.raises(EmbeddingUnavailable, match="cannot be reached"):
         embedder.embed_images(PICTURES[:1])
 
 

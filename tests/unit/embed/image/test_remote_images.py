@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import nomic.embed
@@ -35,11 +34,6 @@ def test_words_find_pictures(server: ImageServer, embedder: RemoteImageEmbedder)
     assert {each.headers["authorization"] for each in server.requests} == {f"Bearer {CANARY}"}
     assert embedder.identity.modality == "image"
     assert embedder.reads_text
-
-
-def test_no_picture_is_no_request(server: ImageServer, embedder: RemoteImageEmbedder) -> None:
-    assert embedder.embed_images([]).shape == (0, embedder.identity.dimensions)
-    assert server.requests == []
 
 
 def test_nothing_of_the_stored_file_goes_out(server: ImageServer, embedder: RemoteImageEmbedder) -> None:
@@ -122,13 +116,6 @@ def test_a_model_of_ones_own_is_described_by_settings(server: ImageServer) -> No
     assert embedder.identity.query_prefix == "query: "
     other = opened_as_set(made, ModelChoice("openai", "another", 32))
     assert other.identity.query_prefix == ""
-
-
-def test_many_threads_ask_at_once(server: ImageServer, embedder: RemoteImageEmbedder) -> None:
-    with ThreadPoolExecutor(8) as threads:
-        found = list(threads.map(lambda at: embedder.embed_images([PICTURES[at % 5]])[0], range(40)))
-    assert all(np.allclose(each, found[at % 5], atol=1e-6) for at, each in enumerate(found))
-    assert len(server.requests) == 40
 
 
 def test_words_and_pictures_that_are_none_are_refused_here(
