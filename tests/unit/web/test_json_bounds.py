@@ -39,14 +39,14 @@ def test_depth_is_counted_outside_of_strings(value: Any, ascii_only: bool) -> No
 def test_a_body_of_tiny_values_is_refused_before_objects_are_made_of_it(unit: bytes) -> None:
     content = b"[" + unit * (63_000_000 // len(unit)) + b"0]"
     tracemalloc.start()
-    begun = time.perf_counter()
+    begun = time.process_time()
     try:
         with pytest.raises(HTTPException, match="more than 100,000 values"):
             parse(content)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert time.perf_counter() - begun < 10  # 0.1 s; it was 52
+    assert time.process_time() - begun < 10  # 0.1 s; it was 52
     assert peak < 5_000_000
 
 
