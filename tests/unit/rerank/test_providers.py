@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 import traceback
 from collections.abc import Callable
 from itertools import pairwise
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from kg_api.errors import RerankUnavailable
 from kg_api.providers.remote_rerank import in_order, windows
 from kg_api.providers.rerank import Reranker, as_relevance
-from tests.support.rerank_server import Raw, Request, RerankServer, Spoil, Status
+from tests.support.rerank_server import Drip, Raw, Request, RerankServer, Spoil, Status
 from tests.unit.rerank.conftest import CANARY, Open
 
 QUERY = "red green blue yellow"
@@ -41,6 +42,22 @@ def results(reply: Any) -> Any:
 def test_scores_come_in_the_order_of_the_texts(server: RerankServer, reranker_of: Open) -> None:
     assert reranker_of().score(QUERY, TEXTS, seconds=5) == RIGHT
     assert server.requests[-1].headers["authorization"] == f"Bearer {CANARY}"
+
+
+def test_rerank_after_temporary_error_is_retried(server: RerankServer, reranker_of: Open) -> None:
+    reranker = known(reranker_of())
+    before = len(server.requests)
+    server.then(Status(503))
+    assert reranker.score(QUERY, TEXTS, seconds=5) == RIGHT
+    assert len(server.requests) == before + 2
+
+
+def test_rerank_of_slow_server_ends_in_time(server: RerankServer, reranker_of: Open) -> None:
+    server.always = Drip(head=False)
+    begun = time.monotonic()
+    with pytest.raises(RerankUnavailable, match=r"in time|KG_RERANK__SECONDS"):
+        reranker_of().score(QUERY, TEXTS, seconds=0.4)
+    assert time.monotonic() - begun < 3
 
 
 def test_no_texts_ask_nothing(server: RerankServer, reranker_of: Open) -> None:

@@ -18,6 +18,16 @@ from tests.support.image_server import ImageServer
 from tests.support.providers import CANARY
 
 
+def test_image_request_after_temporary_error_is_retried(
+    server: ImageServer, embedder: RemoteImageEmbedder
+) -> None:
+    for ask in (lambda: embedder.embed_images(PICTURES[:1]), lambda: embedder.embed_query("red")):
+        server.requests.clear()
+        server.then(Status(503), None)
+        ask()
+        assert len(server.requests) == 2
+
+
 def test_a_picture_that_the_server_fails_on_is_rejected(server: ImageServer) -> None:
     embedder = opened(server, "jina")
     server.then(Status(500), Status(500), Status(500, message="cannot decode"), None)
