@@ -1,14 +1,15 @@
-"""Fixtures of the whole suite: one real Neo4j a run, a clean database a test."""
+"""Fixtures of the whole suite: one real Neo4j a run; a clean database a test, or data that tests share."""
 
 from __future__ import annotations
 
 import gc
 import os
 import signal
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import cache
 from pathlib import Path
-from typing import LiteralString, cast
+from typing import LiteralString, ParamSpec, TypeVar, cast
 
 import httpx
 import hypothesis
@@ -68,6 +69,9 @@ USUAL_SIZES = {
     of_space(FIRST_IMAGE_INDEX, "fine"): ColourGrid(4).identity.dimensions,
 }
 """The others', by their indexes."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 WIPE = (
     "MATCH (n) WHERE NOT n:Migration CALL (n) { DETACH DELETE n } "
@@ -162,10 +166,71 @@ def migrated_graph(server: Neo4jServer) -> Iterator[Graph]:
         yield opened
 
 
+class Stored:
+    """The data in the database: tests that only read share it, and a test that finds a write stores it again.
+
+    A read's bookmark tells whether anybody wrote: it names the last transaction that was committed.
+    """
+
+    def __init__(self, driver: neo4j.Driver) -> None:
+        self.given = False
+        """Whether the test that runs has its data already."""
+        self.begin: Callable[[], object] = lambda: None
+        """What is stored before any data."""
+        self._driver = driver
+        self._opened = ExitStack()
+        self._known: tuple[object, object] | None = None
+        self._value: object = None
+
+    def give(self, store: Callable[P, AbstractContextManager[T]], *given: P.args, **named: P.kwargs) -> T:
+        """Return what `store` made in an empty database, in this test or in one before it."""
+        self.given, key = True, (self.begin, store, given, tuple(named.items()))
+        if self._known != (key, self._bookmark()):
+            self.close()
+            wipe(self._driver)
+            self.begin()
+            self._value = self._opened.enter_context(store(*given, **named))
+            self._known = (key, self._bookmark())
+        return cast("T", self._value)
+
+    def close(self) -> None:
+        """Forget the data and close what was opened for them."""
+        self._known = None
+        self._opened.close()
+
+    def _bookmark(self) -> object:
+        with self._driver.session() as session:
+            session.run("RETURN 1").consume()
+            return session.last_bookmarks().raw_values
+
+
+@pytest.fixture(scope="session")
+def _stored(driver: neo4j.Driver) -> Iterator[Stored]:
+    made = Stored(driver)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def beginning() -> Callable[[], object]:
+    """Store what a test finds that asks for no data."""
+    return lambda: None
+
+
 @pytest.fixture
-def graph(migrated_graph: Graph, driver: neo4j.Driver) -> Graph:
-    """The database, empty but for its schema."""
-    wipe(driver)
+def stored(_stored: Stored, beginning: Callable[[], object]) -> Stored:
+    """Data that tests share as long as nobody writes."""
+    _stored.given, _stored.begin = False, beginning
+    return _stored
+
+
+@pytest.fixture
+def graph(request: pytest.FixtureRequest, stored: Stored, migrated_graph: Graph) -> Graph:
+    """The database, empty but for its schema and what a fixture `shared` of the test's module stores."""
+    if "shared" in request.fixturenames:
+        request.getfixturevalue("shared")
+    if not stored.given:
+        stored.give(nullcontext)
     return migrated_graph
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import neo4j
@@ -12,6 +13,7 @@ from kg_api.discovery.constructive import ConstructiveService
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
 from kg_api.settings import Settings
+from tests.conftest import Stored
 from tests.support.album import Album
 from tests.support.colour_grid import plain
 from tests.support.concept_graph import store_lives
@@ -23,8 +25,9 @@ from tests.support.picture_search import COLOURS
 from tests.support.records import record
 
 
-@pytest.fixture
-def kg(graph: Graph) -> Generator[Kg]:
+@contextmanager
+def store_texts(graph: Graph) -> Generator[Kg]:
+    """Store one document of the usual texts, embedded."""
     made = Kg(graph)
     store_document(graph, record("a.md", TEXTS))
     made.work()
@@ -32,10 +35,30 @@ def kg(graph: Graph) -> Generator[Kg]:
     made.spaces.close()
 
 
+@contextmanager
+def _store_lives(graph: Graph, driver: neo4j.Driver) -> Generator[tuple[Kg, dict[str, str]]]:
+    with store_texts(graph) as made:
+        yield made, store_lives(graph, driver)
+
+
 @pytest.fixture
-def ids(kg: Kg, driver: neo4j.Driver) -> dict[str, str]:
+def lives(stored: Stored, migrated_graph: Graph, driver: neo4j.Driver) -> tuple[Kg, dict[str, str]]:
+    """The usual texts and the concepts of some lives, by their labels."""
+    return stored.give(_store_lives, migrated_graph, driver)
+
+
+@pytest.fixture
+def kg(request: pytest.FixtureRequest, stored: Stored, migrated_graph: Graph) -> Kg:
+    """The usual texts; in a test that asks for `ids`, the concepts of some lives too."""
+    if "ids" in request.fixturenames:
+        return request.getfixturevalue("lives")[0]
+    return stored.give(store_texts, migrated_graph)
+
+
+@pytest.fixture
+def ids(lives: tuple[Kg, dict[str, str]]) -> dict[str, str]:
     """The concepts of some lives, by their labels."""
-    return store_lives(kg.graph, driver)
+    return lives[1]
 
 
 @pytest.fixture

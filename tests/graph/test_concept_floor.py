@@ -16,16 +16,11 @@ from kg_api.schemas.concepts import ConceptHit
 from kg_api.schemas.spaces import FIRST_SLUG, SimilarityCalibration
 from kg_api.spaces import open_spaces
 from kg_api.spaces.open_spaces import LABELS_NEEDED
-from tests.support.concept_graph import embed_concepts, store_concepts, store_lives
+from tests.support.concept_graph import embed_concepts, store_concepts
 from tests.support.embedders import small_embedder
 from tests.support.kg import Kg
 from tests.support.records import record
 from tests.support.running import wait_until
-
-
-@pytest.fixture
-def ids(kg: Kg, driver: neo4j.Driver) -> dict[str, str]:
-    return store_lives(kg.graph, driver)
 
 
 @pytest.fixture

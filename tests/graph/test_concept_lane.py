@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import neo4j
 import pytest
@@ -18,6 +18,7 @@ from kg_api.schemas.base import name_id
 from kg_api.schemas.search import SourceHits, SourceSearch
 from kg_api.search import retrieve
 from kg_api.search.service import HybridService, SearchService
+from tests.conftest import Stored
 from tests.support.cypher import rows
 from tests.support.kg import Kg
 from tests.support.lanterns import GUILD, carried, lanterns
@@ -25,10 +26,8 @@ from tests.support.records import record
 
 
 @pytest.fixture
-def kg(graph: Graph) -> Iterator[Kg]:
-    made = lanterns(graph)
-    yield made
-    made.spaces.close()
+def kg(stored: Stored, migrated_graph: Graph) -> Kg:
+    return stored.give(lanterns, migrated_graph)
 
 
 def search(

@@ -10,15 +10,10 @@ from kg_api.concepts.search import ConceptService
 from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph import concepts
 from kg_api.schemas.concepts import APPEARS_WITH, ConceptPaths
-from tests.support.concept_graph import store_concepts, store_lives
+from tests.support.concept_graph import store_concepts
 from tests.support.cypher import rows
 from tests.support.kg import Kg
 from tests.support.records import record
-
-
-@pytest.fixture
-def ids(kg: Kg, driver: neo4j.Driver) -> dict[str, str]:
-    return store_lives(kg.graph, driver)
 
 
 @pytest.fixture

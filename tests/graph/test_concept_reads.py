@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-import neo4j
 import pytest
 
 from kg_api.concepts.search import ConceptService, find_concepts
@@ -13,16 +12,11 @@ from kg_api.graph.client import Graph
 from kg_api.graph.search import Meaning
 from kg_api.schemas.concepts import APPEARS_WITH
 from kg_api.spaces.registry import SpaceRegistry
-from tests.support.concept_graph import LIVES, store_concepts, store_lives
+from tests.support.concept_graph import LIVES, store_concepts
 from tests.support.embedders import small_embedder
 from tests.support.embedding import open_spaces
 from tests.support.kg import Kg
 from tests.support.records import record
-
-
-@pytest.fixture
-def ids(kg: Kg, driver: neo4j.Driver) -> dict[str, str]:
-    return store_lives(kg.graph, driver)
 
 
 @pytest.fixture

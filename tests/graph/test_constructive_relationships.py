@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -9,6 +11,9 @@ import pytest
 from kg_api.concepts.relations import PARTLY
 from kg_api.discovery.constructive import ConstructiveService
 from kg_api.graph import relation_search
+from kg_api.graph.client import Graph
+from tests.conftest import Stored
+from tests.graph.conftest import store_texts
 from tests.support.concept_graph import store_concepts
 from tests.support.constructive import ask, seed, triples
 from tests.support.kg import Kg
@@ -18,26 +23,31 @@ ASKED = seed("engine drives wheel", "relationship")
 EATS = ("heron", "eats", "frog")
 
 
-@pytest.fixture
-def nature(kg: Kg) -> Kg:
+@contextmanager
+def store_nature(graph: Graph) -> Generator[Kg]:
     """More relationships like what is asked for than a search gives, and a document of other ones."""
-    texts = [f"engine{number} drives wheel{number}." for number in range(120)]
-    drives = {at: [(f"engine{at}", "drives", f"wheel{at}")] for at in range(120)}
-    store_concepts(
-        kg.graph, record("big.md", texts), {at: [f"engine{at}", f"wheel{at}"] for at in range(120)}, drives
-    )
-    small = record("small.md", ["A heron eats a frog.", "Ducks.", "A frog eats flies."])
-    stated = {0: [EATS], 2: [("frog", "eats", "flies")]}
-    store_concepts(kg.graph, small, {0: ["heron", "frog"], 2: ["frog", "flies"]}, stated)
-    kg.work()
-    return kg
+    with store_texts(graph) as kg:
+        texts = [f"engine{number} drives wheel{number}." for number in range(120)]
+        drives = {at: [(f"engine{at}", "drives", f"wheel{at}")] for at in range(120)}
+        store_concepts(
+            graph, record("big.md", texts), {at: [f"engine{at}", f"wheel{at}"] for at in range(120)}, drives
+        )
+        small = record("small.md", ["A heron eats a frog.", "Ducks.", "A frog eats flies."])
+        stated = {0: [EATS], 2: [("frog", "eats", "flies")]}
+        store_concepts(graph, small, {0: ["heron", "frog"], 2: ["frog", "flies"]}, stated)
+        kg.work()
+        yield kg
+
+
+@pytest.fixture
+def kg(stored: Stored, migrated_graph: Graph) -> Kg:
+    return stored.give(store_nature, migrated_graph)
 
 
 @pytest.mark.parametrize("named", [{"documents": ["small.md"]}, {"where": ["document=small.md"]}])
 def test_relationships_of_documents_are_found_behind_all_that_are_nearer(
-    nature: Kg, constructive: ConstructiveService, named: dict[str, Any]
+    constructive: ConstructiveService, named: dict[str, Any]
 ) -> None:
-    assert nature
     assert len(ask(constructive, ASKED).edges) == 10
     found = ask(constructive, ASKED, **named)
     assert triples(found) == {EATS, ("frog", "eats", "flies")}
@@ -46,9 +56,8 @@ def test_relationships_of_documents_are_found_behind_all_that_are_nearer(
 
 
 def test_documents_of_more_sources_than_are_looked_at_are_told(
-    nature: Kg, constructive: ConstructiveService, monkeypatch: pytest.MonkeyPatch
+    constructive: ConstructiveService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert nature
     monkeypatch.setattr(relation_search, "SCANNED", 2)
     found = ask(constructive, ASKED, documents=["small.md"])
     assert triples(found) == {EATS}

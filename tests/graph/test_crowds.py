@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
+
 import neo4j
 import pytest
 
@@ -12,6 +15,8 @@ from kg_api.graph.search import Crowds
 from kg_api.schemas.search import SourceSearch
 from kg_api.search import plan
 from kg_api.search.service import SearchService
+from tests.conftest import Stored
+from tests.graph.conftest import store_texts
 from tests.support.cypher import rows
 from tests.support.embedding import configure_in_place
 from tests.support.kg import TEXTS, Kg
@@ -21,16 +26,22 @@ FEW, MANY = 4, 36
 ALL = FEW + MANY + len(TEXTS)
 
 
+@contextmanager
+def store_harbours(graph: Graph) -> Generator[Kg]:
+    with store_texts(graph) as kg:
+        for name, count in (("small", FEW), ("large", MANY)):
+            texts = [f"the keeper counts ships {name} {number}" for number in range(count)]
+            store_documents(graph, [record("log.md", texts, ontology=name)])
+        kg.work()
+        yield kg
+
+
 @pytest.fixture
-def harbours(kg: Kg, monkeypatch: pytest.MonkeyPatch) -> Kg:
+def harbours(stored: Stored, migrated_graph: Graph, monkeypatch: pytest.MonkeyPatch) -> Kg:
     """A small ontology beside a large one, where ten passages are a crowd."""
     for module in (search, plan):
         monkeypatch.setattr(module, "CROWDED", 10)
-    for name, count in (("small", FEW), ("large", MANY)):
-        texts = [f"the keeper counts ships {name} {number}" for number in range(count)]
-        store_documents(kg.graph, [record("log.md", texts, ontology=name)])
-    kg.work()
-    return kg
+    return stored.give(store_harbours, migrated_graph)
 
 
 def test_an_ontology_is_as_crowded_as_it_is_large(harbours: Kg) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +22,7 @@ from kg_api.graph.library import list_documents
 from kg_api.schemas.base import digest
 from kg_api.schemas.documents import DocumentChange, DocumentRecord
 from kg_api.schemas.filters import DeletedMatching, DocumentDeletion, DocumentFilter, FacetRequest, Facets
+from tests.conftest import Stored
 from tests.support.concepts import concepts, labelled, write
 from tests.support.records import record
 
@@ -41,11 +44,16 @@ def numbered(number: int) -> DocumentRecord:
     return replace(new, metadata=told, content_hash=digest(new.content_hash, told))
 
 
-@pytest.fixture
-def stored(graph: Graph) -> Graph:
+@contextmanager
+def store_numbered(graph: Graph) -> Generator[Graph]:
     for rest in range(2):
         store_documents(graph, [numbered(n) for n in range(rest, DOCUMENTS, 2)])
-    return graph
+    yield graph
+
+
+@pytest.fixture
+def library(stored: Stored, migrated_graph: Graph) -> Graph:
+    return stored.give(store_numbered, migrated_graph)
 
 
 def facets(graph: Graph, *fields: object, **more: Any) -> Facets:
@@ -56,9 +64,9 @@ def counts(found: Facets, at: int = 0) -> dict[object, int]:
     return {each.value: each.documents for each in found.facets[at].values}
 
 
-def test_facets_are_those_of_a_plain_scan(stored: Graph) -> None:
+def test_facets_are_those_of_a_plain_scan(library: Graph) -> None:
     chosen = [n for n in range(DOCUMENTS) if n >= 10]
-    found = facets(stored, "author", "tags", "date:year", "date:month", "ontology", where=["number>=10"])
+    found = facets(library, "author", "tags", "date:year", "date:month", "ontology", where=["number>=10"])
     told = [metadata(n) for n in chosen]
     dates = [each["date"] for each in told if "date" in each]
     assert found.documents == len(chosen)
@@ -71,11 +79,11 @@ def test_facets_are_those_of_a_plain_scan(stored: Graph) -> None:
     assert [each.left_out for each in found.facets] == [0] * 5
     for each in found.facets[2].values:
         where = DocumentFilter.model_validate({"where": ["number>=10", f"date={each.value}"]}).where
-        assert list_documents(stored, ontology=None, offset=0, limit=1, where=where).total == each.documents
+        assert list_documents(library, ontology=None, offset=0, limit=1, where=where).total == each.documents
 
 
-def test_what_is_cut_is_said_and_the_most_frequent_stay(stored: Graph) -> None:
-    found = facets(stored, "number", "tags", ontology="odd", limit=3).facets
+def test_what_is_cut_is_said_and_the_most_frequent_stay(library: Graph) -> None:
+    found = facets(library, "number", "tags", ontology="odd", limit=3).facets
     assert (len(found[0].values), found[0].left_out) == (3, 17)
     assert (found[1].values[0].value, found[1].values[0].documents) == ("all", 20)
     assert found[1].left_out == len({tag for n in range(1, DOCUMENTS, 2) for tag in metadata(n)["tags"]}) - 3
@@ -84,16 +92,16 @@ def test_what_is_cut_is_said_and_the_most_frequent_stay(stored: Graph) -> None:
     )
 
 
-def test_facets_of_nothing(stored: Graph) -> None:
-    found = facets(stored, "author", "zzz", where=["number>99"])
+def test_facets_of_nothing(library: Graph) -> None:
+    found = facets(library, "author", "zzz", where=["number>99"])
     assert (found.documents, [each.values for each in found.facets]) == (0, [[], []])
     assert "no document fits the conditions of the filter" in found.notes
     assert "no document has the field 'zzz'" in found.notes
     with pytest.raises(InvalidInput, match="the nearest: 'author'"):
-        facets(stored, "autor")
+        facets(library, "autor")
     with pytest.raises(ValueError, match="updated_at:month"):
-        facets(stored, "updated_at")
-    assert sum(counts(facets(stored, "updated_at:day")).values()) == DOCUMENTS
+        facets(library, "updated_at")
+    assert sum(counts(facets(library, "updated_at:day")).values()) == DOCUMENTS
 
 
 def deletion(graph: Graph, *where: object, **more: Any) -> DeletedMatching:
@@ -105,57 +113,57 @@ def left(graph: Graph) -> list[str]:
     return sorted(each.document for each in page.documents)
 
 
-def test_what_a_preview_shows_is_deleted_and_nothing_else(stored: Graph) -> None:
+def test_what_a_preview_shows_is_deleted_and_nothing_else(library: Graph) -> None:
     where = ["number>=30 || tags='tag 4' && author exists"]
     going = [n for n in range(DOCUMENTS) if n >= 30 or (n % 5 == 4 and n % 4)]
-    seen = deletion(stored, *where)
+    seen = deletion(library, *where)
     assert (seen.dry_run, seen.documents, seen.sources) == (True, len(going), 2 * len(going))
     assert len(seen.first) == 10
     assert {int(each.document) for each in seen.first} <= set(going)
-    assert len(left(stored)) == DOCUMENTS
+    assert len(left(library)) == DOCUMENTS
     with pytest.raises(Conflict, match="nothing was deleted"):
-        deletion(stored, *where, dry_run=False, expected=len(going) - 1)
-    assert len(left(stored)) == DOCUMENTS
-    gone = deletion(stored, *where, dry_run=False, expected=len(going))
+        deletion(library, *where, dry_run=False, expected=len(going) - 1)
+    assert len(left(library)) == DOCUMENTS
+    gone = deletion(library, *where, dry_run=False, expected=len(going))
     assert (gone.documents, gone.sources, gone.notes) == (len(going), 2 * len(going), [])
-    assert left(stored) == [f"{n:02}" for n in range(DOCUMENTS) if n not in going]
-    again = deletion(stored, *where, dry_run=False, expected=len(going))
+    assert left(library) == [f"{n:02}" for n in range(DOCUMENTS) if n not in going]
+    again = deletion(library, *where, dry_run=False, expected=len(going))
     assert (again.documents, again.sources) == (0, 0)
     assert again.notes == ["nothing was deleted: no document fits the conditions of the filter"]
 
 
-def test_what_was_never_shown_stays_though_as_many_fit(stored: Graph) -> None:
-    seen = deletion(stored, "number>=38")
-    change_document(stored, numbered(39).document_id, DocumentChange(metadata={"number": 0}))
-    change_document(stored, numbered(1).document_id, DocumentChange(metadata={"number": 99}))
-    assert deletion(stored, "number>=38").documents == seen.documents == 2
+def test_what_was_never_shown_stays_though_as_many_fit(library: Graph) -> None:
+    seen = deletion(library, "number>=38")
+    change_document(library, numbered(39).document_id, DocumentChange(metadata={"number": 0}))
+    change_document(library, numbered(1).document_id, DocumentChange(metadata={"number": 99}))
+    assert deletion(library, "number>=38").documents == seen.documents == 2
     with pytest.raises(Conflict, match="other documents fit now than were expected: nothing was deleted"):
-        deletion(stored, "number>=38", dry_run=False, expected=2, expected_digest=seen.digest)
-    assert len(left(stored)) == DOCUMENTS
-    again = deletion(stored, "number>=38")
-    gone = deletion(stored, "number>=38", dry_run=False, expected=2, expected_digest=again.digest)
+        deletion(library, "number>=38", dry_run=False, expected=2, expected_digest=seen.digest)
+    assert len(left(library)) == DOCUMENTS
+    again = deletion(library, "number>=38")
+    gone = deletion(library, "number>=38", dry_run=False, expected=2, expected_digest=again.digest)
     assert (gone.documents, gone.digest) == (2, None)
-    assert not {"01", "38"} & set(left(stored))
+    assert not {"01", "38"} & set(left(library))
 
 
-def test_after_an_interruption_a_new_preview_is_asked_for(stored: Graph) -> None:
-    seen = deletion(stored, "number>=30")
+def test_after_an_interruption_a_new_preview_is_asked_for(library: Graph) -> None:
+    seen = deletion(library, "number>=30")
     held = {"dry_run": False, "expected": seen.documents, "expected_digest": seen.digest}
-    deletion(stored, "number>=35", dry_run=False)
+    deletion(library, "number>=35", dry_run=False)
     with pytest.raises(Conflict, match="5 documents fit now, and 10 were expected"):
-        deletion(stored, "number>=30", **held)
-    again = deletion(stored, "number>=30")
-    assert deletion(stored, "number>=30", dry_run=False, expected_digest=again.digest).documents == 5
-    assert deletion(stored, "number>=30", **held).notes[0].startswith("nothing was deleted")
+        deletion(library, "number>=30", **held)
+    again = deletion(library, "number>=30")
+    assert deletion(library, "number>=30", dry_run=False, expected_digest=again.digest).documents == 5
+    assert deletion(library, "number>=30", **held).notes[0].startswith("nothing was deleted")
 
 
-def test_other_ontologies_stay(stored: Graph) -> None:
-    assert deletion(stored, "number>=0", ontology="odd", dry_run=False).documents == DOCUMENTS // 2
-    assert left(stored) == [f"{n:02}" for n in range(0, DOCUMENTS, 2)]
+def test_other_ontologies_stay(library: Graph) -> None:
+    assert deletion(library, "number>=0", ontology="odd", dry_run=False).documents == DOCUMENTS // 2
+    assert left(library) == [f"{n:02}" for n in range(0, DOCUMENTS, 2)]
 
 
 def test_what_changes_meanwhile_and_fits_no_more_stays(
-    stored: Graph, monkeypatch: pytest.MonkeyPatch
+    library: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     summaries = document_writes.summaries
 
@@ -164,18 +172,18 @@ def test_what_changes_meanwhile_and_fits_no_more_stays(
         return summaries(graph, ids)
 
     monkeypatch.setattr(document_writes, "summaries", changed_meanwhile)
-    gone = deletion(stored, "number>=38", dry_run=False, expected=2)
+    gone = deletion(library, "number>=38", dry_run=False, expected=2)
     assert gone.documents == 1
     assert gone.notes == ["1 document changed or went meanwhile, and do not fit any more"]
-    assert "39" in left(stored)
+    assert "39" in left(library)
 
 
 def test_what_stays_keeps_its_evidence(
-    stored: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
+    library: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Evidence of a large document goes before it, in transactions of its own."""
     large, summaries = numbered(39), document_writes.summaries
-    write(stored, labelled(large, 0, "passage"), labelled(large, 1, "passage"), ontology="odd")
+    write(library, labelled(large, 0, "passage"), labelled(large, 1, "passage"), ontology="odd")
 
     def changed_meanwhile(graph: Graph, ids: list[str]) -> object:
         change_document(graph, large.document_id, DocumentChange(metadata={"number": 0}))
@@ -183,9 +191,9 @@ def test_what_stays_keeps_its_evidence(
 
     monkeypatch.setattr(document_writes, "summaries", changed_meanwhile)
     monkeypatch.setattr(concept_writes, "SOURCES_A_TRANSACTION", 1)
-    assert deletion(stored, "number>=39", dry_run=False).documents == 0
+    assert deletion(library, "number>=39", dry_run=False).documents == 0
     assert concepts(driver) == {"passage": 2}
-    assert deletion(stored, "number=0", ontology="odd", dry_run=False).documents == 1
+    assert deletion(library, "number=0", ontology="odd", dry_run=False).documents == 1
     assert concepts(driver) == {}
 
 

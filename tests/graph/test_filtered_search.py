@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from kg_api.errors import InvalidInput
+from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_documents
 from kg_api.schemas.base import digest
 from kg_api.schemas.documents import DocumentRecord
 from kg_api.schemas.search import SourceHits, SourceSearch
 from kg_api.search.service import SearchService
+from tests.conftest import Stored
+from tests.graph.conftest import store_texts
 from tests.support.kg import Kg
 from tests.support.records import record
 
@@ -29,11 +34,17 @@ def numbered(number: int) -> DocumentRecord:
     )
 
 
+@contextmanager
+def store_harbour(graph: Graph) -> Generator[Kg]:
+    with store_texts(graph) as kg:
+        store_documents(graph, [numbered(n) for n in range(DOCUMENTS)])
+        kg.work()
+        yield kg
+
+
 @pytest.fixture
-def harbour(kg: Kg) -> Kg:
-    store_documents(kg.graph, [numbered(n) for n in range(DOCUMENTS)])
-    kg.work()
-    return kg
+def harbour(stored: Stored, migrated_graph: Graph) -> Kg:
+    return stored.give(store_harbour, migrated_graph)
 
 
 def search(kg: Kg, text: str, **more: Any) -> SourceHits:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +20,8 @@ from kg_api.schemas.documents import DocumentRecord
 from kg_api.schemas.similarity import GraphRequest, SimilarDocumentSearch, SimilarSearch
 from kg_api.search import near as words
 from kg_api.search.similar import SimilarityService
+from tests.conftest import Stored
+from tests.graph.conftest import store_texts
 from tests.support.kg import Kg
 from tests.support.records import record
 
@@ -40,16 +43,28 @@ def numbered(number: int) -> DocumentRecord:
     return replace(new, metadata=told, content_hash=digest(new.content_hash, told))
 
 
+@contextmanager
+def store_harbour(graph: Graph, *, embedded: bool) -> Generator[Kg]:
+    with store_texts(graph) as kg:
+        store_documents(graph, [numbered(n) for n in range(DOCUMENTS)])
+        if embedded:
+            kg.work()
+        yield kg
+
+
 @pytest.fixture
-def harbour(kg: Kg) -> Kg:
-    store_documents(kg.graph, [numbered(n) for n in range(DOCUMENTS)])
-    return kg
+def harbour(stored: Stored, migrated_graph: Graph) -> Kg:
+    return stored.give(store_harbour, migrated_graph, embedded=True)
+
+
+@pytest.fixture
+def without_vectors(stored: Stored, migrated_graph: Graph) -> Kg:
+    return stored.give(store_harbour, migrated_graph, embedded=False)
 
 
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("own", [3, 4])
 def test_similar_sources_are_those_of_a_plain_scan(harbour: Kg, own: int, *, exact: bool) -> None:
-    harbour.work()
     service, source = SimilarityService(harbour.graph), numbered(own).sources[0].source_id
     plain = {"limit": 100, "group_duplicates": False, "exact": True}
     every = service.similar(source, SimilarSearch.model_validate(plain)).sources
@@ -70,7 +85,6 @@ def test_similar_sources_are_those_of_a_plain_scan(harbour: Kg, own: int, *, exa
 def test_what_was_read_by_ocr_says_so(
     harbour: Kg, driver: neo4j.Driver, where: list[str], *, exact: bool
 ) -> None:
-    harbour.work()
     driver.execute_query("MATCH (s:Source {document: '36'}) SET s.ocr_confidence = 0.75")
     asked = SimilarSearch.model_validate(
         {"limit": 100, "where": where, "exact": exact, "group_duplicates": False}
@@ -82,7 +96,6 @@ def test_what_was_read_by_ocr_says_so(
 
 
 def test_the_own_document_comes_where_it_is_asked_for_and_fits(harbour: Kg) -> None:
-    harbour.work()
     service = SimilarityService(harbour.graph)
     for own, comes in ((4, True), (3, False)):
         asked = SimilarSearch.model_validate({"limit": 100, "where": WHERE, "same_document": True})
@@ -100,7 +113,7 @@ def test_the_own_document_comes_where_it_is_asked_for_and_fits(harbour: Kg) -> N
     ],
 )
 def test_without_vectors_words_are_filtered_too(
-    harbour: Kg, monkeypatch: pytest.MonkeyPatch, most: int, where: list[str], looked_up: set[str]
+    without_vectors: Kg, monkeypatch: pytest.MonkeyPatch, most: int, where: list[str], looked_up: set[str]
 ) -> None:
     """Within the query where the documents are few: behind it, full text is asked for all that it has."""
     names, look_up = set[str](), Graph.look_up
@@ -112,14 +125,13 @@ def test_without_vectors_words_are_filtered_too(
     monkeypatch.setattr(words, "SCOPES_A_QUERY", most)
     monkeypatch.setattr(Graph, "look_up", recorded)
     asked = SimilarSearch.model_validate({"limit": 100, "where": where, "group_duplicates": False})
-    found = SimilarityService(harbour.graph).similar(numbered(3).sources[0].source_id, asked)
+    found = SimilarityService(without_vectors.graph).similar(numbered(3).sources[0].source_id, asked)
     assert (found.by, names) == ("text", looked_up)
     assert len(found.sources) == (2 * sum(fits(str(n)) for n in range(DOCUMENTS)) if looked_up else 0)
     assert all(fits(hit.document) for hit in found.sources)
 
 
 def test_similar_documents_are_those_of_a_plain_scan(harbour: Kg) -> None:
-    harbour.work()
     service = SimilarityService(harbour.graph)
     asked = SimilarDocumentSearch.model_validate({"limit": 100, "where": WHERE})
     found = service.documents(numbered(4).document_id, asked)
@@ -129,7 +141,6 @@ def test_similar_documents_are_those_of_a_plain_scan(harbour: Kg) -> None:
 
 @pytest.mark.parametrize("across", [True, False])
 def test_a_graph_is_made_of_what_fits(harbour: Kg, *, across: bool) -> None:
-    harbour.work()
     service, every = SimilarityService(harbour.graph), [str(n) for n in range(DOCUMENTS) if fits(str(n))]
     asked = {"where": WHERE, "across_documents_only": across}
     chosen = service.graph(GraphRequest.model_validate({**asked, "documents": ["harbour/4", "harbour/5"]}))
@@ -150,7 +161,6 @@ def test_a_graph_is_made_of_what_fits(harbour: Kg, *, across: bool) -> None:
 
 
 def test_where_nothing_fits_it_is_said(harbour: Kg) -> None:
-    harbour.work()
     service, one = SimilarityService(harbour.graph), numbered(1)
     nothing = ["number>900"]
     sources = service.similar(one.sources[0].source_id, SimilarSearch.model_validate({"where": nothing}))

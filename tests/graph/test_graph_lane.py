@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 
 import pytest
@@ -19,6 +18,7 @@ from kg_api.schemas.search import SourceHits, SourceSearch
 from kg_api.search.rank import KEPT, NO_RERANKING, Reranking
 from kg_api.search.service import HybridService, SearchService
 from kg_api.spaces.plans import read_embedding_state
+from tests.conftest import Stored
 from tests.graph.test_reranked_search import Backwards
 from tests.support.kg import Kg
 from tests.support.lanterns import carried, lanterns
@@ -32,13 +32,8 @@ SINGERS = "The Guild of Keepers choir sings at the harbour."
 
 
 @pytest.fixture
-def kg(graph: Graph) -> Iterator[Kg]:
-    made = lanterns(graph)
-    for number, text in enumerate(ISSUES):
-        store_document(graph, record(f"issue{number:02}.md", [text]))
-    made.work()
-    yield made
-    made.spaces.close()
+def kg(stored: Stored, migrated_graph: Graph) -> Kg:
+    return stored.give(lanterns, migrated_graph, *ISSUES)
 
 
 def search(kg: Kg, text: str = PRINTED, reranking: Reranking = NO_RERANKING, **more: object) -> SourceHits:

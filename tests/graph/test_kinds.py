@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -15,6 +16,7 @@ from kg_api.schemas.documents import DocumentRecord
 from kg_api.schemas.images import StoredImage
 from kg_api.schemas.search import SourceSearch
 from kg_api.search.service import SearchService
+from tests.conftest import Stored
 from tests.support.kg import Kg
 from tests.support.records import record
 
@@ -37,8 +39,8 @@ def rare(request: pytest.FixtureRequest) -> Kind:
     return request.param
 
 
-@pytest.fixture
-def harbour(graph: Graph, rare: Kind) -> Iterator[Kg]:
+@contextmanager
+def store_boats(graph: Graph, rare: Kind) -> Generator[Kg]:
     hold_blobs(graph, ["0" * 64])
     made = Kg(graph)
     texts = [f"The red boat of the harbour, number{n}." for n in range(MANY)]
@@ -50,6 +52,11 @@ def harbour(graph: Graph, rare: Kind) -> Iterator[Kg]:
     made.work()
     yield made
     made.spaces.close()
+
+
+@pytest.fixture
+def harbour(stored: Stored, migrated_graph: Graph, rare: Kind) -> Kg:
+    return stored.give(store_boats, migrated_graph, rare)
 
 
 def found(kg: Kg, **options: Any) -> list[tuple[str, int]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +22,7 @@ from kg_api.schemas.similarity import GraphRequest, SimilarDocumentSearch, Simil
 from kg_api.search.related import RelatedService
 from kg_api.search.service import SearchService
 from kg_api.search.similar import SimilarityService
+from tests.conftest import Stored
 from tests.graph.test_kinds import pictured
 from tests.support.concepts import labelled, write
 from tests.support.kg import Kg
@@ -41,8 +43,8 @@ def paged(made: DocumentRecord, pages: list[tuple[int, int]] = PAGES) -> Documen
     return replace(made, sources=tuple(sources))
 
 
-@pytest.fixture
-def harbour(graph: Graph) -> Iterator[Kg]:
+@contextmanager
+def store_harbour(graph: Graph) -> Generator[Kg]:
     hold_blobs(graph, ["0" * 64])
     made = Kg(graph)
     deck = pictured(paged(record("deck.pdf", DECK)), 2)
@@ -54,6 +56,11 @@ def harbour(graph: Graph) -> Iterator[Kg]:
     made.work()
     yield made
     made.spaces.close()
+
+
+@pytest.fixture
+def harbour(stored: Stored, migrated_graph: Graph) -> Kg:
+    return stored.give(store_harbour, migrated_graph)
 
 
 def search(kg: Kg, *where: str, text: str = QUESTION, **asked: Any) -> SourceHits:

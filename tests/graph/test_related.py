@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -19,6 +20,8 @@ from kg_api.schemas.similarity import SimilarSearch
 from kg_api.search.related import RelatedService
 from kg_api.search.service import SearchService
 from kg_api.search.similar import SimilarityService
+from tests.conftest import Stored
+from tests.graph.conftest import store_texts
 from tests.graph.test_concept_lane import carried
 from tests.graph.test_kinds import pictured
 from tests.support.kg import Kg
@@ -50,17 +53,28 @@ def ways(answer: RelatedSources, document: str, paragraph: int) -> dict[str, Any
     return {way.lane: way for way in found.through}
 
 
-@pytest.fixture
-def book(kg: Kg) -> DocumentRecord:
-    """A picture at 3 whose words say nothing, behind what says of the lighthouse, and one at 9."""
-    hold_blobs(kg.graph, ["0" * 64])
+@contextmanager
+def store_book(graph: Graph) -> Generator[tuple[Kg, DocumentRecord]]:
+    hold_blobs(graph, ["0" * 64])
     texts = [*FILLER[:2], LIGHTHOUSE, FIGURE, *FILLER[2:7], "![Skerry Rock](b.png)", *FILLER[7:]]
     made = pictured(record("book.epub", texts), 3, 9)
-    store(kg.graph, made, {2: ["Skerry Rock", "Maren Holt"]})
-    store(kg.graph, FAR, {0: ["Maren Holt"]})
-    store(kg.graph, record("other.md", FILLER, "other"))
-    kg.work()
-    return made
+    with store_texts(graph) as kg:
+        store(graph, made, {2: ["Skerry Rock", "Maren Holt"]})
+        store(graph, FAR, {0: ["Maren Holt"]})
+        store(graph, record("other.md", FILLER, "other"))
+        kg.work()
+        yield kg, made
+
+
+@pytest.fixture
+def kg(stored: Stored, migrated_graph: Graph) -> Kg:
+    return stored.give(store_book, migrated_graph)[0]
+
+
+@pytest.fixture
+def book(stored: Stored, migrated_graph: Graph) -> DocumentRecord:
+    """A picture at 3 whose words say nothing, behind what says of the lighthouse, and one at 9."""
+    return stored.give(store_book, migrated_graph)[1]
 
 
 def test_what_stands_beside_a_picture_comes_first_and_says_how_far_it_is(

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
 from kg_api.errors import RerankUnavailable
+from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
 from kg_api.providers.rerank import Reranker, open_reranker
 from kg_api.schemas.search import SourceHits, SourceSearch
 from kg_api.search.rank import Reranking
 from kg_api.search.service import SearchService
 from kg_api.settings import Settings
+from tests.conftest import Stored
+from tests.graph.conftest import store_texts
 from tests.support.kg import Kg
 from tests.support.records import record
 
@@ -52,11 +56,17 @@ def search(kg: Kg, reranker: Reranker | None, **more: Any) -> SourceHits:
         service.close()
 
 
+@contextmanager
+def store_pies(graph: Graph) -> Generator[Kg]:
+    with store_texts(graph) as kg:
+        store_document(graph, record("pies.md", PASSAGES, ontology="pies"))
+        kg.work()
+        yield kg
+
+
 @pytest.fixture
-def pies(kg: Kg) -> Kg:
-    store_document(kg.graph, record("pies.md", PASSAGES, ontology="pies"))
-    kg.work()
-    return kg
+def pies(stored: Stored, migrated_graph: Graph) -> Kg:
+    return stored.give(store_pies, migrated_graph)
 
 
 def test_the_packaged_cross_encoder_finds_the_answer_among_the_words_of_the_question(pies: Kg) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import neo4j
@@ -13,6 +14,7 @@ from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
 from kg_api.schemas.search import SourceHit, SourceHits, SourceSearch
 from kg_api.search.service import SearchService
+from tests.conftest import Stored
 from tests.graph.test_chunks import chunks, configure
 from tests.support.cypher import rows
 from tests.support.embedders import small_embedder
@@ -38,8 +40,8 @@ def texts() -> dict[str, list[str]]:
     return {"0.md": [paragraph("comets", n) for n in range(12)], **others}
 
 
-@pytest.fixture
-def kg(graph: Graph) -> Iterator[Kg]:
+@contextmanager
+def store_comets(graph: Graph) -> Generator[Kg]:
     made = Kg(graph)
     configure(graph, strategy="hierarchical", **SIZES)
     for name, paragraphs in texts().items():
@@ -47,6 +49,11 @@ def kg(graph: Graph) -> Iterator[Kg]:
     made.work()
     yield made
     made.spaces.close()
+
+
+@pytest.fixture
+def kg(stored: Stored, migrated_graph: Graph) -> Kg:
+    return stored.give(store_comets, migrated_graph)
 
 
 def search(kg: Kg, text: str = "comets", **more: Any) -> SourceHits:

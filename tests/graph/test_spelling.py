@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
+from contextlib import contextmanager
 
 import pytest
 
@@ -13,18 +14,24 @@ from kg_api.graph.spaces import ensure_space
 from kg_api.schemas.search import SourceHits, SourceSearch
 from kg_api.search.service import SearchService
 from kg_api.spaces.registry import SpaceRegistry
+from tests.conftest import Stored
 from tests.support.embedders import small_embedder
 from tests.support.records import record
 
 
-@pytest.fixture
-def search(graph: Graph) -> Iterator[SearchService]:
+@contextmanager
+def store_words(graph: Graph) -> Generator[SearchService]:
     ensure_space(graph, small_embedder().identity)
     for ontology, texts in {"a": TEXTS, "b": ["the zeppelin"]}.items():
         store_document(graph, record("d", texts, ontology))
     service = SearchService(graph, SpaceRegistry(graph, lambda _: small_embedder()))
     yield service
     service.close()
+
+
+@pytest.fixture
+def search(stored: Stored, migrated_graph: Graph) -> SearchService:
+    return stored.give(store_words, migrated_graph)
 
 
 TEXTS = [

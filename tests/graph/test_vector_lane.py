@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
 
+from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
 from kg_api.graph.search import Filters, NearestPassages, by_vector
 from kg_api.graph.spaces import find_space
+from tests.conftest import Stored
+from tests.graph.conftest import store_texts
 from tests.support.kg import Kg
 from tests.support.records import record
 
@@ -16,13 +21,19 @@ QUESTION = "the keeper counts ships at dusk"
 ASKED, CANDIDATES = 3, 30
 
 
-@pytest.fixture
-def harbour(kg: Kg) -> Kg:
+@contextmanager
+def store_harbour(graph: Graph) -> Generator[Kg]:
     words = QUESTION.split()
     texts = [" ".join([*words[: n % 7], *(f"word{n} other{n}").split()]) for n in range(CANDIDATES)]
-    store_document(kg.graph, record("harbour.md", texts, ontology="harbour"))
-    kg.work()
-    return kg
+    with store_texts(graph) as kg:
+        store_document(graph, record("harbour.md", texts, ontology="harbour"))
+        kg.work()
+        yield kg
+
+
+@pytest.fixture
+def harbour(stored: Stored, migrated_graph: Graph) -> Kg:
+    return stored.give(store_harbour, migrated_graph)
 
 
 @pytest.mark.parametrize("ontologies", [None, ["harbour"]])

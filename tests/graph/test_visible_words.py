@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,12 +15,13 @@ from pathlib import Path
 import pytest
 
 from kg_api.graph.client import Graph
-from kg_api.graph.document_writes import store_document
+from kg_api.graph.document_writes import store_document, store_documents
 from kg_api.graph.fulltext import CONCEPT_FIELDS, lucene_queries, terms
 from kg_api.graph.search import SpaceVectors, by_text, concepts_by_text
 from kg_api.graph.similar import places_of
 from kg_api.schemas.base import concept_id, document_id, scope_of_ontology
 from kg_api.schemas.documents import DocumentRecord
+from tests.conftest import Stored
 from tests.support.concepts import extraction, found, write
 from tests.support.records import record
 
@@ -138,10 +140,19 @@ def paragraphs(language: str) -> list[str]:
     return [json.loads(line)["text"] for line in lines]
 
 
-@pytest.mark.parametrize("word", JOINED)
-def test_a_word_that_punctuation_joins_is_found_whole_and_by_its_parts(graph: Graph, word: str) -> None:
-    check(graph, "it.txt", [f"before {word} after"])
+@contextmanager
+def store_joined(graph: Graph) -> Generator[Graph]:
+    store_documents(graph, [record(word, [f"before {word} after"]) for word in JOINED])
     store_document(graph, record("other", ["something else"]))
+    yield graph
+
+
+@pytest.mark.parametrize("word", JOINED)
+def test_a_word_that_punctuation_joins_is_found_whole_and_by_its_parts(
+    stored: Stored, migrated_graph: Graph, word: str
+) -> None:
+    graph = stored.give(store_joined, migrated_graph)
+    assert lost(graph, word, visible(f"before {word} after")) == []
     assert not is_found(graph, document_id("notes", "other"), word)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -15,8 +16,9 @@ from kg_api.graph.client import Graph
 from kg_api.graph.schema import migrate
 from kg_api.graph.spaces import ensure_space
 from kg_api.local.processes import Home
-from tests.conftest import wipe
+from tests.conftest import Stored, wipe
 from tests.neo4j_server import Neo4jServer
+from tests.support.concept_graph import store_bees
 from tests.support.embedders import small_embedder
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.evaluations import measured, save
@@ -35,10 +37,16 @@ def service(
     assert running.stop() == 0, running.output()
 
 
+@pytest.fixture(scope="session")
+def beginning(migrated_graph: Graph) -> Callable[[], object]:
+    """Register the space, as a service does when it starts."""
+    return lambda: ensure_space(migrated_graph, small_embedder().identity)
+
+
 @pytest.fixture
 def http(service: Service, graph: Graph) -> Iterator[httpx.Client]:
     """Raw HTTP to the service, on an empty database."""
-    ensure_space(graph, small_embedder().identity)  # as the service did when it started
+    del graph
     with httpx.Client(base_url=service.url, timeout=60) as client:
         yield client
 
@@ -46,9 +54,41 @@ def http(service: Service, graph: Graph) -> Iterator[httpx.Client]:
 @pytest.fixture
 def kg(service: Service, graph: Graph) -> Iterator[KgClient]:
     """The client, on an empty database."""
-    ensure_space(graph, small_embedder().identity)  # as the service did when it started
+    del graph
     with KgClient(service.url) as client:
         yield client
+
+
+def sharing(store: Callable[[Graph, str], object], at: str = "service") -> Callable[..., object]:
+    """Make a module's fixture `shared`: what `store` leaves in the database, by the URL of a service."""
+
+    @contextmanager
+    def opened(graph: Graph, url: str) -> Generator[object]:
+        yield store(graph, url)
+
+    @pytest.fixture
+    def shared(request: pytest.FixtureRequest, stored: Stored, migrated_graph: Graph) -> object:
+        service: Service = request.getfixturevalue(at)
+        return stored.give(opened, migrated_graph, service.url)
+
+    return shared
+
+
+@contextmanager
+def _store_bees(graph: Graph, driver: neo4j.Driver) -> Generator[dict[str, str]]:
+    yield store_bees(graph, driver)
+
+
+@pytest.fixture
+def shared(stored: Stored, migrated_graph: Graph, driver: neo4j.Driver) -> dict[str, str]:
+    """Concepts of a document; ids by label."""
+    return stored.give(_store_bees, migrated_graph, driver)
+
+
+@pytest.fixture
+def ids(shared: dict[str, str]) -> dict[str, str]:
+    """Concepts of a document; ids by label."""
+    return shared
 
 
 @pytest.fixture

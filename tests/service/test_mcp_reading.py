@@ -17,6 +17,7 @@ from kg_api.graph.client import Graph
 from kg_api.graph.search import REMEMBERED_SECONDS
 from tests.neo4j_server import Neo4jServer
 from tests.service.asking import embedded
+from tests.service.conftest import sharing
 from tests.support.cypher import rows
 from tests.support.mcp import Target, answer, call, failure, talk
 from tests.support.running import Service, environment
@@ -27,10 +28,18 @@ TEXT = "# Bees\n\nBees dance to show the way.\n\n" + "".join(
 )
 
 
+def store_nature(graph: Graph, url: str) -> str:
+    with httpx.Client(base_url=url, timeout=60) as http:
+        return embedded(graph, http, TEXT, document="bees.md", ontology="nature")["document_id"]
+
+
+shared = sharing(store_nature)
+
+
 @pytest.fixture
-def document_id(http: httpx.Client, graph: Graph) -> str:
+def document_id(shared: str) -> str:
     """A document, stored and embedded."""
-    return embedded(graph, http, TEXT, document="bees.md", ontology="nature")["document_id"]
+    return shared
 
 
 @pytest.fixture(params=["http", pytest.param("stdio", marks=pytest.mark.full)])

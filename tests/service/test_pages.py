@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
-import asyncio
+from collections.abc import Generator
+from contextlib import contextmanager
 
 import httpx
 import pytest
 
-from kg_api.client import AsyncKgClient, KgClient
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
-from kg_api.schemas.search import SourceSearch
+from tests.conftest import Stored
 from tests.service.asking import SEARCH, Json, problem, search
 from tests.support.embedding import run_jobs
 from tests.support.records import record
-from tests.support.running import Service
 
 DOCUMENTS, EACH = 12, 20
 ALL = DOCUMENTS * EACH
 
 
-@pytest.fixture
-def many(graph: Graph, http: httpx.Client) -> None:
+@contextmanager
+def store_apples(graph: Graph) -> Generator[Graph]:
     """240 passages of apples in 12 documents: more than the lanes of a page look at."""
-    del http  # it empties the database
     for at in range(DOCUMENTS):
         texts = [f"Apples number {at}-{each} are {'red ' * (each % 5)}and good." for each in range(EACH)]
         store_document(graph, record(f"d{at}", texts))
     run_jobs(graph)
+    yield graph
+
+
+@pytest.fixture(autouse=True)
+def shared(stored: Stored, migrated_graph: Graph) -> Graph:
+    return stored.give(store_apples, migrated_graph)
 
 
 def walk(http: httpx.Client, asked: Json, path: str = SEARCH) -> list[Json]:
@@ -62,7 +66,6 @@ WALKS: list[tuple[Json, int]] = [
 ]
 
 
-@pytest.mark.usefixtures("many")
 def test_a_walk_gives_each_hit_once(http: httpx.Client) -> None:
     for given, expected in WALKS:
         asked = {"limit": 40, **given}
@@ -74,7 +77,6 @@ def test_a_walk_gives_each_hit_once(http: httpx.Client) -> None:
         assert not [each for page in pages for each in page["degraded"] if each["part"] == "query"], given
 
 
-@pytest.mark.usefixtures("many")
 @pytest.mark.parametrize("mode", ["hybrid", "vector"])
 def test_a_walk_ends_where_nothing_more_is_similar_enough(http: httpx.Client, mode: str) -> None:
     empty = search(http, "red apples", mode=mode, min_similarity=1)
@@ -85,7 +87,6 @@ def test_a_walk_ends_where_nothing_more_is_similar_enough(http: httpx.Client, mo
     assert [page["degraded"] for page in pages] == [[]] * len(pages), "a lane reached what is too far away"
 
 
-@pytest.mark.usefixtures("many")
 def test_near_duplicates_are_given_once_over_all_pages(http: httpx.Client, graph: Graph) -> None:
     same = " ".join(f"word{number}" for number in range(60))
     copies = [f"Copy {number}: {same} of red apples" for number in range(60)]
@@ -97,14 +98,12 @@ def test_near_duplicates_are_given_once_over_all_pages(http: httpx.Client, graph
     assert len(ids(pages)) == len(set(ids(pages)))
 
 
-@pytest.mark.usefixtures("many")
 def test_hybrid_gives_its_sources_page_by_page_and_concepts_first(http: httpx.Client) -> None:
     pages = walk(http, {"source_limit": 100}, "/queries/hybrid")
     assert len(ids(pages)) == len(set(ids(pages))) == ALL
     assert all(page["concepts"] == [] for page in pages[1:])
 
 
-@pytest.mark.usefixtures("many")
 def test_what_was_added_between_pages_makes_no_hit_come_twice(http: httpx.Client, graph: Graph) -> None:
     first = search(http, "red apples", limit=30)
     store_document(graph, record("new", ["red apples, red apples", "red apples again"]))
@@ -114,21 +113,6 @@ def test_what_was_added_between_pages_makes_no_hit_come_twice(http: httpx.Client
     assert "new" in {hit["document"] for hit in second["sources"]}
 
 
-@pytest.mark.usefixtures("many")
-def test_the_clients_walk_on_by_themselves(service: Service, kg: KgClient) -> None:
-    asked = SourceSearch(query_text="red apples", limit=100, mode="text")
-    found = [hit.source_id for hit in kg.iter_sources(asked)]
-    assert len(found) == len(set(found)) == ALL
-    assert [hit.source_id for hit in kg.iter_sources(asked, most=150)] == found[:150]
-
-    async def walk_on() -> list[str]:
-        async with AsyncKgClient(service.url) as client:
-            return [hit.source_id async for hit in client.iter_sources(asked)]
-
-    assert asyncio.run(walk_on()) == found
-
-
-@pytest.mark.usefixtures("many")
 def test_a_bad_cursor_is_refused_by_name(http: httpx.Client) -> None:
     cursor = search(http, "red apples")["next_cursor"]
     assert search(http, "no such wordling", mode="text")["next_cursor"] is None

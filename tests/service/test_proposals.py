@@ -12,14 +12,23 @@ from kg_api.graph.client import Graph
 from kg_api.schemas.proposals import Proposal
 from kg_api.schemas.vocabulary import LINKED
 from tests.service.asking import problem
+from tests.service.conftest import sharing
 from tests.support.embedding import run_jobs
 from tests.support.proposals import GENEROUS, OWLS, TAXES, look, propose
 
 
+def store_told(graph: Graph, url: str) -> None:
+    with KgClient(url) as kg:
+        propose(kg, graph)
+
+
+shared = sharing(store_told)
+
+
 @pytest.fixture
-def told(kg: KgClient, graph: Graph) -> KgClient:
+def told(shared: None, kg: KgClient) -> KgClient:
     """Three documents, and links that were looked for."""
-    propose(kg, graph)
+    del shared
     return kg
 
 

@@ -17,6 +17,7 @@ from kg_api.graph.client import Graph
 from kg_api.graph.jobs import enqueue_slot
 from kg_api.schemas.concepts import TypeMerging
 from tests.service.asking import Json, problem
+from tests.service.conftest import sharing
 from tests.service.test_relationships import state
 from tests.support.cypher import rows
 from tests.support.embedding import run_jobs
@@ -32,12 +33,20 @@ TYPES = [
 ]
 
 
+def store_told(graph: Graph, url: str) -> None:
+    with KgClient(url) as kg:
+        kg.ingest_text("A lease, a worker, a fence and a heartbeat.", ontology="notes", document="a.md")
+        run_jobs(graph)
+        state(kg, "a.md", *TYPES)
+        run_jobs(graph)
+
+
+shared = sharing(store_told)
+
+
 @pytest.fixture
-def told(kg: KgClient, graph: Graph) -> KgClient:
-    kg.ingest_text("A lease, a worker, a fence and a heartbeat.", ontology="notes", document="a.md")
-    run_jobs(graph)
-    state(kg, "a.md", *TYPES)
-    run_jobs(graph)
+def told(shared: None, kg: KgClient) -> KgClient:
+    del shared
     return kg
 
 

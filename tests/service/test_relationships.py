@@ -9,9 +9,10 @@ import neo4j
 import pytest
 
 from kg_api.client import KgClient
-from kg_api.errors import InvalidInput, NotFound
+from kg_api.errors import NotFound
 from kg_api.graph.client import Graph
 from tests.service.asking import Json, problem
+from tests.service.conftest import sharing
 from tests.support.embedding import run_jobs
 from tests.support.running import wait_until
 
@@ -31,18 +32,26 @@ def state(kg: KgClient, document: str, *relations: list[str], ontology: str = "n
     assert (told.relations, told.problems) == (len(relations), [])
 
 
+def store_told(graph: Graph, url: str) -> None:
+    with KgClient(url) as kg:
+        for number, text in enumerate(LEASES):
+            kg.ingest_text(text, ontology="notes", document=f"leases/{number}.md")
+        kg.ingest_text(BEES, ontology="bees", document="bees.md")
+        run_jobs(graph)
+        state(kg, "leases/0.md", ["worker", "needs", "lease"])
+        state(kg, "leases/1.md", ["heartbeat", "renews", "lease"])
+        state(kg, "leases/2.md", ["worker", "Needs", "lease"], ["worker", "requires", "lease"])
+        state(kg, "bees.md", ["waggle dance", "shows", "flowers"], ontology="bees")
+        run_jobs(graph)
+
+
+shared = sharing(store_told)
+
+
 @pytest.fixture
-def told(kg: KgClient, graph: Graph) -> KgClient:
+def told(shared: None, kg: KgClient) -> KgClient:
     """What three documents state of leases, and one of bees."""
-    for number, text in enumerate(LEASES):
-        kg.ingest_text(text, ontology="notes", document=f"leases/{number}.md")
-    kg.ingest_text(BEES, ontology="bees", document="bees.md")
-    run_jobs(graph)
-    state(kg, "leases/0.md", ["worker", "needs", "lease"])
-    state(kg, "leases/1.md", ["heartbeat", "renews", "lease"])
-    state(kg, "leases/2.md", ["worker", "Needs", "lease"], ["worker", "requires", "lease"])
-    state(kg, "bees.md", ["waggle dance", "shows", "flowers"], ontology="bees")
-    run_jobs(graph)
+    del shared
     return kg
 
 
@@ -157,8 +166,3 @@ def test_what_is_not_embedded_yet_is_told(told: KgClient, graph: Graph) -> None:
 def test_bad_inputs_are_refused_by_name(http: httpx.Client, more: Json, named: str) -> None:
     answer = http.post("/relationships/search", json={"query_text": "a", **more})
     assert problem(answer, 422).find(named) >= 0
-
-
-def test_the_client_refuses_an_empty_list(kg: KgClient) -> None:
-    with pytest.raises(InvalidInput):
-        kg.search_relationships("a", types=[])

@@ -2,34 +2,44 @@
 
 from __future__ import annotations
 
-import asyncio
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any
 
 import httpx
 import pytest
 
-from kg_api.client import AsyncKgClient, KgClient
-from kg_api.errors import InvalidInput, NotFound
+from kg_api.client import KgClient
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
+from tests.conftest import Stored
 from tests.service.asking import Json, problem
 from tests.support.embedding import run_jobs
 from tests.support.records import record
-from tests.support.running import Service
 
 APPLES = "red apples grow on the old tree behind the house and fall in the autumn wind"
 PLUMS = "blue plums are kept in a jar of glass on the highest shelf of the cellar"
 GRAPH = "/queries/sources/graph"
 
 
-@pytest.fixture
-def first(graph: Graph) -> str:
-    """Three documents in two ontologies; give the id of the first source."""
+@contextmanager
+def store_fruit(graph: Graph) -> Generator[str]:
     stored = record("one", [APPLES, PLUMS, "a third", "a fourth"])
     for each in (stored, record("two", [APPLES + " gently"]), record("three", [PLUMS, APPLES], "other")):
         store_document(graph, each)
     run_jobs(graph)
-    return stored.sources[0].source_id
+    yield stored.sources[0].source_id
+
+
+@pytest.fixture
+def shared(stored: Stored, migrated_graph: Graph) -> str:
+    return stored.give(store_fruit, migrated_graph)
+
+
+@pytest.fixture
+def first(shared: str) -> str:
+    """The id of the first source of three documents in two ontologies."""
+    return shared
 
 
 def like(source: str) -> str:
@@ -96,32 +106,6 @@ def test_more_documents_than_a_graph_can_take_are_refused(http: httpx.Client, gr
     assert "more than 5,000" in problem(http.post(GRAPH, json={"documents": names}), 422)
 
 
-def test_the_clients_methods(kg: KgClient, first: str) -> None:
-    found = kg.similar_sources(first, ontology=["other"], limit=1, exact=True)
-    assert [each.document for each in found.sources] == ["three"]
-    assert kg.cross_document_similarity(first, limit=1).sources[0].near_duplicate
-    assert len(kg.source_graph(ontology="notes").nodes) == 5
-    assert len(kg.source_graph([first], ontology="other", neighbours=1).nodes) == 2
-    with pytest.raises(NotFound):
-        kg.similar_sources("none")
-    with pytest.raises(InvalidInput):
-        kg.source_graph(neighbours=99)
-
-
-async def asked(service: Service, source: str) -> tuple[int, int, int, int | None]:
-    async with AsyncKgClient(service.url) as kg:
-        return (
-            len((await kg.similar_sources(source, limit=2)).sources),
-            len((await kg.cross_document_similarity(source, limit=1)).sources),
-            len((await kg.source_graph(ontology="notes")).nodes),
-            (await kg.source_context(source, token_budget=30)).tokens,
-        )
-
-
-def test_the_asynchronous_clients_methods(service: Service, first: str) -> None:
-    assert asyncio.run(asked(service, first)) == (2, 1, 5, 16)
-
-
 def test_reading_around_a_source_within_a_budget(http: httpx.Client, kg: KgClient, first: str) -> None:
     path = f"/sources/{first}/context"
     whole = http.get(path, params={"window_size": 3}).json()
@@ -164,13 +148,3 @@ def test_documents_that_are_like_a_document(http: httpx.Client, first: str, grap
     assert "no vector" in told["degraded"][0]["effect"]
     problem(http.post("/queries/documents/none/similar", json={}), 404)
     problem(http.post(path, json={"pairs": 0}), 422)
-
-
-def test_the_clients_compare_documents(kg: KgClient, service: Service, first: str) -> None:
-    async def awaited(document_id: str) -> list[str]:
-        async with AsyncKgClient(service.url) as client:
-            return [each.document for each in (await client.similar_documents(document_id)).documents]
-
-    own = kg.source(first).document_id
-    told = kg.similar_documents(own, ontology=["notes", "other"], limit=2)
-    assert [each.document for each in told.documents] == asyncio.run(awaited(own)) == ["three", "two"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 
 from kg_api.graph.client import Graph
 from kg_api.graph.concept_vectors import want_concepts
@@ -34,8 +35,9 @@ def carried(
     return Extraction(source.source_id, source.content_hash, tuple(concepts), stated)
 
 
-def lanterns(graph: Graph) -> Kg:
-    """The world, embedded, its concepts too."""
+@contextmanager
+def lanterns(graph: Graph, *more: str) -> Generator[Kg]:
+    """The world, embedded, its concepts too, and a document of each further text."""
     made = Kg(graph)
     documents = [record("journal.md", [JOURNAL]), record("guild.md", [GUILD]), record("town.md", [TOWN])]
     for each in (*documents, record("filler.md", OTHERS)):
@@ -53,5 +55,8 @@ def lanterns(graph: Graph) -> Kg:
     ]
     graph.transaction(lambda tx: want_concepts(tx, "notes"))
     graph.transaction(lambda tx: write_extractions(tx, "notes", found, "m"))
+    for number, text in enumerate(more):
+        store_document(graph, record(f"issue{number:02}.md", [text]))
     made.work()
-    return made
+    yield made
+    made.spaces.close()

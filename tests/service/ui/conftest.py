@@ -5,12 +5,9 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 
-import neo4j
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from kg_api.graph.client import Graph
-from tests.support.concept_graph import store_bees
 from tests.support.running import Service
 
 EXPECTED = (
@@ -21,12 +18,6 @@ EXPECTED = (
 """What the console tells of requests that were given up for a newer one, or refused."""
 expect.set_options(timeout=20_000)
 NO_BROWSER = "there is no Chromium here (apt-get install chromium)"
-
-
-@pytest.fixture
-def ids(graph: Graph, driver: neo4j.Driver) -> dict[str, str]:
-    """Concepts of a document; ids by label."""
-    return store_bees(graph, driver)
 
 
 @pytest.fixture(scope="module")
