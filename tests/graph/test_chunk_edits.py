@@ -47,7 +47,7 @@ def pairs(strategies: list[dict[str, Any]], edits: dict[str, list[int]], usual: 
     ]
 
 
-@pytest.mark.parametrize(("config", "after"), pairs(STRATEGIES, EDITS, 2))
+@pytest.mark.parametrize(("config", "after"), pairs(STRATEGIES, EDITS, 1))
 def test_after_an_edit_the_chunks_are_those_of_the_text_as_it_is(
     graph: Graph, driver: neo4j.Driver, config: dict[str, Any], after: list[int]
 ) -> None:

@@ -14,7 +14,7 @@ from kg_api.blobs.store import FileBlobStore, key_of
 from kg_api.errors import Conflict, FileLost, Unavailable
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import delete_document, store_document, storing
-from kg_api.graph.images import dead_blobs, find_image, hold_blobs, list_images
+from kg_api.graph.images import find_image, hold_blobs, list_images
 from kg_api.graph.library import find_source
 from kg_api.schemas.base import document_id
 from tests.support.cypher import rows
@@ -67,15 +67,6 @@ def test_a_deletion_that_is_carried_out_late_hurts_nothing(pictures: Pictures, g
     assert pictures.collect() == 2  # what was left of those that had gone
     assert shown(pictures) == ["x.jpg"]
     assert (pictures.files, pictures.collect()) == (2, 0)
-
-
-def test_a_collector_that_dies_is_followed_by_the_next(pictures: Pictures, graph: Graph) -> None:
-    delete_document(graph, pictures.add(BOAT, "x.jpg"))
-    with pytest.raises(Unavailable):
-        StoredFiles(graph, LateDeletes(pictures.folder)).collect()
-    assert pictures.files == 2
-    assert (pictures.collect(), pictures.files) == (2, 0)
-    assert dead_blobs(graph) == []
 
 
 def test_a_folder_that_is_unmounted_while_files_are_deleted_keeps_them_known(
@@ -141,18 +132,12 @@ def test_a_picture_that_comes_while_it_is_being_collected_waits_for_nobody(
     assert pictures.files == 2
 
 
-def test_what_others_hold_now_is_not_taken_for_what_was_held(pictures: Pictures, graph: Graph) -> None:
+@pytest.mark.parametrize("review", [False, True])
+def test_what_others_hold_now_is_not_taken_for_what_was_held(
+    pictures: Pictures, graph: Graph, *, review: bool
+) -> None:
     """Its own files have gone; those that somebody else is about to write may never come."""
-    made = pictures.record(BOAT, "x.jpg")
-    graph.write("blobs/hold", hold_id=made.hold, keys=[], seconds=-1)
-    assert pictures.collect() == 2
-    hold_blobs(graph, [key_of(BOAT), made.sources[0].image.thumbnail_key if made.sources[0].image else ""])
-    with pytest.raises(Conflict, match="send it again"):
-        store_document(graph, made)
-
-
-def test_what_others_hold_now_is_not_what_a_document_waits_with(pictures: Pictures, graph: Graph) -> None:
-    made = pictures.record(BOAT, "x.jpg", review=True)
+    made = pictures.record(BOAT, "x.jpg", review=review)
     graph.write("blobs/hold", hold_id=made.hold, keys=[], seconds=-1)
     assert pictures.collect() == 2
     hold_blobs(graph, [key_of(BOAT), made.sources[0].image.thumbnail_key if made.sources[0].image else ""])

@@ -46,24 +46,6 @@ def test_a_switch_waits_for_concepts(kg: Kg, driver: neo4j.Driver) -> None:
         kg.switch.activate("small")
 
 
-def test_a_switch_by_itself_comes_with_the_last_concept(kg: Kg) -> None:
-    learn(kg.graph)
-    kg.work()
-    kg.add("small")
-    kg.switch.build("small", SpaceBuild(activate=True))
-    kg.work()
-    assert kg.states()["small"] == "active"
-    assert counts(kg) == (5, 5, 0, 0, 0)
-
-
-def test_what_is_found_during_a_build_is_embedded_in_both(kg: Kg, driver: neo4j.Driver) -> None:
-    kg.add("small")
-    kg.switch.build("small", SpaceBuild(activate=False))
-    learn(kg.graph)
-    kg.work()
-    assert len(vectors(driver)) == len(vectors(driver, "embedding_small")) == 5
-
-
 def test_a_space_that_is_dropped_takes_its_vectors_of_concepts(kg: Kg, driver: neo4j.Driver) -> None:
     learn(kg.graph)
     kg.add("small")

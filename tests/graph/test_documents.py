@@ -101,13 +101,16 @@ def test_deleting_a_document_takes_its_sources_and_the_empty_ontology_stays(
         library.find_document(graph, document_id("notes", "a.md"))
 
 
-def test_deleting_an_ontology_takes_all_of_it_and_nothing_else(graph: Graph, driver: neo4j.Driver) -> None:
-    for number in range(120):
+def test_deleting_an_ontology_takes_all_of_it_and_nothing_else(
+    graph: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(document_writes, "DOCUMENTS_A_PORTION", 4)
+    for number in range(9):
         store_document(graph, record(f"{number}.md", ["one", "two"]))
     store_document(graph, record("kept.md", ["one"], ontology="other"))
     gone = document_writes.delete_ontology(graph, "notes")
     again = document_writes.delete_ontology(graph, "notes")
-    assert (gone.documents, gone.sources) == (120, 240)
+    assert (gone.documents, gone.sources) == (9, 18)
     assert (again.documents, again.sources) == (0, 0)
     assert list(read_configurations(graph)) == ["other"]
     assert count(driver, "Source") == 1

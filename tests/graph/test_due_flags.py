@@ -21,7 +21,7 @@ from tests.support.cypher import STATEMENTS, rows
 from tests.support.embedding import configure_in_place, run_jobs, status
 from tests.support.records import record
 
-MANY = 400
+MANY = 160
 FEW = 40
 """Pieces of the database that a look may read when nothing of MANY sources is due."""
 slots = iter(range(1000))

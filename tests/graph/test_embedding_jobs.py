@@ -240,7 +240,7 @@ def test_a_job_waits_for_a_model_that_is_away_and_never_dies_of_it(
         raise EmbeddingUnavailable("nobody answers", retry_after_seconds=40)
 
     embedder.before = away
-    for _ in range(12):
+    for _ in range(WorkerSettings().max_stumbles + 1):
         assert run_jobs(graph, embedder) == 1
         job = jobs.find_job(graph, job_id)
         assert (job.state, job.error) == (JobState.QUEUED, "waiting: nobody answers")

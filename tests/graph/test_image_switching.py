@@ -14,7 +14,6 @@ from kg_api.schemas.spaces import NewSpace
 from kg_api.schemas.vocabulary import JobState
 from kg_api.spaces.plans import read_embedding_state
 from tests.support.album import FIRST, Album
-from tests.support.colour_grid import plain
 from tests.support.cypher import rows
 
 
@@ -66,20 +65,6 @@ def test_a_space_that_answers_for_one_ontology_is_not_dropped(album: Album) -> N
     album.work()
     with pytest.raises(Conflict, match="no ontology that uses"):
         album.switch.rollback("fine")
-
-
-def test_what_is_complete_already_answers_at_once(album: Album) -> None:
-    album.work()
-    album.add_space("fine")
-    album.switch.build("fine", SpaceBuild())
-    album.work()
-    told = album.switch.rollback("fine")
-    assert [(each.before, each.now) for each in told.ontologies] == [(FIRST, FIRST)]
-    assert "notes: the build in fine was given up, nothing else changed" in told.notes
-    made = album.switch.build("fine", SpaceBuild(activate=True))
-    assert [(each.answering, each.due) for each in made.builds] == [("fine", 0)]
-    assert "notes: answered by fine from now on" in made.notes[0]
-    assert album.answering == "fine"
 
 
 def test_a_model_that_cannot_be_used_does_not_hold_up_what_is_built_beside(album: Album) -> None:
@@ -141,34 +126,12 @@ def test_a_switch_of_pictures_leaves_the_note_of_flagged_texts(album: Album, dri
     assert rows(driver, told) == [{"flagged_for": None}]
 
 
-def test_a_build_that_activates_by_itself_does_so_when_all_is_there(album: Album) -> None:
-    album.work()
-    album.add_space("fine")
-    album.switch.build("fine", SpaceBuild(activate=True))
-    assert album.answering == FIRST
-    album.work()
-    assert album.answering == "fine"
-
-
 def test_an_ontology_without_vectors_of_pictures_uses_a_space_at_once(album: Album) -> None:
     album.add_space("fine")
     album.switch.build("fine", SpaceBuild())
     assert album.answering == "fine"
     album.work()
     assert album.counts().embedded == 3
-
-
-def test_new_ontologies_use_the_space_that_was_activated_for_all(album: Album) -> None:
-    album.work()
-    album.add_space("fine")
-    album.switch.build("fine", SpaceBuild())
-    album.work()
-    album.switch.activate("fine")
-    album.pictures.add(plain("red"), "red.png", ontology="photos")
-    state = read_embedding_state(album.graph, "photos")
-    assert (state.images[0].space.slug, state.target.space.slug) == ("fine", "default")
-    album.configure.set("plans", EmbeddingConfig(), dry_run=False)
-    assert read_embedding_state(album.graph, "plans").images[0].space.slug == "fine"
 
 
 def test_chunking_and_the_space_of_texts_leave_pictures_as_they_are(album: Album) -> None:
@@ -193,9 +156,3 @@ def test_a_space_of_pictures_is_none_for_texts_and_the_other_way_round(album: Al
         album.add_space("fine", cells=8)
     with pytest.raises(NotFound):
         album.switch.build("none", SpaceBuild())
-
-
-def test_a_space_that_answers_is_not_dropped(album: Album) -> None:
-    album.work()
-    with pytest.raises(Conflict, match="is used by notes"):
-        album.drop.drop(FIRST)

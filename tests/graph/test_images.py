@@ -8,12 +8,11 @@ from pathlib import Path
 import neo4j
 import pytest
 
-from kg_api.blobs.images import ImageKeeper, ImageService, StoredFiles
+from kg_api.blobs.images import ImageKeeper, StoredFiles
 from kg_api.blobs.store import FileBlobStore, key_of
 from kg_api.errors import Conflict, FileLost, NotFound
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import delete_document, store_document, store_documents
-from kg_api.graph.folders import request_scan
 from kg_api.graph.images import find_image, hold_blobs, list_images, lose_blob
 from kg_api.graph.library import change_called, find_source, neighbours
 from kg_api.graph.review import reject_waiting
@@ -26,7 +25,7 @@ from tests.support.cypher import rows
 from tests.support.images import drawn, encoded
 from tests.support.picture_store import InThisProcess, Pictures
 from tests.support.records import record
-from tests.support.sync import EVERYWHERE, LARGEST, counts, follow, scan, settle, work
+from tests.support.sync import EVERYWHERE, LARGEST, counts, follow, scan, settle
 
 BOAT, PLAN = encoded(drawn(64, 48), "JPEG"), encoded(drawn(30, 90))
 
@@ -158,42 +157,6 @@ def test_what_waits_for_approval_keeps_its_files(pictures: Pictures, graph: Grap
     assert (labels(graph), pictures.collect(), pictures.files) == (1, 0, 2)
     delete_document(graph, pictures.record(PLAN, "x.jpg").document_id)
     assert pictures.collect() == 2
-
-
-def test_what_is_rejected_loses_its_files(pictures: Pictures, graph: Graph) -> None:
-    store_document(graph, pictures.record(BOAT, "x.jpg", review=True))
-    reject_waiting(graph, "notes", None, limit=10)
-    assert (pictures.collect(), pictures.files) == (2, 0)
-
-
-def test_pictures_of_a_followed_folder_come_and_go(pictures: Pictures, graph: Graph, tmp_path: Path) -> None:
-    folder = tmp_path / "photos"
-    folder.mkdir()
-    (folder / "boat.jpg").write_bytes(BOAT)
-    (folder / "broken.jpg").write_bytes(BOAT[:300])
-    followed = follow(graph, folder, "photos")
-    reader = DocumentReader(InThisProcess(), ImageKeeper(pictures.stored))
-
-    def look(*, allow_empty: bool = False) -> None:
-        request_scan(graph, followed, allow_empty=allow_empty)
-        work(graph, handler=FolderSync(graph, EVERYWHERE, LARGEST, reader, None))
-
-    look()
-    assert [each.document for each in list_images(graph, ontology="photos", offset=0, limit=9).images] == [
-        "boat.jpg"
-    ]
-    assert pictures.files == 2
-    (folder / "boat.jpg").write_bytes(PLAN)
-    (folder / "broken.jpg").unlink()
-    look()
-    (place,) = list_images(graph, ontology="photos", offset=0, limit=9).images
-    assert (place.image.content_type if place.image else "") == "image/png"
-    (pictures.folder / "ab").mkdir(exist_ok=True)
-    assert ImageService(graph, pictures.stored).tidy() == 2
-    (folder / "boat.jpg").unlink()
-    look(allow_empty=True)
-    assert ImageService(graph, pictures.stored).tidy() == 2
-    assert (labels(graph), pictures.files) == (0, 0)
 
 
 def test_a_followed_folder_brings_a_lost_file_again(pictures: Pictures, graph: Graph, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from kg_api.schemas.documents import DocumentRecord
 from kg_api.schemas.embedding import EmbeddingConfig, SpaceBuild
 from kg_api.schemas.spaces import NewSpace, SpaceIdentity
 from kg_api.spaces.plans import read_embedding_state
+from tests.graph.test_chunk_edits import EDITS, pairs
 from tests.graph.test_chunks import STRATEGIES, chunks, configure, document, paragraph
 from tests.support.cypher import rows
 from tests.support.embedding import open_spaces, run_jobs, status
@@ -85,12 +86,7 @@ def test_every_chunk_is_embedded_in_a_window_of_its_document(
     assert 1 < len(windows) < len(embedder.parts) or config["strategy"] == "paragraph_group"
 
 
-@pytest.mark.parametrize("config", LATE, ids=lambda config: config["strategy"])
-@pytest.mark.parametrize(
-    "after",
-    [[1, 2, 3, 9, 4, 5, 6], [1, 2, 5, 6], [6, 5, 4, 3, 2, 1]],
-    ids=["added", "middle gone", "turned round"],
-)
+@pytest.mark.parametrize(("config", "after"), pairs(LATE, EDITS, 1))
 def test_after_an_edit_the_vectors_are_those_of_the_text_as_it_is(
     graph: Graph, driver: neo4j.Driver, config: dict[str, Any], after: list[int]
 ) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 import neo4j
 import pytest
 
-from kg_api.errors import InvalidInput
 from kg_api.graph import document_writes, jobs
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
@@ -275,9 +274,3 @@ def test_a_price_that_is_not_known_is_said(graph: Graph, writer: EmbeddingServer
     cost = service.show("notes").regeneration
     assert cost.context_price is None
     assert "KG_LLM__PRICE_INPUT" in " ".join(cost.notes)
-
-
-def test_it_is_refused_without_a_model(graph: Graph) -> None:
-    embedder = configured(graph, EmbeddingConfig())
-    with pytest.raises(InvalidInput, match="KG_LLM__MODEL"):
-        estimating(graph, Contexts(graph), embedder).set("notes", LLM, dry_run=True)

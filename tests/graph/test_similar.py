@@ -168,14 +168,6 @@ def test_ontologies_of_another_space_are_left_out_and_named(kg: Kg) -> None:
     assert not any("elsewhere" in {of[edge.a], of[edge.b]} for edge in graph.edges)
 
 
-def test_what_is_not_there_is_not_found(kg: Kg) -> None:
-    service = SimilarityService(kg.graph)
-    with pytest.raises(NotFound, match="there is no source 'x'"):
-        service.similar("x", SimilarSearch())
-    with pytest.raises(NotFound, match="'x', 'y'"):
-        service.graph(GraphRequest(source_ids=["y", "x"]))
-
-
 def test_the_graph_connects_each_source_with_its_nearest_once(kg: Kg) -> None:
     store(kg, "one", [APPLES, PLUMS, HONEY], "g")
     store(kg, "two", [f"{HONEY} again", f"{APPLES} again"], "g")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import neo4j
-import numpy as np
 import pytest
 
 from kg_api.errors import Conflict, InvalidInput, NotFound
@@ -173,16 +172,6 @@ def test_a_space_of_the_same_name_may_be_made_again_for_another_model(kg: Kg, dr
         rows(driver, "MATCH (e:EmbeddingSpace) SET e.dropping = e.dropping - duration({seconds: 60})")
         kg.work()
     assert kg.states() == {"default": "active"}
-
-
-def test_every_vector_is_right_after_a_switch(kg: Kg, driver: neo4j.Driver) -> None:
-    kg.add("other")
-    kg.switch.build("other", SpaceBuild(activate=True))
-    kg.work()
-    found = rows(driver, "MATCH (s:Source) RETURN s.full_text AS text, s.embedding_other AS vector")
-    embedder = kg.spaces.get("other").embedder()
-    expected = embedder.embed_passages([row["text"].strip() for row in found])
-    np.testing.assert_array_equal(np.array([row["vector"] for row in found], dtype=np.float32), expected)
 
 
 def test_what_is_being_removed_cannot_be_used_and_what_is_used_is_not_removed(kg: Kg) -> None:

@@ -10,8 +10,7 @@ import httpx
 import neo4j
 import pytest
 
-from kg_api.client import KgClient
-from kg_api.schemas.documents import MAX_DOCUMENTS_A_BATCH, DocumentText
+from kg_api.schemas.documents import MAX_DOCUMENTS_A_BATCH
 from tests.service.asking import found, ingest, nodes, problem
 from tests.support.cypher import rows
 
@@ -54,17 +53,6 @@ def test_each_has_its_outcome_in_order_and_is_found_at_once(http: httpx.Client) 
     assert len({each["job_id"] for each in told}) == 1
     assert http.get(f"/jobs/{told[0]['job_id']}").json()["total"] == 5
     assert len(found(http, "pelicans")) == 5
-
-
-def test_the_same_again_changes_nothing(http: httpx.Client, driver: neo4j.Driver) -> None:
-    batch = [document(f"{n}.md") for n in range(20)]
-    send(http, batch)
-    before = nodes(driver)
-    again = send(http, batch)
-    assert again.status_code == 200
-    told = [each["ingested"] for each in outcomes(again)]
-    assert {(each["change"], each["job_id"]) for each in told} == {("unchanged", None)}
-    assert nodes(driver) == before
 
 
 def test_what_is_new_changed_or_the_same_is_told_of_each(http: httpx.Client) -> None:
@@ -139,14 +127,3 @@ def test_requests_with_one_key_are_one_and_have_one_answer(http: httpx.Client, d
     assert {each["ingested"]["change"] for each in outcomes(answers[0])} == {"created"}
     assert rows(driver, "MATCH (j:Job) RETURN j.wanted AS wanted") == [{"wanted": 1}]
     problem(send(http, batch[1:], **{"Idempotency-Key": "k"}), 409)
-
-
-def test_the_client_sends_a_batch(kg: KgClient) -> None:
-    model = DocumentText(ontology="notes", document="a.txt", text="grüne Äpfel", metadata={"n": 1})
-    told = kg.ingest_batch([model, document("b.txt"), BAD["half a surrogate pair"]], idempotency_key="x")
-    assert [each.ingested and each.ingested.change for each in told.outcomes] == ["created", "created", None]
-    refused = told.outcomes[2].problem
-    assert refused
-    assert "surrogate" in refused.detail
-    assert told.outcomes[0].ingested
-    assert kg.document(told.outcomes[0].ingested.document_id).metadata == {"n": 1}

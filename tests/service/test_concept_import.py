@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import subprocess
@@ -13,9 +12,7 @@ import httpx
 import neo4j
 import pytest
 
-from kg_api.client import AsyncKgClient, KgClient
-from kg_api.errors import InvalidInput
-from kg_api.schemas.concepts import ConceptRow
+from kg_api.client import KgClient
 from tests.service.asking import Json, ingest, problem
 from tests.support import forked
 from tests.support.running import Service
@@ -207,21 +204,6 @@ def test_hostile_labels_are_kept_as_text(http: httpx.Client, driver: neo4j.Drive
     told = send(http, {"document": "a", "concepts": [{"label": label}]})
     assert (told["appearances"], told["problems"]) == (1, [])
     assert len(appearances(driver)) == 1
-
-
-async def both(service: Service) -> int:
-    async with AsyncKgClient(service.url) as kg:
-        row = {"document": "leases.md", "concepts": [{"label": "worker"}]}
-        return (await kg.import_concepts([row], ontology="notes")).appearances
-
-
-def test_the_clients_send_rows_or_dictionaries(kg: KgClient, service: Service) -> None:
-    kg.ingest_text(TEXT, ontology="notes", document="leases.md")
-    told = kg.import_concepts([ConceptRow.model_validate(ROW)], ontology="notes")
-    assert told.concepts == 4
-    assert asyncio.run(both(service)) == 2
-    with pytest.raises(InvalidInput, match="rows"):
-        kg.import_concepts([], ontology="notes")
 
 
 def command(service: Service, *arguments: str) -> subprocess.CompletedProcess[str]:

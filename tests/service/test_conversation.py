@@ -9,13 +9,9 @@ import httpx
 import neo4j
 import pytest
 
-from kg_api.client import AsyncKgClient, KgClient
-from kg_api.errors import InvalidInput
 from kg_api.graph.client import Graph
-from kg_api.schemas.documents import Message
 from tests.service.asking import Json, embedded, found, nodes, problem, search, texts
 from tests.support.embedding import run_jobs
-from tests.support.running import Service
 
 TALK: list[Json] = [
     {"author": "Ada", "timestamp": "2026-03-01T09:30:00+01:00", "text": "The lease is renewed too late."},
@@ -91,46 +87,8 @@ def test_what_cannot_be_is_refused_and_nothing_is_stored(
     assert http.get("/documents").json()["total"] == 0
 
 
-def test_a_body_that_is_no_json_is_refused_like_any_other(http: httpx.Client) -> None:
-    address = "/documents/conversation"
-    problem(http.post(address, content=b"{", headers={"content-type": "application/json"}), 400)
-    problem(http.post(address, content=b"x=1"), 415)
-
-
-def test_a_blank_message_is_left_out_and_told(http: httpx.Client) -> None:
-    answer = send(http, [TALK[0], {"author": "Bob", "text": "\n"}, TALK[2]]).json()
-    assert answer["sources"]["added"] == 2
-    assert answer["notes"] == ["1 blank message was left out: number 2"]
-
-
-def test_a_very_long_message_is_split_within_its_section(http: httpx.Client, graph: Graph) -> None:
-    long = {"author": "Ada", "text": "\n\n".join(f"Paragraph {n} says {'word ' * 120}end." for n in range(9))}
-    answer = send(http, [TALK[0], long, TALK[2]]).json()
-    assert answer["sources"]["added"] == 11
-    run_jobs(graph)
-    hits = search(http, "Paragraph says", limit=20, mode="text")["sources"]
-    assert {tuple(hit["heading"]) for hit in hits} == {("Standup", "Ada")}
-
-
 def test_a_conversation_and_a_document_of_its_name_are_one_document(http: httpx.Client, graph: Graph) -> None:
     embedded(graph, http, "a text", document="Standup", ontology="talks")
     assert send(http, TALK).json()["change"] == "updated"
     assert len(found(http, "lease")) == 1
     assert http.get("/documents").json()["total"] == 1
-
-
-async def both(service: Service) -> list[str]:
-    async with AsyncKgClient(service.url) as kg:
-        told = await kg.ingest_conversation(TALK, ontology="talks", title="Standup")
-    return [told.change]
-
-
-def test_the_clients_send_messages_or_dictionaries(kg: KgClient, service: Service) -> None:
-    import asyncio  # noqa: PLC0415
-
-    messages = [Message.model_validate(each) for each in TALK]
-    told = kg.ingest_conversation(messages, ontology="talks", title="Standup", metadata=None)
-    assert (told.change, told.sources.added) == ("created", 3)
-    assert asyncio.run(both(service)) == ["unchanged"]
-    with pytest.raises(InvalidInput, match="messages"):
-        kg.ingest_conversation([], ontology="talks", title="t")

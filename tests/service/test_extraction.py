@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import httpx
 import neo4j
 import pytest
 
-from kg_api.client import AsyncKgClient, KgClient
+from kg_api.client import KgClient
 from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph.client import Graph
 from kg_api.schemas.concepts import ExtractionConfig
@@ -18,7 +17,6 @@ from tests.service.asking import problem
 from tests.support.cypher import rows
 from tests.support.embedding import open_spaces
 from tests.support.extraction import evidence, run_extraction
-from tests.support.running import Service
 
 TEXT = """Marie Curie discovered polonium and radium. Marie Curie received the Nobel Prize in Physics.
 
@@ -104,17 +102,3 @@ def test_what_is_not_there_is_not_found(kg: KgClient) -> None:
     for call in (kg.extraction_config, kg.extract_concepts, kg.extraction_refused):
         with pytest.raises(NotFound):
             call("none")
-
-
-def test_the_asynchronous_client_does_the_same(service: Service, kg: KgClient) -> None:
-    kg.ingest_text(TEXT, ontology="notes", document="a")
-
-    async def asked() -> None:
-        async with AsyncKgClient(service.url) as client:
-            done = await client.set_extraction_config("notes", extractor="keyphrase")
-            assert "a worker reads 1 source now" in done.notes[0]
-            assert (await client.extract_concepts("notes")).job_id
-            assert (await client.extraction_config("notes", with_cost=True)).cost is not None
-            assert (await client.extraction_refused("notes")).sources == []
-
-    asyncio.run(asked())

@@ -10,7 +10,7 @@ import neo4j
 import pytest
 
 from kg_api.client import KgClient
-from kg_api.errors import Conflict, InvalidInput, NotFound
+from kg_api.errors import InvalidInput
 from kg_api.graph.client import Graph
 from tests.neo4j_server import Neo4jServer
 from tests.service.asking import found, nodes, problem
@@ -82,14 +82,6 @@ def test_a_folder_is_removed_with_or_without_its_documents(
     assert "kg folders list" in problem(http.delete(f"/folders/{followed}"), 404)
 
 
-def test_what_overlaps_is_a_conflict(http: httpx.Client) -> None:
-    add(http, "/srv/notes")
-    for path in ("/srv/notes", "/srv/notes/below", "/srv"):
-        told = problem(http.post("/folders", json={"path": path, "ontology": "notes"}), 409)
-        assert "/srv/notes goes to notes already" in told
-    add(http, "/srv", ontology="other")
-
-
 @pytest.mark.parametrize(
     ("body", "field"),
     [
@@ -122,23 +114,6 @@ def test_folders_that_are_not_there_are_not_found(http: httpx.Client) -> None:
         problem(http.request(method, path), 404)
     problem(http.post("/folders/no/scan", json={}), 404)
     problem(http.post("/folders/no/scan", json={"all": True}), 422)
-
-
-def test_the_client_does_it_all(kg: KgClient, folder: Path, graph: Graph) -> None:
-    added = kg.add_folder(str(folder), ontology="notes", every_seconds=60, prefix="n/")
-    work(graph)
-    after = kg.folder(added.folder_id)
-    assert after.last_scan is not None
-    assert (after.last_scan.added, kg.folders().folders) == (2, [after])
-    assert sorted(documents(graph)) == ["n/one.md", "n/two.md"]
-    assert kg.scan_folder(added.folder_id, allow_empty=True).job_id != added.job_id
-    with pytest.raises(Conflict, match="already"):
-        kg.add_folder(str(folder), ontology="notes")
-    with pytest.raises(InvalidInput, match="every_seconds"):
-        kg.add_folder(str(folder), ontology="other", every_seconds=1)
-    assert kg.remove_folder(added.folder_id, delete_documents=True).deleted_documents == 2
-    with pytest.raises(NotFound):
-        kg.folder(added.folder_id)
 
 
 def test_a_service_allows_only_some_folders(

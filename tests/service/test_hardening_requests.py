@@ -82,13 +82,10 @@ def tried(server: Neo4jServer, tmp_path_factory: pytest.TempPathFactory) -> Iter
     assert running.stop() == 0, running.output()
 
 
-@pytest.mark.parametrize("route", ["GET /ontologies", "POST /mcp"])
-def test_78_79_who_tries_keys_is_stopped_and_whose_key_is_good_goes_on(
-    tried: Service, graph: Graph, route: str
-) -> None:
+def test_78_79_who_tries_keys_is_stopped_and_whose_key_is_good_goes_on(tried: Service, graph: Graph) -> None:
     """79: an address that a client claims counts for nothing; what a proxy on this machine adds does."""
-    key = keys.create_key(graph, NewKey(name=route[-3:]), "local").key
-    last = f"192.0.2.{len(route)}"
+    route, last = "POST /mcp", "192.0.2.9"
+    key = keys.create_key(graph, NewKey(name="good"), "local").key
     with httpx.Client(base_url=tried.url, timeout=60) as http:
         assert knock(http, route, key, **{"X-Forwarded-For": last}).status_code not in {401, 429}
         answers = [

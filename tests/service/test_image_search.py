@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import httpx
 import pytest
 
-from kg_api.client import AsyncKgClient, KgClient
-from kg_api.errors import InvalidInput
 from kg_api.graph.client import Graph
-from kg_api.schemas.image_search import ImageHits
 from tests.service.asking import Json, ingest, problem
 from tests.service.test_formats import upload
 from tests.support.embedding import run_jobs
 from tests.support.images import drawn, encoded, gif_of, png_of
-from tests.support.running import Service
 from tests.unit.convert.test_images_within import book
 
 SEARCH = "/queries/images/search"
@@ -151,23 +146,3 @@ def test_a_passage_is_not_a_picture(http: httpx.Client) -> None:
     told = problem(http.post(SEARCH, json={"source_id": source["source_id"]}), 422)
     assert "not a picture" in told
     problem(http.post(SEARCH, json={"source_id": "0" * 32}), 404)
-
-
-def test_the_clients_methods(service: Service, kg: KgClient, stored: str) -> None:
-    found = kg.search_by_image(BOAT, ontology=["notes"], where=["format=epub"], limit=3)
-    assert [each.source_id for each in found.images] == [stored]
-    assert kg.search_images("red boat").images[0].source_id == stored
-    assert kg.search_images(source_id=stored[:8]).source is not None
-    assert kg.related_sources(stored, same_document=True, limit=1).sources[0].kind == "passage"
-    with pytest.raises(InvalidInput, match="not a picture"):
-        kg.search_by_image(b"")
-    with pytest.raises(InvalidInput, match="one of them"):
-        kg.search_images("boat", source_id=stored)
-
-    async def both() -> tuple[ImageHits, int]:
-        async with AsyncKgClient(service.url) as client:
-            related = await client.related_sources(stored)
-            return await client.search_by_image(BOAT), len(related.sources)
-
-    hits, related = asyncio.run(both())
-    assert (hits.images[0].source_id, related) == (stored, 2)

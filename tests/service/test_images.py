@@ -10,8 +10,6 @@ import httpx
 import pytest
 from PIL import Image
 
-from kg_api.client import KgClient
-from kg_api.errors import NotFound
 from kg_api.graph.client import Graph
 from tests.service.asking import problem, search
 from tests.service.test_formats import upload
@@ -81,24 +79,6 @@ def test_a_picture_is_found_by_its_words_and_given_out(http: httpx.Client, graph
     thumbnail = http.get(f"/images/{hit['source_id'][:8]}/thumbnail")
     assert thumbnail.headers["content-type"] == "image/webp"
     assert Image.open(io.BytesIO(thumbnail.content)).size == (256, 171)
-
-
-@pytest.mark.usefixtures("empty")
-def test_the_same_picture_twice_is_one_file_that_goes_with_the_last(
-    service: Service, http: httpx.Client
-) -> None:
-    one_, other = (upload(http, BOAT, name)["document_id"] for name in ("a.jpg", "b.jpg"))
-    assert http.get("/images").json()["total"] == 2
-    assert len(blobs(service)) == 2  # with its thumbnail
-    again = http.post("/documents", files={"file": ("a.jpg", BOAT)}, data={"ontology": "notes"})
-    assert (again.status_code, again.json()["change"]) == (200, "unchanged")
-    http.delete(f"/documents/{one_}")
-    assert len(blobs(service)) == 2
-    http.delete(f"/documents/{other}")
-    assert blobs(service) == []
-    upload(http, BOAT, "c.jpg")
-    http.delete("/ontologies/notes")
-    assert blobs(service) == []
 
 
 @pytest.mark.usefixtures("empty")
@@ -177,20 +157,6 @@ def test_a_picture_of_a_book_stands_between_its_paragraphs(http: httpx.Client) -
     assert one(search(http, "red boat", mode="text"))["image"]["width"] == 90
 
 
-def test_the_client_lists_and_reads_pictures(kg: KgClient) -> None:
-    kg.ingest_bytes(BOAT, ontology="notes", document="boat.jpg")
-    page = kg.images("notes")
-    (place,) = page.images
-    assert (page.total, place.kind, place.document) == (1, "image", "boat.jpg")
-    assert place.image is not None
-    assert len(kg.image(place.source_id)) == place.image.bytes
-    assert kg.thumbnail(place.source_id)[8:12] == b"WEBP"
-    with pytest.raises(NotFound, match="no ontology 'other'"):
-        kg.images("other")
-    with pytest.raises(NotFound, match="not a picture"):
-        kg.image("0123456789abcdef")
-
-
 TEXT = (
     b"# Harbours\n\nThe harbour.\n\n![A red boat](img/red%20boat.jpg)\n\n![Gone](img/gone.png)\n\nThe end.\n"
 )
@@ -260,8 +226,3 @@ def test_what_is_sent_as_a_picture_and_is_none_costs_nothing_else(http: httpx.Cl
     answer = sent(http, "a.md", TEXT, bomb, ("img/gone.png", b"<script>alert(1)</script>")).json()
     assert answer["notes"] == ["left out: pictures of other kinds than are read, or damaged (2)"]
     assert answer["sources"]["added"] == 1
-
-
-def test_the_client_sends_pictures(kg: KgClient) -> None:
-    kg.ingest_bytes(TEXT, ontology="notes", document="h.md", images={"img/red boat.jpg": BOAT})
-    assert [each.document for each in kg.images("notes").images] == ["h.md"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import threading
 import time
@@ -14,7 +13,7 @@ import httpx
 import pytest
 from httpx_sse import connect_sse
 
-from kg_api.client import AsyncKgClient, KgClient
+from kg_api.client import KgClient
 from kg_api.errors import NotFound, TooBusy
 from kg_api.graph.client import Graph
 from kg_api.graph.jobs import cancel_job, request_job
@@ -137,22 +136,6 @@ def test_many_streams_stand_in_nobodys_way(kg: KgClient, http: httpx.Client, gra
         assert sorted(waits)[5] < 2
         cancel_job(graph, job_id)
         assert {job.state for job in pool.map(one, streams)} == {JobState.CANCELLED}
-
-
-async def followed(url: str, job_id: str) -> list[JobState]:
-    async with AsyncKgClient(url) as kg:
-        return [job.state async for job in kg.follow_job(job_id)]
-
-
-def test_the_asynchronous_client_follows_too(service: Service, kg: KgClient, graph: Graph) -> None:
-    job_id = a_job(graph)
-    with ThreadPoolExecutor(1) as pool:
-        seen = pool.submit(lambda: asyncio.run(followed(service.url, job_id)))
-        time.sleep(1)
-        kg.cancel_job(job_id)
-        assert seen.result(20) == [JobState.QUEUED, JobState.CANCELLED]
-    with pytest.raises(NotFound):
-        asyncio.run(followed(service.url, "nosuch"))
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import httpx
-import pytest
 
 from kg_api.client import KgClient
 from kg_api.graph.client import Graph
@@ -43,26 +42,24 @@ def test_jobs_are_listed_the_newest_first_page_by_page(http: httpx.Client, graph
     assert {page["total"] for page in pages} == {5}
 
 
-@pytest.mark.parametrize(
-    ("filters", "count"),
-    [
-        ({"state": "queued"}, 1),
-        ({"state": "completed"}, 2),
-        ({"state": "dead"}, 0),
-        ({"ontology": "o1"}, 1),
-        ({"ontology": "o1", "state": "queued"}, 0),
-        ({"kind": "source_embedding"}, 3),
-        ({"kind": "backfill"}, 0),
-        ({}, 3),
-    ],
-)
-def test_jobs_are_filtered(http: httpx.Client, graph: Graph, filters: dict[str, str], count: int) -> None:
+def test_jobs_are_filtered(http: httpx.Client, graph: Graph) -> None:
     for number in (0, 1):
         ingest(http, "text", ontology=f"o{number}")
     run_jobs(graph)
     ingest(http, "text", ontology="o2")
-    page = http.get("/jobs", params=filters).json()
-    assert (page["total"], len(page["jobs"])) == (count, count)
+    counts: dict[str, int] = {
+        "": 3,
+        "state=queued": 1,
+        "state=completed": 2,
+        "state=dead": 0,
+        "ontology=o1": 1,
+        "ontology=o1&state=queued": 0,
+        "kind=source_embedding": 3,
+        "kind=backfill": 0,
+    }
+    for asked, count in counts.items():
+        page = http.get(f"/jobs?{asked}").json()
+        assert (page["total"], len(page["jobs"])) == (count, count), asked
 
 
 def told(response: httpx.Response, status: int) -> str:

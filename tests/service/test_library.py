@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import httpx
-import neo4j
 import pytest
 
 from kg_api.client import KgClient
 from kg_api.graph.client import Graph
-from tests.service.asking import embedded, found, ingest, nodes, search
+from tests.service.asking import embedded, found, ingest, search
 from tests.support.embedding import run_jobs
 
 
@@ -80,19 +79,6 @@ def test_a_document_tells_everything_that_was_said_about_it(http: httpx.Client) 
         "metadata": {"n": 1},
         "text": text,
     }
-
-
-def test_deleting_a_document_twice_is_harmless(http: httpx.Client, driver: neo4j.Driver) -> None:
-    ingest(http, "the kept one", document="kept.txt")
-    before = nodes(driver)
-    stored = ingest(http, "the one that goes", document="gone.txt")
-    path = f"/documents/{stored['document_id']}"
-    assert http.delete(path).json() == {"documents": 1, "sources": 1, "notes": []}
-    again = http.delete(path).json()
-    assert (again["documents"], again["sources"], len(again["notes"])) == (0, 0, 1)
-    assert http.get(path).status_code == 404
-    assert found(http, "one") == ["the kept one"]
-    assert nodes(driver) == before
 
 
 def test_deleting_an_ontology_twice_is_harmless(http: httpx.Client) -> None:

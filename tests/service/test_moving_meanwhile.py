@@ -12,11 +12,13 @@ import pytest
 from kg_api.client import KgClient
 from kg_api.errors import Conflict, InvalidInput
 from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import store_documents
 from kg_api.schemas.bundles import Manifest
 from kg_api.transfer.bundles import check_bundle, open_plain, raw_lines, read_line
 from kg_api.web.shared.limits import check_bounds
 from tests.service.test_moving import bring, export
 from tests.support.embedding import run_jobs
+from tests.support.records import record
 
 DOCUMENTS = 105
 
@@ -44,8 +46,7 @@ def marks(folder: Path, manifest: Manifest) -> set[str]:
 @pytest.fixture
 def many(kg: KgClient, graph: Graph) -> KgClient:
     """More documents than a page has."""
-    for number in range(DOCUMENTS):
-        kg.ingest_text(f"Number {number}.", ontology="notes", document=f"{number:03}.md")
+    store_documents(graph, [record(f"{number:03}.md", [f"Number {number}."]) for number in range(DOCUMENTS)])
     run_jobs(graph)
     return kg
 

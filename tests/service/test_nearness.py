@@ -8,7 +8,6 @@ import httpx
 import neo4j
 import pytest
 
-from kg_api.client import KgClient
 from kg_api.graph.client import Graph
 from kg_api.graph.search import REMEMBERED_SECONDS
 from tests.service.asking import embedded, search
@@ -42,10 +41,3 @@ def test_nobody_can_say_by_words_alone(notes: httpx.Client) -> None:
     answer = search(notes, "wolf worker", mode="text")
     assert (answer["near"], answer["note"]) == (None, None)
     assert answer["sources"]
-
-
-@pytest.mark.usefixtures("notes")
-def test_the_client_has_it(kg: KgClient) -> None:
-    assert kg.search_sources(FOREIGN).near is False
-    assert kg.hybrid_search(FOREIGN).near is False
-    assert kg.search_sources(FITTING).note is None

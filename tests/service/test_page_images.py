@@ -14,8 +14,6 @@ from mcp.client.stdio import StdioServerParameters
 from mcp_types import ImageContent
 from PIL import Image
 
-from kg_api.client import KgClient
-from kg_api.errors import InvalidInput, NotFound
 from tests.neo4j_server import Neo4jServer
 from tests.service.asking import problem, search
 from tests.service.test_formats import SAID, docx, pdf, upload
@@ -129,18 +127,6 @@ def test_a_document_that_is_named_like_a_page_is_given_out(http: httpx.Client) -
     found = http.get("/documents/book%2Fpages%2F1.png")
     assert (found.status_code, found.json()["document"]) == (200, "book/pages/1.png")
     assert "book" in problem(http.get("/documents/book/pages/1.png"), 404)
-
-
-def test_the_client_gets_a_page(kg: KgClient, http: httpx.Client) -> None:
-    upload(http, pdf(), "fruit.pdf")
-    hit = hit_of(http, SAID[2])
-    page = kg.page_image("fruit.pdf", 3, source_id=hit["source_id"], width=400)
-    assert (page.page, page.pages, page.boxed) == (3, 3, 4)
-    assert Image.open(io.BytesIO(page.content)).width == 400
-    with pytest.raises(NotFound, match="has 3 pages"):
-        kg.page_image("fruit.pdf", 9)
-    with pytest.raises(InvalidInput, match="width"):
-        kg.page_image("fruit.pdf", 1, width=5)
 
 
 @pytest.mark.parametrize("where", ["http", "stdio"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
@@ -10,12 +9,10 @@ import neo4j
 import pytest
 
 from kg_api.client import KgClient
-from kg_api.errors import Conflict, InvalidInput, NotFound
+from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph.client import Graph
-from kg_api.schemas.concepts import ExtractedConcept, Extraction, Quote
 from kg_api.schemas.vocabulary import JobState
 from tests.service.asking import embedded, ingest
-from tests.support.concepts import write
 from tests.support.cypher import rows
 from tests.support.embedding import configure_in_place, run_jobs
 
@@ -89,38 +86,6 @@ def test_what_there_is_none_of_is_said(http: httpx.Client, kg: KgClient, graph: 
     assert kg.regenerate_embeddings("notes", kind="all", force=True).due == 1
     with pytest.raises(NotFound):
         kg.regenerate_embeddings("nothing")
-
-
-def test_concepts_are_made_anew_as_sources_are(
-    http: httpx.Client, kg: KgClient, graph: Graph, driver: neo4j.Driver
-) -> None:
-    embedded(graph, http, "bees dance")
-    (source,) = rows(
-        driver, "MATCH (s:Source) RETURN s.source_id AS source_id, s.content_hash AS content_hash"
-    )
-    write(graph, Extraction(**source, concepts=(ExtractedConcept("bees", (Quote("bees", 0, 4),)),)))
-    quote = kg.regenerate_embeddings("notes", kind="concept", dry_run=True)
-    assert [(each.type, each.due) for each in quote.ontologies] == [("concept", 1)]
-    (started,) = kg.regenerate_embeddings("notes", kind="concept").ontologies
-    run_jobs(graph)
-    assert kg.job(started.job_id or "").state is JobState.COMPLETED
-    counts = kg.embedding_status("notes").concepts
-    assert counts is not None
-    assert (counts.total, counts.embedded) == (1, 1)
-
-
-def test_fifty_requests_with_one_key_are_one(http: httpx.Client, kg: KgClient) -> None:
-    ingest(http, "a text")
-
-    def ask(_: int) -> str | None:
-        return kg.regenerate_embeddings("notes", force=True, idempotency_key="once").ontologies[0].job_id
-
-    with ThreadPoolExecutor(8) as pool:
-        ids = set(pool.map(ask, range(50)))
-    assert len(ids) == 1
-    assert kg.jobs(kind="source_embedding").total == 1
-    with pytest.raises(Conflict, match="another request"):
-        kg.regenerate_embeddings("notes", idempotency_key="once")
 
 
 def test_nothing_is_refused_unless_the_model_does(http: httpx.Client, kg: KgClient, graph: Graph) -> None:

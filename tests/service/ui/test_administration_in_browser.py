@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 from kg_api.client import KgClient
 from kg_api.graph.client import Graph
 from tests.service.asking import embedded
-from tests.service.ui.test_in_browser import SIZES, keep_picture, see_that_it_is_for_everybody, show_as
+from tests.service.ui.test_in_browser import SHOWN, keep_picture, see_that_it_is_for_everybody, show_as
 from tests.support.embedding import run_jobs
 from tests.support.sync import documents, put, work
 
@@ -157,8 +157,7 @@ def in_hand(kg: KgClient, graph: Graph, tmp_path: Path) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(("size", "scheme"), SHOWN)
 def test_pages_with_work_in_hand_are_for_everybody(
     page: Page, in_hand: dict[str, str], size: str, scheme: Any
 ) -> None:
