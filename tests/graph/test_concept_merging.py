@@ -5,17 +5,24 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import neo4j
+import numpy as np
 import pytest
 
+from kg_api.concepts.merging import merge_near
+from kg_api.errors import Conflict, NotFound, TooMuchAtOnce
 from kg_api.graph.client import Graph
-from kg_api.graph.concept_merges import merge_concepts
+from kg_api.graph.concept_merges import merge_concepts, read_concept_merges, unmerge_concepts
 from kg_api.graph.concepts import Text
 from kg_api.graph.document_writes import delete_document, store_document
+from kg_api.graph.spaces import Space
 from kg_api.schemas.base import concept_id, concept_text_hash
+from kg_api.schemas.concepts import ConceptMerge
 from kg_api.schemas.documents import DocumentRecord
+from kg_api.schemas.spaces import SimilarityCalibration
 from tests.support.concepts import (
     check_invariants,
     concepts,
@@ -28,6 +35,7 @@ from tests.support.concepts import (
     write,
 )
 from tests.support.cypher import rows
+from tests.support.embedding import open_spaces
 from tests.support.records import record
 from tests.support.two_concepts import MANY, ONE, TEXTS, always, both, ids, merged
 
@@ -209,3 +217,319 @@ def test_many_write_and_merge_at_once(graph: Graph, driver: neo4j.Driver, texts:
                 done.result()
         check_invariants(driver)
         assert concepts(driver) == {ONE: 3, "list": 1, "iterators": 1}
+
+
+def undone(graph: Graph, by: str = "Ada") -> ConceptMerge:
+    (last, *_), _ = read_concept_merges(graph, "notes", 0, 10)
+    return unmerge_concepts(graph, "notes", last.merge_id, by)
+
+
+def test_a_merge_is_recorded_and_undone_to_the_letter(
+    graph: Graph, driver: neo4j.Driver, texts: DocumentRecord
+) -> None:
+    write(graph, *both(texts))
+    before = evidence(driver)
+    merged(graph, MANY, ONE)
+    (record,), total = read_concept_merges(graph, "notes", 0, 10)
+    assert (record.into, record.merged, record.sources, total) == (ONE, MANY, 1, 1)
+    assert record.concept_id == concept_id("notes", ONE)
+    parted = undone(graph)
+    assert (parted.undone_by, parted.undone_at is not None) == ("Ada", True)
+    assert evidence(driver) == before
+    check_invariants(driver)
+    again = unmerge_concepts(graph, "notes", record.merge_id, "Bob")
+    assert again.undone_by == "Ada", "the first one counts"
+    assert evidence(driver) == before
+
+
+def test_what_was_parted_is_never_merged_again(
+    graph: Graph, driver: neo4j.Driver, texts: DocumentRecord
+) -> None:
+    write(graph, *both(texts))
+    merged(graph, MANY, ONE)
+    undone(graph)
+    assert merged(graph, ONE, MANY) is None
+    delete_document(graph, texts.document_id)
+    assert concepts(driver) == {}
+    store_document(graph, texts)
+    write(graph, *both(texts))
+    assert merged(graph, ONE, MANY) is None, "concepts that come again are the same ones"
+
+
+def test_evidence_that_went_meanwhile_does_not_come_back(
+    graph: Graph, driver: neo4j.Driver, texts: DocumentRecord
+) -> None:
+    other = record("other.md", [f"{MANY} are lazy, too."])
+    store_document(graph, other)
+    write(graph, *both(texts), labelled(other, 0, MANY))
+    merged(graph, MANY, ONE)
+    delete_document(graph, texts.document_id)
+    assert concepts(driver) == {ONE: 1}
+    undone(graph)
+    check_invariants(driver)
+    assert concepts(driver) == {MANY: 1}
+    write(graph, labelled(other, 0, ONE))
+    assert concepts(driver) == {ONE: 1}
+
+
+def test_a_concept_whose_evidence_has_gone_is_not_made(
+    graph: Graph, driver: neo4j.Driver, texts: DocumentRecord
+) -> None:
+    other = record("other.md", [f"One {ONE} more.", f"And one {ONE} more."])
+    store_document(graph, other)
+    write(graph, labelled(texts, 1, MANY), labelled(other, 0, ONE), labelled(other, 1, ONE))
+    merged(graph, MANY, ONE)
+    delete_document(graph, texts.document_id)
+    undone(graph)
+    check_invariants(driver)
+    assert concepts(driver) == {ONE: 2}
+
+
+def test_what_is_read_since_is_read_again(graph: Graph, driver: neo4j.Driver, texts: DocumentRecord) -> None:
+    write(graph, *both(texts))
+    merged(graph, MANY, ONE)
+    write(graph, *both(texts)[1:2])
+    undone(graph)
+    check_invariants(driver)
+    due = rows(driver, "MATCH (s:Source) WHERE s.unread RETURN s.paragraph AS p")
+    assert [row["p"] for row in due] == [1]
+    write(graph, *both(texts))
+    assert concepts(driver) == {ONE: 3, MANY: 1, "list": 1, "iterators": 1}
+    check_invariants(driver)
+
+
+def test_a_later_merge_is_undone_before(graph: Graph, driver: neo4j.Driver, texts: DocumentRecord) -> None:
+    write(graph, *both(texts))
+    before = evidence(driver)
+    merged(graph, MANY, "iterators")
+    (first,), _ = read_concept_merges(graph, "notes", 0, 10)
+    merged(graph, first.into, ONE)
+    (second, _), _ = read_concept_merges(graph, "notes", 0, 10)
+    assert (second.merged, second.into) == (first.into, ONE)
+    with pytest.raises(Conflict, match=second.merge_id):
+        unmerge_concepts(graph, "notes", first.merge_id, None)
+    unmerge_concepts(graph, "notes", second.merge_id, None)
+    unmerge_concepts(graph, "notes", first.merge_id, None)
+    assert evidence(driver) == before
+    check_invariants(driver)
+
+
+def test_text_that_was_deleted_is_not_in_the_record(graph: Graph, driver: neo4j.Driver) -> None:
+    other = record("other.md", [f"One {ONE} more.", f"And one {ONE} more."])
+    private = record("private.md", [f"The {MANY} of Mr. X live here."])
+    for each in (other, private):
+        store_document(graph, each)
+    quoted = quote(private.sources[0].full_text, f"{MANY} of Mr. X")
+    told = extraction(private, 0, found(MANY, quoted, description="Private to Mr. X."))
+    write(graph, labelled(other, 0, ONE), labelled(other, 1, ONE), told)
+    merged(graph, MANY, ONE)
+    delete_document(graph, private.document_id)
+    kept = rows(
+        driver, "MATCH (m:ConceptMerge) OPTIONAL MATCH (m)-[r]-() RETURN properties(m) AS m, r.row AS r"
+    )
+    assert "Mr. X" not in str(kept)
+    undone(graph)
+    check_invariants(driver)
+    assert concepts(driver) == {ONE: 2}
+
+
+def test_an_unknown_merge_is_said(graph: Graph, texts: DocumentRecord) -> None:
+    del texts
+    with pytest.raises(NotFound, match="no merge of concepts 'x'"):
+        unmerge_concepts(graph, "notes", "x", None)
+
+
+def evidence(driver: neo4j.Driver) -> list[str]:
+    """All but the records, what is due and when, and the order of what is not ordered."""
+    found = rows(
+        driver,
+        "MATCH (c:Concept) "
+        "RETURN ['c', c.concept_id, c.label, c.description, c.search_terms, c.text_hash] AS x "
+        "UNION ALL MATCH (n:ConceptName)-[:NAMES]->(c) RETURN ['n', n.name, c.label] AS x "
+        "UNION ALL MATCH (c)-[a:APPEARS_IN]->(s) "
+        "RETURN ['a', c.label, s.source_id, a.confidence, a.verified, "
+        "a.extracted_with, a.description, a.terms, a.unverified] AS x "
+        "UNION ALL MATCH (c)-[:EVIDENCED_BY]->(i)-[:FROM_SOURCE]->(s) RETURN ['q', c.label, s.source_id, "
+        "i.instance_id, i.quote, i.start, i.end, i.score, i.said, i.extracted_with, i.ontology] AS x "
+        "UNION ALL MATCH (a)-[r:RELATED_TO]->(b) RETURN ['r', a.label, b.label, r.relation_id, r.type, "
+        "r.source_id, r.confidence, r.statement, r.quote] AS x",
+    )
+    return sorted(str(row["x"]) for row in found)
+
+
+APART = {"alpha": 3, "beta": 1, "gamma": 1}
+
+
+@pytest.fixture
+def other(graph: Graph) -> DocumentRecord:
+    """A document besides one whose three sources carry alpha."""
+    alpha = record("a.md", ["alpha one.", "alpha two.", "alpha three."])
+    made = record("s.md", ["beta and gamma live here.", "gamma here."])
+    for each in (alpha, made):
+        store_document(graph, each)
+    write(graph, *(labelled(alpha, place, "alpha") for place in range(3)))
+    return made
+
+
+def merge_of(graph: Graph, label: str) -> ConceptMerge:
+    """The one that stands by which a concept went."""
+    merges = read_concept_merges(graph, "notes", 0, 50)[0]
+    return next(each for each in merges if each.merged == label and each.undone_at is None)
+
+
+def undo(graph: Graph, label: str) -> None:
+    unmerge_concepts(graph, "notes", merge_of(graph, label).merge_id, None)
+
+
+@pytest.mark.parametrize("quoted", [True, False])
+def test_the_last_of_two_into_one_is_undone_first(
+    graph: Graph, driver: neo4j.Driver, other: DocumentRecord, *, quoted: bool
+) -> None:
+    bare = extraction(other, 0, found("beta"), found("gamma"))
+    write(graph, labelled(other, 0, "beta", "gamma") if quoted else bare)
+    merged(graph, "alpha", "beta")
+    merged(graph, "alpha", "gamma")
+    with pytest.raises(Conflict, match=merge_of(graph, "gamma").merge_id):
+        undo(graph, "beta")
+    assert concepts(driver) == {"alpha": 4}
+    undo(graph, "gamma")
+    undo(graph, "beta")
+    assert concepts(driver) == APART
+    check_invariants(driver)
+
+
+def test_merges_of_other_sources_are_undone_in_any_order(
+    graph: Graph, driver: neo4j.Driver, other: DocumentRecord
+) -> None:
+    write(graph, labelled(other, 0, "beta"), labelled(other, 1, "gamma"))
+    merged(graph, "alpha", "beta")
+    merged(graph, "alpha", "gamma")
+    undo(graph, "beta")
+    assert concepts(driver) == {"alpha": 4, "beta": 1}
+    undo(graph, "gamma")
+    assert concepts(driver) == APART
+    check_invariants(driver)
+
+
+def test_a_merge_of_too_many_sources_is_told_not_to_be_undoable(
+    graph: Graph, driver: neo4j.Driver, other: DocumentRecord, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kg_api.graph.concept_merges.MAX_RECORDED", 1)
+    write(graph, labelled(other, 0, "beta", "gamma"), labelled(other, 1, "gamma"))
+    merged(graph, "alpha", "beta")
+    merged(graph, "alpha", "gamma")
+    assert (merge_of(graph, "beta").undoable, merge_of(graph, "gamma").undoable) == (True, False)
+    with pytest.raises(Conflict, match="cannot be undone: what it moved is not recorded"):
+        undo(graph, "gamma")
+    assert concepts(driver) == {"alpha": 5}
+
+
+def test_what_was_parted_stays_apart_over_a_third(
+    graph: Graph, driver: neo4j.Driver, other: DocumentRecord
+) -> None:
+    write(graph, labelled(other, 0, "beta"), labelled(other, 1, "gamma"))
+    merged(graph, "beta", "gamma")
+    merges = read_concept_merges(graph, "notes", 0, 5)[0]
+    unmerge_concepts(graph, "notes", merges[0].merge_id, None)
+    assert merged(graph, "alpha", "beta") is not None
+    assert merged(graph, "alpha", "gamma") is None
+    assert concepts(driver) == {"alpha": 4, "gamma": 1}
+    undo(graph, "beta")
+    assert merged(graph, "alpha", "gamma") is not None, "alpha without beta"
+
+
+@pytest.fixture
+def space(graph: Graph) -> Space:
+    spaces = open_spaces(graph)
+    made = replace(spaces.get().space, calibration=SimilarityCalibration(related=0.6, unrelated=0.2))
+    spaces.close()
+    return made
+
+
+def embed(driver: neo4j.Driver, vectors: dict[str, list[float]]) -> None:
+    """Give concepts vectors of a few numbers, the rest 0; of length 1."""
+    for label, numbers in vectors.items():
+        vector = np.zeros(256)
+        vector[: len(numbers)] = numbers
+        rows(
+            driver,
+            "MATCH (c:Concept {label: $label}) SET c.embedding = $vector",
+            label=label,
+            vector=(vector / np.linalg.norm(vector)).tolist(),
+        )
+
+
+def near(graph: Graph, space: Space, *labels: str) -> int:
+    return merge_near(graph, space, "notes", [concept_id("notes", label) for label in labels])
+
+
+def test_near_ones_that_are_called_alike_merge(
+    graph: Graph, driver: neo4j.Driver, texts: DocumentRecord, space: Space
+) -> None:
+    write(graph, *both(texts))
+    embed(driver, {ONE: [1, 0], MANY: [1, 0.1], "list": [1, 0.05], "iterators": [1, 0.02]})
+    assert near(graph, space, ONE, MANY, "list", "iterators") == 1
+    assert concepts(driver) == {ONE: 3, "list": 1, "iterators": 1}
+    assert near(graph, space, ONE, MANY, "list", "iterators") == 0
+    check_invariants(driver)
+
+
+def test_what_is_called_alike_but_far_or_without_a_vector_stays(
+    graph: Graph, driver: neo4j.Driver, texts: DocumentRecord, space: Space
+) -> None:
+    write(graph, *both(texts))
+    assert near(graph, space, ONE, MANY) == 0
+    embed(driver, {ONE: [1, 0], MANY: [1, 1]})
+    assert near(graph, space, ONE, MANY) == 0
+    assert count(driver, "(:Concept)") == 4
+
+
+def test_another_ontology_is_not_looked_at(
+    graph: Graph, driver: neo4j.Driver, texts: DocumentRecord, space: Space
+) -> None:
+    other = record("texts.md", TEXTS, "other")
+    store_document(graph, other)
+    write(graph, labelled(texts, 0, ONE))
+    write(graph, labelled(other, 1, MANY), ontology="other")
+    embed(driver, {ONE: [1, 0], MANY: [1, 0]})
+    assert near(graph, space, ONE) == 0
+    assert count(driver, "(:Concept)") == 2
+
+
+def test_a_chain_does_not_bring_in_what_is_unlike_the_one_that_stays(
+    graph: Graph, driver: neo4j.Driver, space: Space
+) -> None:
+    short, long, turned = "EU law", "European Union law", "law of the European Union"
+    made = record("law.md", [short, short, f"{long} and more", f"{turned} and more"])
+    store_document(graph, made)
+    write(graph, *(labelled(made, at, label) for at, label in enumerate((short, short, long, turned))))
+    embed(driver, {long: [1, 0], short: [1, 0.1], turned: [1, -0.3]})
+    assert near(graph, space, short, long, turned) == 1
+    assert concepts(driver) == {short: 3, turned: 1}, "the turned one was looked at again, and is not like it"
+    check_invariants(driver)
+
+
+def test_a_pair_that_is_too_large_is_passed_over(
+    graph: Graph, driver: neo4j.Driver, texts: DocumentRecord, space: Space, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise TooMuchAtOnce
+
+    write(graph, *both(texts))
+    embed(driver, {ONE: [1, 0], MANY: [1, 0.1]})
+    with monkeypatch.context() as patched:
+        patched.setattr("kg_api.concepts.merging.merge_concepts", refuse)
+        assert near(graph, space, ONE, MANY) == 0
+    assert near(graph, space, ONE, MANY) == 1, "later it is tried again"
+
+
+def test_what_merges_is_looked_at_again(graph: Graph, driver: neo4j.Driver, space: Space) -> None:
+    labels = ["code object", "code objects", "code object's", "Code Objects'"]
+    made = record("code.md", [f"{label} are here" for label in labels])
+    store_document(graph, made)
+    write(graph, *(labelled(made, at, label) for at, label in enumerate(labels)))
+    embed(driver, {label: [1, 0.01 * at] for at, label in enumerate(labels)})
+    there = len(concepts(driver))
+    assert near(graph, space, *labels[:1]) == there - 1
+    assert list(concepts(driver).values()) == [4]
+    check_invariants(driver)

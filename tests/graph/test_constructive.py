@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, LiteralString, cast
 
 import neo4j
 import pytest
 
+from kg_api.concepts.relations import RelationshipSearcher
+from kg_api.discovery import constructive as queries
 from kg_api.discovery.constructive import ConstructiveService
-from kg_api.errors import InvalidInput
+from kg_api.errors import InvalidInput, NotFound
+from kg_api.graph import relation_search, traversal
+from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
 from kg_api.graph.images import hold_blobs
-from kg_api.schemas.constructive import SubgraphSource
+from kg_api.graph.relation_search import read_relations
+from kg_api.schemas.base import concept_id
+from kg_api.schemas.concepts import RelationshipSearch
+from kg_api.schemas.constructive import Subgraph, SubgraphSource
 from tests.graph.test_kinds import pictured
 from tests.support.concept_graph import ADA, store_concepts, store_lives
 from tests.support.concepts import found, quote
-from tests.support.constructive import ask, cuts, expand, name, names, seed, triples
+from tests.support.constructive import ALL, Step, ask, cuts, expand, name, names, seed, triples
+from tests.support.cypher import STATEMENTS, explain, explained_with, rows
 from tests.support.kg import Kg
 from tests.support.records import record
 
@@ -222,3 +232,296 @@ def test_a_phrase_is_taken_for_the_concepts_that_fit_and_it_is_told(
     found = ask(constructive, seed("a mechanical computer", limit=1))
     assert [node.id for node in found.nodes] == [ids["Analytical Engine"]]
     assert "'a mechanical computer'" in found.degraded[0].effect
+
+
+def test_a_filter_that_leaves_nothing_says_so_and_the_steps_behind_it_go_on(
+    constructive: ConstructiveService, ids: dict[str, str]
+) -> None:
+    assert ids
+    found = ask(
+        constructive,
+        seed("Thames"),
+        {"step": "filter", "kinds": ["image"]},
+        expand(*ALL),
+        {"step": "rank", "by": "pagerank"},
+        {"step": "rank", "by": "text", "text": "river"},
+        {"step": "limit", "nodes": 3},
+    )
+    assert (found.nodes, found.edges) == ([], [])
+    assert found.note == "step 2 (filter) left nothing of 1 node: ask it for less, or leave it out"
+    gone = ask(constructive, seed("Thames"), {"step": "filter", "where": ["document=none.md"]})
+    assert gone.nodes == []
+    assert "no document fits the conditions of the filter" in [each.effect for each in gone.degraded]
+    assert (
+        gone.note == "step 2 (filter) left nothing of 1 node: no document fits the conditions of the filter"
+    )
+
+
+def test_what_is_left_out_of_a_hub_is_counted(
+    kg: Kg, constructive: ConstructiveService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    labels = [f"spoke{number}" for number in range(12)]
+    text = f"hub {' '.join(labels)}"
+    stated = [("hub", "has", each) for each in labels]
+    store_concepts(kg.graph, record("hub.md", [text]), {0: ["hub", *labels]}, {0: stated})
+    found = ask(constructive, seed("hub"), expand("related_to", fan_out=5))
+    assert (len(found.nodes), cuts(found)) == (6, [(2, "fan_out", 7)])
+    few = ask(constructive, seed("hub"), expand("related_to", fan_out=100, limit=4))
+    assert (len(few.nodes), cuts(few)) == (5, [(2, "limit", 8)])
+    monkeypatch.setattr(traversal, "SCANNED", 3)
+    scanned = ask(constructive, seed("hub"), expand("related_to"))
+    assert (len(scanned.nodes), [each[1] for each in cuts(scanned)]) == (4, ["hub"])
+    monkeypatch.undo()
+    monkeypatch.setattr(queries, "FRONTIER", 2)
+    narrow = ask(constructive, seed("hub"), expand("related_to"), expand("appears_in", direction="out"))
+    assert (3, "frontier", 9) in cuts(narrow)
+    monkeypatch.setattr(queries, "MAX_SUBGRAPH_NODES", 6)
+    crowded = ask(constructive, seed("hub"), expand("related_to", fan_out=12))
+    assert (len(crowded.nodes), cuts(crowded)) == (6, [(2, "nodes", 7)])
+    monkeypatch.setattr(queries, "MAX_SUBGRAPH_EDGES", 2)
+    assert (2, "edges", 3) in cuts(ask(constructive, seed("hub"), expand("related_to", fan_out=5)))
+
+
+def test_time_that_is_over_ends_following_but_not_filtering(
+    constructive: ConstructiveService, ids: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert ids
+    monkeypatch.setattr(queries._Progress, "is_late", property(lambda _: True))
+    found = ask(
+        constructive,
+        seed("Ada Lovelace"),
+        expand("related_to", hops=3),
+        seed("Thames"),
+        {"step": "limit", "nodes": 1},
+    )
+    assert names(found) == ["Ada Lovelace"]
+    assert [each[:2] for each in cuts(found)] == [(2, "time"), (3, "time")]
+
+
+def test_a_limit_counts_only_the_kinds_it_names(
+    constructive: ConstructiveService, ids: dict[str, str]
+) -> None:
+    assert ids
+    found = ask(
+        constructive,
+        seed("London"),
+        expand("appears_in", "related_to"),
+        {"step": "limit", "nodes": 1, "kinds": ["passage"]},
+    )
+    assert [node.kind for node in found.nodes].count("passage") == 1
+    assert [node.kind for node in found.nodes].count("concept") > 1
+    assert cuts(found) == [(3, "limit", 1)]
+
+
+def test_what_is_not_there_is_not_found(
+    kg: Kg, constructive: ConstructiveService, ids: dict[str, str]
+) -> None:
+    assert ids
+    with pytest.raises(NotFound, match="no concept fits 'zzyzx'"):
+        ask(constructive, seed("zzyzx"))
+    with pytest.raises(NotFound, match="no concept fits 'deadbeef'"):
+        ask(constructive, seed("deadbeef"))
+    with pytest.raises(NotFound, match="there is no concept"):
+        ask(constructive, seed("0" * 32))
+    with pytest.raises(NotFound, match="there is no source"):
+        ask(constructive, seed("0" * 32, "source"))
+    with pytest.raises(NotFound, match="kg ontologies"):
+        ask(constructive, seed("London"), ontology="gone")
+    store_document(kg.graph, replace(record("dated.md", ["Dated."]), metadata=json.dumps({"year": 2020})))
+    with pytest.raises(InvalidInput, match="the nearest: 'year'"):
+        ask(constructive, seed("London"), {"step": "filter", "where": ["yeer>3000"]})
+
+
+def test_nothing_of_another_ontology_is_seen(
+    kg: Kg, constructive: ConstructiveService, ids: dict[str, str]
+) -> None:
+    store_concepts(kg.graph, record("private.md", ["London is secret."], ontology="private"), {0: ["London"]})
+    everywhere = ask(constructive, seed("London"), expand(*ALL, hops=3))
+    assert "private.md" in names(everywhere)
+    scoped = ask(constructive, seed("London"), expand(*ALL, hops=3), ontology="notes")
+    assert not any("private" in each for each in names(scoped))
+    with pytest.raises(InvalidInput, match="in the ontology 'notes', which the query does not see"):
+        ask(constructive, seed(ids["London"]), ontology="private")
+    with pytest.raises(InvalidInput, match="in the ontology 'private', which the query does not see"):
+        ask(constructive, seed("private/private.md#0", "source"), ontology=["notes"])
+    with pytest.raises(InvalidInput, match="in no document that the query sees"):
+        ask(constructive, seed("notes/lives.md#0", "source"), documents=["notes/a.md"])
+    with pytest.raises(InvalidInput, match="in no document that the query sees"):
+        ask(constructive, seed(ids["London"]), documents=["notes/a.md"])
+
+
+PLANNED = sorted(
+    each for each in STATEMENTS if each.startswith("constructive/") or each == "relations/search_in_documents"
+)
+
+
+@pytest.mark.parametrize("name", PLANNED)
+def test_each_statement_begins_at_an_index_and_scans_nothing(
+    name: str, graph: Graph, driver: neo4j.Driver
+) -> None:
+    assert graph  # emptied: plans depend on how many nodes there are
+    text = STATEMENTS[name]
+    with driver.session() as session:
+        planned = session.run(cast("LiteralString", explain(text)), explained_with(text))
+        plan = planned.consume().plan
+    operators = [*operators_of(plan)]
+    assert [each for each in operators if "Scan" in each or "Cartesian" in each] == [], plan
+    assert any("IndexSeek" in each for each in operators)
+
+
+def operators_of(plan: Any) -> Iterator[str]:
+    yield plan["operatorType"]
+    for child in plan.get("children", ()):
+        yield from operators_of(child)
+
+
+USES = {0: [("alpha", "uses", "beta")]}
+
+
+@pytest.mark.parametrize(
+    "step", [{"where": ["team=x"]}, {"documents": ["b.md"]}, {"documents": ["a.md", "b.md"]}]
+)
+def test_a_filter_step_never_shows_what_the_query_does_not_see(
+    kg: Kg, constructive: ConstructiveService, step: Step
+) -> None:
+    for document, text in (("a.md", "alpha uses beta."), ("b.md", "alpha uses beta, secretly.")):
+        made = replace(record(document, [text]), metadata=json.dumps({"team": "x"}))
+        store_concepts(kg.graph, made, {0: ["alpha", "beta"]}, USES)
+    whole = ask(constructive, seed("alpha"), expand("related_to"), {"step": "filter", **step})
+    assert {quote.document for edge in whole.edges for quote in edge.quotes} >= {"b.md"}
+    found = ask(
+        constructive, seed("alpha"), expand("related_to"), {"step": "filter", **step}, documents=["a.md"]
+    )
+    told = [(edge.sources, [quote.document for quote in edge.quotes]) for edge in found.edges]
+    seen = [] if step == {"documents": ["b.md"]} else [(1, ["a.md"])]
+    assert told == seen
+    assert names(found) == (["alpha", "beta"] if seen else [])
+
+
+def test_what_a_person_linked_stands_before_what_texts_state(kg: Kg, driver: neo4j.Driver) -> None:
+    spokes = [f"spoke{n}" for n in range(30)]
+    text = f"hub friend {' '.join(spokes)}"
+    made = record("hub.md", [text])
+    store_concepts(
+        kg.graph, made, {0: ["hub", "friend", *spokes]}, {0: [("hub", "has", each) for each in spokes]}
+    )
+    hub, friend = concept_id("notes", "hub"), concept_id("notes", "friend")
+    rows(
+        driver,
+        "MATCH (a:Concept {concept_id: $a}), (b:Concept {concept_id: $b})"
+        "CREATE (a)-[:LINKED_TO {proposal_id: 'p', type: 'linked', confidence: 0.1}]->(b)",
+        a=hub,
+        b=friend,
+    )
+    found = kg.graph.read("concepts/related", concept_ids=[hub], scanned=10_000, limit=20, most_sources=3)
+    assert found[0]["label"] == "friend"
+    assert len(found) == 20
+
+
+SPOKES = 6
+
+
+HUB = concept_id("notes", "hub")
+
+
+@pytest.fixture
+def wheel(kg: Kg, monkeypatch: pytest.MonkeyPatch) -> Kg:
+    """A hub that each of some documents relates to a spoke, and bounds that it is beyond."""
+    store_concepts(kg.graph, record("long.md", ["Nothing."] * 3 + ["The hub."]), {3: ["hub"]})
+    for number in range(SPOKES):
+        spoke = f"spoke{number}"
+        made = record(f"{number}.md", [f"The hub has {spoke}.", "Nothing."])
+        store_concepts(kg.graph, made, {0: ["hub", spoke]}, {0: [("hub", "has", spoke)]})
+    monkeypatch.setattr(traversal, "SCANNED", 2)
+    return kg
+
+
+def test_what_is_not_looked_at_beside_documents_is_told(wheel: Kg, constructive: ConstructiveService) -> None:
+    assert wheel
+    every = [f"{number}.md" for number in range(SPOKES)]
+    found = ask(constructive, seed("hub"), expand("related_to", "appears_in"), documents=every)
+    assert len(found.nodes) > 1
+    assert told(found, 2) == ["hub"]
+    chosen: dict[str, Any] = {"step": "filter", "documents": ["long.md"]}
+    left = ask(constructive, seed("hub"), expand("related_to"), chosen)
+    assert left.nodes == []
+    assert (3, "hub", 1) in cuts(left)
+    with pytest.raises(
+        InvalidInput, match=r"was not found in .* that not all of it was looked at; ask for fewer"
+    ):
+        ask(constructive, seed("hub"), documents=["long.md"])
+
+
+def test_all_sources_that_state_something_of_a_hub_are_counted(
+    kg: Kg, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(relation_search, "SCANNED", 2)
+    for number in range(2):
+        made = record(f"{number}.md", ["The hub has spoke0."])
+        store_concepts(kg.graph, made, {0: ["hub", "spoke0"]}, {0: [("hub", "has", "spoke0")]})
+    spokes = [f"spoke{number}" for number in range(5, 10)]
+    made = record("more.md", [f"hub {' '.join(spokes)}"])
+    store_concepts(kg.graph, made, {0: ["hub", *spokes]}, {0: [("hub", "has", each) for each in spokes]})
+    found = read_relations(kg.graph, relation_ids(driver))
+    assert sorted(each.stating for each in found.values()) == [1, 1, 1, 1, 1, 2, 2]
+
+
+def relation_ids(driver: neo4j.Driver) -> list[str]:
+    found = rows(driver, "MATCH ()-[r:RELATED_TO]->() RETURN r.relation_id AS id ORDER BY id")
+    return [each["id"] for each in found]
+
+
+def told(found: Subgraph, step: int) -> list[str]:
+    return [by for at, by, _ in cuts(found) if at == step]
+
+
+MISSPELT = "no relationship is of a type 'designd'; the nearest: 'designed', 'designed in'"
+
+
+def test_a_type_that_is_not_there_is_told_with_the_nearest(
+    kg: Kg, constructive: ConstructiveService, ids: dict[str, str]
+) -> None:
+    follow = expand("related_to", types=["Wrote About", "designd"])
+    found = ask(constructive, seed(ids["Analytical Engine"]), follow)
+    assert "Ada Lovelace" in names(found)
+    assert [each.effect for each in found.degraded] == [MISSPELT]
+    known = ask(constructive, seed(ids["Analytical Engine"]), expand("related_to", types=["WROTE about"]))
+    assert known.degraded == []
+    nothing = ask(constructive, seed(ids["London"]), expand("related_to", types=["zzz"]), ontology="notes")
+    assert [each.effect for each in nothing.degraded] == ["no relationship is of a type 'zzz'"]
+    asked = RelationshipSearch(query_text="who designed the engine", types=["designd"])
+    hits = RelationshipSearcher(kg.graph, kg.spaces).search(asked)
+    assert MISSPELT in [each.effect for each in hits.degraded]
+
+
+def test_a_phrase_names_what_was_taken_of_what_the_query_sees(
+    kg: Kg, constructive: ConstructiveService
+) -> None:
+    for document, label in (("a.md", "generator expressions"), ("b.md", "generator functions")):
+        store_concepts(kg.graph, record(document, [f"The {label} are here."]), {0: [label]})
+    (told,) = [each.effect for each in ask(constructive, seed("generator")).degraded]
+    assert "2 concepts" in told
+    found = ask(constructive, seed("generator"), documents=["b.md"])
+    assert names(found) == ["generator functions"]
+    effects = [each.effect for each in found.degraded]
+    assert effects == [
+        "no concept is called 'generator'; taken for it: 1 concept that it fits, 'generator functions'"
+    ]
+    store_concepts(kg.graph, record("c.md", ["Nothing of it."]), {})
+    with pytest.raises(NotFound, match=r"there is no document 'd\.md'"):
+        ask(constructive, seed("generator"), documents=["d.md"])
+    with pytest.raises(InvalidInput, match="in no document that the query sees"):
+        ask(constructive, seed("generator"), documents=["c.md"])
+
+
+def test_unknown_document_in_subgraph_is_not_found(
+    constructive: ConstructiveService, ids: dict[str, str]
+) -> None:
+    assert ids
+    by_text = seed("the Thames", "text")
+    with pytest.raises(NotFound, match=r"there is no document 'none\.md'"):
+        ask(constructive, by_text, documents=["none.md"])
+    with pytest.raises(NotFound, match=r"there is no document 'none\.md'"):
+        ask(constructive, seed("Thames"), {"step": "filter", "documents": ["none.md"]})
+    within = ask(constructive, by_text | {"where": ["document=none.md"]})
+    assert within.note == "no seed was found: no document fits the conditions of the filter"

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import LiteralString
 
 import neo4j
 import pytest
 
-from kg_api.errors import LeaseLost
+from kg_api.errors import Conflict, LeaseLost, NotFound, TooBusy
 from kg_api.graph import jobs
 from kg_api.graph.client import Graph, Transaction
+from kg_api.graph.jobs import request_job, would_be_taken
+from kg_api.schemas.operations import Job
 from kg_api.schemas.vocabulary import JobState
-from tests.support.jobs import LEASE, advance, claim, owned, request
+from tests.support.cypher import rows
+from tests.support.jobs import LEASE, advance, claim, finish, owned, request
 
 
 def test_asking_for_the_same_work_joins_one_job(graph: Graph) -> None:
@@ -22,44 +27,9 @@ def test_asking_for_the_same_work_joins_one_job(graph: Graph) -> None:
     assert jobs.find_job(graph, ids.pop()).total == 20
 
 
-def test_a_job_is_claimed_by_one_of_many(graph: Graph) -> None:
-    for number in range(40):
-        request(graph, f"ontology {number}")
-    with ThreadPoolExecutor(8) as pool:
-        claimed = [job for job in pool.map(lambda n: claim(graph, f"w{n}"), range(80)) if job]
-    assert len(claimed) == len({job.job_id for job in claimed}) == 40
-
-
 def test_an_unknown_kind_is_left_alone(graph: Graph) -> None:
     request(graph)
     assert jobs.claim(graph, "w", ["other"], lease_seconds=LEASE, max_failures=5) is None
-
-
-def test_a_lease_that_ran_out_lets_another_take_over_and_fences_the_first(graph: Graph) -> None:
-    request(graph)
-    _, first = owned(graph, "first", lease=0.3)
-    assert claim(graph, "second") is None
-    time.sleep(0.4)
-    job, second = owned(graph, "second")
-    assert job.failures == 1
-    with pytest.raises(LeaseLost):
-        advance(graph, first, "", "x")
-    with pytest.raises(LeaseLost):
-        jobs.heartbeat(graph, first)
-    with pytest.raises(LeaseLost):
-        jobs.finish(graph, first, wanted=1)
-    jobs.give_back(graph, first, keeps_place=True)
-    advance(graph, second, "", "x")
-    assert jobs.find_job(graph, job.job_id).state is JobState.RUNNING
-
-
-def test_a_heartbeat_keeps_the_lease(graph: Graph) -> None:
-    request(graph)
-    _, owner = owned(graph, "first", lease=0.5)
-    for _ in range(4):
-        time.sleep(0.25)
-        jobs.heartbeat(graph, owner)
-        assert claim(graph, "second") is None
 
 
 def test_a_fenced_batch_leaves_nothing_behind(graph: Graph, driver: neo4j.Driver) -> None:
@@ -78,91 +48,6 @@ def test_a_fenced_batch_leaves_nothing_behind(graph: Graph, driver: neo4j.Driver
         assert not session.run("MATCH (e:EmbeddingSpace {slug: 'evidence'}) RETURN e").data()
 
 
-def test_a_repeated_commit_is_counted_once(graph: Graph) -> None:
-    job_id = request(graph, added=4)
-    _, owner = owned(graph, "w")
-    advance(graph, owner, "", "a", done=2)
-    advance(graph, owner, "", "a", done=2)
-    assert jobs.find_job(graph, job_id).done == 2
-    with pytest.raises(LeaseLost):
-        advance(graph, owner, "", "b", done=2)
-
-
-def test_the_cursor_outlives_its_worker(graph: Graph) -> None:
-    request(graph)
-    _, owner = owned(graph, "w", lease=0.2)
-    advance(graph, owner, "", "place")
-    time.sleep(0.3)
-    job, _ = owned(graph, "other")
-    assert job.cursor == "place"
-
-
-def test_work_asked_for_meanwhile_starts_another_round(graph: Graph) -> None:
-    job_id = request(graph)
-    job, owner = owned(graph, "w")
-    assert request(graph) == job_id
-    asked = jobs.finish(graph, owner, wanted=job.wanted)
-    assert asked is not None
-    assert asked.wanted == 2
-    assert jobs.finish(graph, owner, wanted=asked.wanted) is None
-    assert jobs.finish(graph, owner, wanted=asked.wanted) is None, "a repeated end is an end"
-    assert jobs.find_job(graph, job_id).state is JobState.COMPLETED
-    assert request(graph) != job_id, "a finished job gives its key back"
-
-
-def test_a_worker_takes_up_its_own_job_again_without_a_failure(graph: Graph) -> None:
-    request(graph)
-    owned(graph, "w")
-    job, _ = owned(graph, "w")
-    assert (job.failures, job.fence) == (0, 2)
-
-
-def test_a_released_job_can_be_had_at_once(graph: Graph) -> None:
-    request(graph)
-    _, owner = owned(graph, "w")
-    jobs.give_back(graph, owner, keeps_place=True)
-    job, _ = owned(graph, "other")
-    assert job.failures == 0
-
-
-def test_failures_wait_and_end_in_death(graph: Graph) -> None:
-    job_id = request(graph)
-    for _ in range(2):
-        _, owner = owned(graph, "w")
-        state = jobs.fail(graph, owner, "E: x", delay_seconds=1, max_failures=3, permanent=False)
-        assert state == "queued"
-        assert claim(graph, "w") is None
-        time.sleep(1.05)
-    _, owner = owned(graph, "w")
-    assert jobs.fail(graph, owner, "E: x", delay_seconds=0, max_failures=3, permanent=False) == "dead"
-    dead = jobs.find_job(graph, job_id)
-    assert (dead.state, dead.error) == (JobState.DEAD, "E: x")
-    assert request(graph) != job_id, "a dead job does not stand in the way of new work"
-
-
-def test_progress_clears_the_record_of_failures(graph: Graph) -> None:
-    request(graph)
-    _, owner = owned(graph, "w")
-    jobs.fail(graph, owner, "E: x", delay_seconds=0, max_failures=3, permanent=False)
-    job, owner = owned(graph, "w")
-    assert job.failures == 1
-    advance(graph, owner, "", "a")
-    jobs.fail(graph, owner, "E: x", delay_seconds=0, max_failures=3, permanent=False)
-    job, _ = owned(graph, "w")
-    assert job.failures == 1
-
-
-def test_a_job_whose_workers_keep_dying_is_dead_in_the_end(graph: Graph) -> None:
-    job_id = request(graph)
-    for number in range(3):
-        assert claim(graph, f"w{number}", lease=0.05, max_failures=3)
-        time.sleep(0.1)
-    last = claim(graph, "w9", max_failures=3)
-    assert last is not None
-    assert last.state == "dead"
-    assert "was lost" in (jobs.find_job(graph, job_id).error or "")
-
-
 def test_one_job_a_slot(graph: Graph) -> None:
     with ThreadPoolExecutor(8) as pool:
         ids = set(pool.map(lambda _: jobs.enqueue_slot(graph, "backfill", "17"), range(24)))
@@ -171,18 +56,6 @@ def test_one_job_a_slot(graph: Graph) -> None:
     assert (shown, total) == ([], 0), "scheduled jobs are shown only when asked for"
     _, total = jobs.page_of_jobs(graph, state=None, kind="backfill", ontology=None, offset=0, limit=10)
     assert total == 1
-
-
-def test_finished_jobs_are_forgotten_after_a_while(graph: Graph, driver: neo4j.Driver) -> None:
-    job_id = request(graph)
-    job, owner = owned(graph, "w")
-    jobs.finish(graph, owner, wanted=job.wanted)
-    assert jobs.prune(graph, days=7) == 0
-    with driver.session() as session:
-        session.run("MATCH (j:Job) SET j.finished_at = datetime.realtime() - duration('P8D')").consume()
-    assert jobs.prune(graph, days=7) == 1
-    with pytest.raises(Exception, match=job_id):
-        jobs.find_job(graph, job_id)
 
 
 def test_work_asked_for_while_the_job_ends_gets_a_job_of_its_own(graph: Graph, driver: neo4j.Driver) -> None:
@@ -206,3 +79,435 @@ def test_scheduled_jobs_do_not_pile_up(graph: Graph) -> None:
         jobs.enqueue_slot(graph, "backfill", str(slot))
     _, total = jobs.page_of_jobs(graph, state=None, kind="backfill", ontology=None, offset=0, limit=10)
     assert total == 1
+
+
+EMBEDDING = "source_embedding"
+
+
+def dead(graph: Graph) -> str:
+    """A job that has died at its second batch."""
+    request(graph, added=4)
+    job, owner = owned(graph, "w")
+    advance(graph, owner, "", "a", done=2, set_aside=1)
+    assert jobs.fail(graph, owner, "E: x", delay_seconds=0, max_failures=5, permanent=True) == "dead"
+    return job.job_id
+
+
+def is_paused(driver: neo4j.Driver) -> bool:
+    return bool(rows(driver, "MATCH (o:Ontology {name: 'notes'}) WHERE o.paused RETURN o.name"))
+
+
+def test_cancelling_twice_is_one_cancelling(graph: Graph) -> None:
+    job_id = request(graph)
+    with ThreadPoolExecutor(4) as pool:
+        told = list(pool.map(lambda _: jobs.cancel_job(graph, job_id), range(8)))
+    assert len({each.finished_at for each in told}) == 1
+
+
+def test_cancelling_pauses_the_ontology_until_somebody_asks_again(graph: Graph, driver: neo4j.Driver) -> None:
+    rows(driver, "CREATE (:Ontology {name: 'notes'})")
+    job_id = request(graph, kind=EMBEDDING)
+    assert not is_paused(driver)
+    jobs.cancel_job(graph, job_id)
+    assert is_paused(driver)
+    jobs.ensure_job(graph, EMBEDDING, "notes", total=1)
+    assert is_paused(driver), "the backfill asks for nobody"
+    request(graph, kind=EMBEDDING)
+    assert not is_paused(driver)
+
+
+def test_trying_a_cancelled_job_again_ends_the_pause(graph: Graph, driver: neo4j.Driver) -> None:
+    rows(driver, "CREATE (:Ontology {name: 'notes'})")
+    job_id = request(graph, kind=EMBEDDING)
+    jobs.cancel_job(graph, job_id)
+    jobs.retry_job(graph, job_id)
+    assert not is_paused(driver)
+
+
+def test_cancelling_another_kind_pauses_nothing(graph: Graph, driver: neo4j.Driver) -> None:
+    rows(driver, "CREATE (:Ontology {name: 'notes'})")
+    jobs.cancel_job(graph, request(graph))
+    assert not is_paused(driver)
+
+
+def test_a_retry_and_a_request_at_one_moment_leave_one_unfinished_job(graph: Graph) -> None:
+    for _ in range(6):
+        job_id = dead(graph)
+
+        def ask(number: int, job_id: str = job_id) -> str | None:
+            try:
+                return jobs.retry_job(graph, job_id).job_id if number % 2 else request(graph)
+            except Conflict:
+                return None
+
+        with ThreadPoolExecutor(8) as pool:
+            asked = set(pool.map(ask, range(8))) - {None}
+        assert len(asked) == 1
+        jobs.cancel_job(graph, asked.pop() or "")
+
+
+def test_running_and_completed_jobs_are_not_tried_again(graph: Graph) -> None:
+    job_id = request(graph)
+    job, owner = owned(graph, "w")
+    with pytest.raises(Conflict, match="cancel it first"):
+        jobs.retry_job(graph, job_id)
+    finish(graph, job, owner)
+    with pytest.raises(Conflict, match="ask for new work"):
+        jobs.retry_job(graph, job_id)
+    with pytest.raises(NotFound):
+        jobs.retry_job(graph, "no-such-job")
+
+
+def aged(graph: Graph, driver: neo4j.Driver, ending: str) -> str:
+    """A job that ended so eight days ago."""
+    job_id = request(graph, ending)
+    job, owner = owned(graph, "w")
+    if ending == "cancelled":
+        jobs.cancel_job(graph, job_id)
+    elif ending == "dead":
+        jobs.fail(graph, owner, "E: x", delay_seconds=0, max_failures=1, permanent=True)
+    else:
+        advance(graph, owner, "", "a", set_aside=int(ending == "completed_with_errors"))
+        finish(graph, job, owner)
+    assert jobs.find_job(graph, job_id).state == ending
+    rows(driver, "MATCH (j:Job) SET j.finished_at = j.finished_at - duration('P8D')")
+    return job_id
+
+
+@pytest.mark.parametrize("ending", ["completed", "completed_with_errors", "cancelled", "dead"])
+def test_finished_jobs_are_forgotten_after_a_while(graph: Graph, driver: neo4j.Driver, ending: str) -> None:
+    old = aged(graph, driver, ending)
+    kept = request(graph, "other")
+    assert jobs.prune(graph, days=9) == 0
+    assert jobs.prune(graph, days=7) == 1
+    with pytest.raises(NotFound, match=old):
+        jobs.find_job(graph, old)
+    assert jobs.find_job(graph, kept).state is JobState.QUEUED
+
+
+def test_unfinished_jobs_are_kept_however_old(graph: Graph, driver: neo4j.Driver) -> None:
+    request(graph, "running")
+    owned(graph, "w")
+    request(graph, "queued")
+    rows(driver, "MATCH (j:Job) SET j.created_at = datetime.realtime() - duration('P900D')")
+    assert jobs.prune(graph, days=7) == 0
+
+
+def test_scheduled_jobs_are_kept_for_an_hour(graph: Graph, driver: neo4j.Driver) -> None:
+    jobs.enqueue_slot(graph, "backfill")
+    job, owner = owned(graph, "w", kind="backfill")
+    finish(graph, job, owner)
+    rows(driver, "MATCH (j:Job) SET j.finished_at = j.finished_at - duration('PT50M')")
+    assert jobs.prune(graph, days=7) == 0
+    rows(driver, "MATCH (j:Job) SET j.finished_at = j.finished_at - duration('PT20M')")
+    assert jobs.prune(graph, days=7) == 1
+
+
+def test_a_job_says_when_its_worker_is_silent(graph: Graph) -> None:
+    job_id = request(graph)
+    owned(graph, "w", lease=0.2)
+
+    def stalled() -> Job:
+        return jobs.find_job(graph, job_id)
+
+    assert not stalled().stalled
+    time.sleep(0.3)
+    assert stalled().stalled
+
+
+PARTS = (":4", "4:8", "8:")
+
+
+def divided(graph: Graph, total: int = 9) -> tuple[str, jobs.Owner]:
+    """A job whose owner has divided it."""
+    job_id = request(graph, added=total, selection="missing", force=True)
+    _, owner = owned(graph, "whole")
+    jobs.add_parts(graph, owner, "test", "notes", PARTS)
+    return job_id, owner
+
+
+def pausing(graph: Graph) -> str:
+    """A divided job that waits for its parts."""
+    job_id, owner = divided(graph)
+    jobs.give_back(graph, owner, delay_seconds=3600)
+    return job_id
+
+
+def test_parts_are_about_what_their_whole_is_about(graph: Graph, driver: neo4j.Driver) -> None:
+    job_id = pausing(graph)
+    claimed = [owned(graph, f"w{number}")[0] for number in range(3)]
+    assert [each.part for each in sorted(claimed, key=lambda each: each.part)] == [*sorted(PARTS)]
+    assert {(each.parent_id, each.selection, each.ontology) for each in claimed} == {
+        (job_id, "missing", "notes")
+    }
+    forced_at = rows(driver, "MATCH (j:Job {job_id: $id}) RETURN j.forced_at AS at", id=job_id)[0]["at"]
+    assert {each.forced_at for each in claimed} == {forced_at}
+    assert forced_at is not None
+
+
+def test_an_ontology_that_is_called_like_a_part_has_a_job_of_its_own(graph: Graph) -> None:
+    job_id = pausing(graph)
+    names = ["notes:4:8", f"{job_id}:4:8"]
+    assert len({request(graph, name) for name in names} & {row.job_id for row in parts(graph, job_id)}) == 0
+
+
+def parts(graph: Graph, job_id: str) -> list[Job]:
+    query: LiteralString = "MATCH (j:Job {parent_id: $id}) RETURN j.job_id AS id"
+    found = graph.transaction(lambda tx: tx._transaction.run(query, id=job_id).data())
+    return [jobs.find_job(graph, row["id"]) for row in found]
+
+
+def test_many_parts_count_rightly_at_once(graph: Graph) -> None:
+    job_id = pausing(graph)
+    owners = [owned(graph, f"w{number}")[1] for number in range(3)]
+
+    def work(owner: jobs.Owner) -> None:
+        for number in range(10):
+            advance(graph, owner, str(number - 1) if number else "", str(number), done=3)
+
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(work, owners))
+    whole = jobs.find_job(graph, job_id)
+    assert (whole.done, whole.total) == (90, 90), "never more done than there is"
+
+
+def test_parts_are_not_among_the_jobs_of_a_list(graph: Graph) -> None:
+    job_id = pausing(graph)
+    page, total = jobs.page_of_jobs(graph, state=None, kind="test", ontology=None, offset=0, limit=9)
+    assert ([each.job_id for each in page], total, page[0].parts) == ([job_id], 1, 3)
+    assert jobs.embedding_progress(graph) == {}
+
+
+def end_by_cancelling(graph: Graph, job_id: str) -> None:
+    jobs.cancel_job(graph, job_id)
+
+
+def end_by_failing(graph: Graph, job_id: str) -> None:
+    jobs.retry_job(graph, job_id)
+    owner = whole_again(graph, job_id)
+    assert jobs.fail(graph, owner, "E: x", delay_seconds=0, max_failures=5, permanent=True) == "dead"
+
+
+def end_by_being_stuck(graph: Graph, job_id: str) -> None:
+    jobs.retry_job(graph, job_id)
+    assert not jobs.heartbeat(graph, whole_again(graph, job_id), stuck_seconds=0)
+
+
+def end_by_finishing(graph: Graph, job_id: str) -> None:
+    jobs.retry_job(graph, job_id)
+    assert jobs.finish(graph, whole_again(graph, job_id), wanted=1) is None
+
+
+def whole_again(graph: Graph, job_id: str) -> jobs.Owner:
+    """The whole, taken before its other parts."""
+    others = [job for number in range(2) if (job := claim(graph, f"other {number}"))]
+    job, owner = owned(graph, "whole")
+    assert job.job_id == job_id
+    assert len(others) == 2
+    return owner
+
+
+@pytest.mark.parametrize("end", [end_by_cancelling, end_by_failing, end_by_being_stuck, end_by_finishing])
+def test_when_the_whole_ends_its_parts_do(graph: Graph, end: object) -> None:
+    job_id = pausing(graph)
+    _, owner = owned(graph, "w")
+    advance(graph, owner, "", "a")
+    assert callable(end)
+    end(graph, job_id)
+    assert jobs.unfinished_parts(graph, job_id) == []
+    assert {each.state for each in parts(graph, job_id)} == {JobState.CANCELLED}
+    with pytest.raises(LeaseLost):
+        advance(graph, owner, "a", "b")
+    assert jobs.find_job(graph, job_id).done == 1
+    assert claim(graph, "w") is None
+
+
+def test_a_part_writes_nothing_when_its_whole_has_gone(graph: Graph, driver: neo4j.Driver) -> None:
+    """Even where nobody told the part."""
+    job_id = pausing(graph)
+    _, owner = owned(graph, "w")
+    rows(driver, "MATCH (j:Job {job_id: $id}) SET j.state = 'dead'", id=job_id)
+    with pytest.raises(LeaseLost):
+        advance(graph, owner, "", "a")
+    rows(driver, "MATCH (j:Job {job_id: $id}) DELETE j", id=job_id)
+    with pytest.raises(LeaseLost):
+        advance(graph, owner, "", "a")
+
+
+def test_a_part_can_be_cancelled_and_tried_again_alone(graph: Graph) -> None:
+    job_id = pausing(graph)
+    job, _ = owned(graph, "w")
+    jobs.cancel_job(graph, job.job_id)
+    assert len(jobs.unfinished_parts(graph, job_id)) == 2
+    assert jobs.find_job(graph, job_id).state is JobState.QUEUED
+    jobs.retry_job(graph, job.job_id)
+    assert len(jobs.unfinished_parts(graph, job_id)) == 3
+    jobs.cancel_job(graph, job_id)
+    with pytest.raises(Conflict, match="retry that one"):
+        jobs.retry_job(graph, job.job_id)
+
+
+def test_dead_parts_do_not_make_the_work_rest(graph: Graph) -> None:
+    pausing(graph)
+    _, owner = owned(graph, "w")
+    jobs.fail(graph, owner, "E: x", delay_seconds=0, max_failures=1, permanent=True)
+    assert not jobs.rests(graph, "test", "notes", at_most=600)
+
+
+def test_only_jobs_that_could_be_had_end_a_turn(graph: Graph) -> None:
+    request(graph)
+    job, _ = owned(graph, "w")
+    assert not jobs.others_wait(graph, job, ["test"]), "nobody waits"
+    graph.transaction(lambda tx: jobs.request_job(tx, "strange", "other", added=1))
+    assert not jobs.others_wait(graph, job, ["test"]), "nobody here can do that one"
+    request(graph, "later")
+    _, later = owned(graph, "other")
+    jobs.give_back(graph, later, delay_seconds=3600)
+    assert not jobs.others_wait(graph, job, ["test"]), "it is not its time"
+    request(graph, "ready")
+    assert jobs.others_wait(graph, job, ["test"])
+
+
+def test_parts_of_one_job_do_not_end_each_others_turns(graph: Graph) -> None:
+    request(graph)
+    whole, owner = owned(graph, "w")
+    jobs.add_parts(graph, owner, "test", "notes", ["a:b", "b:c"])
+    assert not jobs.others_wait(graph, whole, ["test"])
+
+
+def test_workers_that_are_many_do_not_take_a_job_twice_nor_go_away_empty(graph: Graph) -> None:
+    """A worker that comes too late for one takes another at once, it does not wait for its next look."""
+    for number in range(8):
+        jobs.sign_of_life(graph, f"w{number}", host="h", pid=number)
+    for number in range(64):
+        request(graph, f"ontology {number}")
+
+    def work(number: int) -> list[str]:
+        return [job.job_id for _ in range(8) if (job := claim(graph, f"w{number}-{_}"))]
+
+    with ThreadPoolExecutor(8) as pool:
+        claimed = [job_id for mine in pool.map(work, range(8)) for job_id in mine]
+    assert len(claimed) == len(set(claimed)) == 64
+
+
+def test_no_more_jobs_than_may_wait(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graph, "most_queued", 3)
+    ids = [request(graph, f"o{number}") for number in range(3)]
+    with pytest.raises(TooBusy, match="3 jobs are waiting already"):
+        request(graph, "one too many")
+    with pytest.raises(TooBusy):
+        jobs.ensure_job(graph, "test", "one too many", total=1)
+    assert request(graph, "o1") == ids[1], "work that joins a job is always taken"
+    assert jobs.ensure_job(graph, "test", "o2", total=1) == (ids[2], False)
+    owned(graph, "w")
+    request(graph, "now there is room")
+    _, total = jobs.page_of_jobs(graph, state=None, kind=None, ontology=None, offset=0, limit=9)
+    assert total == 4, "what was refused left nothing behind"
+
+
+def test_a_text_is_not_refused_because_others_asked_for_work_in_between(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ask(tx: Transaction, *, limited: bool) -> str:
+        return request_job(tx, "test", "concepts of the text", added=1, limited=limited)
+
+    monkeypatch.setattr(graph, "most_queued", 1)
+    assert graph.transaction(lambda tx: would_be_taken(tx, "test", "concepts of the text"))
+    request(graph, "of others")
+    with pytest.raises(TooBusy):
+        graph.transaction(partial(ask, limited=True))
+    job_id = graph.transaction(partial(ask, limited=False))
+    assert jobs.find_job(graph, job_id).total == 1
+
+
+def test_an_ensured_job_can_be_forced(graph: Graph) -> None:
+    job_id, _ = jobs.ensure_job(graph, "test", "notes", total=1, selection="stale", force=True)
+    told = jobs.find_job(graph, job_id)
+    assert (told.selection, told.forced) == ("stale", True)
+    assert owned(graph, "w")[0].forced_at is not None
+
+
+def test_the_slot_is_of_the_databases_time(graph: Graph, driver: neo4j.Driver) -> None:
+    before = rows(driver, "RETURN datetime.realtime().epochMillis AS t")[0]["t"] // 60_000
+    slot = int(jobs.enqueue_slot(graph, "backfill", every_seconds=60).removeprefix("backfill-"))
+    assert before <= slot <= before + 1
+    finer = int(jobs.enqueue_slot(graph, "other", every_seconds=0.5).removeprefix("other-"))
+    assert finer // 120 in {slot, slot + 1}
+
+
+def test_ticks_of_one_slot_are_one_job(graph: Graph, driver: neo4j.Driver) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        ids = set(pool.map(lambda _: jobs.enqueue_slot(graph, "backfill", every_seconds=86_400), range(16)))
+    assert len(ids) == 1
+    assert rows(driver, "MATCH (j:Job) RETURN count(j) AS n") == [{"n": 1}]
+
+
+def test_kinds_that_a_worker_does_not_know_are_told(graph: Graph) -> None:
+    for number in range(3):
+        request(graph, f"o{number}")
+    assert jobs.unknown_kinds(graph, ["test"]) == {}
+    assert jobs.unknown_kinds(graph, ["other"]) == {"test": 3}
+
+
+def test_workers_are_known_while_they_live(graph: Graph, driver: neo4j.Driver) -> None:
+    for name in ("a", "b", "a"):
+        jobs.sign_of_life(graph, name, host="h", pid=7)
+    seen = rows(driver, "MATCH (w:Worker) RETURN w.name AS name, w.seen_at >= w.started_at AS fine")
+    assert sorted(row["name"] for row in seen) == ["a", "b"]
+    assert all(row["fine"] for row in seen)
+    jobs.forget_worker(graph, "a")
+    jobs.forget_worker(graph, "a")
+    assert rows(driver, "MATCH (w:Worker) RETURN w.name AS name") == [{"name": "b"}]
+
+
+def test_a_lost_worker_is_forgotten_after_an_hour(graph: Graph, driver: neo4j.Driver) -> None:
+    for name, minutes in (("old", 61), ("new", 59)):
+        jobs.sign_of_life(graph, name, host="h", pid=7)
+        rows(
+            driver,
+            "MATCH (w:Worker {name: $name}) SET w.seen_at = w.seen_at - duration({minutes: $minutes})",
+            name=name,
+            minutes=minutes,
+        )
+    jobs.prune(graph, days=7)
+    assert rows(driver, "MATCH (w:Worker) RETURN w.name AS name") == [{"name": "new"}]
+
+
+STUCK_SECONDS = 60.0
+
+
+def test_a_job_that_gets_nothing_done_dies_though_its_worker_lives(
+    graph: Graph, driver: neo4j.Driver
+) -> None:
+    job_id = request(graph)
+    _, owner = owned(graph, "w")
+    for number in range(4):
+        _let_pass(driver, 0.8 * STUCK_SECONDS)
+        assert jobs.heartbeat(graph, owner, stuck_seconds=STUCK_SECONDS), "it gets on"
+        advance(graph, owner, str(number - 1) if number else "", str(number))
+    _let_pass(driver, 1.2 * STUCK_SECONDS)
+    assert not jobs.heartbeat(graph, owner, stuck_seconds=STUCK_SECONDS)
+    told = jobs.find_job(graph, job_id)
+    assert (told.state, told.error) == (
+        "dead",
+        "timeout: nothing was done for 60 s",
+    )
+    assert request(graph) != job_id
+
+
+def test_time_in_the_queue_is_no_time_of_being_stuck(graph: Graph, driver: neo4j.Driver) -> None:
+    request(graph)
+    _, owner = owned(graph, "w")
+    jobs.give_back(graph, owner)
+    _let_pass(driver, 1.2 * STUCK_SECONDS)
+    _, owner = owned(graph, "w")
+    assert jobs.heartbeat(graph, owner, stuck_seconds=STUCK_SECONDS)
+
+
+def _let_pass(driver: neo4j.Driver, seconds: float) -> None:
+    """Let so much time have passed since a job got something done."""
+    rows(
+        driver,
+        "MATCH (j:Job) SET j.progressed_at = j.progressed_at - duration({milliseconds: $milliseconds})",
+        milliseconds=int(1000 * seconds),
+    )

@@ -3,33 +3,52 @@
 from __future__ import annotations
 
 import json
+import threading
+from collections.abc import Iterator
 from typing import Any
 
 import neo4j
+import pytest
 
-from kg_api.extraction.llm import BESIDE, TOGETHER, instruction
-from kg_api.graph import document_writes
+from kg_api.concepts.search import ConceptService
+from kg_api.errors import BudgetSpent, InvalidInput
+from kg_api.extraction.llm import BESIDE, TOGETHER, ExtractionRequests, Extractors, instruction
+from kg_api.extraction.replies import LlmBudget
+from kg_api.graph import document_writes, jobs
 from kg_api.graph.client import Graph
+from kg_api.graph.concept_writes import add_spent, read_extraction, write_extractions
 from kg_api.graph.document_writes import store_document
+from kg_api.providers.chat import Prompt, Reply
+from kg_api.schemas.answers import HybridSearch
 from kg_api.schemas.base import concept_text_hash
+from kg_api.schemas.concepts import ExtractedConcept, Extraction, ExtractionConfig, Quote
+from kg_api.schemas.search import SourceSearch
 from kg_api.schemas.vocabulary import JobState
+from kg_api.search.service import HybridService, SearchService
+from kg_api.sections import LlmSettings
 from kg_api.settings import Settings
+from tests.support.behaviours import Status
+from tests.support.concepts import check_invariants, count
 from tests.support.cypher import rows
+from tests.support.embedding import open_spaces
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.extraction import (
     NAMES,
     PARAGRAPHS,
     concept,
+    configure_extraction,
     entry_of,
     evidence,
     extract_concepts,
     labels,
     run_extraction,
     service_of,
+    settings_of,
     spent,
     texts_asked,
     the_job,
 )
+from tests.support.kg import Kg
 from tests.support.llm import asked
 from tests.support.records import record
 
@@ -231,3 +250,470 @@ def test_an_edit_is_read_by_itself(
     run_extraction(graph, settings)
     assert texts_asked(writer) == [["Then Grace came.\n\n"]]
     assert set(labels(driver)) == {*NAMES, "Ada", "Grace"} - {"Person10"}
+
+
+def test_the_money_ends_the_job_and_more_of_it_lets_it_go_on(
+    graph: Graph, driver: neo4j.Driver, writer: EmbeddingServer
+) -> None:
+    store_document(graph, record("a.md", PARAGRAPHS))
+    service = service_of(graph, settings_of(writer))
+    price = service.show("notes", with_cost=True).cost
+    assert price is not None
+    assert writer.requests == []
+    assert price.price is not None
+    poor = settings_of(writer, budget=price.price / 2)
+    run_extraction(graph, poor)
+    job = the_job(graph)
+    assert job.state is JobState.DEAD
+    assert "budget for extracting concepts from 'notes' is used up" in (job.error or "")
+    assert "--budget" in (job.error or "")
+    paid, requests = spent(driver), len(writer.requests)
+    assert 0 < paid <= price.price / 2
+    assert 0 < requests < 3
+    run_extraction(graph, poor)
+    assert len(writer.requests) == requests, "nothing is asked without money"
+    told = service_of(graph, poor).set("notes", ExtractionConfig(budget=100), dry_run=False)
+    assert told.spent == pytest.approx(paid, abs=1e-6)
+    run_extraction(graph, poor)
+    assert the_job(graph).state is JobState.COMPLETED
+    assert set(labels(driver)) == {*NAMES, "Ada"}
+    asked_for = [text for texts in texts_asked(writer) for text in texts]
+    assert len(asked_for) == len(set(asked_for)) == 20
+    assert spent(driver) > paid
+
+
+def test_what_is_paid_is_what_the_server_counted(
+    graph: Graph, driver: neo4j.Driver, writer: EmbeddingServer, settings: Settings
+) -> None:
+    store_document(graph, record("a.md", PARAGRAPHS))
+    replies: list[str] = []
+    writer.chat = lambda body: replies.append(extract_concepts(body)) or replies[-1]
+    run_extraction(graph, settings)
+    read = sum(len(m["content"].split()) for r in writer.requests for m in r.body["messages"])
+    wrote = sum(len(reply.split()) for reply in replies)
+    assert spent(driver) == pytest.approx((read * 2 + wrote * 8) / 1e6)
+
+
+def test_without_the_model_the_job_waits(
+    graph: Graph, driver: neo4j.Driver, writer: EmbeddingServer, settings: Settings
+) -> None:
+    store_document(graph, record("a.md", PARAGRAPHS))
+    writer.always = Status(503, retry_after="100")
+    run_extraction(graph, settings_of(writer, timeout_seconds=0.2))
+    job = the_job(graph)
+    assert job.state is JobState.QUEUED
+    assert (job.error or "").startswith("waiting: the language model fails")
+    assert (labels(driver), spent(driver)) == ([], 0)
+    writer.always = None
+    rows(driver, "MATCH (j:Job) SET j.run_after = datetime(), j.queued_at = datetime()")
+    run_extraction(graph, settings)
+    assert the_job(graph).state is JobState.COMPLETED
+    assert len(labels(driver)) == 21
+
+
+def test_a_model_that_is_of_no_use_ends_the_job_before_it_costs_more(
+    graph: Graph, driver: neo4j.Driver, writer: EmbeddingServer, settings: Settings
+) -> None:
+    store_document(graph, record("a.md", [f"Passage {at} is about Ada." for at in range(80)]))
+    writer.chat = lambda _: "As a language model I would rather talk about the weather."
+    run_extraction(graph, settings)
+    job = the_job(graph)
+    assert job.state is JobState.DEAD
+    assert "nothing could be extracted from any of 32 sources" in (job.error or "")
+    requests = len(writer.requests)
+    assert requests == 36, "four batches and each passage alone; the other 48 sources were not asked about"
+    again = ExtractionRequests(graph, Extractors(graph, settings))
+    rows(driver, "MATCH (j:Job) SET j.finished_at = datetime() - duration('PT9H')")
+    again._begun -= 10 * 3600
+    again.look(read_extraction(graph, "notes"))
+    assert the_job(graph).state is JobState.DEAD, "a day later too: it would cost as much again"
+    ExtractionRequests(graph, Extractors(graph, settings)).look(read_extraction(graph, "notes"))
+    assert the_job(graph).state is JobState.DEAD, "a restart, of whatever reason, does not mend it"
+    rows(driver, "MATCH (j:Job) SET j.finished_at = datetime() - duration('P90D')")
+    jobs.prune(graph, days=7)
+    ExtractionRequests(graph, Extractors(graph, settings)).look(read_extraction(graph, "notes"))
+    assert the_job(graph).state is JobState.DEAD, "nor does time"
+    assert rows(driver, "MATCH (s:Source) WHERE s.extracted_with IS NOT NULL RETURN s.paragraph") == []
+    assert service_of(graph, settings).extract("notes").due == 80
+    assert the_job(graph).state is JobState.QUEUED, "a person has asked for it"
+    jobs.prune(graph, days=7)
+    assert [
+        each.state
+        for each in jobs.page_of_jobs(
+            graph, state=None, kind="concept_extraction", ontology=None, offset=0, limit=9
+        )[0]
+    ] == [JobState.QUEUED], "the death is of the past now"
+
+
+def test_the_cost_is_told_before_and_nothing_is_asked(
+    graph: Graph, writer: EmbeddingServer, settings: Settings
+) -> None:
+    for name in ("a.md", "b.md"):
+        store_document(graph, record(name, PARAGRAPHS))
+    service = service_of(graph, settings)
+    told = service.set("notes", ExtractionConfig(extractor="llm"), dry_run=True)
+    assert writer.requests == []
+    assert not told.applied
+    assert told.cost is not None
+    assert (told.cost.sources, told.cost.requests) == (40, 6)
+    run_extraction(graph, settings)
+    assert len(writer.requests) == 6
+    read = sum(len(m["content"].encode()) for r in writer.requests for m in r.body["messages"]) / 4
+    assert told.cost.tokens_read == pytest.approx(read, rel=0.01)
+    again = service.show("notes", with_cost=True).cost
+    assert again is not None
+    assert (again.sources, again.price) == (0, 0)
+
+
+def test_no_model_and_a_budget_without_prices_are_refused(graph: Graph, writer: EmbeddingServer) -> None:
+    store_document(graph, record("a.md", PARAGRAPHS))
+    bare = service_of(graph, Settings(llm={"model": None}))  # pyright: ignore[reportArgumentType]
+    with pytest.raises(InvalidInput, match="KG_LLM__MODEL"):
+        bare.set("notes", ExtractionConfig(extractor="llm"), dry_run=False)
+    unpriced = service_of(graph, settings_of(writer, price_input=None, price_output=None))
+    with pytest.raises(InvalidInput, match="KG_LLM__PRICE_INPUT"):
+        unpriced.set("notes", ExtractionConfig(budget=1), dry_run=False)
+    assert unpriced.show("notes").config == ExtractionConfig()
+
+
+def test_another_configuration_reads_anew_and_none_reads_nothing(
+    graph: Graph, driver: neo4j.Driver, writer: EmbeddingServer, settings: Settings
+) -> None:
+    store_document(graph, record("a.md", PARAGRAPHS))
+    configure_extraction(graph, extractor="none")
+    run_extraction(graph, settings)
+    assert (writer.requests, labels(driver)) == ([], [])
+    service = service_of(graph, settings)
+    with pytest.raises(InvalidInput, match="--extractor keyphrase"):
+        service.extract("notes")
+    told = service.set("notes", ExtractionConfig(extractor="llm", per_source=1), dry_run=False)
+    assert told.due == 20
+    assert "a worker reads 20 sources" in told.notes[0]
+    run_extraction(graph, settings)
+    assert len(evidence(driver)) == 20, "one of each source"
+    service.set("notes", ExtractionConfig(extractor="llm", per_source=None), dry_run=False)
+    run_extraction(graph, settings)
+    assert len(evidence(driver)) == 40
+
+
+def test_a_cancelled_job_is_not_begun_again_until_somebody_asks(
+    graph: Graph, driver: neo4j.Driver, settings: Settings
+) -> None:
+    store_document(graph, record("a.md", PARAGRAPHS))
+    service = service_of(graph, settings)
+    job_id = service.extract("notes").job_id or ""
+    jobs.cancel_job(graph, job_id)
+    run_extraction(graph, settings)
+    jobs.enqueue_slot(graph, "backfill", slot="now")
+    run_extraction(graph, settings)
+    assert labels(driver) == []
+    assert "was cancelled" in " ".join(service.show("notes").notes)
+    assert rows(driver, "MATCH (o:Ontology) RETURN o.paused AS paused") == [{"paused": None}]
+    service.extract("notes")
+    run_extraction(graph, settings)
+    assert len(labels(driver)) == 21
+
+
+def test_what_the_server_does_not_take_is_set_aside_alone(
+    graph: Graph, driver: neo4j.Driver, writer: EmbeddingServer, settings: Settings
+) -> None:
+    def refuses(body: dict[str, Any]) -> Status | None:
+        return Status(422) if any("Person3 " in each["text"] for each in asked(body)["passages"]) else None
+
+    writer.next_behaviour = refuses  # pyright: ignore[reportAttributeAccessIssue] - a method for one test
+    store_document(graph, record("a.md", PARAGRAPHS[:6]))
+    run_extraction(graph, settings)
+    assert set(labels(driver)) == {*NAMES[:6], "Ada"} - {"Person3"}
+    (refused,) = service_of(graph, settings).refused("notes").sources
+    assert refused.paragraph == 3
+    assert "422" in refused.reason
+
+
+def test_an_answer_is_booked_once_for_each_receipt(graph: Graph, driver: neo4j.Driver) -> None:
+    configure_extraction(graph)
+    for receipt in ("one", "one", "two", "one"):
+        graph.transaction(lambda tx, receipt=receipt: add_spent(tx, "notes", 0.25, receipt))
+    assert spent(driver) == 0.5
+    for number in range(70):
+        graph.transaction(lambda tx, number=number: add_spent(tx, "notes", 0.25, f"later {number}"))
+    (kept,) = rows(driver, "MATCH (o:Ontology {name: 'notes'}) RETURN o.extraction_receipts AS all")
+    assert kept["all"] == [f"later {number}" for number in reversed(range(6, 70))]
+
+
+def test_a_question_waits_for_money_that_others_may_not_need(graph: Graph, writer: EmbeddingServer) -> None:
+    configure_extraction(graph)
+    asked_for = Prompt("read", "x" * 400, "concepts", {})
+    budget = LlmBudget(graph, "notes", settings_of(writer).llm, budget=0.0003)
+    first = budget.reserve(asked_for, 10)
+    waiting = threading.Thread(target=lambda: budget.release(budget.reserve(asked_for, 10)))
+    waiting.start()
+    waiting.join(0.3)
+    assert waiting.is_alive(), "it may be enough when the first is settled"
+    budget.keep({}, asked_for, Reply("", 1, 1))
+    budget.release(first)
+    waiting.join(10)
+    assert not waiting.is_alive()
+    budget.keep({}, asked_for, Reply("", 100, 10))
+    with pytest.raises(BudgetSpent, match=r"of \$0.0003, \$0.00029 are spent"):
+        budget.reserve(asked_for, 10)
+
+
+def test_backfill_finds_what_is_due(graph: Graph, driver: neo4j.Driver, settings: Settings) -> None:
+    store_document(graph, record("a.md", PARAGRAPHS))
+    store_document(graph, record("b.md", PARAGRAPHS, "other"))
+    open_spaces(graph)
+    jobs.enqueue_slot(graph, "backfill", slot="now")
+    run_extraction(graph, settings, wake=False)
+    assert len(labels(driver)) == 42
+
+
+def test_what_was_read_stays_read_and_nothing_is_asked_for(graph: Graph, settings: Settings) -> None:
+    store_document(graph, record("a.md", PARAGRAPHS[:4]))
+    configure_extraction(graph, extractor="llm")
+    run_extraction(graph, settings)
+    before = service_of(graph, settings).show("notes")
+    assert (before.extracted, before.due, before.problem, before.last_error) == (4, 0, None, None)
+    bare = service_of(graph, settings.model_copy(update={"llm": LlmSettings()}))
+    told = bare.show("notes")
+    assert (told.extracted, told.due) == (4, 0)
+    assert "KG_LLM__MODEL is not set" in (told.problem or "")
+    with pytest.raises(InvalidInput, match="KG_LLM__MODEL is not set"):
+        bare.extract("notes")
+    store_document(graph, record("b.md", PARAGRAPHS[4:6]))
+    assert bare.show("notes").due == 2
+
+
+def test_what_was_set_aside_is_still_listed(
+    graph: Graph, writer: EmbeddingServer, settings: Settings
+) -> None:
+    store_document(graph, record("a.md", PARAGRAPHS[:2]))
+    configure_extraction(graph, extractor="llm")
+    writer.chat = lambda _: "no answer of use"
+    run_extraction(graph, settings)
+    bare = service_of(graph, settings.model_copy(update={"llm": LlmSettings()}))
+    assert (bare.show("notes").refused, bare.refused("notes").total) == (2, 2)
+    assert len(bare.refused("notes").sources) == 2
+
+
+def test_why_the_last_job_died_is_told_until_another_has_worked(
+    graph: Graph, writer: EmbeddingServer, settings: Settings
+) -> None:
+    store_document(graph, record("a.md", PARAGRAPHS[:2]))
+    writer.always = Status(401)
+    run_extraction(graph, settings)
+    service = service_of(graph, settings)
+    told = service.show("notes").last_error or ""
+    assert the_job(graph).job_id in told
+    assert "OPENAI_API_KEY" in told
+    writer.always = None
+    service.extract("notes")
+    assert service.show("notes").last_error is None
+    assert service.set("notes", ExtractionConfig(extractor="none"), dry_run=False).problem is None
+
+
+def test_what_another_model_has_read_is_stale_until_somebody_asks(
+    graph: Graph, writer: EmbeddingServer, settings: Settings
+) -> None:
+    store_document(graph, record("a.md", PARAGRAPHS))
+    run_extraction(graph, settings)
+    asked, before = len(writer.requests), service_of(graph, settings).show("notes")
+    assert (before.extracted, before.due, before.stale) == (20, 0, 0)
+    other = settings_of(writer, model="another-model")
+    store_document(graph, record("b.md", PARAGRAPHS[:1]))
+    run_extraction(graph, other)
+    assert len(writer.requests) == asked + 1, "new text is read, and nothing else"
+    service = service_of(graph, other)
+    status = service.show("notes", with_cost=True)
+    assert (status.extracted, status.due, status.stale) == (1, 0, 20)
+    assert status.fingerprint not in {None, before.fingerprint}
+    assert (before.model, status.model) == (settings.llm.model, "another-model")
+    assert status.cost is not None
+    assert status.stale_cost is not None
+    assert (status.cost.price, (status.stale_cost.price or 0) > 0) == (0, True)
+    assert any("20 sources are stale" in note and "extract --stale" in note for note in status.notes)
+    assert service.extract("notes").due == 0
+    run_extraction(graph, other)
+    assert len(writer.requests) == asked + 1
+    assert service.extract("notes", stale=True).due == 20
+    run_extraction(graph, other)
+    assert service.show("notes").stale == 0
+    assert len(writer.requests) > asked + 1
+
+
+@pytest.mark.parametrize("nothing_is_stale", [True, False], ids=["nothing was stale", "all was read again"])
+def test_a_wish_that_is_fulfilled_reads_nothing_later(
+    graph: Graph, writer: EmbeddingServer, settings: Settings, nothing_is_stale: bool
+) -> None:
+    """The model is changed, and changed back: what the other one read meanwhile is left alone."""
+    store_document(graph, record("a.md", PARAGRAPHS))
+    run_extraction(graph, settings if nothing_is_stale else settings_of(writer, model="first-model"))
+    service = service_of(graph, settings)
+    assert service.extract("notes", stale=True).due == (0 if nothing_is_stale else 20)
+    run_extraction(graph, settings)
+    assert service.show("notes").stale == 0
+    store_document(graph, record("b.md", ["Another engineer named Ada made kettles."]))
+    run_extraction(graph, settings_of(writer, model="another-model"))
+    asked, status = len(writer.requests), service.show("notes")
+    assert (status.due, status.stale) == (0, 1)
+    run_extraction(graph, settings)
+    assert len(writer.requests) == asked
+
+
+def test_more_money_alone_reads_nothing_again(
+    graph: Graph, writer: EmbeddingServer, settings: Settings
+) -> None:
+    store_document(graph, record("a.md", PARAGRAPHS))
+    run_extraction(graph, settings)
+    service = service_of(graph, settings_of(writer, model="another-model"))
+    richer = service.set("notes", ExtractionConfig(budget=9), dry_run=False)
+    assert (richer.due, richer.stale) == (0, 20)
+    fewer = service.set("notes", ExtractionConfig(per_source=1), dry_run=True)
+    assert (fewer.due, fewer.stale) == (20, 0), "who changes what is read asks for all"
+    assert service.set("notes", ExtractionConfig(per_source=1), dry_run=False).due == 20
+
+
+def test_what_a_job_costs_is_compared_with_what_was_expected(
+    graph: Graph, writer: EmbeddingServer, settings: Settings
+) -> None:
+    del writer
+    store_document(graph, record("a.md", PARAGRAPHS))
+    told = service_of(graph, settings).show("notes", with_cost=True).cost
+    assert told is not None
+    run_extraction(graph, settings)
+    job, status = the_job(graph), service_of(graph, settings).show("notes")
+    assert job.expected_cost == told.price == status.expected
+    assert job.spent == pytest.approx(status.spent)
+    assert (job.spent or 0) > 0
+
+
+def test_what_jobs_that_died_left_is_expected_once(
+    graph: Graph, writer: EmbeddingServer, settings: Settings
+) -> None:
+    store_document(graph, record("a.md", PARAGRAPHS))
+    service = service_of(graph, settings)
+    told = service.show("notes", with_cost=True).cost
+    assert told is not None
+    assert told.price is not None
+    service.set("notes", ExtractionConfig(budget=told.price / 50), dry_run=False)
+    for _ in range(3):
+        run_extraction(graph, settings)
+        assert (the_job(graph).state, writer.requests) == (JobState.DEAD, [])
+        assert service.show("notes").expected == pytest.approx(told.price)
+        service.extract("notes")
+    service.set("notes", ExtractionConfig(budget=told.price * 9), dry_run=False)
+    run_extraction(graph, settings)
+    assert the_job(graph).state is JobState.COMPLETED
+    assert service.show("notes").expected == pytest.approx(told.price)
+
+
+INVENTED = "a sentence about the matter that nobody has ever written down"
+
+
+def inventing(body: dict[str, Any]) -> str:
+    """A model that names what is there, and makes all its quotes up or repeats the name."""
+    entries = [entry_of(each) for each in asked(body)["passages"]]
+    for entry in entries:
+        for each in entry["concepts"]:
+            each["quotes"] = [f"{each['label']}: {INVENTED}", each["label"]]
+    return json.dumps({"passages": entries})
+
+
+@pytest.fixture
+def invented(graph: Graph, writer: EmbeddingServer, settings: Settings) -> Settings:
+    """Five sources, read by it."""
+    writer.chat = inventing
+    store_document(graph, record("a.md", PARAGRAPHS[:5]))
+    run_extraction(graph, settings)
+    return settings
+
+
+@pytest.fixture
+def kg(graph: Graph) -> Iterator[Kg]:
+    made = Kg(graph)
+    yield made
+    made.spaces.close()
+
+
+@pytest.mark.usefixtures("invented")
+def test_a_model_that_invents_all_its_quotes_proves_nothing(driver: neo4j.Driver) -> None:
+    assert evidence(driver) == []
+    assert labels(driver) == ["Ada", *(f"Person{n}" for n in range(5))]
+    said = rows(driver, "MATCH ()-[a:APPEARS_IN]->() RETURN a.verified AS verified, a.unverified AS said")
+    assert len(said) == 10
+    assert all(not each["verified"] and len(each["said"]) == 2 for each in said)
+    assert all(INVENTED in each["said"][0] for each in said)
+    assert count(driver, "()-[:RELATED_TO]->()") == 0, "what relates them is not proved either"
+    check_invariants(driver)
+
+
+def test_it_is_counted_and_advised_in_the_status(graph: Graph, invented: Settings) -> None:
+    told = service_of(graph, invented).show("notes")
+    assert (told.extracted, told.refused, told.quotes) == (5, 0, 0)
+    assert (told.unverified_quotes, told.unverified_concepts) == (20, 6)
+    assert "another language model" in told.notes[0]
+
+
+@pytest.mark.usefixtures("invented")
+def test_it_is_shown_with_its_concept_and_where_that_stands(graph: Graph, kg: Kg) -> None:
+    service = ConceptService(graph, kg.spaces)
+    ada = next(each for each in service.page("notes", 0, 10).concepts if each.label == "Ada")
+    assert not ada.verified
+    details = service.details(ada.concept_id, 4)
+    assert (details.verified, details.evidence, len(details.unverified)) == (False, [], 4)
+    assert details.more_unverified == 6
+    assert details.unverified[0].quote in {"Ada", f"Ada: {INVENTED}"}
+    (passage,) = service.context(ada.concept_id, 1, 10).passages
+    assert (passage.quotes, len(passage.unverified), len(passage.carried_by)) == ([], 10, 5)
+
+
+def test_reading_anew_by_an_honest_model_takes_it_away(
+    graph: Graph, driver: neo4j.Driver, invented: Settings, writer: EmbeddingServer
+) -> None:
+    writer.chat = lambda body: json.dumps({"passages": [entry_of(each) for each in asked(body)["passages"]]})
+    settings = invented.model_copy(update={"llm": invented.llm.model_copy(update={"model": "honest"})})
+    run_extraction(graph, settings)
+    assert evidence(driver) == [], "another model costs: it reads anew when somebody asks"
+    service_of(graph, settings).extract("notes", stale=True)
+    run_extraction(graph, settings)
+    assert len(evidence(driver)) == 10
+    assert count(driver, "()-[a:APPEARS_IN]->() WHERE a.unverified IS NOT NULL OR NOT a.verified") == 0
+    told = service_of(graph, settings).show("notes")
+    assert (told.unverified_quotes, told.unverified_concepts, told.notes) == (0, 0, [])
+    check_invariants(driver)
+
+
+def test_what_nothing_proves_leads_no_search_to_its_passage(graph: Graph, kg: Kg) -> None:
+    """The same graph with a quote, without one, and imported without one."""
+    named = record("named.md", ["The Gazette of Lanterns is a paper."])
+    other = record("other.md", ["It has a circulation of nine."])
+    for each in (named, other, record("filler.md", [f"Filler {n} on weather." for n in range(8)])):
+        store_document(graph, each)
+    first, second = named.sources[0], other.sources[0]
+    label = "Gazette of Lanterns"
+    proved = Extraction(
+        first.source_id,
+        first.content_hash,
+        (ExtractedConcept(label, (Quote("Gazette of Lanterns", 4, 23),)),),
+    )
+
+    def through(quotes: tuple[Quote, ...], mark: str = "m", *, imported: bool = False) -> list[str]:
+        said = ExtractedConcept(label, quotes, unverified=() if quotes else (INVENTED,))
+        found = [proved, Extraction(second.source_id, second.content_hash, (said,))]
+        graph.transaction(lambda tx: write_extractions(tx, "notes", found, mark, imported=imported))
+        kg.work()
+        service = SearchService(graph, kg.spaces)
+        try:
+            request = HybridSearch.model_validate({"query_text": label, "mode": "concept"})
+            hits = HybridService(graph, service).search(request).sources
+            beside = service.search(SourceSearch(query_text=label, concepts=True, limit=20)).sources
+        finally:
+            service.close()
+        assert {hit.document for hit in beside if hit.through} == {hit.document for hit in hits}
+        assert all(
+            each.verified != imported or hit.document == "named.md" for hit in hits for each in hit.through
+        )
+        return sorted(hit.document for hit in hits)
+
+    assert through((Quote("It has a circulation", 0, 20),)) == ["named.md", "other.md"]
+    assert through(()) == ["named.md"]
+    assert through((), "import", imported=True) == ["named.md", "other.md"]

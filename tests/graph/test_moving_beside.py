@@ -4,15 +4,30 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import neo4j
 import pytest
 
-from kg_api.graph.client import Graph
+from kg_api.errors import DatabaseUnavailable
+from kg_api.graph.bundle import LOOKS
+from kg_api.graph.client import Graph, Transaction
+from kg_api.graph.concept_writes import read_extraction
 from kg_api.graph.document_writes import delete_called, store_document
+from kg_api.graph.fulltext import read_language, read_synonyms
+from kg_api.graph.library import change_called, find_document
+from kg_api.graph.names import names_of_ontologies
+from kg_api.graph.proposals import read_proposals
+from kg_api.schemas.concepts import ExtractedRelation, ExtractionConfig
+from kg_api.schemas.documents import DocumentChange
 from kg_api.schemas.embedding import EmbeddingConfig
+from kg_api.schemas.proposals import ProposalConfig
+from kg_api.spaces.plans import read_embedding_state
+from kg_api.transfer import exporting
+from kg_api.transfer.bundles import LineOrder, read_lines
+from kg_api.web.shared.limits import check_bounds
 from tests.graph.test_review import names, store
-from tests.support.concepts import extraction, found, quote, write
+from tests.support.concepts import count, extraction, found, picture, quote, write
 from tests.support.cypher import rows
 from tests.support.kg import TEXTS, Kg
 from tests.support.moving import Mover
@@ -80,3 +95,139 @@ def test_a_chunk_of_another_document_is_no_ones_child(
     mover.take(b"".join(json.dumps(each).encode() + b"\n" for each in lines))
     parents = "MATCH (c:Chunk {chunk_id: $id})-[:CHILD_OF]->(p) RETURN p.document_id = c.document_id AS own"
     assert rows(driver, parents, id=victim) == [{"own": True}]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["ontologies/set_language", "ontologies/set_synonyms", "proposals/configure", "extraction/configure"],
+)
+def test_an_ontology_is_made_with_all_its_configuration_or_not_at_all(
+    graph: Graph, kg: Kg, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statement: str
+) -> None:
+    kg.configure.set("notes", EmbeddingConfig(strategy="count", chunk_size=30), dry_run=False)
+    mover = Mover(kg, tmp_path)
+    wanted = mover.configuration().model_copy(
+        update={
+            "ontology": "moved",
+            "language": "de",
+            "synonyms": [["lease", "contract"]],
+            "extraction": ExtractionConfig(per_source=3),
+            "proposals": ProposalConfig(enabled=True),
+        }
+    )
+    run = Transaction.run
+
+    def breaking(tx: Transaction, name: Any, space: str = "default", /, **parameters: Any) -> Any:
+        if name == statement:
+            raise DatabaseUnavailable
+        return run(tx, name, space, **parameters)
+
+    monkeypatch.setattr(Transaction, "run", breaking)
+    with pytest.raises(DatabaseUnavailable):
+        mover.open(wanted)
+    monkeypatch.undo()
+    assert "moved" not in names_of_ontologies(graph)
+    assert mover.open(wanted).created
+    assert read_embedding_state(graph, "moved").target.config.strategy == "count"
+    language = read_language(graph, "moved")
+    assert (language.language, language.complete) == ("de", True)
+    assert read_synonyms(graph, "moved") == [["lease", "contract"]]
+    assert read_extraction(graph, "moved").config.per_source == 3
+    assert read_proposals(graph, "moved").config.enabled
+
+
+def parsed(page: bytes, kind: str) -> list[Any]:
+    """Lines of a kind, of a page that an import takes as a whole."""
+    lines, order = [*read_lines(page, check_bounds)], LineOrder("notes")
+    for line in lines:
+        order.add(line)
+    order.end()
+    return [line for line in lines if line.kind == kind]
+
+
+@pytest.mark.parametrize("times", [1, LOOKS + 1])
+def test_chunks_that_are_made_anew_between_two_reads(
+    kg: Kg, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    """They are read again; what never fits each other is left out, and no import ever fails by it."""
+    kg.configure.set("notes", EmbeddingConfig(strategy="count", chunk_size=20), dry_run=False)
+    store_document(kg.graph, record("a.md", [text * 4 for text in TEXTS]))
+    kg.work()
+    looked, read = list[int](), Graph.read
+
+    def gone(graph: Graph, name: Any, space: str = "default", /, **parameters: Any) -> Any:
+        if name == "bundle/chunks":
+            looked.append(1)
+            if len(looked) <= times:
+                return []
+        return read(graph, name, space, **parameters)
+
+    monkeypatch.setattr(Graph, "read", gone)
+    (page,) = Mover(kg, tmp_path).pages()
+    embedded = [at for line in parsed(page, "vectors") for at in line.paragraphs]
+    assert embedded == ([*range(len(TEXTS))] if times == 1 else [])
+    assert len(parsed(page, "source")) == len(TEXTS)
+
+
+def test_another_way_to_embed_is_noticed_while_a_page_is_read(
+    kg: Kg, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store_document(kg.graph, record("a.md", TEXTS))
+    kg.work()
+    before = kg_marks(kg)
+    asked, switched = exporting.read_part, list[bool]()
+
+    def switching(*arguments: Any, **more: Any) -> Any:
+        if not switched:
+            switched.append(True)
+            kg.configure.set("notes", EmbeddingConfig(strategy="count", chunk_size=20), dry_run=False)
+            kg.work()
+        return asked(*arguments, **more)
+
+    monkeypatch.setattr(exporting, "read_part", switching)
+    (page,) = Mover(kg, tmp_path).pages()
+    (line,) = parsed(page, "vectors")
+    assert line.mark == kg_marks(kg) != before
+    assert line.paragraphs == [*range(len(TEXTS))]
+
+
+def kg_marks(kg: Kg) -> str:
+    """How sources are marked that answer."""
+    return read_embedding_state(kg.graph, "notes").answering.mark.value
+
+
+def test_a_source_of_very_many_imported_concepts_is_moved(
+    graph: Graph, driver: neo4j.Driver, kg: Kg, tmp_path: Path
+) -> None:
+    given = record("a.md", ["Herons and storks."])
+    store_document(graph, given)
+    labels = [f"concept {at}" for at in range(2100)]
+    tied = tuple(ExtractedRelation("concept 0", "is before", each) for each in labels[1:1500])
+    everything = extraction(given, 0, *map(found, labels), relations=tied)
+    write(graph, everything, imported=True, mark="file")
+    before = picture(driver)
+    mover = Mover(kg, tmp_path)
+    (page,) = mover.pages()
+    assert len(parsed(page, "concepts")) > 1
+    delete_called(graph, "a.md")
+    assert count(driver, "(c:Concept)") == 0
+    assert mover.take(page).concepts == 1
+    assert (count(driver, "(c:Concept)"), count(driver, "()-[:RELATED_TO]->()")) == (2100, 1499)
+    assert len(picture(driver)) == len(before)
+
+
+def test_a_document_that_was_changed_very_often_is_moved(graph: Graph, kg: Kg, tmp_path: Path) -> None:
+    store_document(graph, record("a.md", TEXTS))
+    first, second = ([f"key {start + at}" for at in range(50)] for start in (0, 50))
+    change_called(graph, "a.md", DocumentChange(metadata=dict.fromkeys(first, 1)))
+    anew = dict.fromkeys(first) | dict.fromkeys(second[:14], 2)
+    change_called(graph, "a.md", DocumentChange(metadata=anew))
+    change_called(graph, "a.md", DocumentChange(metadata=dict.fromkeys(second[14:], 3)))
+    mover = Mover(kg, tmp_path)
+    (page,) = mover.pages()
+    (line,) = parsed(page, "document")
+    assert len(line.changes.metadata) == 100
+    delete_called(graph, "a.md")
+    assert mover.take(page).stored == 1
+    store_document(graph, record("a.md", [*TEXTS, "more"]))
+    assert find_document(graph, "a.md").metadata == line.metadata

@@ -90,10 +90,10 @@ def test_bad_languages_and_ontologies_that_are_not_there_are_refused(
         kg.set_language("a", "xx")  # pyright: ignore[reportArgumentType]
 
 
-@pytest.mark.parametrize("language", [*LANGUAGE_NAMES])
-def test_each_language_has_its_rules(graph: Graph, http: httpx.Client, language: str) -> None:
+def test_each_language_has_its_rules(graph: Graph, http: httpx.Client) -> None:
     ingest(http, "some words here", ontology="a")
-    assert choose_language(graph, "a", language).complete  # pyright: ignore[reportArgumentType]
+    for language in LANGUAGE_NAMES:
+        assert choose_language(graph, "a", language).complete, language  # pyright: ignore[reportArgumentType]
 
 
 def test_documents_in_unsupported_languages_are_counted(
@@ -113,3 +113,25 @@ def test_documents_in_unsupported_languages_are_counted(
     ingest(http, "The rent of the flat is due in May.", document="kaution")
     (listed,) = http.get("/ontologies").json()["ontologies"]
     assert listed["languages"] == {"english": 2, "german": 1}
+
+
+def test_synonyms_are_set_read_used_and_taken_away(http: httpx.Client, kg: KgClient) -> None:
+    ingest(http, "the kubernetes cluster\n\nsomething else", ontology="a")
+    assert kg.synonyms("a").groups == []
+    assert kg.set_synonyms("a", [["k8s", "kubernetes"]]).groups == [["k8s", "kubernetes"]]
+    assert kg.synonyms("a").groups == [["k8s", "kubernetes"]]
+    time.sleep(REMEMBERED)
+    found = kg.search_sources("K8S", mode="text", ontology="a")
+    assert [hit.full_text.strip() for hit in found.sources] == ["the kubernetes cluster\n\nsomething else"]
+    assert kg.search_sources("kuberntes", mode="text").did_you_mean[0].meant == ["kubernetes"]
+    assert kg.set_synonyms("a", []).groups == []
+    time.sleep(REMEMBERED)
+    assert kg.search_sources("K8S", mode="text", ontology="a").sources == []
+
+
+def test_an_ontology_that_is_not_there_and_bad_groups_are_refused(http: httpx.Client, kg: KgClient) -> None:
+    ingest(http, "a text", ontology="a")
+    with pytest.raises(NotFound, match="no ontology 'aa'"):
+        kg.set_synonyms("aa", [["x", "y"]])
+    with pytest.raises(InvalidInput, match="groups"):
+        kg.set_synonyms("a", [["alone"]])

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any
 
 import httpx
 import pytest
 
 from kg_api.client import KgClient
-from kg_api.concepts.search import reciprocal_rank_fusion
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
+from tests.conftest import Stored
 from tests.service.asking import Json, embedded, ingest, search, texts, vector
 from tests.support.embedders import small_embedder
 from tests.support.embedding import run_jobs
 from tests.support.records import record
 
 MODES = ["hybrid", "vector", "text"]
+
+
 FRUIT = ["red apples on the tree", "green apples in a bowl", "blue plums in a jar", "a jar of honey"]
 
 
@@ -26,14 +30,26 @@ def store(graph: Graph, document: str, paragraphs: list[str], ontology: str = "n
     run_jobs(graph)
 
 
+@contextmanager
+def store_fruit(graph: Graph) -> Generator[None]:
+    store(graph, "fruit", FRUIT)
+    yield
+
+
+@pytest.fixture
+def shared(request: pytest.FixtureRequest, stored: Stored, migrated_graph: Graph) -> None:
+    big = "big_and_small" in request.fixturenames
+    stored.give(store_big_and_small if big else store_fruit, migrated_graph)
+
+
 def cosine(query: str, text: str) -> float:
     embedder = small_embedder()
     return float(embedder.embed_query(query) @ embedder.embed_passages([text])[0])
 
 
+@pytest.mark.usefixtures("shared")
 @pytest.mark.parametrize("mode", MODES)
-def test_each_mode_finds_the_passage_and_says_how(http: httpx.Client, graph: Graph, mode: str) -> None:
-    store(graph, "fruit", FRUIT)
+def test_each_mode_finds_the_passage_and_says_how(http: httpx.Client, mode: str) -> None:
     answer = search(http, "green apples in a bowl", mode=mode)
     first = answer["sources"][0]
     assert first["full_text"].strip() == FRUIT[1]
@@ -45,13 +61,13 @@ def test_each_mode_finds_the_passage_and_says_how(http: httpx.Client, graph: Gra
     assert {"total", "embed", "retrieve"} <= answer["timings_ms"].keys() | {"embed"}
 
 
-def test_hybrid_is_the_mode_unless_another_is_asked_for(http: httpx.Client, graph: Graph) -> None:
-    store(graph, "fruit", FRUIT)
+@pytest.mark.usefixtures("shared")
+def test_hybrid_is_the_mode_unless_another_is_asked_for(http: httpx.Client) -> None:
     assert search(http, "apples")["mode"] == "hybrid"
 
 
-def test_the_similarity_is_the_exact_cosine_in_every_lane(http: httpx.Client, graph: Graph) -> None:
-    store(graph, "fruit", FRUIT)
+@pytest.mark.usefixtures("shared")
+def test_the_similarity_is_the_exact_cosine_in_every_lane(http: httpx.Client) -> None:
     query = "apples in a jar"
     for mode in ("hybrid", "vector"):
         hits = search(http, query, mode=mode)["sources"]
@@ -60,10 +76,8 @@ def test_the_similarity_is_the_exact_cosine_in_every_lane(http: httpx.Client, gr
             assert hit["similarity"] == pytest.approx(cosine(query, hit["full_text"].strip()), abs=1e-5)
 
 
-def test_vector_hits_are_ordered_by_similarity_and_text_hits_by_score(
-    http: httpx.Client, graph: Graph
-) -> None:
-    store(graph, "fruit", FRUIT)
+@pytest.mark.usefixtures("shared")
+def test_vector_hits_are_ordered_by_similarity_and_text_hits_by_score(http: httpx.Client) -> None:
     for mode, measure in (("vector", "similarity"), ("text", "score")):
         hits = search(http, "green apples in a jar", mode=mode)["sources"]
         measured = [hit[measure] for hit in hits]
@@ -71,21 +85,8 @@ def test_vector_hits_are_ordered_by_similarity_and_text_hits_by_score(
         assert [hit["ranks"][mode] for hit in hits] == [*range(1, len(hits) + 1)]
 
 
-def test_by_rrf_scores_are_the_reciprocal_ranks_of_both_lanes(http: httpx.Client, graph: Graph) -> None:
-    store(graph, "fruit", FRUIT)
-    query = "green apples in a jar"
-    lanes = {
-        mode: [hit["source_id"] for hit in search(http, query, mode=mode)["sources"]]
-        for mode in ("vector", "text")
-    }
-    expected = reciprocal_rank_fusion(lanes.values())
-    hits = search(http, query, fusion="rrf")["sources"]
-    assert {hit["source_id"]: hit["score"] for hit in hits} == pytest.approx(expected)
-    assert [hit["source_id"] for hit in hits] == [*expected]
-
-
-def test_what_has_no_vector_yet_is_found_by_its_words(http: httpx.Client, graph: Graph) -> None:
-    store(graph, "fruit", FRUIT)
+@pytest.mark.usefixtures("shared")
+def test_what_has_no_vector_yet_is_found_by_its_words(http: httpx.Client) -> None:
     ingest(http, "apples that came just now", document="late.txt")
     hits = {hit["document"]: hit for hit in search(http, "apples")["sources"]}
     late = hits["late.txt"]
@@ -93,13 +94,19 @@ def test_what_has_no_vector_yet_is_found_by_its_words(http: httpx.Client, graph:
     assert "late.txt" not in {hit["document"] for hit in search(http, "apples", mode="vector")["sources"]}
 
 
-@pytest.fixture
-def big_and_small(graph: Graph) -> None:
-    """300 good hits in one ontology, 12 worse ones in another, in three documents."""
+@contextmanager
+def store_big_and_small(graph: Graph) -> Generator[None]:
+    """Store 300 good hits in one ontology, 12 worse ones in another, in three documents."""
     for part in range(3):
         store(graph, f"big {part}", [f"apples and pears, number {n}" for n in range(100)], "big")
         words = [f"some apples {'and more ' * part}of the few, {n}" for n in range(4)]
         store(graph, f"few {part}", words, "small")
+    yield
+
+
+@pytest.fixture
+def big_and_small(shared: None) -> None:
+    return shared
 
 
 @pytest.mark.usefixtures("big_and_small")
@@ -129,22 +136,8 @@ def test_the_limit_is_kept_and_reached(http: httpx.Client) -> None:
             assert len(search(http, "apples", mode=mode, limit=limit)["sources"]) == limit
 
 
-@pytest.mark.usefixtures("big_and_small")
-def test_very_many_documents_can_be_named(http: httpx.Client) -> None:
-    """More than one full-text query can hold."""
-    names = [*(f"filler {n}" for n in range(990)), "few 0", "few 1", "few 2"]
-    fillers = [{"ontology": "filler", "document": each, "text": "Nothing."} for each in names[:990]]
-    for at in range(0, len(fillers), 99):
-        assert http.post("/documents/batch", json={"documents": fillers[at : at + 99]}).is_success
-    for mode in MODES:
-        hits = search(http, "apples", mode=mode, limit=50, documents=names)["sources"]
-        assert len(hits) == 12
-        scores = [hit["score"] for hit in hits]
-        assert scores == sorted(scores, reverse=True)
-
-
-def test_less_similar_hits_are_left_out(http: httpx.Client, graph: Graph) -> None:
-    store(graph, "fruit", FRUIT)
+@pytest.mark.usefixtures("shared")
+def test_less_similar_hits_are_left_out(http: httpx.Client) -> None:
     ingest(http, "apples without a vector", document="late.txt")
     query = "green apples in a bowl"
     for mode in ("hybrid", "vector"):
@@ -153,8 +146,8 @@ def test_less_similar_hits_are_left_out(http: httpx.Client, graph: Graph) -> Non
             assert {*texts(search(http, query, mode=mode, min_similarity=least))} == expected
 
 
-def test_a_vector_of_the_clients_own_does_what_the_question_does(http: httpx.Client, graph: Graph) -> None:
-    store(graph, "fruit", FRUIT)
+@pytest.mark.usefixtures("shared")
+def test_a_vector_of_the_clients_own_does_what_the_question_does(http: httpx.Client) -> None:
     values = [float(x) for x in small_embedder().embed_query("green apples") * 7]
     own, asked = search(http, **vector(values)), search(http, "green apples", mode="vector")
     assert texts(own) == texts(asked)
@@ -232,31 +225,6 @@ def test_context_is_the_neighbours_of_the_same_document_only(http: httpx.Client,
     assert (read["window_size"], read["sources"]) == (2, hit["context"])
 
 
-@pytest.mark.parametrize(("window", "numbers"), [(0, [0]), (1, [0, 1]), (20, [0, 1, 2, 3, 4, 5])])
-def test_a_window_ends_where_the_document_does(
-    http: httpx.Client, graph: Graph, window: int, numbers: list[int]
-) -> None:
-    store(graph, "a", [f"a number {n}" for n in range(6)])
-    asked: dict[str, Any] = {"expand_context": True, "window_size": window, "limit": 1, "mode": "text"}
-    hit = search(http, "a number 0", **asked)["sources"][0]
-    assert [each["paragraph"] for each in hit["context"]] == numbers
-    read = http.get(f"/sources/{hit['source_id']}/context", params={"window_size": window}).json()
-    assert read["sources"] == hit["context"]
-
-
-def test_context_is_given_only_when_asked_for(http: httpx.Client, graph: Graph) -> None:
-    store(graph, "fruit", FRUIT)
-    assert {hit["context"] is None for hit in search(http, "apples")["sources"]} == {True}
-
-
-def test_the_client_searches_and_reads_on(kg: KgClient, graph: Graph) -> None:
-    store(graph, "fruit", FRUIT)
-    answer = kg.search_sources("blue plums", ontology="notes", limit=1, expand_context=True, window_size=1)
-    hit = answer.sources[0]
-    assert kg.source(hit.source_id).full_text.strip() == FRUIT[2]
-    assert kg.source_context(hit.source_id, window_size=1).sources == hit.context
-
-
 def test_a_hit_tells_where_the_words_of_the_question_stand(
     http: httpx.Client, graph: Graph, kg: KgClient
 ) -> None:
@@ -274,3 +242,45 @@ def test_a_hit_tells_where_the_words_of_the_question_stand(
     asked = small_embedder().embed_query("calls").tolist()
     (other, *_) = search(http, **vector(asked, limit=1))["sources"]
     assert other["matches"] == [], "there is no word to mark"
+
+
+PARAGRAPHS = [f"Passage {n} about apples and the number {n * 7}." for n in range(30)]
+
+
+@pytest.mark.parametrize("fusion", ["adaptive", "rrf", "weighted"])
+@pytest.mark.usefixtures("shared")
+def test_an_explanation_adds_up_to_the_score(http: httpx.Client, fusion: str) -> None:
+    answer = search(http, "green apples in a jar", fusion=fusion, explain=True)
+    for number, hit in enumerate(answer["sources"], start=1):
+        told = hit["explanation"]
+        assert told["fusion"] == fusion
+        assert sum(part["contribution"] for part in told["lanes"]) == pytest.approx(hit["score"])
+        assert told["fused_rank"] == number
+        by_lane = {part["lane"]: part for part in told["lanes"]}
+        assert {part["index"] for part in told["lanes"]} <= {"source_words", "passage_embedding"}
+        assert by_lane.get("text", {"rank": None})["rank"] == hit["ranks"]["text"]
+    assert {"embed", "retrieve", "fuse", "tell", "total"} <= answer["timings_ms"].keys()
+
+
+def test_windows_are_merged_and_keep_to_the_budget(http: httpx.Client, graph: Graph) -> None:
+    store(graph, "long.md", PARAGRAPHS, "long")
+    asked = {"ontology": "long", "limit": 4, "expand_context": True, "window_size": 2}
+    whole = search(http, "passage 11 about apples", **asked)
+    assert whole["windows"]
+    text = {hit["source_id"]: hit["full_text"] for hit in whole["sources"]}
+    for window in whole["windows"]:
+        assert len(window["text"]) == window["end"] - window["start"]
+        assert all(text[each] in window["text"] for each in window["hits"])
+    small = search(http, "passage 11 about apples", **asked, token_budget=12)
+    assert sum(each["tokens"] for each in small["windows"]) <= 12
+    assert "windows" in [each["part"] for each in small["degraded"]]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"fusion": "max"}, {"mmr_lambda": 2}, {"per_document": 0}, {"first_stage_limit": 500}, {"rrf_k": 0}],
+)
+def test_wrong_values_are_refused_by_name(http: httpx.Client, wrong: dict[str, Any]) -> None:
+    answer = http.post("/queries/sources/search", json={"query_text": "x", **wrong})
+    assert answer.status_code == 422
+    assert next(iter(wrong)) in answer.text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
 from typing import Any, cast
@@ -11,9 +12,12 @@ import httpx
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from PIL import Image
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Dialog, Locator, Page, Route, expect
 
+from kg_api.client import KgClient
+from kg_api.graph.client import Graph
 from tests.support.concept_graph import BEES
+from tests.support.proposals import LEASE, RENT, propose
 from tests.support.records import record
 from tests.support.running import Service
 
@@ -21,12 +25,29 @@ KNOWN = [
     *("document=", "ontology=", "title=", "format=", "uri=", "updated_at=", "updated_at>=", "updated_at<="),
     *("page=", "page>=", "page<=", "kind="),
 ]
+
+
 SERIOUS = {"serious", "critical"}
+
+
 SIZES = {"wide": (1280, 900), "narrow": (390, 844)}
+
+
+SHOWN = [("wide", "light"), ("narrow", "dark")]
+"""Colours do not depend on the size, nor the width on colours."""
+
+
 FIRST_VISIT_BYTES = 300_000
+
+
 PICTURES = Path(os.environ.get("KG_TEST_SCREENSHOTS") or Path(__file__).parents[3] / "build" / "screenshots")
+
+
 PASSAGES = record("bees.md", BEES)
+
+
 PASSAGE = PASSAGES.sources[1]
+
 
 pytestmark = pytest.mark.usefixtures("http")
 
@@ -180,8 +201,7 @@ def test_jobs_are_followed_as_they_go(page: Page, http: httpx.Client) -> None:
 
 
 @pytest.mark.usefixtures("evaluations")
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(("size", "scheme"), SHOWN)
 def test_every_page_is_for_everybody(page: Page, ids: dict[str, str], size: str, scheme: Any) -> None:
     """No serious finding of axe, nothing wider than the screen; pictures of the pages are kept."""
     show_as(page, size, scheme)
@@ -247,3 +267,193 @@ def test_a_first_visit_is_small(page: Page) -> None:
     page.wait_for_load_state("networkidle")
     assert sum(sizes) < FIRST_VISIT_BYTES
     assert len(sizes) >= 4
+
+
+def choose(page: Page, *files: Path, ontology: str = "notes") -> None:
+    page.set_input_files("input[type=file]", list(files))
+    page.fill("section input[name=ontology]", ontology)
+    page.click("section button.main")
+
+
+@pytest.fixture
+def hive(tmp_path: Path) -> Path:
+    """A file that is taken."""
+    path = tmp_path / "hive.md"
+    path.write_text("# Hive\n\nBees live in a hive.\n", encoding="utf-8")
+    return path
+
+
+def test_what_a_former_try_said_is_over(page: Page, hive: Path) -> None:
+    page.goto("/ui/documents")
+    choose(page, hive, ontology="!!")
+    refused = page.locator(".taken li.problem")
+    expect(refused).to_contain_text("hive.md: ontology")
+    said = refused.inner_text().removeprefix("hive.md: ")
+    assert said.count("ontology:") == 1, said
+    assert "Unprocessable" not in said
+    expect(page.locator(".onward")).to_be_hidden()
+    choose(page, hive)
+    expect(page.locator(".taken li")).to_have_text(["hive.md: created, 1 passage"])
+    expect(page.locator(".taken .problem")).to_have_count(0)
+    expect(page.locator("#list tbody tr")).to_contain_text("hive.md")
+    page.get_by_role("link", name="Search them").click()
+    expect(page).to_have_url("/ui/search?ontology=notes")
+
+
+def test_leaving_while_files_are_sent_asks(page: Page, hive: Path) -> None:
+    held, asked = list[Route](), list[str]()
+    page.route("**/ui/documents", lambda route: held.append(route) if is_sent(route) else route.continue_())
+
+    def stay(dialog: Dialog) -> None:
+        asked.append(dialog.type)
+        dialog.dismiss()
+
+    page.on("dialog", stay)
+    page.goto("/ui/documents")
+    choose(page, hive)
+    expect(page.locator(".taken li")).to_contain_text("being sent")
+    page.evaluate("setTimeout(() => location.reload())")
+    page.wait_for_timeout(500)
+    assert asked == ["beforeunload"]
+    held[0].continue_()
+    expect(page.locator(".taken li")).to_have_text("hive.md: created, 1 passage")
+    expect(page.locator(".onward")).to_be_visible()
+    page.reload()
+    assert asked == ["beforeunload"], "nothing is sent any more"
+
+
+def is_sent(route: Route) -> bool:
+    return route.request.method == "POST"
+
+
+SIGN = "#working"
+
+
+SEND_AND_LOOK = """() => new Promise((done) => {
+  document.getElementById("to").form.requestSubmit();
+  setTimeout(() => done(document.getElementById("working").innerText), 1500);
+})"""
+"""What the page shows while its form is under way; from outside it can be asked only after that."""
+
+
+STOP_AND_LOOK = """() => new Promise((done) => {
+  const form = document.getElementById("to").form, sign = document.getElementById("working");
+  form.dataset.waiting = "Wait";
+  form.requestSubmit();
+  setTimeout(() => {
+    const before = sign.innerText;
+    window.stop();
+    setTimeout(() => done([before, sign.innerText, form.querySelector("button").disabled]), 500);
+  }, 1000);
+})"""
+"""The sign before and after the load is stopped, as by Escape; and whether the form can be sent again."""
+
+
+@pytest.mark.usefixtures("http", "ids")
+def test_a_search_that_takes_long_says_so(page: Page) -> None:
+    held = list[Route]()
+    page.goto("/ui/search")
+    page.route("**/ui/search?*", lambda route: held.append(route))  # noqa: PLW0108 - a builtin will not do
+    page.keyboard.type("Frisch")
+    page.keyboard.press("Enter")
+    expect(page.locator(SIGN)).to_be_visible()
+    expect(page.locator(f"{SIGN} [role=status]")).to_have_text("kg is working on it …")
+    held[-1].continue_()
+    expect(page.locator(".hit").first).to_be_visible()
+    expect(page.locator(SIGN)).to_be_hidden()
+
+
+@pytest.mark.usefixtures("http")
+def test_a_form_that_takes_long_says_so(page: Page, ids: dict[str, str]) -> None:
+    held = list[Route]()
+    page.goto(f"/ui/concepts/{ids['waggle dance']}")
+    page.fill("#to", "Frisch")
+    page.route("**/ui/concepts/*?to=*", lambda route: held.append(route))  # noqa: PLW0108 - a builtin will not do
+    assert page.evaluate(SEND_AND_LOOK) == "kg is working on it …"
+    held[0].continue_()
+    expect(page.locator("h2", has_text="Way to another")).to_be_visible()
+    expect(page.locator(SIGN)).to_be_hidden()
+
+
+@pytest.mark.usefixtures("http")
+def test_a_load_that_is_stopped_leaves_no_sign(page: Page, ids: dict[str, str]) -> None:
+    page.goto(f"/ui/concepts/{ids['waggle dance']}")
+    page.fill("#to", "Frisch")
+    page.route("**/ui/concepts/*?to=*", lambda _: None)
+    assert page.evaluate(STOP_AND_LOOK) == ["kg is working on it …", "", False]
+
+
+TABS = 6
+"""So many connections a browser opens to one host."""
+
+
+HIDE = """hidden => {
+  Object.defineProperty(document, "hidden", { configurable: true, get: () => hidden });
+  document.dispatchEvent(new Event("visibilitychange"));
+}"""
+
+
+@pytest.fixture
+def cut_off(browser: Browser, service: Service) -> Iterator[Page]:
+    """A page whose console may tell of what a test refuses it."""
+    context = browser.new_context(base_url=service.url)
+    yield context.new_page()
+    context.close()
+
+
+def test_tabs_that_nobody_sees_hold_no_connection(page: Page, http: httpx.Client) -> None:
+    tabs = [page, *(page.context.new_page() for _ in range(TABS - 1))]
+    for each in tabs:
+        each.goto("/ui/jobs")
+        each.evaluate(HIDE, True)
+    further = page.context.new_page()
+    further.goto("/ui/search", timeout=10_000)
+    http.post("/documents", json={"ontology": "notes", "document": "a.md", "text": "A lease.\n"})
+    page.evaluate(HIDE, False)
+    expect(page.locator("#list tbody tr")).to_contain_text("source embedding")
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.locator("#list tbody tr")).to_contain_text("cancelled")
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (429, "Updated every 15 seconds: too many follow the jobs at once."),
+        (503, "Updated every 15 seconds: kg cannot answer at the moment"),
+        (403, "Updated every 15 seconds: kg refuses to tell more often (403)."),
+    ],
+)
+def test_why_the_page_does_not_follow_is_said(cut_off: Page, status: int, said: str) -> None:
+    def refuse(route: Route) -> None:
+        route.fulfill(status=status, content_type="application/problem+json", body="{}")
+
+    cut_off.route("**/jobs/events*", refuse)
+    cut_off.goto("/ui/jobs")
+    expect(cut_off.locator("#pace")).to_contain_text(said)
+    cut_off.unroute("**/jobs/events*")
+    if status == 429:  # it takes 15 seconds
+        expect(cut_off.locator("#pace")).to_be_empty()
+
+
+def test_a_lost_connection_is_said_until_it_is_there_again(cut_off: Page) -> None:
+    cut_off.route("**/jobs/events*", lambda each: each.abort("connectionreset"))
+    cut_off.goto("/ui/jobs")
+    expect(cut_off.locator("#pace")).to_contain_text("the connection to kg was lost")
+    cut_off.unroute("**/jobs/events*")
+    expect(cut_off.locator("#pace")).to_be_empty()
+
+
+def test_whoever_decides_by_keyboard_goes_on_to_the_next_link(page: Page, kg: KgClient, graph: Graph) -> None:
+    for name, text in (("rent.md", RENT), ("lease.md", LEASE)):
+        kg.ingest_text(text, ontology="notes", document=name)
+    propose(kg, graph)
+    page.goto("/ui/proposals")
+    links = page.locator(".proposal")
+    number = links.count()
+    assert number > 1
+    for at in range(number):
+        button = links.nth(at).get_by_role("button", name="Accept")
+        button.focus() if at == 0 else expect(button).to_be_focused()
+        page.keyboard.press("Enter")
+        expect(links.nth(at)).to_contain_text("accepted")
+    expect(page.locator("h1")).to_be_focused()
