@@ -1,22 +1,36 @@
-"""Concepts over a real database: found, proved, in their places, and how they hang together."""
+"""Concepts over a real database: found, proved, the ways between them, and what cosines with them mean."""
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
+from itertools import pairwise
 from typing import NoReturn
 
+import neo4j
 import pytest
 
-from kg_api.concepts.search import ConceptService, find_concepts
-from kg_api.errors import EmbeddingUnavailable, NotFound, Unavailable
+from kg_api.concepts import network
+from kg_api.concepts.search import ConceptService, find_concepts, with_fits
+from kg_api.errors import EmbeddingUnavailable, InvalidInput, NotFound, Unavailable
+from kg_api.graph import concepts
 from kg_api.graph.client import Graph
+from kg_api.graph.proposals import find_apart
 from kg_api.graph.search import Meaning
-from kg_api.schemas.concepts import APPEARS_WITH
+from kg_api.graph.spaces import find_space
+from kg_api.schemas.base import concept_id
+from kg_api.schemas.concepts import APPEARS_WITH, ConceptHit, ConceptPaths
+from kg_api.schemas.spaces import FIRST_SLUG, SimilarityCalibration
+from kg_api.spaces import open_spaces as opening
+from kg_api.spaces.open_spaces import LABELS_NEEDED
 from kg_api.spaces.registry import SpaceRegistry
-from tests.support.concept_graph import LIVES, store_concepts
+from tests.support.concept_graph import LIVES, Triple, embed_concepts, store_concepts
+from tests.support.cypher import rows
 from tests.support.embedders import small_embedder
 from tests.support.embedding import open_spaces
 from tests.support.kg import Kg
 from tests.support.records import record
+from tests.support.running import wait_until
 
 
 @pytest.fixture
@@ -254,3 +268,202 @@ def test_what_is_not_there_is_not_found(graph: Graph) -> None:
     with pytest.raises(NotFound):
         service.neighbourhood("0" * 32, 5)
     spaces.close()
+
+
+def told(found: ConceptPaths) -> list[list[str]]:
+    return [[each.label for each in path.concepts] for path in found.paths]
+
+
+def test_the_shortest_path_is_told_as_the_texts_state_it(
+    service: ConceptService, ids: dict[str, str]
+) -> None:
+    found = service.paths(ids["Ada Lovelace"], "thames", None, 4, 5)
+    assert told(found) == [["Ada Lovelace", "Analytical Engine", "London", "Thames"]]
+    assert (found.start.label, found.end.label, found.degraded) == ("Ada Lovelace", "Thames", [])
+    steps = [(each.subject, each.type, each.object, len(each.sources)) for each in found.paths[0].steps]
+    assert steps == [
+        (ids["Ada Lovelace"], "wrote about", ids["Analytical Engine"], 1),
+        (ids["Analytical Engine"], "designed in", ids["London"], 1),
+        (ids["London"], "lies on", ids["Thames"], 1),
+    ]
+    assert service.paths(ids["Ada Lovelace"], ids["Thames"], None, 2, 5).paths == []
+    same = service.paths("Thames", ids["Thames"], None, 1, 5)
+    assert (same.paths, [each.effect for each in same.degraded]) == (
+        [],
+        ["both ends are the same concept, 'Thames': there is no way to look for"],
+    )
+    backwards = service.paths("Thames", "London", None, 1, 5).paths[0].steps[0]
+    assert (backwards.subject, backwards.object) == (ids["London"], ids["Thames"])
+
+
+def test_a_phrase_is_taken_for_the_concept_that_fits_best_and_it_is_told(
+    service: ConceptService, ids: dict[str, str]
+) -> None:
+    found = service.paths("a mechanical computer", "Ada Lovelace", None, 2, 5)
+    assert (found.start.concept_id, len(found.paths)) == (ids["Analytical Engine"], 1)
+    assert "'a mechanical computer'" in found.degraded[0].effect
+    with pytest.raises(NotFound, match="'nowhere'"):
+        service.paths("Ada Lovelace", "anything", ["nowhere"], 2, 5)
+    with pytest.raises(NotFound, match=r"no concept fits 'qwertyzxcv' \(nearest: '"):
+        service.paths("Ada Lovelace", "qwertyzxcv", None, 2, 5)
+    with pytest.raises(NotFound, match="there is no concept '0000"):
+        service.paths("Ada Lovelace", "0" * 32, None, 2, 5)
+
+
+def test_sources_connect_what_no_text_states(kg: Kg, service: ConceptService, ids: dict[str, str]) -> None:
+    store_concepts(kg.graph, record("bank", ["Herons by the Thames"]), {0: ["Herons", "Thames"]})
+    found = service.paths("water", "London", None, 4, 5)
+    assert told(found) == [["water", "Herons", "Thames", "London"]]
+    assert [each.type for each in found.paths[0].steps] == [APPEARS_WITH, APPEARS_WITH, "lies on"]
+    assert all(each.sources for each in found.paths[0].steps)
+    assert ids
+
+
+def test_ends_of_two_ontologies_are_not_connected(
+    kg: Kg, service: ConceptService, ids: dict[str, str]
+) -> None:
+    away = store_concepts(kg.graph, record("x", ["Mars is red"], "other"), {0: ["Mars"]})
+    with pytest.raises(InvalidInput, match="two ontologies"):
+        service.paths(ids["Thames"], away["Mars"], None, 4, 5)
+    with pytest.raises(InvalidInput, match="'Thames' is in 'notes' and 'Mars' is in 'other'"):
+        service.paths("Thames", "Mars", None, 4, 5)
+    store_concepts(kg.graph, record("y", ["London"], "other"), {0: ["London"]})
+    both = service.paths("London", "Mars", None, 1, 1)
+    assert {both.start.ontology, both.end.ontology} == {"other"}, "London is in both"
+
+
+def test_a_hub_is_bounded_and_it_is_told(
+    kg: Kg, service: ConceptService, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = store_concepts(kg.graph, record("h", ["the hub and the end"]), {0: ["hub", "end"]})
+    rows(
+        driver,
+        "MATCH (h:Concept {concept_id: $hub}), (e:Concept {concept_id: $end}) "
+        "UNWIND range(1, 600) AS n "
+        "CREATE (c:Concept {concept_id: 'c' + n, ontology: 'notes', label: 'l' + n, description: ''}) "
+        "SET c.search_terms = [] "
+        "CREATE (h)-[:RELATED_TO {relation_id: 'r' + n, type: 't', confidence: 0.5, source_id: 's'}]->(c) "
+        "WITH e, c WHERE c.label ENDS WITH '99' "
+        "CREATE (c)-[:RELATED_TO {relation_id: 'e' + c.label, type: 't', source_id: 's'}]->(e)",
+        hub=found["hub"],
+        end=found["end"],
+    )
+    monkeypatch.setattr(network, "FAN_OUT", 5)
+    paths = service.paths("hub", "end", None, 2, 20)
+    assert 1 <= len(paths.paths) <= 6
+    assert all(len(each.steps) == 2 for each in paths.paths), "seen from the end the hub is there"
+    assert any("at most 5, were followed" in each.effect for each in paths.degraded)
+    monkeypatch.setattr(network, "SECONDS", -1.0)
+    late = service.paths("hub", "end", None, 2, 20)
+    assert (late.paths, "was ended" in late.degraded[-1].effect) == ([], True)
+    monkeypatch.setattr(concepts, "SCANNED", 50)
+    assert len(service.related(found["hub"], 1, 200).related) <= 50
+
+
+def search(kg: Kg) -> None:
+    """Ask for concepts; what it may begin beside that is waited for."""
+    kg.spaces.of(find_space(kg.graph, FIRST_SLUG))._labels_looked_at = float("-inf")
+    ConceptService(kg.graph, kg.spaces).search("anything", None, 1)
+
+
+def test_it_is_measured_once_there_are_enough_concepts_and_then_once_a_day(
+    kg: Kg, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = list[int]()
+    real = opening.calibrate_labels
+    monkeypatch.setattr(opening, "calibrate_labels", lambda *given: (calls.append(1), real(*given))[1])
+    names = [f"concept{n} of{n % 7} words{n}" for n in range(LABELS_NEEDED)]
+    store_concepts(kg.graph, record("few.md", ["Few."]), {0: names[:-1]})
+    embed_concepts(driver)
+    search(kg)
+    store_concepts(kg.graph, record("more.md", ["More."]), {0: names[-1:]})
+    embed_concepts(driver)
+    search(kg)
+    wait_until(lambda: find_space(kg.graph, FIRST_SLUG).labels is not None, 10)
+    measured = find_space(kg.graph, FIRST_SLUG).labels
+    assert measured is not None
+    assert (len(calls), measured.related > measured.unrelated) == (1, True)
+    search(kg)
+    time.sleep(0.3)
+    assert len(calls) == 1
+    driver.execute_query(
+        "MATCH (e:EmbeddingSpace) SET e.labels_measured_at = datetime.realtime() - duration({days: 2})"
+    )
+    search(kg)
+    wait_until(lambda: len(calls) == 2, 10)
+
+
+@pytest.mark.parametrize(("similarity", "fits"), [(0.70, "meaning"), (0.68, None), (None, None)])
+def test_meaning_fits_from_half_way_to_equal_where_concepts_are_not_measured(
+    kg: Kg, similarity: float | None, fits: str | None
+) -> None:
+    """A5: the middle of related and unrelated passages, 0.52 here, is where any label is."""
+    space = replace(kg.spaces.get().space, calibration=None)
+    meaning = Meaning(space, small_embedder().embed_query("a"), ["notes"])
+    assert _fits(kg, meaning, similarity) == fits
+    near = replace(meaning, space=replace(space, calibration=SimilarityCalibration(related=1, unrelated=0.9)))
+    assert _fits(kg, near, similarity) is None
+
+
+@pytest.mark.parametrize(("similarity", "fits"), [(0.5, "meaning"), (0.49, None)])
+def test_where_concepts_are_measured_they_say_what_is_near(
+    kg: Kg, similarity: float, fits: str | None
+) -> None:
+    space = replace(kg.spaces.get().space, labels=SimilarityCalibration(related=1.0, unrelated=0.0))
+    meaning = Meaning(space, small_embedder().embed_query("a"), ["notes"])
+    assert _fits(kg, meaning, similarity) == fits
+    blind = replace(meaning, space=replace(space, labels=SimilarityCalibration(0.42, 0.41), calibration=None))
+    assert _fits(kg, blind, similarity) is None, "a model that tells nothing apart is not believed"
+
+
+def _fits(kg: Kg, meaning: Meaning, similarity: float | None) -> str | None:
+    hit = ConceptHit(
+        concept_id="c",
+        ontology="notes",
+        label="l",
+        description="",
+        search_terms=[],
+        sources=1,
+        similarity=similarity,
+        score=1,
+    )
+    (told,) = with_fits(kg.graph, [hit], (), (), [meaning])
+    return told.fits
+
+
+def test_where_nothing_fits_the_answer_says_so_and_names_the_nearest(
+    service: ConceptService, ids: dict[str, str]
+) -> None:
+    """A5: nonsense came back as if it were an answer."""
+    answer = service.search("qwertyzxcv", None, 5)
+    assert {each.fits for each in answer.concepts} == {None}
+    assert "no concept fits 'qwertyzxcv' (nearest:" in (answer.note or "")
+    with pytest.raises(NotFound, match="nearest"):
+        service.paths("qwertyzxcv", "Thames", None, 2, 1)
+    assert service.search("thames", None, 5).note is None
+    assert ids
+
+
+CHAIN = ("alpha", "hub", "middle", "beta")
+ALPHA, BETA, MIDDLE = (concept_id("notes", each) for each in ("alpha", "beta", "middle"))
+
+
+def store_chain(graph: Graph) -> None:
+    """Each related to the next one, in a document of its own; the hub is in two."""
+    for subject, target in pairwise(CHAIN):
+        stated: dict[int, list[Triple]] = {0: [(subject, "meets", target)]}
+        text = f"The {subject} meets the {target}."
+        store_concepts(graph, record(f"{subject}.md", [text]), {0: [subject, target]}, stated)
+
+
+def test_a_concept_of_very_many_sources_connects_no_concepts_wherever_it_stands(graph: Graph) -> None:
+    store_chain(graph)
+    near, far = (ALPHA, MIDDLE), (ALPHA, BETA)
+    for hops, pair in ((2, near), (3, far)):
+        for asked in (pair, (pair[1], pair[0])):
+            assert find_apart(graph, "concept", [asked], hops=hops, most_sources=50) == set()
+            assert find_apart(graph, "concept", [asked], hops=hops, most_sources=1) == {asked}
+            assert find_apart(graph, "concept", [asked], hops=hops - 1, most_sources=50) == {asked}
+    assert (
+        find_apart(graph, "concept", [(ALPHA, concept_id("notes", "hub"))], hops=3, most_sources=0) == set()
+    )

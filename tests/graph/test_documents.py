@@ -1,21 +1,42 @@
-"""Storing documents as differences, reading and deleting them."""
+"""Documents stored as differences, one or many at once, told from the same text, read and deleted."""
 
 from __future__ import annotations
 
+import random
+import threading
 import time
+from collections import Counter
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, LiteralString
 
 import neo4j
 import pytest
 
-from kg_api.errors import NotFound
+from kg_api.errors import KgError, NotFound, TooBusy
 from kg_api.graph import document_writes, library
-from kg_api.graph.client import Graph
-from kg_api.graph.document_writes import store_document
+from kg_api.graph.client import Graph, Row, Transaction
+from kg_api.graph.document_writes import (
+    CHARACTERS_A_TRANSACTION,
+    SOURCES_A_TRANSACTION,
+    StoreResult,
+    delete_document,
+    preview_document,
+    split_to_transactions,
+    store_document,
+    store_documents,
+    storing,
+)
 from kg_api.graph.spaces import read_configurations
+from kg_api.ingest.service import store_each
 from kg_api.schemas.base import document_id
-from tests.support.cypher import rows
+from kg_api.schemas.documents import DocumentRecord, StoredChange
+from tests.neo4j_server import Neo4jServer
+from tests.support.cypher import STATEMENTS, rows
 from tests.support.records import record, text_record
+from tests.support.sync import counts, documents, follow, put, scan, work
 
 
 def count(driver: neo4j.Driver, label: str) -> int:
@@ -178,3 +199,320 @@ def test_chunks_made_while_their_source_is_deleted_go_with_it(graph: Graph, driv
         embedding.commit()
         assert going.result().sources == 1
     assert count(driver, "Chunk") == 0
+
+
+STORED = (
+    "MATCH (d:Document)-[:IN_ONTOLOGY]->(o:Ontology) "
+    "OPTIONAL MATCH (s:Source)-[:PART_OF]->(d) "
+    "WITH o, d, s ORDER BY s.paragraph "
+    "RETURN o.name AS ontology, d.document AS document, d.title AS title, d.sources AS told, "
+    "collect([s.full_text, s.title, s.paragraph, s.heading, s.ontology, s.document]) AS sources "
+    "ORDER BY ontology, document"
+)
+JOBS = "MATCH (j:Job) RETURN j.total AS total, j.wanted AS wanted"
+
+
+class Undone(Exception):
+    """Ends a transaction that is not to be committed."""
+
+
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """The statements that run within transactions, by name."""
+    names: Counter[str] = Counter()
+    run = Transaction.run
+
+    def note(tx: Transaction, statement: LiteralString, *space: str, **parameters: Any) -> list[Row]:
+        names[statement] += 1
+        return run(tx, statement, *space, **parameters)
+
+    monkeypatch.setattr(Transaction, "run", note)
+    return names
+
+
+def some(names: Sequence[str], words: str = "text", ontology: str = "notes") -> list[DocumentRecord]:
+    return [record(name, [f"{words} of {name}", "shared"], ontology) for name in names]
+
+
+def test_new_documents_take_few_statements_and_none_that_looks_for_what_was(
+    graph: Graph, ran: Counter[str]
+) -> None:
+    stored = store_documents(graph, some([f"{n}.md" for n in range(50)]))
+    assert {each.change.change for each in stored} == {"created"}
+    assert ran == dict.fromkeys(
+        (
+            "documents/lock",
+            "ontologies/configuration",
+            "sources/create_many",
+            "documents/describe",
+            "jobs/request",
+            "jobs/count_queued",
+            "documents/of_same_text",
+        ),
+        1,
+    )
+
+
+def test_a_batch_is_stored_as_if_each_had_come_alone(graph: Graph, driver: neo4j.Driver) -> None:
+    dice = random.Random(7)
+    states: dict[str, list[str]] = {
+        f"{n}.md": [f"{n} {at}" for at in range(dice.randrange(1, 5))] for n in range(12)
+    }
+    for _ in range(4):
+        batch = [record(name, parts) for name, parts in states.items() if dice.random() < 0.8]
+        batch = [replace(each, title=dice.choice(["A", each.title])) for each in batch]
+        together = store_documents(graph, batch)
+        alone = [store_document(graph, _elsewhere(each)) for each in batch]
+        assert [each.change for each in together] == [each.change for each in alone]
+        assert [each.unread for each in together] == [each.unread for each in alone]
+        assert [each.job_id is None for each in together] == [each.job_id is None for each in alone]
+        for name, parts in states.items():
+            if dice.random() < 0.6:
+                kept = dice.sample(parts, len(parts) - (len(parts) > 1))
+                states[name] = [*kept, f"new {name} {dice.random()}"]
+    found = rows(driver, STORED)
+    here = [{**row, "ontology": ""} for row in found if row["ontology"] == "notes"]
+    there = [{**row, "ontology": ""} for row in found if row["ontology"] == "other"]
+    assert str(here) == str(there).replace("'other'", "'notes'")
+    totals = [row["total"] for row in rows(driver, JOBS)]
+    assert totals[0] == totals[1]
+
+
+def _elsewhere(given: DocumentRecord) -> DocumentRecord:
+    """The same in another ontology, where its ids are others."""
+    made = record(given.document, [source.full_text.strip() for source in given.sources], "other")
+    return replace(made, title=given.title)
+
+
+def test_what_may_run_twice_knows_each_of_its_documents(graph: Graph, driver: neo4j.Driver) -> None:
+    batch = some(["a.md", "b.md", "c.md"])
+    store_document(graph, batch[2])
+    store = storing(batch)
+    first = graph.transaction(store)
+    again = graph.transaction(store)
+    assert first == again
+    assert [each.change.change for each in again] == ["created", "created", "unchanged"]
+    assert rows(driver, JOBS) == [{"total": 6, "wanted": 2}]
+
+
+def test_what_another_wrote_in_between_is_written_again_and_nothing_else(
+    graph: Graph, driver: neo4j.Driver
+) -> None:
+    batch = some(["a.md", "b.md"])
+    store = storing(batch)
+    graph.transaction(store)
+    store_document(graph, record("b.md", ["another"]))
+    again = graph.transaction(store)
+    assert [each.change.change for each in again] == ["created", "updated"]
+    assert rows(driver, JOBS) == [{"total": 4 + 1 + 2, "wanted": 3}]
+
+
+def test_what_was_rolled_back_is_stored_the_next_time(graph: Graph, driver: neo4j.Driver) -> None:
+    store = storing(some(["a.md", "b.md"]))
+
+    def undone(tx: Transaction) -> None:
+        store(tx)
+        raise Undone
+
+    with pytest.raises(Undone):
+        graph.transaction(undone)
+    assert rows(driver, "MATCH (d:Document) RETURN d") == []
+    assert [each.change.change for each in graph.transaction(store)] == ["created", "created"]
+    assert rows(driver, JOBS) == [{"total": 4, "wanted": 1}]
+
+
+def test_writers_of_the_same_documents_take_turns_in_whatever_order(
+    graph: Graph, driver: neo4j.Driver
+) -> None:
+    names = [f"{n}.md" for n in range(20)]
+
+    def write(number: int) -> None:
+        shuffled = random.Random(number).sample(names, len(names))
+        store_documents(graph, some(shuffled, f"text {number}"))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(16)))
+    found = rows(driver, STORED)
+    assert [len(row["sources"]) for row in found] == [2] * 20
+
+
+@pytest.mark.parametrize("there", [0, 60])
+def test_a_writer_of_an_ontology_waits_for_no_other_until_the_end(
+    graph: Graph, driver: neo4j.Driver, there: int
+) -> None:
+    """Nodes of many relationships are locked otherwise than those of few."""
+    store_document(graph, record("first.md", ["one"]))
+    if there:
+        store_documents(graph, some([f"{n}.md" for n in range(there)]))
+    written, go_on = threading.Event(), threading.Event()
+
+    def slow(tx: Transaction) -> None:
+        tx.run("documents/lock", ontology="notes", documents=[{"document_id": "slow", "document": "slow"}])
+        written.set()
+        assert go_on.wait(20)
+
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(graph.transaction, slow)
+        assert written.wait(20)
+        assert store_document(graph, record("quick.md", ["two"])).change.change == "created"
+        assert not waiting.done()
+        go_on.set()
+        waiting.result()
+    rows(driver, "MATCH (d:Document {document_id: 'slow'}) DELETE d")
+
+
+def test_writers_of_one_ontology_do_not_stop_each_other(
+    graph: Graph, driver: neo4j.Driver, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As they did when new documents came into it by CREATE: each deadlock is a second of waiting."""
+    store_document(graph, record("first.md", ["one"]))
+
+    def write(number: int) -> None:
+        store_documents(graph, some([f"{number}-{at}.md" for at in range(3)]))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(48)))
+    assert "Deadlock" not in caplog.text
+    assert rows(driver, "MATCH (d:Document)-[r:IN_ONTOLOGY]->() RETURN count(r) AS n") == [{"n": 145}]
+
+
+def test_batches_are_bounded_by_sources_and_by_characters() -> None:
+    few = record("few", ["text"])
+    assert [len(part) for part in split_to_transactions([few] * (SOURCES_A_TRANSACTION + 1))] == [
+        SOURCES_A_TRANSACTION,
+        1,
+    ]
+    large = replace(few, characters=CHARACTERS_A_TRANSACTION + 1)
+    assert [len(part) for part in split_to_transactions([few, few, large, few])] == [2, 1, 1]
+    assert list(split_to_transactions([])) == []
+
+
+def test_one_that_cannot_be_stored_is_refused_alone(graph: Graph, driver: neo4j.Driver) -> None:
+    """Whatever is wrong with it: here its metadata are no value that Neo4j can hold."""
+    batch = some([f"{n}.md" for n in range(20)])
+    wrong: Any = {"a": {"map": 1}}
+    batch[13] = replace(batch[13], metadata=wrong)
+    outcomes = store_each(graph, batch, None)
+    refused = [identity for identity, each in outcomes.items() if isinstance(each, KgError)]
+    assert refused == [batch[13].document_id]
+    assert rows(driver, "MATCH (d:Document) RETURN count(d) AS n") == [{"n": 19}]
+
+
+@pytest.mark.usefixtures("graph")
+def test_what_too_many_jobs_keep_out_is_told_of_what_was_not_stored(
+    server: Neo4jServer, driver: neo4j.Driver
+) -> None:
+    with Graph(server.uri, server.user, server.password, most_queued=1) as few:
+        outcomes = store_each(few, [*some(["a", "b"]), *some(["c"], ontology="other")], None)
+        assert [isinstance(each, TooBusy) for each in outcomes.values()] == [False, False, True]
+        with pytest.raises(TooBusy):
+            store_each(few, some(["c"], ontology="other"), None)
+    assert rows(driver, "MATCH (d:Document) RETURN count(d) AS n") == [{"n": 2}]
+
+
+NAMES = "MATCH (d:Document) RETURN d.document AS name ORDER BY name"
+HASHES = "MATCH (d:Document) RETURN d.document AS name, d.text_hash AS hash ORDER BY name"
+
+
+def skipping(name: str, text: str = "the text") -> DocumentRecord:
+    return replace(record(name, [text]), skip_duplicate=True)
+
+
+def told(stored: StoreResult) -> tuple[str, tuple[str, ...]]:
+    return stored.change.change, stored.change.same_text
+
+
+def names(driver: neo4j.Driver) -> list[str]:
+    return [row["name"] for row in rows(driver, NAMES)]
+
+
+def test_another_name_is_told_and_another_ontology_is_none(graph: Graph) -> None:
+    assert told(store_document(graph, record("a", ["the text"]))) == ("created", ())
+    assert told(store_document(graph, record("a", ["the text"], "other"))) == ("created", ())
+    assert told(store_document(graph, record("b", ["the text"]))) == ("created", ("a",))
+    assert told(store_document(graph, record("b", ["the text"]))) == ("unchanged", ())
+    assert told(store_document(graph, record("b", ["other"]))) == ("updated", ())
+    assert told(store_document(graph, record("c", ["the text", "and more"]))) == ("created", ())
+
+
+def test_of_a_batch_the_earlier_ones_count_and_not_what_is_changed_in_it(graph: Graph) -> None:
+    store_document(graph, record("a", ["old"]))
+    batch = [record("a", ["new"]), record("b", ["old"]), record("c", ["new"]), record("d", ["new"])]
+    assert [told(each) for each in store_documents(graph, batch)] == [
+        ("updated", ()),
+        ("created", ()),
+        ("created", ("a",)),
+        ("created", ("a",)),
+    ]
+
+
+def test_a_new_one_is_left_out_and_a_stored_one_is_brought_up_to_date(
+    graph: Graph, driver: neo4j.Driver
+) -> None:
+    batch = [skipping("a"), skipping("b"), skipping("c", "other")]
+    assert [told(each) for each in store_documents(graph, batch)] == [
+        ("created", ()),
+        ("skipped", ("a",)),
+        ("created", ()),
+    ]
+    assert preview_document(graph, skipping("b")) == (StoredChange("skipped", 0, 0, 0, None, ("a",)), [])
+    assert names(driver) == ["a", "c"]
+    assert told(store_document(graph, skipping("c"))) == ("updated", ("a",))
+    delete_document(graph, record("a", []).document_id)
+    assert told(store_document(graph, skipping("b"))) == ("skipped", ("c",))
+
+
+def test_of_many_that_come_at_once_one_is_stored_and_all_others_are_told(
+    graph: Graph, driver: neo4j.Driver
+) -> None:
+    store_document(graph, record("first", ["something else"]))
+    together = threading.Barrier(6)
+
+    def store(number: int) -> StoreResult:
+        together.wait()
+        new = record(f"{number}", ["the text"])
+        return store_document(graph, replace(new, skip_duplicate=bool(number % 2)))
+
+    with ThreadPoolExecutor(6) as pool:
+        found = [told(each) for each in pool.map(store, range(6))]
+    assert [same for _, same in found].count(()) == 1
+    stored = [str(number) for number, (change, _) in enumerate(found) if change == "created"]
+    assert names(driver) == sorted(["first", *stored])
+    assert all(change == "created" for change, _ in found[::2])
+
+
+def test_a_folder_tells_a_renamed_file_from_a_copy(graph: Graph, tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    put(folder, one="First.\n", two="Second.\n")
+    followed = follow(graph, folder)
+    work(graph)
+    (folder / "one.md").rename(folder / "renamed.md")
+    put(folder, copy="Second.\n")
+    after = scan(graph, followed)
+    assert counts(after) == {"added": 2, "removed": 1, "unchanged": 1}
+    assert after.last_scan is not None
+    assert (after.last_scan.moved, after.last_scan.duplicates) == (1, 1)
+    [found] = after.last_scan.duplicate_files
+    assert (found.document, found.duplicate_of) == ("copy.md", "two.md")
+    assert documents(graph).keys() == {"renamed.md", "two.md", "copy.md"}
+    again = scan(graph, followed).last_scan
+    assert again is not None
+    assert (again.moved, again.duplicates) == (0, 0)
+
+
+def test_a_first_batch_is_not_compared_with_all_documents(graph: Graph, driver: neo4j.Driver) -> None:
+    """It was a walk over the ontology for each text: 40 s for 3,200 documents in one transaction."""
+    records = [record(f"{at}.md", [f"text {at}"]) for at in range(100)]
+    graph.transaction(storing(records))
+    asked = {
+        "ontology": "notes",
+        "texts": [each.text_hash for each in records],
+        "ours": [each.document_id for each in records],
+        "limit": 3,
+    }
+    statement = STATEMENTS["documents/of_same_text"].partition("\n")[2]
+    with driver.session() as session:
+        told = session.run("CYPHER replan=force PROFILE " + statement, asked).consume()  # pyright: ignore[reportArgumentType]
+    plan = str(told.profile["args"]["string-representation"] if told.profile else "")
+    assert "document_by_text" in plan
+    assert "document_by_name" not in plan

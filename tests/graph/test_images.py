@@ -1,26 +1,32 @@
-"""Pictures in the graph: one file for the same picture, kept as long as somebody uses it and no longer."""
+"""Pictures in the graph: one file for the same one, kept while somebody uses it and no longer."""
 
 from __future__ import annotations
 
+import json
+import shutil
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import neo4j
 import pytest
 
-from kg_api.blobs.images import ImageKeeper, StoredFiles
-from kg_api.blobs.store import FileBlobStore, key_of
-from kg_api.errors import Conflict, FileLost, NotFound
+from kg_api.blobs.images import ImageKeeper, ImageService, StoredFiles
+from kg_api.blobs.store import MARKER, FileBlobStore, key_of
+from kg_api.errors import Conflict, FileLost, FileStoreFull, NotFound, Unavailable
 from kg_api.graph.client import Graph
-from kg_api.graph.document_writes import delete_document, store_document, store_documents
-from kg_api.graph.images import find_image, hold_blobs, list_images, lose_blob
+from kg_api.graph.document_writes import delete_document, store_document, store_documents, storing
+from kg_api.graph.images import find_image, hold_blobs, known_store, list_images, lose_blob
 from kg_api.graph.library import change_called, find_source, neighbours
 from kg_api.graph.review import reject_waiting
 from kg_api.ingest.folders import FolderSync
 from kg_api.ingest.reader import DocumentReader
 from kg_api.ingest.records import Incoming, to_record
 from kg_api.ingest.service import ReviewService
+from kg_api.schemas.base import document_id
 from kg_api.schemas.documents import Approval, DocumentChange
+from tests.conftest import wipe
 from tests.support.cypher import rows
 from tests.support.images import drawn, encoded
 from tests.support.picture_store import InThisProcess, Pictures
@@ -214,3 +220,374 @@ def test_documents_of_one_batch_share_a_picture(pictures: Pictures, graph: Graph
     store_documents(graph, made)
     assert (labels(graph), pictures.files) == (20, 2)
     assert pictures.collect() == 0
+
+
+ANOTHER = "is not the one that has the files"
+
+
+@pytest.fixture
+def elsewhere(graph: Graph, tmp_path: Path) -> Pictures:
+    """The same graph, and the folder that is there while the right one is not mounted."""
+    (tmp_path / "elsewhere").mkdir()
+    return Pictures(graph, tmp_path / "elsewhere")
+
+
+def as_before_there_were_markers(pictures: Pictures, driver: neo4j.Driver) -> None:
+    (pictures.folder / MARKER).unlink()
+    rows(driver, "MATCH (s:BlobStore) DELETE s")
+
+
+def test_the_first_store_that_is_used_is_the_one(pictures: Pictures, graph: Graph) -> None:
+    assert known_store(graph) is None
+    pictures.add(BOAT, "boat.jpg")
+    marker = FileBlobStore(pictures.folder).identity()
+    assert marker == known_store(graph) is not None
+    pictures.add(PLAN, "plan.png")
+    assert FileBlobStore(pictures.folder).identity() == known_store(graph) == marker
+
+
+def test_nothing_is_kept_given_or_deleted_by_a_store_that_is_not_mounted(
+    pictures: Pictures, elsewhere: Pictures, graph: Graph
+) -> None:
+    identity = pictures.add(BOAT, "boat.jpg")
+    for ask in (lambda: elsewhere.add(PLAN, "plan.png"), lambda: elsewhere.read(key_of(BOAT))):
+        with pytest.raises(Unavailable, match=ANOTHER):
+            ask()
+    delete_document(graph, identity)
+    with pytest.raises(Unavailable, match=ANOTHER):
+        elsewhere.collect()
+    assert [*elsewhere.folder.iterdir()] == []
+    assert (pictures.collect(), pictures.files) == (2, 0)
+
+
+def test_a_store_of_another_database_is_refused(pictures: Pictures, elsewhere: Pictures) -> None:
+    FileBlobStore(elsewhere.folder).mark("of another")
+    pictures.add(BOAT, "boat.jpg")
+    with pytest.raises(Unavailable, match=ANOTHER):
+        elsewhere.add(PLAN, "plan.png")
+    assert elsewhere.files == 0
+
+
+def test_a_store_of_before_is_known_by_its_files(
+    pictures: Pictures, elsewhere: Pictures, graph: Graph, driver: neo4j.Driver
+) -> None:
+    pictures.add(BOAT, "boat.jpg")
+    as_before_there_were_markers(pictures, driver)
+    with pytest.raises(Unavailable, match=ANOTHER):
+        elsewhere.add(PLAN, "plan.png")
+    pictures.add(PLAN, "plan.png")
+    assert FileBlobStore(pictures.folder).identity() == known_store(graph) is not None
+    with pytest.raises(Unavailable, match=ANOTHER):
+        elsewhere.read(key_of(BOAT))
+
+
+def as_before_there_were_generations(pictures: Pictures, driver: neo4j.Driver) -> None:
+    """Files are called by their hash alone, as the same ones are in any other store."""
+    as_before_there_were_markers(pictures, driver)
+    rows(driver, "MATCH (b:Blob) SET b.generation = null")
+    for path in pictures.folder.rglob("*/*-*"):
+        path.rename(path.with_name(path.name.partition("-")[0]))
+
+
+@pytest.mark.parametrize("marked", [True, False])
+def test_one_file_that_is_in_another_store_too_makes_it_not_theirs(
+    pictures: Pictures, elsewhere: Pictures, driver: neo4j.Driver, marked: bool
+) -> None:
+    for content, name in ((BOAT, "boat.jpg"), (PLAN, "plan.png")):
+        pictures.add(content, name)
+    as_before_there_were_generations(pictures, driver)
+    rows(driver, "UNWIND range(1, 9) AS n CREATE (:DeadBlob {key: right('0' + n, 1) + $rest})", rest="a" * 63)
+    if marked:
+        FileBlobStore(elsewhere.folder).mark("of another")
+    (shared,) = pictures.paths(BOAT)
+    (elsewhere.folder / shared.parent.name).mkdir()
+    shutil.copy(shared, elsewhere.folder / shared.parent.name)
+    with pytest.raises(Unavailable, match=ANOTHER):
+        elsewhere.collect()
+    with pytest.raises(Unavailable, match=ANOTHER):
+        elsewhere.add(PLAN, "again.png")
+    (pictures.folder / MARKER).unlink(missing_ok=True)
+    pictures.add(PLAN, "again.png")
+    assert pictures.read(key_of(BOAT)) == BOAT
+
+
+def test_where_all_files_are_lost_somebody_says_so(pictures: Pictures, elsewhere: Pictures) -> None:
+    pictures.add(BOAT, "boat.jpg")
+    with pytest.raises(Unavailable, match=ANOTHER) as caught:
+        elsewhere.add(BOAT, "boat.jpg")
+    marker = str(caught.value).partition(" put ")[2].partition(" there as ")
+    assert json.loads(marker[0])
+    (elsewhere.folder / marker[2]).write_text(marker[0])
+    with pytest.raises(FileLost):
+        elsewhere.read(key_of(BOAT))
+    elsewhere.add(BOAT, "boat.jpg")
+    assert elsewhere.read(key_of(BOAT)) == BOAT
+
+
+def test_a_marker_that_was_lost_is_made_again(pictures: Pictures, graph: Graph) -> None:
+    pictures.add(BOAT, "boat.jpg")
+    for content in (None, b"", b"{", b"[]", b'{"store": 1}'):
+        (pictures.folder / MARKER).unlink()
+        if content is not None:
+            (pictures.folder / MARKER).write_bytes(content)
+        pictures.add(PLAN, "plan.png")
+        assert FileBlobStore(pictures.folder).identity() == known_store(graph)
+
+
+def test_a_database_that_was_emptied_takes_the_store_that_there_is(
+    pictures: Pictures, graph: Graph, driver: neo4j.Driver
+) -> None:
+    pictures.add(BOAT, "boat.jpg")
+    before = known_store(graph)
+    wipe(driver)
+    pictures.add(PLAN, "plan.png")
+    assert known_store(graph) == FileBlobStore(pictures.folder).identity() == before
+
+
+def test_many_may_be_the_first(pictures: Pictures, graph: Graph, driver: neo4j.Driver) -> None:
+    files = {f"{at}.png": encoded(drawn(20 + at, 30)) for at in range(12)}
+    with ThreadPoolExecutor(12) as threads:
+        list(threads.map(lambda name: pictures.add(files[name], name), files))
+    assert rows(driver, "MATCH (s:BlobStore) RETURN s.store_id AS id") == [{"id": known_store(graph)}]
+    assert FileBlobStore(pictures.folder).identity() == known_store(graph)
+
+
+class Filling(FileBlobStore):
+    """Has no room for its marker once."""
+
+    full = True
+
+    def mark(self, identity: str) -> None:
+        if self.full:
+            self.full = False
+            raise FileStoreFull
+        super().mark(identity)
+
+
+def test_what_is_wrong_for_the_moment_is_told_as_it_is_and_not_remembered(
+    pictures: Pictures, graph: Graph
+) -> None:
+    stored = StoredFiles(graph, Filling(pictures.folder))
+    with pytest.raises(FileStoreFull):
+        stored.keep([BOAT])
+    stored.keep([BOAT])
+    assert pictures.files == 1
+
+
+class Counting(FileBlobStore):
+    """Counts what is looked for."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.looked = 0
+
+    def has(self, name: str) -> bool:
+        self.looked += 1
+        return super().has(name)
+
+
+def test_a_wrong_store_is_looked_through_once_and_the_right_one_seen_at_once(
+    pictures: Pictures, elsewhere: Pictures, graph: Graph
+) -> None:
+    pictures.add(BOAT, "boat.jpg")
+    store = Counting(elsewhere.folder)
+    stored = StoredFiles(graph, store)
+
+    def refused() -> None:
+        with pytest.raises(Unavailable, match=ANOTHER):
+            stored.read(key_of(BOAT))
+
+    with ThreadPoolExecutor(8) as threads:
+        for each in [threads.submit(refused) for _ in range(50)]:
+            each.result(30)
+    assert store.looked == 2
+    shutil.copytree(pictures.folder, elsewhere.folder, dirs_exist_ok=True)
+    assert stored.read(key_of(BOAT)) == BOAT
+    stored.keep([PLAN])
+    assert store.looked == 2
+
+
+class LateDeletes(FileBlobStore):
+    """A store that does not answer a deletion in time, and carries it out later."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.late = list[str]()
+
+    def delete(self, name: str) -> None:
+        self.late.append(name)
+        raise Unavailable("it did not answer in time")
+
+    def carry_out(self) -> None:
+        for name in self.late:
+            super().delete(name)
+
+
+def shown(pictures: Pictures) -> list[str]:
+    """The documents of pictures, each with both files."""
+    places = list_images(pictures.graph, ontology=None, offset=0, limit=10).images
+    for each in places:
+        keys = find_image(pictures.graph, each.source_id)
+        assert pictures.read(keys.storage_key)
+        assert pictures.read(keys.thumbnail_key)
+    return [each.document for each in places]
+
+
+def test_a_deletion_that_is_carried_out_late_hurts_nothing(pictures: Pictures, graph: Graph) -> None:
+    delete_document(graph, pictures.add(BOAT, "x.jpg"))
+    store = LateDeletes(pictures.folder)
+    for _ in range(2):
+        with pytest.raises(Unavailable):
+            StoredFiles(graph, store).collect()
+    pictures.add(BOAT, "x.jpg")
+    store.carry_out()
+    assert shown(pictures) == ["x.jpg"]
+    assert pictures.collect() == 2  # what was left of those that had gone
+    assert shown(pictures) == ["x.jpg"]
+    assert (pictures.files, pictures.collect()) == (2, 0)
+
+
+def test_a_folder_that_is_unmounted_while_files_are_deleted_keeps_them_known(
+    pictures: Pictures, graph: Graph
+) -> None:
+    pictures.add(encoded(drawn(20, 20)), "other.png")
+    delete_document(graph, pictures.add(BOAT, "x.jpg"))
+    away = pictures.folder.with_name("unmounted")
+
+    class Unmounted(FileBlobStore):
+        def delete(self, name: str) -> None:
+            if pictures.folder.exists():
+                pictures.folder.rename(away)
+            super().delete(name)
+
+    with pytest.raises(Unavailable):
+        StoredFiles(graph, Unmounted(pictures.folder)).collect()
+    away.rename(pictures.folder)
+    assert (pictures.collect(), pictures.files) == (2, 2)
+
+
+def test_files_of_before_there_were_generations_are_read_used_and_collected(
+    pictures: Pictures, graph: Graph, driver: neo4j.Driver
+) -> None:
+    identity = pictures.add(BOAT, "x.jpg")
+    for path in pictures.folder.rglob("*-*"):
+        path.rename(path.with_name(path.name.partition("-")[0]))
+    rows(driver, "MATCH (b:Blob) REMOVE b.generation")
+    pictures.add(BOAT, "y.jpg")
+    assert (shown(pictures), pictures.files, pictures.collect()) == (["x.jpg", "y.jpg"], 2, 0)
+    for each in (identity, document_id("notes", "y.jpg")):
+        delete_document(graph, each)
+    store = LateDeletes(pictures.folder)
+    with pytest.raises(Unavailable):
+        StoredFiles(graph, store).collect()
+    pictures.add(BOAT, "x.jpg")
+    store.carry_out()
+    assert shown(pictures) == ["x.jpg"]
+
+
+def test_a_picture_that_comes_while_it_is_being_collected_waits_for_nobody(
+    pictures: Pictures, graph: Graph
+) -> None:
+    """The collector has seen that nothing uses it, and is deleting the file, when it comes again."""
+    delete_document(graph, pictures.add(BOAT, "x.jpg"))
+    deleting, go_on = threading.Event(), threading.Event()
+
+    class Slow(FileBlobStore):
+        def delete(self, name: str) -> None:
+            deleting.set()
+            assert go_on.wait(30)
+            super().delete(name)
+
+    with ThreadPoolExecutor(1) as threads:
+        collected = threads.submit(StoredFiles(graph, Slow(pictures.folder)).collect)
+        assert deleting.wait(10)
+        try:
+            pictures.add(BOAT, "x.jpg")
+        finally:
+            go_on.set()
+        assert collected.result(30) == 2
+    assert shown(pictures) == ["x.jpg"]
+    assert pictures.files == 2
+
+
+@pytest.mark.parametrize("review", [False, True])
+def test_what_others_hold_now_is_not_taken_for_what_was_held(
+    pictures: Pictures, graph: Graph, *, review: bool
+) -> None:
+    """Its own files have gone; those that somebody else is about to write may never come."""
+    made = pictures.record(BOAT, "x.jpg", review=review)
+    graph.write("blobs/hold", hold_id=made.hold, keys=[], seconds=-1)
+    assert pictures.collect() == 2
+    hold_blobs(graph, [key_of(BOAT), made.sources[0].image.thumbnail_key if made.sources[0].image else ""])
+    with pytest.raises(Conflict, match="send it again"):
+        store_document(graph, made)
+
+
+def test_a_transaction_that_runs_twice_lets_a_picture_wait_once(pictures: Pictures, graph: Graph) -> None:
+    work = storing([pictures.record(BOAT, "x.jpg", review=True)])
+    first, again = graph.transaction(work), graph.transaction(work)
+    assert first[0].change == again[0].change
+    assert pictures.collect() == 0
+
+
+@pytest.mark.parametrize("content", [b"", b"what is no picture", None], ids=["empty", "other", "same size"])
+def test_what_is_damaged_is_mended_by_ingesting_it_again(pictures: Pictures, content: bytes | None) -> None:
+    pictures.add(BOAT, "boat.jpg")
+    pictures.damage(BOAT)
+    for path in pictures.paths(BOAT) if content is not None else ():
+        path.write_bytes(content or b"")
+    with pytest.raises(FileLost, match="damaged"):
+        pictures.read(key_of(BOAT))
+    made = pictures.record(BOAT, "boat.jpg")
+    assert store_document(pictures.graph, made).change.change == "unchanged"
+    assert pictures.read(key_of(BOAT)) == BOAT
+
+
+def test_who_deletes_a_document_waits_for_some_files_and_the_others_go_later(
+    pictures: Pictures, graph: Graph, driver: neo4j.Driver
+) -> None:
+    kept = pictures.record(BOAT, "boat.jpg", review=True)
+    store_document(graph, kept)
+    held = pictures.record(encoded(drawn(20, 20)), "held.png")
+    graph.write("blobs/hold", hold_id="dead", keys=[f"{at:064x}" for at in range(1200)], seconds=-1)
+    left = "MATCH (b:LooseBlob) RETURN count(b) AS left"
+    assert pictures.stored.collect_some(100) == 100
+    assert rows(driver, left) == [{"left": 1104}]
+    ImageService(graph, pictures.stored).collect_after_delete()
+    assert rows(driver, left) == [{"left": 1004}]
+    assert pictures.collect() == 1000
+    assert (rows(driver, left), pictures.files) == ([{"left": 4}], 4)
+    store_document(graph, held)
+    assert (pictures.stored.collect_some(2), rows(driver, left)) == (0, [{"left": 2}])  # those that wait
+
+
+def test_a_storm_of_adding_deleting_and_collecting_loses_no_file(pictures: Pictures, graph: Graph) -> None:
+    ended = threading.Event()
+    rounds, writers, collectors = 12, 4, 2
+
+    def come_and_go(number: int) -> None:
+        for _ in range(rounds):
+            identity = pictures.add(BOAT, f"{number}.jpg")
+            place = find_source(graph, f"notes/{number}.jpg#0")
+            assert pictures.read(find_image(graph, place.source_id).storage_key) == BOAT
+            delete_document(graph, identity)
+
+    def collect() -> int:
+        collected = 0
+        while not ended.is_set():
+            collected += pictures.collect()
+        return collected
+
+    with ThreadPoolExecutor(writers + collectors) as threads:
+        collecting = [threads.submit(collect) for _ in range(collectors)]
+        coming = [threads.submit(come_and_go, number) for number in range(writers)]
+        try:
+            for each in coming:
+                each.result(120)
+        finally:
+            ended.set()
+        for each in collecting:
+            each.result(60)
+    pictures.collect()
+    assert pictures.files == 0
+    assert graph.read("blobs/loose", after="", limit=10) == []

@@ -1,4 +1,4 @@
-"""The worker's loop against the real database: turns, pauses, ends (G8, G18, G27)."""
+"""The worker's loop against the real database: turns, pauses, ends (G8, G18, G27), and their counts."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ import neo4j
 import pytest
 from structlog.testing import capture_logs
 
-from kg_api.errors import ProviderMissing
+from kg_api.errors import DatabaseUnavailable, KgError, ModelUnavailable, ProviderMissing
 from kg_api.graph import jobs
-from kg_api.graph.client import Graph
+from kg_api.graph.client import ConcurrentChange, Graph, Transaction
 from kg_api.jobs import runner as running
 from kg_api.jobs.runner import JobRun, Runner
 from kg_api.schemas.vocabulary import JobState
 from kg_api.settings import WorkerSettings
 from tests.support.cypher import rows
 from tests.support.jobs import claim, request
+from tests.support.meters import Counted
 
 BATCH_SECONDS = 0.02
 TURN_SECONDS = 0.1
@@ -227,3 +228,62 @@ def test_job_of_unset_provider_is_left_to_other_worker(graph: Graph, monkeypatch
     assert (left.state, left.error) == (JobState.QUEUED, "waiting: OPENAI_API_KEY is not set")
     runner(graph, lambda run: through(run, 1)).run_one()
     assert jobs.find_job(graph, job_id).state is JobState.COMPLETED
+
+
+def test_a_read_and_a_write_are_timed_and_leave_nothing_open(graph: Graph) -> None:
+    counted = Counted()
+    graph.read("spaces/all")
+    graph.transaction(lambda tx: tx.run("spaces/all"))
+    assert counted("kg_neo4j_seconds_count", access="read") == 1
+    assert counted("kg_neo4j_seconds_count", access="write") == 1
+    assert counted("kg_neo4j_sessions_open") == 0
+
+
+def test_a_transaction_that_is_done_again_is_a_retry_and_not_neo4js_failure(graph: Graph) -> None:
+    counted, tries = Counted(), list[int]()
+
+    def twice(_: Transaction) -> None:
+        tries.append(1)
+        if len(tries) == 1:
+            raise ConcurrentChange
+
+    graph.transaction(twice)
+    assert counted("kg_neo4j_retries_total", access="write") == 1
+    assert counted("kg_neo4j_failures_total", access="write", error="ConcurrentChange") == 0
+
+
+def test_a_database_that_is_away_is_counted_by_the_drivers_name_of_it() -> None:
+    counted = Counted()
+    with Graph("bolt://127.0.0.1:9", "neo4j", "x") as away, pytest.raises(DatabaseUnavailable):
+        away.read("spaces/all")
+    failed = counted("kg_neo4j_failures_total", access="read", error="ServiceUnavailable")
+    assert failed == counted("kg_neo4j_retries_total", access="read") + 1 >= 2
+
+
+def fail(_: JobRun) -> None:
+    raise KgError("a bug")
+
+
+def lack(_: JobRun) -> None:
+    raise ModelUnavailable("away")
+
+
+def finish(run: JobRun) -> None:
+    run.finish()
+
+
+@pytest.mark.parametrize(("work", "outcome"), [(finish, "completed"), (fail, "failed"), (lack, "waits")])
+def test_a_run_of_a_job_by_its_outcome(graph: Graph, work: Callable[[JobRun], None], outcome: str) -> None:
+    counted = Counted()
+    request(graph, "notes")
+    assert runner(graph, work).run_one()
+    assert counted("kg_job_runs_begun_total", kind="test") == 1
+    assert counted("kg_job_runs_total", kind="test", outcome=outcome) == 1
+    assert counted("kg_job_run_seconds_count", kind="test") == 1
+
+
+def test_a_job_that_dies_is_counted_as_dead(graph: Graph) -> None:
+    counted = Counted()
+    request(graph, "notes")
+    runner(graph, fail, max_stumbles=1).run_one()
+    assert counted("kg_job_runs_total", kind="test", outcome="dead") == 1

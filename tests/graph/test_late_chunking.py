@@ -19,8 +19,7 @@ from kg_api.schemas.documents import DocumentRecord
 from kg_api.schemas.embedding import EmbeddingConfig, SpaceBuild
 from kg_api.schemas.spaces import NewSpace, SpaceIdentity
 from kg_api.spaces.plans import read_embedding_state
-from tests.graph.test_chunk_edits import EDITS, pairs
-from tests.graph.test_chunks import STRATEGIES, chunks, configure, document, paragraph
+from tests.graph.test_chunks import EDITS, STRATEGIES, chunks, configure, document, pairs, paragraph
 from tests.support.cypher import rows
 from tests.support.embedding import open_spaces, run_jobs, status
 from tests.support.kg import TEXTS, Kg, first, matched

@@ -24,8 +24,6 @@ from tests.support.kg import Kg
 from tests.support.records import record
 
 WHERE: TypeAdapter[list[Clause]] = TypeAdapter(Where)
-
-
 DOCUMENTS: dict[str, dict[str, Any]] = {
     "a": {"author": "Ada", "date": "2025-01-31", "tags": ["oncall", "ops"], "version": 3, "draft": False},
     "b": {"author": "Bob", "date": "2025-03-01T10:00:00+02:00", "tags": ["web"], "version": 4.5},

@@ -1,4 +1,4 @@
-"""The vector lane: of the index's candidates the nearest by exact cosine."""
+"""The vector lane: of the index's candidates, as many as the crowd needs, the nearest by exact cosine."""
 
 from __future__ import annotations
 
@@ -6,15 +6,22 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
 
+import neo4j
 import pytest
 
-from kg_api.graph.client import Graph
-from kg_api.graph.document_writes import store_document
-from kg_api.graph.search import Filters, NearestPassages, by_vector
+from kg_api.graph import search
+from kg_api.graph.client import Graph, Lookup
+from kg_api.graph.document_writes import store_document, store_documents
+from kg_api.graph.search import Crowds, Filters, NearestPassages, by_vector
 from kg_api.graph.spaces import find_space
+from kg_api.schemas.search import SourceSearch
+from kg_api.search import plan
+from kg_api.search.service import SearchService
 from tests.conftest import Stored
 from tests.graph.conftest import store_texts
-from tests.support.kg import Kg
+from tests.support.cypher import rows
+from tests.support.embedding import configure_in_place
+from tests.support.kg import TEXTS, Kg
 from tests.support.records import record
 
 QUESTION = "the keeper counts ships at dusk"
@@ -47,3 +54,75 @@ def test_the_nearest_of_the_candidates_in_their_order(harbour: Kg, ontologies: l
     assert found.cut
     assert [hit.score for hit in found.found] == pytest.approx([hit.score for hit in every[:ASKED]])
     assert found.found[-1].score > every[-1].score + 0.1
+
+
+FEW, MANY = 4, 36
+ALL = FEW + MANY + len(TEXTS)
+
+
+@contextmanager
+def store_harbours(graph: Graph) -> Generator[Kg]:
+    with store_texts(graph) as kg:
+        for name, count in (("small", FEW), ("large", MANY)):
+            texts = [f"the keeper counts ships {name} {number}" for number in range(count)]
+            store_documents(graph, [record("log.md", texts, ontology=name)])
+        kg.work()
+        yield kg
+
+
+@pytest.fixture
+def harbours(stored: Stored, migrated_graph: Graph, monkeypatch: pytest.MonkeyPatch) -> Kg:
+    """A small ontology beside a large one, where ten passages are a crowd."""
+    for module in (search, plan):
+        monkeypatch.setattr(module, "CROWDED", 10)
+    return stored.give(store_harbours, migrated_graph)
+
+
+def test_an_ontology_is_as_crowded_as_it_is_large(harbours: Kg) -> None:
+    counted = Crowds(harbours.graph)
+    scopes = (None, ["small"], ["large", "small"], ["nowhere"], [])
+    assert [counted.of(names) for names in scopes] == [ALL, FEW, FEW + MANY, 0, 0]
+
+
+def test_chunks_are_counted_where_they_are(
+    kg: Kg, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not dealt out among all: one ontology may have ten of each source, and another none."""
+    monkeypatch.setattr(search, "CROWDED", 10)
+    long = [
+        " ".join(f"The keeper counts ship {at} of {number}." for at in range(20)) for number in range(FEW)
+    ]
+    store_documents(kg.graph, [record("log.md", long, ontology="small")])
+    store_documents(kg.graph, [record("log.md", ["short"] * MANY, ontology="large")])
+    configure_in_place(
+        kg.graph, "small", strategy="hierarchical", chunk_size=120, overlap=20, parent_size=600
+    )
+    kg.work()
+    count = "MATCH (n:Source|Chunk) WHERE n.ontology = $ontology RETURN count(n) AS many"
+    (there,) = rows(driver, count, ontology="small")
+    assert there["many"] > 5 * FEW
+    counted = Crowds(kg.graph)
+    assert [counted.of([name]) for name in ("small", "large")] == [there["many"], MANY]
+    assert counted.of(["small", "large"]) == there["many"] + MANY
+
+
+def test_few_passages_are_not_told_apart(kg: Kg) -> None:
+    assert Crowds(kg.graph).of(["nowhere"]) == len(TEXTS)
+
+
+def test_a_search_in_a_small_ontology_pays_for_its_own_crowd(
+    harbours: Kg, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Lookup] = []
+    look_up = Graph.look_up
+    monkeypatch.setattr(
+        Graph, "look_up", lambda graph, lookups: asked.extend(lookups) or look_up(graph, lookups)
+    )
+    service = SearchService(harbours.graph, harbours.spaces)
+    try:
+        for ontology in ("small", "large", None):
+            service.search(SourceSearch(query_text="ships", ontology=ontology, mode="vector"))
+    finally:
+        service.close()
+    candidates = [each.parameters["candidates"] for each in asked if "candidates" in each.parameters]
+    assert candidates == [50, 94, 114]  # the lane's depth; 50 x sqrt(36 / 10); 50 x sqrt(52 / 10)

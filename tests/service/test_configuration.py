@@ -1,18 +1,22 @@
-"""How an ontology is embedded, over REST: shown, set, refused."""
+"""How an ontology is embedded, over REST: shown, set, refused, and made anew."""
 
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import httpx
+import neo4j
 import pytest
 
 from kg_api.client import KgClient
 from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph.client import Graph
 from kg_api.graph.search import REMEMBERED_SECONDS
+from kg_api.schemas.vocabulary import JobState
 from tests.service.asking import embedded, ingest, problem, search
-from tests.support.embedding import run_jobs
+from tests.support.cypher import rows
+from tests.support.embedding import configure_in_place, run_jobs
 
 
 def test_an_ontology_can_be_configured_before_its_first_document_comes(kg: KgClient) -> None:
@@ -104,3 +108,153 @@ def test_a_space_keeps_its_name_in_bounds(kg: KgClient) -> None:
     for slug in ("A", "1a", "a-b", "a b", "a" * 41, "x`y", ""):
         with pytest.raises(InvalidInput):
             kg.add_embedding_space(slug, provider="deterministic")
+
+
+def times(driver: neo4j.Driver) -> list[object]:
+    """When each source was embedded."""
+    found = rows(driver, "MATCH (s:Source) RETURN s.embedded_at AS at ORDER BY s.source_id")
+    return [row["at"] for row in found]
+
+
+def test_what_it_takes_is_told_before(http: httpx.Client, kg: KgClient, graph: Graph) -> None:
+    embedded(graph, http, "one two three")
+    quote = kg.regenerate_embeddings("notes", force=True, dry_run=True)
+    (told,) = quote.ontologies
+    assert (quote.due, told.job_id) == (1, None)
+    assert told.cost is not None
+    assert (told.cost.chunks, told.cost.tokens, told.cost.price) == (1, 3, 0)
+    assert kg.regenerate_embeddings("notes", dry_run=True).due == 0
+    assert kg.jobs(state="queued").total == 0
+
+
+def test_missing_and_stale_can_be_made_apart(http: httpx.Client, kg: KgClient, graph: Graph) -> None:
+    embedded(graph, http, "old text", document="old.txt")
+    configure_in_place(graph, "notes", strategy="sentence", embed_on_ingest=False)
+    ingest(http, "new text", document="new.txt")
+    assert [
+        kg.regenerate_embeddings(dry_run=True, selection=each).due for each in ("missing", "stale", "due")
+    ] == [*(1, 1, 2)]
+    kg.regenerate_embeddings("notes", selection="missing")
+    run_jobs(graph)
+    found = kg.embedding_status("notes")
+    assert (found.embedded, found.missing, found.stale) == (1, 0, 1)
+    (started,) = kg.regenerate_embeddings("notes", selection="stale").ontologies
+    run_jobs(graph)
+    assert kg.embedding_status("notes").embedded == 2
+    job = kg.job(started.job_id or "")
+    assert (job.selection, job.done, job.total) == ("stale", 1, 1)
+
+
+def test_all_is_made_anew_when_forced(
+    http: httpx.Client, kg: KgClient, graph: Graph, driver: neo4j.Driver
+) -> None:
+    embedded(graph, http, "a text")
+    before = times(driver)
+    kg.regenerate_embeddings("notes")
+    run_jobs(graph)
+    assert times(driver) == before, "all was right"
+    (started,) = kg.regenerate_embeddings("notes", force=True).ontologies
+    assert kg.job(started.job_id or "").forced
+    run_jobs(graph)
+    assert all(after > early for after, early in zip(times(driver), before, strict=True))  # pyright: ignore[reportOperatorIssue]
+    job = kg.job(started.job_id or "")
+    assert (job.state, job.done, job.total) == (JobState.COMPLETED, 1, 1)
+
+
+def test_all_ontologies_are_meant_when_none_is_named(http: httpx.Client, kg: KgClient, graph: Graph) -> None:
+    embedded(graph, http, "a text", ontology="alpha")
+    embedded(graph, http, "a text", ontology="beta")
+    started = kg.regenerate_embeddings(force=True)
+    assert [each.ontology for each in started.ontologies] == ["alpha", "beta"]
+    assert len({each.job_id for each in started.ontologies}) == 2
+
+
+def test_what_there_is_none_of_is_said(http: httpx.Client, kg: KgClient, graph: Graph) -> None:
+    embedded(graph, http, "a text")
+    for kind in ("image", "edge"):
+        told = kg.regenerate_embeddings("notes", kind=kind)
+        assert [(each.type, each.due, each.job_id) for each in told.ontologies] == [(kind, 0, None)]
+    (told,) = kg.regenerate_embeddings("notes", kind="concept").ontologies
+    assert (told.type, told.due, told.job_id) == ("concept", 0, None)
+    assert kg.regenerate_embeddings("notes", kind="all", force=True).due == 1
+    with pytest.raises(NotFound):
+        kg.regenerate_embeddings("nothing")
+
+
+def test_nothing_is_refused_unless_the_model_does(http: httpx.Client, kg: KgClient, graph: Graph) -> None:
+    embedded(graph, http, "a text")
+    assert (kg.refused("notes").total, kg.refused("notes").sources) == (0, [])
+    with pytest.raises(NotFound):
+        kg.refused("nothing")
+
+
+def embeddings(driver: neo4j.Driver) -> dict[str, object]:
+    """By document, when its source was embedded."""
+    found = rows(driver, "MATCH (s:Source) RETURN s.document_id AS id, s.embedded_at AS at")
+    return {str(row["id"]): row["at"] for row in found}
+
+
+def document_named(kg: KgClient, name: str) -> str:
+    """Its id."""
+    return next(each.document_id for each in kg.documents("notes").documents if each.document == name)
+
+
+def test_a_filter_chooses_what_is_made_anew(
+    http: httpx.Client, kg: KgClient, graph: Graph, driver: neo4j.Driver
+) -> None:
+    ingest(http, "an old text", document="old.txt")
+    embedded(graph, http, "a new text", document="new.txt")
+    before = embeddings(driver)
+    quote = kg.regenerate_embeddings("notes", force=True, where=["document=old.txt"], dry_run=True)
+    assert (quote.due, quote.ontologies[0].job_id) == (1, None)
+    started = kg.regenerate_embeddings("notes", force=True, where=["document=old.txt"])
+    assert started.due == 1
+    assert kg.search_sources("an old text", mode="vector").sources[0].document == "old.txt", (
+        "it is found meanwhile"
+    )
+    run_jobs(graph)
+    after = embeddings(driver)
+    assert {each for each in after if after[each] != before[each]} == {document_named(kg, "old.txt")}
+    job = kg.job(started.ontologies[0].job_id or "")
+    assert (job.state, job.done, job.total) == (JobState.COMPLETED, 1, 1)
+    assert kg.embedding_status("notes").embedded == 2
+
+
+def test_what_a_filter_chooses_does_not_come_from_the_cache(
+    http: httpx.Client, kg: KgClient, graph: Graph, driver: neo4j.Driver
+) -> None:
+    ingest(http, "a text", document="a.txt")
+    ingest(http, "quite another", document="b.txt")
+    run_jobs(graph, cached=True)
+    vectors = "MATCH (s:Source) RETURN s.embedding AS vector ORDER BY s.source_id"
+    right = rows(driver, vectors)
+    swap = (
+        "MATCH (v:CachedVector) WITH collect(v) AS all, collect(v.vector) AS vectors "
+        "UNWIND [0, 1] AS at WITH all[at] AS v, vectors[1 - at] AS wrong "
+        "SET v.vector = wrong RETURN count(v) AS n"
+    )
+    assert rows(driver, swap) == [{"n": 2}]
+    kg.regenerate_embeddings(force=True, where=["document=a.txt"])
+    run_jobs(graph, cached=True)
+    assert rows(driver, vectors) == right
+
+
+def test_a_filter_of_nothing_says_so(http: httpx.Client, kg: KgClient, graph: Graph) -> None:
+    embedded(graph, http, "a text", document="a.txt")
+    started = kg.regenerate_embeddings("notes", force=True, where=["document=b.txt"])
+    assert (started.due, started.ontologies, started.notes) == (0, [], ["no document fits the filter"])
+
+
+def test_the_same_key_renews_once(http: httpx.Client, kg: KgClient, graph: Graph) -> None:
+    embedded(graph, http, "a text", document="a.txt")
+    asked: dict[str, Any] = {"force": True, "where": ["document=a.txt"], "idempotency_key": "once"}
+    first = kg.regenerate_embeddings("notes", **asked)
+    run_jobs(graph)
+    assert kg.regenerate_embeddings("notes", **asked) == first
+    assert kg.embedding_status("notes").stale == 0
+
+
+@pytest.mark.parametrize("more", [{}, {"force": True, "kind": "concept"}])
+def test_a_filter_needs_force_and_sources(kg: KgClient, more: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput, match="with force"):
+        kg.regenerate_embeddings(where=["document=a.txt"], **more)

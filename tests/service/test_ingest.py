@@ -1,4 +1,4 @@
-"""Documents on their way in, by JSON and by upload."""
+"""Documents on their way in, by JSON and by upload, and those that wait for approval."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kg_api.client import KgClient
+from kg_api.errors import NotFound
 from tests.service.asking import found, ingest, nodes, problem
 
 MARKDOWN = "# Leases\n\n" + "\n\n".join(f"Paragraph {n} says {'word ' * 120}end." for n in range(4)) + "\n"
@@ -181,3 +182,34 @@ def test_the_same_text_under_another_name_is_told_or_skipped(http: httpx.Client,
     assert kg.ingest_text(MARKDOWN, ontology="notes", document="d.md", duplicates="skip").change == "skipped"
     assert [each.document for each in kg.documents("notes").documents] == ["a.md", "b.md"]
     assert "duplicates" in problem(upload(http, b"text", "e.md", duplicates="drop"), 422)
+
+
+def test_what_waits_is_found_when_it_is_approved(http: httpx.Client, kg: KgClient) -> None:
+    sent = {"ontology": "birds", "document": "a/b.md", "text": "Pelicans wait.", "review": True}
+    answer = http.post("/documents", json=sent)
+    assert (answer.status_code, answer.json()["change"], answer.json()["job_id"]) == (200, "waiting", None)
+    upload = kg.ingest_bytes(b"Herons wait.", ontology="birds", document="c.md", review=True)
+    assert upload.change == "waiting"
+    batch = kg.ingest_batch([{**sent, "document": "d.md", "text": "Storks wait."}])
+    assert batch.outcomes[0].ingested is not None
+    assert batch.outcomes[0].ingested.change == "waiting"
+    assert not found(http, "wait")
+    assert [each.document for each in kg.waiting("birds").documents] == ["a/b.md", "c.md", "d.md"]
+    assert kg.ontologies().waiting == {"birds": 3}
+    with pytest.raises(NotFound, match=r"^there is no ontology 'birds'"):
+        kg.documents("birds")
+    approved = kg.approve(ontology="birds", documents=["a/b.md"])
+    assert approved.outcomes[0].ingested is not None
+    assert approved.outcomes[0].ingested.job_id is not None
+    assert len(found(http, "pelicans")) == 1
+    rejected = kg.reject(ontology="birds", all=True)
+    assert (rejected.rejected, rejected.waiting) == (2, 0)
+    assert not found(http, "herons")
+
+
+def test_names_or_all_are_asked_for(http: httpx.Client) -> None:
+    for road in ("approve", "reject"):
+        for body in ({}, {"all": True, "documents": ["a.md"]}, {"all": False}):
+            told = problem(http.post(f"/waiting/{road}", json={"ontology": "notes", **body}), 422)
+            assert "one of the two" in told
+    assert problem(http.get("/waiting", params={"ontologie": "notes"}), 422)

@@ -1,14 +1,19 @@
-"""A key of one ontology: to whoever sends it, there is no other in all that they ask."""
+"""A key of one ontology: to whoever sends it, over REST or MCP, there is no other in all that they ask.
+
+Routes and places come from the OpenAPI document, so a new one is tried without a change here.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import fields
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.service.test_ids_of_other_ontologies import CHANGED_BESIDES, READ_BESIDES
+from kg_api.mcp.server import TOOLS
 from tests.support.routes import FILTERED, ROUTES, admits_some
 from tests.support.running import Service
 from tests.support.two_libraries import (
@@ -20,6 +25,7 @@ from tests.support.two_libraries import (
     SAME_NAME,
     SECRET,
     SEED,
+    Ids,
     Libraries,
     ask,
     fill_in,
@@ -232,7 +238,7 @@ def test_import_by_key_of_one_ontology_is_denied(guarded: Service, everything: h
 
 
 def test_every_route_that_can_be_held_to_ontologies_is_tried_here() -> None:
-    """Ids in paths are, each with ids of every kind, in `test_every_place.py`."""
+    """Ids in paths are, each with ids of every kind, below."""
     tried = {_form(each) for each, _ in (*READ_BESIDES, *CHANGED_BESIDES, *OF_EVERYTHING)}
     beside = {"POST /documents", "POST /documents/batch", "POST /documents/conversation", "GET /jobs/events"}
     beside |= {"POST /waiting/approve", "POST /waiting/reject"}
@@ -284,3 +290,316 @@ def _form(route: str) -> str:
     """Its parameters without their names."""
     route = re.sub(r"/(same\.md|zanz[^/?]*|0{8})", "/{}", route.partition("?")[0])
     return re.sub("{[^}]*}", "{}", route)
+
+
+READ_BY_ID = (
+    "GET /documents/{document}",
+    "GET /reading/{document}",
+    "GET /reading/{source}",
+    "GET /documents/{pdf}/pages/1.png",
+    "POST /queries/documents/{document}/similar",
+    "POST /queries/sources/{source}/similar",
+    "POST /queries/sources/{source}/related",
+    "POST /queries/sources/{image}/related",
+    "GET /sources/{source}",
+    "GET /sources/{source}/context",
+    "GET /sources/{document}/context",
+    "GET /images/{image}",
+    "GET /images/{image}/thumbnail",
+    "GET /concepts/{concept}",
+    "GET /concepts/{concept}/context",
+    "GET /concepts/{concept}/related",
+    "GET /concepts/{concept}/neighbourhood",
+    "GET /concepts/paths?from={own_concept}&to={concept}",
+    "GET /jobs/{job}",
+    "GET /jobs/{job}/events",
+    "GET /proposals/{proposal}",
+    "GET /evaluations/{evaluation}",
+    "GET /evaluations/compare?name={own_evaluation}&name={evaluation}",
+    "GET /ontologies/heronry/communities/{community}",
+    "GET /ontologies/heronry/communities?parent={community}",
+    "GET /ontologies/heronry/concept-merges?concept_id={concept}",
+)
+READ_BESIDES: tuple[tuple[str, Any], ...] = (
+    ("GET /documents/{own_pdf}/pages/1.png?source_id={source}", None),
+    ("GET /evaluations/compare?name={own_evaluation}&name={evaluation}", None),
+    ("GET /ontologies/heronry/communities?parent={community}", None),
+    ("POST /queries/images/search", {"source_id": "{image}"}),
+    ("POST /queries/constructive", {"steps": [{"step": "seed", "by": "source", "value": "{source}"}]}),
+    ("POST /queries/constructive", {"steps": [{"step": "seed", "by": "image", "value": "{image}"}]}),
+    ("POST /queries/constructive", {"steps": [{"step": "seed", "by": "concept", "value": "{concept}"}]}),
+)
+"""Places that the description does not tell, or that are tried above with ids of other kinds."""
+CHANGED_BESIDES: tuple[tuple[str, dict[str, Any]], ...] = (
+    (
+        "POST /ontologies/heronry/concepts",
+        {"rows": [{"source_id": "{source}", "concepts": [{"label": "ferry"}]}]},
+    ),
+    (
+        "POST /ontologies/heronry/concepts",
+        {"rows": [{"document": "{document}", "concepts": [{"label": "ferry"}]}]},
+    ),
+)
+
+
+@pytest.mark.parametrize(("route", "body"), READ_BESIDES, ids=str)
+def test_what_is_of_another_is_read_as_what_is_nowhere(
+    own: httpx.Client, libraries: Libraries, route: str, body: Any
+) -> None:
+    compare_with_nowhere(own, libraries, route, body)
+
+
+@pytest.mark.parametrize(("route", "body"), CHANGED_BESIDES, ids=str)
+def test_what_is_of_another_is_changed_as_what_is_nowhere(
+    own: httpx.Client,
+    everything: httpx.Client,
+    libraries: Libraries,
+    route: str,
+    body: dict[str, Any],
+) -> None:
+    before = state_of_other(everything)
+    compare_with_nowhere(own, libraries, route, body)
+    assert state_of_other(everything) == before
+
+
+def test_beginnings_of_ids_are_no_way_in(own: httpx.Client, libraries: Libraries) -> None:
+    other = libraries.other
+    asked = {"documents": other.document, "sources": other.source, "concepts": other.concept}
+    for kind, identity in {**asked, "jobs": other.job, "proposals": other.proposal}.items():
+        answer = own.get(f"/{kind}/{identity[:12]}")
+        assert answer.status_code == 404, (kind, answer.text)
+
+
+def test_what_is_ones_own_is_there(own: httpx.Client, libraries: Libraries) -> None:
+    ids = libraries.own
+    for route in READ_BY_ID:
+        if "/events" not in route:
+            path = fill_in((route, None), ids, ids)[0]
+            assert ask(own, path, {}).status_code == 200, path
+    assert own.get(f"/jobs/{ids.job}").json()["ontology"] == OWN
+    assert (
+        own.get("/documents", params={"ontology": OWN}).json()["total"]
+        == own.get("/documents").json()["total"]
+    )
+
+
+def compare_with_nowhere(
+    client: httpx.Client, libraries: Libraries, route: str, body: Any, *, is_first: bool = True
+) -> None:
+    """Check that a request with ids of the other gets the answer of one with ids that are nowhere."""
+    ids, other = libraries.own, libraries.other
+    nowhere = Ids(**{each.name: _turned(getattr(other, each.name)) for each in fields(Ids)})
+    if is_first:  # the first question may start work, and says so
+        ask(client, *fill_in((route, body), ids, nowhere))
+    answers = [ask(client, *fill_in((route, body), ids, each)) for each in (other, nowhere)]
+    assert answers[0].status_code == answers[1].status_code
+    told = [_plain(answer, each) for answer, each in zip(answers, (other, nowhere), strict=True)]
+    assert told[0] == told[1]
+    assert SECRET not in told[0]
+
+
+def _plain(answer: httpx.Response, ids: Ids) -> str:
+    told = re.sub(r'"timings_ms":\{[^}]*\}|"milliseconds":[0-9.e-]+', "", answer.text)
+    for each in fields(Ids):
+        told = told.replace(getattr(ids, each.name), "*")
+    return told
+
+
+def _turned(identity: str) -> str:
+    """Another id of the same form, which is nowhere."""
+    return identity.translate(str.maketrans("0123456789abcdef", "123456789abcdef0"))
+
+
+OWN_PATH = {
+    "ontology": OWN,
+    "source_id": "{own_source}",
+    "document_id": "{own_document}",
+    "page": "1",
+    "concept_id": "{own_concept}",
+    "community_id": "{own_community}",
+    "proposal_id": "{own_proposal}",
+    "job_id": "{own_job}",
+    "name": "{own_evaluation}",
+    "merge_id": "0" * 32,
+}
+LEAST: dict[str, dict[str, Any]] = {
+    "POST /queries/sources/search": ASKED,
+    "POST /queries/hybrid": ASKED,
+    "POST /queries/augment": {"text": "When does the common ferry leave?"},
+    "POST /queries/answer": {"question": "When does the common ferry leave?"},
+    "POST /queries/facets": {"fields": ["author"]},
+    "POST /queries/constructive": {"steps": [SEED]},
+    "POST /relationships/search": ASKED,
+    "POST /documents/preview": {"ontology": OWN, "document": "new.md", "text": "The common ferry."},
+    "POST /documents/delete": {"where": ["author=nobody"]},
+    "POST /waiting/approve": {"ontology": OWN, "documents": ["none.md"]},
+    "POST /waiting/reject": {"ontology": OWN, "documents": ["none.md"]},
+    "PUT /ontologies/{ontology}/judgements": {"question": "When?", "source_id": "none", "relevance": 1},
+    "PUT /ontologies/{ontology}/relationship-types/stance": {"type": "none", "stance": "neutral"},
+    "POST /ontologies/{ontology}/relationship-types/merges": {"into": "none", "merged": ["no such"]},
+    "GET /concepts/search": {"query_text": "oven"},
+    "GET /concepts/paths": {"from": "{own_concept}", "to": "harbour"},
+    "GET /evaluations/compare": {"name": "{own_evaluation}"},
+    "DELETE /ontologies/{ontology}/judgements": {"question": "none?"},
+}
+"""What a request needs at least: the query of GET and DELETE, or the body."""
+CREATING = {"POST /documents", "POST /documents/batch", "POST /documents/conversation"}
+"""Names in their bodies are those of new documents of one's own."""
+FREE = {"query_text", "question", "text", "title", "uri", "by", "after", "context_template", "ontology"}
+"""Texts to search with or to keep; `ontology` has tests of its own."""
+OF_PATHS = ("document", "source", "image", "pdf", "concept", "job", "proposal", "community", "evaluation")
+OF_OTHERS = ("document", "source", "concept")
+
+
+@pytest.fixture(scope="module")
+def described(door: httpx.Client) -> dict[str, Any]:
+    return door.get("/openapi.json").json()
+
+
+@pytest.mark.parametrize("route", [each for each in ROUTES if admits_some(each)])
+def test_ids_of_another_are_nowhere_in_each_place(
+    own: httpx.Client, everything: httpx.Client, libraries: Libraries, described: dict[str, Any], route: str
+) -> None:
+    before = None if route.startswith("GET ") else state_of_other(everything)
+    for number, (asked, body) in enumerate(requests_of(described, route)):
+        compare_with_nowhere(own, libraries, asked, body, is_first=number == 0)
+    assert before is None or state_of_other(everything) == before
+
+
+def test_each_kind_of_place_is_found(described: dict[str, Any]) -> None:
+    def places(route: str) -> int:
+        return len(list(requests_of(described, route)))
+
+    assert places("GET /sources/{source_id}") == len(OF_PATHS)
+    assert places("GET /concepts/paths") == 2 * len(OF_OTHERS)
+    assert places("POST /queries/images/search") == 2 * len(OF_OTHERS) + 2, "source_id, documents, where"
+    assert places("GET /ontologies") == 0
+
+
+def requests_of(described: dict[str, Any], route: str) -> Iterator[tuple[str, Any]]:
+    """A request for each place and kind of id: the route with its query, and the body."""
+    method, path = route.split(" ")
+    operation = described["paths"][path][method.lower()]
+    parameters = operation.get("parameters", [])
+    least = LEAST.get(route, {})
+    query = least if method in {"GET", "DELETE"} else {}
+    body = None if method in {"GET", "DELETE"} else least
+    for each in parameters:
+        if each["in"] == "path" and each["name"] not in {"ontology", "page"}:
+            for kind in OF_PATHS:
+                yield _written(method, path, {**OWN_PATH, each["name"]: f"{{{kind}}}"}, query), body
+        elif each["in"] == "query":
+            for value in _values(described, each["name"], each["schema"]):
+                yield _written(method, path, OWN_PATH, {**query, each["name"]: value}), body
+    content = operation.get("requestBody", {}).get("content", {}).get("application/json")
+    if content and route not in CREATING:
+        for name, schema in _resolved(described, content["schema"]).get("properties", {}).items():
+            for value in _values(described, name, schema):
+                yield _written(method, path, OWN_PATH, {}), {**least, name: value}
+
+
+def _written(method: str, path: str, filled: dict[str, str], query: dict[str, Any]) -> str:
+    for name, value in filled.items():
+        path = path.replace(f"{{{name}}}", value)
+    values = [(name, each) for name, of in query.items() for each in (of if isinstance(of, list) else [of])]
+    return f"{method} {path}" + "".join(
+        f"{'&' if at else '?'}{name}={value}" for at, (name, value) in enumerate(values)
+    )
+
+
+def _values(described: dict[str, Any], name: str, schema: dict[str, Any]) -> list[Any]:
+    kinds = [f"{{{kind}}}" for kind in OF_OTHERS]
+    if name in FREE or name == "ontologies":
+        return []
+    if name == "where":
+        return [["document={document}"], ["{source}=1"]]
+    forms = _forms(described, schema)
+    return (kinds if "string" in forms else []) + ([[kind] for kind in kinds] if "strings" in forms else [])
+
+
+def _forms(described: dict[str, Any], schema: dict[str, Any]) -> set[str]:
+    """`string` and `strings` (a list of them), where a schema allows them without naming the values."""
+    schema = _resolved(described, schema)
+    inner = [_forms(described, each) for each in schema.get("anyOf", schema.get("oneOf", []))]
+    if schema.get("type") == "string" and not schema.keys() & {"enum", "const"}:
+        return {"string"}
+    if schema.get("type") == "array" and "string" in _forms(described, schema.get("items", {})):
+        return {"strings"}
+    return set[str]().union(*inner)
+
+
+def _resolved(described: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    while "$ref" in schema:
+        schema = described["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    return schema
+
+
+CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("search_sources", {"query": "common ferry"}),
+    ("search_sources", {"query": "common ferry", "mode": "text", "all_copies": True}),
+    ("hybrid_search", {"query": "common ferry oven"}),
+    ("get_source_context", {"citation": "{own_source}"}),
+    ("read_document", {"document": SAME_NAME}),
+    ("get_concept_context", {"concept": "{own_concept}"}),
+    ("get_concept_context", {"concept": "oven"}),
+    ("find_similar_sources", {"citation": "{own_source}"}),
+    ("search_images", {"query": "boat"}),
+    ("list_ontologies", {}),
+    ("list_documents", {}),
+)
+REFUSED: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("search_sources", {"query": "ferry", "ontologies": [OTHER]}),
+    ("hybrid_search", {"query": "ferry", "ontologies": [OTHER]}),
+    ("get_source_context", {"citation": "{source}"}),
+    ("read_document", {"document": "{document}"}),
+    ("read_document", {"document": SAME_NAME, "ontology": OTHER}),
+    ("read_document", {"document": f"{OTHER}/{SAME_NAME}"}),
+    ("get_concept_context", {"concept": "{concept}"}),
+    ("get_concept_context", {"concept": "oven", "ontologies": [OTHER]}),
+    ("find_similar_sources", {"citation": "{source}"}),
+    ("find_similar_sources", {"citation": "{own_source}", "ontologies": [OTHER]}),
+    ("search_images", {"like": "{image}"}),
+    ("search_images", {"query": "boat", "ontologies": [OTHER]}),
+    ("list_documents", {"ontology": OTHER}),
+)
+
+
+@pytest.mark.parametrize(("tool", "arguments"), CALLS, ids=str)
+def test_tools_show_ones_own(
+    own: httpx.Client, libraries: Libraries, tool: str, arguments: dict[str, Any]
+) -> None:
+    told = _call(own, tool, arguments, libraries)
+    assert SECRET not in str(told).lower()
+    assert not told["isError"], told
+
+
+@pytest.mark.parametrize(("tool", "arguments"), REFUSED, ids=str)
+def test_what_is_of_another_is_nowhere(
+    own: httpx.Client, libraries: Libraries, tool: str, arguments: dict[str, Any]
+) -> None:
+    told = _call(own, tool, arguments, libraries)
+    assert told["isError"], told
+    (content,) = told["content"]
+    assert (
+        "this key is for" in content["text"]
+        or "there is no" in content["text"]
+        or "has no" in content["text"]
+    )
+    assert SECRET not in content["text"].lower().replace(OTHER, "", 2)
+
+
+def test_the_same_is_shown_to_whoever_sees_all(everything: httpx.Client, libraries: Libraries) -> None:
+    told = [str(_call(everything, *each, libraries)).lower() for each in CALLS]
+    assert sum(SECRET in each for each in told) > len(CALLS) // 2
+
+
+def test_every_tool_is_tried() -> None:
+    for calls in (CALLS, REFUSED):
+        assert TOOLS.keys() - {each for each, _ in calls} <= {"list_ontologies"}
+
+
+def _call(client: httpx.Client, tool: str, arguments: dict[str, Any], libraries: Libraries) -> dict[str, Any]:
+    filled = fill_in(("", arguments), libraries.own, libraries.other)[1]
+    asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": filled}}
+    accepting = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-06-18"}
+    return client.post("/mcp", json=asked, headers=accepting).json()["result"]

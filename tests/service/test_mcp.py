@@ -1,8 +1,10 @@
-"""MCP over both transports, with the SDK's own client, by the real service."""
+"""MCP over both transports, with the SDK's own client, by the real service; pictures too."""
 
 from __future__ import annotations
 
+import json
 import sys
+from base64 import b64decode
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,13 +14,16 @@ import httpx
 import pytest
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
+from mcp_types import CallToolResult, ImageContent, TextContent
 
 from kg_api.client import KgClient
 from kg_api.graph.client import Graph
 from kg_api.local.processes import free_port
 from tests.neo4j_server import Neo4jServer
-from tests.service.asking import embedded
+from tests.service.asking import embedded, ingest
 from tests.service.conftest import sharing
+from tests.service.test_formats import upload
+from tests.support.images import drawn, encoded
 from tests.support.mcp import BEFORE, CURRENT, MODES, Target, answer, call, failure, talk, text_of, walk
 from tests.support.running import Service, environment, started, wait_until
 
@@ -302,3 +307,31 @@ def test_a_service_that_is_not_ready_says_so(server: Neo4jServer, tmp_path: Path
         said = failure(call(f"{url}/mcp", "list_ontologies"))
         assert said.startswith("not ready yet: ")
         assert running.stop() == 0
+
+
+def hits(result: CallToolResult) -> list[dict[str, Any]]:
+    said = result.content[0]
+    assert isinstance(said, TextContent)
+    return json.loads(said.text)["hits"]
+
+
+@pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
+def test_pictures_are_shown(service: Service, http: httpx.Client, mode: str) -> None:
+    url = f"{service.url}/mcp"
+    upload(http, encoded(drawn(600, 400), "JPEG"), "boat.jpg")
+    upload(http, encoded(drawn(300, 200)), "smaller.png")
+    result = call(url, "search_images", mode, query="boat", limit=1)
+    (hit,), (_, picture) = hits(result), result.content
+    assert (hit["document"], hit["width"], hit["shown"]) == ("boat.jpg", 600, 1)
+    assert isinstance(picture, ImageContent)
+    assert (picture.mime_type, b64decode(picture.data)[8:12]) == ("image/webp", b"WEBP")
+    like = call(url, "search_images", mode, like=hit["citation"])
+    assert [(each["document"], each["near_duplicate"]) for each in hits(like)] == [("smaller.png", True)]
+
+
+def test_pictures_for_a_passage(service: Service, http: httpx.Client) -> None:
+    upload(http, encoded(drawn(600, 400), "JPEG"), "boat.jpg")
+    ingest(http, "A boat lies in the harbour.", document="words.md")
+    result = call(f"{service.url}/mcp", "search_images", like="notes/words.md#0")
+    (hit,) = hits(result)
+    assert (hit["document"], hit["found_by"], len(result.content)) == ("boat.jpg", ["words"], 2)

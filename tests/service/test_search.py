@@ -19,8 +19,6 @@ from tests.support.embedding import run_jobs
 from tests.support.records import record
 
 MODES = ["hybrid", "vector", "text"]
-
-
 FRUIT = ["red apples on the tree", "green apples in a bowl", "blue plums in a jar", "a jar of honey"]
 
 

@@ -25,30 +25,14 @@ KNOWN = [
     *("document=", "ontology=", "title=", "format=", "uri=", "updated_at=", "updated_at>=", "updated_at<="),
     *("page=", "page>=", "page<=", "kind="),
 ]
-
-
 SERIOUS = {"serious", "critical"}
-
-
 SIZES = {"wide": (1280, 900), "narrow": (390, 844)}
-
-
 SHOWN = [("wide", "light"), ("narrow", "dark")]
 """Colours do not depend on the size, nor the width on colours."""
-
-
 FIRST_VISIT_BYTES = 300_000
-
-
 PICTURES = Path(os.environ.get("KG_TEST_SCREENSHOTS") or Path(__file__).parents[3] / "build" / "screenshots")
-
-
 PASSAGES = record("bees.md", BEES)
-
-
 PASSAGE = PASSAGES.sources[1]
-
-
 pytestmark = pytest.mark.usefixtures("http")
 
 
@@ -327,15 +311,11 @@ def is_sent(route: Route) -> bool:
 
 
 SIGN = "#working"
-
-
 SEND_AND_LOOK = """() => new Promise((done) => {
   document.getElementById("to").form.requestSubmit();
   setTimeout(() => done(document.getElementById("working").innerText), 1500);
 })"""
 """What the page shows while its form is under way; from outside it can be asked only after that."""
-
-
 STOP_AND_LOOK = """() => new Promise((done) => {
   const form = document.getElementById("to").form, sign = document.getElementById("working");
   form.dataset.waiting = "Wait";
@@ -385,8 +365,6 @@ def test_a_load_that_is_stopped_leaves_no_sign(page: Page, ids: dict[str, str]) 
 
 TABS = 6
 """So many connections a browser opens to one host."""
-
-
 HIDE = """hidden => {
   Object.defineProperty(document, "hidden", { configurable: true, get: () => hidden });
   document.dispatchEvent(new Event("visibilitychange"));

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,11 +12,22 @@ import httpx
 import pytest
 from lxml.html import HtmlElement, document_fromstring
 
+from kg_api.access import keys
+from kg_api.client import KgClient
+from kg_api.discovery.communities import CommunityDetection
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
-from tests.service.asking import search
+from kg_api.schemas.operations import NewKey
+from kg_api.schemas.vocabulary import KeyScope
+from kg_api.settings import CommunitySettings
+from tests.service.asking import found, ingest, search
+from tests.support.browsing import signed_in
+from tests.support.communities import BAKERY, HARBOUR, Detecting, detect
+from tests.support.concept_graph import BEES
 from tests.support.embedding import run_jobs
+from tests.support.proposals import propose
 from tests.support.records import record
+from tests.support.running import Service
 
 HTMX = {"HX-Request": "true"}
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)> {{ 7*7 }} &lt;b&gt; \"'`"
@@ -275,3 +288,288 @@ def test_assets_are_packed_and_kept_for_good(http: httpx.Client) -> None:
     assert "content-encoding" not in plain.headers
     assert packed.content == plain.content
     assert "immutable" in packed.headers["cache-control"]
+
+
+def test_an_ontology_is_seen_part_by_part(http: httpx.Client, kg: KgClient, graph: Graph) -> None:
+    detect(kg, graph)
+    page = shown(http, "/ui/communities?ontology=notes")
+    links = page.xpath("//ul[@class='listed']/li/a/@href")
+    assert len(links) == 2
+    one = shown(http, links[0])
+    assert set(words(one.xpath("//p[@class='chips']/a"))) == set(BAKERY)
+    assert len(one.xpath("//figure")) == 10
+    (back,) = one.xpath("//main/p[@class='where']/a/@href")
+    assert shown(http, back).xpath("//ul[@class='listed']/li/a/@href") == links
+
+
+def test_where_there_are_no_communities_that_is_said(http: httpx.Client) -> None:
+    page = shown(http, "/ui/communities")
+    assert words(page.xpath("//p[@class='nothing']"))[0].startswith("There are no communities")
+    assert http.get("/ui/communities?ontology=notes").status_code == 404
+
+
+def test_where_none_are_detected_the_page_says_why_and_has_it_done(http: httpx.Client, graph: Graph) -> None:
+    at = "/ui/communities?ontology=notes"
+    ingest(http, "The harbour is silted up.")
+    (none,) = words(shown(http, at).xpath("//p[@class='nothing']"))
+    assert "none have been found in it yet" in none
+    for name, labels in (("a.md", BAKERY), ("b.md", HARBOUR)):
+        Detecting(graph).add(name, labels)
+    page = shown(http, at)
+    assert "at this moment nobody detects them" in words(page.xpath("//p[@class='nothing']"))[0]
+    assert page.xpath("//main//a[starts-with(@href, '/ui/jobs')]") == [], "there is no job to be seen"
+    (form,) = page.xpath("//form[@method='post' and contains(@action, '/detect')]")
+    assert http.post(form.get("action")).headers["location"] == at
+    page = shown(http, at)
+    assert "a worker has been asked to detect them" in words(page.xpath("//p[@class='nothing']"))[0]
+    (job,) = http.get("/jobs", params={"ontology": "notes", "kind": "community_detection"}).json()["jobs"]
+    assert job["state"] == "queued"
+    (jobs,) = page.xpath("//main//a[starts-with(@href, '/ui/jobs')]/@href")
+    assert words(shown(http, jobs).xpath("//tbody/tr/th")) == ["community detection"]
+    run_jobs(graph, further=[CommunityDetection(graph, CommunitySettings())])
+    assert len(shown(http, at).xpath("//ul[@class='listed']/li")) == 2
+
+
+def test_links_are_accepted_rejected_and_opened_again(http: httpx.Client, kg: KgClient, graph: Graph) -> None:
+    propose(kg, graph)
+    (proposed,) = kg.proposals("notes", kind="source").proposals
+    page = shown(http, "/ui/proposals?ontology=notes")
+    (accept,) = page.xpath(f"//form[contains(@action, '{proposed.proposal_id}/accept')]/@action")
+    assert http.post(accept, follow_redirects=False).status_code == 303
+    assert kg.proposal(proposed.proposal_id).state == "accepted"
+    (undo,) = shown(http, "/ui/proposals?state=accepted").xpath("//form/@action[contains(., '/undo')]")
+    part = http.post(undo, headers=HTMX)
+    assert "<html" not in part.text
+    assert ">open<" in part.text
+    assert http.post(accept.replace("accept", "reject"), follow_redirects=False).status_code == 303
+    assert kg.proposal(proposed.proposal_id).state == "rejected"
+
+
+WORDS = ("ontology", "passage", "document", "concept", "community", "embedding space", "proposed link", "job")
+
+
+def test_every_page_leads_to_what_kg_is(http: httpx.Client) -> None:
+    (to,) = shown(http, "/ui/search").xpath("//body/footer/a[.='What is this?']/@href")
+    page = shown(http, to)
+    terms = {each.lower() for each in words(page.xpath("//dl/dt"))}
+    assert terms >= {*WORDS}
+    for address in {*page.xpath("//main//a/@href")}:
+        assert http.get(address).status_code == 200, address
+
+
+@pytest.mark.usefixtures("ids")
+def test_a_page_is_called_as_what_leads_to_it(http: httpx.Client) -> None:
+    links = shown(http, "/ui/search").xpath("//nav[@aria-label='Pages']//a")
+    assert len(links) == 15
+    for link in links:
+        for query in ("", "?ontology=notes"):
+            page = shown(http, link.get("href") + query)
+            (current,) = page.xpath("//nav[@aria-label='Pages']//a[@aria-current='page']")
+            (name,) = words([link])
+            assert words([current]) == [name]
+            assert name in words(page.xpath("//h1"))[0]
+            assert name in page.xpath("//title/text()")[0]
+
+
+def test_a_key_is_made_shown_once_replaced_and_revoked(http: httpx.Client, service: Service) -> None:
+    fields = {"name": "ada", "scope": "write", "ontologies": "notes, other", "valid_days": "30"}
+    made = http.post("/ui/keys", data=fields)
+    assert made.status_code == 201
+    (key,) = re.findall(r"kg_[0-9a-f]{8}_[\w-]{43}(?=<)", made.text)
+    with KgClient(service.url, api_key=key) as client:
+        assert client.ontologies().ontologies == []
+    page = http.get("/ui/keys")
+    assert key not in page.text
+    row = " ".join(words(shown(http, "/ui/keys").xpath("//tbody/tr/*")))
+    assert "write in notes, other" in row
+    assert "active until" in row
+    (rotate,) = shown(http, "/ui/keys").xpath("//form/@action[contains(., '/rotate')]")
+    replaced = http.post(rotate)
+    assert replaced.status_code == 201
+    assert key not in replaced.text
+    for revoke in shown(http, "/ui/keys").xpath("//a/@href[contains(., '/revoke')]"):
+        before = shown(http, revoke)
+        assert "is good for write in notes, other" in " ".join(words([before]))
+        assert http.post(before.xpath("//main//form/@action")[0], follow_redirects=False).status_code == 303
+    assert shown(http, "/ui/keys").xpath("//a/@href[contains(., '/revoke')]") == []
+    assert http.get("/ui/keys/00000000/revoke").status_code == 404
+
+
+def test_what_is_wrong_with_a_key_is_said(http: httpx.Client) -> None:
+    wrong = ({"name": ""}, {"scope": "all"}, {"valid_days": "x"}, {"ontologies": ", ,"})
+    for fields in ({"name": "ada", **each} for each in wrong):
+        refused = http.post("/ui/keys", data=fields)
+        assert refused.status_code == 422, fields
+        assert 'class="problem"' in refused.text
+
+
+def test_ontologies_of_a_key_that_are_not_there_are_said(http: httpx.Client) -> None:
+    http.post("/documents", json={"ontology": "notes", "document": "a.md", "text": "A lease."})
+    made = http.post("/ui/keys", data={"name": "ada", "ontologies": "notes, note"})
+    (note,) = words(document_fromstring(made.text).xpath("//p[@class='note']"))
+    assert "no ontology 'note'" in note
+    assert "The key is good for it as soon as it is there." in note
+    made = http.post("/ui/keys", data={"name": "bob", "ontologies": "notes"})
+    assert document_fromstring(made.text).xpath("//p[@class='note']") == []
+
+
+def test_what_was_changed_is_listed(http: httpx.Client) -> None:
+    file = {"file": ("a.md", b"A lease.\n", "text/markdown")}
+    http.post("/ui/documents", files=file, data={"ontology": "notes"}, follow_redirects=False)
+    until, path = time.monotonic() + 20, "//tbody/tr"
+    while "POST /ui/documents" not in (rows := words(shown(http, "/ui/audit").xpath(path)) or [""])[0]:
+        assert time.monotonic() < until, rows
+        time.sleep(0.2)
+    assert "Ingest a document POST /ui/documents" in " ".join(rows[0].split())
+    assert "document a.md" in rows[0]
+    assert "Nothing was changed with that key" in words(shown(http, "/ui/audit?key=local").xpath("//p"))[-1]
+
+
+def give(http: httpx.Client, document: str, text: str, ontology: str = "birds", **more: str) -> None:
+    sent = {"ontology": ontology, "document": document, "text": text, "review": True, **more}
+    assert http.post("/documents", json=sent).status_code == 200
+
+
+def decide(http: httpx.Client, page: str, decision: str, document: str) -> httpx.Response:
+    """Send the form of a document as a browser does."""
+    at = f"//form[contains(@action, '/{decision}')][.//button[@aria-label='{decision.title()} {document}']]"
+    (form,) = shown(http, page).xpath(at)
+    return http.post(form.get("action"), data=dict(form.form_values()))
+
+
+def look(http: httpx.Client, decision: str) -> HtmlElement:
+    """Follow the link that leads to deciding on all of birds."""
+    (at,) = shown(http, "/ui/review?ontology=birds").xpath(
+        f"//a[@aria-label='{decision} all of birds']/@href"
+    )
+    return shown(http, at)
+
+
+def send_form_of(http: httpx.Client, page: HtmlElement) -> httpx.Response:
+    (form,) = page.xpath("//main//form")
+    return http.post(form.get("action"), data=dict(form.form_values()))
+
+
+def test_documents_are_approved_and_rejected(http: httpx.Client) -> None:
+    stored = {"ontology": "birds", "document": "a.md", "text": "Pelicans were."}
+    assert http.post("/documents", json=stored).status_code == 202
+    give(http, "a.md", f"Pelicans wait. {'They wait on. ' * 40}")
+    give(http, "b.md", "Herons wait.")
+    give(http, "c.md", "Owls wait.", "night")
+    page = shown(http, "/ui/review")
+    assert words(page.xpath("//li//h2")) == ["a", "b", "c"]
+    assert words(page.xpath("//blockquote"))[0].endswith("…")
+    assert words(page.xpath("//blockquote"))[1] == "Herons wait."
+    (before,) = page.xpath("//p[@class='why']/a/@href")
+    assert "Pelicans were." in " ".join(words([shown(http, before)]))
+    approved = decide(http, "/ui/review?ontology=birds", "approve", "a.md")
+    assert (approved.status_code, approved.headers["location"]) == (303, "/ui/review?ontology=birds")
+    assert len(found(http, "wait")) == 1
+    assert decide(http, "/ui/review", "reject", "b.md").headers["location"] == "/ui/review"
+    assert [each["document"] for each in http.get("/waiting").json()["documents"]] == ["c.md"]
+    assert not found(http, "herons")
+
+
+def test_all_of_an_ontology_are_decided_portion_by_portion(http: httpx.Client) -> None:
+    batch = [
+        {"ontology": "birds", "document": f"{at:03}.md", "text": f"Bird {at}.", "review": True}
+        for at in range(101)
+    ]
+    assert http.post("/documents/batch", json={"documents": batch}).status_code in {200, 202}
+    assert decide(http, "/ui/review?offset=20", "approve", "020.md").status_code == 303
+    give(http, "x.md", "Another bird.")
+    before = look(http, "Approve")
+    assert "101 documents wait, the first of them:" in " ".join(words([before]))
+    assert http.get("/documents").json()["total"] == 1, "nothing is decided before it is confirmed"
+    portion = send_form_of(http, before)
+    assert "100 documents approved" in portion.text
+    assert send_form_of(http, document_fromstring(portion.text)).status_code == 303
+    assert http.get("/documents").json()["total"] == 102
+    give(http, "y.md", "One more.")
+    before = look(http, "Reject")
+    assert "1 document waits:" in " ".join(words([before]))
+    assert http.get("/waiting").json()["total"] == 1
+    assert send_form_of(http, before).headers["location"] == "/ui/review?ontology=birds"
+    assert http.get("/waiting").json()["total"] == 0
+    assert "No document waits for approval." in " ".join(words([shown(http, "/ui/review")]))
+
+
+def test_what_was_decided_meanwhile_is_said(http: httpx.Client) -> None:
+    answer = http.post("/ui/review/approve", data={"ontology": "birds", "documents": "gone.md"})
+    assert "Nothing waits any more under the name gone.md" in answer.text
+    assert (
+        http.post("/ui/review/reject", data={"ontology": "birds", "documents": "gone.md"}).status_code == 303
+    )
+    assert "No document of birds waits" in " ".join(words([shown(http, "/ui/review/reject?ontology=birds")]))
+    assert http.get("/ui/review/reject").headers["location"] == "/ui/review"
+    for wrong in ({}, {"documents": "a.md", "every": "true"}, {"ontology": "!!", "every": "true"}):
+        refused = http.post("/ui/review/approve", data={"ontology": "birds", **wrong})
+        assert refused.status_code == 422, wrong
+
+
+def test_whoever_may_only_read_looks_at_all_without_a_button(guarded: Service, graph: Graph) -> None:
+    scopes: tuple[KeyScope, ...] = ("read", "write")
+    made = {each: keys.create_key(graph, NewKey(name=each, scope=each), "local").key for each in scopes}
+    with httpx.Client(base_url=guarded.url, headers={"Authorization": f"Bearer {made['write']}"}) as sent:
+        give(sent, "a.md", "Herons wait.")
+    for scope, buttons in (("read", []), ("write", ["Approve all"])):
+        with signed_in(guarded, made[scope]) as client:
+            page = shown(client, "/ui/review/approve?ontology=birds")
+        assert "1 document waits:" in " ".join(words([page]))
+        assert words(page.xpath("//main//button")) == buttons
+
+
+def test_what_waits_is_text(http: httpx.Client) -> None:
+    give(http, f"{HOSTILE[:25]}.md", f"# {HOSTILE}\n\nDance {HOSTILE}\n", title=HOSTILE)
+    page = shown(http, "/ui/review")
+    assert page.xpath("//main//script | //main//b | //main//img") == []
+    assert HOSTILE in " ".join(words(page.xpath("//li//h2")))
+
+
+SOURCES = [each.source_id for each in record("bees.md", BEES).sources]
+
+
+def drawn_on(http: httpx.Client, path: str) -> tuple[list[list[str]], list[list[str]]]:
+    """The nodes and edges that a page hands to its script."""
+    (text,) = shown(http, path).xpath("//@data-source-graph")
+    nodes, edges = json.loads(text)
+    return nodes, edges
+
+
+def test_a_passage_stands_among_its_neighbours_and_concepts(http: httpx.Client, ids: dict[str, str]) -> None:
+    page = shown(http, f"/ui/graph/{SOURCES[1]}")
+    assert words(page.xpath("//*[@id='beside']/li")) == BEES
+    assert page.xpath("//a[@class='chip']/@href") == [f"/ui/concepts/{ids['waggle dance']}"]
+    nodes, edges = drawn_on(http, f"/ui/graph/{SOURCES[1]}")
+    shapes = {key: shape for key, _, shape, _ in nodes}
+    assert shapes[SOURCES[1]] == "centre"
+    assert {key for key, shape in shapes.items() if shape == "passage"} == {*SOURCES} - {SOURCES[1]}
+    assert [SOURCES[1], ids["waggle dance"], "names"] in edges
+    assert [SOURCES[2], ids["waggle dance"], "names"] in edges
+    assert [SOURCES[0], SOURCES[1], "next"] in edges
+    assert {end for each in edges for end in each[:2]} <= shapes.keys()
+
+
+def test_what_somebody_linked_is_there_and_says_so(http: httpx.Client, kg: KgClient, graph: Graph) -> None:
+    propose(kg, graph)
+    (proposed,) = kg.proposals("notes", kind="source").proposals
+    first, second = (each.source.source_id for each in proposed.ends)
+    kg.accept_proposal(proposed.proposal_id)
+    page = shown(http, f"/ui/graph/{first}")
+    (line,) = page.xpath(f"//*[@id='elsewhere']/li[a/@href='/ui/graph/{second}']")
+    assert "somebody linked the two" in words([line])[0]
+    assert [first, second, "linked"] in drawn_on(http, f"/ui/graph/{first}")[1]
+
+
+def test_it_is_reached_from_hits_and_from_reading(http: httpx.Client, ids: dict[str, str]) -> None:
+    assert ids
+    hit = shown(http, "/ui/search?q=waggle+dance").xpath("//li[@class='hit'][1]//a[.='Around it']/@href")
+    page = shown(http, hit[0])
+    (back,) = page.xpath("//*[@id='centre']//a[.='Read it there']/@href")
+    assert hit[0] in shown(http, back).xpath("//a[.='Around it']/@href")
+    (whole,) = shown(http, back).xpath("//a[.='as a graph']/@href")
+    assert words(shown(http, whole).xpath("//*[@id='passages']/li/a")) == BEES
+
+
+def test_what_is_nowhere_is_not_found(http: httpx.Client) -> None:
+    assert http.get("/ui/graph/nothing.md").status_code == 404

@@ -1,4 +1,4 @@
-"""Signing in to the pages of a service that answers nobody without a key."""
+"""Signing in to the pages of a service that answers nobody without a key, also with a browser."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 import httpx
 import neo4j
 import pytest
+from playwright.sync_api import Browser, Page, expect
 
 from kg_api.access import keys
 from kg_api.access.keys import KNOWN_SECONDS
@@ -221,3 +222,31 @@ def test_a_key_has_so_many_sessions_and_the_newest_stay(
     assert len(rows(driver, SESSIONS)) == 4
     keys.revoke_key(graph, "ada")
     assert keys.open_session(graph, key.key_id) is None
+
+
+def test_without_scripts_a_new_key_goes_on_where_the_old_one_ended(
+    browser: Browser, guarded: Service, graph: Graph
+) -> None:
+    ensure_space(graph, small_embedder().identity)  # as the service did when it started
+    context = browser.new_context(base_url=guarded.url, java_script_enabled=False)
+    page = context.new_page()
+    page.goto("/ui/concepts?q=owl")
+    for name in ("ada", "bob"):
+        page.get_by_label("Key").fill(keys.create_key(graph, NewKey(name=name, scope="read"), "local").key)
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.locator("#q")).to_have_value("owl")
+        page.reload()
+        expect(page.locator("#q")).to_have_value("owl")
+        keys.revoke_key(graph, name)
+        expect_signed_out(page)
+    context.close()
+
+
+def expect_signed_out(page: Page) -> None:
+    """Within seconds, as sessions are remembered for so long."""
+    for _ in range(30):
+        page.reload()
+        if page.get_by_label("Key").count():
+            return
+        page.wait_for_timeout(1000)
+    raise AssertionError(page.content())
