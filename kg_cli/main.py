@@ -20,11 +20,10 @@ from kg_cli.documents import commands as documents
 from kg_cli.documents import folders
 from kg_cli.evaluate import commands as evaluate
 from kg_cli.jobs import commands as jobs
-from kg_cli.mcp import mcp
 from kg_cli.proposals import commands as proposals
 from kg_cli.search import commands as searching
 from kg_cli.search import images
-from kg_cli.stack.commands import doctor, down, serve, status, supervise, up, worker
+from kg_cli.stack.commands import doctor, down, mcp, serve, status, supervise, up, worker
 from kg_cli.terminal import console
 from kg_cli.terminal.answers import Group
 from kg_cli.transfer.commands import export, import_bundle

@@ -1,7 +1,8 @@
-"""kg up, down, status, doctor: the processes on this machine. serve, worker: a single process."""
+"""kg up, down, status, doctor: the processes on this machine. serve, worker, mcp: a single process."""
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -134,6 +135,31 @@ def worker() -> None:
     from kg_api.worker import work
 
     work(load_settings())
+
+
+def mcp() -> None:
+    """Serve an agent by the Model Context Protocol, over standard input and output.
+
+    The agent starts this command (see docs/guides/agents.md). The command calls the service of `kg up` or of
+    KG_API_URL. If the service does not answer, each call returns an error with the fix.
+
+    Example: kg mcp
+    """
+    from kg_api.logs import configure_logs
+    from kg_api.mcp.remote import RemoteService
+    from kg_api.mcp.server import run_stdio
+    from kg_api.settings import load_settings
+    from kg_cli.terminal.connect import open_client
+    from kg_cli.terminal.console import say
+
+    configure_logs(load_settings().log)
+    if sys.stdin.isatty():
+        say("Waiting for an agent's JSON-RPC on standard input; Ctrl-D ends. See docs/guides/agents.md.")
+    service = RemoteService(open_client)
+    try:
+        run_stdio(service.call)
+    finally:
+        service.close()
 
 
 def _settings(home: Path | None) -> Settings:
