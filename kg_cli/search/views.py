@@ -90,19 +90,20 @@ def _shift(marks: Iterable[tuple[int, int]], by: int, length: int) -> Iterator[t
 
 
 def title_of(place: SourcePlace, width: int = sys.maxsize) -> list[Part]:
-    """Return document, place and date, without the first headings and letters if there are too many."""
+    """Return document, place and date. To fit the width, drop the date, the first headings, and letters."""
     from kg_api.schemas.metadata import date_of
 
-    date = (date_of(getattr(place, "metadata", {})) or "")[:DATE]
-    name = f"{place.ontology} / {place.document}"
-    where = _where(place)
-    while " > " in where and len(name) + len(where) + len(date) + 4 > width:
-        where = f"… > {where.removeprefix('… > ').partition(' > ')[2]}"
-        if where.count(" > ") == 1:
-            break
-    room = max(width - len(where) - 2 - (len(date) + 2 if date else 0), 1)
+    day = (date_of(getattr(place, "metadata", {})) or "")[:DATE]
+    name, steps = f"{place.ontology} / {place.document}", _where(place).split(" > ")
+    where, date = " > ".join(steps), f"  {day}" if day else ""
+    if len(name) + 2 + len(where) + len(date) > width:
+        date = ""
+    while len(steps) > 1 and len(name) + 2 + len(where) > width:
+        steps = steps[1:]
+        where = " > ".join(["…", *steps])
+    room = max(width - len(where) - 2, 1)
     name = name if len(name) <= room else f"…{name[1 - room :]}"
-    return [(name, "bold"), "  ", (where, "cyan"), (f"  {date}" if date else "", "dim")]
+    return [(name, "bold"), "  ", (where, "cyan"), (date, "dim")]
 
 
 def _where(place: SourcePlace) -> str:
