@@ -19,28 +19,12 @@ from kg_api.errors import BudgetSpent, ConfigurationError
 from kg_api.graph.cache import write_contexts
 from kg_api.graph.client import Graph, Transaction
 from kg_api.graph.concept_writes import add_spent, read_spent
-from kg_api.graph.vectors import DocumentAbout, SourceText
+from kg_api.graph.vectors import SourceText
 from kg_api.providers.chat import RESTART, Prompt, Reply, as_list, price_of, tokens_of
 from kg_api.schemas.base import concept_name, one_line
 from kg_api.schemas.concepts import ExtractedConcept, ExtractedRelation, Extraction, Quote
-from kg_api.schemas.documents import SourceSpan
 from kg_api.sections import LlmSettings
 from kg_api.suggestions import WITHOUT_BLANKS, FoldedText, at_words, fold, is_cut
-from kg_api.text.documents import parse
-from kg_api.text.sources import blocks_of
-
-# Blocks of sources that were stored before block kinds (ADR 7)
-
-
-def with_blocks(document: Sequence[SourceText], about: DocumentAbout) -> Sequence[SourceText]:
-    """Return the sources with their blocks. Missing blocks are parsed again."""
-    if all(each.blocks for each in document):
-        return document
-    parsed = parse("".join(each.full_text for each in document), about.document, about.format)
-    spans = [SourceSpan(each.start, each.start + len(each.full_text), each.heading) for each in document]
-    found = zip(document, blocks_of(parsed, spans), strict=True)
-    return [replace(source, blocks=source.blocks or blocks) for source, blocks in found]
-
 
 # Budget of an ontology for extraction
 

@@ -10,7 +10,6 @@ import structlog
 
 from kg_api.errors import ConfigurationError, NotFound
 from kg_api.extraction.llm import AT_ONCE, Extractor, Extractors, extraction_cost, selection
-from kg_api.extraction.replies import with_blocks
 from kg_api.graph.client import Graph
 from kg_api.graph.concept_writes import (
     StoredExtraction,
@@ -134,23 +133,18 @@ class ExtractionPass:
         for document_id, group in groupby(due, key=lambda source: source.document_id):
             mine = list(group)
             known = about.get(document_id, NO_DOCUMENT)
-            asked.append((mine, self._sources(document_id, mine, known), known))
+            asked.append((mine, self._sources(document_id, mine), known))
         if self._extractor.name != "llm":
             return [each for one in asked for each in self._extractor.extract(*one)]
         # keep the model busy even if documents are short
         found = ask_at_once([partial(self._extractor.extract, *one) for one in asked], AT_ONCE)
         return [each for one in found for each in one]
 
-    def _sources(
-        self, document_id: str, due: Sequence[SourceText], about: DocumentAbout
-    ) -> Sequence[SourceText]:
+    def _sources(self, document_id: str, due: Sequence[SourceText]) -> Sequence[SourceText]:
         """Return the cached sources of a document, and read them again after a change."""
         known = {source.source_id: source for source in self._document[1]}
         if self._document[0] != document_id or any(known.get(each.source_id) != each for each in due):
-            sources: Sequence[SourceText] = sources_of_document(self._graph, document_id)
-            if self._extractor.name == "keyphrase":  # only this extractor uses blocks
-                sources = with_blocks(sources, about)
-            self._document = (document_id, sources)
+            self._document = (document_id, sources_of_document(self._graph, document_id))
         return self._document[1]
 
     def _write(self, found: Sequence[Extraction], last: SourceText) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from kg_api.extraction.keyphrases import KeyphraseExtractor
-from kg_api.extraction.replies import with_blocks
 from kg_api.graph.vectors import DocumentAbout, SourceText
 from kg_api.schemas.base import content_hash
 from kg_api.schemas.concepts import Extraction
-from kg_api.schemas.documents import Format
+from kg_api.schemas.documents import Format, SourceSpan
+from kg_api.text.documents import parse
+from kg_api.text.sources import blocks_of
 
 ABOUT = DocumentAbout("", {})
 
@@ -21,7 +23,10 @@ def sources(*texts: str, form: Format = "markdown") -> Sequence[SourceText]:
     for at, text in enumerate(texts):
         found.append(SourceText(f"s{at}", "d", at, (), start, text, content_hash(text)))
         start += len(text)
-    return with_blocks(found, DocumentAbout("", {}, "", form))
+    parsed = parse("".join(texts), "", form)
+    spans = [SourceSpan(each.start, each.start + len(each.full_text), each.heading) for each in found]
+    blocks = zip(found, blocks_of(parsed, spans), strict=True)
+    return [replace(source, blocks=known) for source, known in blocks]
 
 
 def extract(document: Sequence[SourceText], per_source: int = 6) -> list[Extraction]:

@@ -17,7 +17,6 @@ from benchmarks.concept_terms import groups
 from benchmarks.term_gold import GOLD, Score, read_gold, score
 from kg_api.extraction.keyphrases import KeyphraseExtractor
 from kg_api.extraction.language import simplify
-from kg_api.extraction.replies import with_blocks
 from kg_api.extraction.spaceless import find_chinese_phrases, find_japanese_phrases
 from kg_api.graph.vectors import DocumentAbout, SourceText
 from kg_api.ingest.records import Incoming, to_record
@@ -247,8 +246,8 @@ Jane Moss
 """
 
 
-def texts(record: DocumentRecord, *, with_kinds: bool = True) -> Sequence[SourceText]:
-    """As the database gives the sources of a document, without kinds where an older version stored it."""
+def texts(record: DocumentRecord) -> Sequence[SourceText]:
+    """As the database gives the sources of a document."""
     return [
         SourceText(
             each.source_id,
@@ -258,20 +257,15 @@ def texts(record: DocumentRecord, *, with_kinds: bool = True) -> Sequence[Source
             each.start,
             each.full_text,
             each.content_hash,
-            each.blocks if with_kinds else (),
+            each.blocks,
         )
         for each in record.sources
     ]
 
 
-def test_sources_without_kinds_are_read_as_those_with() -> None:
-    about = DocumentAbout("", {}, "a.md", "markdown")
+def test_code_and_markup_name_no_concepts() -> None:
     record, _ = to_record(Incoming("notes", "a.md", TEXT))
-    known, old = texts(record), texts(record, with_kinds=False)
-    assert len(known) > 3
-    assert with_blocks(known, about) is known
-    assert [each.blocks for each in with_blocks(old, about)] == [each.blocks for each in known]
-    found = {concept.label for each in extract(known, 20) for concept in each.concepts}
+    found = {concept.label for each in extract(texts(record), 20) for concept in each.concepts}
     names = {"Dora Miles", "Emma Ross", "Frida Kahn", "Greta Olsen", "Hanna Berg", "Ida Falk", "Jane Moss"}
     assert found >= FOUND | names
 
