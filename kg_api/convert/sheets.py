@@ -117,8 +117,6 @@ def join_runs(runs: Iterable[tuple[str, Script, bool]]) -> str:
 _SAMPLE = 20  # rows below a header that show the kind of its columns
 _JUDGED_ROWS = 2_000
 _MAX_SIDE_BY_SIDE = 50
-_LABEL_WORDS = 8
-"""A single cell of more words between blank rows is a remark, not a row of the surrounding table."""
 _VALUE = re.compile(
     r"""=.*|\#[A-Z/0!?]+|true|false
     |[<>≤≥~±]?\s*[+\-−(]?\s*[$€£¥₹]?\s*[+\-−]?[.,]?\d[\d.,\s'’]*(e[+-]?\d+)?\s*(%|‰|[$€£¥₹]|[A-Z]{3}\b)?\s*\)?
@@ -284,7 +282,7 @@ class _Grid:
                 if one_column
                 else self._begins_table(group, header[0], extent)
             )
-            if not begins and not any(len(_join(row).split()) > _LABEL_WORDS for row in held):
+            if not begins:
                 body += [*held, *group.rows]
                 held = []
                 continue
@@ -292,12 +290,9 @@ class _Grid:
                 yield _trim([*header, *body])
             yield from map(_join, held)
             held = []
-            if begins:
-                titles, header, body = self._read_header(group, is_last=group is groups[-1])
-                yield from map(_join, titles)
-                extent = _find_extent([*header, *body])
-            else:
-                body = group.rows
+            titles, header, body = self._read_header(group, is_last=group is groups[-1])
+            yield from map(_join, titles)
+            extent = _find_extent([*header, *body])
         if header:
             yield _trim([*header, *body])
         yield from map(_join, held)

@@ -98,14 +98,6 @@ APART: dict[str, tuple[str, list[Block]]] = {
         "Part|Price\nBolt|3\nNut|2\n\nSource: the catalogue of 2025",
         [PARTS, "Source: the catalogue of 2025"],
     ),
-    "long remark between rows": (
-        "Part|Price\nBolt|3\n\nAll of the prices below are estimates of last summer\n\nNut|2",
-        [
-            [["Part", "Price"], ["Bolt", "3"]],
-            "All of the prices below are estimates of last summer",
-            [["Part", "Price"], ["Nut", "2"]],
-        ],
-    ),
     "title over years": (
         "Loads by year\nSite|2023|2024\nHarbour|40|41",
         ["Loads by year", [["Site", "2023", "2024"], ["Harbour", "40", "41"]]],
