@@ -8,7 +8,7 @@ from typing import Any, Literal
 from kg_api.client.call import UNSET, Call, Unset, body_of, change_of, delete, get, post, put
 from kg_api.client.sending import request
 from kg_api.schemas.communities import Communities, CommunityDetails
-from kg_api.schemas.concepts import ExtractionConfig, ExtractionStatus, UnreadSources
+from kg_api.schemas.concepts import ExtractionConfig, ExtractionStatus
 from kg_api.schemas.documents import Deleted, EmbeddingStatus, OntologyList
 from kg_api.schemas.embedding import (
     EmbeddingConfigChange,
@@ -186,6 +186,6 @@ class OntologyMethods:
         return post(JobStarted, "ontologies", ontology, "extraction", params=params)
 
     @request
-    def extraction_refused(self, ontology: str) -> Call[UnreadSources]:
+    def extraction_refused(self, ontology: str) -> Call[RefusedSources]:
         """List the sources without extracted concepts, with the reasons."""
-        return get(UnreadSources, "ontologies", ontology, "extraction-refused")
+        return get(RefusedSources, "ontologies", ontology, "extraction-refused")

@@ -392,7 +392,6 @@ class LanguageModel:
 
 Ask = Callable[[Prompt], str]
 TOGETHER = 10  # chunks per prompt, so that the document is sent and billed once for all of them
-_SITUATE_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
 
 
 def situate(ask: Ask, part: DocumentPart, chunks: Sequence[Chunk]) -> list[str]:
@@ -404,13 +403,9 @@ def situate(ask: Ask, part: DocumentPart, chunks: Sequence[Chunk]) -> list[str]:
 
 def read(answer: str) -> dict[str, str]:
     """Return the contexts of a reply by id, without duplicate ids and empty contexts."""
-    found = {name: entry.get("context") for name, entry in parse_entries(answer, "contexts").items()}
-    lines = {
-        name: " ".join(_SITUATE_CONTROLS.sub(" ", said).split())
-        for name, said in found.items()
-        if isinstance(said, str)
-    }
-    return {name: line for name, line in lines.items() if line}
+    entries = parse_entries(answer, "contexts").items()
+    lines = {name: line(entry.get("context"), MAX_CHARACTERS) for name, entry in entries}
+    return {name: text for name, text in lines.items() if text}
 
 
 def _alone(ask: Ask, part: DocumentPart, chunk: Chunk) -> str:

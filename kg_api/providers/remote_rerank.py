@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from itertools import accumulate, pairwise
 from typing import cast
 
 from kg_api.errors import ConfigurationError, RerankUnavailable
-from kg_api.providers.http import MIB, JsonClient, Provider, Reply, Service, Variables, fields_of, items_of
+from kg_api.providers.http import MIB, JsonClient, Provider, Reply, Service, Variables, fields_of
 from kg_api.providers.rerank import as_relevance
 from kg_api.providers.retrying import RetryPolicy
 from kg_api.sections import RerankSettings
@@ -35,15 +34,31 @@ RERANKER_OVERLAP = 0.125
 """Share of a window that overlaps the next one, so that each sentence is complete in one window."""
 
 
-class RemoteReranker(ABC):
+class RemoteReranker:
+    """POST {query, documents} -> results, or TEI's {query, texts} -> a plain list.
+
+    Args:
+        fields: Further fields of a request.
+        speaks_tei: Format of the server. None: the first reply shows it.
+    """
+
     def __init__(
-        self, provider: Provider, path: str, name: str, settings: RerankSettings, policy: RetryPolicy
+        self,
+        provider: Provider,
+        path: str,
+        settings: RerankSettings,
+        policy: RetryPolicy,
+        *,
+        fields: Mapping[str, object],
+        speaks_tei: bool | None,
     ) -> None:
         self._provider = provider
         self._client = JsonClient(provider, path)
-        self._name = name
+        self._name = f"{'endpoint' if speaks_tei is None else 'cohere'}:{provider.model or 'default'}"
         self._settings = settings
         self._policy = policy
+        self._fields = fields
+        self._speaks_tei = speaks_tei
         self._pool = ThreadPoolExecutor(REQUESTS, thread_name_prefix="rerank")
 
     @property
@@ -74,9 +89,26 @@ class RemoteReranker(ABC):
 
         return self._policy.call(once, RERANKING.give_up, until, kind=RERANKING.kind)
 
-    @abstractmethod
     def _request(self, query: str, texts: Sequence[str], seconds: float, max_bytes: int) -> list[float]:
         """Score texts by one HTTP request, in order, on the provider's scale."""
+        speaks_tei = self._speaks_tei is True
+        reply = self._post(query, texts, seconds, max_bytes, tei=speaks_tei)
+        if self._speaks_tei is None and reply.status in _OTHER_FORM:
+            other = self._post(query, texts, seconds, max_bytes, tei=True)
+            if other.status not in _OTHER_FORM:
+                reply, speaks_tei = other, True
+        body = self._client.read(reply)
+        found = fields_of(body).get("results", body)
+        scores = self._scores(cast("list[object]", found) if isinstance(found, list) else None, len(texts))
+        self._speaks_tei = speaks_tei
+        return scores
+
+    def _post(self, query: str, texts: Sequence[str], seconds: float, max_bytes: int, *, tei: bool) -> Reply:
+        body: dict[str, object] = {"query": query, "texts": list(texts)}
+        if not tei:
+            model = {"model": self._provider.model} if self._provider.model else {}
+            body = {**model, **self._fields, "query": query, "documents": list(texts), "top_n": len(texts)}
+        return self._client.post(body, seconds, max_bytes)
 
     def _scores(self, found: list[object] | None, texts: int) -> list[float]:
         """Return the scores of a reply in the order of the texts."""
@@ -151,22 +183,8 @@ def open_cohere(settings: Settings, policy: RetryPolicy = POLICY) -> RemoteReran
         )
     model = settings.rerank.model or COHERE_MODEL
     provider = Provider(RERANKING, COHERE_VARIABLES, model, own.base_url, own.api_key)
-    return CohereReranker(provider, "/v2/rerank", f"cohere:{model}", settings.rerank, policy)
-
-
-class CohereReranker(RemoteReranker):
-    """POST /v2/rerank."""
-
-    def _request(self, query: str, texts: Sequence[str], seconds: float, max_bytes: int) -> list[float]:
-        body: dict[str, object] = {
-            "model": self._provider.model,
-            "query": query,
-            "documents": list(texts),
-            "top_n": len(texts),
-            "max_tokens_per_doc": COHERE_MAX_TOKENS,
-        }
-        reply = self._client.read(self._client.post(body, seconds, max_bytes))
-        return self._scores(items_of(reply, "results"), len(texts))
+    fields = {"max_tokens_per_doc": COHERE_MAX_TOKENS}
+    return RemoteReranker(provider, "/v2/rerank", settings.rerank, policy, fields=fields, speaks_tei=False)
 
 
 # Servers with /rerank: like Cohere and Jina (vLLM, Infinity, LiteLLM), or like TEI
@@ -181,35 +199,4 @@ def open_endpoint(settings: Settings, policy: RetryPolicy = POLICY) -> RemoteRer
     if own.base_url is None:
         raise ConfigurationError("KG_RERANK__BASE_URL is not set; set it to the server's address")
     provider = Provider(RERANKING, ENDPOINT_VARIABLES, own.model or "", own.base_url, own.api_key)
-    name = f"endpoint:{own.model or 'default'}"
-    return EndpointReranker(provider, "/rerank", name, own, policy)
-
-
-class EndpointReranker(RemoteReranker):
-    """POST {base}/rerank: {query, documents} -> results, or TEI's {query, texts} -> a plain list.
-
-    The first reply shows the format of the server.
-    """
-
-    _speaks_tei: bool | None = None
-
-    def _request(self, query: str, texts: Sequence[str], seconds: float, max_bytes: int) -> list[float]:
-        speaks_tei = self._speaks_tei is True
-        reply = self._post(query, texts, seconds, max_bytes, tei=speaks_tei)
-        if self._speaks_tei is None and reply.status in _OTHER_FORM:
-            other = self._post(query, texts, seconds, max_bytes, tei=True)
-            if other.status not in _OTHER_FORM:
-                reply, speaks_tei = other, True
-        body = self._client.read(reply)
-        found = fields_of(body).get("results", body)
-        listed = cast("list[object]", found) if isinstance(found, list) else None
-        scores = self._scores(listed, len(texts))
-        self._speaks_tei = speaks_tei
-        return scores
-
-    def _post(self, query: str, texts: Sequence[str], seconds: float, max_bytes: int, *, tei: bool) -> Reply:
-        body: dict[str, object] = {"query": query, "texts": list(texts)}
-        if not tei:
-            model = {"model": self._provider.model} if self._provider.model else {}
-            body = {**model, "query": query, "documents": list(texts), "top_n": len(texts)}
-        return self._client.post(body, seconds, max_bytes)
+    return RemoteReranker(provider, "/rerank", own, policy, fields={}, speaks_tei=None)

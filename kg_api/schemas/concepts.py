@@ -12,7 +12,6 @@ from pydantic import Field, StringConstraints, model_validator
 
 from kg_api.schemas.base import VISIBLE, Answer, Body, DocumentName, Flag, NodeId, Page, Text, concept_name
 from kg_api.schemas.documents import BlockKind
-from kg_api.schemas.embedding import RefusedSource
 from kg_api.schemas.search import Degradation, Place
 from kg_api.schemas.vocabulary import (
     MAX_HOPS,
@@ -154,14 +153,6 @@ class ExtractionStatus(Answer):
     """Reason why the service cannot extract concepts, and the fix. Null if it can."""
     last_error: str | None = None
     notes: list[str] = Field(default_factory=list[str])
-
-
-class UnreadSources(Answer):
-    """Sources without extraction. `kg admin concepts extract` retries them."""
-
-    ontology: str
-    total: int
-    sources: list[RefusedSource]
 
 
 # Imported concepts

@@ -282,7 +282,7 @@ class EmbeddingConfiguration(VectorCounts):
 
 
 class RefusedSource(Answer):
-    """Source that the model rejects. Only full-text search finds it."""
+    """Source that the model rejects. Only full-text search finds it, or it has no extracted concepts."""
 
     source_id: str
     document: str
@@ -292,7 +292,7 @@ class RefusedSource(Answer):
 
 
 class RefusedSources(Answer):
-    """Rejected sources of an ontology. `kg jobs retry` and `source-embeddings generate` retry them."""
+    """Rejected sources of an ontology. `kg jobs retry` retries them."""
 
     ontology: str
     total: int

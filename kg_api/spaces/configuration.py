@@ -49,7 +49,6 @@ from kg_api.schemas.concepts import (
     ExtractionConfig,
     ExtractionCost,
     ExtractionStatus,
-    UnreadSources,
     UsedExtraction,
 )
 from kg_api.schemas.documents import (
@@ -330,11 +329,11 @@ class ExtractionService:
         due, job_id = self._requests.begin(ontology, everything=stale)
         return JobStarted(ontology=ontology, due=due, job_id=job_id)
 
-    def refused(self, ontology: str) -> UnreadSources:
+    def refused(self, ontology: str) -> RefusedSources:
         mark = self._mark(self._extractors.used(read_extraction(self._graph, ontology).config))
         total = count_extraction(self._graph, ontology, mark)["refused"]
         found = unread_sources(self._graph, ontology, mark, limit=MAX_REJECTED)
-        return UnreadSources(ontology=ontology, total=total, sources=found)
+        return RefusedSources(ontology=ontology, total=total, sources=found)
 
     def _present(self, ontology: str) -> StoredExtraction:
         try:

@@ -17,6 +17,7 @@ from kg_cli.terminal.console import describe_price
 if TYPE_CHECKING:
     from kg_api.client import KgClient
     from kg_api.schemas import concepts as schemas
+    from kg_api.schemas.embedding import RefusedSources
 
 ExtractorOption = Annotated[
     ExtractorName | None,
@@ -150,7 +151,7 @@ def extract(
     """
 
 
-def print_refused(found: schemas.UnreadSources) -> None:
+def print_refused(found: RefusedSources) -> None:
     print_reasons(found)
     again = f"; to retry: kg admin concepts extract --ontology {found.ontology!r}" if found.total else ""
     console.say(f"rejected: {pluralize(found.total, 'source')}{again}")

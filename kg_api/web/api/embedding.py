@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import Path, Query, Request
 
-from kg_api.schemas.concepts import ExtractionConfig, ExtractionStatus, UnreadSources
+from kg_api.schemas.concepts import ExtractionConfig, ExtractionStatus
 from kg_api.schemas.documents import EmbeddingStatus
 from kg_api.schemas.embedding import (
     ChosenOntologies,
@@ -150,7 +150,7 @@ def extract_concepts(
 
 
 @extraction.get("/ontologies/{ontology}/extraction-refused", "read", "List sources without extraction")
-def extraction_refused(container: Open, ontology: Ontology) -> UnreadSources:
+def extraction_refused(container: Open, ontology: Ontology) -> RefusedSources:
     return container.extraction.refused(ontology)
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from kg_api.graph.relations import unknown_type
 from kg_api.schemas.communities import CommunityDetails
-from kg_api.schemas.concepts import TypeProposals, UnreadSources
+from kg_api.schemas.concepts import TypeProposals
+from kg_api.schemas.embedding import RefusedSources
 from kg_cli.admin import concepts as concept_views
 from kg_cli.communities.commands import print_community
 
@@ -47,5 +48,5 @@ def test_an_unknown_type_names_the_command_that_lists_those_there_are() -> None:
 
 
 def test_where_nothing_is_set_aside_nothing_is_to_be_tried_again(capsys: pytest.CaptureFixture[str]) -> None:
-    concept_views.print_refused(UnreadSources(ontology="notes", total=0, sources=[]))
+    concept_views.print_refused(RefusedSources(ontology="notes", total=0, sources=[]))
     assert capsys.readouterr().err == "rejected: 0 sources\n"
