@@ -14,7 +14,7 @@ import typer
 from kg_api.schemas.vocabulary import MAX_EVIDENCE, MAX_HOPS, MAX_PASSAGES, MAX_PATHS, MAX_RELATED
 from kg_api.wording import are, pluralize
 from kg_cli.terminal import console, options
-from kg_cli.terminal.answers import Table, command, make_group, note_all
+from kg_cli.terminal.answers import Column, Table, command, make_group, note_all, short_id
 from kg_cli.terminal.connect import open_client
 from kg_cli.terminal.console import Part
 
@@ -349,7 +349,16 @@ def neighbourhood(
     return kg.neighbourhood(take_concept(kg, concept, ontology), limit=limit)
 
 
-print_concepts = Table("concepts", {"sources": "sources", "concept": _concept}, noun=("concept",))
+def print_concepts(page: schemas.ConceptList) -> None:
+    about = {"description": "description"} if any(each.description for each in page.concepts) else {}
+    columns: dict[str, Column] = {
+        "concept": lambda each: each.label if each.verified else f"{each.label} (unverified)",
+        "sources": "sources",
+        "also": "search_terms",
+        **about,
+        "id": short_id("concept_id"),
+    }
+    Table("concepts", columns, noun=("concept",))(page)
 
 
 @command(group, "list", asks="concepts", show=print_concepts)
