@@ -164,7 +164,7 @@ def test_a_run_that_was_killed_goes_on_where_it_stopped(
         seen.count = 0
         ran = kg(*command, env={"KG_API_URL": url})
     found = told(ran)
-    assert "5 of 12 questions were answered before" in ran.stderr
+    assert "5 of 12 questions are answered" in ran.stderr
     assert seen.count == 12 - 5 + 1
     assert found["data"]["asked"] == 12
     assert not list(results.glob("*.partial.jsonl"))

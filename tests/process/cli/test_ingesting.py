@@ -106,7 +106,7 @@ def test_rejected_metadata_is_reported_once(kg: Kg, folder: Path, graph: Graph) 
 
 def test_an_empty_folder_is_said_to_be_empty_and_advice_is_given_once(kg: Kg, folder: Path) -> None:
     empty = kg("ingest", str(folder), "--ontology", "notes")
-    assert (empty.returncode, "there are no files there" in empty.stderr) == (3, True)
+    assert (empty.returncode, "contains no files" in empty.stderr) == (3, True)
     (folder / "a.txt").write_bytes(b"\x00")
     binary = kg("ingest", str(folder), "--ontology", "notes")
     assert (binary.returncode, (binary.stdout + binary.stderr).count("kg reads")) == (3, 1)
