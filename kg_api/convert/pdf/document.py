@@ -12,18 +12,18 @@ import pypdfium2 as pdfium
 from pypdfium2 import raw
 
 from kg_api.convert.pdf.blocks import OutlineEntry
+from kg_api.convert.shared.containers import iso_date
 from kg_api.errors import UnreadableDocument
 from kg_api.schemas.metadata import MetadataValue
 
 _MAX_OUTLINE = 20_000
 _MAX_DEPTH = 8
-_DATE = re.compile(r"D?:?(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:([-+Zz])(?:(\d\d)'?(\d\d)?)?)?")
+_DATE = re.compile(r"D?:?(\d{4})(\d\d)?(\d\d)?(?:(\d\d)(\d\d)(\d\d)?)?\d*([Zz]|[-+]\d\d(?:'?\d\d)?)?")
 _NO_TITLE = re.compile(
     r"^(?:microsoft (?:word|powerpoint|excel)\b.*|untitled.*|\(?(?:anonymous|unspecified)\)?|document\s?\d*"
     r"|\S+\.[a-z]{2,5}|.*\.(?:docx?|pptx?|xlsx?|odt|tex|dvi|indd|pdf|rtf|qxd|fm))$",
     re.IGNORECASE,
 )
-_MONTHS, _DAYS = range(1, 13), range(1, 32)
 _NOBODY = {"anonymous", "unspecified", "unknown", "user", "(anonymous)", "(unspecified)"}
 
 
@@ -91,20 +91,11 @@ def _language(document: pdfium.PdfDocument) -> str:
 
 def _date(value: str) -> str:
     """Convert `D:20240131120000+01'00'` to ISO 8601, with the precision of the file."""
-    match = _DATE.match(value)
-    if not match or int(match[2] or 1) not in _MONTHS or int(match[3] or 1) not in _DAYS:
+    if not (found := _DATE.match(value)):
         return ""
-    day = "-".join(part for part in match.groups()[:3] if part)
-    if not (match[3] and match[4] and match[5]):
-        return day
-    zone = (
-        ""
-        if not match[7]
-        else "Z"
-        if match[7] in "Zz"
-        else f"{match[7]}{match[8] or '00'}:{match[9] or '00'}"
-    )
-    return f"{day}T{match[4]}:{match[5]}:{match[6] or '00'}{zone}"
+    day = "-".join(filter(None, found.groups()[:3]))
+    zone = (found[7] or "").upper().replace("'", ":")
+    return iso_date(f"{day}T{found[4]}:{found[5]}:{found[6] or '00'}{zone}" if found[3] and found[5] else day)
 
 
 def outline(document: pdfium.PdfDocument) -> list[OutlineEntry]:

@@ -69,7 +69,6 @@ EngineName = Literal["tesseract", "rapidocr"]
 INSTALL = "install tesseract, or kg with its extra `ocr` (pip install '.[ocr]' in its checkout)"
 
 _DECIDE = {"ocr_languages", "ocr_max_pages", "ocr_max_seconds", "ocr_max_megapixels", "max_memory_mb"}
-_SECONDS = 20
 
 
 def installed() -> list[EngineName]:
@@ -94,17 +93,7 @@ def fingerprint(settings: ConversionSettings) -> str:
     """Return a fingerprint of the engine and its settings. After a change, OCR may read more text."""
     engine, reason = choose(settings)
     limits = settings.model_dump_json(include=_DECIDE)
-    return digest("ocr", engine or reason, _languages() if engine == "tesseract" else "", limits)
-
-
-def _languages() -> str:
-    """Return the language list of tesseract (empty: tesseract does not run)."""
-    program = shutil.which("tesseract") or "tesseract"
-    try:
-        told = subprocess.run([program, "--list-langs"], capture_output=True, timeout=_SECONDS, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return told.stdout.decode(errors="replace")
+    return digest("ocr", engine or reason, limits)
 
 
 # Opening of the engine, which imports its libraries
