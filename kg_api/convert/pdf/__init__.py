@@ -14,8 +14,7 @@ from kg_api.convert.pdf.characters import PageText, put_shown, without_text
 from kg_api.convert.pdf.document import metadata, opened, outline, title
 from kg_api.convert.pdf.images import PdfImages, PlacedPicture, images_of, with_pictures
 from kg_api.convert.pdf.layout import Column, Line, TextRun, columns, rows
-from kg_api.convert.pdf.repeated import leave_out
-from kg_api.convert.pdf.unreadable import forget_unknown, take_out_unreadable
+from kg_api.convert.pdf.removal import forget_unknown, leave_out, take_out_unreadable
 from kg_api.convert.shared.accounting import note_missing
 from kg_api.schemas.documents import Converted
 from kg_api.settings import DEFAULT_CONVERSION as DEFAULTS
