@@ -39,6 +39,7 @@ _MAX_SPAN = 63  # columns (limit of Word)
 _PARAGRAPH, _TABLE, _CONTROL, _CHUNK = q("w:p"), q("w:tbl"), q("w:sdt"), q("w:altChunk")
 _ROW, _CELL, _SETTINGS = q("w:tr"), q("w:tc"), q("w:pPr")
 _CHARTS, _EMBEDDED = "charts and diagrams that could not be read", "documents embedded as another format"
+_NOTE_FORMS = {"footnote": "decimal", "endnote": "lowerRoman"}  # usual marks
 _NO_NOTES = frozenset({"separator", "continuationSeparator", "continuationNotice"})
 _BREAKS = re.compile(r"\n[ \t]*\n\s*")
 
@@ -89,11 +90,6 @@ class _Document:
         self._left_out: Counter[str] = Counter()
         self.reader = TextReader(self._styles, self._left_out, self._mark_note, self._find_picture)
         self._notes = {kind: self._read_notes(kind) for kind in ("footnote", "endnote")}
-        settings = self._parse_related("settings")
-        self._note_forms = {"footnote": "decimal", "endnote": "lowerRoman"}
-        for kind, usual in self._note_forms.items():
-            said = None if settings is None else settings.find(f"{q(f'w:{kind}Pr')}/{q('w:numFmt')}")
-            self._note_forms[kind] = usual if said is None else said.get(VALUE, usual)
         self._note_counts: Counter[str] = Counter()
         self._references: list[tuple[NoteReference, str]] = []
         self._picture_count = 0
@@ -350,7 +346,7 @@ class _Document:
         if not reference.has_own_mark:
             self._note_counts[reference.kind] += 1
             count = self._note_counts[reference.kind]
-            mark = format_number(count, self._note_forms[reference.kind]) or str(count)
+            mark = format_number(count, _NOTE_FORMS[reference.kind]) or str(count)
         self._references.append((reference, mark))
         return mark
 
