@@ -38,6 +38,15 @@ QUIET_SECONDS = 3.0
 """For so long no job of concepts may appear before they count as done."""
 
 
+def row_of_openie(line: str) -> str:
+    """Return a line of HippoRAG's open information extraction as a row of concepts."""
+    found = json.loads(line)
+    labels = dict.fromkeys(each.strip()[:200] for each in found["entities"] if each.strip())
+    relations = [each for each in found["triples"] if len(each) == 3 and all(map(str.strip, each))]
+    row = {"document": str(found["doc"]), "concepts": [{"label": each} for each in labels]}
+    return json.dumps({**row, "relations": relations}) + "\n"
+
+
 def main() -> None:
     """Measure."""
     parser = argparse.ArgumentParser()
@@ -53,7 +62,10 @@ def main() -> None:
         told = {mode: ran(running, results / f"{mode}.json", [*evaluate, "--mode", mode]) for mode in WITHOUT}
         (name,) = [each.ontology for each in running.client().ontologies().ontologies]
         if chosen.openie:
-            running.kg("concepts", "import", chosen.openie, "--format", "openie", "--ontology", name)
+            rows = running.home.path / "rows.jsonl"
+            with Path(chosen.openie).open(encoding="utf-8") as lines:
+                rows.write_text("".join(map(row_of_openie, lines)), encoding="utf-8")
+            running.kg("concepts", "import", str(rows), "--ontology", name)
         running.kg("admin", "regenerate-embeddings", "--type", "concept", "--ontology", name)
         seconds = settled(running, name)
         for lane in WITH:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
-from typing import Annotated, Any, Final, Literal, Self, cast
+from typing import Annotated, Final, Literal, Self, cast
 
 from pydantic import Field, StringConstraints, model_validator
 
@@ -222,24 +222,6 @@ class ConceptsImported(Answer):
     more_problems: int
 
 
-def from_openie(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a line of HippoRAG's open information extraction as a row. Only text values are kept."""
-    entities = _to_list(row, "entities", "extracted_entities")
-    triples = [_texts(each) for each in _to_list(row, "triples", "extracted_triples")]
-    labels = dict.fromkeys(each.strip() for each in _texts(entities))
-    name = row.get("doc", row.get("idx"))
-    place = {"document": None if name is None else str(name), "title": row.get("title") or None}
-    return {
-        **{key: value for key, value in place.items() if value},
-        "concepts": [{"label": each[:200]} for each in labels if each],
-        "relations": [
-            (subject[:200], kind[:1000], target[:200])
-            for subject, kind, target in (each for each in triples if len(each) == 3)  # noqa: PLR2004
-            if subject.strip() and kind.strip() and target.strip()
-        ],
-    }
-
-
 def portions(
     rows: Iterable[ConceptRow], size: int = 100, characters: int = 400_000
 ) -> Iterator[list[ConceptRow]]:
@@ -259,21 +241,6 @@ def portions(
         said += weight
     if portion:
         yield portion
-
-
-def _to_list(row: dict[str, Any], *names: str) -> list[Any]:
-    for name in names:
-        if isinstance(found := row.get(name), list):
-            return cast("list[Any]", found)
-    return []
-
-
-def _texts(values: Any) -> list[str]:
-    return (
-        [each for each in cast("list[Any]", values) if isinstance(each, str)]
-        if isinstance(values, list)
-        else []
-    )
 
 
 # Concepts

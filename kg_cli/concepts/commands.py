@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from kg_api.client import KgClient
     from kg_api.schemas import concepts as schemas
 
-Form = Literal["kg", "openie"]
 ConceptArgument = Annotated[
     str, typer.Argument(help="A concept's id or name, or a phrase for it.", callback=options.require_words)
 ]
@@ -398,10 +397,6 @@ def import_file(
     file: Annotated[Path, typer.Argument(help="JSON Lines; - reads standard input.", allow_dash=True)],
     *,
     ontology: Annotated[str, typer.Option("--ontology", "-o", help="Ontology of the documents.")],
-    form: Annotated[
-        Form,
-        typer.Option("--format", help="kg, or openie: lines of HippoRAG (doc, title, entities, triples)."),
-    ] = "kg",
     as_json: Annotated[bool, typer.Option("--json", help="Print the REST answers as one.")] = False,
 ) -> None:
     """Attach concepts to stored documents, with the sentences that state them.
@@ -411,12 +406,12 @@ def import_file(
     "relations": [["worker", "renews", "lease"]]}. A repeated import changes nothing. A row without its
     document is reported and skipped, and the exit code is 3.
 
-    Example: kg concepts import openie.jsonl --ontology musique --format openie
+    Example: kg concepts import found.jsonl --ontology notes
     """
     from kg_api.schemas.concepts import portions
     from kg_cli.jobs.report import patiently
 
-    rows = _read_rows(file, form)
+    rows = _read_rows(file)
     total: dict[str, Any] = {"ontology": ontology, "concepts": 0, "concepts_are_at_most": False}
     with open_client() as client, console.progress("rows") as bar:
         task = bar.add_task("importing", total=len(rows))
@@ -437,11 +432,11 @@ def import_file(
         raise typer.Exit(options.SOME_FAILED)
 
 
-def _read_rows(file: Path, form: Form) -> list[Any]:
+def _read_rows(file: Path) -> list[Any]:
     from pydantic import ValidationError
 
     from kg_api.errors import InvalidInput
-    from kg_api.schemas.concepts import ConceptRow, from_openie
+    from kg_api.schemas.concepts import ConceptRow
     from kg_api.schemas.problems import describe_problems
     from kg_cli.terminal.console import numbered_lines, read_text
 
@@ -451,8 +446,7 @@ def _read_rows(file: Path, form: Form) -> list[Any]:
             found = json.loads(line)
             if not isinstance(found, dict):
                 raise InvalidInput(f"line {number} is not a JSON object")
-            row = cast("dict[str, Any]", found)
-            rows.append(ConceptRow.model_validate(from_openie(row) if form == "openie" else row))
+            rows.append(ConceptRow.model_validate(found))
         except ValidationError as error:
             problems = describe_problems(error.errors())
             raise InvalidInput(f"line {number}: {problems}. See kg concepts import --help") from None

@@ -210,31 +210,30 @@ def command(service: Service, *arguments: str) -> subprocess.CompletedProcess[st
     return forked.run(["concept", "import", *arguments], {**os.environ, "KG_API_URL": service.url})
 
 
-OPENIE = [
+ROWS = [
     {
-        "doc": "0",
-        "title": "Lubefu River",
-        "entities": ["Lubefu River", "Sankuru River"],
-        "triples": [["Lubefu River", "tributary of", "Sankuru River"], ["odd", "one"], "odder"],
+        "document": "0",
+        "concepts": [{"label": "Lubefu River"}, {"label": "Sankuru River"}],
+        "relations": [["Lubefu River", "tributary of", "Sankuru River"]],
     },
-    {"doc": "9", "title": "Not there", "entities": ["Nothing"], "triples": []},
+    {"document": "9", "title": "Not there", "concepts": [{"label": "Nothing"}]},
 ]
 
 
-def test_the_command_reads_open_information_extraction(
+def test_the_command_reports_rows_without_document(
     kg: KgClient, service: Service, tmp_path: Path, driver: neo4j.Driver
 ) -> None:
     kg.ingest_text("The Lubefu River is a tributary of the Sankuru River.", ontology="notes", document="0")
-    file = tmp_path / "openie.jsonl"
-    file.write_text("\n".join(json.dumps(row) for row in OPENIE) + "\n\n", encoding="utf-8")
-    done = command(service, str(file), "--ontology", "notes", "--format", "openie", "--json")
+    file = tmp_path / "found.jsonl"
+    file.write_text("\n".join(json.dumps(row) for row in ROWS) + "\n\n", encoding="utf-8")
+    done = command(service, str(file), "--ontology", "notes", "--json")
     assert done.returncode == 3, done.stderr
     told = json.loads(done.stdout)
     assert (told["concepts"], told["concepts_are_at_most"]) == (2, False)
     assert (told["rows"], told["appearances"], told["relations"]) == (1, 2, 1)
     assert [each["place"] for each in told["problems"]] == ["9"]
     assert appearances(driver) == {"Lubefu River": [(0, True)], "Sankuru River": [(0, True)]}
-    people = command(service, str(file), "--ontology", "notes", "--format", "openie")
+    people = command(service, str(file), "--ontology", "notes")
     said = "2 different concepts, 2 times in 1 source, 0 of them without a quote; 1 relationship"
     assert f"notes: 1 row: {said}" in people.stdout
     assert "not placed: 9: the ontology has no document of this name or title" in people.stdout
