@@ -48,9 +48,11 @@ def test_a_picture_comes_back_with_its_thumbnail(pool: ConverterPool) -> None:
     ids=["bomb", "frames", "truncated", "empty", "html"],
 )
 def test_what_is_meant_to_harm_costs_itself_alone(pool: ConverterPool, content: bytes, told: str) -> None:
-    with pytest.raises(UnreadableDocument, match=told):
-        pool.convert(content, "image")
+    for read in (lambda: pool.convert(content, "image"), lambda: pool.render(content, SIZE)):
+        with pytest.raises(UnreadableDocument, match=told):
+            read()
     assert pool.convert(encoded(drawn()), "image").images
+    assert pool.render(encoded(drawn()), SIZE).any()
     assert psutil.Process(pool._idle[0]._process.pid).memory_info().rss < MAX_MEMORY_MB * 1024 * 1024 / 2
 
 

@@ -60,19 +60,6 @@ def test_a_restart_gives_the_same_bytes_alone_and_in_a_batch() -> None:
     assert first == run(together) == run(alone)
 
 
-def test_a_restart_gives_the_same_bytes_for_parts_of_texts() -> None:
-    code = (
-        OPEN
-        + TEXTS
-        + "from kg_api.providers.embedding_port import TextPart\n"
-        + "parts = [TextPart(text, at, at + 11) for text in texts for at in range(0, len(text) - 11, 80)]\n"
-    )
-    together = run(code + "print(embedder.embed_parts(parts).tobytes().hex())")
-    alone = run(code + "print(b''.join(embedder.embed_parts([p]).tobytes() for p in parts).hex())")
-    assert len(together) > 32 * 384 * 8
-    assert together == alone
-
-
 def test_a_fork_after_embedding_warns_of_nothing() -> None:
     """The tokenizers library warns about forks once it has used threads of its own; it is given no cause."""
     code = (
@@ -89,17 +76,6 @@ assert os.waitpid(child, 0)[1] == 0
 """
     )
     assert run(code) == ""
-
-
-def test_the_deterministic_embedder_needs_no_onnxruntime() -> None:
-    code = """
-    import sys
-    from kg_api.providers.embedding import open_embedder
-    from kg_api.settings import EmbeddingSettings, load_settings
-    open_embedder(load_settings(embedding=EmbeddingSettings(provider="deterministic"))).embed_query("q")
-    print(sorted({"onnxruntime", "tokenizers", "jgo"} & set(sys.modules)))
-    """
-    assert run(code) == "[]\n"
 
 
 def test_only_the_packages_of_the_provider_in_use_are_imported() -> None:

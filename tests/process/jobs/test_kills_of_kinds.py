@@ -1,6 +1,7 @@
-"""Workers killed over each kind of job but two: nothing is lost, and nothing is there twice.
+"""Workers killed over kinds of jobs: nothing is lost, and nothing is there twice.
 
-Passages have `test_kills.py`, concepts that a language model finds `test_extraction_kills.py`.
+Passages have `test_kills.py`, concepts of a language model `test_extraction_kills.py`. Concepts and
+relationships are embedded by the pass that embeds images.
 """
 
 from __future__ import annotations
@@ -16,10 +17,9 @@ import pytest
 
 from kg_api.discovery.communities import CommunityService
 from kg_api.graph.client import Graph
-from kg_api.graph.document_writes import store_document, storing
+from kg_api.graph.document_writes import storing
 from kg_api.graph.jobs import (
     COMMUNITY_DETECTION,
-    EDGE_EMBEDDING,
     IMAGE_EMBEDDING,
     LINK_PROPOSAL,
     ensure_job,
@@ -28,27 +28,20 @@ from kg_api.graph.jobs import (
 )
 from kg_api.graph.proposals import flag_again, write_configuration
 from kg_api.providers.pixels import HistogramEmbedder
-from kg_api.schemas.concepts import ExtractedRelation, Extraction
-from kg_api.schemas.documents import DocumentRecord
 from kg_api.schemas.operations import Job
 from kg_api.schemas.proposals import ProposalConfig
 from kg_api.schemas.vocabulary import JobState
 from kg_api.settings import CommunitySettings
 from tests.process.jobs.crew import Crew, tell, until_done, until_owned, until_progress
 from tests.support.colour_grid import unpack
-from tests.support.concepts import extraction, found, labelled, quote, write
+from tests.support.concepts import labelled, write
 from tests.support.cypher import rows
-from tests.support.embedders import small_embedder
 from tests.support.embedding import run_jobs
 from tests.support.images import drawn, encoded
 from tests.support.picture_store import Pictures
 from tests.support.records import record
 
 PICTURES = "MATCH (s:Image) RETURN s.document AS name, s.embedding_default_images AS vector ORDER BY name"
-RELATIONSHIPS = (
-    "MATCH ()-[r:RELATED_TO]->() RETURN r.statement + ': ' + r.quote AS text, r.embedding AS vector "
-    "UNION ALL MATCH (t:RelationType) RETURN t.name AS text, t.embedding AS vector"
-)
 PROPOSALS = "MATCH (p:Proposal) RETURN p.proposal_id AS id, COUNT { (p)-[:PROPOSES]->() } AS ends"
 GENERATIONS = "MATCH (c:Community) RETURN count(DISTINCT c.generation) AS n"
 
@@ -113,34 +106,6 @@ class Images(Work):
         for name in sorted(self.files)[:: max(1, len(self.files) // 20)]:
             expected = model.embed_images([unpack(self.files[name], model.rendering)])[0]
             assert float(expected @ vectors[name]) > 0.99, name
-
-
-class Relationships(Work):
-    """Each relationship gets the vector of what it says."""
-
-    def begin(self) -> str:
-        self.number = 300 * self.kills
-        document = record("a.md", [f"Part{at} of the engine drives wheel{at}." for at in range(self.number)])
-        store_document(self.graph, document)
-        for begin in range(0, self.number, 100):
-            write(self.graph, *(self._stating(document, at) for at in range(begin, begin + 100)))
-        job = self.only_job(EDGE_EMBEDDING)
-        assert job.total == self.number
-        rows(self.driver, "MATCH (j:Job) WHERE j.kind <> 'edge_embedding' DETACH DELETE j")
-        return job.job_id
-
-    def _stating(self, document: DocumentRecord, at: int) -> Extraction:
-        text, ends = document.sources[at].full_text, (f"Part{at}", f"wheel{at}")
-        concepts = [found(each, quote(text, each)) for each in ends]
-        relation = ExtractedRelation(ends[0], "drives" if at % 2 else "turns", ends[1])
-        return extraction(document, at, *concepts, relations=(relation,))
-
-    def check(self) -> None:
-        stored = rows(self.driver, RELATIONSHIPS)
-        assert len(stored) == self.number + 2, "two types"
-        expected = small_embedder().embed_passages([row["text"] for row in stored])
-        vectors = np.asarray([row["vector"] for row in stored], dtype=np.float32)
-        assert np.allclose(vectors, expected, atol=1e-6)
 
 
 class Proposals(Work):
@@ -227,7 +192,7 @@ def in_letters(number: str) -> str:
 
 
 @pytest.mark.parametrize("kills", [1, pytest.param(30, marks=[pytest.mark.full, pytest.mark.timeout(1200)])])
-@pytest.mark.parametrize("kind", [Images, Relationships, Proposals, Communities])
+@pytest.mark.parametrize("kind", [Images, Proposals, Communities])
 def test_kills_lose_nothing_and_leave_nothing_twice(
     crew: Crew, graph: Graph, driver: neo4j.Driver, kind: type[Work], kills: int
 ) -> None:

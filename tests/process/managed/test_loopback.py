@@ -65,14 +65,6 @@ def test_no_outgoing_connection_is_given_a_port_that_is_to_be_listened_on() -> N
     assert max(processes.free_port() for _ in range(20)) < 32_768
 
 
-def test_a_free_port_is_free_and_a_taken_one_is_not() -> None:
-    port = processes.free_port()
-    assert processes.is_free(port)
-    with listener() as port:
-        assert not processes.is_free(port)
-    assert processes.is_free(port)
-
-
 def test_a_listener_on_every_address_takes_the_port_too() -> None:
     with socket.create_server(("0.0.0.0", 0)) as server:
         assert not processes.is_free(server.getsockname()[1])
@@ -163,8 +155,3 @@ def test_readiness_is_what_the_service_says(status: int, body: bytes, expected: 
 def test_a_service_that_is_not_there_is_not_ready() -> None:
     url = f"http://127.0.0.1:{processes.free_port()}"
     assert processes.ask_ready(url) == ApiAnswer(reached=False, waiting_for=f"the service to answer at {url}")
-
-
-def test_something_else_on_the_port_is_not_the_service() -> None:
-    with listener(lambda _: b"\x00\x00\x00\x05 what?") as port:
-        assert not processes.ask_ready(f"http://127.0.0.1:{port}").reached

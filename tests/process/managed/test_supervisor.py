@@ -72,16 +72,6 @@ def test_roles_start_in_their_order_and_outlive_the_supervisor(home: Home, port:
     assert not processes.is_free(port)
 
 
-def test_a_killed_process_is_started_again(home: Home, port: int) -> None:
-    with Running(home, web_role(home, "web", port)):
-        until(lambda: working(home, "web"), "the start")
-        killed = process_of(home, "web")
-        os.kill(killed.pid, signal.SIGKILL)
-        until(lambda: (status := working(home, "web")) and status.deaths == 1, "the second start")
-    assert process_of(home, "web") != killed
-    assert not killed.alive()
-
-
 def test_a_process_that_keeps_dying_is_started_again_for_ever_with_its_last_words(home: Home) -> None:
     role = script_role(home, "sick", ("-c", "print('no licence today'); raise SystemExit(3)"))
     with Running(home, role):

@@ -89,16 +89,6 @@ def test_service_and_worker_do_not_start_with_it(world: World, model: Model, tmp
         assert "kg admin spaces create" in refusal.message
 
 
-def test_health_tells_it(world: World, model: Model) -> None:
-    assert world.ask("POST", "/embedding/health")["status"] == "ok"
-    model.turned = True
-    found = world.ask("POST", "/embedding/health")["spaces"]
-    (told,) = [each for each in found if each["slug"] != "default_images"]
-    assert (told["status"], told["latency_ms"]) == ("error", None)
-    assert EXPLAINED in told["error"]
-    assert world.kg("admin", "spaces", "health").returncode == 69
-
-
 def test_a_provider_that_is_away_at_start_is_waited_for_and_then_checked(
     world: World, model: Model, tmp_path: Path
 ) -> None:
