@@ -17,6 +17,7 @@ from benchmarks.concept_terms import groups
 from benchmarks.term_gold import GOLD, Score, read_gold, score
 from kg_api.extraction.keyphrases import KeyphraseExtractor
 from kg_api.extraction.language import simplify
+from kg_api.extraction.phrases import split_name
 from kg_api.extraction.spaceless import find_chinese_phrases, find_japanese_phrases
 from kg_api.graph.vectors import DocumentAbout, SourceText
 from kg_api.ingest.records import Incoming, to_record
@@ -66,6 +67,20 @@ def test_a_name_of_code_is_one_concept_with_what_it_is_called_in_the_text() -> N
     assert {"__exit__", "PYTHONHOME"} <= set(
         labels("Of these, `__exit__` is called, and `PYTHONHOME` is read.")
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("HTTPSession", ("http", "session")),
+        ("tempfile.TemporaryDirectory", ("temporary", "directory")),
+        ("max_attempts", ("max", "attempts")),
+        ("BERT", ("bert",)),
+        ("HbA1c", ("hba1c",)),
+    ],
+)
+def test_code_names_are_split_into_words(name: str, words: tuple[str, ...]) -> None:
+    assert split_name(name) == words
 
 
 @pytest.mark.parametrize(
