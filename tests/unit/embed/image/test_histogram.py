@@ -57,7 +57,7 @@ def recall(originals: list[Image.Image], stored: np.ndarray, change: Change) -> 
 
 def test_changed_images_find_their_originals(scenes: list[Image.Image]) -> None:
     photos = list(photographs().values())  # their folder may be missing
-    for originals in (scenes, photos) if photos else (scenes,):
+    for originals in filter(None, (scenes[:12], photos[:12])):
         stored = vectors(originals)
         found = {name: recall(originals, stored, change) for name, change in CHANGES.items()}
         assert {name: share for name, share in found.items() if share < 0.95} == {}
