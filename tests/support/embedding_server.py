@@ -16,13 +16,9 @@ import socket
 import struct
 import sys
 import threading
-import time
-from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -31,33 +27,23 @@ from tests.support.behaviours import Behaviour, Drop, Hang, Raw, Spoil, Status
 from tests.support.chat_stream import stream
 from tests.support.embedders import calibrates
 from tests.support.load import Load
+from tests.support.told_server import Handler, Request, ToldServer
+
+__all__ = ["EmbeddingServer", "Request"]
 
 NATIVE = {"text-embedding-3-large": 3072, "nomic-embed-text-v1.5": 768, "nomic-embed-text-v1": 768}
 USUAL = 1536
 
 
-@dataclass
-class Request:
-    """What came in."""
-
-    path: str
-    headers: dict[str, str]
-    """Names in lower case."""
-    body: dict[str, Any]
-    at: float = field(default_factory=time.monotonic)
-
-
-class EmbeddingServer:
+class EmbeddingServer(ToldServer[Behaviour]):
     """Listens on a free port of this machine while the context lasts."""
 
     def __init__(
         self, port: int = 0, *, knows_base64: bool = True, dimensions: dict[str, int] | None = None
     ) -> None:
-        self.requests: list[Request] = []
+        super().__init__(_Handler, port)
         self.knows_base64 = knows_base64
         self.dimensions = {**NATIVE, **(dimensions or {})}
-        self.always: Behaviour | None = None
-        """What to do when nothing is told for the next request; None: work."""
         self.chat: Callable[[dict[str, Any]], str] = lambda body: f"echo: {body['messages'][-1]['content']}"
         """Makes the answer to a chat."""
         self.shortens = True
@@ -71,35 +57,11 @@ class EmbeddingServer:
         self.pause = 0.0
         """Seconds before each piece."""
         self.load = Load(self.hang)
-        self._next: deque[Behaviour | None] = deque()
-        self._closing = threading.Event()
-        self._http = _Http(("127.0.0.1", port), _Handler)
-        self._http.kg = self
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
-
-    @property
-    def url(self) -> str:
-        """The address without a path, as Nomic's is given."""
-        return f"http://127.0.0.1:{self._http.server_address[1]}"
 
     @property
     def openai_url(self) -> str:
         """The address as OpenAI's is given."""
         return f"{self.url}/v1"
-
-    def then(self, *behaviours: Behaviour | None) -> None:
-        """Tell what to do with the next requests, one each; None is to work."""
-        self._next.extend(behaviours)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._closing.set()
-        self._http.shutdown()
-        self._http.server_close()
-        self._thread.join()
 
     @property
     def waits(self) -> list[float]:
@@ -111,13 +73,9 @@ class EmbeddingServer:
         """The body of a request."""
         return json.loads(content)
 
-    def next_behaviour(self, body: dict[str, Any]) -> Behaviour | None:  # noqa: ARG002 - for those who look at it
-        """What to do with a request now."""
-        return self._next.popleft() if self._next else self.always
-
     def hang(self, seconds: float) -> None:
         """Wait."""
-        self._closing.wait(seconds)
+        self.closing.wait(seconds)
 
     def answer(self, path: str, body: dict[str, Any]) -> dict[str, Any] | None:
         """The right answer; None when there is no such path."""
@@ -165,32 +123,15 @@ class EmbeddingServer:
         }
 
 
-class _Http(ThreadingHTTPServer):
-    kg: EmbeddingServer
-    daemon_threads = True
-    block_on_close = False
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that has gone is no news."""
-        if not isinstance(sys.exception(), ConnectionError):
-            super().handle_error(request, client_address)
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: _Http  # pyright: ignore[reportIncompatibleVariableOverride]
-    protocol_version = "HTTP/1.1"
-    timeout = 30
-    disable_nagle_algorithm = True
-
-    def do_POST(self) -> None:
+class _Handler(Handler):
+    def reply(self) -> None:
         """Answer, or fail as told."""
-        kg = self.server.kg
+        kg: EmbeddingServer = self.server.kg
         body = kg.parse(self.headers["content-type"], self.rfile.read(int(self.headers["content-length"])))
         if calibrates(body.get("texts") or body.get("input") or ()):
             self._json(200, kg.answer(self.path, body) or {})
             return
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        kg.requests.append(Request(self.path, headers, body))
+        self.keep(body)
         with kg.load.of(body):
             self._answer(kg, body)
 
@@ -208,15 +149,13 @@ class _Handler(BaseHTTPRequestHandler):
             case Drop(mid_body):
                 self._drop(json.dumps(right).encode() if mid_body else b"")
             case Raw(content, content_type):
-                self._send(200, content, {"content-type": content_type})
+                self.send(200, content, {"content-type": content_type})
             case Spoil(how):
                 assert right is not None
                 how(right)
                 self._json(200, right)
             case None if kg.streams and body.get("stream"):
-                self.send_response(200)
-                self.send_header("content-type", "text/event-stream")
-                self.end_headers()
+                self.begin(200, None, {"content-type": "text/event-stream"})
                 self.close_connection = True
                 usage = kg.tells_usage and (body.get("stream_options") or {}).get("include_usage") is True
                 stream(self.wfile, right or {}, kg.pause, usage=usage)
@@ -231,30 +170,14 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _drop(self, body: bytes) -> None:
         if body:
-            self.send_response(200)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(body)))
-            self.end_headers()
+            self.begin(200, len(body), {})
             self.wfile.write(body[: len(body) // 2])
             self.wfile.flush()
         self.close_connection = True
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
     def _json(self, status: int, content: object, headers: dict[str, str] | None = None) -> None:
-        self._send(
-            status, json.dumps(content).encode(), {"content-type": "application/json", **(headers or {})}
-        )
-
-    def _send(self, status: int, content: bytes, headers: dict[str, str]) -> None:
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name, value)
-        self.send_header("content-length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name is theirs
-        """Say nothing."""
+        self.send(status, json.dumps(content).encode(), headers)
 
 
 def _base64(vector: list[float]) -> str:

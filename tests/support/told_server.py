@@ -1,0 +1,120 @@
+"""A real HTTP server that keeps what it is asked, and does with the next requests what it is told to."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Generic, Self, TypeVar
+
+B = TypeVar("B")
+
+
+@dataclass
+class Request:
+    """What came in."""
+
+    path: str
+    headers: dict[str, str]
+    """Names in lower case."""
+    body: dict[str, Any]
+    at: float = field(default_factory=time.monotonic)
+
+
+class ToldServer(Generic[B]):
+    """Listens on a port of this machine while the context lasts; `B` is what it can be told to do."""
+
+    def __init__(self, handler: type[Handler], port: int = 0) -> None:
+        self.requests: list[Request] = []
+        self.always: B | None = None
+        """What to do when nothing is told for the next request; None: work."""
+        self.closing = threading.Event()
+        self._next: deque[B | None] = deque()
+        self._http = Http(("127.0.0.1", port), handler)
+        self._http.kg = self
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
+
+    @property
+    def url(self) -> str:
+        """Its address without a path."""
+        return f"http://127.0.0.1:{self._http.server_address[1]}"
+
+    def then(self, *behaviours: B | None) -> None:
+        """Tell what to do with the next requests, one each; None is to work."""
+        self._next.extend(behaviours)
+
+    def next_behaviour(self, body: dict[str, Any]) -> B | None:  # noqa: ARG002 - for those who look at it
+        """What to do with a request now."""
+        return self._next.popleft() if self._next else self.always
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Nobody listens any more."""
+        if self.closing.is_set():
+            return
+        self.closing.set()
+        self._http.shutdown()
+        self._http.server_close()
+        self._thread.join()
+
+
+class Http(ThreadingHTTPServer):
+    """What listens for a `ToldServer`."""
+
+    kg: Any
+    daemon_threads = True
+    block_on_close = False
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that has gone is no news."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Sends what a `ToldServer` answers."""
+
+    server: Http  # pyright: ignore[reportIncompatibleVariableOverride]
+    protocol_version = "HTTP/1.1"
+    timeout = 30
+    disable_nagle_algorithm = True
+
+    def do_POST(self) -> None:
+        """Answer."""
+        self.reply()
+
+    def reply(self) -> None:
+        """Answer what came."""
+        raise NotImplementedError
+
+    def keep(self, body: dict[str, Any]) -> Request:
+        """Keep what came in."""
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        self.server.kg.requests.append(made := Request(self.path, headers, body))
+        return made
+
+    def begin(self, status: int, length: int | None, headers: dict[str, str]) -> None:
+        """Send the head of an answer."""
+        self.send_response(status)
+        for name, value in {"content-type": "application/json", **headers}.items():
+            self.send_header(name, value)
+        if length is not None:
+            self.send_header("content-length", str(length))
+        self.end_headers()
+
+    def send(self, status: int, content: bytes, headers: dict[str, str] | None = None) -> None:
+        """Send an answer, JSON unless the headers say otherwise."""
+        self.begin(status, len(content), headers or {})
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name is theirs
+        """Say nothing."""
