@@ -24,7 +24,7 @@ def test_an_empty_library_is_no_error(http: httpx.Client) -> None:
     concepts = dict.fromkeys(("total", "embedded", "missing", "stale", "refused", "deferred"), 0)
     edges = images = dict.fromkeys(("total", "embedded", "missing", "stale", "refused"), 0)
     told = {"ontology": None, **status, "building": False, "concepts": concepts}
-    told |= {"edges": edges, "images": images}
+    told |= {"edges": edges, "images": images, "languages": {}}
     assert http.get("/embedding-status").json() == told
     assert search(http, "anything")["sources"] == []
 
@@ -33,10 +33,11 @@ def test_ontologies_are_listed_with_their_counts(http: httpx.Client, graph: Grap
     embedded(graph, http, "one", document="a", ontology="beta")
     embedded(graph, http, "two", document="b", ontology="beta")
     ingest(http, "three", document="a", ontology="alpha")
-    same = {"stale": 0, "refused": 0, "space": "default", "building": False, "images": 0}
+    same = {"stale": 0, "refused": 0, "space": "default", "building": False, "images": 0, "notes": []}
+    one, two = {"languages": {"unknown": 1}, **same}, {"languages": {"unknown": 2}, **same}
     assert http.get("/ontologies").json()["ontologies"] == [
-        {"ontology": "alpha", "documents": 1, "sources": 1, "embedded": 0, "searchable": 0, **same},
-        {"ontology": "beta", "documents": 2, "sources": 2, "embedded": 2, "searchable": 2, **same},
+        {"ontology": "alpha", "documents": 1, "sources": 1, "embedded": 0, "searchable": 0, **one},
+        {"ontology": "beta", "documents": 2, "sources": 2, "embedded": 2, "searchable": 2, **two},
     ]
 
 

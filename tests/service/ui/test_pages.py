@@ -495,6 +495,7 @@ def test_all_of_an_ontology_are_decided_portion_by_portion(http: httpx.Client) -
 
 
 def test_what_was_decided_meanwhile_is_said(http: httpx.Client) -> None:
+    ingest(http, "A text.", ontology="birds")
     answer = http.post("/ui/review/approve", data={"ontology": "birds", "documents": "gone.md"})
     assert "Nothing waits any more under the name gone.md" in answer.text
     assert (
