@@ -273,6 +273,13 @@ CALL (text) {
 }
 RETURN text, collect(document) AS documents
 
+// name: order
+// Return ids of documents, last change or most sources first.
+UNWIND $document_ids AS id
+MATCH (d:Document {document_id: id})
+WITH d ORDER BY CASE $by WHEN 'sources' THEN d.sources ELSE d.updated_at END DESC, d.document, d.document_id
+RETURN collect(d.document_id) AS document_ids
+
 // name: page
 // Return a page of documents by ontology and name. The order of the index avoids reads of other documents, except for
 // several ontologies before the page.

@@ -154,6 +154,14 @@ RETURN s.source_id AS source_id, s.document_id AS document_id, s.paragraph AS pa
        s.block_kinds AS block_kinds, s.block_starts AS block_starts
 ORDER BY paragraph
 
+// name: outline
+// Return the heading paths of a document with their first paragraphs.
+MATCH (s:Source {document_id: $document_id})
+WHERE s.paragraph >= 0 AND size(s.heading) > 0
+WITH s.heading AS heading, min(s.paragraph) AS paragraph
+RETURN heading, paragraph
+ORDER BY paragraph LIMIT 300
+
 // name: refused
 // Return the rejected sources of an ontology with reasons.
 MATCH (s:Source)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from kg_api.errors import NotFound
 from kg_api.graph.client import Graph, Row, without_deleted
@@ -59,11 +59,24 @@ def embedding_status(graph: Graph, counted: Sequence[Row], ontology: str | None)
     )
 
 
+DocumentOrder = Literal["name", "changed", "sources"]
+
+
 def list_documents(
-    graph: Graph, *, ontology: str | None, offset: int, limit: int, where: Sequence[Clause] = ()
+    graph: Graph,
+    *,
+    ontology: str | None,
+    offset: int,
+    limit: int,
+    where: Sequence[Clause] = (),
+    order: DocumentOrder = "name",
 ) -> DocumentPage:
-    if where:
-        return _list_matching(graph, ontology, where, offset, limit)
+    if where or order != "name":
+        matching = matching_documents(graph, where, within(ontology), in_order=True)
+        ids = [each for of_ontology in matching.values() for each in of_ontology]
+        if order != "name":
+            ids = graph.read("documents/order", document_ids=ids, by=order)[0]["document_ids"]
+        return _list_matching(graph, ontology, where, ids, slice(offset, offset + limit))
     rows = graph.read("documents/page", ontologies=within(ontology), offset=offset, limit=limit)
     total = graph.read("documents/count", ontologies=within(ontology))[0]["total"]
     if not total:
@@ -72,17 +85,17 @@ def list_documents(
 
 
 def _list_matching(
-    graph: Graph, ontology: str | None, where: Sequence[Clause], offset: int, limit: int
+    graph: Graph, ontology: str | None, where: Sequence[Clause], ids: Sequence[str], page: slice
 ) -> DocumentPage:
-    matching = matching_documents(graph, where, within(ontology), in_order=True)
-    ids = [each for of_ontology in matching.values() for each in of_ontology]
     notes: list[str] = []
     if not ids:
         require_ontologies(graph, ontology)
     if not ids or asks_for_absence(where):
         notes = [each.effect for each in describe_unknown_fields(graph, where, within(ontology))]
-    found = summaries(graph, ids[offset : offset + limit])
-    return DocumentPage(documents=found, total=len(ids), offset=offset, limit=limit, notes=notes)
+    limit = page.stop - page.start
+    return DocumentPage(
+        documents=summaries(graph, ids[page]), total=len(ids), offset=page.start, limit=limit, notes=notes
+    )
 
 
 def summaries(graph: Graph, document_ids: Sequence[str]) -> list[DocumentSummary]:
@@ -121,6 +134,12 @@ def paragraphs(graph: Graph, document_id: str, first: int, last: int) -> list[Pl
     around = {"source_id": "", "document_id": document_id, "first": first, "last": last}
     rows = graph.read("sources/neighbours", places=[around])
     return [Place.model_validate(row) for row in without_deleted(rows, Place)]
+
+
+def read_outline(graph: Graph, document_id: str) -> list[tuple[list[str], int]]:
+    """Return the heading paths of a document, each with its first paragraph."""
+    rows = graph.read("sources/outline", document_id=document_id)
+    return [(row["heading"], row["paragraph"]) for row in rows]
 
 
 def change_called(

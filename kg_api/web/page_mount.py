@@ -13,6 +13,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kg_api.web.shared.openapi import MEDIA_TYPE
+from kg_api.web.shared.problems import MAX_SHOWN_PATH
 from kg_api.web.shared.scopes import is_page
 from kg_api.web.shared.security import caller_of, check_csrf, viewed_by
 from kg_api.web.ui import rendering
@@ -30,6 +31,41 @@ def mount(app: FastAPI) -> None:
 
 
 # Error pages
+
+HEADINGS: Final = {
+    403: "Access denied",
+    404: "Not found",
+    409: "Not possible now",
+    413: "Too large",
+    422: "Check your input",
+    429: "Too many requests",
+    503: "kg is not ready",
+    507: "The disk is full",
+}
+NAMELESS: Final = {"where": "Check the filter", "query_text": "Check the query"}
+"""Fields whose name is not shown, with the heading of their errors."""
+
+
+def heading_of(problem: dict[str, Any]) -> str:
+    fields = {each["field"].partition(".")[0] for each in problem.get("errors", ())}
+    named = next((NAMELESS[each] for each in fields if each in NAMELESS), None)
+    return named or HEADINGS.get(problem["status"], "Something went wrong")
+
+
+def sentences_of(problem: dict[str, Any], path: str) -> list[str]:
+    """Return the message of an error for people, without paths of fields."""
+    if problem["status"] == HTTPStatus.NOT_FOUND and problem["type"] == "urn:kg:http":
+        return [f"There is no page at {path[:MAX_SHOWN_PATH]}."]
+    told: dict[str, str] = {}
+    for each in problem.get("errors", ()):
+        field, message = each["field"].partition(".")[0], each["message"]
+        told.setdefault(field, message if field in NAMELESS else f"{field}: {message}")
+    if not told:
+        detail: str = problem["detail"]
+        is_word = detail.partition(" ")[0].isalpha()  # not the name of a field
+        told[""] = f"{detail[:1].upper()}{detail[1:]}" if is_word else detail
+    return [f"{each.rstrip('.')}." for each in told.values()]
+
 
 KEPT: Final = ("retry-after", "www-authenticate", "allow", "set-cookie", "x-request-id")
 """Headers that an error page keeps."""
@@ -83,7 +119,8 @@ class _Problem:
 
     def _page(self, request: Request, status: int) -> Response:
         problem: dict[str, Any] = json.loads(self._body)
-        shown = {"problem": problem, "phrase": HTTPStatus(status).phrase, "back": page_before(request)}
+        shown = {"heading": heading_of(problem), "sentences": sentences_of(problem, request.url.path)}
+        shown["back"] = page_before(request)
         template = "problem/part.html" if wants_part(request) else "problem/page.html"
         with viewed_by(caller_of(self._scope)):
             return render(template, shown, status)

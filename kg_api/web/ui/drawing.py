@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -9,18 +10,21 @@ from typing import Final
 
 from kg_api.schemas.concepts import Concept, ConceptDetails, ConceptPaths
 from kg_api.schemas.image_search import RelatedSource, RelatedThrough
-from kg_api.schemas.search import CarriedConcept, Place
+from kg_api.schemas.search import CarriedConcept, DescribedPlace, Place
 from kg_api.schemas.similarity import SourceEdge
 from kg_api.web.ui.links import below
 
 LABEL_CHARACTERS: Final = 40
+MARKS: Final = re.compile(r"^#+ |[*`|]+|-{3,}", re.MULTILINE)
+MAX_NAMED: Final = 10
+"""Number of the strongest neighbours with visible labels."""
 Row = tuple[str | int | bool, ...]
 Drawing = tuple[list[Row], list[Row]]
 
 
 def opening(text: str, characters: int) -> str:
-    """Return the first words of a text in one line."""
-    line = " ".join(text.split())
+    """Return the first words of a text in one line, without the marks of Markdown."""
+    line = " ".join(MARKS.sub(" ", text).split())
     if len(line) <= characters:
         return line
     cut = line[: characters + 1]
@@ -39,10 +43,17 @@ def draw_around(
     times = Counter(one.concept_id for _, one in carried)
     own = {each.concept_id for each in concepts.get(centre.source_id, ())}
     named = {one.concept_id: one for _, one in carried if one.concept_id in own or times[one.concept_id] > 1}
-    nodes = [
-        *(_passage(each, "centre" if each.source_id == centre.source_id else "passage") for each in places),
-        *((key, each.label, "concept", below("/ui/concepts", key)) for key, each in named.items()),
+    strongest = {centre.source_id, *(each.source_id for each in elsewhere[:MAX_NAMED])}
+    nodes: list[Row] = [
+        _passage(
+            each,
+            "centre" if each.source_id == centre.source_id else "passage",
+            is_named=each.source_id in strongest,
+            within=centre.document_id,
+        )
+        for each in places
     ]
+    nodes += [(key, each.label, "concept", below("/ui/concepts", key), False) for key, each in named.items()]
     edges: list[Row] = _in_order(beside)
     for each in elsewhere:
         is_linked = any(through.lane == "link" for through in each.through)
@@ -54,12 +65,24 @@ def draw_around(
 def draw_document(places: Sequence[Place], edges: Sequence[SourceEdge]) -> Drawing:
     """Draw the passages of a document in reading order with their similarity edges."""
     near = [(each.a, each.b, "linked" if each.linked else "near") for each in edges]
-    return [_passage(each, "passage") for each in places], [*_in_order(places), *near]
+    is_small = len(places) <= MAX_NAMED
+    return [_passage(each, "passage", is_named=is_small, within=each.document_id) for each in places], [
+        *_in_order(places),
+        *near,
+    ]
 
 
-def _passage(place: Place, shape: str) -> Row:
-    label = opening(place.full_text, LABEL_CHARACTERS)
-    return place.source_id, label, shape, below("/ui/graph", place.source_id)
+def _passage(place: Place, shape: str, *, is_named: bool, within: str | None = None) -> Row:
+    """Return a passage with its heading as label, and its title unless it is in the document `within`."""
+    title = place.title if isinstance(place, DescribedPlace) and place.document_id != within else None
+    name = " › ".join(dict.fromkeys(filter(None, (title, *place.heading[-1:])))) or place.full_text
+    return (
+        place.source_id,
+        opening(name, LABEL_CHARACTERS),
+        shape,
+        below("/ui/graph", place.source_id),
+        is_named,
+    )
 
 
 def _in_order(places: Sequence[Place]) -> list[Row]:
@@ -77,16 +100,16 @@ def _describe_tie(through: RelatedThrough) -> str:
     near = "" if through.similarity is None else f", similarity {through.similarity:.2f}"
     match through.lane:
         case "link":
-            return f"somebody linked the two{near}"
+            return f"accepted link{near}"
         case "words":
-            return f"says something like it{near}"
+            return f"similar text{near}"
         case "picture_space":
-            return f"looks like it{near}"
+            return f"similar image{near}"
         case "concepts":
             labels = ", ".join(each.label for each in through.concepts)
-            return f"is about {labels}" if labels else ""
+            return f"shares {labels}" if labels else ""
         case "document":
-            return f"{through.distance} away in the same document"
+            return f"{through.distance} paragraphs away in the same document"
 
 
 def draw_related(concept: ConceptDetails) -> Drawing:

@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import math
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
@@ -23,7 +24,7 @@ from kg_api import __version__
 from kg_api.errors import NotFound
 from kg_api.evaluation.saved import ontology_of
 from kg_api.schemas.evaluation import EvalResult
-from kg_api.schemas.filters import OF_TIME, PAGE, FacetCounts, FacetValue, parse_conditions
+from kg_api.schemas.filters import OF_TIME, PAGE, parse_conditions
 from kg_api.schemas.search import SourceHit, SourceSearch, WordMatch
 from kg_api.schemas.vocabulary import MAX_LIMIT
 from kg_api.web.shared.forwarded import page_below_prefix, pieces_below_prefix
@@ -33,6 +34,7 @@ from kg_api.web.shared.scopes import public
 from kg_api.web.shared.security import may, note_outcome, viewer
 from kg_api.web.ui.drawing import describe_ties, opening
 from kg_api.web.ui.links import Value, address, below
+from kg_api.web.ui.markdown import render_markdown
 
 FOLDER: Final = Path(__file__).parent / "static"
 PREFIX: Final = "/ui/assets/"
@@ -72,7 +74,7 @@ async def get_asset(request: Request, digest: str, name: str) -> Response:
     """Return an asset from memory. 404 for another version."""
     found = _assets().get(name)
     if found is None or found.digest != digest:
-        raise NotFound(f"there is no {name[:100]!r} of that version: load the page anew")
+        raise NotFound(f"asset {name[:100]!r} has another version. Reload the page.")
     headers = {"Cache-Control": FOR_GOOD, "Vary": "Accept-Encoding", "X-Content-Type-Options": "nosniff"}
     if "gzip" in request.headers.get("Accept-Encoding", ""):
         headers["Content-Encoding"] = "gzip"
@@ -85,15 +87,29 @@ async def get_asset(request: Request, digest: str, name: str) -> Response:
 ORDERED: Final = (">=", "<=")
 
 
-def condition_of(facet: FacetCounts, value: FacetValue) -> str | None:
-    """Return the condition that finds the documents of a facet value. None if one line cannot express it."""
-    written = f"{_quoted(facet.field)}={_written(value.value, is_date=facet.by is not None)}"
+FieldValue = str | int | float | bool
+
+
+def write_condition(field: str, values: Sequence[FieldValue]) -> str | None:
+    """Return the condition on a field with one of the values. None if one line cannot express it."""
+    op, wanted = ("=", values[0]) if len(values) == 1 else ("in", [*values])
+    written = f"{_quoted(field)}{'=' if op == '=' else ' in '}{','.join(map(_written, values))}"
     try:
-        read = parse_conditions(written)
+        is_same = parse_conditions(written) == {"field": field, "op": op, "value": wanted}
     except ValueError:
         return None
-    same = str(read.get("value")) == value.value if facet.by else read.get("value") == value.value
-    return written if same and (read.get("field"), read.get("op")) == (facet.field, "=") else None
+    return written if is_same else None
+
+
+def read_choice(condition: str) -> tuple[str, list[FieldValue]] | None:
+    """Return the field and the values of a condition with `=` or `in`. None for other conditions."""
+    try:
+        read = parse_conditions(condition)
+    except ValueError:
+        return None
+    if read.get("op") not in {"=", "in"}:
+        return None
+    return read["field"], read["value"] if read["op"] == "in" else [read["value"]]
 
 
 def begun_conditions(fields: Sequence[str]) -> list[str]:
@@ -112,10 +128,10 @@ def _can_be_named(field: str) -> bool:
         return False
 
 
-def _written(value: str | float | bool, *, is_date: bool) -> str:
+def _written(value: FieldValue) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    if not isinstance(value, str) or is_date:
+    if not isinstance(value, str):
         return str(value)
     simple = value.replace("-", "").replace("_", "").isalpha() and value.lower() not in {"true", "false"}
     return value if simple else f'"{value}"' if "'" in value else f"'{value}'"
@@ -132,11 +148,6 @@ def _quoted(field: str) -> str:
 def count(number: int, one: str, many: str | None = None) -> str:
     """Return a number with its noun: `1 document`, `1,200 documents`."""
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
-
-
-def ordinal(number: int) -> str:
-    ending = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")  # noqa: PLR2004 - eleventh to thirteenth
-    return f"{number:,}{ending}"
 
 
 def share(part: float) -> str:
@@ -241,9 +252,9 @@ def excerpt(hit: SourceHit) -> Excerpt:
 
 
 def reasons(hit: SourceHit) -> list[str]:
-    told = [("by meaning", hit.ranks.vector), ("by words", hit.ranks.text)]
-    told += [("through concepts", hit.ranks.concepts), ("as a picture", hit.ranks.pictures)]
-    places = [f"{ordinal(rank)} {lane}" for lane, rank in told if rank is not None]
+    told = [("semantic", hit.ranks.vector), ("keyword", hit.ranks.text)]
+    told += [("by concepts", hit.ranks.concepts), ("by appearance", hit.ranks.pictures)]
+    places = [f"{lane} rank {rank:,}" for lane, rank in told if rank is not None]
     near = [] if hit.similarity is None else [f"similarity {hit.similarity:.2f}"]
     return [*places, *near]
 
@@ -254,12 +265,12 @@ Way = Literal["hybrid", "vector", "text", "graph"]
 Kind = Literal["", "passage", "image"]
 USUAL: Final = "hybrid"
 WAYS: Final[dict[Way, str]] = {
-    "hybrid": "meaning and words",
-    "vector": "meaning",
-    "text": "words",
-    "graph": "meaning, words and the graph",
+    "hybrid": "Semantic and keyword",
+    "vector": "Semantic",
+    "text": "Keyword",
+    "graph": "Semantic, keyword, and graph",
 }
-KINDS: Final[dict[Kind, str]] = {"": "text and pictures", "passage": "text", "image": "pictures"}
+KINDS: Final[dict[Kind, str]] = {"": "Text and images", "passage": "Text", "image": "Images"}
 PAGE_SIZE: Final = 10
 MAX_CHARACTERS: Final = 2000
 """Maximum length of a query in a URL. Longer queries need REST."""
@@ -279,7 +290,7 @@ class Question:
     def is_blank(self) -> bool:
         return not self.text.strip()
 
-    def as_search(self, limit: int = PAGE_SIZE, cursor: str | None = None) -> SourceSearch:
+    def as_search(self, limit: int = PAGE_SIZE, cursor: str | None = None, **more: Any) -> SourceSearch:
         """Return the search request. Raise RequestValidationError if the question is invalid."""
         asked = {
             "query_text": self.text,
@@ -291,6 +302,7 @@ class Question:
             "limit": limit,
             "cursor": cursor,
             "include_concepts": True,
+            **more,
         }
         return valid(SourceSearch, asked)
 
@@ -305,12 +317,44 @@ class Question:
             "judging": 1 if self.judging else None,
         }
 
+    def command(self) -> str:
+        """Return the search as a command of kg."""
+        told = {"--ontology": self.ontology, "--mode": "" if self.way in {USUAL, "graph"} else self.way}
+        options = [part for name, value in told.items() if value for part in (name, value)]
+        options += ["--graph"] if self.way == "graph" else []
+        options += [part for each in self.where for part in ("--where", each)]
+        return shlex.join(["kg", "search", self.text, *options])
+
+    def curl(self) -> str:
+        """Return the search as a request with curl. The script of the page replaces `{origin}`."""
+        body = self.as_search().model_dump_json(exclude_unset=True, exclude_none=True)
+        sent = shlex.join(["-H", "Content-Type: application/json", "-d", body])
+        return f"curl -s {{origin}}/queries/sources/search {sent}"
+
     def address(self, cursor: str | None = None, seen: int | None = None) -> str:
         """Return the URL of the results after a cursor, of which `seen` are known, or of the first page."""
         return address("/ui/search", **self.parameters(), cursor=cursor, seen=seen)
 
-    def adding(self, condition: str) -> Question:
-        return replace(self, where=(*(each for each in self.where if each != condition), condition))
+    def chosen(self, field: str) -> list[FieldValue]:
+        """Return the values that the filters allow for a field."""
+        read = [choice for each in self.where if (choice := read_choice(each))]
+        return [value for name, values in read if name == field for value in values]
+
+    def open(self, field: str) -> Question:
+        """Return the question without the chosen values of a field."""
+        choices = {each: read_choice(each) for each in self.where}
+        return replace(
+            self, where=tuple(each for each, read in choices.items() if not read or read[0] != field)
+        )
+
+    def toggling(self, field: str, value: FieldValue) -> Question | None:
+        """Return the question with a value of a field chosen or removed. None if no line can express it."""
+        chosen, rest = self.chosen(field), self.open(field)
+        values = [each for each in chosen if each != value] if value in chosen else [*chosen, value]
+        if not values:
+            return rest
+        condition = write_condition(field, values)
+        return None if condition is None else replace(rest, where=(*rest.where, condition))
 
     def to_judge(self, judging: bool) -> Question:
         return replace(self, judging=judging)
@@ -398,11 +442,17 @@ _templates = Environment(
     lstrip_blocks=True,
     auto_reload=False,
 )
-_FUNCTIONS = (address, below, address_of_hit, address_of_measured, viewer, may, condition_of)
+_FUNCTIONS = (address, below, address_of_hit, address_of_measured, viewer, may)
 _FILTERS = (count, day, duration, moment, pace, share, time_left, as_text, excerpt, reasons, opening)
 _globals: dict[str, Any] = {"version": __version__, "asset": address_of}
 _globals |= {each.__name__: each for each in _FUNCTIONS}
-_filters: dict[str, Any] = {"pieces": pieces_of, "ties": describe_ties, "way": words_of_way}
+_filters: dict[str, Any] = {
+    "markdown": render_markdown,
+    "shell": shlex.quote,
+    "pieces": pieces_of,
+    "ties": describe_ties,
+    "way": words_of_way,
+}
 _filters |= {each.__name__: each for each in _FILTERS}
 _templates.globals.update(_globals)
 _templates.filters.update(_filters)

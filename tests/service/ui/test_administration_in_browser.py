@@ -22,16 +22,16 @@ pytestmark = pytest.mark.usefixtures("http")
 def test_a_folder_is_followed_until_it_is_not(page: Page, graph: Graph, tmp_path: Path) -> None:
     put(tmp_path, one="The canary sings.\n")
     page.goto("/ui/folders")
-    page.get_by_label("Its path on the machine").fill(str(tmp_path))
-    page.get_by_label("Into the ontology").fill("notes")
-    page.get_by_role("button", name="Follow it").click()
+    page.get_by_label("Path on the worker").fill(str(tmp_path))
+    page.locator("main").get_by_label("Ontology").fill("notes")
+    page.get_by_role("button", name="Add folder").click()
     expect(page.locator("h1")).to_have_text(str(tmp_path))
     work(graph)
     expect(page.locator("#found")).to_contain_text("1 file added")
-    page.get_by_role("link", name="Follow it no more").click()
-    page.get_by_label("Delete its documents too").check()
-    page.get_by_role("button", name="Follow it no more").click()
-    expect(page.locator(".nothing")).to_have_text("No folder is followed yet.")
+    page.get_by_role("link", name="Stop syncing").click()
+    page.get_by_label("Delete the documents").check()
+    page.get_by_role("button", name="Stop syncing").click()
+    expect(page.locator(".nothing")).to_have_text("No synced folders yet.")
     assert len(documents(graph)) == 0
 
 
@@ -39,38 +39,38 @@ def test_what_waits_is_decided_one_by_one(page: Page, kg: KgClient) -> None:
     for name in ("a", "b"):
         kg.ingest_text(f"Birds of {name}.", ontology="birds", document=f"{name}.md", review=True)
     page.goto("/ui/documents")
-    page.get_by_role("link", name="review them").click()
+    page.locator("main").get_by_role("link", name="review").click()
     page.get_by_role("button", name="Approve a.md").click()
     expect(page.locator(".proposal")).to_have_count(1)
     page.get_by_role("button", name="Reject b.md").click()
-    expect(page.locator(".nothing")).to_contain_text("No document of birds waits")
+    expect(page.locator(".nothing")).to_contain_text("No pending documents in birds")
     assert [each.document for each in kg.documents("birds").documents] == ["a.md"]
 
 
 def test_the_model_is_changed(page: Page, http: httpx.Client, kg: KgClient, graph: Graph) -> None:
     embedded(graph, http, "One passage.\n\nAnother passage.")
     page.goto("/ui/spaces")
-    page.get_by_label("Its name").fill("other")
+    page.get_by_label("Name (lower-case").fill("other")
     page.get_by_role("combobox", name="Provider").select_option("deterministic")
     page.get_by_label("Dimensions").fill("64")
-    page.get_by_role("button", name="Create it").click()
-    page.get_by_role("button", name="What would it take?").click()
-    page.get_by_role("button", name="Build it").click()
+    page.get_by_role("button", name="Create space").click()
+    page.get_by_role("button", name="Show cost").click()
+    page.get_by_role("button", name="Build space").click()
     expect(page.locator("#state")).to_contain_text("0 of ")
     page.evaluate("window.stayed = true")
     run_jobs(graph)
     expect(page.locator("#state")).not_to_contain_text("0 of ")
     assert page.evaluate("window.stayed"), "it was not loaded anew"
     page.get_by_role("button", name="Check").click()
-    page.get_by_role("button", name="Activate").click()
-    expect(page.locator("#state")).to_contain_text("Answers notes")
+    page.get_by_role("button", name="Activate space").click()
+    expect(page.locator("#state")).to_contain_text("Answers for notes")
     assert kg.embedding_config("notes").config.space == "other"
 
 
 def test_a_key_is_not_made_again_by_loading_its_page_anew(page: Page, kg: KgClient) -> None:
     page.goto("/ui/keys")
-    page.get_by_label("For whom").fill("ada")
-    page.get_by_role("button", name="Make it").click()
+    page.get_by_label("Name").fill("ada")
+    page.get_by_role("button", name="Create key").click()
     expect(page.locator(".secret")).to_be_visible()
     sent = list[str]()
     page.on("request", lambda each: sent.append(each.method))
@@ -96,16 +96,16 @@ def test_an_ontology_is_set_up_and_deleted(
 ) -> None:
     embedded(graph, http, "One passage.\n\nAnother passage.")
     page.goto("/ui/ontologies")
-    page.get_by_role("link", name="How notes is set up").click()
-    page.get_by_text("Change how it is embedded").click()
-    page.get_by_label("Chunks by").select_option("sentence")
-    page.get_by_role("button", name="What would follow?").click()
-    page.get_by_role("button", name="Change it").click()
+    page.get_by_role("link", name="Settings of notes").click()
+    page.get_by_text("Change the embedding").click()
+    page.get_by_label("Chunking strategy").select_option("sentence")
+    page.get_by_role("button", name="Preview changes").click()
+    page.get_by_role("button", name="Apply changes").click()
     expect(page.locator("main")).to_contain_text("Chunks: sentence")
     assert kg.embedding_config("notes").config.strategy == "sentence"
-    page.get_by_role("link", name="Delete it").click()
+    page.get_by_role("link", name="Delete ontology").click()
     page.get_by_role("button", name="Delete notes").click()
-    expect(page.locator(".nothing")).to_contain_text("There are no ontologies yet")
+    expect(page.locator(".nothing")).to_contain_text("No ontologies yet")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -114,7 +114,7 @@ def test_what_deletes_looks_like_nothing_that_creates(page: Page, kg: KgClient, 
     key = kg.create_key("ada").key_id
     page.emulate_media(color_scheme=scheme)
     page.goto("/ui/keys")
-    making = colour_of(page.get_by_role("button", name="Make it"))
+    making = colour_of(page.get_by_role("button", name="Create key"))
     for path in (f"/ui/documents/{document}/delete", "/ui/ontologies/notes/delete", f"/ui/keys/{key}/revoke"):
         page.goto(path)
         assert colour_of(page.locator("main button")) != making, path

@@ -67,12 +67,12 @@ def test_nobody_is_asked_until_the_form_is_sent(web: httpx.Client, writer: Embed
 def test_a_refusal_is_shown_as_such(web: httpx.Client, writer: EmbeddingServer) -> None:
     page = ask(web, "quokka zeppelin")
     assert words(page.xpath("//p[contains(@class, 'refusal')]"))[0].startswith(
-        "There is no answer: no passage was found."
+        "No answer: no passage was found."
     )
     writer.chat = lambda _: json.dumps({"statements": [{"text": "I know.", "quotes": []}]})
     page = ask(web)
     assert "proved none of its statements" in words(page.xpath("//p[contains(@class, 'refusal')]"))[0]
-    assert words(page.xpath("//p[contains(@class, 'unproved')]"))[0].startswith("1 sentence left out")
+    assert words(page.xpath("//p[contains(@class, 'unproved')]"))[0].startswith("1 sentence removed")
     assert "I know." not in page.text_content()
 
 
@@ -91,7 +91,7 @@ def test_what_the_model_writes_is_text(web: httpx.Client, writer: EmbeddingServe
 def test_a_model_that_fails_is_told_in_the_page(web: httpx.Client, writer: EmbeddingServer) -> None:
     writer.always = Status(401)
     page = ask(web)
-    assert words(page.xpath("//p[@class='problem']"))[0].startswith("The answer has no end: ")
+    assert words(page.xpath("//p[@class='problem']"))[0].startswith("The answer is incomplete: ")
     assert page.xpath("//footer")
 
 
@@ -109,11 +109,13 @@ def test_the_page_comes_as_its_answer_is_written(web: httpx.Client, writer: Embe
 
 
 def test_without_a_model_the_page_says_what_to_set(http: httpx.Client) -> None:
-    for page, mode in ((shown(http, "/ui/ask?q=lease"), ""), (ask(http, "lease"), "&mode=text")):
+    for page, mode in ((shown(http, "/ui/ask?q=lease"), "hybrid"), (ask(http, "lease"), "text")):
         (note,) = page.xpath("//p[@class='note']")
         assert "KG_LLM__MODEL" in note.text_content()
-        assert note.xpath(".//a/@href") == [f"/ui/search?q=lease{mode}"]
-        assert page.xpath("//form//button/@disabled")
+        (form,) = page.xpath("//main//form")
+        assert (form.get("method"), form.get("action")) == ("get", "/ui/search")
+        assert dict(form.form_values()) == {"q": "lease", "ontology": "", "mode": mode}
+        assert words(form.xpath(".//button")) == ["Search instead"]
 
 
 @pytest.mark.usefixtures("web")

@@ -37,7 +37,7 @@ def test_ways_from_concept_to_concept_are_drawn_beside_their_list(
 ) -> None:
     ids = store_lives(graph, driver)
     page.goto(f"/ui/concepts/{ids['Ada Lovelace']}?to=Thames")
-    ways = page.locator(".graph[aria-label^='The ways from Ada Lovelace to Thames']")
+    ways = page.locator(".graph[aria-label^='Paths from Ada Lovelace to Thames']")
     expect(ways).to_have_attribute("data-drawn", "4")
     steps = page.locator("ol.listed > li").first.locator("a").all_inner_texts()
     assert steps == ["Ada Lovelace", "Analytical Engine", "London", "Thames"]
@@ -48,7 +48,7 @@ def test_ways_are_shown_where_one_looks(page: Page, graph: Graph, driver: neo4j.
     page.set_viewport_size({"width": 390, "height": 600})
     page.goto(f"/ui/concepts/{ids['Ada Lovelace']}")
     page.fill("#to", "Thames")
-    page.get_by_role("button", name="Find ways").click()
+    page.get_by_role("button", name="Find paths").click()
     expect(page).to_have_url(f"/ui/concepts/{ids['Ada Lovelace']}?to=Thames#ways")
     expect(page.locator("[data-graph][data-drawn]")).to_have_count(2)
     expect(page.locator("#ways ol > li").first).to_be_in_viewport(ratio=1)
@@ -100,10 +100,10 @@ def test_one_walks_from_passage_to_passage(page: Page, ids: dict[str, str]) -> N
     page.locator("#beside a", has_text="waggle dance shows").click()
     expect(page).to_have_url(f"/ui/graph/{SOURCES[1]}")
     expect(page.locator("#centre blockquote")).to_have_text(BEES[1])
-    page.locator("a", has_text="all of its document").click()
+    page.locator("a", has_text="graph of the document").click()
     expect(page.locator("[data-source-graph]")).to_have_attribute("data-drawn", str(len(BEES)))
     page.locator("#passages a").last.click()
-    page.locator("a", has_text="Read it there").click()
+    page.locator("a", has_text="Open in document").click()
     expect(page.locator(".passage.hit")).to_contain_text(BEES[-1])
 
 

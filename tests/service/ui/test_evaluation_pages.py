@@ -47,7 +47,7 @@ IS_PAINTED = """canvas => {
 
 def test_the_table_tells_what_is_drawn(page: Page) -> None:
     page.goto("/ui/evaluations/compare?name=text&name=hybrid&against=best&by=hit_rate%401")
-    expect(page.locator(".where")).to_contain_text("all against meaning and words")
+    expect(page.locator(".where")).to_contain_text("baseline Semantic and keyword")
     table = page.locator("[aria-label='hit rate by rank, a table']")
     expect(table.locator("tbody tr").first).to_contain_text("0.2500")
     expect(table.locator("tbody tr").first).to_contain_text("0.7500")
@@ -75,8 +75,8 @@ def test_without_scripts_runs_are_compared_all_the_same(browser: Browser, servic
     context = browser.new_context(base_url=service.url, java_script_enabled=False)
     plain = context.new_page()
     plain.goto("/ui/evaluations")
-    plain.locator("[type=checkbox]").nth(1).check()
-    plain.locator("[type=checkbox]").nth(2).check()
+    plain.locator("main [type=checkbox]").nth(1).check()
+    plain.locator("main [type=checkbox]").nth(2).check()
     plain.click("button.main")
     expect(plain.locator("h1")).to_have_text("2 runs compared")
     expect(plain.locator(".curves")).to_be_hidden()
@@ -87,13 +87,13 @@ def test_what_answers_lacked_is_said(http: httpx.Client, evaluations: Path) -> N
     lacking = measured("answer", [1, 0], degraded={"vector_index": 1}, refused={"nothing_found": 2})
     save(evaluations, "lacking", lacking)
     told = told_by(shown(http, "/ui/evaluations/one/lacking"))
-    assert "1 answer of 2 lacked a part (vector index), so they are not what was asked for." in told
-    assert "2 questions of 2 were not answered (nothing found) and count as 0." in told
-    assert "some answers lacked a part" in told_by(shown(http, "/ui/evaluations"))
+    assert "1 answer of 2 were degraded (vector index)." in told
+    assert "2 questions of 2 failed (nothing found) and count as 0." in told
+    assert "some answers were degraded" in told_by(shown(http, "/ui/evaluations"))
     save(evaluations, "whole", measured("whole", [1, 1]))
     both = told_by(shown(http, "/ui/evaluations/compare?name=whole&name=lacking"))
-    assert "answer: 1 answer of 2 lacked a part (vector index)" in both
-    assert "answer: 2 questions of 2 were not answered (nothing found) and count as 0." in both
+    assert "answer: 1 answer of 2 were degraded (vector index)" in both
+    assert "answer: 2 questions of 2 failed (nothing found) and count as 0." in both
 
 
 def test_a_result_of_an_older_kg_shows_the_ids_of_its_questions(
@@ -111,7 +111,7 @@ def test_what_cannot_be_compared_or_read_is_said(http: httpx.Client, evaluations
     for asked in ("", "?name=text"):
         answer = http.get(f"/ui/evaluations/compare{asked}")
         assert answer.status_code == 422
-        assert "choose two results or more" in answer.text
+        assert "Choose two results or more" in answer.text
     assert http.get("/ui/evaluations/one/none").status_code == 404
     assert http.get("/ui/evaluations/one/text?by=colour").status_code == 422
     assert http.get("/ui/evaluations/compare?name=text&name=hybrid&by=colour").status_code == 422
@@ -119,19 +119,19 @@ def test_what_cannot_be_compared_or_read_is_said(http: httpx.Client, evaluations
 
 def test_where_nothing_was_measured_the_page_says_how(http: httpx.Client) -> None:
     told = told_by(shown(http, "/ui/evaluations?ontology=leases"))
-    assert "Nothing was measured in leases yet" in told
+    assert "No runs of leases yet" in told
     assert "kg eval make --ontology leases" in told
 
 
 def test_runs_are_named_as_the_search_page_names_its_modes(http: httpx.Client, evaluations: Path) -> None:
     save(evaluations, "again", measured("text", [1] * 12, ontology="bees"), after=4)
     listed = told_by(shown(http, "/ui/evaluations"))
-    assert "meaning and words" in listed
+    assert "Semantic and keyword" in listed
     assert "hybrid" not in listed
-    assert str(shown(http, "/ui/evaluations/one/text").findtext(".//h1")) == "words"
+    assert str(shown(http, "/ui/evaluations/one/text").findtext(".//h1")) == "Keyword"
     both = told_by(shown(http, "/ui/evaluations/compare?name=text&name=again&name=hybrid"))
-    assert "all against words" in both
-    assert "words (2)" in both
+    assert "baseline Keyword" in both
+    assert "Keyword (2)" in both
 
 
 def test_questions_lead_to_the_search_that_was_measured(http: httpx.Client) -> None:
@@ -150,10 +150,10 @@ def test_a_run_is_deleted_after_a_look(page: Page, evaluations: Path) -> None:
     (evaluations / "text.answers.jsonl").write_text("{}\n")
     page.goto("/ui/evaluations/one/text")
     page.click("text=Delete this run")
-    expect(page.locator("h1")).to_have_text("Delete the run words?")
-    page.click("text=Keep it")
+    expect(page.locator("h1")).to_have_text("Delete the run Keyword?")
+    page.click("text=Cancel")
     page.click("text=Delete this run")
     page.click("button.danger")
-    expect(page.locator("[data-done]")).to_have_text("The run is deleted.")
+    expect(page.locator("[data-done]")).to_have_text("Run deleted.")
     expect(page.locator("input[value=text]")).to_have_count(0)
     assert sorted(each.name for each in evaluations.iterdir()) == ["hybrid.json", "owls.json"]

@@ -38,13 +38,13 @@ def test_a_folder_is_followed_and_its_page_says_what_was_found(
     page = shown(http, at)
     text = " ".join(words([page]))
     assert "scanned every 1 hour" in text
-    assert "2 files waiting for approval" in text
-    assert "1 file refused" in text
-    assert "1 file left out: .mp4" in text
+    assert "2 files pending review" in text
+    assert "1 file rejected" in text
+    assert "1 file skipped: .mp4" in text
     assert page.xpath("//main//b | //span[@data-poll]") == []
     row = words(shown(http, "/ui/folders").xpath("//tbody/tr/*"))
     assert row[0] == str(folder)
-    assert row[1:3] == ["notes", "followed"]
+    assert row[1:3] == ["notes", "synced"]
     assert row[-2:] == ["0", "1"]
 
 
@@ -66,18 +66,18 @@ def test_a_scan_is_asked_for_also_of_what_was_cleared(
     assert http.post(f"{at}/scan").headers["location"] == at
     work(graph)
     page = shown(http, at)
-    assert "could not be scanned" in " ".join(words([page]))
+    assert "scan failed" in " ".join(words([page]))
     assert len(documents(graph)) == 1
-    (look,) = page.xpath("//a[contains(., 'empty on purpose')]/@href")
+    (look,) = page.xpath("//a[contains(., 'Confirm empty folder')]/@href")
     assert page.xpath("//input[@name='allow_empty']") == [], "not by one click"
     before = shown(http, look)
-    assert "1 document of notes that came from it go" in " ".join(words([before]))
+    assert "kg deletes 1 document of notes" in " ".join(words([before]))
     assert len(documents(graph)) == 1
     (form,) = before.xpath("//main//form")
     assert http.post(form.get("action"), data=dict(form.form_values())).status_code == 303
     work(graph)
     assert len(documents(graph)) == 0
-    assert shown(http, at).xpath("//a[contains(., 'empty on purpose')]") == []
+    assert shown(http, at).xpath("//a[contains(., 'Confirm empty folder')]") == []
     assert http.get(f"{at}/scan").headers["location"] == at
 
 
@@ -89,7 +89,7 @@ def test_a_folder_is_removed_after_a_look_at_its_documents(
         at = follow(http, tmp_path)
         work(graph)
         page = shown(http, f"{at}/remove")
-        assert "2 documents of notes came from it" in " ".join(words([page]))
+        assert "2 documents of notes came from" in " ".join(words([page]))
         assert len(documents(graph)) == 2, "nothing goes before it is confirmed"
         assert page.xpath("//input[@checked]/@value") == ["false"]
         answer = http.post(f"{at}/remove", data={"delete_documents": delete})
@@ -105,7 +105,7 @@ def test_a_form_that_cannot_succeed_is_not_shown(server: Neo4jServer, graph: Gra
         page = shown(client, "/ui/folders")
         refused = client.post("/ui/folders", data={"path": str(tmp_path), "ontology": "notes"})
     assert page.xpath("//main//form") == []
-    assert "kg folders add on the machine of the service" in " ".join(words(page.xpath("//p[@class='note']")))
+    assert "kg folders add PATH on the service" in " ".join(words(page.xpath("//p[@class='note']")))
     assert refused.status_code == 422
     assert service.stop() == 0
 

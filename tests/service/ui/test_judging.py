@@ -17,7 +17,7 @@ SEARCH = "/ui/search?q=waggle+dance&mode=text&judging=1"
 def test_hits_are_judged_without_leaving_the_page(page: Page, kg: KgClient) -> None:
     page.goto("/ui/search?q=waggle+dance&mode=text")
     expect(page.locator(".judging")).to_have_count(0)
-    page.get_by_text("Judge these hits").click()
+    page.get_by_text("Rate these results").click()
     hit = page.locator(".hit").first
     hit.get_by_role("button", name="Partly").click()
     expect(hit.get_by_role("button", name="Partly")).to_have_attribute("aria-pressed", "true")
@@ -34,7 +34,7 @@ def test_hits_are_judged_without_leaving_the_page(page: Page, kg: KgClient) -> N
     expect(page).to_have_url("/ui/search?q=dance&mode=text&judging=1")
     expect(page.locator("[aria-pressed=true]")).to_have_count(0)
     page.fill("#q", "waggle dance")
-    page.locator(".hit").first.get_by_role("button", name="Take it back").click()
+    page.locator(".hit").first.get_by_role("button", name="Undo").click()
     expect(page.locator("[aria-pressed=true]")).to_have_count(0)
     assert kg.judgements("notes").total == 0
 
@@ -63,10 +63,10 @@ def test_who_judges_hits_judges_what_they_read(page: Page, kg: KgClient) -> None
     expect(pressed).to_have_text("Yes")
     (judged,) = kg.judgements("notes", "waggle dance").judgements
     assert judged.source
-    expect(page.locator(".passage.hit > p")).to_have_text(judged.source.full_text.strip())
+    expect(page.locator(".passage.hit > .markdown")).to_have_text(judged.source.full_text.strip())
     page.reload()
     expect(pressed).to_have_text("Yes")
-    page.get_by_text("All hits for").click()
+    page.get_by_text("All results for").click()
     expect(page.locator(".hit").first.locator("[aria-pressed=true]")).to_have_text("Yes")
 
 
@@ -88,7 +88,7 @@ def test_what_is_read_is_judged_without_scripts(http: httpx.Client, kg: KgClient
 
 @pytest.mark.usefixtures("ids")
 def test_judged_questions_are_listed_looked_at_and_taken_back(http: httpx.Client, kg: KgClient) -> None:
-    assert "No question is judged in notes yet" in " ".join(words([shown(http, "/ui/judgements")]))
+    assert "No rated questions in notes yet" in " ".join(words([shown(http, "/ui/judgements")]))
     hits = kg.search_sources("waggle dance", mode="text").sources
     for hit in hits:
         kg.judge("notes", question="waggle dance", source_id=hit.source_id, relevance=2, by="Ann")
@@ -106,12 +106,12 @@ def test_judged_questions_are_listed_looked_at_and_taken_back(http: httpx.Client
     answer = http.post(form.get("action"), data=dict(form.form_values()))
     assert (answer.status_code, answer.headers["location"]) == (303, "/ui/judgements?ontology=notes")
     assert kg.judgements("notes").total == 0
-    assert "Nothing is judged for this question" in " ".join(words([shown(http, address)]))
+    assert "No ratings of this question" in " ".join(words([shown(http, address)]))
 
 
 def test_without_an_ontology_there_is_nothing_to_judge(http: httpx.Client) -> None:
     page = " ".join(words([shown(http, "/ui/judgements")]))
-    assert "No question is judged yet" in page
+    assert "No rated questions yet" in page
     assert "no ontology" not in page
 
 
@@ -123,4 +123,4 @@ def test_what_was_judged_of_a_text_that_has_changed_is_said(http: httpx.Client, 
     (address,) = page.xpath("//tbody//a/@href")
     assert HOSTILE in " ".join(words(shown(http, address).xpath("//blockquote")))
     ingest(http, "Another text.", "a.md")
-    assert "has changed since" in " ".join(words(shown(http, address).xpath("//p[@class='note']")))
+    assert "changed after the rating" in " ".join(words(shown(http, address).xpath("//p[@class='note']")))

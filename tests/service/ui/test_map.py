@@ -83,7 +83,7 @@ def test_the_text_beside_it_is_wide_enough_and_says_how_to_choose(
     expect(told).to_contain_text("of document 0.")
     assert (told.bounding_box() or {})["width"] > LEAST_WIDTH
     expect(page.locator("#choosing")).to_contain_text(
-        "press Select and drag, or drag with Shift; by keyboard"
+        "click Select and drag around their points, or Shift+drag. By keyboard"
     )
     page.keyboard.down("Shift")
     drag_around_all(page)
@@ -98,7 +98,7 @@ def test_a_group_is_chosen_by_its_name(page: Page, graph: Graph, driver: neo4j.D
     page.locator("#legend button").last.click()
     expect(page.locator("#chosen li")).to_have_count(10)
     page.locator("#legend button").first.click()
-    expect(page.locator("#chosen h2")).to_have_text("210 passages, the first 200 of them")
+    expect(page.locator("#chosen h2")).to_have_text("210 passages, first 200")
     expect(page.locator("#chosen li")).to_have_count(200)
 
 
@@ -145,11 +145,11 @@ def test_another_colour_asks_for_no_points(page: Page, graph: Graph, driver: neo
     page.on("request", lambda each: asked.append(each.url))
     open_map(page, 5)
     page.evaluate("window.stayed = true")
-    page.get_by_label("coloured by").select_option("date")
+    page.get_by_label("Colour by").select_option("date")
     expect(page.locator("#legend button")).to_have_text(["20003", "20012"])
     expect(page.locator("#by-group li")).to_have_text(["2000 1 document", "2001 1 document"])
     expect(page).to_have_url(re.compile("ontology=notes&colour=date"))
-    page.get_by_label("coloured by").select_option("document")
+    page.get_by_label("Colour by").select_option("document")
     page.get_by_role("button", name="Show").click()
     expect(page.locator("#by")).to_have_text("By document")
     expect(page.locator("#by-group li a").first).to_have_text("0.md")
@@ -233,12 +233,12 @@ def test_without_scripts_its_groups_are_a_list(
     (first, _) = years.xpath("//section[@aria-labelledby='groups']//li/a/@href")
     assert words(shown(http, first).xpath("//tbody/tr/th/a")) == ["0.md"]
     none = shown(http, "/ui/map?ontology=notes&colour=community")
-    assert words(none.xpath("//p[@class='nothing']")) == ["There are no communities of notes yet."]
+    assert words(none.xpath("//p[@class='nothing']")) == ["No communities in notes yet."]
     detect(kg, graph)
     communities = shown(http, "/ui/map?ontology=notes&colour=community")
     assert len(communities.xpath("//section[@aria-labelledby='groups']//li")) == 2
 
 
 def test_without_documents_there_is_no_map(http: httpx.Client) -> None:
-    assert "There are no documents yet" in words(shown(http, "/ui/map").xpath("//p[@class='nothing']"))[0]
+    assert "No documents yet" in words(shown(http, "/ui/map").xpath("//p[@class='nothing']"))[0]
     assert http.get("/ui/map?ontology=notes").status_code == 404

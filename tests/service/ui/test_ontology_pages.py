@@ -39,29 +39,29 @@ def test_ontologies_are_listed_with_what_they_hold(http: httpx.Client, graph: Gr
     page = shown(http, "/ui/ontologies")
     rows = [words(each.xpath("./*")) for each in page.xpath("//tbody/tr")]
     assert [(each[0], each[1], each[4]) for each in rows] == [("new", "1", "0 %"), ("notes", "1", "100 %")]
-    assert "1 document of birds waits for approval" in text_of(page)
+    assert "1 document of birds needs review" in text_of(page)
     assert page.xpath("//tbody/tr[2]/td[last()]/a/@href") == [AT]
 
 
 def test_how_it_is_embedded_is_changed_after_a_look(http: httpx.Client, kg: KgClient, graph: Graph) -> None:
     embedded(graph, http, "One passage.\n\nAnother passage.")
     page = shown(http, AT)
-    assert "1 found by meaning" in text_of(page) or "2 found by meaning" in text_of(page)
+    assert "1 ready for semantic search" in text_of(page) or "2 ready for semantic search" in text_of(page)
     to = f"{AT}/embedding"
     same = http.post(to, data=form_of(page, to))
-    assert "That is how it is embedded now." in same.text
+    assert "No changes." in same.text
     before = kg.embedding_config("notes").config
     sent = form_of(page, to, strategy="hierarchical", context="template")
     preview = document_fromstring(http.post(to, data=sent).text)
     assert words(preview.xpath("//main/ul/li")) == ["Context: template", "Strategy: hierarchical"]
-    assert "embedded anew" in text_of(preview)
+    assert "re-embed" in text_of(preview)
     assert kg.embedding_config("notes").config == before, "it was only asked"
     done = http.post(to, data=form_of(preview, to))
     assert (done.status_code, done.headers["location"]) == (303, f"{AT}?done=embedding")
     config = kg.embedding_config("notes").config
     assert (config.strategy, config.context, config.embed_on_ingest) == ("hierarchical", "template", True)
     assert config.parent_size is not None, "another strategy begins with its own sizes"
-    assert "Another configuration is being built" in text_of(shown(http, AT))
+    assert "Building a new configuration" in text_of(shown(http, AT))
     sent = form_of(shown(http, AT), to)
     sent.pop("embed_on_ingest")
     assert http.post(to, data={**sent, "confirmed": "true"}).status_code == 303
@@ -97,7 +97,7 @@ def test_how_concepts_are_found_is_changed_after_a_look(http: httpx.Client, kg: 
     to = f"{AT}/extraction"
     sent = form_of(shown(http, AT), to, extractor="keyphrase", per_source="3")
     preview = document_fromstring(http.post(to, data=sent).text)
-    assert "By keyphrase, at most 3 a passage" in text_of(preview)
+    assert "Extractor keyphrase, at most 3 per passage" in text_of(preview)
     assert kg.extraction_config("notes").config.extractor is None
     assert http.post(to, data=form_of(preview, to)).status_code == 303
     config = kg.extraction_config("notes").config
@@ -125,15 +125,15 @@ def test_language_and_synonyms_are_set(http: httpx.Client, kg: KgClient) -> None
 def test_what_was_done_is_said_in_words_of_ours(http: httpx.Client) -> None:
     http.post("/documents", json={"ontology": "notes", "document": "a.md", "text": "A lease."})
     sent = {
-        "synonyms": ({"groups": "k8s = kubernetes"}, "The synonyms are saved."),
-        "language": ({"language": "de"}, "The language is set."),
+        "synonyms": ({"groups": "k8s = kubernetes"}, "Synonyms saved."),
+        "language": ({"language": "de"}, "Language set."),
     }
     for form, (fields, said) in sent.items():
         led = http.post(f"{AT}/{form}", data=fields).headers["location"]
         assert words(shown(http, led).xpath("//p[@role='status'][@data-done]")) == [said]
     (document,) = http.get("/documents").json()["documents"]
     led = http.post(f"/ui/documents/{document['document_id']}/delete").headers["location"]
-    assert words(shown(http, led).xpath("//p[@data-done]")) == ["The document is deleted."]
+    assert words(shown(http, led).xpath("//p[@data-done]")) == ["Document deleted."]
     for other in ("", HOSTILE, "document "):
         page = shown(http, str(httpx.URL("/ui/documents", params={"done": other})))
         assert page.xpath("//p[@data-done]") == []
@@ -145,13 +145,13 @@ def test_an_ontology_is_deleted_after_a_look_at_what_goes(http: httpx.Client, tm
     http.post("/folders", json={"path": str(tmp_path), "ontology": "notes"})
     page = shown(http, f"{AT}/delete")
     told = text_of(page)
-    assert "1 document with 1 passage and their vectors" in told
-    assert "1 document that waits for approval" in told
-    assert "1 folder that it follows is followed no more" in told
+    assert "1 document with 1 passage and vectors" in told
+    assert "1 pending document" in told
+    assert "kg stops syncing 1 folder" in told
     assert http.get("/documents").json()["total"] == 1, "nothing goes before it is confirmed"
     gone = http.post(f"{AT}/delete")
     assert (gone.status_code, gone.headers["location"]) == (303, "/ui/ontologies")
     assert http.get("/ontologies").json() == {"ontologies": [], "waiting": {}}
-    assert "There are no ontologies yet" in text_of(shown(http, "/ui/ontologies"))
+    assert "No ontologies yet" in text_of(shown(http, "/ui/ontologies"))
     for path in (AT, f"{AT}/delete"):
         assert http.get(path).status_code == 404

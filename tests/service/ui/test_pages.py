@@ -72,7 +72,7 @@ def test_hits_are_those_of_rest_with_their_words_marked(http: httpx.Client) -> N
     assert words(page.xpath("//li[@class='hit']/blockquote")) == texts
     marked = words(page.xpath("//li[@class='hit'][1]//mark"))
     assert marked == ["waggle dance"]
-    assert "1st by words" in words(page.xpath("//p[@class='why']"))[0]
+    assert "keyword rank 1" in words(page.xpath("//p[@class='why']"))[0]
     assert "waggle dance" in words(page.xpath("//li[@class='hit']//a[@class='chip']"))
 
 
@@ -104,7 +104,7 @@ def test_htmx_gets_the_hits_alone(http: httpx.Client) -> None:
 @pytest.mark.usefixtures("ids")
 def test_nothing_near_is_said(http: httpx.Client) -> None:
     page = shown(http, "/ui/search?q=zzzz&mode=text")
-    assert words(page.xpath("//p[@class='nothing']"))[0].startswith("Nothing was found.")
+    assert words(page.xpath("//p[@class='nothing']"))[0].startswith("No results.")
 
 
 def test_further_hits_go_on_where_the_first_ended(http: httpx.Client, graph: Graph) -> None:
@@ -131,6 +131,41 @@ def test_facets_lead_to_what_they_say(http: httpx.Client, graph: Graph) -> None:
     assert set(words(narrowed.xpath("//li[@class='hit']/p[@class='where']/a"))) == {"other"}
     (away,) = narrowed.xpath("//span[@class='condition']/a/@href")
     assert len(shown(http, away).xpath("//li[@class='hit']")) == 4
+
+
+def test_facets_count_the_documents_of_the_question(http: httpx.Client) -> None:
+    for name, author, date, text in (
+        ("a.md", "Ada", "2024-05-01", "A dance."),
+        ("b.md", "Ada", "2025-01-31", "The dance."),
+        ("c.md", "Bob", "2025-02-01", "No dance."),
+        ("d.md", "Cyd", "2020-02-01", "An owl."),
+    ):
+        said = {"author": author, "date": date, "session": name}
+        body = {"ontology": "notes", "document": name, "text": text, "metadata": said}
+        assert http.post("/documents", json=body).status_code == 202
+
+    def counted(address: str) -> dict[str, dict[str, tuple[int, str]]]:
+        page = document_fromstring(http.get(f"/ui/search/facets?{address.partition('?')[2]}").text)
+        found: dict[str, dict[str, tuple[int, str]]] = {}
+        for each in page.xpath("//details"):
+            (name,) = words(each.xpath("./summary"))
+            values = each.xpath(".//li[a]")
+            found[name] = {
+                words(one.xpath("a"))[0]: (int(words(one.xpath("span"))[0]), one.xpath("a/@href")[0])
+                for one in values
+            }
+        return found
+
+    facets = counted("?q=dance&mode=text")
+    assert facets.keys() == {"author", "date (year)"}, "others narrow nothing"
+    assert {value: number for value, (number, _) in facets["author"].items()} == {"Ada": 2, "Bob": 1}
+    assert [*facets["date (year)"]] == ["2025", "2024"]
+    year = facets["date (year)"]["2025"][1]
+    assert set(words(shown(http, year).xpath("//li[@class='hit']/blockquote"))) == {"The dance.", "No dance."}
+    one = counted(facets["author"]["Ada"][1])
+    assert {value: number for value, (number, _) in one["author"].items()} == {"Ada": 2, "Bob": 1}
+    both = one["author"]["Bob"][1]
+    assert len(shown(http, both).xpath("//li[@class='hit']")) == 3
 
 
 @pytest.mark.parametrize("author", [7, True, None, ["Ada", "Bob"]])
@@ -171,7 +206,7 @@ def test_behind_the_end_of_a_list_is_no_empty_list(http: httpx.Client, path: str
     joined = "&" if "?" in path else "?"
     page = shown(http, f"{path}{joined}offset=500")
     assert words(page.xpath("//p[@class='nothing']")) == [
-        "The list is shorter than that: from its beginning."
+        "This page is past the end of the list. Show the first page."
     ]
     (back,) = page.xpath("//p[@class='nothing']/a/@href")
     assert shown(http, back).xpath("//p[@class='nothing']") == []
@@ -262,13 +297,13 @@ def test_texts_never_become_markup(http: httpx.Client) -> None:
 @pytest.mark.parametrize(
     ("path", "status", "said"),
     [
-        ("/ui/nowhere", 404, "there is nothing at"),
+        ("/ui/nowhere", 404, "There is no page at"),
         ("/ui/read/no-such-document", 404, "no-such-document"),
-        ("/ui/search?q=a&where=colour", 422, "where"),
+        ("/ui/search?q=a&where=colour", 422, "'colour' is no condition"),
         ("/ui/search?q=a&mode=magic", 422, "mode"),
         ("/ui/search?q=a&ontology=!!", 422, "ontology"),
         ("/ui/concepts/ffffffffffffffffffffffffffffffff", 404, "concept"),
-        ("/ui/assets/0000/page.css", 404, "load the page anew"),
+        ("/ui/assets/0000/page.css", 404, "Reload the page"),
     ],
 )
 def test_what_is_wrong_is_a_page_that_says_so(http: httpx.Client, path: str, status: int, said: str) -> None:

@@ -136,7 +136,7 @@ def test_documents_of_others_are_nowhere(page: httpx.Client, libraries: Librarie
     for called in (other.document, other.document[:8], other.source, f"{OTHER}/same.md", f"{SECRET} one.md"):
         assert page.get(f"/ui/read/{called}").status_code in {403, 404}, called
         assert page.get(f"/ui/graph/{called}").status_code in {403, 404}, called
-    assert "No passage is there" in page.get(f"/ui/map/passages?ids={other.source}").text
+    assert "No passages here" in page.get(f"/ui/map/passages?ids={other.source}").text
     assert page.get(f"/images/{other.image}").status_code == 404
     assert page.get(f"/documents/{other.pdf}/pages/1.png").status_code == 404
     assert page.get(f"/images/{libraries.own.image}").status_code == 200

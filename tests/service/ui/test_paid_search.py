@@ -22,7 +22,7 @@ SIZE = str(small_embedder().identity.dimensions)
 ELSEWHERE = "0.0.0.0"
 OLLAMA = {"OPENAI_EMBED_MODEL": "words", "KG_EMBEDDING__MAX_TOKENS": "512"}
 """A model that has no price, at an address of this machine."""
-TYPED, ENTERED = {**HTMX, "HX-Trigger": "q"}, {**HTMX, "HX-Trigger": "search"}
+TYPED = "/ui/search?q=lease&typing=keys"
 
 
 OVERVIEW = "/ui/search/overview"
@@ -55,16 +55,16 @@ def test_nobody_pays_for_each_pause_in_typing(
     paid: Service, provider: EmbeddingServer, browser: Browser
 ) -> None:
     with httpx.Client(base_url=paid.url, timeout=60) as http:
-        typed = http.get("/ui/search?q=lease", headers=TYPED)
+        typed = http.get(TYPED, headers=HTMX)
         part = document_fromstring(typed.text)
-        assert "By words only, while you type" in " ".join(words(part.xpath("//p[@class='note']")))
+        assert "Keyword results. Press Enter" in " ".join(words(part.xpath("//p[@class='note']")))
         assert typed.headers["hx-replace-url"] == "/ui/search?q=lease", "the address is of the whole search"
         assert "mode=text" in part.xpath("//li[@class='hit']/h2/a/@href")[0]
         assert len(provider.requests) == 0
-        assert "Words only while you type" in " ".join(words([shown(http, OVERVIEW)]))
-        assert "Words only while you type" not in " ".join(words([shown(http, f"{OVERVIEW}?mode=text")]))
-        entered = http.get("/ui/search?q=lease", headers=ENTERED).text
-        assert "By words only" not in entered
+        assert "Keyword search while you type" in " ".join(words([shown(http, OVERVIEW)]))
+        assert "Keyword search while you type" not in " ".join(words([shown(http, f"{OVERVIEW}?mode=text")]))
+        entered = http.get("/ui/search?q=lease", headers=HTMX).text
+        assert "Keyword results" not in entered
         assert len(provider.requests) == 1
     provider.requests.clear()
     see_in_a_browser(paid, provider, browser)
@@ -77,8 +77,8 @@ def test_what_answers_on_this_machine_is_asked_at_each_pause(
     assert graph, "it is empty"
     running = serve_with(server, tmp_path, provider.openai_url, **OLLAMA)
     with httpx.Client(base_url=running.url, timeout=60) as http:
-        assert "Words only while you type" not in " ".join(words([shown(http, OVERVIEW)]))
-        assert "By words only" not in http.get("/ui/search?q=lease", headers=TYPED).text
+        assert "Keyword search while you type" not in " ".join(words([shown(http, OVERVIEW)]))
+        assert "Keyword results" not in http.get(TYPED, headers=HTMX).text
     assert running.stop() == 0, running.output()
 
 
@@ -86,15 +86,15 @@ def see_in_a_browser(paid: Service, provider: EmbeddingServer, browser: Browser)
     context = browser.new_context(base_url=paid.url)
     page = context.new_page()
     page.goto("/ui/search")
-    expect(page.locator("#paid")).to_contain_text("Words only while you type")
+    expect(page.locator("#paid")).to_contain_text("Keyword search while you type")
     page.keyboard.type("renews lease", delay=150)
-    expect(page.locator("#results .note")).to_contain_text("By words only, while you type")
+    expect(page.locator("#results .note")).to_contain_text("Keyword results. Press Enter")
     expect(page.locator(".hit")).to_have_count(1)
     assert len(provider.requests) == 0
     page.keyboard.type("s")
     page.keyboard.press("Enter")
-    expect(page.locator("#results .note", has_text="By words only")).to_have_count(0)
+    expect(page.locator("#results .note", has_text="Keyword results")).to_have_count(0)
     page.wait_for_timeout(1000)
-    expect(page.locator("#results .note", has_text="By words only")).to_have_count(0)
+    expect(page.locator("#results .note", has_text="Keyword results")).to_have_count(0)
     assert len(provider.requests) == 1, "what was typed just before Enter is not looked for once more"
     context.close()

@@ -109,7 +109,7 @@ def test_a_key_that_is_no_good_opens_nothing(
     answers = [sign_in(nobody, each) for each in ("", "kg_wrong", "a" * 5000, guessed, *made.values())]
     assert [each.status_code for each in answers] == [401] * 6
     assert len({each.text for each in answers}) == 1, "it tells nobody how near they were"
-    assert "wrong, expired or revoked" in answers[0].text
+    assert "wrong, expired, or revoked" in answers[0].text
     assert not any("set-cookie" in each.headers for each in answers)
     assert rows(driver, SESSIONS) == []
     for each in (guessed, *made.values()):

@@ -29,36 +29,36 @@ def test_the_life_of_a_space(http: httpx.Client, kg: KgClient, graph: Graph, dri
     embedded(graph, http, "One passage.\n\nAnother passage.")
     create(http)
     row = words(shown(http, "/ui/spaces").xpath("//tbody/tr[2]/*"))
-    assert (row[0], row[1], row[3]) == ("other", "nobody uses it", "64")
+    assert (row[0], row[1], row[3]) == ("other", "Unused", "64")
     preview = http.post(f"{AT}/build", data={"dry_run": "true"})
-    assert "What building other would take" in preview.text
-    assert "price nothing" in preview.text
+    assert "Cost of building other" in preview.text
+    assert "price free" in preview.text
     assert kg.embedding_config("notes").answering is None, "it was only asked"
     assert http.post(f"{AT}/build").headers["location"] == AT
     assert "0 of " in text_of(http, AT)
-    assert "It cannot answer yet" in text_of(http, f"{AT}/check")
+    assert "Not ready to activate" in text_of(http, f"{AT}/check")
     refused = http.post(f"{AT}/activate")
     assert (refused.status_code, "not built yet" in refused.text) == (409, True)
     run_jobs(graph)
-    assert "It can answer for notes." in text_of(http, f"{AT}/check?ontology=notes")
+    assert "Ready to activate for notes." in text_of(http, f"{AT}/check?ontology=notes")
     assert http.post(f"{AT}/activate").status_code == 303
     assert kg.embedding_config("notes").config.space == "other"
-    assert "Answers notes" in text_of(http, AT)
-    assert "It cannot be dropped: it answers notes" in text_of(http, f"{AT}/drop")
+    assert "Answers for notes" in text_of(http, AT)
+    assert "This space is in use: it answers for notes" in text_of(http, f"{AT}/drop")
     assert http.post(f"{AT}/drop").status_code == 409
     before = shown(http, f"{AT}/rollback?ontology=notes")
     assert words(before.xpath("//tbody/tr/*")) == ["notes", "other", "default"]
-    assert "New ontologies, too" not in " ".join(words([before]))
-    assert "New ontologies, too" in text_of(http, f"{AT}/rollback")
+    assert "New ontologies use the previous default space" not in " ".join(words([before]))
+    assert "New ontologies use the previous default space" in text_of(http, f"{AT}/rollback")
     assert kg.embedding_config("notes").config.space == "other", "it was only looked at"
     (form,) = before.xpath("//main//form")
     assert http.post(form.get("action"), data=dict(form.form_values())).status_code == 303
     assert kg.embedding_config("notes").config.space == "default"
     assert http.post("/ui/spaces/default/rollback").status_code == 303
     (drop,) = shown(http, "/ui/spaces/default/drop").xpath("//main//form/@action")
-    assert "notes cannot be rolled back to it" in text_of(http, "/ui/spaces/default/drop")
+    assert "notes can then no longer roll back" in text_of(http, "/ui/spaces/default/drop")
     assert http.post(drop).headers["location"] == "/ui/spaces"
-    assert "is being removed" in text_of(http, "/ui/spaces")
+    assert "Dropping" in text_of(http, "/ui/spaces")
     age_the_drop(driver)
     run_jobs(graph)
     assert [each.slug for each in kg.embedding_spaces().spaces] == ["other"]
@@ -68,7 +68,7 @@ def test_forms_lead_to_what_their_space_can_do(http: httpx.Client) -> None:
     create(http)
     page = shown(http, AT)
     led = {str(each) for each in page.xpath("//main//form/@action | //main//a/@href")}
-    assert led == {f"{AT}/{each}" for each in ("build", "check", "rollback", "drop")} | {"/ui/spaces"}
+    assert led == {f"{AT}/{each}" for each in ("build", "check", "drop")} | {"/ui/spaces"}
     assert http.get(f"{AT}/rollback").status_code == 409, "there is nothing to go back to"
     assert shown(http, f"{AT}/check").xpath("//main//form/@action") == [f"{AT}/build"]
 
@@ -79,13 +79,13 @@ def test_a_check_says_where_nothing_is_built(http: httpx.Client, graph: Graph) -
     for chosen in ("", "?ontology=notes"):
         page = shown(http, f"{AT}/check{chosen}")
         assert words(page.xpath("//p[@class='nothing']"))[0].startswith("Nothing is built yet")
-        assert "It can answer" not in " ".join(words([page]))
+        assert "Ready to activate" not in " ".join(words([page]))
         assert page.xpath("//form[contains(@action, '/activate')]") == []
     (form,) = page.xpath("//main//form")
     look = http.post(form.get("action"), data={**dict(form.form_values()), "dry_run": "true"})
-    assert "What building other would take" in look.text
+    assert "Cost of building other" in look.text
     default = shown(http, "/ui/spaces/default/check?ontology=notes")
-    assert "It can answer for notes." in " ".join(words([default]))
+    assert "Ready to activate for notes." in " ".join(words([default]))
 
 
 def test_progress_refreshes_by_itself_while_there_is_any(http: httpx.Client, graph: Graph) -> None:
@@ -100,11 +100,11 @@ def test_progress_refreshes_by_itself_while_there_is_any(http: httpx.Client, gra
         assert "data-poll" in part
         assert 'aria-label="Built of notes"' in part
     text = text_of(http, f"{AT}/rollback")
-    assert "default as now: what is being built is given up" in text
+    assert "default unchanged, cancels the build" in text
     assert "notes: 0 of " in text
     run_jobs(graph)
     assert shown(http, AT).xpath("//*[@data-poll]") == []
-    assert "Answers notes" in text_of(http, AT)
+    assert "Answers for notes" in text_of(http, AT)
 
 
 def test_what_is_wrong_with_a_space_is_said(http: httpx.Client) -> None:

@@ -194,6 +194,8 @@ def space_page(request: Request, container: Open, slug: Name) -> HTMLResponse:
     shown = {"space": space, "progress": progress_of(request, container, space), "changes": _changes(space)}
     if wants_part(request):
         return render("spaces/state.html", shown)
+    before = {name for each in list_spaces(container).spaces for name in each.retiring}
+    shown["goes_back"] = bool(space.building) or not before.isdisjoint(space.ontologies)
     return render("spaces/one.html", {**shown, "ontologies": names_of_ontologies(container.graph)})
 
 

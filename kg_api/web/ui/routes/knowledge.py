@@ -214,7 +214,14 @@ def graph_page(container: Open, source_id: CalledRead) -> HTMLResponse:
         :ELSEWHERE
     ]
     concepts = concepts_of(container.graph, [each.source_id for each in (*beside, *elsewhere)])
-    shown = {"centre": centre, "beside": beside, "elsewhere": elsewhere, "concepts": concepts}
+    described = next(iter(places_of(container.graph, [centre.source_id])), None)
+    shown = {
+        "centre": centre,
+        "form": described and described.format,
+        "beside": beside,
+        "elsewhere": elsewhere,
+        "concepts": concepts,
+    }
     shown |= {"drawn": draw_around(centre, beside, elsewhere, concepts), "degraded": related.degraded}
     return render("graph/passage.html", shown)
 

@@ -75,17 +75,26 @@ Done = Annotated[str, Query(max_length=40)]
 def documents_page(
     request: Request,
     container: Open,
-    ontology: Named = "",
+    q: Annotated[str, Query(max_length=200)] = "",
     where: Annotated[str, Query(max_length=2000)] = "",
-    offset: Offset = 0,
+    order: library.DocumentOrder = "name",
     *,
+    ontology: Named = "",
+    offset: Offset = 0,
     done: Done = "",
 ) -> HTMLResponse:
-    conditions = valid(DocumentFilter, {"where": [where] if where.strip() else []}).where
+    named = [[{"field": each, "op": "contains", "value": q.strip()}] for each in ("title", "document")]
+    asked = [*([where] if where.strip() else []), *([{"any_of": named}] if q.strip() else [])]
     found = library.list_documents(
-        container.graph, ontology=ontology or None, where=conditions, offset=offset, limit=PAGE_SIZE
+        container.graph,
+        ontology=ontology or None,
+        where=valid(DocumentFilter, {"where": asked}).where,
+        order=order,
+        offset=offset,
+        limit=PAGE_SIZE,
     )
-    shown: dict[str, Any] = {"ontology": ontology, "where": where, "found": found, "done": done}
+    here = {"q": q, "ontology": ontology, "where": where, "order": "" if order == "name" else order}
+    shown: dict[str, Any] = {**here, "listed": here, "found": found, "done": done}
     if wants_part(request):
         return render("documents/list.html", shown)
     shown |= {"ontologies": names_of_ontologies(container.graph), "waiting": count_waiting(container.graph)}
@@ -249,6 +258,9 @@ def delete_ontologies(request: Request, container: Open, ontology: Ontology) -> 
 # Reading page
 
 BEFORE_HIT: Final = 3
+OUTLINED: Final = 20
+"""Minimum number of passages of a document with an outline."""
+MIN_HEADINGS: Final = 3
 
 
 @pages.get("/ui/read/{document_id:path}", "read", filtered=True)
@@ -273,6 +285,13 @@ def reading_page(
     place = (reading.document.document_id, at)
     found = None if hit is None or question.is_blank else _among_hits(container, question, hit, place)
     shown: dict[str, Any] = {**here, "reading": reading, "concepts": concepts, "found": found}
+    if not wants_part(request):
+        outline = library.read_outline(container.graph, reading.document.document_id)
+        is_long = reading.document.sources >= OUTLINED and len(outline) >= MIN_HEADINGS
+        shown |= {
+            "outline": outline if is_long else [],
+            "shown": {each.paragraph for each in reading.sources},
+        }
     shown["judged"] = _judged(container, question, reading)
     return render("reading/part.html" if wants_part(request) else "reading/page.html", shown)
 

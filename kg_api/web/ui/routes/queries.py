@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, Final, get_args
+from typing import Annotated, Any, Final, Literal, NamedTuple, cast, get_args
 
 import anyio
 import structlog
@@ -16,14 +17,14 @@ from starlette.types import Receive, Scope, Send
 from kg_api.access.keys import narrowed
 from kg_api.container import Container
 from kg_api.errors import InvalidInput, KgError
-from kg_api.graph.filters import count_facets, read_keys
+from kg_api.graph.filters import read_keys
 from kg_api.graph.judgements import relevances
 from kg_api.graph.names import names_of_ontologies, searched
 from kg_api.schemas.answers import Answered, AnswerRequest, Statement
 from kg_api.schemas.evaluation import question_text
-from kg_api.schemas.filters import KNOWN_FIELDS, FacetCounts, FacetRequest, field_of
-from kg_api.schemas.search import SourceHits
-from kg_api.schemas.vocabulary import MAX_CURSOR_CHARACTERS, MAX_FACETS, MAX_PAGED_HITS, SearchMode
+from kg_api.schemas.filters import KIND, KNOWN_FIELDS, METADATA, OF_TIME, PAGE, field_of
+from kg_api.schemas.search import SourceHit, SourceHits
+from kg_api.schemas.vocabulary import MAX_CURSOR_CHARACTERS, MAX_FACETS, MAX_LIMIT, MAX_PAGED_HITS, SearchMode
 from kg_api.search.answer import Writing
 from kg_api.spaces.registry import is_paid
 from kg_api.web.api.documents import list_ontologies
@@ -38,9 +39,12 @@ from kg_api.web.ui.rendering import (
     USUAL,
     WAYS,
     AskedQuestion,
+    FieldValue,
     Named,
     Question,
     begun_conditions,
+    day,
+    read_choice,
     render,
     render_pieces,
     wants_part,
@@ -135,19 +139,11 @@ async def _in_own_thread(pieces: Iterator[str]) -> AsyncGenerator[str]:
 
 # Search page with results during typing
 
-ALWAYS: Final = ({"field": "ontology"}, {"field": "format"})
-USUAL_FACETS: Final = (
-    {"field": "author"},
-    {"field": "tags"},
-    {"field": "language"},
-    {"field": "date", "by": "year"},
-)
-FACET_VALUES: Final = 8
-TRIGGER: Final = "HX-Trigger"
-"""Request header with the id of the element that triggered htmx."""
-BOX: Final = "q"
 Seen = Annotated[int, Query(ge=0, le=MAX_PAGED_HITS)]
 Cursor = Annotated[str, Query(max_length=MAX_CURSOR_CHARACTERS)]
+Typing = Literal["", "keys", "pause", "end"]
+"""`keys`: after each key, keywords only, with the last word as a prefix. `pause`: when typing pauses.
+`end`: when typing pauses after a word that no text contains, which may be misspelled."""
 
 
 @pages.get("/ui", "read", filtered=True)
@@ -158,18 +154,27 @@ def first_page() -> Response:
 
 @pages.get("/ui/search", "read", filtered=True)
 def search_page(
-    request: Request, container: Open, question: AskedQuestion, cursor: Cursor = "", seen: Seen = 0
+    request: Request,
+    container: Open,
+    question: AskedQuestion,
+    cursor: Cursor = "",
+    seen: Seen = 0,
+    *,
+    typing: Typing = "",
 ) -> HTMLResponse:
     """Show the results. During typing, use full-text search if vector search would call a paid provider."""
     is_part = wants_part(request)
     is_paid = not question.is_blank and _is_paid(container, question)
-    by_words = is_part and is_paid and request.headers.get(TRIGGER) == BOX
-    searched = replace(question, way="text") if by_words else question
+    by_words = bool(typing) and is_paid
     found = None
     if not question.is_blank:
-        search = searched.as_search(cursor=cursor or None)
+        searched = replace(question, way="text") if by_words or typing == "keys" else question
+        search = searched.as_search(
+            cursor=cursor or None, prefix=typing in {"keys", "pause"}, include_concepts=typing != "keys"
+        )
         found = container.search.search(narrowed(container.graph, search))
-    shown: dict[str, Any] = {"question": searched, "asked": question, "found": found, "seen": seen}
+    shown: dict[str, Any] = {"asked": question, "found": found, "seen": seen, "typing": typing}
+    shown["question"] = replace(question, way="text") if by_words else question
     shown |= {"is_part": is_part, "by_words": by_words}
     shown["judged"] = judged_hits(container, question, found) if found and question.judging else {}
     if found is None or not is_part:
@@ -210,33 +215,86 @@ def asks_providers(container: Container, ontology: str) -> bool:
     return any(is_paid(container.settings, each) for each in asked)
 
 
+# Facets: values of the documents that a question finds
+
+SAMPLE: Final = MAX_LIMIT
+"""Number of results whose documents are counted."""
+FACET_VALUES: Final = 8
+USUAL_FACETS: Final = ("ontology", "format", "author", "tags", "language", "date")
+
+
+class FacetChoice(NamedTuple):
+    value: FieldValue
+    documents: int
+    chosen: bool
+    question: Question | None
+    """The question with the value chosen, or no longer chosen."""
+
+
+class FacetChoices(NamedTuple):
+    field: str
+    values: list[FacetChoice]
+    left_out: int
+
+
 @pages.get("/ui/search/facets", "read", filtered=True)
-def facets(container: Open, question: AskedQuestion) -> HTMLResponse:
+def facets(container: Open, question: AskedQuestion, *, typing: Typing = "") -> HTMLResponse:
+    """Count the documents of the first results. Values of a field are counted without its own filter."""
+
+    def sample(asked: Question) -> SourceHits:
+        by_words = _is_paid(container, asked)
+        search = replace(asked, way="text") if by_words else asked
+        request = search.as_search(SAMPLE, prefix=typing == "pause", include_concepts=False)
+        return container.search.search(narrowed(container.graph, request))
+
     within = searched(container.graph, [question.ontology] if question.ontology else None)
-    keys = read_keys(container.graph, within)
-    asked = {
-        "fields": fields_to_count(keys),
-        "ontology": within,
-        "where": list(question.where) or None,
-        "limit": FACET_VALUES,
-    }
-    counted = count_facets(container.graph, valid(FacetRequest, asked))
-    telling = [each for each in counted.facets if tells(each)]
-    fields = begun_conditions([*map(field_of, filter(str.strip, keys)), *KNOWN_FIELDS])
-    return render(
-        "search/facets.html", {"question": question, "facets": telling, "fields": fields, "with_hits": True}
-    )
+    keys = [each for each in read_keys(container.graph, within) if each.strip()]
+    found = sample(question)
+    seen = {field_of(key) for hit in found.sources for key in hit.metadata if key.strip()}
+    fields = sorted(seen, key=lambda each: (each not in USUAL_FACETS, each))
+    shown = list[FacetChoices]()
+    for name in dict.fromkeys([*USUAL_FACETS[:2], *fields, *filter(None, map(field_in, question.where))]):
+        hits = sample(question.open(name)).sources if question.chosen(name) else found.sources
+        if facet := count_values(hits, name, question):
+            shown.append(facet)
+    offered = begun_conditions([*map(field_of, keys), *KNOWN_FIELDS])
+    page = {"facets": shown[:MAX_FACETS], "sampled": found.next_cursor and len(found.sources)}
+    return render("search/facets.html", {**page, "fields": offered, "with_hits": True})
 
 
-def fields_to_count(keys: Sequence[str]) -> list[dict[str, str]]:
-    """Return the fields for facets: common fields first, then other metadata keys."""
-    usual = [each for each in USUAL_FACETS if each["field"] in keys]
-    named = {each["field"] for each in usual}
-    others = [{"field": field_of(key)} for key in keys if key.strip() and key not in named]
-    return [*ALWAYS, *usual, *others][:MAX_FACETS]
+def field_in(condition: str) -> str | None:
+    read = read_choice(condition)
+    return read[0] if read and read[0] not in {PAGE, KIND} else None
 
 
-def tells(counted: FacetCounts) -> bool:
-    """Return whether a facet narrows the search: it has several values, and one has several documents."""
-    several = len(counted.values) > 1 or counted.missing > 0
-    return several and any(each.documents > 1 for each in counted.values)
+def count_values(hits: Sequence[SourceHit], field: str, question: Question) -> FacetChoices | None:
+    """Count the documents of each value of a field. None if no value narrows the results."""
+    documents = {hit.document_id: hit for hit in hits}
+    values = {each: frozenset(values_of(hit, field)) for each, hit in documents.items()}
+    counts = Counter(value for each in values.values() for value in each)
+    chosen = question.chosen(field)
+    narrows = len(counts) > 1 or (counts and counts.total() < len(documents))
+    if not chosen and not (narrows and max(counts.values()) > 1):
+        return None
+    first = [*chosen, *(value for value, _ in counts.most_common() if value not in chosen)]
+    shown = first[: max(FACET_VALUES, len(chosen))]
+    if field in OF_TIME:
+        shown.sort(key=str, reverse=True)
+    choices = [
+        FacetChoice(each, counts[each], each in chosen, question.toggling(field, each)) for each in shown
+    ]
+    return FacetChoices(field, choices, len(first) - len(shown))
+
+
+def values_of(hit: SourceHit, field: str) -> Iterator[FieldValue]:
+    """Yield the values of a field of a document. Dates are counted by year."""
+    given: object = hit.metadata.get(field.removeprefix(METADATA))
+    if field in {"ontology", "format"}:
+        given = getattr(hit, field)
+    for each in cast("list[object]", given) if isinstance(given, list) else [given]:
+        if field in OF_TIME:
+            year = day(each)[:4]
+            if year.isdecimal():
+                yield int(year)
+        elif isinstance(each, str | int | float):
+            yield each

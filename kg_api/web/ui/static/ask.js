@@ -1,4 +1,4 @@
-// The address of a question, which asks nobody, in place of the form's: loading the page anew costs nothing.
+// Replaces the URL by that of the empty form, so a reload does not call the language model.
 "use strict";
 
 const answer = document.querySelector("[data-address]");

@@ -1,4 +1,4 @@
-// Draws measures by rank: those of one run, or one of several runs; the table below tells the same numbers.
+// Draws measures by rank: all of one run, or one of several runs. The table below has the same numbers.
 "use strict";
 
 const HEIGHT = 288, BANDS = 3, DASHES = [[], [8, 4], [3, 3], [10, 3, 3, 3]];
@@ -9,7 +9,7 @@ async function draw(box) {
   const answer = await fetch(box.dataset.curves, { headers: { Accept: "application/json" } });
   if (!answer.ok) return;
   const { lines, ranks } = linesOf(await answer.json(), box.dataset.family);
-  if (ranks.length < 2) return; // a point is no curve
+  if (ranks.length < 2) return; // one point is no curve
   box.hidden = false;
   let plot;
   const again = () => {
@@ -22,7 +22,7 @@ async function draw(box) {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
 }
 
-// A line for each run in the measure that is looked at; of one run for each of its measures.
+// One line per run for one measure, or one line per measure of one run.
 function linesOf(answer, family) {
   const each = answer.labels
     ? answer.labels.map((label) => [label, family, answer.metrics[label], answer.intervals[label]])
@@ -62,7 +62,7 @@ function plotOf(box, lines, ranks) {
     cursor: { show: false },
     scales: { x: { time: false, range: [-.2, places.length - .8] }, y: { range: [0, 1.02] } },
     axes: [
-      { ...axis, splits: () => places, values: () => ranks.map(String), label: "among the first", labelSize: 24 },
+      { ...axis, splits: () => places, values: () => ranks.map(String), label: "rank", labelSize: 24 },
       { ...axis, size: 46 },
     ],
     series,

@@ -1,4 +1,4 @@
-// Draws a concept among its related ones, or the ways to another: what the list beside the picture says. A node leads to its page.
+// Draws a concept with its related concepts, or paths between two. The list has the same content. A node links to its page.
 "use strict";
 
 const FONT = 12, LINE = 16, LETTER = 7.5;  // pixels
@@ -9,7 +9,7 @@ function draw(box) {
   const [concepts, steps] = JSON.parse(box.dataset.graph);
   const style = getComputedStyle(document.documentElement);
   const colour = (name) => style.getPropertyValue(name).trim();
-  box.closest(".picture").hidden = false;  // without scripts there is none
+  box.closest(".picture").hidden = false;  // hidden without JavaScript
   const graph = cytoscape({
     container: box,
     elements: [...concepts.map(node), ...steps.map(edge)],
@@ -38,14 +38,14 @@ function edge([source, label, target], at) {
   return { data: { id: `step-${at}`, source, target, label } };
 }
 
-// Ways go down from the first concept to the last; no label stands on another.
+// Paths go down from the first concept to the last, so labels do not overlap.
 function downwards(graph, first) {
   graph.nodes().style("text-valign", "bottom");
   graph.layout({ name: "breadthfirst", roots: [first], nodeDimensionsIncludeLabels: true, spacingFactor: 1.3, animate: false }).run();
   if (graph.zoom() > 1) { graph.zoom(1); graph.center(); }
 }
 
-// The concept stands in the middle, the others in rows at its sides, each with its label outwards: so none stands on another.
+// The concept is in the centre, the others in rows at both sides with outward labels, so labels do not overlap.
 function sidewards(graph, box) {
   const { clientWidth: width, clientHeight: height } = box;
   const others = graph.nodes().not(".centre"), rows = Math.ceil(others.length / 2), high = height / Math.max(rows, 1);
@@ -59,7 +59,7 @@ function sidewards(graph, box) {
   });
 }
 
-// To so many lines, where words stay whole that fit one; long ones may be parted.
+// Shorten a label to the given lines and break only words that exceed a line.
 function shorten(label, letters, lines) {
   const most = letters * (lines > 1 ? .75 * lines : 1);
   const short = label.length > most ? `${label.slice(0, most - 1)}…` : label;

@@ -1,12 +1,12 @@
-// The stream of events is open while somebody sees the page: a browser has six connections to a host for all
-// its tabs together, and each stream holds one of them.
+// The event stream is open only while the page is visible, because all tabs of a browser share six connections to
+// a host.
 "use strict";
 
 const AGAIN_MS = 15_000, LOST_MS = 2_000;
-const LOST = "Not updated: the connection to kg was lost. It is tried again by itself.";
+const LOST = "Connection to kg lost. Reconnecting …";
 const REFUSED = {
-  429: "too many follow the jobs at once",
-  503: "kg cannot answer at the moment, as while it or Neo4j starts",
+  429: "too many users follow jobs",
+  503: "kg or Neo4j is starting",
 };
 const pace = document.getElementById("pace");
 
@@ -60,7 +60,7 @@ class RestingStream {
     pace.textContent = text;
   }
 
-  // What broke is opened again by the browser, what was refused is not.
+  // The browser reopens a broken stream, but not a rejected one.
   #fail() {
     clearTimeout(this.#lost);
     if (this.readyState !== EventSource.CLOSED) {
@@ -73,12 +73,12 @@ class RestingStream {
   }
 }
 
-// A stream does not tell why it was refused.
+// An EventSource does not show the status of a rejection.
 async function reason(url) {
   const asking = new AbortController();
   try {
     const { status } = await fetch(url, { signal: asking.signal });
-    return status < 300 ? "" : `Updated every 15 seconds: ${REFUSED[status] ?? `kg refuses to tell more often (${status})`}.`;
+    return status < 300 ? "" : `Updated every 15 seconds: ${REFUSED[status] ?? `status ${status}`}.`;
   } catch {
     return LOST;
   } finally {
@@ -88,5 +88,5 @@ async function reason(url) {
 
 htmx.createEventSource = (url) => new RestingStream(url);
 document.addEventListener("visibilitychange", () => {
-  if (!document.hidden) htmx.trigger("#again", "sse:end");  // what has ended since
+  if (!document.hidden) htmx.trigger("#again", "sse:end");  // jobs that ended in the meantime
 });

@@ -1,4 +1,4 @@
-// Draws the passages of an ontology as points; the list below the map tells of the same groups without scripts.
+// Draws the passages of an ontology as points. Without JavaScript, the list below shows the same groups.
 "use strict";
 
 const COLOURS = 10, NEAR = 10, SHOWN = 200, STEP = 60, EDGE = 12, FURTHEST = .5, NEAREST = 200;
@@ -19,7 +19,7 @@ async function begin() {
     found = await answer.json();
     if (!answer.ok) throw new Error(found.detail);
   } catch (error) {
-    about.textContent = `The map could not be made: ${error.message}. Load the page anew to try again.`;
+    about.textContent = `The map failed: ${error.message}. Reload the page to retry.`;
     return;
   }
   const came = performance.now();
@@ -38,11 +38,11 @@ async function begin() {
 
 function tell() {
   const shown = found.explained.reduce((sum, each) => sum + each, 0);
-  const told = [`${found.source_ids.length.toLocaleString("en")} of ${found.total.toLocaleString("en")} passages. The two directions show ${Math.round(100 * shown)} % of their differences, so what is near here need not be near in meaning.`];
+  const told = [`${found.source_ids.length.toLocaleString("en")} of ${found.total.toLocaleString("en")} passages. This view keeps ${Math.round(100 * shown)} % of the differences: take closeness as a hint.`];
   return [...told, ...found.degraded.map((each) => `${each.effect}.`)].join(" ");
 }
 
-// All that points can be coloured by came with them: nothing is asked for but the list below.
+// The response contains all colourings, so a change requests only the list below.
 function letColoursChange() {
   const form = document.getElementById("which"), { colour, ontology } = form.elements;
   const isHere = () => ontology.value === section.dataset.ontology;
@@ -64,7 +64,7 @@ function recolour(colour) {
   show("by-group", address);
 }
 
-// Groups, the largest first, years in their order; what has no colour of its own is of the last.
+// Groups, largest first, years in order. Points without an own colour belong to the last group.
 function divide(colour) {
   const keys = found.source_ids.map((_, at) => keyOf(colour, at));
   const counts = new Map();
@@ -75,7 +75,7 @@ function divide(colour) {
   groups = largest.map(([key, count]) => ({ name: nameOf(colour, key), count }));
   groupOf = keys.map((key) => places.get(key) ?? groups.length);
   const rest = keys.length - groups.reduce((sum, each) => sum + each.count, 0);
-  if (rest) groups.push({ name: { document: "other documents", community: "other, or of no community", date: "other years, or without a date" }[colour], count: rest, rest: true });
+  if (rest) groups.push({ name: { document: "other documents", community: "other or no community", date: "other years or no date" }[colour], count: rest, rest: true });
 }
 
 function keyOf(colour, at) {
@@ -121,7 +121,7 @@ function swatch(at) {
   return box;
 }
 
-// The picture, in pixels as the page counts them: `view` says where the middle is, and how many pixels are 1.
+// The view, in CSS pixels: its centre, and the number of pixels per unit.
 function resize() {
   const { clientWidth: width, clientHeight: height } = canvas, sharp = devicePixelRatio || 1;
   canvas.width = width * sharp;
@@ -179,7 +179,7 @@ function showAll() {
   draw();
 }
 
-// What is chosen, told by the page's part for it.
+// Selected passages
 function numbers(holds) {
   return [...found.source_ids.keys()].filter(holds);
 }
@@ -195,7 +195,7 @@ function load(target, ids) {
   show(target, `${section.dataset.passages}?${asked}`);
 }
 
-// What a place was asked for before is given up (its hx-sync): no late answer takes the place of a newer one.
+// hx-sync cancels an older request of the same element, so a late response never replaces a newer one.
 function show(target, address) {
   const place = document.getElementById(target);
   htmx.ajax("GET", address, { source: place, target: place }).catch(() => {});
@@ -205,7 +205,7 @@ function inView() {
   choose(numbers((at) => across(at) >= 0 && across(at) <= view.width && down(at) >= 0 && down(at) <= view.height));
 }
 
-// Whether a point is within a line that closes: it is, where a ray from it crosses the line an odd number of times.
+// A point is inside a closed line if a ray from it crosses the line an odd number of times.
 function within(x, y) {
   let odd = false;
   for (let at = 0, last = line.length - 1; at < line.length; last = at++) {
@@ -226,7 +226,7 @@ function nearest(x, y) {
 
 function listen() {
   document.getElementById("chosen").addEventListener("htmx:afterRequest", (event) => {
-    if (event.detail.successful) event.currentTarget.focus();  // what failed is told on top, and moves nobody
+    if (event.detail.successful) event.currentTarget.focus();  // after a failure, the focus stays
   });
   let held = null, moved = false, pointed = -1, waiting;
   const place = (event) => [event.offsetX, event.offsetY];
@@ -260,7 +260,7 @@ function listen() {
   });
   canvas.addEventListener("pointercancel", () => { [held, line] = [null, []]; draw(); });
   canvas.addEventListener("wheel", (event) => {
-    if (!event.ctrlKey && !event.metaKey && document.activeElement !== canvas) return; // else the page could not be scrolled past it
+    if (!event.ctrlKey && !event.metaKey && document.activeElement !== canvas) return; // otherwise the page could not scroll past the map
     event.preventDefault();
     zoom(Math.exp(-event.deltaY / 400), ...place(event));
   }, { passive: false });

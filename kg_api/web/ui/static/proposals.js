@@ -1,4 +1,4 @@
-// Whoever decides by keyboard goes on to the next link, or to the heading after the last.
+// After a decision, the focus moves to the next link, or to the heading after the last one.
 "use strict";
 
 let next = null;

@@ -1,24 +1,37 @@
-// Files that were chosen or dropped, sent one by one; each tells what became of it.
+// Files dropped anywhere on a page stay in a tray until an ontology is chosen. Each file is sent alone and shows its result.
 "use strict";
 
-const drop = document.querySelector("[data-drop]");
-const form = drop.querySelector("form");
-const taken = drop.querySelector(".taken");
-const onward = drop.querySelector(".onward");
-let sending = 0;
+{  // a block, because the scripts of single pages share the global scope
 
-form.addEventListener("submit", (event) => {
+const POLL_MS = 2000;
+const tray = document.getElementById("tray"), form = tray.querySelector("form");
+const [about, taken, onward] = [".about", ".taken", ".onward"].map((each) => tray.querySelector(each));
+const choosing = document.querySelector(".drop form");
+let waiting = [], isSending = false;
+
+const holdsFiles = (event) => event.dataTransfer?.types.includes("Files");
+document.addEventListener("dragover", (event) => {
+  if (!holdsFiles(event)) return;
   event.preventDefault();
-  send([...form.elements.file.files].map((file) => ({ file, name: file.webkitRelativePath || file.name })));
+  document.body.classList.add("dropping");
 });
-drop.addEventListener("dragover", (event) => { event.preventDefault(); drop.classList.add("over"); });
-drop.addEventListener("dragleave", () => drop.classList.remove("over"));
-drop.addEventListener("drop", async (event) => {
+document.addEventListener("dragleave", (event) => { if (!event.relatedTarget) document.body.classList.remove("dropping"); });
+document.addEventListener("drop", async (event) => {
+  if (!holdsFiles(event)) return;
   event.preventDefault();
-  drop.classList.remove("over");
-  const entries = [...event.dataTransfer.items].map((each) => each.webkitGetAsEntry()).filter(Boolean);
-  send((await Promise.all(entries.map(filesOf))).flat());
+  document.body.classList.remove("dropping");
+  const items = [...event.dataTransfer.items].filter((each) => each.kind === "file");
+  const found = items.map((each) => [each.webkitGetAsEntry(), each.getAsFile()]);  // before the first await
+  keep((await Promise.all(found.map(([entry, file]) => (entry ? filesOf(entry) : [{ file, name: file.name }])))).flat());
 });
+choosing?.addEventListener("submit", (event) => {
+  event.preventDefault();
+  form.elements.ontology.value = choosing.elements.ontology.value;
+  keep([...choosing.elements.file.files].map((file) => ({ file, name: file.webkitRelativePath || file.name })));
+  form.requestSubmit();
+});
+form.addEventListener("submit", (event) => { event.preventDefault(); if (!isSending) send(); });
+form.addEventListener("reset", () => { waiting = []; tray.hidden = true; });
 
 async function filesOf(entry) {
   if (entry.isFile) {
@@ -26,7 +39,7 @@ async function filesOf(entry) {
     return [{ file, name: entry.fullPath.replace(/^\//, "") }];
   }
   const reader = entry.createReader(), found = [];
-  for (;;) {  // it gives a hundred at a time
+  for (;;) {  // readEntries returns up to 100 entries per call
     const some = await new Promise((done, failed) => reader.readEntries(done, failed));
     if (!some.length) break;
     found.push(...some);
@@ -34,54 +47,85 @@ async function filesOf(entry) {
   return (await Promise.all(found.map(filesOf))).flat();
 }
 
-// Whoever leaves while files are sent is asked, for the rest of them would not come.
-window.addEventListener("beforeunload", (event) => { if (sending) event.preventDefault(); });
-
-async function send(files) {
-  const ontology = form.elements.ontology;
-  if (!ontology.reportValidity()) return;
-  if (!sending) taken.replaceChildren();  // what the former try said is over
+// Prefill the ontology that the page shows, or the only one.
+async function keep(files) {
+  if (!waiting.length && !isSending) taken.replaceChildren();
+  waiting.push(...files);
+  tray.hidden = !waiting.length && !taken.childElementCount;
   onward.hidden = true;
-  sending += 1;
-  for (const each of files) await sendOne(each, ontology.value);
-  sending -= 1;
-  lead(ontology.value);
-  htmx.ajax("GET", `${new URL(form.action).pathname}?ontology=${encodeURIComponent(ontology.value)}`, { target: "#list" });
+  if (!isSending) about.textContent = `${files_(waiting.length)} to add`;
+  const { ontology } = form.elements;
+  if (ontology.value) return;
+  const { ontologies } = await (await fetch(tray.dataset.address, { headers: { Accept: "application/json" } })).json();
+  const names = ontologies.map((each) => each.ontology);
+  form.querySelector("datalist").replaceChildren(...names.map((name) => new Option(name, name)));
+  ontology.value ||= document.querySelector("select[name=ontology]")?.value || (names.length === 1 ? names[0] : "");
+  ontology.focus();
 }
 
-function lead(ontology) {
+const files_ = (count) => `${count} file${count === 1 ? "" : "s"}`;
+
+// Leaving the page would stop the upload.
+window.addEventListener("beforeunload", (event) => { if (isSending) event.preventDefault(); });
+
+async function send() {
+  const ontology = form.elements.ontology.value;
+  let done = 0, failed = 0;
+  isSending = true;
+  for (let each; (each = waiting.shift());) {
+    about.textContent = `Adding file ${done + failed + 1} of ${done + failed + waiting.length + 1}`;
+    if (await sendOne(each, ontology)) done++;
+    else failed++;
+  }
+  isSending = false;
   onward.querySelector("a").search = new URLSearchParams({ ontology });
-  onward.hidden = !taken.querySelector("li:not(.problem)");
+  onward.hidden = !done;
+  const list = document.querySelector("#list");
+  if (choosing && list) htmx.ajax("GET", `${new URL(form.action).pathname}?${new URLSearchParams({ ontology })}`, { target: list });
+  follow(ontology, `${done} of ${files_(done + failed)} searchable by keyword`, done);
+}
+
+// Keyword search finds new files at once. Semantic search finds a passage when it is embedded.
+async function follow(ontology, said, done) {
+  about.textContent = said;
+  while (done && !isSending && !tray.hidden) {
+    const answer = await fetch(tray.dataset.address, { headers: { Accept: "application/json" } });
+    const own = answer.ok && (await answer.json()).ontologies.find((each) => each.ontology === ontology);
+    if (!own || isSending) return;
+    about.textContent = `${said}. Semantic search: ${own.searchable.toLocaleString("en")} of ${own.sources.toLocaleString("en")} passages of ${ontology}`;
+    if (own.searchable + own.refused >= own.sources) return;
+    await new Promise((next) => { setTimeout(next, POLL_MS); });
+  }
 }
 
 async function sendOne({ file, name }, ontology) {
   const line = taken.appendChild(document.createElement("li"));
-  line.textContent = `${name}: being sent`;
-  const body = new FormData(form);
-  body.set("file", file, file.name);
-  body.set("document", name);
-  body.set("ontology", ontology);
-  const headers = { Accept: "application/json" };
-  if (body.has("csrf_token")) headers["X-CSRF-Token"] = body.get("csrf_token");
-  body.delete("csrf_token");
+  line.textContent = `${name}: uploading`;
+  const body = new FormData(), headers = { Accept: "application/json" };
+  for (const [key, value] of [["file", file], ["document", name], ["ontology", ontology]]) body.set(key, value);
+  const token = form.elements.csrf_token?.value;
+  if (token) headers["X-CSRF-Token"] = token;
+  let isDone = false;
   try {
     const answer = await fetch(form.action, { method: "POST", body, headers, redirect: "manual" });
-    line.textContent = `${name}: ${answer.ok ? outcome(await answer.json()) : await refusal(answer)}`;
-    line.className = answer.ok ? "" : "problem";
+    line.textContent = `${name}: ${answer.ok ? outcome(await answer.json()) : await reason(answer)}`;
+    isDone = answer.ok;
   } catch {
-    line.textContent = `${name}: kg does not answer`;
-    line.className = "problem";
+    line.textContent = `${name}: kg does not respond`;
   }
+  line.className = isDone ? "" : "problem";
+  return isDone;
 }
 
 function outcome(done) {
   const passages = done.sources.added + done.sources.kept;
-  const told = `${done.change}, ${passages} passage${passages === 1 ? "" : "s"}`;
-  return [told, ...done.notes].join(" · ");
+  return [`${done.change}, ${passages} passage${passages === 1 ? "" : "s"}`, ...done.notes].join(" · ");
 }
 
-async function refusal(answer) {
-  if (answer.type === "opaqueredirect") return "nobody is signed in any more: load the page anew";
+async function reason(answer) {
+  if (answer.type === "opaqueredirect") return "you are signed out. Reload the page to sign in";
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-  return page.querySelector(".problem")?.textContent.trim() ?? `refused (${answer.status})`;
+  return page.querySelector(".problem")?.textContent.trim() ?? `failed with status ${answer.status}`;
+}
+
 }

@@ -8,20 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.schemas.filters import Condition, FacetCounts, FacetValue, field_of, parse_conditions
-from kg_api.web.ui.rendering import begun_conditions, condition_of
+from kg_api.schemas.filters import Condition, field_of, parse_conditions
+from kg_api.web.ui.rendering import Question, begun_conditions, read_choice, write_condition
 
 VALUES = st.one_of(st.text(max_size=20), st.integers(-(2**40), 2**40), st.booleans(), st.floats(-1e6, 1e6))
 
 
-def written(field: str, value: Any) -> str | None:
-    facet = FacetCounts(field=field, by=None, values=[], left_out=0, having=0, missing=0)
-    return condition_of(facet, FacetValue(value=value, documents=1))
-
-
 @given(st.text(min_size=1, max_size=12), VALUES)
 def test_a_condition_finds_what_it_was_written_for(field: str, value: Any) -> None:
-    told = written(field, value)
+    told = write_condition(field, [value])
     if told is not None:
         assert parse_conditions(told) == {"field": field, "op": "=", "value": value}
 
@@ -40,7 +35,7 @@ def test_a_condition_finds_what_it_was_written_for(field: str, value: Any) -> No
     ],
 )
 def test_values_are_quoted_where_they_must_be(field: str, value: Any, told: str) -> None:
-    assert written(field, value) == told
+    assert write_condition(field, [value]) == told
     assert Condition.model_validate(parse_conditions(told)).values == [value]
 
 
@@ -56,3 +51,32 @@ def test_what_is_offered_for_a_field_is_how_a_condition_on_it_begins() -> None:
     assert begun_conditions(["author", "date", "reading level"]) == [
         *("author=", "date=", "date>=", "date<=", "'reading level'=")
     ]
+
+
+@given(st.text(min_size=1, max_size=12), st.lists(VALUES, min_size=2, max_size=4))
+def test_condition_on_several_values_is_read_back(field: str, values: list[Any]) -> None:
+    told = write_condition(field, values)
+    if told is not None:
+        assert read_choice(told) == (field, values)
+
+
+def test_values_of_a_field_are_toggled_one_by_one() -> None:
+    question = Question("a", where=("date>=2024", "format=pdf"))
+    both = question.toggling("format", "html")
+    assert both is not None
+    assert both.where == ("date>=2024", "format in pdf,html")
+    one = both.toggling("format", "pdf")
+    assert one is not None
+    assert one.where == ("date>=2024", "format=html")
+    none = one.toggling("format", "html")
+    assert none is not None
+    assert none.where == ("date>=2024",)
+    assert question.toggling("tags", "a,b") is not None
+    assert Question("a", where=("tags=x",)).toggling("tags", "a,b") is None, "a comma separates values"
+
+
+def test_years_are_chosen_as_numbers() -> None:
+    question = Question("a").toggling("date", 2025)
+    assert question is not None
+    assert question.where == ("date=2025",)
+    assert question.chosen("date") == [2025]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.schemas.search import Ranks, SourceHit, WordMatch
-from kg_api.web.ui.rendering import SHOWN_CHARACTERS, count, excerpt, ordinal, pieces_of, reasons, share
+from kg_api.web.ui.rendering import SHOWN_CHARACTERS, count, excerpt, pieces_of, reasons, share
 
 
 def hit(shown: str, *matches: tuple[int, int], **ranks: int) -> SourceHit:
@@ -71,14 +71,7 @@ def test_a_short_passage_is_shown_whole() -> None:
 
 
 def test_reasons_name_what_found_it() -> None:
-    assert reasons(hit("a", vector=1, text=12)) == ["1st by meaning", "12th by words", "similarity 0.50"]
-
-
-@pytest.mark.parametrize(
-    ("number", "told"), [(1, "1st"), (2, "2nd"), (3, "3rd"), (11, "11th"), (112, "112th"), (1021, "1,021st")]
-)
-def test_ordinals(number: int, told: str) -> None:
-    assert ordinal(number) == told
+    assert reasons(hit("a", vector=1, text=12)) == ["semantic rank 1", "keyword rank 12", "similarity 0.50"]
 
 
 @pytest.mark.parametrize(
