@@ -90,7 +90,7 @@ def test_without_scripts_there_is_no_empty_frame(http: httpx.Client, ids: dict[s
     ):
         plain = shown(http, path)
         assert plain.xpath("//*[contains(@class, 'graph') or self::canvas][not(ancestor::*[@hidden])]") == []
-        assert "needs scripts" in " ".join(words(plain.xpath("//noscript/p")))
+        assert "needs JavaScript" in " ".join(words(plain.xpath("//noscript/p")))
 
 
 def test_one_walks_from_passage_to_passage(page: Page, ids: dict[str, str]) -> None:

@@ -150,7 +150,7 @@ def test_another_colour_asks_for_no_points(page: Page, graph: Graph, driver: neo
     expect(page.locator("#by-group li")).to_have_text(["2000 1 document", "2001 1 document"])
     expect(page).to_have_url(re.compile("ontology=notes&colour=date"))
     page.get_by_label("Colour by").select_option("document")
-    page.get_by_role("button", name="Show").click()
+    page.get_by_role("button", name="Show", exact=True).click()
     expect(page.locator("#by")).to_have_text("By document")
     expect(page.locator("#by-group li a").first).to_have_text("0.md")
     assert page.evaluate("window.stayed"), "it was not loaded anew"
