@@ -187,8 +187,8 @@ def open_graph(settings: Settings) -> Graph:
     uri, password = home.bolt_uri(), home.password()
     if uri is None or password is None:
         raise ConfigurationError(
-            f"there is no Neo4j yet: start the managed one with `kg up` (home {settings.home}), "
-            "or set KG_NEO4J__URI and KG_NEO4J__PASSWORD"
+            f"no Neo4j found. Start the managed Neo4j with `kg up` (home {settings.home}), or set "
+            "KG_NEO4J__URI and KG_NEO4J__PASSWORD"
         )
     room = disk_room(home, settings)
     return Graph(uri, "neo4j", password, most_queued=most_queued, require_room=room.require)

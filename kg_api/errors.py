@@ -48,7 +48,7 @@ from typing import ClassVar
 
 
 class KgError(Exception):
-    """Something went wrong inside kg; the service's log has the details."""
+    """Internal error in kg. See the log of the service."""
 
     status: ClassVar[int] = 500
     exit_code: ClassVar[int] = 1
@@ -63,11 +63,11 @@ class KgError(Exception):
 
 
 class TooMuchAtOnce(KgError):
-    """It takes more memory or time than one transaction of Neo4j has; do it in parts."""
+    """The request is too large for one Neo4j transaction. Split the request."""
 
 
 class InvalidInput(KgError):
-    """The request cannot be understood; correct it and send it again."""
+    """The request is invalid. Correct the request and send it again."""
 
     status = 422
     exit_code = 2
@@ -78,112 +78,112 @@ class UnreadableDocument(InvalidInput):
 
 
 class TooLarge(InvalidInput):
-    """The request is larger than this service accepts."""
+    """The request is larger than this service accepts. Split the request."""
 
     status = 413
 
 
 class Unauthorized(KgError):
-    """The service wants to know who asks; send a key."""
+    """This service needs an API key. Send a key."""
 
     status = 401
     exit_code = 77
 
 
 class Forbidden(KgError):
-    """The key is not good for this; ask an administrator for another."""
+    """This API key lacks the required scope. Ask an administrator for a new key."""
 
     status = 403
     exit_code = 77
 
 
 class NotFound(KgError):
-    """There is nothing by that name."""
+    """The requested object was not found."""
 
     status = 404
     exit_code = 4
 
 
 class FileLost(NotFound):
-    """A stored file is missing or damaged; ingest its document again."""
+    """A stored file is missing or damaged. Ingest its document again."""
 
 
 class Conflict(KgError):
-    """The request does not fit the present state."""
+    """The request conflicts with the current state."""
 
     status = 409
     exit_code = 5
 
 
 class FilesCollected(Conflict):
-    """A file of it was deleted meanwhile; send it again, or scan the folder that it comes from."""
+    """A file of the document was deleted during ingestion. Send the document again, or scan its folder."""
 
 
 class ConfigurationError(KgError):
-    """The settings do not fit; correct them and start again."""
+    """The settings are invalid. Correct them and restart kg."""
 
     exit_code = 78
 
 
 class SchemaTooNew(ConfigurationError):
-    """The database was written by a newer kg; install that version or a later one."""
+    """A newer kg wrote the database. Install that version or a later one."""
 
 
 class ProviderMissing(ConfigurationError):
-    """This process lacks the settings of a provider; set them and start again."""
+    """This process lacks the settings of a provider. Set them and restart kg."""
 
 
 class SchemaTooOld(ConfigurationError):
-    """A development version from before the first schema wrote the database; export it there."""
+    """A development version without a schema wrote the database. Export the data with that version."""
 
 
 class BudgetSpent(ConfigurationError):
-    """The money for the language model is used up; raise the budget to go on."""
+    """The budget for the language model is used up. Raise the budget to resume."""
 
 
 class OtherModel(ConfigurationError):
-    """Another model answers than the one whose vectors are stored; let that one answer again."""
+    """Another model responds than the model of the stored vectors. Restore the former model."""
 
 
 class FolderUnusable(ConfigurationError):
-    """The folder cannot be scanned as it is; nothing was removed."""
+    """The folder cannot be scanned. Nothing was deleted."""
 
 
 class FolderEmptied(FolderUnusable):
-    """The folder holds no file any more, and nothing was removed; say that it was cleared on purpose."""
+    """The folder is empty. Nothing was deleted. If this is on purpose, scan with --allow-empty."""
 
 
 class Unavailable(KgError):
-    """A part of the service does not answer at the moment; try again."""
+    """A part of the service does not respond. Try again."""
 
     status = 503
     exit_code = 69
 
 
 class DatabaseUnavailable(Unavailable):
-    """Neo4j does not answer; `kg doctor` says why."""
+    """Neo4j does not respond. `kg doctor` shows the cause."""
 
 
 class DatabasePanicked(DatabaseUnavailable):
-    """Neo4j has met an error after which it answers nothing until it is started again."""
+    """Neo4j reported a critical error and needs a restart."""
 
 
 class TookTooLong(DatabaseUnavailable):
-    """The time for a part of the request is over: try again, or ask for less at once."""
+    """A part of the request exceeded the time limit. Try again, or request less at once."""
 
 
 class StorageFull(DatabaseUnavailable):
-    """The disk of the database is full: nothing can be written until there is room."""
+    """The disk of the database is full, so kg cannot write. Free some space."""
 
     status = 507
 
 
 class SchemaChanging(DatabaseUnavailable):
-    """The schema is being made by another process of kg; this one goes on by itself when it is there."""
+    """Another process of kg is creating the schema. This process continues automatically."""
 
 
 class ModelUnavailable(Unavailable):
-    """The model does not answer."""
+    """The model does not respond."""
 
     def __init__(self, message: str | None = None, *, retry_after_seconds: float | None = None) -> None:
         super().__init__(message)
@@ -192,32 +192,32 @@ class ModelUnavailable(Unavailable):
 
 
 class EmbeddingUnavailable(ModelUnavailable):
-    """The embedding model does not answer."""
+    """The embedding model does not respond."""
 
 
 class LlmUnavailable(ModelUnavailable):
-    """The language model does not answer."""
+    """The language model does not respond."""
 
 
 class RerankUnavailable(ModelUnavailable):
-    """The reranker does not answer, or not in time."""
+    """The reranker does not respond in time."""
 
 
 class FileStoreFull(Unavailable):
-    """The store of files is full: no picture and no PDF can be kept until there is room."""
+    """The file store is full, so kg cannot store images or PDFs. Free some space."""
 
     status = 507
 
 
 class TooBusy(Unavailable):
-    """So many jobs are waiting that kg takes no new ones for now; try again in a few seconds."""
+    """The job queue is full. Try again in a few seconds."""
 
     status = 429
     retry_after_seconds: ClassVar[int] = 5
 
 
 class RateExceeded(Unavailable):
-    """Too many requests were sent with one key; try again in a minute."""
+    """The API key exceeds its rate limit. Try again in a minute."""
 
     status = 429
 
@@ -227,17 +227,17 @@ class RateExceeded(Unavailable):
 
 
 class ServiceUnreachable(Unavailable):
-    """kg does not answer; start it with `kg up`, or set KG_API_URL."""
+    """kg does not respond. Start kg with `kg up`, or set KG_API_URL."""
 
 
 class EmbeddingFailed(KgError):
-    """The embedding model answered, but not with usable vectors."""
+    """The embedding model returned no usable vectors."""
 
     status = 502
 
 
 class LlmFailed(KgError):
-    """The language model answered, but not what it was asked for."""
+    """The language model returned no usable answer."""
 
     status = 502
 
@@ -249,6 +249,6 @@ class LeaseLost(KgError):
 
 
 class ManagedProcessError(KgError):
-    """A local process did not start or stop; its log says why."""
+    """A local process did not start or stop. Its log shows the cause."""
 
     exit_code = 70

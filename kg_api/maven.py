@@ -57,8 +57,8 @@ def _fetch_one(cache: Path, entry: LockedDependency) -> Path:
         return _download(_context(cache), entry)
     except (OSError, RuntimeError) as error:  # OSError from requests, RuntimeError from jgo
         raise ManagedProcessError(
-            f"{entry.artifactId} {entry.version} cannot be fetched from Maven Central: {error}\n"
-            "Check the network and run the command again; what has come already is kept."
+            f"{entry.artifactId} {entry.version} cannot be downloaded from Maven Central: "
+            f"{error}\nCheck the network and run the command again. Finished downloads are kept."
         ) from error
 
 

@@ -85,7 +85,7 @@ def reserve_room() -> None:
         for path in files:
             path.unlink(missing_ok=True)
         values.ValueClass = values.MutexValue
-        log.warning("metrics of this process are not shared: there is no room for them", reason=str(error))
+        log.warning("metrics of this process are not shared, because the disk is full", reason=str(error))
 
 
 def forget_dead() -> None:
@@ -131,13 +131,13 @@ class QueueGauges(Collector):
     def collect(self) -> Iterator[GaugeMetricFamily]:
         if (status := self._status) is None:
             return
-        jobs = GaugeMetricFamily("kg_jobs", "Jobs by state; dead ones of the last day", labels=["state"])
+        jobs = GaugeMetricFamily("kg_jobs", "Jobs by state. Dead jobs of the last day", labels=["state"])
         for state in ("queued", "running", "dead"):
             jobs.add_metric([state], getattr(status, state))
         yield jobs
         for name, about, value in (
             ("kg_jobs_waiting", "Queued jobs that are tried again later", status.waiting),
-            ("kg_jobs_stalled", "Running jobs whose worker is lost", status.stalled),
+            ("kg_jobs_stalled", "Running jobs whose worker has no heartbeat", status.stalled),
             (
                 "kg_jobs_oldest_waiting_seconds",
                 "Time since a job could be taken",
@@ -199,7 +199,7 @@ def _described(
 _METRICS: Final = {
     "kg_http_requests": _described(Counter, "Requests answered.", "method", "route", "status"),
     "kg_http_request_seconds": _described(
-        Histogram, "From a request to the beginning of its answer.", "method", "route"
+        Histogram, "Time from a request to the start of its response.", "method", "route"
     ),
     "kg_http_requests_open": _described(Gauge, "Requests under way."),
     "kg_search_stage_seconds": _described(Histogram, "One stage.", "of", "stage"),
@@ -213,7 +213,7 @@ _METRICS: Final = {
     "kg_neo4j_failures": _described(Counter, "Tries that failed.", "access", "error"),
     "kg_neo4j_retries": _described(Counter, "Tries after the first.", "access"),
     "kg_neo4j_sessions_open": _described(
-        Gauge, "Sessions under way; each has a connection, or waits for one."
+        Gauge, "Sessions in progress. Each has a connection, or waits for one."
     ),
     # `kind`: task of the provider. `provider`: name of its host
     "kg_provider_request_seconds": _described(
@@ -223,7 +223,7 @@ _METRICS: Final = {
     "kg_provider_retries": _described(Counter, "Requests tried again.", "kind"),
     "kg_provider_tokens": _described(Counter, "Tokens read and written.", "kind", "provider", "direction"),
     "kg_provider_cost_dollars": _described(
-        Counter, "Money spent where a price is known.", "kind", "provider"
+        Counter, "Money spent on models with a known price.", "kind", "provider"
     ),
 }
 

@@ -42,7 +42,7 @@ def load_session(path: Path, known: frozenset[str] = KNOWN_INPUTS) -> tuple[Any,
     session = cast("Any", made)
     inputs = {str(node.name) for node in session.get_inputs()}
     if not inputs <= known:
-        raise ConfigurationError(f"{path} wants {sorted(inputs)}, kg gives {sorted(known)}")
+        raise ConfigurationError(f"{path} needs {sorted(inputs)}, but kg passes {sorted(known)}")
     return session, inputs
 
 

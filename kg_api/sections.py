@@ -55,15 +55,15 @@ def plausible_key(key: SecretStr | None) -> SecretStr | None:
         return None
     value = key.get_secret_value()
     wrong = {
-        "has a blank or a line's end in it": bool(re.search(r"\s", value.removeprefix("Bearer "))),
+        "contains whitespace or a line break": bool(re.search(r"\s", value.removeprefix("Bearer "))),
         "has quotes around it": value[:1] in {'"', "'", "`"} or value[-1:] in {'"', "'", "`"},
-        "begins with `Bearer`, which is not part of it": value.lower().startswith("bearer"),
+        "starts with `Bearer`. Remove that prefix": value.lower().startswith("bearer"),
         "contains characters that no API key has": not value.isascii() or not value.isprintable(),
         "is a placeholder": bool(_NO_KEY.search(value) or _PLACEHOLDER.fullmatch(value)),
     }
     for complaint, holds in wrong.items():
         if holds:
-            raise ValueError(f"the key {complaint}; copy it again from the provider's page")
+            raise ValueError(f"the key {complaint}. Copy the key again from the page of the provider")
     return key
 
 
@@ -100,7 +100,7 @@ class OpenAISettings(ProviderSettings):
     def _begins_as_theirs(cls, key: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
         official = _is_openai(info.data.get("base_url", ""))
         if official and key is not None and not key.get_secret_value().startswith("sk-"):
-            raise ValueError("a key of OpenAI begins with sk-; for another server set OPENAI_BASE_URL too")
+            raise ValueError("an OpenAI key starts with sk-. For another server, also set OPENAI_BASE_URL")
         return key
 
     @property
@@ -167,7 +167,7 @@ class RerankSettings(Section):
             raise ValueError("KG_RERANK__PROVIDER=endpoint needs KG_RERANK__BASE_URL too")
         elsewhere = self.base_url is not None or self.provider not in {"auto", "local"}
         if self.model_dir is not None and elsewhere:
-            raise ValueError("KG_RERANK__MODEL_DIR is a local model: leave out the provider and its address")
+            raise ValueError("KG_RERANK__MODEL_DIR selects a local model. Unset the provider and its address")
         return self
 
 

@@ -79,7 +79,7 @@ class Neo4jSettings(Section):
     def _without_ours(cls, conf: dict[str, str] | None) -> dict[str, str] | None:
         entries = (conf or {}).items()
         if ours := sorted(name for name, _ in entries if name.strip().startswith(OWN_ENTRIES)):
-            raise ValueError(f"{', '.join(ours)}: kg sets that itself; leave it out")
+            raise ValueError(f"{', '.join(ours)}: kg sets this option. Remove the option")
         if not all(
             text.isprintable() and "=" not in name for name, value in entries for text in (name, value)
         ):
@@ -278,7 +278,7 @@ def with_secrets_of_files(
         if not path:
             continue
         if found.get(variable.lower()):
-            wrong.append(f"{variable + FILE}: {variable} is set, too; unset one of the two")
+            wrong.append(f"{variable + FILE}: {variable} is also set. Unset one of the two")
             continue
         try:
             found[variable.lower()] = _read(Path(path))
@@ -353,8 +353,8 @@ class EmbeddingSettings(Section):
     def _one_model(self) -> Self:
         if self.model_folder is not None and (self.model is not None or self.provider != "local"):
             raise ValueError(
-                "KG_EMBEDDING__MODEL_FOLDER is a local model of your own: "
-                "leave out KG_EMBEDDING__MODEL, and KG_EMBEDDING__PROVIDER unless it is local"
+                "KG_EMBEDDING__MODEL_FOLDER selects a local model. Unset KG_EMBEDDING__MODEL, and "
+                "KG_EMBEDDING__PROVIDER unless it is `local`"
             )
         return self
 

@@ -133,13 +133,13 @@ def _describe_provider_typo(variable: str, names: Sequence[str]) -> Iterator[str
     prefix, _, rest = variable.partition("_")
     own = [name.removeprefix(f"{prefix}_") for name in names if name.startswith(f"{prefix}_")]
     for meant in _nearest(rest, own):
-        yield f"{variable}: there is no such setting; did you mean {prefix}_{meant}?"
+        yield f"{variable}: unknown setting. Did you mean {prefix}_{meant}?"
 
 
 def describe_unknown(variable: str, known: Iterable[str]) -> str:
     nearest = _nearest(variable, sorted(known))
-    hint = f"; did you mean {nearest[0]}?" if nearest else ""
-    return f"{variable}: there is no such setting{hint}"
+    hint = f". Did you mean {nearest[0]}?" if nearest else ""
+    return f"{variable}: unknown setting{hint}"
 
 
 def _nearest(variable: str, names: Sequence[str]) -> list[str]:
@@ -273,13 +273,13 @@ def suggestion(wanted: str | Sequence[str], names: Iterable[str]) -> str:
     known = list(names)
     wanted = [wanted] if isinstance(wanted, str) else wanted
     found = list(dict.fromkeys(name for each in wanted for name in nearest(each, known)))
-    return f"; the nearest: {', '.join(map(repr, found[:MAX_SUGGESTIONS]))}" if found else ""
+    return f" (did you mean {' or '.join(map(repr, found[:MAX_SUGGESTIONS]))}?)" if found else ""
 
 
 def no_ontology(wanted: str | Sequence[str], names: Iterable[str]) -> str:
     """Return a message about unknown ontologies with similar names."""
     wanted = [wanted] if isinstance(wanted, str) else wanted
-    return f"there is no ontology {', '.join(map(repr, wanted))}{suggestion(wanted, names)}"
+    return f"ontology {', '.join(map(repr, wanted))} not found{suggestion(wanted, names)}"
 
 
 # Scripts as classes of regular expressions

@@ -109,8 +109,9 @@ END_SECONDS = 2.0
 PATH = "/v1/traces"
 EXPORTER = "opentelemetry.exporter.otlp.proto.http.trace_exporter"
 WITHOUT_PACKAGES = (
-    "OTEL_EXPORTER_OTLP_ENDPOINT is set, and the packages for tracing are not installed, so nothing is "
-    "traced; in kg's checkout: .venv/bin/python -m pip install '.[tracing]'"
+    "OTEL_EXPORTER_OTLP_ENDPOINT is set, but the packages for tracing are not installed, so kg "
+    "exports no traces. Install them in the checkout of kg: .venv/bin/python -m pip install "
+    "'.[tracing]'"
 )
 
 

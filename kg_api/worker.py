@@ -42,8 +42,8 @@ def work(settings: Settings) -> None:
             serve_metrics(port)
         except OSError as error:
             raise ConfigurationError(
-                f"port {port}, which KG_WORKER__METRICS_PORT asks for, cannot be used ({error.strerror}): "
-                "each worker of a machine needs one of its own; set another, or unset it"
+                f"port {port} of KG_WORKER__METRICS_PORT cannot be used ({error.strerror}). Each "
+                "worker of a machine needs its own port: set another, or unset the variable"
             ) from error
     container = _open(settings, stopping)
     if container is None:
@@ -93,7 +93,7 @@ def _stop_on_signals(grace_seconds: float) -> threading.Event:
             code = 128 + told.recv(1)[0]
         except TimeoutError:
             code = GRACE_EXIT_CODE
-            log.critical("worker ends: the batch at hand takes longer than its grace", seconds=grace_seconds)
+            log.critical("worker stops: the current batch exceeds the grace period", seconds=grace_seconds)
         telling.close()  # keep the socket open until here
         os._exit(code)
 

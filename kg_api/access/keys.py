@@ -258,9 +258,9 @@ _DAY = int(timedelta(days=1).total_seconds())
 _HOUR = int(timedelta(hours=1).total_seconds())
 
 LAST = (
-    "this is the last key that is good for everything, and without it only a command on the machine of the "
-    "service makes another: make one first (`kg admin keys create NAME --scope admin`), or revoke it all the "
-    "same with --force"
+    "this is the last key with the `admin` scope and without limits. Without such a key, only a "
+    "command on the machine of the service can create another. First run `kg admin keys create NAME "
+    "--scope admin`, or revoke the key with --force"
 )
 
 
@@ -342,7 +342,7 @@ def find_called(keys: Sequence[ApiKey], called: str) -> ApiKey:
         raise _unknown(called)
     if len(found) > 1:
         told = ", ".join(map(_describe, found))
-        raise Conflict(f"{len(found)} keys are called {called!r}: say which by its id, {told}")
+        raise Conflict(f"{len(found)} keys have the name {called!r}. Use an id: {told}")
     return found[0]
 
 
@@ -356,7 +356,7 @@ def ids_called(keys: Sequence[ApiKey], called: str) -> list[str]:
 
 
 def _unknown(called: str) -> NotFound:
-    return NotFound(f"there is no key {called!r}; `kg admin keys list` shows them")
+    return NotFound(f"key {called!r} not found. `kg admin keys list` shows the existing ones")
 
 
 def _describe(key: ApiKey) -> str:

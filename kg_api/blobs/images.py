@@ -76,9 +76,9 @@ class RightStore:
                 raise Unavailable(reason)
             if expected := self._take(marked):
                 reason = (
-                    f"{self._store.place} is not there, or is not the one that has the files of this "
-                    "database: mount it, or correct the setting. If it is the right one all the same, for "
-                    f"its files are lost, put {marker_of(expected)} there as {MARKER}"
+                    f"{self._store.place} is missing or does not contain the files of this database. "
+                    "Mount the storage, or correct the setting. If it is the correct storage and its "
+                    f"files are lost, write {marker_of(expected)} to {MARKER} there"
                 )
                 # Cache only a wrong store. A store that did not answer may answer the next time.
                 self._refused = (marked, time.monotonic() + REFUSED_SECONDS, reason)
@@ -297,4 +297,4 @@ class ImageService:
         try:
             self._files.collect_some(LOOKED_AT_A_REQUEST)
         except KgError as error:
-            log.warning("unused pictures stay until the next clean-up", reason=str(error))
+            log.warning("unused images stay until the next clean-up", reason=str(error))

@@ -124,7 +124,7 @@ class PageService:
         drawn = self._pages.get(key, lambda: self._drawer.draw_page(read, wanted))
         if not drawn.content:
             pages = pluralize(drawn.pages, "page")
-            raise NotFound(f"{original.document!r} has {pages}: there is no page {wanted.page}")
+            raise NotFound(f"page {wanted.page} not found: {original.document!r} has {pages}")
         return drawn
 
 
@@ -181,7 +181,7 @@ class DrawnPages:
         if drawn:
             return drawn
         if not self._places.acquire(blocking=False):
-            raise TooBusy("too many wait for this page; try again in a few seconds")
+            raise TooBusy("too many requests wait for this page. Try again in a few seconds")
         try:
             with drawing:
                 with self._lock:

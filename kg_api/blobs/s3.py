@@ -80,11 +80,11 @@ class S3BlobStore(BlobStore):
         except (BaseError, OSError, ValueError) as error:
             if _S3_NO_ROOM.search(str(error)):
                 raise FileStoreFull(f"{self._name} is full: free some space, and try again") from None
-            reason = "it does not answer, or not as it should (KG_BLOBS__S3__ENDPOINT)"
+            reason = "the storage does not respond correctly (KG_BLOBS__S3__ENDPOINT)"
             if isinstance(error, FileNotFoundError):
-                reason = "there is no such bucket (KG_BLOBS__S3__BUCKET)"
+                reason = "bucket not found (KG_BLOBS__S3__BUCKET)"
             elif isinstance(error, PermissionDeniedError | UnauthenticatedError):
-                reason = f"it refuses: look at {_KEYS}"
+                reason = f"the storage denies access. Check {_KEYS}"
             raise Unavailable(f"a stored file cannot be {done} in {self._name}: {reason}") from None
 
 

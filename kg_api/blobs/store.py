@@ -66,7 +66,7 @@ class BlobStore(ABC):
             except FileNotFoundError:
                 raise gone(name) from None
         if not name.startswith(key_of(content)):
-            raise FileLost(f"the stored file {name} is damaged: ingest its document again")
+            raise FileLost(f"the stored file {name} is damaged. Ingest its document again")
         return content
 
     def has(self, name: str) -> bool:
@@ -119,7 +119,7 @@ def name_of(key: str, generation: str | None) -> str:
 
 
 def gone(name: str) -> FileLost:
-    return FileLost(f"the stored file {name} is not there any more: ingest its document again")
+    return FileLost(f"the stored file {name} is missing. Ingest its document again")
 
 
 def marker_of(identity: str) -> str:

@@ -16,7 +16,7 @@ from kg_api.schemas.images import PageImage
 
 T = TypeVar("T")
 
-_BROKEN = "the answer broke off before its end; ask again"
+_BROKEN = "the answer was cut off. Repeat the request"
 
 
 FILES = ("image/", "application/x-ndjson", "application/octet-stream")  # content types that are not JSON
@@ -63,7 +63,7 @@ def parse_reply(call: Call[T], content: str | bytes, url: httpx.URL) -> T:
 
 
 def not_kg(url: httpx.URL) -> ServiceUnreachable:
-    return ServiceUnreachable(f"what answers at {redact_url(url)} is not this kg; check KG_API_URL")
+    return ServiceUnreachable(f"the server at {redact_url(url)} is not this kg. Check KG_API_URL")
 
 
 def parse_problem(content: str | bytes, otherwise: str = "kg broke off") -> KgError:

@@ -70,10 +70,10 @@ def path_of(*parts: str) -> str:
     """
     if absent := [part for part in parts if not isinstance(part, str)]:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(
-            f"an id or a name was expected, not {absent[0]!r}; `job_id` is None where nothing was to be done"
+            f"an id or a name was expected, not {absent[0]!r}. `job_id` is None if there was no work"
         )
     if not all(map(str.strip, parts)):
-        raise InvalidInput("an id or a name was expected, but it is blank")
+        raise InvalidInput("an id or a name was expected, but the value is blank")
     return "".join(f"/{_quote(part)}" for part in parts)
 
 

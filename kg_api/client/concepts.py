@@ -57,7 +57,7 @@ class ConceptMethods:
         """Find concepts by vectors, full text and name. A hit without `fits` is only the nearest concept."""
         several = None if ontologies is None else list(ontologies)
         if several == []:
-            raise InvalidInput("ontologies is empty: leave it out to search in all")
+            raise InvalidInput("ontologies is empty. Omit the parameter to search all")
         params = {"query_text": query_text, "ontology": ontology, "ontologies": several, "limit": limit}
         return get(ConceptHits, "concepts", "search", **params)
 

@@ -139,7 +139,7 @@ def _address(base_url: str) -> httpx.URL:
     except httpx.InvalidURL as error:
         raise ConfigurationError(f"KG_API_URL is not a valid URL: {error}") from None
     if url.port is not None and not 0 < url.port < 2**16:
-        raise ConfigurationError(f"KG_API_URL is not a valid URL: there is no port {url.port}")
+        raise ConfigurationError(f"KG_API_URL is not a valid URL: invalid port {url.port}")
     return url
 
 
@@ -147,12 +147,12 @@ def unreachable(base_url: httpx.URL, error: httpx.RequestError) -> ServiceUnreac
     """Return an error for a failed request or a timeout."""
     if isinstance(error, httpx.ReadTimeout):
         return ServiceUnreachable(
-            f"kg at {redact_url(base_url)} did not answer in time; it may still be working:"
-            " check before you repeat"
+            f"kg at {redact_url(base_url)} did not respond in time. The request may still be in "
+            "progress: check before you repeat"
         )
     return ServiceUnreachable(
-        f"kg does not answer at {redact_url(base_url)} ({type(error).__name__}); "
-        "start it with `kg up`, or set KG_API_URL"
+        f"kg does not respond at {redact_url(base_url)} ({type(error).__name__}). Start kg with `kg "
+        "up`, or set KG_API_URL"
     )
 
 

@@ -76,7 +76,7 @@ def both_ends(start: str, end: str, ontologies: Sequence[str] | None, find: Find
         found.append([each for each in hits if each.fits])
         if not found[-1]:
             raise NotFound(
-                f"no concept fits {text!r}{nearest_labels(hits)}; "
+                f"no concept matches {text!r}{nearest_labels(hits)}. `kg concept search` and `kg "
                 "`kg concepts search` and `kg concepts list` show the existing ones"
             )
     pairs = [(a, b) for a, b in product(*found) if a.ontology == b.ontology]
@@ -87,8 +87,8 @@ def both_ends(start: str, end: str, ontologies: Sequence[str] | None, find: Find
             names = list(dict.fromkeys(each.ontology for each in concepts))[:MAX_SHOWN]
             where.append(f"{label!r} is in {', '.join(map(repr, names))}")
         raise InvalidInput(
-            f"{' and '.join(where)}: concepts of two ontologies are not connected; "
-            "both ends must be of one ontology"
+            f"{' and '.join(where)}: concepts of two ontologies are not connected. Choose both ends "
+            "from one ontology"
         )
     taken = max(pairs, key=lambda pair: sum(each.score for each in pair if isinstance(each, ConceptHit)))
     degraded = [
@@ -107,9 +107,10 @@ def both_ends(start: str, end: str, ontologies: Sequence[str] | None, find: Find
 SURROUNDINGS_FAN_OUT = MAX_RELATED + 1
 """Neighbours of a concept that kg reads, to count the ones above the limit."""
 MAX_STEPS = 2000  # edges of a graph, in addition to the edges that lead to its concepts
-NOT_ALL = "some concepts have very many relationships: not all connections among them are given"
+NOT_ALL = "some concepts have too many relationships, so the connections among them are incomplete"
 NOTHING_STATED = (
-    "no text states a relationship of it: those that appear in the same sources were given, as 'appears with'"
+    "no text states a relationship of this concept. These concepts occur in the same sources, as "
+    "'appears with'"
 )
 
 
@@ -302,14 +303,14 @@ class PathFinder:
     def degraded(self) -> list[Degradation]:
         told: list[str] = []
         if self._same is not None:
-            told.append(f"both ends are the same concept, {self._same!r}: there is no way to look for")
+            told.append(f"both ends are the same concept, {self._same!r}. Choose two different concepts")
         if self._hubs:
             told.append(
-                f"{len(self._hubs)} of the concepts have very many neighbours: only those with most sources, "
-                f"at most {FAN_OUT}, were followed, so there may be further ways"
+                f"{len(self._hubs)} of the concepts have too many neighbours: kg followed the "
+                f"{FAN_OUT} with most sources, so there may be more paths"
             )
         if self._narrowed:
-            told.append(f"only {FRONTIER} concepts of a step were gone on from: there may be further ways")
+            told.append(f"kg followed only {FRONTIER} concepts of a step, so there may be more paths")
         if self._late:
             told.append(f"the search was ended after {SECONDS:.0f} seconds: there may be further ways")
         return [Degradation(part="concepts", effect=effect) for effect in told]

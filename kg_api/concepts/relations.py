@@ -133,15 +133,15 @@ def _is_passive(words: Sequence[str]) -> bool:
 
 STATEMENTS_A_HIT = 4  # statements per requested hit, because several sources may state the same
 MAX_STATEMENTS_READ = 2000  # approximate maximum of statements read for one search
-EMBEDDING = "relationships are still to be embedded{}; until then they are not found"
+EMBEDDING = "relationships are still to be embedded{}. Searches do not find them yet"
 NONE = (
-    "no relationships are stated where it was searched: key phrases give none, a language model's extraction "
-    "or an import does"
+    "these ontologies state no relationships. Only extraction by a language model or an import "
+    "creates them, not key phrases"
 )
 
 PARTLY = (
-    f"of the documents the first {SCANNED:,} sources and relationships were searched, and what of them is "
-    "near to the question among those of all documents: there may be more; name fewer documents"
+    f"kg searched the first {SCANNED:,} sources and relationships of the documents, and the nearest "
+    "relationships of all documents, so there may be more. Name fewer documents"
 )
 
 Ranked = tuple[StatedRelationship, float, str]
@@ -181,12 +181,12 @@ class RelationshipSearcher:
         types, unknown = resolve_types(self._graph, query.ontologies, asked.types)
         looking = _Looking(asked, query, missing, types, document_ids)
         hits = self._hits(looking)[: asked.limit]
-        words = "concepts were searched by words only", "its relationships were not searched"
+        words = "concepts were searched by words only", "kg did not search its relationships"
         degraded = [
             each.model_copy(update={"effect": each.effect.replace(*words)}) for each in query.degraded
         ]
         for name, state in looking.unsearched.items():
-            effect = f"the vector index {name} is {state}: relationships in it were not searched"
+            effect = f"the vector index {name} is {state}: its relationships were not searched"
             degraded.append(Degradation(part="vector_index", effect=effect))
         degraded += under_way(self._embedding.read(), query.ontologies, EMBEDDING)
         told = [unknown, None if looking.whole else PARTLY]
@@ -304,7 +304,9 @@ class RelationshipVocabulary:
                     merged=merged,
                 )
             )
-        notes = ["nothing was merged: these are proposals; look at the examples, opposites may be alike"]
+        notes = [
+            "nothing was merged: these are proposals. Check the examples, because opposites can be similar"
+        ]
         if len(every) > len(types):
             notes.append(f"the {len(types)} most frequent of {len(every)} types were compared")
         if len(vectors) < len(types):

@@ -70,8 +70,8 @@ from kg_api.wording import pluralize
 # Query for concepts, with its vector in each space
 
 MAX_SHOWN = 10
-EXTRACTION = "sources are still to be read for concepts{}; until then they lead to none"
-EMBEDDING = "concepts are still to be embedded{}; until then they are found by their words only"
+EXTRACTION = "sources are still to be read for concepts{}. They lead to no concepts yet"
+EMBEDDING = "concepts are still to be embedded{}. Only their text is searchable yet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +121,8 @@ def none_yet(graph: Graph, ontologies: Sequence[str]) -> list[Degradation]:
     if not ontologies or has_concepts(graph, ontologies):
         return []
     effect = (
-        "there are no concepts yet where it was searched: the status of their extraction "
-        "(`kg admin concepts status --ontology ONTOLOGY`) says why"
+        "these ontologies have no concepts yet. `kg admin concepts status --ontology ONTOLOGY` shows "
+        "the cause"
     )
     return [Degradation(part="concepts", effect=effect)]
 
@@ -260,7 +260,7 @@ def find_concepts(
     usable = [each for each in meanings if each.space.concept_index_name not in populating]
     words = terms(query_text)
     if WORDS_INDEX in populating and not usable:
-        raise Unavailable("the indexes of concepts are still being filled; try again in a moment")
+        raise Unavailable("the indexes of concepts are still being populated. Try again in a moment")
     asked = () if WORDS_INDEX in populating else words
     variants = find_variants(query_text)
     queries = lucene_queries(asked, ontologies, fields=CONCEPT_FIELDS, variants=variants)
@@ -317,10 +317,10 @@ def _describe_degradation(
         effect = f"the full-text index of concepts is {populating[WORDS_INDEX]}: they were searched by vector"
         yield Degradation(part="text_index", effect=effect)
     elif not words:
-        yield Degradation(part="query", effect="there is no word in the query to look for in concepts")
+        yield Degradation(part="query", effect="the query contains no word to search for in concepts")
     elif len(words) > MAX_TERMS:
         left_out = len(words) - MAX_TERMS
-        effect = f"concepts: the first {MAX_TERMS} words were used, {left_out} were left out"
+        effect = f"concepts: kg used the first {MAX_TERMS} words and ignored {left_out}"
         yield Degradation(part="query", effect=effect)
     without = {found.concept.concept_id for lane in lanes for found in lane if found.without_vector}
     missing = sum(hit.similarity is None and hit.concept_id in without for hit in hits)
@@ -354,15 +354,15 @@ def start_embedding(graph: Graph, known: OntologySnapshot, ontologies: Collectio
             # the job, the response shows its progress.
             if graph.transaction(partial(_start, name=each.ontology, waits=waits)):
                 command = f"kg admin regenerate-embeddings --type concept --ontology {each.ontology!r}"
-                how = f"start that by: {command}" if waits else "that was started now"
-                told.append(f"{each.ontology}: {FOUND_BY_WORDS}; {how}")
+                how = f"To start, run: {command}" if waits else "Embedding has started"
+                told.append(f"{each.ontology}: {FOUND_BY_WORDS}. {how}")
     except (TooBusy, DatabaseUnavailable) as error:  # such as a full disk, while the search only reads
         log.info("concepts are embedded later", reason=str(error))
-        told.append(f"{FOUND_BY_WORDS}; that could not be started: {error}")
+        told.append(f"{FOUND_BY_WORDS}. Embedding could not start: {error}")
     else:
         if (more := len(new) - MAX_STARTED) > 0:
             rest = pluralize(more, "more ontology", "more ontologies")
-            told.append(f"{FOUND_BY_WORDS}; the next search starts that in {rest}")
+            told.append(f"{FOUND_BY_WORDS}. The next search starts embedding in {rest}")
     return [Degradation(part="concepts", effect=effect) for effect in told]
 
 

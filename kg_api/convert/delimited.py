@@ -21,12 +21,12 @@ csv.field_size_limit(16 * 1024 * 1024)
 
 def convert(data: bytes) -> Converted:
     if what := binary_kind(data):
-        raise UnreadableDocument(f"it is not a CSV file but {what}; name it for what it is")
+        raise UnreadableDocument(f"the file is not CSV but {what}. Rename the file to match its content")
     text, notes = decode_declared(data)
     writer = MarkdownWriter()
     write_grid(writer, _read_rows(text))
     if not writer.text():
-        raise UnreadableDocument("it holds no values; nothing was stored")
+        raise UnreadableDocument("the file contains no values. Nothing was stored")
     return Converted(writer.text(), notes=notes)
 
 
@@ -42,9 +42,9 @@ def _read_rows(text: str) -> list[list[str]]:
             rows.append([" ".join(cell.split()) for cell in row])
             cells += len(row)
             if cells > MAX_CELLS:
-                raise UnreadableDocument(f"it has more than {MAX_CELLS:,} cells; split it")
+                raise UnreadableDocument(f"the file has more than {MAX_CELLS:,} cells. Split the file")
     except csv.Error as error:
-        raise UnreadableDocument(f"line {len(rows) + 1:,} of it is not as CSV is written: {error}") from error
+        raise UnreadableDocument(f"line {len(rows) + 1:,} of the file is not valid CSV: {error}") from error
     return rows
 
 

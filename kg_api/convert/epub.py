@@ -50,12 +50,13 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
         ]
         if any(method not in _FONTS for method in methods):
             raise UnreadableDocument(
-                "it is protected (DRM); only its reader can open it: get it without protection"
+                "the book is protected (DRM), so only its reader can open it. Use a version without "
+                "protection"
             )
     roots = read_xml(read_entry(archive, _CONTAINER), _CONTAINER).iter()
     paths = (str(each.get("full-path") or "") for each in roots if local_name(each) == "rootfile")
     if not (place := next(filter(None, paths), "")):
-        raise UnreadableDocument(f"{_CONTAINER} in it names no list of chapters; save the book anew")
+        raise UnreadableDocument(f"{_CONTAINER} has no list of chapters. Save the book again")
     package = read_xml(read_entry(archive, place), "the list of its chapters")
     book = _Book(archive, ImagesWithin(settings))
     writer, images = book.writer, book.images
@@ -67,7 +68,7 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
             left_out += found
     del left_out[NAVIGATION]  # the table of contents repeats the chapter titles
     if not writer.text():
-        raise UnreadableDocument("it holds no text; nothing was stored")
+        raise UnreadableDocument("the file contains no text. Nothing was stored")
     said: dict[str, list[str]] = {}
     for each in package.iter():
         if str(each.tag).startswith("{http://purl.org/dc/elements/1.1/}") and (each.text or "").strip():
@@ -85,7 +86,7 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
         notes=(
             *describe(left_out),
             *images.notes(),
-            *((f"left out: chapters that are missing or damaged ({missing})",) if missing else ()),
+            *((f"skipped: chapters that are missing or damaged ({missing})",) if missing else ()),
         ),
         images=tuple(writer.images),
     )

@@ -55,7 +55,7 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
     notes = [*_write_body(writer, parts.body, images), *parts.notes]
     attachments = [*parts.attachments, *images.not_taken()]
     if writer.position == head and not subject:
-        raise UnreadableDocument("it has neither a subject nor a text; nothing was stored")
+        raise UnreadableDocument("the message has neither a subject nor a text. Nothing was stored")
     if attachments:
         notes.append(f"attachments that were not read: {', '.join(attachments)}")
     about = metadata(
@@ -95,12 +95,12 @@ def _read(data: bytes) -> EmailMessage:
     }
     if b"\x00" in head or len(names & _KNOWN) < 2:  # noqa: PLR2004 - any text may contain one of these names
         raise UnreadableDocument(
-            "it is not an e-mail message: it does not begin with lines such as From: and Subject:"
+            "the file is not an e-mail message: it does not start with lines such as From: and Subject:"
         )
     try:
         return email.message_from_bytes(data, policy=policy.default)
     except (MessageError, ValueError, LookupError, RecursionError) as error:
-        raise UnreadableDocument(f"it is not an e-mail message, or a damaged one: {error}") from error
+        raise UnreadableDocument(f"the file is not an e-mail message, or is damaged: {error}") from error
 
 
 def _header(message: EmailMessage, name: str) -> str:
@@ -181,7 +181,7 @@ def _select_parts(message: EmailMessage) -> _Parts:
             dropped = _choose(below, parts.notes)
         stack += [(each, depth + 1, messages, is_dropped or id(each) in dropped) for each in reversed(below)]
     if deep:
-        parts.notes.append(f"left out: parts nested more than {_MAX_DEPTH} deep ({deep:,})")
+        parts.notes.append(f"skipped: parts nested more than {_MAX_DEPTH} deep ({deep:,})")
     return parts
 
 
@@ -302,7 +302,7 @@ def _content(part: EmailMessage) -> tuple[str, tuple[str, ...]]:
         return decode_declared(payload, charset)
     except UnreadableDocument:
         text = payload.replace(b"\x00", b"").decode("utf-8", "replace")
-        return text, ("a part of it is in no encoding that can be detected; unknown signs are �",)
+        return text, ("the encoding of a part is unknown. Unknown characters are �",)
 
 
 def _write_body(

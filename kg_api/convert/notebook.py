@@ -40,7 +40,7 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
     for cell in _list(notebook.get("cells")):
         _write(writer, _mapping(cell), language, left_out, images)
     if not writer.text():
-        raise UnreadableDocument("it has no cell with text; nothing was stored")
+        raise UnreadableDocument("no cell contains text. Nothing was stored")
     authors = [str(_mapping(each).get("name") or "") for each in _list(about.get("authors"))]
     return Converted(
         writer.text(),
@@ -48,7 +48,7 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
         metadata(author=one_or_list(authors)),
         notes=(
             *notes,
-            *(f"left out: {count:,} {what}" for what, count in left_out.items() if count),
+            *(f"skipped: {count:,} {what}" for what, count in left_out.items() if count),
             *images.notes(),
         ),
         images=tuple(writer.images),
@@ -63,11 +63,11 @@ def _read(data: bytes) -> tuple[Mapping[str, Any], tuple[str, ...]]:
         with warnings.catch_warnings(action="ignore"):
             notebook: object = cast("Any", nbformat).reads(text, as_version=4) if cells else None
     except RecursionError as error:
-        raise UnreadableDocument("it is nested too deeply for a notebook") from error
+        raise UnreadableDocument("the file is nested too deeply for a notebook") from error
     except Exception as error:
-        raise UnreadableDocument(f"it is not a notebook, or a damaged one: {str(error)[:200]}") from error
+        raise UnreadableDocument(f"the file is not a notebook, or is damaged: {str(error)[:200]}") from error
     if not cells:
-        raise UnreadableDocument("it is not a notebook: it has no cells")
+        raise UnreadableDocument("the file is not a notebook: the cells are missing")
     return _mapping(notebook), notes
 
 

@@ -41,7 +41,7 @@ def read_ods_sheets(archive: zipfile.ZipFile, notes: SheetNotes) -> Iterator[She
     if "META-INF/manifest.xml" in names and b"encryption-data" in read_entry(
         archive, "META-INF/manifest.xml"
     ):
-        raise UnreadableDocument("it is encrypted; save it without a password")
+        raise UnreadableDocument("the file is encrypted. Save the file without a password")
     content = read_xml(read_entry(archive, "content.xml"), "content.xml")
     roots = [content]
     if "styles.xml" in names:
@@ -51,7 +51,7 @@ def read_ods_sheets(archive: zipfile.ZipFile, notes: SheetNotes) -> Iterator[She
         _note_page_texts(root, notes)
     book = next((each for each in content.iter() if local_name(each) == "spreadsheet"), None)
     if book is None:
-        raise UnreadableDocument("it is an OpenDocument file but not a spreadsheet")
+        raise UnreadableDocument("the file is in OpenDocument format but is not a spreadsheet")
     for each in book:
         # A table with a source is a copy of cells from another file.
         if local_name(each) == "table" and not any(local_name(part) == "table-source" for part in each):

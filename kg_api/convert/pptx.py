@@ -43,13 +43,15 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
         slides = list(cast("Any", pptx).Presentation(io.BytesIO(data)).slides)
         said = [deck.write_slide(slide) for slide in slides]
     except RecursionError as error:
-        raise UnreadableDocument("its shapes are nested too deeply; save it anew, ungrouped") from error
+        raise UnreadableDocument(
+            "the shapes are nested too deeply. Ungroup the shapes and save the file again"
+        ) from error
     except Exception as error:  # python-pptx passes on errors of keys, XML, and types
         raise UnreadableDocument(
-            f"it is not {_KIND}, or a damaged one ({error!r:.200}); save it anew"
+            f"the file is not {_KIND}, or is damaged ({error!r:.200}). Save the file again"
         ) from error
     if not any(said):
-        raise UnreadableDocument("no slide holds text or a picture; nothing was stored")
+        raise UnreadableDocument("no slide contains text or an image. Nothing was stored")
     title, about = core_properties(archive)
     title = "" if title in _NO_TITLES else title
     names = filter(_COMMENTS.fullmatch, archive.namelist())
@@ -58,7 +60,7 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
     hidden = [str(number) for number, slide in enumerate(slides, 1) if slide.element.get("show") == "0"]
     notes = (
         *((f"hidden slides that were read all the same: {', '.join(hidden)}",) if hidden else ()),
-        *(f"left out: {what} ({count:,})" for what, count in deck.left_out.items() if count),
+        *(f"skipped: {what} ({count:,})" for what, count in deck.left_out.items() if count),
         *note_missing(Package(archive).read_pieces(SLIDE_PARTS), text, "the slides"),
         *deck.images.notes(),
     )

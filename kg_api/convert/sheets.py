@@ -69,8 +69,8 @@ class Sheet:
 
 def too_large(name: str) -> UnreadableDocument:
     return UnreadableDocument(
-        f"{name!r} in it has more than {MAX_CELLS:,} cells between its first and its last; "
-        "save the part that is meant as CSV"
+        f"{name!r} has more than {MAX_CELLS:,} cells between its first and last. Save the relevant "
+        "part as CSV"
     )
 
 
@@ -90,7 +90,7 @@ class SheetNotes:
         self._left_out[what] = count + 1, first or one_line(example)
 
     def describe(self) -> Iterator[str]:
-        """Yield notes such as `left out: comments on cells (3), e.g. "Ask Ann"`."""
+        """Yield notes such as `skipped: comments on cells (3), e.g. "Ask Ann"`."""
         if self.uncomputed:
             yield (
                 f"formulas without a stored result (cells: {self.uncomputed:,}): kg stored the formulas. "
@@ -98,7 +98,7 @@ class SheetNotes:
             )
         for what, (count, example) in self._left_out.items():
             short = example if len(example) <= _MAX_EXAMPLE else f"{example[: _MAX_EXAMPLE - 1]}…"
-            yield f"left out: {what} ({count:,})" + (f', e.g. "{short}"' if short else "")
+            yield f"skipped: {what} ({count:,})" + (f', e.g. "{short}"' if short else "")
 
 
 def join_runs(runs: Iterable[tuple[str, Script, bool]]) -> str:

@@ -50,14 +50,14 @@ def convert(data: bytes) -> Converted:
             has_text = has_text or writer.position > before
             said += _describe_hidden(sheet)
     if not has_text:
-        raise UnreadableDocument("all its sheets are empty; nothing was stored")
+        raise UnreadableDocument("all sheets are empty. Nothing was stored")
     title, about = core_properties(archive) if archive else ("", metadata())
     return Converted(writer.text(), title, about, tuple(pages), (*said, *notes.describe()))
 
 
 def _describe_hidden(sheet: Sheet) -> Iterator[str]:
     if sheet.hidden:
-        yield f"the sheet {sheet.name!r} is hidden in the workbook; it was read all the same"
+        yield f"kg read the sheet {sheet.name!r}, although it is hidden in the workbook"
     if sheet.hidden_rows or sheet.hidden_columns:
         counts = f"rows: {sheet.hidden_rows:,}, columns: {sheet.hidden_columns:,}"
         yield f"hidden parts of {sheet.name!r} were read all the same ({counts})"
@@ -71,10 +71,12 @@ def _damage(what: str) -> Generator[None]:
     except UnreadableDocument:
         raise
     except python_calamine.PasswordError as error:
-        raise UnreadableDocument("it is encrypted; save it without a password") from error
+        raise UnreadableDocument("the file is encrypted. Save the file without a password") from error
     except BaseException as error:
         if isinstance(error, Exception) or "Panic" in type(error).__name__:
-            raise UnreadableDocument(f"it is not {what}, or a damaged one ({error}); save it anew") from error
+            raise UnreadableDocument(
+                f"the file is not {what}, or is damaged ({error}). Save the file again"
+            ) from error
         raise
 
 

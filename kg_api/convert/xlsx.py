@@ -67,10 +67,10 @@ def read_xlsx_sheets(archive: zipfile.ZipFile, notes: SheetNotes) -> Iterator[Sh
     package = Package(archive)
     main = package.find_related("", "officeDocument") or "xl/workbook.xml"
     if not (package.has(main) and main.endswith(".xml")):
-        raise UnreadableDocument(f"it is a ZIP archive but not a spreadsheet: it has no {main}")
+        raise UnreadableDocument(f"the file is a ZIP archive but not a spreadsheet: {main} is missing")
     root = read_xml(package.read(main), main)
     if local_name(root) != "workbook":
-        raise UnreadableDocument(f"it is not a spreadsheet: {main} in it is no workbook")
+        raise UnreadableDocument(f"the file is not a spreadsheet: {main} is not a workbook")
     links = package.get_relationships(main)
     book = _Book(notes, package)
     if package.has(part := package.find_related(main, "styles") or "xl/styles.xml"):
@@ -148,7 +148,7 @@ class _SheetReader:
         self._book, self._sheet, self._part = book, sheet, part
         self._formulas: dict[str, str] = {}  # cells with shared formulas by `si` key
         if not book.package.has(part):
-            raise UnreadableDocument(f"{part[:200]!r} in it is missing; save the file anew")
+            raise UnreadableDocument(f"{part[:200]!r} is missing in the file. Save the file again")
 
     def read(self) -> None:
         hidden_columns, hidden_rows = list[range](), list[int]()

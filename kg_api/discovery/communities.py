@@ -402,7 +402,7 @@ class CommunityDetection:
         ):
             log.info("communities detected", ontology=ontology, levels=found.levels)
         else:
-            log.info("communities discarded: another job makes them, or the ontology has gone")
+            log.info("communities discarded: another job is running, or the ontology was deleted")
 
 
 # Requests for detection, by the backfill or by a user
@@ -453,7 +453,7 @@ class CommunityRequests:
 
 # Communities for users
 
-NONE_YET = "communities have not been detected yet: a worker does it when concepts have been found"
+NONE_YET = "communities have not been detected yet. A worker detects them after concepts are extracted"
 OTHER_SETTINGS = "communities are being detected again: KG_COMMUNITIES__* settings have changed"
 
 
@@ -503,7 +503,9 @@ class CommunityService:
         if summary is None:
             if not is_installed("communities"):
                 return [f"{NONE_YET}: {missing('communities')}"]
-            return [NONE_YET if self._settings.enabled else f"{NONE_YET}, once it is asked to"]
+            return [
+                NONE_YET if self._settings.enabled else f"{NONE_YET}, after somebody requests the detection"
+            ]
         return [OTHER_SETTINGS] if self._requests.is_outdated(summary) else []
 
 

@@ -162,10 +162,12 @@ class _Progress:
         left_out = len(new) - min(limit, room)
         what = pluralize(left_out, "node")
         if left_out > 0 and room < limit:
-            at_most = f"a subgraph has at most {MAX_SUBGRAPH_NODES}; put a limit step before"
-            self.note_cut("nodes", f"{what} left out: {at_most}", left_out)
+            at_most = f"a subgraph has at most {MAX_SUBGRAPH_NODES}. Insert a limit step before"
+            self.note_cut("nodes", f"{what} skipped: {at_most}", left_out)
         elif left_out > 0:
-            effect = f"{what} left out, the farthest and least sure: the step brings at most {limit}"
+            effect = (
+                f"{what} dropped, the most distant or least certain ones: the step returns at most {limit}"
+            )
             self.note_cut("limit", effect, left_out)
         return len(taken)
 
@@ -279,7 +281,7 @@ class ConstructiveService:
             with limit_time(progress.until):
                 self._seeds[step.by](step, progress)
         except TookTooLong as error:
-            progress.note_late("not searched to its end", error)
+            progress.note_late("incomplete search", error)
 
     def _seed_by_text(self, step: SeedStep, progress: _Progress) -> None:
         query = progress.query
@@ -314,7 +316,7 @@ class ConstructiveService:
         if is_phrase:
             some = taken[: step.limit]
             what, labels = pluralize(len(some), "concept"), ", ".join(repr(each.label) for each in some)
-            effect = f"no concept is called {step.value!r}; taken for it: {what} that it fits, {labels}"
+            effect = f"no concept has the name {step.value!r}. kg used {what} that it matches: {labels}"
             progress.note_degraded([Degradation(part="concepts", effect=effect)])
         kind: NodeKind = "concept"
         seeds = progress.seed((each.concept_id, kind, each.ontology, None) for each in taken)
@@ -338,9 +340,9 @@ class ConstructiveService:
         called = [each for each in also_called if concept_name(each.label) == name] or also_called
         taken = called or [each for each in found.concepts if each.fits]
         if not taken:
-            why = "".join(f"; {each.effect}" for each in found.degraded[:MAX_REASONS])
+            why = "".join(f". {each.effect}" for each in found.degraded[:MAX_REASONS])
             raise NotFound(
-                f"no concept fits {step.value!r}{nearest_labels(found.concepts)}; begin with a seed by "
+                f"no concept matches {step.value!r}{nearest_labels(found.concepts)}. Start with a "
                 f"'text', or look for one with `kg concepts search`{why}"
             )
         return taken, not called
@@ -348,9 +350,7 @@ class ConstructiveService:
     def _seed_by_relationship(self, step: SeedStep, progress: _Progress) -> None:
         within, ids = progress.named, progress.filters.document_ids
         if within is not None and len(within) > MAX_ONTOLOGIES:
-            effect = (
-                f"relationships were looked for in the first {MAX_ONTOLOGIES} of {len(within)} ontologies"
-            )
+            effect = f"kg searched relationships in the first {MAX_ONTOLOGIES} of {len(within)} ontologies"
             progress.note_degraded([Degradation(part="concepts", effect=effect)])
         asked = RelationshipSearch(
             query_text=step.value,
@@ -386,7 +386,7 @@ class ConstructiveService:
         place = find_source(self._graph, step.value)
         if step.by == "image" and place.kind != "image":
             raise InvalidInput(
-                f"step {progress.number}: {step.value!r} is a passage, no picture: seed it by 'source'"
+                f"step {progress.number}: {step.value!r} is a passage, not an image. Seed it by 'source'"
             )
         (node,) = progress.seed([_identify(place)])
         if not progress.sees(node):
@@ -465,7 +465,7 @@ class ConstructiveService:
                 "fan_out", f"{what}: from one node at most {step.fan_out} of a kind are", left_out
             )
         if hubs:
-            what = f"{pluralize(len(hubs), 'node')} with so many edges that not all were looked at"
+            what = f"{pluralize(len(hubs), 'node')} have too many edges, so kg did not read all of them"
             progress.note_cut("hub", f"{what}: there may be better ones")
         found.sort(key=lambda each: each[0])
         nodes = [node for _, node, edge in found if edge.key not in progress.built.edges]
@@ -511,7 +511,7 @@ class ConstructiveService:
                 if edge.kind != "related_to" or key in kept
             }
         if removed:
-            effect = f"{pluralize(removed, 'node')} left out that the filter does not fit"
+            effect = f"{pluralize(removed, 'node')} do not match the filter"
             progress.note_cut("filter", effect, removed)
 
     def _limit(self, step: LimitStep, progress: _Progress) -> None:
@@ -520,7 +520,7 @@ class ConstructiveService:
         removed = built.remove({node.id for node in counted[step.nodes :]})
         if removed:
             what = pluralize(removed, "node")
-            progress.note_cut("limit", f"{what} left out behind the best {step.nodes}", removed)
+            progress.note_cut("limit", f"{what} dropped after the best {step.nodes}", removed)
 
     def _appearing_in(
         self, concept_ids: Sequence[str], ids: Sequence[str], progress: _Progress
@@ -563,7 +563,7 @@ class ConstructiveService:
         built = progress.built
         text = step.text or progress.query.text or ""
         asked = question(text, sorted(progress.ontologies), progress.known, self._spaces)
-        words = "concepts were searched by words only", "what is like it could not be told"
+        words = "concepts were searched by words only", "similar nodes could not be searched"
         progress.note_degraded(
             each.model_copy(update={"effect": each.effect.replace(*words)}) for each in asked.degraded
         )
@@ -591,7 +591,7 @@ class ConstructiveService:
         behind = len(built.nodes.keys() - scores.keys())
         if behind:
             what = pluralize(behind, "node")
-            effect = f"{what} without a vector, or a document without a source here, come behind all others"
+            effect = f"{what} without a vector, or a document without a source here, rank last"
             progress.note_degraded([Degradation(part="vectors", effect=effect)])
         return scores
 
@@ -617,8 +617,8 @@ def _identify(place: Place) -> tuple[str, NodeKind, str, str]:
 def _note_unproven(what: str, number: int, progress: _Progress) -> None:
     if number:
         effect = (
-            f"{pluralize(number, what)} left out that may fit: they have so much evidence that not all of it "
-            "was looked at; ask for fewer at once"
+            f"{pluralize(number, what)} skipped that may match, because kg did not read all of their "
+            "evidence. Request fewer at once"
         )
         progress.note_cut("hub", effect, number)
 
@@ -626,7 +626,7 @@ def _note_unproven(what: str, number: int, progress: _Progress) -> None:
 def _not_seen(value: str, ontology: str, progress: _Progress) -> InvalidInput:
     """Return the error for a seed that the filters of the query exclude."""
     if ontology not in progress.ontologies:
-        told = f"is in the ontology {ontology!r}, which the query does not see: name it in ontology"
+        told = f"is in the ontology {ontology!r}, which this query does not include. Add it to ontology"
     elif progress.cut:
         told = f"was not found in the documents that the query sees: {progress.cut[-1].effect}"
     else:
@@ -638,12 +638,14 @@ def _not_seen(value: str, ontology: str, progress: _Progress) -> InvalidInput:
 def _explain_nothing(reports: list[StepReport], progress: _Progress) -> str:
     emptied = next((each for each in reports if each.removed and not each.nodes), None)
     if emptied is None and any(cut.by == "time" for each in reports for cut in each.cut):
-        return "the time was up before a seed was found: give it more seconds, or ask for less"
+        return "the time limit ended before a seed was found. Raise seconds, or request less"
     if emptied is None:
         why = "; ".join(dict.fromkeys(progress.unseen)) or "try other words, or mode 'vector' or 'text'"
         return f"no seed was found: {why}"
     before = pluralize(emptied.removed, "node")
-    why = "; ".join(progress.unfitting.get(emptied.number, ())) or "ask it for less, or leave it out"
+    why = "; ".join(progress.unfitting.get(emptied.number, ())) or (
+        "request less in this step, or omit the step"
+    )
     return f"step {emptied.number} ({emptied.step}) left nothing of {before}: {why}"
 
 

@@ -458,7 +458,7 @@ class ProposalRequests:
 # Proposals for users
 
 MAX_TOLD = 5  # ontologies whose progress an empty list describes
-AGAIN = "all sources and concepts are looked at again"
+AGAIN = "the next search checks all sources and concepts again"
 ANOTHER_WAY = f"{AGAIN}: links are proposed in another way now"
 
 
@@ -489,8 +489,8 @@ class ProposalService:
         dropped = sum(each.dropped for each in stored)
         if dropped and state in {None, "open"}:
             notes.append(
-                f"{pluralize(dropped, 'weaker proposal')} {was(dropped)} left out: as many better ones are "
-                "open as are kept (max_open). When half of those are decided, links are looked for again"
+                f"{pluralize(dropped, 'weaker proposal')} {was(dropped)} dropped, because max_open "
+                "better ones are open. kg searches again when half of those are decided"
             )
         if not total and state in {None, "open"}:
             notes += filter(None, map(self._describe_progress, stored[:MAX_TOLD]))
@@ -542,8 +542,8 @@ class ProposalService:
 
     def search(self, ontology: str, *, anew: bool) -> JobStarted:
         due, job_id = self._requests.begin(ontology, anew=anew)
-        notes = ["everything is looked at again"] if anew else []
-        notes = notes if job_id else ["nothing has changed since links were looked for"]
+        notes = ["kg checks everything again"] if anew else []
+        notes = notes if job_id else ["no changes since the last search for links"]
         return JobStarted(ontology=ontology, due=due, job_id=job_id, notes=notes)
 
     def _status(self, stored: StoredProposals, notes: list[str], *, applied: bool = True) -> ProposalStatus:
@@ -552,7 +552,7 @@ class ProposalService:
         if again := _why_again(stored, mark):
             notes = [*notes, again]
         if not used.enabled:
-            notes = [*notes, "links are not proposed by themselves here: `enabled` is false"]
+            notes = [*notes, "kg does not propose links automatically here: `enabled` is false"]
         return ProposalStatus(
             ontology=stored.ontology,
             config=stored.config,
@@ -571,21 +571,21 @@ class ProposalService:
         """Describe the progress of an ontology without proposals, or return '' if it was just deleted."""
         name, off = stored.ontology, ""
         if not self._requests.is_enabled(stored.config):
-            off = " (`enabled` is false: no worker does it by itself)"
+            off = " (`enabled` is false, so workers do not search automatically)"
         if stored.proposed_for is None and stored.searched_at is None:
             return (
-                f"links have not been looked for in {name} yet{off}: `kg proposals search --ontology {name}`"
+                f"kg has not searched for links in {name} yet{off}: `kg proposals search --ontology {name}`"
             )
         at = f"on {stored.searched_at:%Y-%m-%d %H:%M} UTC" if stored.searched_at else "in part"
         try:
             again = _why_again(stored, self._requests.used(stored)[1])
         except NotFound:
             return ""
-        more = f"; {again}{off}" if again else ""
+        more = f". {again}{off}" if again else ""
         if not again and (due := count_due(self._graph, name)):
             left = pluralize(due, "source or concept", "sources and concepts")
-            more = f"; {left} {are(due)} still to be looked at"
-        return f"links were looked for in {name} {at}{more}"
+            more = f", {left} {are(due)} pending"
+        return f"kg searched for links in {name} {at}{more}"
 
 
 def _why_again(stored: StoredProposals, mark: str) -> str:

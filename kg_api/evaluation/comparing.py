@@ -118,7 +118,7 @@ def compare(
     elif against in by_label:
         baseline = against
     else:
-        raise InvalidInput(f"there is no {against!r} to compare with; there are: {', '.join(by_label)}")
+        raise InvalidInput(f"result {against!r} not found. Compare with one of: {', '.join(by_label)}")
     tests = list[PairedTest]()
     for metric in chosen:
         made = [_test(by_label, label, baseline, metric) for label in by_label if label != baseline]
@@ -164,11 +164,11 @@ def _require_same(results: Sequence[EvalResult]) -> None:
 def _metrics(results: Sequence[EvalResult], metrics: Sequence[str] | None) -> list[str]:
     shared = [name for name in results[0].metrics if all(name in each.metrics for each in results)]
     if not shared:
-        raise InvalidInput("they have no measure in common; ask for as many hits in each run")
+        raise InvalidInput("the results have no common measure. Request the same number of hits in each run")
     if metrics is None:
         return main_metrics(results[0].target, shared) or shared[:1]
     if unknown := [name for name in metrics if name not in shared]:
-        raise InvalidInput(f"not all results have {', '.join(unknown)}; they have {', '.join(shared)}")
+        raise InvalidInput(f"not all results have {', '.join(unknown)}. All have {', '.join(shared)}")
     return list(dict.fromkeys(metrics))
 
 

@@ -127,7 +127,7 @@ def measure(
     try:
         lock.acquire()
     except Timeout:
-        raise Conflict("the same run is under way in another process; wait for it, or end it") from None
+        raise Conflict("the same run is in progress in another process. Wait for it, or stop it") from None
     except OSError as error:
         raise InvalidInput(f"{partial_file} cannot be written: {error.strerror}") from error
     try:
@@ -140,7 +140,7 @@ def measure(
             processes.write_text(path, made.model_dump_json(indent=1) + "\n")
             shutil.move(partial_file, path.with_suffix(".answers.jsonl"))  # --output may be on another disk
         except OSError as error:
-            raise InvalidInput(f"{path} cannot be written: {error.strerror}; the answers are kept") from error
+            raise InvalidInput(f"{path} cannot be written: {error.strerror}. The answers are kept") from error
     finally:
         lock.release()
         Path(lock.lock_file).unlink(missing_ok=True)

@@ -61,7 +61,7 @@ class ComparedQuestion:
 def worst_first(result: EvalResult, by: str) -> list[ScoredQuestion]:
     """Return the questions of a result, lowest score first, or slowest first for `ms`."""
     if by != LATENCY and by not in result.metrics:
-        raise InvalidInput(f"there is no measure {by[:100]!r}; there are: {', '.join(result.metrics)}")
+        raise InvalidInput(f"unknown measure {by[:100]!r}. Choose one of: {', '.join(result.metrics)}")
     found = [
         ScoredQuestion(name, result.questions.get(name), scores, result.query_ms.get(name))
         for name, scores in result.per_query.items()
@@ -107,7 +107,7 @@ def read_result(path: Path) -> EvalResult:
 def parse_result(text: str) -> EvalResult:
     try:
         found = EvalResult.model_validate_json(text)
-        form, problem = found.format, "" if found.metrics else "it has no measures"
+        form, problem = found.format, "" if found.metrics else "the result has no measures"
         if any(found.metrics.keys() - scores.keys() for scores in found.per_query.values()):
             problem = "a question lacks a measure"
     except ValidationError as error:
@@ -118,7 +118,7 @@ def parse_result(text: str) -> EvalResult:
         except ValidationError:
             form = RESULT_FORMAT
     if form > RESULT_FORMAT:
-        raise InvalidInput("was written by a newer kg; compare it with that")
+        raise InvalidInput("was written by a newer kg. Compare it with that version")
     if found is None or problem:
         raise InvalidInput(f"is not a result of `kg eval run`: {problem}")
     return found
@@ -233,7 +233,7 @@ class SavedResults:
                 "measures at once, or use `kg eval compare` on the command line"
             )
         if not self._comparing.acquire(blocking=False):
-            raise Unavailable("other results are being compared at this moment; try again in some seconds")
+            raise Unavailable("another comparison is in progress. Try again in a few seconds")
         try:
             from kg_api.evaluation import comparing  # noqa: PLC0415 - scipy.stats takes 1 s and 60 MB
 
@@ -252,7 +252,7 @@ class SavedResults:
         if name not in seen:
             near = suggestion(name[:MAX_NAME], seen)
             raise NotFound(
-                f"there is no result {name[:100]!r}{near}; `GET /evaluations` lists those there are"
+                f"result {name[:100]!r} not found{near}. `GET /evaluations` lists the existing ones"
             )
         return seen[name]
 
@@ -262,9 +262,9 @@ class SavedResults:
         try:
             found = parse_result(text_of(self._folder / f"{name}{ENDING}"))
         except InvalidInput:  # changed since it was listed
-            raise NotFound(f"the result {name[:100]!r} was removed or changed; ask again") from None
+            raise NotFound(f"the result {name[:100]!r} was deleted or changed. Repeat the request") from None
         if not reaches(ontology_of(found)):
-            raise NotFound(f"there is no result {name[:100]!r}; `GET /evaluations` lists those there are")
+            raise NotFound(f"result {name[:100]!r} not found. `GET /evaluations` lists the existing ones")
         return found
 
     def _look(self) -> Mapping[str, _File]:
@@ -292,7 +292,7 @@ class SavedResults:
 def _summary(name: str, path: Path, size: int) -> EvalSummary | UnreadableResult | None:
     """Return the summary of a file, the error, or None for a comparison."""
     if name == RESERVED:
-        return UnreadableResult(name=name, reason="cannot be asked for by that name; rename the file")
+        return UnreadableResult(name=name, reason="has a name that requests cannot use. Rename the file")
     if size > MAX_BYTES:
         return UnreadableResult(name=_as_text(name), reason=f"has more than {MAX_BYTES:,} bytes")
     text = ""

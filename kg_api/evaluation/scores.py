@@ -75,5 +75,5 @@ HOW: Final = how_to_install(["eval"])
 
 def missing(error: ImportError) -> ConfigurationError:
     return ConfigurationError(
-        f"the packages for evaluation are not installed ({error.name} is missing); {HOW}"
+        f"the packages for evaluation are not installed ({error.name} is missing). {HOW}"
     )

@@ -107,10 +107,10 @@ def judged_queries(judgements: Iterable[Judgement]) -> tuple[list[SetQuery], lis
         queries.append(SetQuery(identity, question, relevant, tuple(places), tuple(passages)))
     left_out = (
         (gone, "judgement", "the passages have changed since"),
-        (changed, "question", "all that answered has changed since"),
+        (changed, "question", "all answers have changed since"),
         (unanswered, "question", "nothing was judged to answer"),
     )
-    return queries, [f"{pluralize(count, noun)} left out: {why}" for count, noun, why in left_out if count]
+    return queries, [f"{pluralize(count, noun)} skipped: {why}" for count, noun, why in left_out if count]
 
 
 # Questions without a language model: distinctive sentences of the documents
@@ -248,7 +248,7 @@ def read_set(folder: Path) -> QuestionSet:
     documents = {name: each for name, each in found.items() if each.text.strip() or each.title}
     if not documents:
         path = folder / ("corpus.jsonl" if (folder / "corpus.jsonl").is_file() else "corpora")
-        raise InvalidInput(f"{path}: it holds no document")
+        raise InvalidInput(f"{path}: no documents")
     notes = list[str]()
     if empty := [name for name in found if name not in documents]:
         some = ", ".join(empty[:5]) + (", ..." if len(empty) > 5 else "")  # noqa: PLR2004 - enough to look up
@@ -261,10 +261,12 @@ def read_set(folder: Path) -> QuestionSet:
         if name in relevant or each.references or any(passage.relevance for passage in each.passages)
     )
     if not asked:
-        raise InvalidInput(f"{folder}: nothing says which documents or spans answer the questions")
+        raise InvalidInput(f"{folder}: the set lists no documents or spans that answer the questions")
     notes += repeated
     if left := len(queries) - len(asked):
-        notes.append(f"{left} of {len(queries)} questions are not asked: nothing is said to answer them")
+        notes.append(
+            f"{left} of {len(queries)} questions are skipped, because the set lists no answers for them"
+        )
     parts = folder.resolve().parts
     corpus_hash = _digest([[d.document, d.title, d.text, d.format] for d in documents.values()])
     return QuestionSet(
@@ -283,7 +285,7 @@ def _read_corpus(folder: Path) -> dict[str, SetDocument]:
     if not path.is_file():
         if (folder / "corpora").is_dir():
             return _read_files(folder / "corpora")
-        raise InvalidInput(f"{folder} is not a question set: it has neither corpus.jsonl nor corpora/")
+        raise InvalidInput(f"{folder} is not a question set: corpus.jsonl and corpora/ are missing")
     found: dict[str, SetDocument] = {}
     for line, wrong in _read_json_lines(path, _DocumentLine):
         if line.name in found:
@@ -326,7 +328,7 @@ def _read_queries(path: Path, documents: Mapping[str, SetDocument]) -> dict[str,
             line.name, line.text, references=references, passages=tuple(passages.values())
         )
     if not queries:
-        raise InvalidInput(f"{path}: it holds no question")
+        raise InvalidInput(f"{path}: no questions")
     return queries
 
 
@@ -365,12 +367,12 @@ def _read_qrels(
         query, document, relevance = found[1], found[2], int(found[3])
         for name, known, kind in ((query, queries, "question"), (document, documents, "document")):
             if name not in known:
-                raise _wrong(path, number, f"there is no {kind} {name!r} in this set")
+                raise _wrong(path, number, f"{kind} {name!r} not found in this set")
         repeated += (query, document) in judged
         if judged.setdefault((query, document), relevance) != relevance:
             raise _wrong(path, number, f"{query!r} and {document!r} were judged otherwise before")
     if not judged:
-        raise InvalidInput(f"{path}: it holds no judgement")
+        raise InvalidInput(f"{path}: no judgements")
     relevant = defaultdict[str, dict[str, int]](dict)
     for query, document in (place for place, relevance in judged.items() if relevance > 0):
         relevant[query][document] = judged[query, document]
@@ -450,7 +452,7 @@ def write_set(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):
-            raise Conflict(f"{folder} is not empty; name a new folder")
+            raise Conflict(f"{folder} is not empty. Choose a new folder")
         for name, text in parts.items():
             (folder / name).write_text(text, encoding="utf-8", newline="")
     except OSError as error:

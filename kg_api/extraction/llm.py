@@ -206,13 +206,13 @@ def extraction_cost(
     estimated = {name: math.ceil(count * factor) for name, count in counts.items()}
     read, written = estimated.get("read", 0), estimated.get("written", 0)
     price = price_of(settings, read, written)
-    notes = ["what the language model will write is a guess by the length of the texts"]
+    notes = ["the output of the language model is estimated from the length of the texts"]
     if counts["documents"] < row["documents"]:
         notes.append(f"estimated from {counts['documents']} of {row['documents']} documents")
     if remembered := estimated.get("remembered", 0):
         notes.append(f"about {remembered} sources were read before: their answers are kept and cost nothing")
     if price is None:
-        notes.append("the model's price is not known; set KG_LLM__PRICE_INPUT and KG_LLM__PRICE_OUTPUT")
+        notes.append("the price of the model is unknown. Set KG_LLM__PRICE_INPUT and KG_LLM__PRICE_OUTPUT")
     return ExtractionCost(
         sources=due,
         requests=estimated.get("requests", 0),
@@ -282,7 +282,7 @@ class LlmExtractor:
         for key, passage in batch.items():
             result = found[key]
             if isinstance(result, str):
-                reason = f"the language model's answer cannot be used, asked twice: {result}"
+                reason = f"the response of the language model is not usable after two requests: {result}"
                 source = passage.source
                 result = Extraction(source.source_id, source.content_hash, refused=reason)
             extractions[key] = result
@@ -302,7 +302,7 @@ class LlmExtractor:
             for name, (key, passage) in zip(names(passages), batch.items(), strict=True):
                 entry = said.get(name)
                 if entry is None:
-                    found[key] = "its answer leaves it out"
+                    found[key] = "the response omits this source"
                     continue
                 try:
                     found[key] = extraction_of(passage.source, entry, self._per_source)
@@ -399,7 +399,7 @@ class Extractors:
             model = self._llm.name
         except ConfigurationError as error:
             raise ConfigurationError(
-                f"concepts of {ontology!r} are extracted by a language model, for the service and its "
+                f"extraction from {ontology!r} needs a language model for the service and its "
                 f"workers: {error}"
             ) from error
         budget = LlmBudget(self._graph, ontology, self.settings.llm, config.budget, job_id)

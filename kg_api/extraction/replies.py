@@ -47,8 +47,8 @@ class LlmBudget:
         """Check that prices are known. Costs are also recorded for the job, if given."""
         if budget is not None and price_of(settings, 0, 0) is None:
             raise ConfigurationError(
-                f"extraction from {ontology!r} has a budget, and the language model's price is not known; "
-                f"set KG_LLM__PRICE_INPUT and KG_LLM__PRICE_OUTPUT, {RESTART}"
+                f"extraction from {ontology!r} has a budget, but the price of the language model is "
+                f"unknown. Set KG_LLM__PRICE_INPUT and KG_LLM__PRICE_OUTPUT, {RESTART}"
             )
         self._graph = graph
         self._ontology = ontology
@@ -73,10 +73,10 @@ class LlmBudget:
             ) + cost > self._budget:
                 if not self._reserved:
                     raise BudgetSpent(
-                        f"the budget for extracting concepts from {self._ontology!r} is used up: of "
-                        f"${self._budget:g}, ${spent:.4g} are spent, and the next request may cost "
-                        f"${cost:.2g}; raise it by `kg admin concepts config --ontology {self._ontology!r} "
-                        "--budget DOLLARS`, and it goes on"
+                        f"the budget for extracting concepts from {self._ontology!r} is used up: "
+                        f"${spent:.4g} of ${self._budget:g} are spent, and the next request may cost "
+                        f"${cost:.2g}. To resume, raise the budget with `kg admin concepts config "
+                        f"--ontology {self._ontology!r} --budget DOLLARS`"
                     )
                 self._settled.wait()
             self._reserved.append(cost)
@@ -258,7 +258,7 @@ def serialize(entry: Entry) -> str:
     """Return the cached fields of a reply as JSON."""
     text = json.dumps({name: entry.get(name) for name in ("concepts", "relations")})
     if len(text) > MAX_ENTRY_LENGTH:
-        raise Unusable("more is said of it than of any passage can be")
+        raise Unusable("the response contains more concepts than a passage can have")
     return text
 
 
@@ -272,11 +272,11 @@ def extraction_of(source: SourceText, entry: Entry, per_source: int) -> Extracti
     """
     said = entry.get("concepts")
     if not isinstance(said, list):
-        raise Unusable("there is no list of concepts")
+        raise Unusable("the list of concepts is missing")
     found = [_concept(source.full_text, each) for each in cast("list[object]", said)]
     concepts = _merge([concept for concept, _ in found if concept is not None])
     if found and not concepts:
-        raise Unusable("none of its quotes is in the text")
+        raise Unusable("none of the quotes occurs in the text")
     # Keep their order, but prefer concepts with evidence.
     best = sorted(concepts, key=lambda each: (not each.quotes, -each.confidence))[:per_source]
     chosen = [each for each in concepts if each in best]

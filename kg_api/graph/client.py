@@ -364,7 +364,7 @@ def _rows(result: neo4j.Result) -> list[Row]:
 def _translate(error: DriverError | Neo4jError, uri: str) -> KgError | None:  # noqa: PLR0911 - one per fault
     if isinstance(error, AuthError):
         return ConfigurationError(
-            f"Neo4j at {uri} refuses the user or password; check KG_NEO4J__USER and KG_NEO4J__PASSWORD"
+            f"Neo4j at {uri} rejects the user or password. Check KG_NEO4J__USER and KG_NEO4J__PASSWORD"
         )
     if isinstance(error, DriverConfigurationError):
         return ConfigurationError(f"KG_NEO4J__URI {uri!r} cannot be used: {error}")
@@ -372,18 +372,18 @@ def _translate(error: DriverError | Neo4jError, uri: str) -> KgError | None:  # 
         if error.code == _SCHEMA_RACE:
             return SchemaChanging()
         if error.gql_status == _NO_SUCH_INDEX:
-            return Unavailable("a search index has just been dropped or made anew: try again")
+            return Unavailable("a search index was dropped or rebuilt during this request. Try again")
         if error.code == _TIMED_OUT:
             return _describe_slow(uri)
         if error.code in _TOO_MUCH:
             return TooMuchAtOnce(
-                f"that was too much for one transaction of Neo4j ({error.code}): do it in parts"
+                f"the request is too large for one Neo4j transaction ({error.code}). Split the request"
             )
         if fault := fault_of(error, uri):
             return fault
     if isinstance(error, DriverError) or error.is_retryable():
         return DatabaseUnavailable(
-            f"Neo4j at {uri} does not answer ({type(error).__name__}); `kg doctor` says why"
+            f"Neo4j at {uri} does not respond ({type(error).__name__}). `kg doctor` shows the cause"
         )
     return None
 
@@ -398,17 +398,18 @@ def fault_of(error: Neo4jError, uri: str) -> DatabaseUnavailable | None:
     message = " ".join(messages).lower()
     if any(words in message for words in _PANIC):
         return DatabasePanicked(
-            f"Neo4j at {uri} has met a critical error and must be started again; "
-            "the supervisor of `kg up` does that by itself"
+            f"Neo4j at {uri} reported a critical error and needs a restart. The supervisor of `kg up` "
+            "restarts Neo4j automatically"
         )
     if _NO_ROOM in message:
         return StorageFull(f"the disk of Neo4j at {uri} is full: free some space, and try again")
     if error.code == _LOCKED_OUT:
         return DatabaseUnavailable(
-            f"Neo4j at {uri} refuses all logins for a few seconds after too many wrong passwords"
+            f"Neo4j at {uri} rejects all logins for a few seconds after too many wrong passwords. "
+            "Check KG_NEO4J__PASSWORD and try again"
         )
     if (error.code or "").startswith(_SERVER_FAULTS):
-        return DatabaseUnavailable(f"Neo4j at {uri} cannot do its work ({error.code}); `kg doctor` says why")
+        return DatabaseUnavailable(f"Neo4j at {uri} reports {error.code}. `kg doctor` shows the cause")
     return None
 
 
@@ -417,6 +418,6 @@ def _describe_slow(uri: str) -> TookTooLong:
     if until is not None and time.monotonic() >= until:
         return TookTooLong()
     return TookTooLong(
-        f"Neo4j at {uri} took more than {SEARCH_SECONDS:.0f} s for a part of a search; after a start it is "
-        "still warming up: try again in a minute; else ask for less at once; `kg doctor` says more"
+        f"Neo4j at {uri} took more than {SEARCH_SECONDS:.0f} s for a part of a search. If Neo4j has "
+        "just started, try again in a minute. Otherwise request less at once. `kg doctor` shows more"
     )

@@ -146,8 +146,8 @@ def find_community(graph: Reader, ontology: str, called: str) -> Row:
     if found is None:
         require_state(graph, ontology)
         raise NotFound(
-            f"{ontology} has no community {called!r}: it may have changed since; "
-            f"`kg communities list --ontology {ontology}` shows the existing ones"
+            f"community {called!r} not found in {ontology}. The communities may have changed: `kg "
+            f"communities list --ontology {ontology}` shows the existing ones"
         )
     return {**found, "computed_at": with_times(rows[0])["at"]}
 

@@ -177,8 +177,8 @@ def unmerge_concepts(graph: Graph, ontology: str, merge_id: str, by: str | None)
     """Separate two concepts permanently. Idempotent."""
     if not read_concept_merges(graph, ontology, 0, 1, merge_id=merge_id)[0]:
         raise NotFound(
-            f"{ontology} has no merge of concepts {merge_id!r}; "
-            f"`kg admin concepts merges --ontology {ontology}` lists them"
+            f"concept merge {merge_id!r} not found in {ontology}. `kg admin concepts merges "
+            f"--ontology {ontology}` lists the merges"
         )
     graph.transaction(lambda tx: _undo(tx, ontology, merge_id, by))
     return read_concept_merges(graph, ontology, 0, 1, merge_id=merge_id)[0][0]
@@ -191,13 +191,13 @@ def _undo(tx: Transaction, ontology: str, merge_id: str, by: str | None) -> None
     record = held[0]
     if record["moved"] is None or "appearances" in json.loads(record["moved"]):
         raise Conflict(
-            "this merge cannot be undone: what it moved is not recorded, because the concept that went had "
-            "very many sources, or an earlier kg recorded it; the two stay one"
+            "this merge cannot be undone: kg has no record of the moved sources, because the merged "
+            "concept had too many or an earlier kg merged the two. The concepts stay merged"
         )
     if record["later"]:
         raise Conflict(
-            "what it was merged into, or is linked to, was merged again since: "
-            f"undo {record['later']!r} before, then this one; `kg admin concepts merges` lists them"
+            f"the target of this merge was merged again later. Undo {record['later']!r} first, then "
+            "this merge. `kg admin concepts merges` lists the merges"
         )
     kept = record["kept"]
     locked = tx.run("concepts/merge_hold_sources", ontology=ontology, gone=kept)

@@ -370,9 +370,7 @@ def _hold_concepts(
         held = hold_concepts(tx, ontology, {*carried, *filter(None, stored.values())})
         if held.keys() >= {*stored.values()}:
             return stored, held
-    raise DatabaseUnavailable(
-        "concepts change faster than they can be written; it will be retried automatically"
-    )
+    raise DatabaseUnavailable("concepts change faster than kg can write them. kg retries automatically")
 
 
 def _find_or_create(tx: Transaction, ontology: str, names: Mapping[str, str]) -> dict[str, str]:

@@ -401,7 +401,7 @@ def find_concept(graph: Graph, concept_id: str) -> Concept:
         found = concepts_of(graph, [whole])
     if not found:
         raise NotFound(
-            f"there is no concept {concept_id!r}; it may have been merged with another, or its documents "
+            f"concept {concept_id!r} not found. The concept may have been merged, or its documents "
             "have changed: `kg concepts search` finds it"
         )
     return next(iter(found.values()))

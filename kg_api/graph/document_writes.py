@@ -133,7 +133,8 @@ def storing(
                     continue
                 if each.approves is not None and not row["waited"]:
                     raise Conflict(
-                        f"{each.document!r} was approved, rejected or replaced meanwhile: list what waits"
+                        f"{each.document!r} was approved, rejected, or replaced during the request. "
+                        "List the pending documents again"
                     )
                 left.append((with_changes(each, row["changes"]), row))
             outcomes.update(_store(tx, left, mark, extract))
@@ -339,7 +340,7 @@ def delete_called(graph: Graph, called: str, ontology: str | None = None) -> Del
         raise
     deleted = delete_document(graph, identity)
     if not deleted.documents:
-        deleted.notes.append("nothing was deleted: somebody else deleted it at this moment")
+        deleted.notes.append("nothing was deleted: another request deleted the document at the same time")
     return deleted
 
 
@@ -394,7 +395,7 @@ def delete_matching(graph: Graph, request: DocumentDeletion) -> DeletedMatching:
         sources = count_sources(graph, list(matching), ids) if ids else 0
         counts: Row = {"documents": len(ids), "sources": sources, "digest": own_digest}
         return DeletedMatching(**counts, notes=notes, dry_run=request.dry_run, first=first)
-    other = "nothing was deleted; ask again with dry_run, and look at what fits"
+    other = "nothing was deleted. Repeat with dry_run and check the matching documents"
     if request.expected not in {None, len(ids)}:
         fit = pluralize(len(ids), "document")
         raise Conflict(f"{fit} fit now, and {request.expected} were expected: {other}")
@@ -410,7 +411,9 @@ def delete_matching(graph: Graph, request: DocumentDeletion) -> DeletedMatching:
         deleted = delete_document(graph, each, still_fits)
         gone.documents, gone.sources = gone.documents + deleted.documents, gone.sources + deleted.sources
     if kept := len(ids) - gone.documents:
-        notes.append(f"{pluralize(kept, 'document')} changed or went meanwhile, and do not fit any more")
+        notes.append(
+            f"{pluralize(kept, 'document')} changed or were deleted during the request and no longer match"
+        )
     return DeletedMatching(
         documents=gone.documents, sources=gone.sources, notes=notes, dry_run=False, first=first
     )

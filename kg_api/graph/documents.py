@@ -292,8 +292,13 @@ def note_same_words(form: str, change: DocumentChange) -> list[str]:
     """Return a note that an image keeps the search text from its ingestion."""
     if form != "image" or not (change.title or change.metadata):
         return []
-    effect = "it is a picture, found by the words that it came with"
-    return [f"{effect}: to be found by others, ingest it again with that title or description"]
+    effect = "this image was found by its caption, description, or file name"
+    return [
+        (
+            f"{effect}: to make the image searchable by other words, ingest it again with that title or "
+            "description"
+        )
+    ]
 
 
 def _change(tx: Transaction, document_id: str, change: DocumentChange) -> str | None:

@@ -285,11 +285,11 @@ def describe_missing_keys(asked: Sequence[str], known: Sequence[str]) -> list[De
         fields = [*known, *KNOWN_FIELDS]
         field, _, interval = key.rpartition(":")
         if interval in INTERVALS and field in fields:
-            told = f"{interval}s are asked of {field!r} itself, as in {field}=2015 or {field}=2015-05"
+            told = f"{interval} counts need the field {field!r} itself, as in {field}=2015 or {field}=2015-05"
             raise InvalidInput(f"no document has the field {key!r}: {told}")
         if near := _nearest_fields(key, known):
             names = ", ".join(map(repr, near))
-            raise InvalidInput(f"no document has the field {field_of(key)!r}; the nearest: {names}")
+            raise InvalidInput(f"no document has the field {field_of(key)!r}. Did you mean {names}?")
     effects = [f"no document has the field {field_of(key)!r}" for key in unknown]
     return [Degradation(part="query", effect=effect) for effect in effects]
 

@@ -52,13 +52,14 @@ def _register(tx: Transaction, new: NewFolder, mark: str, grant: str | None) -> 
 def _refuse_overlap(new: NewFolder, other: str) -> None:
     if new.path == other:
         raise Conflict(
-            f"{other} goes to {new.ontology} already: `kg folders scan` looks at it now; "
-            "to change how it is followed, `kg folders remove` it first"
+            f"{other} is already synced to {new.ontology}. To scan now, run `kg folders scan`. To "
+            "change its options, run `kg folders remove` first"
         )
     if overlap(new.path, other):
         raise Conflict(
-            f"{other} goes to {new.ontology} already, and one of the two lies in the other: files would be "
-            "taken in twice. Take another ontology, or `kg folders remove` the other folder first"
+            f"{other} is already synced to {new.ontology}, and one folder contains the other, so "
+            "files would be ingested twice. Choose another ontology, or run `kg folders remove` for "
+            "the other folder first"
         )
 
 
@@ -111,7 +112,7 @@ def find_folder(graph: Graph, identity: str) -> Folder:
 
 
 def _unknown(identity: str) -> NotFound:
-    return NotFound(f"there is no folder {identity!r}; `kg folders list` shows the existing ones")
+    return NotFound(f"folder {identity!r} not found. `kg folders list` shows the existing ones")
 
 
 def _folder(row: Row) -> Folder:

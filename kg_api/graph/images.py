@@ -169,11 +169,11 @@ def find_original(graph: Graph, document_id: str) -> Original:
         raise NotFound("the document was deleted at this moment")
     row = rows[0]
     if row["format"] != "pdf":
-        raise NotFound(f"{row['document']!r} is no PDF ({row['format']}): only PDFs have pictures of pages")
+        raise NotFound(f"{row['document']!r} is {row['format']}, not PDF. Only PDFs have page images")
     if row["key"] is None:
         raise NotFound(
-            f"the file of {row['document']!r} was not kept when it was ingested: ingest it again for "
-            "pictures of its pages (KG_BLOBS__KEEP_PDFS must not be false)"
+            f"kg did not store the file of {row['document']!r}. For page images, ingest the document "
+            "again (KG_BLOBS__KEEP_PDFS must not be false)"
         )
     return Original(document_id, row["document"], row["key"])
 
@@ -199,7 +199,7 @@ def find_image(graph: Graph, called: str) -> ImageKeys:
     identity = identify_source(graph, called) or called
     rows = graph.read("images/find", source_id=identity)
     if not rows or not reaches(rows[0].pop("ontology")):
-        raise NotFound(f"{called!r} is not a picture: `kg images list` shows those there are")
+        raise NotFound(f"{called!r} is not an image. `kg images list` shows the existing ones")
     return ImageKeys(**rows[0])
 
 

@@ -299,7 +299,7 @@ NEWEST = 100  # jobs to search for ids similar to an unknown id
 MAX_COOLDOWN_SECONDS = 600
 MAX_IN_LINE = 50
 RATE_DIGITS = 3
-OF_THE_MACHINE = "its folder cannot be read: an administrator of kg sees why"
+OF_THE_MACHINE = "the folder cannot be read. An administrator of kg can see the cause"
 
 
 def find_job(graph: Graph, job_id: str) -> Job:
@@ -313,7 +313,7 @@ def unknown_job(graph: Graph, job_id: str) -> NotFound:
     """Return an error that suggests similar ids among the newest jobs."""
     newest, _ = page_of_jobs(graph, state=None, kind=None, ontology=None, offset=0, limit=NEWEST)
     near = suggestion(job_id, [job.job_id for job in newest])
-    return NotFound(f"there is no job {job_id!r}{near}; `kg jobs list` shows the existing ones")
+    return NotFound(f"job {job_id!r} not found{near}. `kg jobs list` shows the existing ones")
 
 
 def page_of_jobs(
@@ -628,7 +628,7 @@ def _retry(tx: Transaction, job_id: str) -> None:
         tx.run("jobs/requeue", job_id=job_id, unique_key=job["key"], rank=rank_of(job["kind"]))
         set_paused(tx, job["kind"], job["ontology"], paused=False)
     elif state is JobState.RUNNING:
-        raise Conflict(f"job {job_id} is running: cancel it first to restart it")
+        raise Conflict(f"job {job_id} is running. To restart the job, cancel it first")
     else:
         raise Conflict(f"job {job_id} is completed: ask for new work instead")
 

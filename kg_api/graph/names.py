@@ -31,7 +31,7 @@ def unknown_ontology(graph: Reader, ontology: str | Sequence[str]) -> NotFound:
     """Return an error with the names closest to an unknown ontology."""
     wanted = [ontology] if isinstance(ontology, str) else ontology
     told = no_ontology(wanted, names_of_ontologies(graph))
-    return NotFound(f"{told}; `kg ontologies` lists the existing ones")
+    return NotFound(f"{told}. `kg ontologies` lists the existing ones")
 
 
 def require_ontologies(graph: Reader, ontologies: str | Sequence[str] | None) -> None:
@@ -158,7 +158,7 @@ def _by_prefix(graph: Graph, called: str, ontologies: Sequence[str] | None) -> R
 def _require_one(called: str, rows: Sequence[Row]) -> Row:
     if len(rows) > 1:
         offered = ", ".join(f"{row['ontology']}/{row['document']} ({row['document_id']})" for row in rows)
-        raise Conflict(f"several documents are called {called!r}: {offered}; give one's id, or ONTOLOGY/NAME")
+        raise Conflict(f"several documents have the name {called!r}: {offered}. Use an id or ONTOLOGY/NAME")
     return rows[0]
 
 
@@ -183,8 +183,8 @@ def _name_nearest(graph: Graph, called: Sequence[str], ontologies: Sequence[str]
 def _unknown_document(sought: str, called: Sequence[str], near: str, ontologies: Sequence[str]) -> NotFound:
     more = f" nor {len(called) - MAX_TOLD} more" if len(called) > MAX_TOLD else ""
     place = f" in {ontologies[0]!r}" if len(ontologies) == 1 else ""
-    told = f"there is no {sought} {', '.join(map(repr, called[:MAX_TOLD]))}{more}{place}{near}"
-    return NotFound(f"{told}; `kg documents` lists the existing ones")
+    told = f"{sought} {', '.join(map(repr, called[:MAX_TOLD]))}{more} not found{place}{near}"
+    return NotFound(f"{told}. `kg documents` lists the existing ones")
 
 
 # Sources, concepts, proposals, and jobs by a prefix of their id, or by position
@@ -219,12 +219,12 @@ def unknown_source(graph: Graph, called: str) -> NotFound:
     named = by_name(graph, called, None)
     if named and (count := _read_paragraph(graph, named["document_id"])["sources"]) > 1:
         many = f"{called!r} is a document of {count} sources"
-        return NotFound(f"{many}: say which, {called}#0 to {called}#{count - 1}")
+        return NotFound(f"{many}. Choose one from {called}#0 to {called}#{count - 1}")
     why = (
-        "its document may have changed since you saw it; sources go by their id, as a search gives it, "
-        "or by ONTOLOGY/DOCUMENT#PARAGRAPH"
+        "the document may have changed since your search. Name a source by its id from a search "
+        "result, or as ONTOLOGY/DOCUMENT#PARAGRAPH"
     )
-    return NotFound(f"there is no source {called!r}: {why}")
+    return NotFound(f"source {called!r} not found: {why}")
 
 
 def first_source(graph: Graph, called: str) -> str:

@@ -194,8 +194,8 @@ def decide(graph: Graph, proposal_id: str, state: ProposalState, by: str | None)
     before = next(row for row in reversed(seen) if row["decision"] != own)
     notes = list[str]()
     if before["state"] != "open":
-        told = f"it was {before['state']}" + (f" by {before['by']}" if before["by"] else "")
-        gone = "; its link is gone" if before["state"] == "accepted" else ""
+        told = f"the proposal was {before['state']}" + (f" by {before['by']}" if before["by"] else "")
+        gone = ". Its link no longer exists" if before["state"] == "accepted" else ""
         same = before["state"] == state
         notes.append(f"{told} already: nothing has changed" if same else f"{told} before{gone}")
     return decided.model_copy(update={"notes": notes})
@@ -221,8 +221,8 @@ def links_among(graph: Graph, source_ids: Sequence[str]) -> list[Row]:
 
 def _unknown(proposal_id: str) -> NotFound:
     return NotFound(
-        f"there is no proposal {proposal_id!r}: its texts may have changed or gone; "
-        "`kg proposals list` shows the existing ones"
+        f"proposal {proposal_id!r} not found. Its texts may have changed or been deleted: `kg "
+        "proposals list` shows the existing ones"
     )
 
 

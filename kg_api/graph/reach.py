@@ -41,7 +41,9 @@ def reach() -> list[str] | None:
         found = _REACH.get()
     except LookupError:
         if _needs_caller:
-            raise RuntimeError("for whom? run this within `reaching`, or in a copy of its context") from None
+            raise RuntimeError(
+                "the visible ontologies are not set. Call within `reaching`, or in a copy of its context"
+            ) from None
         return None
     return None if found is None else list(found)
 
@@ -70,6 +72,6 @@ def require(*ontologies: str) -> None:
     if outside:
         own = ", ".join(map(repr, reach() or ()))
         raise Forbidden(
-            f"this key is for {own} alone, and not for {', '.join(map(repr, outside[:MAX_TOLD]))}: ask an "
-            "administrator for another"
+            f"this key is limited to {own} and cannot see {', '.join(map(repr, outside[:MAX_TOLD]))}. "
+            "Ask an administrator for another key"
         )

@@ -161,8 +161,8 @@ def unmerge_types(graph: Graph, ontology: str, merge_id: str, by: str | None) ->
     merges, _ = read_merges(graph, ontology, 0, 1, merge_id=merge_id)
     if not merges:
         raise NotFound(
-            f"{ontology} has no merge of relationship types {merge_id!r}; "
-            f"`kg admin relationship-types merges --ontology {ontology}` lists them"
+            f"merge of relationship types {merge_id!r} not found in {ontology}. `kg admin "
+            f"relationship-types merges --ontology {ontology}` lists the merges"
         )
     given = {"merge_id": merge_id, "ontology": ontology, "by": by}
     graph.transaction(lambda tx: tx.run("relations/unmerge_types", **given))
@@ -208,8 +208,8 @@ def delete_unused_types(graph: Graph, limit: int = PORTION) -> int:
 def unknown_type(ontology: str, names: Sequence[str]) -> NotFound:
     told = ", ".join(map(repr, names))
     return NotFound(
-        f"{ontology} has no relationships of type {told}; "
-        f"`kg admin relationship-types list --ontology {ontology}` shows its types"
+        f"relationship type {told} not found in {ontology}. `kg admin relationship-types list "
+        f"--ontology {ontology}` shows the existing ones"
     )
 
 
@@ -257,9 +257,9 @@ def _stances(held: Mapping[str, Row], into: str, merged: Sequence[str]) -> dict[
     count = sum(held[each]["relations"] for each in others)
     said = ", ".join(sorted(f"{held[each]['name']!r} ({stances[each]})" for each in others))
     note = (
-        f"{pluralize(count, 'relationship')} of {said} {are(count)} {stances[into]} then, as "
-        f"{held[into]['name']!r} is: the grounding of their concepts changes; "
-        "`kg admin relationship-types stance` sets what a type says"
+        f"{pluralize(count, 'relationship')} of {said} then {are(count)} {stances[into]}, as "
+        f"{held[into]['name']!r} is, so the grounding of their concepts changes. `kg admin "
+        "relationship-types stance` sets the stance of a type"
     )
     return {"stance_changes": count, "notes": [note]}
 

@@ -121,6 +121,6 @@ def check_records(records: Iterable[str], what: str, kg_version: str) -> None:
             "run `kg import FOLDER`. Nothing was changed."
         )
     raise SchemaTooNew(
-        f"{what} has the schema {unknown[-1]!r}, written by kg {kg_version}; this is kg {__version__}. "
-        "Install that version or a later one. Nothing was changed."
+        f"{what} has the schema {unknown[-1]!r}, written by kg {kg_version}, but this is kg "
+        f"{__version__}. Install that version or a later one. Nothing was changed."
     )

@@ -164,17 +164,15 @@ def ensure_index(graph: Graph, space: Space) -> None:
         wrong = {key: found.get(key) for key, value in wanted.items() if found.get(key) != value}
         if wrong:
             raise ConfigurationError(
-                f"the vector index {name} has other settings than kg gives it: {wrong}. "
-                f"Drop it in Neo4j (DROP INDEX {name}); kg makes it anew from the stored vectors."
+                f"the vector index {name} has unexpected settings: {wrong}. Drop the index in Neo4j "
+                f"(DROP INDEX {name}). kg then rebuilds the index from the stored vectors."
             )
 
 
 def find_space(graph: Graph, slug: str = FIRST_SLUG) -> Space:
     rows = graph.read("spaces/find", slug=slug)
     if not rows:
-        raise NotFound(
-            f"there is no embedding space {slug!r}; `kg admin spaces list` shows the existing ones"
-        )
+        raise NotFound(f"embedding space {slug!r} not found. `kg admin spaces list` shows the existing ones")
     return _space(rows[0]["space"])
 
 
@@ -242,15 +240,15 @@ def _calibration(row: Row, prefix: str) -> SimilarityCalibration | None:
 def _other_model(space: Space, identity: SpaceIdentity) -> ConfigurationError | Conflict:
     if space.slug not in {FIRST_SLUG, FIRST_IMAGE_SLUG}:
         return Conflict(
-            f"the space {space.slug!r} exists already, for {display_name(space.identity)}; a space keeps its "
-            f"model: choose another name for {display_name(identity)}"
+            f"the space {space.slug!r} already exists for {display_name(space.identity)}, and a space "
+            f"keeps its model. Choose another name for {display_name(identity)}"
         )
     of, option = (" of pictures", " --modality image") if space.is_of_images else ("", "")
     return ConfigurationError(
-        f"the vectors{of} in this database were made by {display_name(space.identity)}, "
-        f"but {_variables(identity)} now say {display_name(identity)}. Set them back; "
-        "for another model beside it, make a further space with "
-        f"`kg admin spaces create{option}`: vectors of two models cannot be compared."
+        f"the vectors{of} in this database were computed by {display_name(space.identity)}, but "
+        f"{_variables(identity)} now select {display_name(identity)}. Vectors of two models cannot be "
+        "compared. Restore the former values, or add another space with `kg admin spaces "
+        f"create{option}`."
     )
 
 
@@ -476,7 +474,7 @@ def hold_spaces(tx: Transaction, slugs: Iterable[str]) -> None:
     wanted = sorted(set(slugs))
     there = {row["slug"] for row in tx.run("spaces/hold", slugs=wanted)}
     if gone := [slug for slug in wanted if slug not in there]:
-        raise Conflict(f"the embedding space {gone[0]!r} is being removed, or is gone: try again")
+        raise Conflict(f"the embedding space {gone[0]!r} is being deleted or no longer exists. Try again")
 
 
 def spaces_of_new(graph: Graph) -> dict[Modality, str]:

@@ -261,11 +261,13 @@ def require_fitting(tx: Transaction, space: Space, vectors: Iterable[NDArray[np.
 def check_vector(vector: NDArray[np.float32], dimensions: int) -> None:
     """Raise EmbeddingFailed for vectors that a vector index would silently ignore."""
     if vector.shape != (dimensions,):
-        raise EmbeddingFailed(f"a vector has the shape {vector.shape}; the space has {dimensions} dimensions")
+        raise EmbeddingFailed(
+            f"a vector has the shape {vector.shape}, but the space has {dimensions} dimensions"
+        )
     if not np.isfinite(vector).all():
         raise EmbeddingFailed("a vector holds NaN or infinite values")
     if not vector.any():
-        raise EmbeddingFailed("a vector is zero; it has no direction")
+        raise EmbeddingFailed("a vector is zero and has no direction")
 
 
 def _delete_others(

@@ -326,8 +326,8 @@ def _why_missing(missing: Missing) -> str:
     if not missing.unsought:
         return "the quote is not in the text"
     return (
-        "the quote is not in the text to the letter, and the request has no time left to look for the like "
-        "of it; send fewer rows at a time, or name the paragraph"
+        "the quote is not verbatim in the text, and no time is left to search for a similar one. "
+        "Send fewer rows at a time, or name the paragraph"
     )
 
 

@@ -37,7 +37,7 @@ def consolidate(messages: Sequence[Message], title: str | None = None) -> tuple[
     """
     blank = [str(number) for number, message in enumerate(messages, start=1) if is_blank(message.text)]
     if len(blank) == len(messages):
-        raise InvalidInput("messages: none of them says anything; nothing was done")
+        raise InvalidInput("messages: all messages are empty. Nothing was stored")
     parts = [heading(title, 1)] if title is not None else []
     for message in messages:
         if not is_blank(message.text):
@@ -47,7 +47,7 @@ def consolidate(messages: Sequence[Message], title: str | None = None) -> tuple[
         return "".join(parts), ()
     named = ", ".join(blank[:_MAX_NAMED]) + (" and more" if len(blank) > _MAX_NAMED else "")
     were = "1 blank message was" if len(blank) == 1 else f"{len(blank)} blank messages were"
-    return "".join(parts), (f"{were} left out: number {named}",)
+    return "".join(parts), (f"{were} skipped: number {named}",)
 
 
 def quote_block(text: str) -> str:

@@ -57,12 +57,12 @@ class FolderAccess:
 
     def objection(self, path: str, *, granted: bool, root: Path | None = None) -> str | None:
         """Return the reason why a folder must not be read, or None."""
-        leads = f" (it leads to {root})" if root not in {None, Path(path)} else ""
+        leads = f" (it links to {root})" if root not in {None, Path(path)} else ""
         root = root or _resolve(Path(path))
         if _is_hidden(Path(path)) or _is_hidden(root):
-            return f"{path}{leads} is hidden, and hidden folders are never followed: take one that is not"
+            return f"{path}{leads} is hidden, and kg never syncs hidden folders. Choose another folder"
         if any(self.is_private(folder) for folder in (root, *root.parents)):
-            return f"{path} lies in KG_HOME or KG_CACHE, which are never followed: take another folder"
+            return f"{path} is inside KG_HOME or KG_CACHE, which kg never syncs. Choose another folder"
         if granted and root == Path(path):
             return None
         if any(root.is_relative_to(_resolve(allowed)) for allowed in self.roots):
@@ -74,12 +74,12 @@ class FolderAccess:
         return any(folder == private or _same(folder, private) for private in self.private)
 
     def _outside(self, path: str) -> str:
-        roots = ", ".join(map(str, self.roots)) or "it is not set, so there are none"
+        roots = ", ".join(map(str, self.roots)) or "the variable is not set"
         return (
-            f"{path} lies outside of the folders that may be followed (KG_SYNC__ROOTS: {roots}). "
-            "Set that for service and worker; or, for a folder of your own, run `kg folders add` on the "
-            "machine of the service with its KG_HOME (one that is registered already: `kg folders remove` "
-            "first, which keeps its documents)"
+            f"{path} is outside of the folders that KG_SYNC__ROOTS allows ({roots}). Set "
+            "KG_SYNC__ROOTS for service and worker. For your own folder, run `kg folders add` on the "
+            "machine of the service with its KG_HOME (if the folder is registered, first run `kg "
+            "folders remove`, which keeps its documents)"
         )
 
 
@@ -152,11 +152,11 @@ class FolderListing:
 def list_folder(path: str, prefix: str, access: FolderAccess, *, granted: bool) -> FolderListing:
     root, seen = _resolve_listing(path)
     if objection := access.objection(path, granted=granted, root=root):
-        raise FolderUnusable(f"{objection}; nothing was removed")
+        raise FolderUnusable(f"{objection}. Nothing was deleted")
     selection = select([root], SUFFIXES, prefix, passed_over=access.is_private)
     for problem in selection.problems:
         if problem.path == str(root):
-            raise FolderUnusable(f"{path} {problem.reason}; nothing was removed")
+            raise FolderUnusable(f"{path} {problem.reason}. Nothing was deleted")
     return FolderListing(
         root=root,
         place=_place(seen),
@@ -174,13 +174,13 @@ def _resolve_listing(path: str) -> tuple[Path, os.stat_result]:
         seen = root.stat()
     except (FileNotFoundError, NotADirectoryError):
         raise FolderUnusable(
-            f"there is no folder {path} on the worker's machine ({socket.gethostname()}): mount it, or let a "
-            "worker run where it is; nothing was removed"
+            f"folder {path} not found on the machine of the worker ({socket.gethostname()}). Mount "
+            "the folder, or run a worker on its machine. Nothing was deleted"
         ) from None
     except (OSError, RuntimeError) as error:
-        raise FolderUnusable(f"{path} cannot be read: {error}; nothing was removed") from error
+        raise FolderUnusable(f"{path} cannot be read: {error}. Nothing was deleted") from error
     if not stat.S_ISDIR(seen.st_mode):
-        raise FolderUnusable(f"{path} is not a folder; nothing was removed")
+        raise FolderUnusable(f"{path} is not a folder. Nothing was deleted")
     return root, seen
 
 
@@ -328,10 +328,14 @@ def inside(path: Path, root: Path, is_private: Callable[[Path], bool]) -> Path:
     except FileNotFoundError:
         raise UnsettledFile from None
     if not resolved.is_relative_to(root):
-        raise UnreadableDocument("it is a link that leads out of the folder; such links are not followed")
+        raise UnreadableDocument(
+            "the path is a link that leads out of the folder. kg does not follow such links"
+        )
     below = resolved.relative_to(root)
     if any(part.startswith(".") for part in below.parts) or any(map(is_private, resolved.parents)):
-        raise UnreadableDocument("it is a link to what is hidden or kg's own, which is not followed")
+        raise UnreadableDocument(
+            "the path is a link to a hidden folder or a folder of kg, which kg does not follow"
+        )
     return resolved
 
 
@@ -377,9 +381,11 @@ def _is_that_file(path: Path, opened: os.stat_result) -> bool:
 
 def _check(seen: os.stat_result, max_bytes: int) -> None:
     if not stat.S_ISREG(seen.st_mode):
-        raise UnreadableDocument("it is a pipe, a socket or a device, not a file")
+        raise UnreadableDocument("the path is a pipe, a socket, or a device, not a file")
     if seen.st_size > max_bytes:
-        raise TooLarge(f"it is larger than {max_bytes:,} bytes (KG_API__MAX_DOCUMENT_BYTES); divide it")
+        raise TooLarge(
+            f"the file is larger than {max_bytes:,} bytes (KG_API__MAX_DOCUMENT_BYTES). Split the file"
+        )
 
 
 def _is_settled(seen: os.stat_result) -> bool:
@@ -515,7 +521,10 @@ def refuse(document: str, reason: str, stamp: str = "") -> FileOutcome:
 
 def reason_of_failure(error: Exception) -> str:
     """Return the message for a file that caused an internal error."""
-    return f"kg failed on it ({type(error).__name__}): see the worker's log, and please report it"
+    return (
+        f"kg failed on the file ({type(error).__name__}). See the log of the worker, and please report "
+        "the problem"
+    )
 
 
 def remembered(refusals: Iterable[RefusedFile]) -> dict[str, RefusedFile]:

@@ -158,9 +158,11 @@ class FileInspection:
         try:
             _NAME.validate_python(document)
         except ValidationError as error:
-            raise UnreadableDocument(f"its name cannot be a document's: {error.errors()[0]['msg']}") from None
+            raise UnreadableDocument(
+                f"the file name is not a valid document name: {error.errors()[0]['msg']}"
+            ) from None
         if len(uri) > MAX_URI_LENGTH:
-            raise UnreadableDocument("its path is too long")
+            raise UnreadableDocument("the path is too long")
         named = Incoming(self.ontology, document, "", uri=uri, modified=content.modified, review=self.review)
         incoming, _ = self.reader.from_bytes(content.data, named, beside)
         return to_record(incoming)[0]
@@ -243,9 +245,9 @@ class Scan:
         stored += waiting_of(self._graph, self._folder.folder_id)
         if stored and not self._listing.files and not self._folder.allow_empty:
             raise FolderEmptied(
-                f"{self._folder.path} holds no file that kg reads, but {len(stored)} documents came from it: "
-                "is it mounted? Nothing was removed. If it was cleared on purpose: "
-                f"kg folders scan {self._folder.folder_id} --allow-empty"
+                f"{self._folder.path} contains no file that kg reads, but {len(stored)} documents "
+                "came from this folder. Is the folder mounted? Nothing was deleted. If you emptied "
+                f"the folder on purpose: kg folders scan {self._folder.folder_id} --allow-empty"
             )
         return stored
 
@@ -343,8 +345,8 @@ class Scan:
         self._run.checkpoint()
         if not self._listing.is_still_there():
             raise FolderUnusable(
-                f"{self._folder.path} changed while it was scanned, as if it had been mounted or replaced: "
-                "nothing more was removed; the next scan looks again"
+                f"{self._folder.path} changed during the scan, as if mounted or replaced. kg deleted "
+                "nothing further. The next scan checks again"
             )
         really = {name: self._listing.has_gone(name) for name in names}
         deleted = set[str]()

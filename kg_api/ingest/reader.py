@@ -73,7 +73,7 @@ class DocumentReader:
             kind = {"pdf": "a PDF", "image": "a picture"}.get(form)
             named = PurePath(incoming.document).suffix.lower() in CONVERTED[cast("ConvertedFormat", form)]
             if kind and not named and not incoming.format:
-                notes = (f"read as {kind}, whatever its name says", *notes)
+                notes = (f"read as {kind}, although the extension differs", *notes)
             return read, (*notes, *_missing(references_of(content, form), files))
         text, notes = decode(content)
         if form == "markdown":
@@ -91,8 +91,8 @@ class DocumentReader:
             return incoming, ()
         if form not in IN_TEXT:
             raise UnreadableDocument(
-                f"a file of the kind {form} is no text: send the file itself, by `kg ingest FILE` or as "
-                "multipart/form-data; or name its format, such as markdown, if this is the text of it"
+                f"a file of the kind {form} is not text. Send the file itself, by `kg ingest FILE` or "
+                "as multipart/form-data. If this is its text, set a text format such as markdown"
             )
         # The byte order mark overrides an encoding declared in the page.
         content = ("\ufeff" + check_text(incoming.text)).encode()
@@ -132,7 +132,7 @@ class DocumentReader:
         try:
             made = self.converters.convert_with(check_text(text).encode(), "markdown", files)
         except UnreadableDocument as error:
-            return incoming, (*notes, f"its pictures were not taken: {error}")
+            return incoming, (*notes, f"the images were skipped: {error}")
         kept = self.images.keep([each.image for each in made.images])
         read = replace(incoming, images=place_images(made.images, kept.images), hold=kept.hold)
         return read, (*notes, *made.notes)
@@ -162,7 +162,7 @@ def with_words(
 
 def _elsewhere(text: str) -> Notes:
     count = count_elsewhere(text)
-    return (f"pictures at addresses are not fetched ({count:,})",) if count else ()
+    return (f"images at URLs are not downloaded ({count:,})",) if count else ()
 
 
 def _inline(count: int) -> Notes:
@@ -175,4 +175,4 @@ def _missing(named: Sequence[str], beside: Collection[str]) -> Notes:
         return ()
     shown = ", ".join(each[-_MAX_SHOWN:] for each in missing[:_SHOWN])
     more = ", ..." if len(missing) > _SHOWN else ""
-    return (f"pictures that it names and that did not come with it ({len(missing):,}): {shown}{more}",)
+    return (f"referenced images that are missing ({len(missing):,}): {shown}{more}",)

@@ -70,7 +70,7 @@ def to_record(incoming: Incoming) -> tuple[DocumentRecord, tuple[str, ...]]:
     identity = document_id(incoming.ontology, incoming.document)
     sources = _sources(identity, parsed, incoming)
     if not sources:
-        raise UnreadableDocument("it holds no text; nothing was stored")
+        raise UnreadableDocument("the file contains no text. Nothing was stored")
     given = {**parsed.metadata, **incoming.metadata}
     metadata = json.dumps(given, ensure_ascii=False, sort_keys=True)
     dated = json.dumps(with_file_time(given, incoming.modified), ensure_ascii=False, sort_keys=True)

@@ -170,8 +170,9 @@ class IngestService:
         if (body.ontology, body.document) in named:
             return problem_of(
                 InvalidInput(
-                    f"document: an earlier one of this batch has the name {body.document!r} too, and only "
-                    "that was looked at; give this one another name, or send it in a request of its own"
+                    "document: an earlier document of this batch has the same name "
+                    f"{body.document!r}, and kg processed only that one. Rename this document, or "
+                    "send it in a separate request"
                 )
             )
         named.add((body.ontology, body.document))
@@ -283,7 +284,7 @@ def _outcome(prepared: Prepared | Problem, stored: Stored) -> DocumentOutcome:
 
 def _present(record: DocumentRecord, stored: StoreResult, notes: Sequence[str]) -> Ingested:
     change = stored.change
-    replaced = [f"it took the place of {change.replaced_uri}"] if change.replaced_uri else []
+    replaced = [f"replaces {change.replaced_uri}"] if change.replaced_uri else []
     return Ingested(
         document_id=record.document_id,
         ontology=record.ontology,

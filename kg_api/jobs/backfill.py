@@ -80,7 +80,7 @@ class Backfill:
             run.checkpoint()
             look()
         if deleted := self._collect():
-            log.info("unused pictures deleted", files=deleted)
+            log.info("unused images deleted", files=deleted)
         run.finish()
 
     def _see_to(self, state: EmbeddingState) -> None:

@@ -152,8 +152,8 @@ class ExtractionPass:
         self._found = self._found or len(refused) < len(found)
         if not self._found and len(refused) >= MAX_REFUSED:
             raise ConfigurationError(
-                f"nothing could be extracted from any of {len(refused)} sources: {refused[-1].refused}; "
-                "choose another model by KG_LLM__MODEL, or another extractor"
+                f"extraction failed for all {len(refused)} sources: {refused[-1].refused}. Choose "
+                "another model in KG_LLM__MODEL, or another extractor"
             )
         written = self._run.commit(
             lambda tx: write_extractions(tx, self._ontology, found, self._mark),

@@ -91,7 +91,7 @@ class Heartbeat:
                     self.lost.set()
                     log.error("job is stuck", job_id=job_id, seconds=self._stuck)
                     if not self._ended.wait(self._owner.lease_seconds):
-                        log.critical("worker ends: its job does not come back", job_id=job_id)
+                        log.critical("worker stops: its job does not return", job_id=job_id)
                         self._leave(STUCK_EXIT_CODE)
             except LeaseLost:
                 self.lost.set()

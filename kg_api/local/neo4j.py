@@ -126,7 +126,7 @@ def render(port: int, memory: Memory, further: Mapping[str, str]) -> str:
         **further,
     }
     lines = "".join(f"{name}={value}\n" for name, value in entries.items())
-    return "# Written by kg at every start; changes are lost. Set KG_NEO4J__* instead.\n" + lines
+    return "# Written by kg at every start. Changes are lost. Set KG_NEO4J__* instead.\n" + lines
 
 
 # Disk space of the managed Neo4j, which panics on a full disk
@@ -168,9 +168,9 @@ class DiskRoom:
         if free is None or free >= self.reserve_bytes:
             return None
         return (
-            f"the disk is full: {free / MIB:.0f} MiB are left at {self.folder}, and writing needs more "
-            f"than {self.reserve_bytes // MIB} MiB (KG_NEO4J__DISK_RESERVE_MB). Searches are answered; "
-            "free some space, and writing goes on by itself"
+            f"the disk is full: {free / MIB:.0f} MiB are left at {self.folder}, and writes need more "
+            f"than {self.reserve_bytes // MIB} MiB (KG_NEO4J__DISK_RESERVE_MB). Free some space, and "
+            "writes resume automatically. Searches still work"
         )
 
     def require(self) -> None:
@@ -294,7 +294,7 @@ def set_initial_password(home: Path, jars: Sequence[Path], password: str) -> Non
                 )
         except subprocess.TimeoutExpired as error:
             raise ManagedProcessError(
-                "Neo4j's admin command does not end; is the machine overloaded?"
+                "the admin command of Neo4j does not end. Check the load of the machine"
             ) from error
         except subprocess.CalledProcessError:
             why = processes.telling([log], ("ERROR", "Exception", "Caused"))

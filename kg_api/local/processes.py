@@ -141,8 +141,8 @@ class Home:
                 make_folder(folder)
             if not os.access(self.run, os.W_OK):
                 raise ConfigurationError(
-                    f"{self.path} cannot be written; its disk may be mounted read-only. Set KG_HOME to a "
-                    "folder of yours, or mount the disk for writing."
+                    f"{self.path} cannot be written. Its disk may be mounted read-only. Set KG_HOME "
+                    "to a folder of yours, or mount the disk for writing."
                 )
             self._ensure_id()
         except OSError as error:
@@ -167,8 +167,8 @@ class Home:
             return known
         if self.has_data():
             raise ConfigurationError(
-                f"{self.password_file} is gone, but the database in {self.neo4j_data} needs it. "
-                f"Put the file back, or move {self.neo4j} away to start with an empty database."
+                f"{self.password_file} is missing, but the database in {self.neo4j_data} needs it. "
+                f"Restore the file, or move {self.neo4j} away to start with an empty database."
             )
         write_text(self.password_file, secrets.token_hex(24) + "\n")
         return self.ensure_password()
@@ -367,8 +367,8 @@ def choose_port(
         return next(usual, None) or free_port()
     if not is_free(wanted, host):
         raise ConfigurationError(
-            f"port {wanted}, which {variable} asks for, is taken by {holder(wanted)}. "
-            f"Stop that process, set {variable} to another port, or unset it: kg then picks a free one."
+            f"port {wanted} of {variable} is in use by {holder(wanted)}. Stop that process, set "
+            f"{variable} to another port, or unset it: kg then picks a free one."
         )
     return wanted
 
@@ -455,7 +455,7 @@ def ask_ready(
     try:
         status, body = exchange(url, "/ready", sent, timeout=timeout, instance=home and home.instance())
     except TimeoutError:
-        waits = f"the service at {url}, which did not answer within {timeout:g} s; it may be busy"
+        waits = f"the service at {url}, which did not respond within {timeout:g} s and may be busy"
         return ApiAnswer(reached=False, waiting_for=waits, slow=True)
     except OtherHomeError:
         port = urlsplit(url).port or 0

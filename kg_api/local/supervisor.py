@@ -87,7 +87,7 @@ class Watch:
                 self._handle_death(told, permanent=isinstance(error, ConfigurationError))
             else:
                 reason = told[:LOGGED_CHARACTERS]
-                log.error("process cannot be looked after", role=self.role.name, reason=reason)  # noqa: TRY400
+                log.error("process cannot be supervised", role=self.role.name, reason=reason)  # noqa: TRY400
 
     def status(self) -> RoleStatus:
         return RoleStatus(
@@ -153,7 +153,7 @@ class Watch:
         why = processes.describe_death(self.role, self._last_exit)
         permanent = code == ConfigurationError.exit_code
         if permanent and (complaint := processes.read_complaint(self.role)):
-            why = f"{complaint}\n{self.role.name} ended with {self._last_exit}; its log is {self.role.log}"
+            why = f"{complaint}\n{self.role.name} ended with {self._last_exit}. Its log is {self.role.log}"
         self._handle_death(why, permanent=permanent)
 
     def _handle_death(self, why: str, *, permanent: bool) -> None:
@@ -179,7 +179,7 @@ class Watch:
 def end_of(code: int | None) -> str:
     """Return a description of a Popen exit code."""
     if code is None:
-        return "unknown: it was no child of this supervisor"
+        return "unknown: the process is not a child of this supervisor"
     if code >= 0:
         return f"exit code {code}"
     try:
@@ -227,7 +227,7 @@ class Supervisor:
         try:
             self._besides(self._working())
         except Exception:  # such as a full disk, which must not end the supervisor
-            log.exception("what is done besides has failed")
+            log.exception("supervisor task failed")
 
     def _working(self) -> set[str]:
         return {watch.role.name for watch in self._watches if watch.state == "ready"}
@@ -284,8 +284,8 @@ def trouble_of(name: str, status: RoleStatus) -> str | None:
     if seconds is None:
         return None
     last = f" ({status.last_exit})" if status.last_exit else ""
-    person = "; a person has to change its settings" if status.state == "failed" else ""
-    return f"{name} to start again in {seconds:.0f} s; it died {times(status.deaths)}{last}{person}"
+    person = ". A person has to change its settings" if status.state == "failed" else ""
+    return f"{name} restarts in {seconds:.0f} s: it died {times(status.deaths)}{last}{person}"
 
 
 def times(count: int) -> str:

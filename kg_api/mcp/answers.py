@@ -45,13 +45,13 @@ def read_citation(text: str) -> tuple[str, CitationPlace | None]:
     found = _FORM.fullmatch(text.strip())
     if found is None:
         raise InvalidInput(
-            f"{text[:200]!r} is not a citation id; give one as search_sources gives it, id#start-end"
+            f"{text[:200]!r} is not a citation id. Copy one from search_sources, in the form id#start-end"
         )
     if found["start"] is None:
         return found["source"], None
     start, end = int(found["start"]), int(found["end"])
     if start >= end:
-        raise InvalidInput(f"{text[:200]!r} cites nothing: its end is not behind its start")
+        raise InvalidInput(f"{text[:200]!r} is an empty citation: its end is not after its start")
     return found["source"], CitationPlace(found["source"], start, end)
 
 
@@ -101,7 +101,8 @@ class Cursor:
         """Raise Conflict if the items already returned have changed."""
         if digest_cursors(*given) != self.given:
             raise Conflict(
-                "what this call finds has changed since the cursor was given; call again without it"
+                "the results of this call have changed since the cursor was created. Call again "
+                "without the cursor"
             )
 
 

@@ -189,12 +189,11 @@ class HybridArguments(Scoped):
     "Search concepts and passages",
     HybridArguments,
     """\
-Find concepts and passages together. Use it when an answer has to be put together from several passages, \
-such as "who founded the company that made X": concepts lead from a passage about one thing to those about \
-another.
+Find concepts and passages together. Use this tool if an answer combines several passages, \
+such as "who founded the company that made X": concepts connect passages about different things.
 
-Each passage names the concepts that it carries and those `through` which it came. To see where a concept \
-stands use get_concept_context with its concept_id. For a plain question search_sources is enough.""",
+Each passage lists its concepts and, in `through`, the concepts that led to it. To read all passages of a \
+concept, use get_concept_context with its concept_id. For a plain question, use search_sources.""",
 )
 def hybrid_search(library: Library, arguments: HybridArguments, pager: Pager) -> Item:
     same = arguments.model_dump(include={"documents", "where", "mode", "concept_limit", "source_limit"})
@@ -247,12 +246,12 @@ class ContextArguments(Paged):
     "Read around a passage",
     ContextArguments,
     """\
-Read a passage among its neighbours, in the document's order.
+Read a passage with its neighbours, in document order.
 
-Use it when a hit of search_sources is not enough by itself, or to check a quotation: `quote` is exactly the \
-text that the citation stands for. It takes any citation, also `matched` and `parent` of a hit, bare \
-source ids, and names of documents, which it opens at their beginning. To read on, cite the last paragraph, \
-or ask for a larger window. `page` shows a page of a PDF as a picture: tables, formulas, figures.""",
+Use this tool if a hit of search_sources is too short, or to check a quotation: `quote` is exactly the cited \
+text. Accepts any citation, including `matched` and `parent` of a hit, bare source ids, and names of \
+documents, which start at the first paragraph. To read further, cite the last paragraph, or use a larger \
+window. `page` shows a page of a PDF as an image: tables, formulas, figures.""",
 )
 def get_source_context(library: Library, arguments: ContextArguments, pager: Pager) -> Item:
     source_id, citation = called(arguments.citation)
@@ -291,7 +290,7 @@ def _find_now(citation: CitationPlace, source: Place) -> CitationPlace:
         return CitationPlace(source.source_id, source.start, source.end)
     if citation.end <= source.start or source.end <= citation.start:
         whole = place_of(source)
-        raise Conflict(f"the document has changed since {citation} was cited; its paragraph is {whole} now")
+        raise Conflict(f"the document has changed since {citation} was cited. Its paragraph is {whole} now")
     return citation
 
 
@@ -303,7 +302,7 @@ def _text_of(library: Library, citation: CitationPlace, around: list[Place]) -> 
         return text[citation.start - begin : citation.end - begin]
     text = library.document(around[0].document_id).text
     if citation.end > len(text):
-        raise Conflict(f"the document has changed since {citation} was cited; it ends at {len(text)} now")
+        raise Conflict(f"the document has changed since {citation} was cited. It ends at {len(text)} now")
     return text[citation.start : citation.end]
 
 
@@ -315,7 +314,7 @@ def _show_page(library: Library, source: Place, page: int, frame: Item, pager: P
             pager.shown = [InlineImage(image.content, "image/png")]
             frame["page"] = {"page": page, "pages": image.pages, "boxed": image.boxed}
             return
-    raise UnreadableDocument("the picture of this page is too large for an answer: ask without `page`")
+    raise UnreadableDocument("the image of this page is too large for an answer. Call again without `page`")
 
 
 class ReadArguments(Paged):
@@ -331,10 +330,10 @@ class ReadArguments(Paged):
     "Read a document",
     ReadArguments,
     """\
-Read a document in its order, from its beginning or from a place on. Go on with the cursor.
+Read a document in order, from its first paragraph or from a given one. Continue with the cursor.
 
-Use it for any document that list_documents or a hit names. For a few paragraphs around a hit \
-get_source_context is enough; to find where something is said use search_sources.""",
+Use this tool for any document from list_documents or a hit. For a few paragraphs around a hit, use \
+get_source_context. To find a passage, use search_sources.""",
 )
 def read_document(library: Library, arguments: ReadArguments, pager: Pager) -> Item:
     name, _ = called(arguments.document)
@@ -344,7 +343,10 @@ def read_document(library: Library, arguments: ReadArguments, pager: Pager) -> I
     except InvalidInput:
         if arguments.cursor is None:
             raise
-        effect = "the document has changed since the cursor was given, and is shorter; call again without it"
+        effect = (
+            "the document has changed since the cursor was created, and is shorter. Call again without "
+            "the cursor"
+        )
         raise Conflict(effect) from None
     about = part.document
     frame = item(
@@ -395,13 +397,13 @@ class ConceptArguments(Paged):
 
 
 @tool(
-    "Read where a concept stands",
+    "Read the passages of a concept",
     ConceptArguments,
     """\
-Read the passages that carry a concept, among their neighbours, in all documents where it stands.
+Read the passages of a concept, with their neighbours, in all documents.
 
-Use it to see what is said of a person, thing or idea all over: give a concept_id that hybrid_search gave, \
-or a name. `quotes` cite the very words that prove it. To find concepts use hybrid_search.""",
+Use this tool to collect statements about a person, thing, or idea. Pass a concept_id from hybrid_search, \
+or a name. `quotes` cite the words that prove the concept. To find concepts, use hybrid_search.""",
 )
 def get_concept_context(library: Library, arguments: ConceptArguments, pager: Pager) -> Item:
     concept_id, told = _take_concept(library, arguments.concept, arguments.ontologies)
@@ -409,8 +411,8 @@ def get_concept_context(library: Library, arguments: ConceptArguments, pager: Pa
         found = library.concept_context(concept_id, arguments.window, arguments.limit)
     except NotFound as error:
         raise NotFound(
-            f"there is no concept {concept_id!r}; it may have been merged, or its documents have changed: "
-            "give its name, or find it with hybrid_search"
+            f"concept {concept_id!r} not found. It may have been merged, or its documents have "
+            "changed. Use its name, or search with hybrid_search"
         ) from error
     paragraphs = list[Item]()
     for group in found.passages:
@@ -461,22 +463,22 @@ def _take_concept(
     found = library.concepts(text, ontologies, 20)
     best = find_meant(found.concepts)
     if best is None:
-        why = "".join(f"; {each.effect}" for each in found.degraded)
+        why = "".join(f". {each.effect}" for each in found.degraded)
         nearest = nearest_labels(found.concepts)
-        raise NotFound(f"no concept fits {text!r}{nearest}{why}; search_sources finds passages by any words")
+        raise NotFound(
+            f"no concept matches {text!r}{nearest}{why}. search_sources finds passages by any words"
+        )
     return best.concept_id, [*found.degraded, *_doubts(text, best, found.concepts)]
 
 
 def _doubts(text: str, best: ConceptHit, found: Sequence[ConceptHit]) -> Iterator[Degradation]:
     if best.fits != "name":
-        effect = f"no concept is called {text!r}: {best.label!r} was taken, which fits best"
+        effect = f"no concept has the name {text!r}. kg chose the best match {best.label!r}"
         yield Degradation(part="concepts", effect=effect)
         return
     named = [each.ontology for each in found if each.fits == "name" and each.concept_id != best.concept_id]
     if others := ", ".join(map(repr, list(dict.fromkeys(named))[:3])):
-        effect = (
-            f"that of {best.ontology!r} was taken; there is another in {others}: say which by `ontologies`"
-        )
+        effect = f"kg chose the one of {best.ontology!r}. Another is in {others}: choose with `ontologies`"
         yield Degradation(part="concepts", effect=effect)
 
 
@@ -498,10 +500,10 @@ class SimilarArguments(Scoped):
     "Find similar passages",
     SimilarArguments,
     """\
-Find passages of other documents that say something like a passage at hand.
+Find passages of other documents that are similar to a given passage.
 
-Use it after search_sources, with the citation of a hit: to see who else says so, to compare documents, or \
-to find copies (`near_duplicate`). It takes a passage, not a question; for a question use search_sources.""",
+Use this tool after search_sources, with the citation of a hit: to find the same statement in other \
+documents, to compare documents, or to find copies (`near_duplicate`). For a question, use search_sources.""",
 )
 def find_similar_sources(library: Library, arguments: SimilarArguments, pager: Pager) -> Item:
     source_id, _ = called(arguments.citation)
@@ -534,14 +536,13 @@ class ImageArguments(Scoped):
 
 
 @tool(
-    "Search pictures",
+    "Search images",
     ImageArguments,
     """\
-Find pictures and see them (thumbnails behind the text): by words, or those that go with a passage or \
-look like a picture.
+Find images by words, by a passage, or by a similar image. Thumbnails follow the text.
 
-`shown` of a hit is the number of its thumbnail. The words beside a picture may come from its document or \
-file name: trust what you see.""",
+`shown` of a hit is the number of its thumbnail. The text of an image may come from its document or \
+file name: trust the thumbnail.""",
 )
 def search_images(library: Library, arguments: ImageArguments, pager: Pager) -> Item:
     if (arguments.query is None) == (arguments.like is None):
@@ -599,9 +600,9 @@ def _show_thumbnails(library: Library, frame: Item, pager: Pager, room: int) -> 
             hit["shown"] = len(pager.shown)
     told: list[str] = []
     if without_room:
-        told.append(f"{pluralize(without_room, 'thumbnail')} left out: ask for fewer, or raise image_bytes")
+        told.append(f"{pluralize(without_room, 'thumbnail')} omitted. Request fewer, or raise image_bytes")
     if gone:
-        told.append(f"{pluralize(gone, 'thumbnail')} could not be found in the store of pictures")
+        told.append(f"{pluralize(gone, 'thumbnail')} missing in the image store")
     if told:
         frame["not_shown"] = "; ".join(told)
 
@@ -617,10 +618,10 @@ class OntologiesArguments(Paged):
     "List ontologies",
     OntologiesArguments,
     """\
-List the collections of documents, called ontologies, and how large they are.
+List the collections of documents, called ontologies, with their sizes.
 
-Use it to see what there is, or to find the name that search_sources and list_documents take to narrow down. \
-Searching needs none of it: without a name all collections are searched.""",
+Use this tool for an overview, or to find a name for search_sources and list_documents. Without a name, a \
+search covers all collections.""",
 )
 def list_ontologies(library: Library, arguments: OntologiesArguments, pager: Pager) -> Item:
     del arguments
@@ -644,8 +645,8 @@ class DocumentsArguments(Paged):
     """\
 List documents by name, with title, date and size, of one ontology or of all.
 
-Use it to see which documents there are, or to find the name that `documents` of search_sources and \
-read_document take. It is no search: to find what a document says use search_sources.""",
+Use this tool for an overview, or to find a name for `documents` of search_sources and for \
+read_document. To search the content of documents, use search_sources.""",
 )
 def list_documents(library: Library, arguments: DocumentsArguments, pager: Pager) -> Item:
     ontology = valid(_Scope, {"ontology": arguments.ontology}).ontology

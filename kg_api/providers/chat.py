@@ -29,8 +29,9 @@ RESTART = "then `kg down` and `kg up`"
 
 def no_model() -> ProviderMissing:
     return ProviderMissing(
-        "KG_LLM__MODEL is not set; set it to the name of a language model in the environment of the service "
-        f"and its workers, with OPENAI_API_KEY, or with KG_LLM__BASE_URL for another server; {RESTART}"
+        "KG_LLM__MODEL is not set. Set it to the name of a language model in the environment of the "
+        "service and its workers, with OPENAI_API_KEY, or with KG_LLM__BASE_URL for another server, "
+        f"{RESTART}"
     )
 
 
@@ -412,8 +413,8 @@ def _alone(ask: Ask, part: DocumentPart, chunk: Chunk) -> str:
     contexts = list(read(ask(question(part, [chunk]))).values())
     if len(contexts) != 1:
         raise LlmFailed(
-            "the language model gives no context for a passage, asked twice; choose another "
-            "one by KG_LLM__MODEL, or another context mode"
+            "the language model returns no context for a passage after two requests. Choose another "
+            "model in KG_LLM__MODEL, or another context mode"
         )
     return contexts[0]
 
@@ -442,5 +443,7 @@ def hypothetical_answers(ask: Ask, question: str, count: int) -> list[str]:
     told = ask(Prompt(HYPOTHETICAL_INSTRUCTION, data, "passages", HYPOTHETICAL_SCHEMA))
     lines = dict.fromkeys(line(item.get("text"), MAX_ANSWER_LENGTH) for item in objects([told]))
     if not (written := [text for text in lines if text]):
-        raise LlmFailed("the language model writes no answers to search by; choose another by KG_LLM__MODEL")
+        raise LlmFailed(
+            "the language model returns no hypothetical answers. Choose another model in KG_LLM__MODEL"
+        )
     return written[:count]

@@ -79,5 +79,5 @@ class CrossEncoder:
         except ORT_ERRORS as error:
             raise RerankUnavailable(f"the reranker does not run: {error}") from error
         if found.size != 1 or not np.isfinite(found).all():
-            raise RerankUnavailable(f"the reranker gave {found.tolist()}, not one score")
+            raise RerankUnavailable(f"the reranker returned {found.tolist()} instead of one score")
         return float(found.reshape(-1)[0])

@@ -140,7 +140,7 @@ def open_embedder(settings: Settings, choice: ModelChoice | None = None) -> Embe
             folder, spec = _find_local(settings, choice.model)
             if choice.dimensions not in {None, spec.dimensions}:
                 raise ConfigurationError(
-                    f"{spec.name} gives vectors of {spec.dimensions} numbers, not {choice.dimensions}"
+                    f"{spec.name} returns vectors of {spec.dimensions} numbers, not {choice.dimensions}"
                 )
             return LocalEmbedder(folder, spec, settings.embedding.threads)
         case "openai":
@@ -190,7 +190,7 @@ class EmbeddingMetrics:
         self.tokens = Counter("embedding_tokens_total", "Tokens read.", ("model",), registry=registry)
         self.probes = Counter(
             "embedding_probes_total",
-            "Probe texts embedded, to see that the model is the same; not among the others.",
+            "Probe texts embedded to verify the model. Not part of the other counters.",
             ("model",),
             registry=registry,
         )

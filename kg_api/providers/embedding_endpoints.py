@@ -47,7 +47,9 @@ TEXT_VARIABLES = {
     "nomic": Variables("KG_EMBEDDING__MODEL", "NOMIC_BASE_URL", "NOMIC_API_KEY"),
     "openai": Variables("OPENAI_EMBED_MODEL", "OPENAI_BASE_URL", "OPENAI_API_KEY"),
 }
-IMAGE_HINT = "set KG_IMAGE_EMBEDDING__DIMENSIONS, or the space's dimensions, to what the model gives"
+IMAGE_HINT = (
+    "set KG_IMAGE_EMBEDDING__DIMENSIONS, or the dimensions of the space, to the vector size of the model"
+)
 
 
 class JsonEndpoint(Generic[ItemT]):
@@ -121,7 +123,9 @@ def open_nomic(settings: Settings, choice: ModelChoice, policy: RetryPolicy | No
     """
     own, model = settings.nomic, remote_model(choice, settings)
     if own.api_key is None:
-        raise ProviderMissing("NOMIC_API_KEY is not set where kg runs; set it, then `kg down` and `kg up`")
+        raise ProviderMissing(
+            "NOMIC_API_KEY is not set where kg runs. Set it, then run `kg down` and `kg up`"
+        )
 
     provider = Provider(EMBEDDING, TEXT_VARIABLES["nomic"], model.name, own.base_url, own.api_key)
     hint, find = "correct the space's dimensions", partial(items_of, name="embeddings")
@@ -138,8 +142,8 @@ def open_openai(settings: Settings, choice: ModelChoice, policy: RetryPolicy | N
     own, model = settings.openai, remote_model(choice, settings)
     if own.api_key is None and own.needs_key:
         raise ProviderMissing(
-            "OPENAI_API_KEY is not set where kg runs; set it, or OPENAI_BASE_URL to a server without, "
-            "then `kg down` and `kg up`"
+            "OPENAI_API_KEY is not set where kg runs. Set it, or set OPENAI_BASE_URL to a server "
+            "that needs no key, then run `kg down` and `kg up`"
         )
     provider = Provider(EMBEDDING, TEXT_VARIABLES["openai"], model.name, own.base_url, own.api_key)
     traits = traits_of(own.base_url, model.name, "OPENAI_BATCH_SIZE")
@@ -278,7 +282,7 @@ class OpenAIEndpoint:
             retry_in(replace(form, base64=False))
         hint = "set OPENAI_EMBED_DIMS, or the space's dimensions, to the size that the model returns"
         if has_asked:
-            hint += " (the server does not shorten its vectors by `dimensions`)"
+            hint += " (the server ignores `dimensions`)"
         return unit_rows([plain_vector(each) for each in found], texts, size, hint)
 
 
@@ -304,12 +308,12 @@ def open_remote_images(
         tries, timeout = own.max_retries + 1, own.timeout
     if name == "openai" and settings.openai.needs_key:
         raise ConfigurationError(
-            "OpenAI's own embeddings take no pictures: set OPENAI_BASE_URL to a server whose do (Jina, "
-            "SGLang, Infinity, vLLM), or KG_IMAGE_EMBEDDING__PROVIDER to another provider"
+            "the embeddings of OpenAI do not support images. Set OPENAI_BASE_URL to a server that "
+            "does (Jina, SGLang, Infinity, vLLM), or KG_IMAGE_EMBEDDING__PROVIDER to another provider"
         )
     if name != "openai" and own.api_key is None:
         raise ProviderMissing(
-            f"{name.upper()}_API_KEY is not set where kg runs; set it, then `kg down` and `kg up`"
+            f"{name.upper()}_API_KEY is not set where kg runs. Set it, then run `kg down` and `kg up`"
         )
 
     def provider_of(service: Service, model_name: str) -> Provider:

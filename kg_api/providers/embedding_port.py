@@ -166,7 +166,7 @@ class TokenizedEmbedder:
 def require_text(text: str) -> None:
     """Raise an error for a text that no model can embed."""
     if not text or text.isspace():
-        raise InvalidInput("a blank text cannot be embedded; give it some words or leave it out")
+        raise InvalidInput("a blank text cannot be embedded. Add words or omit the text")
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -175,7 +175,9 @@ def require_text(text: str) -> None:
 
 def too_long(max_tokens: int) -> InvalidInput:
     """Return the error for a text that the model would truncate."""
-    return InvalidInput(f"the text is longer than the model's {max_tokens} tokens; cut it with `spans` first")
+    return InvalidInput(
+        f"the text is longer than the {max_tokens} tokens of the model. Split the text with `spans` first"
+    )
 
 
 def mean_of_pieces(rows: Vectors) -> Vectors:
@@ -190,11 +192,13 @@ def unit(vector: NDArray[np.floating[Any]], dimensions: int) -> Vectors:
         float32, shape (dimensions,).
     """
     if vector.shape != (dimensions,):
-        raise EmbeddingFailed(f"the model gave a vector of shape {vector.shape}, expected ({dimensions},)")
+        raise EmbeddingFailed(
+            f"the model returned a vector of shape {vector.shape}, expected ({dimensions},)"
+        )
     exact = vector.astype(np.float64)
     length = float(np.linalg.norm(exact))
     if not math.isfinite(length) or length == 0:
-        raise EmbeddingFailed("the model gave a vector that is zero or not finite")
+        raise EmbeddingFailed("the model returned a vector that is zero or not finite")
     return (exact / length).astype(np.float32)
 
 
@@ -508,10 +512,10 @@ def refusal_of_parts(identity: SpaceIdentity) -> str | None:
     if identity.provider in GIVE_TOKENS:
         return None
     return (
-        f"context late needs a model that gives a vector for each token, and {identity.model} "
-        f"({identity.provider}) gives one for a whole text: choose a space of a local model "
-        f"({', '.join(CATALOGUE)}; `kg admin spaces create NAME --provider local` makes one), "
-        "or another context"
+        f"chunk context `late` needs a vector for each token, but {identity.model} "
+        f"({identity.provider}) returns one for a whole text. Choose a space of a local model "
+        f"({', '.join(CATALOGUE)}; `kg admin spaces create NAME --provider local` adds one), or "
+        "another chunk context"
     )
 
 
@@ -520,7 +524,7 @@ def require_tokens(embedder: Embedder) -> TokenEmbedder:
     if gives_tokens(embedder):
         return embedder
     told = refusal_of_parts(embedder.identity)
-    raise ConfigurationError(told or f"{embedder.identity.model} gives no vectors of tokens here")
+    raise ConfigurationError(told or f"{embedder.identity.model} returns no token vectors here")
 
 
 def require_packaged_model(name: str) -> str:
@@ -541,9 +545,7 @@ def _size(name: str, facts: KnownModel, wanted: int | None, variable: str) -> in
 
 
 def _unknown(variable: str, name: str, known: Iterable[str]) -> ConfigurationError:
-    return ConfigurationError(
-        f"{variable}: kg does not know the model {name}; choose one of {', '.join(known)}"
-    )
+    return ConfigurationError(f"{variable}: unknown model {name}. Choose one of {', '.join(known)}")
 
 
 # Interface of image models

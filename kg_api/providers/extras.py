@@ -34,7 +34,8 @@ def how_to_install(extras: Iterable[str]) -> str:
 
 def missing(extra: str) -> ConfigurationError:
     return ConfigurationError(
-        f"the packages for {extra} are not installed; {how_to_install([extra])}, then `kg down` and `kg up`"
+        f"the packages for {extra} are not installed. {how_to_install([extra])}, then run `kg down` "
+        "and `kg up`"
     )
 
 

@@ -48,7 +48,7 @@ class Service:
 
     def give_up(self, reason: str, retry_after: float | None) -> ModelUnavailable:
         """Return the error after the last retry."""
-        rest = f"; it asks to be left alone for {retry_after:.0f} s" if retry_after else ""
+        rest = f". Retry after {retry_after:.0f} s" if retry_after else ""
         return self.unavailable(f"{self.subject} fails: {reason}{rest}", retry_after_seconds=retry_after)
 
 
@@ -77,7 +77,7 @@ class Provider:
     def no_service(self) -> KgError:
         """Return the error for a reply in another protocol."""
         return self.service.unusable(
-            f"{self.address} does not answer as {self.service.name} does; check {self.variables.address}"
+            f"{self.address} does not respond like {self.service.name}. Check {self.variables.address}"
         )
 
 
@@ -110,25 +110,27 @@ def classify(
     codes = (error.get("code"), error.get("type"))
     code = next((f" {each}" for each in codes if isinstance(each, str) and _CODE.fullmatch(each)), "")
     parameter = error.get("param")
-    said, model = f"{provider.address} answered {status}{code}", f" ({provider.model})" * bool(provider.model)
+    said, model = f"{provider.address} returned {status}{code}", f" ({provider.model})" * bool(provider.model)
     variables = provider.variables
     if is_retryable(status):
         return RetryableError(said, retry_after(headers), is_limit=status < 500)  # noqa: PLR2004
     if status in {401, 403, 498}:
-        return ConfigurationError(f"{said}: it does not take the key; set {variables.key} to a valid one")
+        return ConfigurationError(f"{said}: the API key was rejected. Set {variables.key} to a valid key")
     if status in _REJECTED and parameter not in _SETTINGS:
         return RejectedText(f"{said}: {provider.service.rejection.format(model=model)}")
     if parameter in _SETTINGS:
-        fix = f"it does not take this {parameter}; correct {variables.model} and what belongs to it"
+        fix = f"the model rejects this {parameter}. Correct {variables.model} and its options"
     elif status == 402:  # noqa: PLR2004
-        fix = f"its account has no credit left; add some, or set {variables.key} to the key of another"
+        fix = (
+            f"the account has no credit left. Add some, or set {variables.key} to the key of another account"
+        )
     elif status == 404:  # noqa: PLR2004
         has_path = urlsplit(provider.address).path.strip("/")
         hint = "" if has_path else f" ({variables.address} has no path: many servers need one, such as /v1)"
         names = f"{variables.model} or {variables.address}"
-        fix = f"there is no such model{model} or address; correct {names}{hint}"
+        fix = f"unknown model{model} or address. Correct {names}{hint}"
     else:
-        fix = f"that is not {provider.service.name}; correct {variables.address}"
+        fix = f"the server is not {provider.service.name}. Correct {variables.address}"
     return ConfigurationError(f"{said}: {fix}")
 
 
@@ -305,11 +307,11 @@ class JsonClient:
         except ReplyTooLarge:
             self._count("too_large")
             failure: Exception = to.service.unusable(
-                f"{to.address} sends far more than {to.service.name} answers; check {to.variables.address}"
+                f"{to.address} sends far more data than {to.service.name} would. Check {to.variables.address}"
             )
         except httpx.TimeoutException:
             self._count("timeout")
-            failure = RetryableError(f"{to.address} did not answer in time")
+            failure = RetryableError(f"{to.address} did not respond in time")
         except httpx.HTTPError as error:
             self._count("unreachable")
             kind = type(error).__name__
@@ -330,7 +332,7 @@ def _parse(text: bytes) -> object:
 def _bounded(response: httpx.Response, until: float, max_bytes: int) -> Iterator[bytes]:
     """Yield the content of a reply within its limits of size and time."""
     if response.headers.get("content-encoding", "identity").lower() not in {"identity", ""}:
-        raise httpx.RemoteProtocolError("the reply has an encoding that was not asked for")
+        raise httpx.RemoteProtocolError("the reply has an unexpected encoding")
     read = 0
     for piece in response.iter_raw():
         read += len(piece)

@@ -24,8 +24,9 @@ def open_image_embedder(settings: Settings, choice: ModelChoice | None = None) -
                 raise ConfigurationError(f"KG_IMAGE_EMBEDDING__MODEL: the histogram model is called {MODEL}")
             if choice.dimensions not in {None, DIMENSIONS}:
                 raise ConfigurationError(
-                    f"{MODEL} gives vectors of {DIMENSIONS} numbers, not {choice.dimensions}: correct "
-                    "KG_IMAGE_EMBEDDING__DIMENSIONS or the space's dimensions, or leave them out"
+                    f"{MODEL} returns vectors of {DIMENSIONS} numbers, not {choice.dimensions}. "
+                    "Correct KG_IMAGE_EMBEDDING__DIMENSIONS or the dimensions of the space, or unset "
+                    "them"
                 )
             return HistogramEmbedder()
         case "onnx":

@@ -106,7 +106,7 @@ def pooled(states: NDArray[np.float32], pooling: Pooling) -> NDArray[np.floating
         return states
     if states.ndim != 2 or not len(states):  # noqa: PLR2004 - parts or tokens, and their width
         raise EmbeddingFailed(
-            f"the model's output has shape {states.shape}, and no {pooling} can be taken of it"
+            f"the output of the model has shape {states.shape}, which does not support the pooling {pooling}"
         )
     return states[0] if pooling == "cls" else states.mean(axis=0, dtype=np.float64)
 

@@ -102,7 +102,7 @@ def _preprocessing(file: PreprocessorFile) -> Preprocessing:
         raise ValueError(f"kg knows no {', '.join(unknown)}")
     if file.resample not in _RESAMPLING or not file.do_resize:
         raise ValueError(
-            "kg resizes every picture, by nearest, lanczos, bilinear or bicubic (resample 0 to 3)"
+            "kg resizes every image, by nearest, lanczos, bilinear, or bicubic (resample 0 to 3)"
         )
     rendering = _rendering(file)
     height, width = _crop(file, rendering)
@@ -117,7 +117,7 @@ def _rendering(file: PreprocessorFile) -> Rendering:
     if size.shortest_edge and file.do_center_crop is not False and file.crop_size:
         return Rendering(size.shortest_edge, size.shortest_edge, "cover", _RESAMPLING[file.resample])
     raise ValueError(
-        "size must be height and width, or shortest_edge with a crop: pictures have one size then"
+        "size must be height and width, or shortest_edge with a crop, so that all images have one size"
     )
 
 
@@ -181,7 +181,8 @@ def read_options(folder: Path) -> ImageModelOptions:
         return ImageModelOptions()
     except (OSError, ValidationError) as error:
         raise ConfigurationError(
-            f"{path} is wrong: {error}. Delete it, or keep only {', '.join(ImageModelOptions.model_fields)}"
+            f"{path} is invalid: {error}. Delete the file, or keep only "
+            f"{', '.join(ImageModelOptions.model_fields)}"
         ) from None
 
 
@@ -317,7 +318,7 @@ class OnnxImageEmbedder(TokenizedEmbedder):
         """Embed a query in the caller's thread, so that it never waits for images."""
         if self._text is None:
             raise ConfigurationError(
-                f"the picture model {self._identity.model} (onnx) reads no text: its folder has no "
+                f"the image model {self._identity.model} (onnx) cannot embed text: its folder lacks "
                 "text_model.onnx"
             )
         tower, prefix = self._text, self._identity.query_prefix
@@ -339,8 +340,8 @@ def open_onnx(settings: Settings, choice: ModelChoice) -> OnnxImageEmbedder:
     if choice.dimensions not in {None, found}:
         embedder.close()
         raise ConfigurationError(
-            f"{embedder.identity.model} gives vectors of {found} numbers, not {choice.dimensions}: correct "
-            "KG_IMAGE_EMBEDDING__DIMENSIONS or the space's dimensions, or leave them out"
+            f"{embedder.identity.model} returns vectors of {found} numbers, not {choice.dimensions}. "
+            "Correct KG_IMAGE_EMBEDDING__DIMENSIONS or the dimensions of the space, or unset them"
         )
     return embedder
 
@@ -349,15 +350,15 @@ def _folder(settings: Settings, name: str | None) -> Path:
     parent = settings.image_embedding.folder
     if parent is None:
         raise ConfigurationError(
-            "KG_IMAGE_EMBEDDING__FOLDER is not set where kg runs: set it to the folder whose subfolders hold "
-            "picture models, then `kg down` and `kg up`"
+            "KG_IMAGE_EMBEDDING__FOLDER is not set where kg runs. Set it to a folder with a "
+            "subfolder for each image model, then run `kg down` and `kg up`"
         )
     there = sorted(path.name for path in parent.glob("*/") if (path / PREPROCESSOR).is_file())
     if name is None and len(there) == 1:
         return parent / there[0]
     if name in there and _NAME.fullmatch(name):
         return parent / name
-    found = f"it has {', '.join(there)}" if there else f"none of its subfolders has a {PREPROCESSOR}"
+    found = ", ".join(there) if there else f"no subfolder contains {PREPROCESSOR}"
     raise ConfigurationError(
-        f"KG_IMAGE_EMBEDDING__MODEL: {parent} has no model {name or 'that is the only one'}; {found}"
+        f"KG_IMAGE_EMBEDDING__MODEL={name or ''} is not a model in {parent}. Available: {found}"
     )

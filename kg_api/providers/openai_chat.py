@@ -35,8 +35,8 @@ CHAT = Service(
     kind="llm",
     name="a chat service",
     subject="the language model",
-    rejection="the model{model} does not take what it is asked; choose another one by KG_LLM__MODEL, "
-    "or another context mode",
+    rejection="the model{model} rejects the request. Choose another model in KG_LLM__MODEL, or "
+    "another context mode",
     unavailable=LlmUnavailable,
     unusable=LlmFailed,
 )
@@ -65,7 +65,8 @@ def provider_of(settings: Settings) -> Provider:
     )
     if key is None and openais.model_copy(update={"base_url": address}).needs_key:
         raise ProviderMissing(
-            f"{variables.key} is not set; set it, or KG_LLM__BASE_URL to a server that wants none; {RESTART}"
+            f"{variables.key} is not set. Set it, or set KG_LLM__BASE_URL to a server that needs no "
+            f"key, {RESTART}"
         )
     return Provider(CHAT, variables, own.model, address, key)
 
@@ -119,7 +120,7 @@ class Chat:
                 self._count(*_tokens(usage), question, written)
         if is_broken:  # outside of the handler: httpx's error contains the request and the key
             raise LlmUnavailable(
-                f"{self._provider.address} broke off in the middle of its answer, or took longer than "
+                f"{self._provider.address} closed the connection during its response, or exceeded "
                 "KG_LLM__TIMEOUT_SECONDS"
             )
         if not written:  # the server does not stream
@@ -154,7 +155,7 @@ class Chat:
         text = _content(message)
         read, written = _tokens(fields_of(reply).get("usage"))
         log.info(
-            "language model asked",
+            "language model called",
             model=self.model,
             tokens_read=read,
             tokens_written=written,

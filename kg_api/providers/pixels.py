@@ -180,7 +180,7 @@ def require_rendered(images: Sequence[Pixels], rendering: Rendering) -> None:
     for number, image in enumerate(images):
         if image.dtype != np.uint8 or not fits(image.shape, rendering):
             raise InvalidInput(
-                f"picture {number} has shape {image.shape} ({image.dtype}), and {rendering} is wanted"
+                f"image {number} has shape {image.shape} ({image.dtype}) instead of {rendering}"
             )
 
 
@@ -228,8 +228,8 @@ class HistogramEmbedder:
 
     def embed_query(self, text: str) -> NDArray[np.float32]:  # noqa: ARG002 - the model reads no text
         raise ConfigurationError(
-            f"the picture model {MODEL} (histogram) reads no text; words find pictures by what is written of "
-            f"them, or by a model that sees (KG_IMAGE_EMBEDDING__PROVIDER)"
+            f"the image model {MODEL} (histogram) cannot embed text. Search images by their text, or "
+            "choose a vision model (KG_IMAGE_EMBEDDING__PROVIDER)"
         )
 
     def close(self) -> None:

@@ -50,15 +50,15 @@ EMBEDDING = Service(
     kind="embed",
     name="an embedding service",
     subject="the embedding provider",
-    rejection="it does not take the texts",
+    rejection="the texts were rejected",
     unavailable=EmbeddingUnavailable,
     unusable=EmbeddingFailed,
 )
 PICTURES = Service(
     kind="image",
-    name="an embedding service of pictures",
-    subject="the picture embedding provider",
-    rejection="it does not take the pictures{model}",
+    name="an embedding service of images",
+    subject="the image embedding provider",
+    rejection="the images{model} were rejected",
     unavailable=EmbeddingUnavailable,
     unusable=EmbeddingFailed,
     rejected=RejectedText,
@@ -103,12 +103,12 @@ class ServerTraits:
         """Learned properties as sentences that name the setting."""
         notes = list[str]()
         if self.max_items is not None:
-            setting = f"; set {self.batch_setting}={self.max_items} to spare the rejected ones"
+            setting = f". Set {self.batch_setting}={self.max_items} to avoid rejected requests"
             what = "texts" if self.batch_setting else "items"
             limit = f"{self.address} accepts at most {self.max_items} {what} per request"
             notes.append(limit + setting * bool(self.batch_setting))
         if not self.takes_base64:
-            notes.append(f"{self.address} does not return base64; kg requests plain numbers")
+            notes.append(f"{self.address} does not return base64. kg requests plain numbers")
         for size, is_sent in self.sends_dimensions.items():
             parameter = "with" if is_sent else "without"
             notes.append(f"{self.address} returns {size} dimensions of {self.model} {parameter} `dimensions`")
@@ -437,8 +437,8 @@ def good_picture() -> bytes:
 # Checks of vectors in a reply
 
 INDEXES_WRONG: Final = (
-    "the embedding server does not say which vector is of which text: in its reply every `index` must be the "
-    "place of a text, or all must be left out;"
+    "the reply of the embedding server does not assign vectors to texts: every `index` must be the "
+    "position of a text, or all must be missing;"
 )
 MAX_SHOWN = 5
 
@@ -458,11 +458,13 @@ def unit_rows(
         vector = _numbers(each)
         if vector.ndim > 1:
             raise EmbeddingFailed(
-                f"the reply has {len(vector)} vectors for one of the {what}, perhaps one for each token: "
-                "set the server's pooling so that it returns one"
+                f"the reply has {len(vector)} vectors for one of the {what}, perhaps one for each "
+                "token. Set the pooling of the server so that it returns one vector"
             )
         if vector.shape != (dimensions,):
-            raise EmbeddingFailed(f"the vectors have {vector.size} numbers, not {dimensions}; {hint}")
+            raise EmbeddingFailed(
+                f"the vectors have {vector.size} numbers, not {dimensions}. To fix this, {hint}"
+            )
         rows[i] = unit(vector, dimensions)
     return rows
 

@@ -20,7 +20,7 @@ RERANKING = Service(
     kind="rerank",
     name="a reranking service",
     subject="the reranker",
-    rejection="it does not take the passages or the model{model}; correct KG_RERANK__MODEL, or lower "
+    rejection="the passages or the model{model} were rejected. Correct KG_RERANK__MODEL, or lower "
     "KG_RERANK__MAX_CHARACTERS or KG_RERANK__BATCH_SIZE",
     unavailable=RerankUnavailable,
     unusable=RerankUnavailable,
@@ -128,7 +128,7 @@ class RemoteReranker:
             for each in all_asked:
                 each.cancel()
             raise RerankUnavailable(
-                f"{self._name} did not answer in time; set KG_RERANK__SECONDS higher"
+                f"{self._name} did not respond in time. Set KG_RERANK__SECONDS higher"
             ) from None
 
 
@@ -154,16 +154,16 @@ def in_order(items: Sequence[tuple[object, object]], texts: int) -> list[float]:
     for given, score in items:
         index = 0 if given is None else given
         if type(index) is not int or not 0 <= index < texts or index in found:
-            raise RerankUnavailable(f"the reranker's reply has a wrong index; {texts} passages were sent")
+            raise RerankUnavailable(f"the reply of the reranker has a wrong index for {texts} passages")
         found[index] = _number(score)
     if len(found) != texts:
-        raise RerankUnavailable(f"the reranker gave {len(found)} scores for {texts} passages")
+        raise RerankUnavailable(f"the reranker returned {len(found)} scores for {texts} passages")
     return [found[at] for at in range(texts)]
 
 
 def _number(score: object) -> float:
     if isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(score):
-        raise RerankUnavailable("a score in the reranker's reply is no finite number")
+        raise RerankUnavailable("a score in the reply of the reranker is not a finite number")
     return float(score)
 
 
@@ -179,7 +179,7 @@ def open_cohere(settings: Settings, policy: RetryPolicy = POLICY) -> RemoteReran
     own = settings.cohere
     if own.api_key is None:
         raise ConfigurationError(
-            "COHERE_API_KEY is not set where kg runs; set it, then `kg down` and `kg up`"
+            "COHERE_API_KEY is not set where kg runs. Set it, then run `kg down` and `kg up`"
         )
     model = settings.rerank.model or COHERE_MODEL
     provider = Provider(RERANKING, COHERE_VARIABLES, model, own.base_url, own.api_key)
@@ -197,6 +197,6 @@ def open_endpoint(settings: Settings, policy: RetryPolicy = POLICY) -> RemoteRer
     """Open the reranker without a request."""
     own = settings.rerank
     if own.base_url is None:
-        raise ConfigurationError("KG_RERANK__BASE_URL is not set; set it to the server's address")
+        raise ConfigurationError("KG_RERANK__BASE_URL is not set. Set it to the address of the server")
     provider = Provider(RERANKING, ENDPOINT_VARIABLES, own.model or "", own.base_url, own.api_key)
     return RemoteReranker(provider, "/rerank", own, policy, fields={}, speaks_tei=None)

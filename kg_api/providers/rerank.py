@@ -131,8 +131,8 @@ def require_packaged() -> Path:
     wrong = [name for name, expected in _CHECKSUMS.items() if _sha256(folder / name) != expected]
     if wrong:
         raise ConfigurationError(
-            f"{folder} does not hold the {' and '.join(wrong)} that kg expects; "
-            f"install {PACKAGE}=={RELEASE} anew, or set KG_RERANK__MODEL_DIR to a folder of your own"
+            f"{folder} does not contain the expected {' and '.join(wrong)}. Reinstall "
+            f"{PACKAGE}=={RELEASE}, or set KG_RERANK__MODEL_DIR to a folder of your own"
         )
     return folder
 
@@ -140,7 +140,7 @@ def require_packaged() -> Path:
 def require_files(folder: Path) -> Path:
     missing = [name for name in (WEIGHTS, TOKENIZER) if not (folder / name).is_file()]
     if missing:
-        raise ConfigurationError(f"{folder} has no {' and no '.join(missing)}; both belong to a reranker")
+        raise ConfigurationError(f"{folder} lacks {' and '.join(missing)}. A reranker needs both")
     return folder
 
 
@@ -186,7 +186,9 @@ class LocalReranker:
         while waiting and _take(waiting, found, until):
             pass
         if texts and not found:
-            raise RerankUnavailable(f"no passage was read in {seconds:g} s; set KG_RERANK__SECONDS higher")
+            raise RerankUnavailable(
+                f"the reranker read no passage in {seconds:g} s. Set KG_RERANK__SECONDS higher"
+            )
         return found
 
     def close(self) -> None:
@@ -272,6 +274,7 @@ def _open_local(settings: Settings) -> Reranker:
         return LocalReranker(require_files(own.model_dir), own.model or own.model_dir.name)
     if own.model not in {None, MODEL}:
         raise ConfigurationError(
-            f"KG_RERANK__MODEL: the local reranker is {MODEL}; leave it out, or set KG_RERANK__MODEL_DIR"
+            f"KG_RERANK__MODEL: the local reranker is {MODEL}. Unset the variable, or set "
+            "KG_RERANK__MODEL_DIR"
         )
     return LocalReranker(require_packaged(), MODEL)

@@ -143,7 +143,7 @@ def measure(tokenizer: Tokenizer, max_tokens: int, before: str) -> TokenMeasure:
     most = tokenizer.max_characters(max_tokens) - len(before)
     used = tokenizer.special + (tokenizer.count(before) if most > 0 else max_tokens)
     if max_tokens - used < tokenizer.widest:
-        raise InvalidInput(f"what stands before the text leaves no room in {max_tokens} tokens; shorten it")
+        raise InvalidInput(f"the chunk context leaves no room in {max_tokens} tokens. Shorten it")
     return TokenMeasure(
         tokens=tokenizer.tokens,
         fits=lambda text: fits(tokenizer, before + text, max_tokens),

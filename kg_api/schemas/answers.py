@@ -85,7 +85,9 @@ class AugmentRequest(Narrowed):
         if (self.text is None) == (self.messages is None):
             raise ValueError("give text or messages, one of the two")
         if self.mode == "text" and self.min_similarity is not None:
-            raise ValueError("min_similarity needs vectors, and mode 'text' searches without; leave one out")
+            raise ValueError(
+                "min_similarity needs vectors, but mode 'text' searches without them. Omit one of the two"
+            )
         if self.overlap_tokens * 2 > self.chunk_tokens:
             raise ValueError("overlap_tokens is more than half of chunk_tokens")
         return self
@@ -204,9 +206,11 @@ class AnswerRequest(Narrowed):
         if not any(character.isalnum() for character in self.question):
             raise ValueError("the question contains no word to search for")
         if self.mode == "text" and self.min_similarity is not None:
-            raise ValueError("min_similarity needs vectors, and mode 'text' searches without; leave one out")
+            raise ValueError(
+                "min_similarity needs vectors, but mode 'text' searches without them. Omit one of the two"
+            )
         if self.mode == "text" and self.hyde not in {0, "auto"}:
-            raise ValueError("hyde needs vectors, and mode 'text' searches without; leave one out")
+            raise ValueError("hyde needs vectors, but mode 'text' searches without them. Omit one of the two")
         return self
 
 

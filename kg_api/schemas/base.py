@@ -294,13 +294,12 @@ class CursorForm:
         body, checksum = whole[:-DIGEST], whole[-DIGEST:]
         if len(body) <= DIGEST or checksum != _checksum(body) or body[0] != self.version:
             raise InvalidInput(
-                f"cursor: not one that kg gave, or changed on the way; copy it from `{self.given_as}`, or "
-                "leave it out"
+                f"cursor: invalid or changed. Copy the cursor from `{self.given_as}`, or omit it"
             )
         if body[1 : DIGEST + 1] != call:
             raise InvalidInput(
-                f"cursor: it belongs to another call; repeat that call's arguments{self.may_differ}, or "
-                "leave the cursor out"
+                "cursor: belongs to another request. Repeat the arguments of that "
+                f"request{self.may_differ}, or omit the cursor"
             )
         return body[DIGEST + 1 :]
 

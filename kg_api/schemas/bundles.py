@@ -116,7 +116,7 @@ class BundledSource(Body):
     @model_validator(mode="after")
     def _is_as_long_as_it_says(self) -> Self:
         if self.end - self.start != len(self.text):
-            raise ValueError(f"its text has {len(self.text)} characters, not {self.end - self.start}")
+            raise ValueError(f"the text has {len(self.text)} characters, not {self.end - self.start}")
         return self
 
 
@@ -134,9 +134,9 @@ class BundledChunk(Body):
     @model_validator(mode="after")
     def _is_one_of_both(self) -> Self:
         if self.last < self.first or self.last - self.first >= MAX_PART:
-            raise ValueError("it does not go from a source to a later one")
+            raise ValueError("the range does not lead from a source to a later one")
         if (self.vector is None) != bool(self.children):
-            raise ValueError("it has a vector, or chunks that it is read for")
+            raise ValueError("the source has a vector, or chunks in its place")
         return self
 
 
@@ -153,7 +153,7 @@ class BundledVectors(Body):
     @model_validator(mode="after")
     def _fit(self) -> Self:
         if len(self.vectors) != len(self.paragraphs):
-            raise ValueError("there are not as many vectors as paragraphs")
+            raise ValueError("the number of vectors differs from the number of paragraphs")
         if len(set(self.paragraphs)) != len(self.paragraphs):
             raise ValueError("has a duplicate paragraph")
         if len({each.chunk_id for each in self.chunks}) != len(self.chunks):
@@ -209,11 +209,11 @@ FORMAT: Final = 1
 MAX_ONTOLOGIES = 10_000
 LEFT_OUT: Final = (
     "documents that wait for approval",
-    "vectors of concepts, relationships and pictures: they are made anew from what is there",
-    "vectors that are stale, and those of a space or chunking that is being built",
+    "vectors of concepts, relationships, and images: kg computes them again",
+    "stale vectors, and vectors of a space or chunking that is being built",
     "which concepts and types of relationships were merged, and the stances of types",
-    "proposals of links and what was decided of them, and communities: they are looked for anew",
-    "judgements of passages; `kg eval make --kind judgements` writes them to files",
+    "proposals of links with their decisions, and communities: kg searches for them again",
+    "judgements of passages. `kg eval make --kind judgements` writes them to files",
     "followed folders, jobs, API keys and caches",
     "when documents were stored: that is when they are imported",
 )

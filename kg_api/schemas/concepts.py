@@ -193,7 +193,7 @@ class ConceptRow(Body):
         if named == (self.source_id is not None):
             raise ValueError("name a document (document or title) or a source (source_id)")
         if self.source_id is not None and self.paragraph is not None:
-            raise ValueError("a paragraph is one of a document: omit it with source_id")
+            raise ValueError("paragraph needs a document. Omit paragraph with source_id")
         return self
 
 
@@ -293,7 +293,7 @@ def none_fits(query_text: str, hits: Sequence[ConceptHit]) -> str | None:
     if not hits or any(each.fits for each in hits):
         return None
     told = f"{query_text[:MAX_TOLD]!r}{nearest_labels(hits)}"
-    return f"no concept fits {told}: those found are only the nearest there are"
+    return f"no concept matches {told}: those found are only the nearest there are"
 
 
 class ConceptHits(Answer):

@@ -58,7 +58,7 @@ class SeedStep(Body):
         given = {"mode": self.mode != "hybrid", "kinds": bool(self.kinds), "where": bool(self.where)}
         if self.by != "text" and any(given.values()):
             named = ", ".join(name for name, has in given.items() if has)
-            raise ValueError(f"{named}: only a seed by 'text' takes it, not by {self.by!r}")
+            raise ValueError(f"{named}: only allowed in a seed by 'text', not by {self.by!r}")
         return self
 
 
@@ -84,7 +84,7 @@ class ExpandStep(Body):
     @model_validator(mode="after")
     def _fits(self) -> ExpandStep:
         if self.types is not None and "related_to" not in self.along:
-            raise ValueError("types: only edges along 'related_to' have them; add it, or leave types out")
+            raise ValueError("types: only edges along 'related_to' have types. Add it, or omit types")
         return self
 
 
@@ -120,7 +120,7 @@ class RankStep(Body):
     @model_validator(mode="after")
     def _fits(self) -> RankStep:
         if self.text is not None and self.by != "text":
-            raise ValueError(f"text: only a rank by 'text' takes it, not by {self.by!r}")
+            raise ValueError(f"text: only allowed in a rank by 'text', not by {self.by!r}")
         return self
 
 
@@ -152,7 +152,7 @@ class ConstructiveQuery(Narrowed):
     def _in_order(self) -> ConstructiveQuery:
         first = self.steps[0].step
         if first != "seed":
-            raise ValueError(f"step 1 is {first!r}, but there is no node yet: begin with 'seed'")
+            raise ValueError(f"step 1 is {first!r} and has no nodes to work on. Start with 'seed'")
         for number, each in enumerate(self.steps, start=1):
             if each.step == "rank" and each.by == "text" and each.text is None and self.text is None:
                 raise ValueError(f"step {number} ranks by text, and no seed has one: give text")

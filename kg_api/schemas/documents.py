@@ -28,7 +28,7 @@ def _is_written_out(value: Any) -> Any:
     """Return the value. Raise ValueError for a number, which can be seconds, milliseconds, or a year."""
     if isinstance(value, datetime) or (isinstance(value, str) and _DATE_AND_TIME.match(value)):
         return value
-    raise ValueError("is no date and time as ISO 8601 has it, such as 2026-03-01T09:30:00+01:00")
+    raise ValueError("is not an ISO 8601 date and time, such as 2026-03-01T09:30:00+01:00")
 
 
 Author = Annotated[Text, StringConstraints(min_length=1, max_length=MAX_AUTHOR), *VISIBLE]

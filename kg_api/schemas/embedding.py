@@ -34,12 +34,12 @@ def checked_template(template: str) -> str:
     """Return the template of a context. Raise ValueError for a wrong field or bracket."""
     fields = _FIELD.findall(template)
     if wrong := [each for each in fields if each not in CONTEXT_FIELDS]:
-        raise ValueError(f"{{{wrong[0]}}} is no field; those known are {_known()}")
+        raise ValueError(f"unknown field {{{wrong[0]}}}. Known fields are {_known()}")
     if not fields:
-        raise ValueError(f"names no field; those known are {_known()}")
+        raise ValueError(f"names no field. Known fields are {_known()}")
     rest = _OPTIONAL.sub("", _FIELD.sub("", template))
     if any(mark in rest for mark in "{}[]"):
-        raise ValueError("has a bracket without its other half, or brackets in brackets")
+        raise ValueError("has an unmatched bracket, or nested brackets")
     return template
 
 
@@ -176,12 +176,12 @@ class Chunking(Body):
                 f"not {size}"
             )
         if sizes.overlap is None and self.overlap:
-            raise ValueError(f"{self.strategy} has no overlap; leave it out")
+            raise ValueError(f"{self.strategy} has no overlap. Omit overlap")
         most = 1 if self.strategy == "paragraph_group" else size // 2
         if (self.overlap or 0) > most:
             raise ValueError(f"overlap of {self.strategy} with chunk_size {size} is at most {most}")
         if sizes.parent_size is None and self.parent_size is not None:
-            raise ValueError(f"{self.strategy} has no parents; leave parent_size out")
+            raise ValueError(f"{self.strategy} has no parents. Omit parent_size")
         if self.parent_size is not None and not 2 * size <= self.parent_size <= MAX_PARENT:
             raise ValueError(
                 f"parent_size is from {2 * size}, twice the chunk_size, to {MAX_PARENT} characters"
@@ -330,8 +330,8 @@ class Regeneration(Body):
     def _allow_filter(self) -> Self:
         if self.where and not (self.force and self.type == "source"):
             raise ValueError(
-                "a filter says which sources are embedded anew: ask for it with force, and with type source; "
-                "what is missing or stale is embedded without being chosen"
+                "a filter selects the sources to re-embed, so it needs force and type source. kg "
+                "embeds missing or stale sources without a filter"
             )
         return self
 

@@ -125,7 +125,7 @@ class Condition(Body):
     @model_validator(mode="after")
     def _fits(self) -> Condition:
         if isinstance(self.value, list) and self.op != "in":
-            raise ValueError(f"{self.op} takes one value; several go with op 'in'")
+            raise ValueError(f"{self.op} takes one value. For several values, use op 'in'")
         if self.op == "exists" and not isinstance(self.value, bool):
             raise ValueError("exists takes true or false")
         if any(not abs(each) < INT64 for each in self.values if not isinstance(each, str)):
@@ -139,17 +139,17 @@ class Condition(Body):
 
 
 def _require_source_value(condition: Condition) -> None:
-    key = f"for a key of the metadata write {METADATA}{condition.field}"
+    key = f"{METADATA}{condition.field} for a metadata key"
     if condition.field == PAGE:
         for each in condition.values:
             if isinstance(each, bool) or not isinstance(each, int) or not abs(each) <= MAX_PAGE:
-                raise ValueError(f"{each!r} is no page: write page=2, page>=3 or page in 2,5; {key}")
+                raise ValueError(f"{each!r} is not a page. Write page=2, page>=3, or page in 2,5, or {key}")
         return
     if condition.op in {"<", "<=", ">", ">="}:
-        raise ValueError(f"kinds have no order: write kind=image; {key}")
+        raise ValueError(f"kinds have no order. Write kind=image, or {key}")
     for each in condition.values:
         if each not in get_args(SourceKind):
-            raise ValueError(f"{each!r} is no kind of source: write kind=passage or kind=image; {key}")
+            raise ValueError(f"{each!r} is not a kind of source. Write kind=passage or kind=image, or {key}")
 
 
 def _require_date(condition: Condition, value: str) -> None:
@@ -158,10 +158,10 @@ def _require_date(condition: Condition, value: str) -> None:
     if moment(value) is not None or not (ordered or of_time):
         return
     if LIKE_A_DAY.fullmatch(value.strip()):
-        raise ValueError(f"{value!r} is no day or month of the calendar")
+        raise ValueError(f"{value!r} is not a calendar day or month")
     if ordered and of_time:
-        wanted = f"write {condition.field}{condition.op}2025, 2025-03 or 2025-03-31"
-        raise ValueError(f"{value[:100]!r} is no date; {wanted}")
+        wanted = f"Write {condition.field}{condition.op}2025, 2025-03 or 2025-03-31"
+        raise ValueError(f"{value[:100]!r} is not a date. {wanted}")
 
 
 def parse_condition(text: str) -> dict[str, Any]:
@@ -174,8 +174,8 @@ def parse_condition(text: str) -> dict[str, Any]:
     found = _WRITTEN.fullmatch(text)
     if found is None or not found["value"]:
         raise ValueError(
-            f"{text[:100]!r} is no condition; write FIELD=VALUE, or !=, <, <=, >, >=, in, contains, exists, "
-            "such as 'date>=2025-01-01' or 'tags contains oncall'"
+            f"{text[:100]!r} is not a condition. Write FIELD=VALUE, or !=, <, <=, >, >=, in, "
+            "contains, exists, such as 'date>=2025-01-01' or 'tags contains oncall'"
         )
     parts = found["value"].split(",") if found["op"] == "in" else [found["value"]]
     values = [read_value(part.strip()) for part in parts]
@@ -220,7 +220,7 @@ def _split(text: str, by: str) -> list[str]:
 def _read(given: Any) -> Any:
     found = _read_joined(given)
     if isinstance(given, str) and "any_of" in found:
-        raise ValueError(f"{given[:100]!r} is several conditions; within any_of each stands by itself")
+        raise ValueError(f"{given[:100]!r} contains several conditions. Each entry of any_of takes one")
     return found
 
 
@@ -324,11 +324,11 @@ class Facet(Body):
     @model_validator(mode="after")
     def _fits(self) -> Facet:
         if self.field == PAGE:
-            raise ValueError(f"pages are not counted; for a key of the metadata write {METADATA}{PAGE}")
+            raise ValueError(f"pages cannot be counted. For a metadata key, write {METADATA}{PAGE}")
         if self.field == POINT_IN_TIME and self.by is None:
             raise ValueError(f"{POINT_IN_TIME} is counted by year, month or day: {POINT_IN_TIME}:month")
         if self.key is None and self.field != POINT_IN_TIME and self.by is not None:
-            raise ValueError(f"{self.field} is no date, and cannot be counted by {self.by}")
+            raise ValueError(f"{self.field} is not a date, so it cannot be counted by {self.by}")
         return self
 
 

@@ -22,7 +22,7 @@ MIN_SCAN_SECONDS, MAX_SCAN_SECONDS = 10, 31 * 86_400
 def _absolute(path: str) -> str:
     """Return the normalized path. Raise ValueError for a relative path."""
     if not PurePath(path).is_absolute() or ".." in PurePath(path).parts:
-        raise ValueError("must be an absolute path without '..' in it")
+        raise ValueError("must be an absolute path without '..'")
     return str(PurePath("/", path.lstrip("/")) if path.startswith("//") else PurePath(path))
 
 

@@ -59,7 +59,7 @@ class ImageSearch(ImageScope):
     @model_validator(mode="after")
     def _asks_one_thing(self) -> ImageSearch:
         if (self.query_text is None) == (self.source_id is None):
-            raise ValueError("give query_text or source_id, one of them; or send a picture as a file")
+            raise ValueError("pass either query_text or source_id, or send an image as a file")
         return self
 
 

@@ -47,7 +47,7 @@ BETWEEN = "="
 
 def _plain(word: str) -> str:
     if BETWEEN in word or not any(character.isalnum() for character in word):
-        raise ValueError(f"{word!r} has no letter or digit, or {BETWEEN!r} in it")
+        raise ValueError(f"{word!r} has no letter or digit, or contains {BETWEEN!r}")
     return word
 
 

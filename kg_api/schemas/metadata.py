@@ -114,7 +114,7 @@ Metadata = Annotated[
 
 def _to_utc(text: str) -> str:
     if (found := moment(text)) is None:
-        raise ValueError(f"{text[:100]!r} is no time; write 2025-03-31T09:30:00Z")
+        raise ValueError(f"{text[:100]!r} is not a time. Write 2025-03-31T09:30:00Z")
     return _iso_utc(found.start)
 
 

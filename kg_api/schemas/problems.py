@@ -18,7 +18,7 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 
 MAX_ERRORS = 20
 MAX_DETAIL_CHARACTERS = 2000
-SOMETHING_WRONG = "Something went wrong inside kg; its log has the details."
+SOMETHING_WRONG = "Internal error in kg. See the log of the service."
 PASSING = frozenset({Unavailable.status, TooBusy.status, StorageFull.status})
 """Statuses of temporary errors. A retry can succeed."""
 _BRANCH = re.compile(r"(function-\w+|list|literal)\[.*\]$|constrained-\w+(\[.*\])?$")
@@ -26,16 +26,17 @@ _BRANCH = re.compile(r"(function-\w+|list|literal)\[.*\]$|constrained-\w+(\[.*\]
 _PLACES = frozenset({"body", "query", "path", "header"})
 """FastAPI's names for the parts of a request."""
 _IN_WORDS = {
-    ONTOLOGY_PATTERN: "letters and digits of any script, '_', '-', '.' and inner spaces are allowed; "
-    "it starts with a letter, a digit or '_'",
-    KEY_NAME_PATTERN: "letters and digits of any script, '_', '-', '.', '@', '+' and inner spaces are "
-    "allowed; it starts and ends with a letter, a digit or '_'",
-    SLUG_PATTERN: "lower-case letters, digits and '_' are allowed, 40 at most; it starts with a letter",
+    ONTOLOGY_PATTERN: "letters and digits of any script, '_', '-', '.' and inner spaces are allowed. "
+    "The first character is a letter, a digit or '_'",
+    KEY_NAME_PATTERN: "letters and digits of any script, '_', '-', '.', '@', '+' and inner spaces "
+    "are allowed. The first and last characters are letters, digits or '_'",
+    SLUG_PATTERN: "lower-case letters, digits and '_' are allowed, 40 at most. The first character "
+    "is a letter",
 }
 _WITH_ITEMS = (list, tuple, dict, set, frozenset)
 _STEP = re.compile(r"steps\.(\d+)(?:\.(?=.))?")
 """Step in a field path. Paths count from 0, messages from 1."""
-_ADVICE = {"query_text": "; passages for a longer text: kg augment, POST /queries/augment"}
+_ADVICE = {"query_text": ". For a longer text: kg augment, POST /queries/augment"}
 
 
 class FieldProblem(Answer):

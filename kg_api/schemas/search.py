@@ -207,22 +207,24 @@ class SourceSearch(Narrowed):
     @model_validator(mode="after")
     def _asks_something(self) -> SourceSearch:
         if self.concepts and self.graph:
-            raise ValueError("concepts and graph both follow concepts; leave one out")
+            raise ValueError("concepts and graph both follow concepts. Omit one of the two")
         if self.query_text is None and self.query_vector is None:
             raise ValueError("query_text is missing")
         if (self.query_vector is None) != (self.space is None):
             raise ValueError("query_vector and space go together")
         if self.query_vector is not None and not any(self.query_vector):
-            raise ValueError("query_vector is zero; it has no direction")
+            raise ValueError("query_vector is zero and has no direction")
         if self.query_text is None and self.mode != "vector":
             raise ValueError(f"mode {self.mode!r} needs query_text")
         if self.mode == "text" and self.min_similarity is not None and self.query_vector is None:
-            raise ValueError("min_similarity needs vectors, and mode 'text' searches without; leave one out")
+            raise ValueError(
+                "min_similarity needs vectors, but mode 'text' searches without them. Omit one of the two"
+            )
         if self.hyde and self.hyde != "auto" and (self.mode == "text" or self.query_vector is not None):
-            raise ValueError("hyde makes the vector; leave it out with mode 'text', or with query_vector")
+            raise ValueError("hyde computes the vector. Omit hyde with mode 'text' or with query_vector")
         if self.hyde and self.cursor is not None:
             raise ValueError(
-                "cursor: with hyde there are no pages, for its answers are written anew each time"
+                "cursor: hyde has no pages, because each request writes new hypothetical answers"
             )
         return self
 

@@ -112,7 +112,7 @@ class GraphRequest(_Near, Narrowed):
     @model_validator(mode="after")
     def _one_beginning(self) -> GraphRequest:
         if self.source_ids is not None and self.documents is not None:
-            raise ValueError("source_ids and documents cannot be used together; name one of them")
+            raise ValueError("source_ids and documents cannot be used together. Omit one of the two")
         return self
 
 

@@ -113,7 +113,7 @@ class NewSpace(Body):
         if self.provider not in fitting:
             of = "pictures" if self.modality == "image" else "texts"
             raise ValueError(
-                f"the provider {self.provider} has no models for {of}; choose one of {', '.join(fitting)}"
+                f"the provider {self.provider} has no models for {of}. Choose one of {', '.join(fitting)}"
             )
         return self
 

@@ -158,23 +158,23 @@ class Proving:
         if self._read > self._unreadable or self._reader.says_none("statements"):
             return None
         if self._reader.is_blank:
-            return "it is empty"
+            return "the answer is empty"
         if self._read:
-            return "none of the entries in its list is a statement with quotes"
+            return "no entry in its list is a statement with quotes"
         if self._reader.found and not self._reader.complete:
-            return "it breaks off before its first statement ends"
-        return "it holds no list of statements"
+            return "the answer is cut off within its first statement"
+        return "the list of statements is missing"
 
     @property
     def notes(self) -> list[str]:
         """Descriptions of the skipped parts of a complete, readable output."""
         told: list[str] = []
         if self._unreadable:
-            told.append(f"{self._unreadable} of {self._read} entries left out: not statements with quotes")
+            told.append(f"{self._unreadable} of {self._read} entries skipped: not statements with quotes")
         if self._read > MAX_STATEMENTS:
-            told.append(f"the first {MAX_STATEMENTS} statements were read, the others left out")
+            told.append(f"kg read the first {MAX_STATEMENTS} statements and skipped the others")
         elif self._reader.found and not self._reader.complete:
-            told.append(f"it breaks off, or is not JSON, behind {self._read} entries: those were read")
+            told.append(f"the answer is cut off or not JSON after {self._read} entries, which kg used")
         return told
 
     def statements(self, pieces: Iterable[str]) -> Iterator[Statement]:
@@ -233,20 +233,20 @@ def as_text(statements: Sequence[Statement]) -> str:
 
 REASONS: dict[Refusal, str] = {
     "nothing_found": "no passage was found",
-    "nothing_similar": "no passage is similar enough to the question; a lower min_similarity takes more",
-    "not_measured": "the question could not be embedded, so min_similarity cannot be applied to what words "
-    "found; ask again later, or without min_similarity",
+    "nothing_similar": "no passage is similar enough to the question. Lower min_similarity to accept more",
+    "not_measured": "the question could not be embedded, so min_similarity cannot filter the "
+    "full-text hits. Try again later, or omit min_similarity",
     "not_in_passages": "the passages that were found do not answer the question",
-    "no_valid_citation": "the language model proved none of its statements by a quote from the passages",
+    "no_valid_citation": "the language model supported none of its statements with a quote from the passages",
 }
 
 
 def reason_of(refusal: Refusal | None, counts: AnswerCounts) -> str | None:
     """Return the reason for a missing answer, or None."""
     if refusal == "nothing_similar" and counts.beyond_budget:
-        return "the best passage alone is longer than token_budget; raise it"
+        return "the best passage is longer than token_budget. Raise token_budget"
     if refusal == "nothing_similar" and not counts.below_similarity:
-        return "the passages that were found are not embedded yet; ask again when they are, or by mode text"
+        return "the passages are not embedded yet. Try again later, or use mode text"
     return None if refusal is None else REASONS[refusal]
 
 
@@ -258,8 +258,8 @@ def explain_unproven(proving: Proving) -> Refusal:
 def unreadable(fault: str) -> str:
     """Return the error message for unreadable output."""
     return (
-        f"the language model's answer cannot be read: {fault}. That says nothing about your documents; ask "
-        "again, and if it stays so choose another model by KG_LLM__MODEL"
+        f"the answer of the language model is not usable: {fault}. The documents are not the cause. "
+        "Try again, or choose another model in KG_LLM__MODEL"
     )
 
 
@@ -374,7 +374,7 @@ class AnswerService:
         """
         require_budget()
         if not self._places.acquire(blocking=False):
-            raise TooBusy(f"{MAX_AT_ONCE} answers are being generated right now; try again in a few seconds")
+            raise TooBusy(f"{MAX_AT_ONCE} answers are in progress. Try again in a few seconds")
         try:
             retrieved = self._retrieve(request)
         except BaseException:
@@ -432,7 +432,7 @@ class AnswerService:
         windows, beyond = read_windows(self._graph, hits, counter, request.window_size, request.token_budget)
         notes = [counter.problem] if counter.problem else []
         if beyond:
-            notes.append(f"token_budget: there is no room for {beyond} of the passages")
+            notes.append(f"token_budget: {beyond} of the passages do not fit")
         told_of = [Degradation(part="windows", effect=note) for note in notes]
         return windows, sum(window.tokens for window in windows), beyond, told_of
 

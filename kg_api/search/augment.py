@@ -417,7 +417,7 @@ def consolidate_request(request: AugmentRequest) -> tuple[str, tuple[str, ...]]:
         return consolidate(request.messages)
     text = request.text or ""
     if not _WORD.search(text):
-        raise InvalidInput("text: it contains no word to search for")
+        raise InvalidInput("text: no word to search for")
     return text, ()
 
 
@@ -516,7 +516,7 @@ class Asking:
             names = self.request.ontology if len(self.where.spaces) == 1 else self.where.ontologies(space)
             return self._search(piece, ontology=names, query_vector=vector, space=space.slug)
         except (*FAULTS, InvalidInput, Conflict) as error:  # Conflict: a switch just activated another space
-            effect = f"the whole text could not be searched for by meaning ({error}): only its pieces were"
+            effect = f"vector search for the whole text failed ({error}). kg searched its parts"
             return Degradation(part="embedding", effect=effect)
 
     def _search(self, piece: Piece, **more: Any) -> SourceHits:
@@ -693,8 +693,8 @@ def _nothing_near(
     bounds = {each.min_similarity for each in where.thresholds.values() if each.min_similarity is not None}
     least = " or ".join(f"{each:.2f}" for each in sorted(bounds))
     note = (
-        f"nothing is similar enough: {least} is asked for, and the nearest passage has {nearest:.2f}; a "
-        "lower min_similarity takes it (kg augment --min-similarity)"
+        f"no relevant result: the nearest passage has a similarity of {nearest:.2f}, below {least}. "
+        "Lower min_similarity to include it (kg augment --min-similarity)"
     )
     return [note]
 

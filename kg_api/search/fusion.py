@@ -190,7 +190,7 @@ def nearness(plan: SearchPlan, candidates: Candidates, shown: Sequence[Described
         return UNKNOWN
     nearest, floor = max(measured, key=lambda each: each[0] - each[1])
     asked = f" {plan.text[:MAX_TOLD]!r}" if plan.text else " the vector"
-    blind = " in its words; what pictures show is not judged" if plan.pictured else ""
+    blind = " in its text. The content of images is not checked" if plan.pictured else ""
     note = (
         f"no close match for{asked}{blind}: the nearest passage has a similarity of {nearest:.2f}, and close "
         f"matches start at {floor:.2f}"

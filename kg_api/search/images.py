@@ -198,7 +198,7 @@ class ImageLanes:
         there = having_images(self._graph, names) if names else []
         spaces = known.image_spaces
         if blind := [name for name in there if name not in spaces]:
-            lanes.without["they have no space of pictures"] = blind
+            lanes.without["they have no image space"] = blind
         for space, own in group_by_space(there, spaces):
             self._by_vector(picture, scope, space, own, lanes)
         self._otherwise(picture, scope, lanes)
@@ -216,7 +216,7 @@ class ImageLanes:
         except DatabaseUnavailable:
             raise
         except UNSEEN as error:
-            reason = f"the picture could not be embedded in the space {space.slug!r} ({error})"
+            reason = f"the image could not be embedded in the space {space.slug!r} ({error})"
             lanes.without.setdefault(reason, []).extend(names)
             return
         filters = scope.filters
@@ -230,7 +230,7 @@ class ImageLanes:
             lanes.found.append(ImageLaneFound("picture_space", found, space.slug))
             self._note_under_way(scope, space, names, lanes)
         elif hashes_of(self._graph, names, filters, limit=1):
-            reason = f"no picture there has a vector in the space {space.slug!r} yet"
+            reason = f"no image in these ontologies has a vector in the space {space.slug!r} yet"
             lanes.without.setdefault(reason, []).extend(names)
 
     def _note_under_way(self, scope: _Scope, space: Space, names: Sequence[str], lanes: LanesFound) -> None:
@@ -249,15 +249,15 @@ class ImageLanes:
         if names or alike:
             found = _ranked("perceptual_hash", alike[: scope.depth])
             lanes.found.append(ImageLaneFound("perceptual_hash", found))
-        how = "those that look nearly the same were looked for"
+        how = "kg searched for images that are almost the same"
         if names and picture.own is not None:
             lanes.found.append(self._by_words(picture, scope, names))
-            how += ", and those whose words are near"
+            how += ", and images with similar text"
         for reason, own in lanes.without.items():
             told = ", ".join(own[:MAX_TOLD]) + (" and more" if len(own) > MAX_TOLD else "")
-            lanes.degraded.append(Degradation(part="vectors", effect=f"{told}: {reason}; {how}"))
+            lanes.degraded.append(Degradation(part="vectors", effect=f"{told}: {reason}. {how}"))
         if len(lanes.hashes) >= MAX_HASHED:
-            effect = f"the looks of {MAX_HASHED:,} pictures were compared, there are more"
+            effect = f"kg compared {MAX_HASHED:,} images by appearance. There are more"
             lanes.degraded.append(Degradation(part="query", effect=effect))
 
     def _by_words(self, picture: AskedPicture, scope: _Scope, names: Sequence[str]) -> ImageLaneFound:
@@ -375,8 +375,8 @@ class ImageSearchService:
         own = find_source(self._graph, request.source_id)
         if own.image is None:
             raise InvalidInput(
-                f"{request.source_id[:200]!r} is a passage of text, not a picture: pictures that go with it "
-                "are at POST /queries/sources/ID/related (kg images for ID)"
+                f"{request.source_id[:200]!r} is a passage of text, not an image. For images related "
+                "to it, use POST /queries/sources/ID/related (kg images for ID)"
             )
         picture = StoredPicture(
             self._images, self._reader, own, own.image, graph=self._graph, read_blob=self._read_blob
@@ -449,11 +449,13 @@ def _note_less_similar(lanes: Sequence[ImageLaneFound], least: float | None) -> 
     ]
     if least is None or not measured or max(measured) >= least:
         return None
-    return f"no picture is as similar as {least:g}: the nearest has {max(measured):.2f}"
+    return f"no image has a similarity of {least:g} or more. The nearest has {max(measured):.2f}"
 
 
 def _not_measured(by: Sequence[ImageLane], request: ImageScope) -> list[Degradation]:
     if request.min_similarity is None or not {*by} - {"picture_space"}:
         return []
-    effect = "min_similarity was not applied to what words or looks found: it needs vectors of pictures"
+    effect = (
+        "min_similarity was not applied to hits by text or appearance, because it needs vectors of images"
+    )
     return [Degradation(part="query", effect=effect)]

@@ -272,8 +272,8 @@ class Comparable:
             return self.unknown
         more = " and more" if len(self.elsewhere) > MAX_SHOWN else ""
         effect = (
-            f"vectors of two models cannot be compared, so these ontologies, which another space than "
-            f"{self.space.slug!r} answers, were left out: {', '.join(self.elsewhere[:MAX_SHOWN])}{more}"
+            "vectors of two models cannot be compared, so kg skipped ontologies that do not use the "
+            f"space {self.space.slug!r}: {', '.join(self.elsewhere[:MAX_SHOWN])}{more}"
         )
         return [*self.unknown, Degradation(part="vectors", effect=effect)]
 
@@ -301,7 +301,7 @@ def under_way(
     """Return the embedding progress of incomplete ontologies. `others` describes the pending sources."""
     waiting = [(name, at) for name, at in progress.items() if name in ontologies][:MAX_SHOWN]
     effects = [
-        f"{name}: embedding is under way ({at.done} of {at.total} sources); the others {others}"
+        f"{name}: embedding is in progress ({at.done} of {at.total} sources). The others {others}"
         for name, at in waiting
     ]
     return [Degradation(part="vectors", effect=effect) for effect in effects]
@@ -346,14 +346,16 @@ def similar_by_words(
 
 def why(own: Place, request: SimilarSearch) -> list[Degradation]:
     """Return notes on the limits of a keyword comparison."""
-    effect = "the source has no vector yet: what shares its words was looked for, which says less"
+    effect = "the source has no vector yet, so kg searched for shared words, which is less precise"
     told = [Degradation(part="vectors", effect=effect)]
     left_out = len(terms(own.full_text)) - MAX_TERMS
     if left_out > 0:
-        effect = f"its first {MAX_TERMS} words were used, {left_out} were left out"
+        effect = f"kg used its first {MAX_TERMS} words and ignored {left_out}"
         told.append(Degradation(part="query", effect=effect))
     if request.min_similarity is not None:
-        told.append(Degradation(part="query", effect="min_similarity was not applied: it needs vectors"))
+        told.append(
+            Degradation(part="query", effect="min_similarity was not applied, because it needs vectors")
+        )
     return told
 
 

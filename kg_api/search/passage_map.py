@@ -233,10 +233,10 @@ def _first(coming: Iterator[PassagePortion]) -> Pieces:
 def _describe(total: int, read: int, shown: int) -> list[Degradation]:
     told = list[Degradation]()
     if read < total:
-        effect = f"{read:,} of {total:,} passages, drawn by lot; raise limit to have more of them"
+        effect = f"{read:,} of {total:,} passages, sampled at random. Raise limit to include more"
         told.append(Degradation(part="query", effect=effect))
     if shown < read:
-        effect = f"{read - shown:,} of {read:,} passages have no vector yet: they are left out"
+        effect = f"{read - shown:,} of {read:,} passages have no vector yet and are missing"
         told.append(Degradation(part="vectors", effect=effect))
     return told
 

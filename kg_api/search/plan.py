@@ -106,8 +106,8 @@ def read_page(request: SourceSearch, *, concepts_alone: bool) -> HitPage:
     given = frozenset(held[at : at + MARK] for at in range(0, len(held), MARK))
     if len(given) + request.limit > MAX_PAGED_HITS:
         raise InvalidInput(
-            f"cursor: {len(given):,} hits were given, and pages go no deeper than {MAX_PAGED_HITS:,}; narrow "
-            "the search by ontology, documents or where, or ask more exactly"
+            f"cursor: {len(given):,} hits were returned, and the maximum is {MAX_PAGED_HITS:,}. "
+            "Narrow the search by ontology, documents, where, or a more precise query"
         )
     return HitPage(call, given, may_follow=may_follow)
 
@@ -343,14 +343,17 @@ def describe_degradations(plan: SearchPlan) -> list[Degradation]:
         effect = f"the full-text index is {state}: searched by vector only"
         told.append(Degradation(part="text_index", effect=effect))
     elif plan.asks_text and (words := len(plan.wording.words)) > MAX_TERMS:
-        used = f"the first {MAX_TERMS} words were used, {words - MAX_TERMS} were left out"
+        used = f"kg used the first {MAX_TERMS} words and ignored {words - MAX_TERMS}"
         told.append(Degradation(part="query", effect=f"full text: {used}"))
     elif plan.asks_text and not plan.wording.words:
-        effect = "full text: there is no word in the query to look for"
+        effect = "full text: the query contains no word to search for"
         told.append(Degradation(part="query", effect=effect))
     if left_out := plan.scope.left_out:
         names = ", ".join(left_out[:MAX_TOLD]) + (" and more" if len(left_out) > MAX_TOLD else "")
-        effect = f"query_vector is of one space; ontologies of other spaces were not searched by it: {names}"
+        effect = (
+            "query_vector belongs to one space. Vector search skipped the ontologies of other spaces: "
+            f"{names}"
+        )
         told.append(Degradation(part="vectors", effect=effect))
     if len(plan.usable) > 1 and plan.request.min_similarity is not None:
         effect = (
@@ -364,7 +367,7 @@ def describe_degradations(plan: SearchPlan) -> list[Degradation]:
 def describe_concept_degradations(scope: Scope, vectors: Sequence[QueryVector]) -> list[Degradation]:
     """Return the deviations of a concept-only search."""
     faults = [vector.fault for vector in vectors if vector.fault is not None]
-    effects = [f"the question could not be embedded ({why}): looked for by name only" for why in faults]
+    effects = [f"the question could not be embedded ({why}): kg matched names only" for why in faults]
     return [*scope.unknown, *(Degradation(part="embedding", effect=effect) for effect in effects)]
 
 
@@ -377,15 +380,15 @@ def _embedding(plan: SearchPlan) -> Iterator[Degradation]:
             unmeasured = ""
             if slug in plan.similar.least and not plan.similar.keep_unmeasured:
                 unmeasured = (
-                    ", and what that found was left out, for min_similarity cannot be applied without a "
-                    "vector; try again later, or leave min_similarity out"
+                    ". Full-text hits were dropped, because min_similarity needs a vector. Try again "
+                    "later, or omit min_similarity"
                 )
             elif slug in plan.similar.least:
                 asked_for = plan.request.min_similarity is not None
                 which = "min_similarity was not" if asked_for else "no least similarity was"
                 unmeasured = f", and {which} applied"
             where = "" if alone else f" in the space {slug!r}"
-            searched = "searched" if alone else "its ontologies were searched"
+            searched = "searched" if alone else "kg searched its ontologies"
             effect = (
                 f"the question could not be embedded{where} ({vector.fault}): {searched} by full text only"
             )
@@ -396,11 +399,13 @@ def _embedding(plan: SearchPlan) -> Iterator[Degradation]:
             effect = f"{' and '.join(states)}: searched by full text only"
             yield Degradation(part="vector_index", effect=effect)
         if at == 0 and plan.hyde_fault is not None:
-            effect = f"no hypothetical answers ({plan.hyde_fault}): searched by the question alone"
+            effect = f"no hypothetical answers ({plan.hyde_fault}): kg searched with the question only"
             yield Degradation(part="hyde", effect=effect)
         if vector.hyde_fault is not None:
             where = f"in the space {slug!r} ({vector.hyde_fault})"
-            effect = f"the hypothetical answers could not be embedded {where}: searched by the question alone"
+            effect = (
+                f"the hypothetical answers could not be embedded {where}: kg searched with the question only"
+            )
             yield Degradation(part="hyde", effect=effect)
 
 
@@ -523,8 +528,8 @@ class SearchPlanner:
         sources = count_sources(self._graph, names, filters.document_ids, filters.sources)
         if sources > MAX_EXACT:
             raise InvalidInput(
-                f"exact compares every vector, and {sources:,} sources are more than {MAX_EXACT:,}: name "
-                "fewer ontologies, or documents, or leave it out"
+                f"exact compares every vector, and {sources:,} sources are more than {MAX_EXACT:,}. "
+                "Name fewer ontologies or documents, or omit exact"
             )
 
     def _vectors(

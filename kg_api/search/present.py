@@ -93,8 +93,8 @@ def fit_to_budget(context: SourceContext, tokens_of: TokensOf, budget: int) -> S
     own = [_room(0, place, places) for place in places if place.source_id == context.source_id]
     taken, degraded = _take(own, tokens, budget), list[Degradation]()
     if not taken:
-        alone = f"the source alone has {tokens.get(context.source_id, 0)} tokens"
-        effect = f"{alone}, so nothing fits into {budget}; raise token_budget"
+        alone = f"the source has {tokens.get(context.source_id, 0)} tokens"
+        effect = f"{alone}, so no result fits into {budget}. Raise token_budget"
         degraded.append(Degradation(part="windows", effect=effect))
     return SourceWindow(
         source_id=context.source_id,

@@ -115,8 +115,8 @@ class PictureVector:
     def degradation(self) -> Degradation | None:
         if self.fault is None:
             return None
-        where = f"the space of pictures {self.space.slug!r}"
-        effect = f"{where} was not searched ({self.fault}): its pictures are found by their words only"
+        where = f"the image space {self.space.slug!r}"
+        effect = f"{where} was not searched ({self.fault}): kg found its images only by their text"
         return Degradation(part="embedding", effect=effect)
 
 
@@ -198,7 +198,8 @@ def query_vector(
         values = request.query_vector
         if len(values) != space.dimensions:
             raise InvalidInput(
-                f"query_vector has {len(values)} dimensions; the space {space.slug!r} has {space.dimensions}"
+                f"query_vector has {len(values)} dimensions, but the space {space.slug!r} has "
+                f"{space.dimensions}"
             )
         exact = np.asarray(values, dtype=np.float64)
         exact /= np.abs(exact).max()  # prevents overflow and underflow of the squares
@@ -226,8 +227,8 @@ def require_space(request: SourceSearch, slugs: Sequence[str]) -> None:
     """
     if request.query_vector is not None and request.space not in slugs:
         raise Conflict(
-            f"query_vector is of the space {request.space!r}, but this search uses "
-            f"{', '.join(map(repr, slugs))}; vectors of two spaces cannot be compared"
+            f"query_vector belongs to the space {request.space!r}, but this search uses "
+            f"{', '.join(map(repr, slugs))}. Vectors of two spaces cannot be compared"
         )
 
 

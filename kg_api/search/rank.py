@@ -294,7 +294,7 @@ def take_page(
     )
     more = len(left) > limit or uncompared or can_go_deeper(plan, candidates)
     if plan.page.given and not more and _there_may_be_more(plan, candidates):
-        effect = f"no search looks at more than the first {MAX_CHUNKS:,} of each lane; there may be more"
+        effect = f"a search reads only the first {MAX_CHUNKS:,} hits of each retriever, so there may be more"
         plan.notes.record("page", [Degradation(part="query", effect=effect)])
     return replace(ranking, hits=shown, more=more)
 
@@ -484,7 +484,10 @@ class Ranker:
             with plan.watch.stage("mmr"):
                 kept = [*self._diverse(plan, kept[:first], notes), *kept[first:]]
         if request.collapse_duplicates and short and len(every) > MAX_COMPARED:
-            effect = f"the best {MAX_COMPARED} hits are near-duplicates of few; the others were left out"
+            effect = (
+                f"the best {MAX_COMPARED} hits are near-duplicates of each other. The remaining hits were "
+                "dropped"
+            )
             notes.append(Degradation(part="query", effect=effect))
         plan.notes.record("rank", notes)
         return kept
@@ -495,7 +498,7 @@ class Ranker:
         """Rerank the first hits. The other hits follow in their previous order."""
         question, depth = plan.request.query_text, plan.request.first_stage_limit
         if question is None:
-            notes.append(_not_reranked("a cross-encoder reads words, and there is no query_text"))
+            notes.append(_not_reranked("a cross-encoder needs query_text"))
             return hits
         with plan.watch.stage("rerank"):
             first = self._read(question, hits[:depth], places, notes)
@@ -507,7 +510,9 @@ class Ranker:
         reranker, seconds = self._reranking.reranker, self._reranking.seconds
         if reranker is None:
             notes.append(
-                _not_reranked("there is no reranker: see KG_RERANK__PROVIDER in docs/reference/settings.md")
+                _not_reranked(
+                    "no reranker is configured. See KG_RERANK__PROVIDER in docs/reference/settings.md"
+                )
             )
             return hits
         hits = places.there(hits)
@@ -521,7 +526,7 @@ class Ranker:
             return hits
         if len(scores) < len(hits):
             why = f"{len(scores)} of {len(hits)} hits were read in {seconds:g} s"
-            effect = f"{why}; the others keep the fused order behind them"
+            effect = f"{why}. The other hits follow in the fused order"
             notes.append(Degradation(part="rerank", effect=effect))
         blended = blend([hit.score for hit in hits[: len(scores)]], scores)
         read = [
@@ -566,4 +571,4 @@ def _behind(first: Sequence[Hit], rest: Sequence[Hit]) -> Sequence[Hit]:
 
 
 def _not_reranked(why: str) -> Degradation:
-    return Degradation(part="rerank", effect=f"not reranked, the fused order stands: {why}")
+    return Degradation(part="rerank", effect=f"not reranked, so the fused order applies: {why}")

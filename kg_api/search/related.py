@@ -295,7 +295,7 @@ class RelatedService:
         return near_vectors(self._graph, asked, parts, slots, "words")
 
     def _sharing_words(self, asked: RelatedQuery, told: list[Degradation]) -> Found:
-        effect = "the source has no vector yet: what shares its words was looked for, which says less"
+        effect = "the source has no vector yet, so kg searched for shared words, which is less precise"
         told.append(Degradation(part="vectors", effect=effect))
         if waiting := self._snapshots.populating(TEXT_INDEX):
             told += _filling(waiting)
@@ -324,5 +324,5 @@ def _other(kind: SourceKind) -> SourceKind:
 
 def _filling(waiting: dict[str, str]) -> Iterable[Degradation]:
     for name, state in waiting.items():
-        effect = f"the index {name} is {state}: what is near in words was not looked for there"
+        effect = f"the index {name} is {state}, so its full-text search was skipped"
         yield Degradation(part="text_index" if name == TEXT_INDEX else "vector_index", effect=effect)

@@ -325,8 +325,8 @@ MAX_NAMED = 20
 MAX_NAMES = 5000  # maximum name lookups over all ontologies
 USUAL_WORDS = 2  # typical words per concept name (most have 1 to 3)
 TOO_MANY = (
-    "the question has too many words for so many ontologies: some of what it may name was not looked for by "
-    "name; ask a shorter one, or name ontologies"
+    "the question has too many words for so many ontologies, so kg skipped some name matches. "
+    "Shorten the question, or name ontologies"
 )
 
 
@@ -389,7 +389,7 @@ class ConceptLane:
         usable = [each for each in meanings if each.space.concept_index_name not in waiting]
         named = list(names_in(plan.text))
         weights = self._find_seeds(plan, named, usable)
-        effects = [f"the index {name} is {state}: looked for by name only" for name, state in waiting.items()]
+        effects = [f"the index {name} is {state}: kg matched names only" for name, state in waiting.items()]
         if _too_many(named, names):
             effects.append(TOO_MANY)
         told += [Degradation(part="concepts", effect=effect) for effect in effects]
@@ -556,7 +556,7 @@ class Retriever:
         """
         lanes, wording = [*lanes_of(plan)], plan.wording
         if not lanes and not plan.concepts_alone and not plan.asks_text:
-            raise Unavailable("the search indexes are still being filled; try again in a moment")
+            raise Unavailable("the search indexes are still being populated. Try again in a moment")
         looks = not respelt and wording.room > 0 and any(name == TEXT for name, _ in lanes)
         doubted = self._words.doubted(wording) if looks else []
         with plan.watch.stage("retrieve"):
@@ -613,7 +613,7 @@ class Retriever:
         progress = {name: at for name, at in self._progress.recent().items() if not within or name in within}
         for name, at in list(progress.items())[:MAX_TOLD]:
             far = f"{at.done} of {at.total} sources"
-            effect = f"{name}: embedding is under way ({far}); what is not embedded is not found by meaning"
+            effect = f"{name}: embedding is in progress ({far}). Vector search does not find the rest yet"
             yield Degradation(part="vectors", effect=effect)
 
 

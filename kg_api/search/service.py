@@ -191,7 +191,9 @@ class HybridService:
 
 def _of_sources(request: HybridSearch) -> SourceSearch:
     if request.mode == "text" and request.min_similarity is not None:
-        raise InvalidInput("min_similarity needs vectors, and mode 'text' searches without; leave one out")
+        raise InvalidInput(
+            "min_similarity needs vectors, but mode 'text' searches without them. Omit one of the two"
+        )
     return SourceSearch(
         **request.model_dump(exclude={"mode", "concept_limit", "source_limit"}),
         mode="text" if request.mode == "text" else "hybrid",

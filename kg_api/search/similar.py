@@ -96,7 +96,7 @@ def similar_documents(
     scope = among(scope, document.document_id)
     if waiting := indexes.populating(*(space.index_name for space, _ in scope.slots)):
         raise Unavailable(
-            f"the vector index {', '.join(waiting)} is still being filled; try again in a moment"
+            f"the vector index {', '.join(waiting)} is still being populated. Try again in a moment"
         )
     with watch.stage("vectors"):
         asked = _to_queries(graph, places, known)
@@ -292,7 +292,7 @@ class SimilarityService:
         """
         state = read_embedding_state(self._graph, ontology)
         if not self._maps.acquire(blocking=False):
-            raise TooBusy(f"{MAX_MAPS_AT_ONCE} maps are being made right now; try again in a few seconds")
+            raise TooBusy(f"{MAX_MAPS_AT_ONCE} maps are in progress. Try again in a few seconds")
         try:
             return build_map(
                 self._graph, ontology, limit, communities, self._snapshots.known([state.ontology])
@@ -324,7 +324,7 @@ class SimilarityService:
             for name, state in waiting.items()
         ]
         if more and len(groups) < request.limit:
-            effect = "the nearest passages are near-duplicates; what is behind them was not looked at"
+            effect = "the nearest passages are near-duplicates, so kg did not check more distant ones"
             degraded.append(Degradation(part="vectors", effect=effect))
         return present_similar(self._graph, own, parts, groups[: request.limit]), degraded
 
@@ -340,12 +340,12 @@ class SimilarityService:
         sources = count_sources(self._graph, scope.ontologies, scope.documents, scope.sources)
         if sources > MAX_EXACT and request.exact:
             raise InvalidInput(
-                f"exact compares every vector, and {sources:,} sources are more than {MAX_EXACT:,}: name "
-                "fewer ontologies, or leave it out"
+                f"exact compares every vector, and {sources:,} sources are more than {MAX_EXACT:,}. "
+                "Name fewer ontologies, or omit exact"
             )
         if sources > MAX_EXACT:
             names = ", ".join(waiting)
-            raise Unavailable(f"the vector index {names} is still being filled; try again in a moment")
+            raise Unavailable(f"the vector index {names} is still being populated. Try again in a moment")
 
     def _reach(
         self, asked: SimilarityQuery, scope: Comparable, request: SimilarSearch, *, exact: bool
@@ -397,8 +397,8 @@ class SimilarityService:
         waiting = self._snapshots.populating(TEXT_INDEX)
         if waiting:
             raise Unavailable(
-                f"the source has no vector yet, and the full-text index is {waiting[TEXT_INDEX]}; "
-                "try again in a moment"
+                f"the source has no vector yet, and the full-text index is {waiting[TEXT_INDEX]}. Try "
+                "again in a moment"
             )
         with watch.stage("text"):
             sources = similar_by_words(self._graph, own, request, scope)

@@ -181,7 +181,7 @@ def _around(
     seeds = places_of(graph, source_ids)
     if missing := sorted(set(source_ids) - {place.source_id for place in seeds}):
         told = ", ".join(map(repr, missing[:10]))
-        raise NotFound(f"there is no source {told}; its document may have changed since you saw it")
+        raise NotFound(f"source {told} not found. Its document may have changed since your search")
     parts = vectors_of(graph, source_ids, known.answering, known.new)
     scopes = {space.slug: space for space in (known.space_of(place.ontology) for place in seeds)}
     found: list[NearSource] = []
@@ -408,6 +408,6 @@ def _describe_degradations(
         effect = f"sources of different spaces cannot be compared and have no edges: {', '.join(spaces)}"
         told.append(Degradation(part="vectors", effect=effect))
     if nodes.total > len(nodes.places):
-        effect = f"{len(nodes.places):,} of {nodes.total:,} sources; raise max_nodes, or name documents"
+        effect = f"{len(nodes.places):,} of {nodes.total:,} sources. Raise max_nodes, or name documents"
         told.append(Degradation(part="query", effect=effect))
     return told

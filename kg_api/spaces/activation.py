@@ -44,10 +44,10 @@ def activate(
 
 
 def describe_refused(refused: int, kind: EmbeddedKind = "source") -> str:
-    where = " (GET /ontologies/NAME/refused says why)" if kind == "source" else ""
+    where = " (GET /ontologies/NAME/refused shows the reasons)" if kind == "source" else ""
     return (
-        f"the new model does not take {refused} {KINDS[kind].plural} that answer now{where}; "
-        "let it answer all the same with --accept-refused"
+        f"the new model rejects {refused} {KINDS[kind].plural} that are searchable now{where}. To "
+        "activate the space anyway, pass --accept-refused"
     )
 
 

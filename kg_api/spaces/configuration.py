@@ -142,7 +142,7 @@ class EmbeddingRequests:
         if not state.target.config.embed_on_ingest:
             told = " and ".join(pluralize(part.due, KINDS[part.type].noun) for part in parts)
             command = f"kg admin source-embeddings generate --ontology {state.ontology!r}"
-            return [f"still to be embedded: {told}; but embedding at ingestion is off: start it by {command}"]
+            return [f"pending: {told}. Embedding at ingestion is off. Start embedding with {command}"]
         ids = self._graph.transaction(lambda tx: [self._request(tx, part, Regeneration()) for part in parts])
         return [
             f"a worker embeds {pluralize(part.due, KINDS[part.type].noun)} now: job {job_id}"
@@ -195,8 +195,8 @@ class EmbeddingRequests:
         sources = {name: count_sources(self._graph, [name], ids) for name, ids in documents.items()}
         if (total := sum(sources.values())) > MAX_RENEWED:
             raise InvalidInput(
-                f"{total:,} sources fit the filter, and {MAX_RENEWED:,} at most are embedded anew at once: "
-                "narrow it down, or leave it out to embed whole ontologies anew"
+                f"{total:,} sources match the filter, but one request re-embeds at most "
+                f"{MAX_RENEWED:,}. Narrow the filter, or omit it to re-embed whole ontologies"
             )
         notes = list[str]()
         if not total or asks_for_absence(where):
@@ -321,8 +321,8 @@ class ExtractionService:
         used = self._extractors.used(read_extraction(self._graph, ontology).config)
         if used.extractor == "none":
             raise InvalidInput(
-                f"no concepts are extracted from {ontology!r}; set an extractor by "
-                f"`kg admin concepts config --ontology {ontology!r} --extractor keyphrase`"
+                f"concept extraction is off for {ontology!r}. Set an extractor with `kg admin "
+                f"concepts config --ontology {ontology!r} --extractor keyphrase`"
             )
         if problem := self._problem(ontology, used):
             raise InvalidInput(problem)
@@ -400,21 +400,21 @@ def _advice(
     notes: list[str] = []
     if stored.paused:
         notes.append(
-            "its last job was cancelled, so nothing is read by itself; begin again by "
-            f"`kg admin concepts extract --ontology {stored.ontology!r}`"
+            "extraction is paused because its last job was cancelled. Resume with `kg admin concepts "
+            f"extract --ontology {stored.ontology!r}`"
         )
     if used.extractor == "none" and counts["concepts"]:
-        notes.append("nothing new is extracted; the concepts that are there stay as long as their sources")
+        notes.append("kg extracts nothing new. Existing concepts stay as long as their sources")
     left = None if used.budget is None else used.budget - stored.spent
     if left is not None and cost is not None and cost.price is not None and cost.price > left:
         notes.append(
-            f"that is more than is left of the budget, ${max(left, 0):.4g}: extraction stops when it is "
-            "used up, and goes on when the budget is raised"
+            f"this exceeds the remaining budget of ${max(left, 0):.4g}. Extraction stops at the limit "
+            "and resumes when you raise the budget"
         )
     if counts["unverified_quotes"] > counts["quotes"]:
         notes.append(
-            f"{counts['unverified_quotes']} of what was quoted is not in its source or proves nothing, more "
-            f"than the {counts['quotes']} quotes that do: choose another language model by KG_LLM__MODEL; "
+            f"{counts['unverified_quotes']} quotes do not occur in their source or do not support the "
+            f"concept, more than the {counts['quotes']} verified quotes. Choose another language "
             "`kg concepts show` marks what is not proved"
         )
     return notes
@@ -425,7 +425,7 @@ def _advice_stale(ontology: str, stale: int, cost: ExtractionCost | None) -> lis
         return []
     price = "" if cost is None or cost.price is None else f" (about ${cost.price:.4g})"
     told = f"{pluralize(stale, 'source')} {are(stale)} stale (read by another model or prompt, or for fewer)"
-    return [f"{told}; read again{price} only by `kg admin concepts extract --stale --ontology {ontology!r}`"]
+    return [f"{told}. Read again{price} with `kg admin concepts extract --stale --ontology {ontology!r}`"]
 
 
 def _advice_prices(used: UsedExtraction, llm: LlmSettings) -> list[str]:
@@ -494,7 +494,8 @@ class ConfigurationService:
         if state.serving is not None:
             how = "by itself" if anew.texts.activates else "when you activate it"
             notes.append(
-                f"what is embedded now answers searches until all is made anew; then the new answers, {how}"
+                "searches use the present vectors until all are re-embedded. Then searches use the "
+                f"new vectors, {how}"
             )
         return self._present(state, [*notes, *self._requests.begun(state)])
 
@@ -610,7 +611,7 @@ class ConfigurationService:
         notes = [*notes, *describe_unknown_languages(model, status.languages)]
         if configured.paused:
             command = f"kg admin source-embeddings generate --ontology {state.ontology!r}"
-            told = "its last job was cancelled, so nothing is embedded by itself; begin again by"
+            told = "embedding is paused because its last job was cancelled. Resume with"
             notes = [*notes, f"{told} {command}"]
         return EmbeddingConfiguration(
             ontology=plan.ontology,
@@ -629,11 +630,12 @@ class ConfigurationService:
 def _require_space(spaces: dict[str, Space], slug: str) -> None:
     if slug in spaces and spaces[slug].is_of_images:
         raise InvalidInput(
-            f"the embedding space {slug!r} is of pictures: `kg admin spaces build {slug}` uses it for them"
+            f"the embedding space {slug!r} is for images. To use the space, run `kg admin spaces "
+            f"build {slug}`"
         )
     if slug not in spaces or spaces[slug].dropping:
-        state = "is being removed" if slug in spaces else "is not there"
+        state = "is being deleted" if slug in spaces else "does not exist"
         raise InvalidInput(
-            f"the embedding space {slug!r} {state}; `kg admin spaces list` shows the existing ones, and "
-            "`kg admin spaces create` makes one"
+            f"the embedding space {slug!r} {state}. `kg admin spaces list` shows the existing ones, "
+            "and `kg admin spaces create` adds one"
         )

@@ -254,7 +254,7 @@ class Contexts:
             self._open_llm()
         except ConfigurationError as error:
             raise InvalidInput(
-                f"context llm needs a language model, for the service and its workers: {error}"
+                f"chunk context `llm` needs a language model for the service and its workers: {error}"
             ) from error
 
     def close(self) -> None:

@@ -94,7 +94,7 @@ class Estimator:
         """Estimate the cost of images. Image prices of providers are unknown."""
         provider = space.identity.provider
         free = provider in IN_PROCESS
-        notes = [] if free else [f"{pluralize(due, 'picture')} go to {provider}: see its prices"]
+        notes = [] if free else [f"kg sends {pluralize(due, 'image')} to {provider}: check its prices"]
         unknown = _unknown_cost(0, 0, notes)
         return unknown.model_copy(update={"chunks": due, "price": 0.0 if free else None})
 
@@ -154,11 +154,11 @@ class Estimator:
         elif factor > 1:
             notes.append(f"estimated from 1 of {factor:.1f} parts of it")
         if speed is None and chunks:
-            notes.append("the time depends on the provider, which was not asked")
+            notes.append("the time depends on the provider and was not measured")
         if windows:
-            notes.append("context late: the model reads each chunk twice, by itself and among its neighbours")
+            notes.append("chunk context `late`: the model reads each chunk twice, once within its neighbours")
         if price is None:
-            notes.append("the model's price is not known; set KG_EMBEDDING__PRICE")
+            notes.append("the price of the model is unknown. Set KG_EMBEDDING__PRICE")
         context_price = None if written is None else written.price
         return Cost(
             documents=documents,
@@ -192,15 +192,15 @@ def _describe_contexts(written: WrittenContexts, factor: float) -> list[str]:
     notes: list[str] = []
     if contexts:
         notes.append(
-            f"a language model writes about {contexts} contexts in {requests} requests: about {read} tokens "
-            f"read, {wrote} written, before any discount for what its provider has just read"
+            f"a language model writes about {contexts} contexts in {requests} requests. It reads "
+            f"about {read} tokens and writes {wrote}, before discounts for cached input"
         )
     if written.remembered:
         notes.append(f"about {remembered} contexts were written before and cost nothing")
     if written.contexts or written.remembered:
         notes.append("the tokens to embed are counted with contexts of the usual length, about 40 words each")
     if written.price is None and contexts:
-        notes.append("the price of contexts is not known; set KG_LLM__PRICE_INPUT and KG_LLM__PRICE_OUTPUT")
+        notes.append("the price of contexts is unknown. Set KG_LLM__PRICE_INPUT and KG_LLM__PRICE_OUTPUT")
     return notes
 
 

@@ -199,9 +199,9 @@ class WatchedModel(ABC, Generic[ModelT]):
             embedder.close()
             of = " --modality image" if self.space.is_of_images else ""
             raise ConfigurationError(
-                f"the space {self.space.slug!r} was made with "
-                f"{display_name(self.space.identity)}, but here is "
-                f"{display_name(embedder.identity)}: make a further space for it (kg admin spaces create{of})"
+                f"the space {self.space.slug!r} uses {display_name(self.space.identity)}, but this "
+                f"process has {display_name(embedder.identity)}. Add another space for that model (kg "
+                f"admin spaces create{of})"
             )
         log.info("model opened", space=self.space.slug, seconds=round(time.perf_counter() - begun, 2))
         return embedder
@@ -216,7 +216,12 @@ class WatchedModel(ABC, Generic[ModelT]):
 
     def _leave_alone(self, error: Fault) -> None:
         self._breaker.failed(error)
-        log.warning("model left alone", space=self.space.slug, error=type(error).__name__, reason=str(error))
+        log.warning(
+            "circuit open: no requests to the model",
+            space=self.space.slug,
+            error=type(error).__name__,
+            reason=str(error),
+        )
 
 
 OpenT = TypeVar("OpenT", bound=WatchedModel[Any])
@@ -274,9 +279,11 @@ class OpenSpaces(Generic[EmbedderT, OpenT]):
         """Register another space: open and probe its model, then create its index."""
         known, slug = all_spaces(self._graph), new.slug
         if slug in known and known[slug].dropping:
-            raise Conflict(f"the space {slug!r} is being removed; wait until it has gone")
+            raise Conflict(f"the space {slug!r} is being deleted. Try again when the deletion is complete")
         if len(known) >= MAX_SPACES and slug not in known:
-            raise Conflict(f"there are {len(known)} spaces already; the maximum is {MAX_SPACES}")
+            raise Conflict(
+                f"{len(known)} spaces exist already, and the maximum is {MAX_SPACES}. Delete one first"
+            )
         embedder = self._open(new)
         try:
             if fingerprint and embedder.identity.fingerprint != fingerprint:
@@ -337,11 +344,10 @@ def check_probe(space: Space, answered: NDArray[np.float32]) -> None:
     cosine = float(np.dot(space.probe.astype(np.float64), answered.astype(np.float64)))
     if cosine < MIN_COSINE:
         raise OtherModel(
-            f"another model answers under the name of the space {space.slug!r} "
-            f"({display_name(space.identity)}): "
-            f"its probe text has the cosine {cosine:.3f} with what it was when the space was made, and at "
-            f"least {MIN_COSINE} is the same model. Vectors of both cannot be compared. Let the old model "
-            "answer again, or make a further space for the new one: kg admin spaces create"
+            f"another model responds for the space {space.slug!r} ({display_name(space.identity)}): "
+            f"its probe text has the cosine {cosine:.3f} with the stored probe, below the minimum of "
+            f"{MIN_COSINE}. Vectors of two models cannot be compared. Restore the former model, or "
+            "add a space for the new model with `kg admin spaces create`"
         )
 
 

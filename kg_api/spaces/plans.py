@@ -92,8 +92,8 @@ def embedding_state_of(
     answering = configured.texts.answering
     if missing := [layout.space for layout in configured.texts.kept_up if layout.space not in spaces]:
         raise Unavailable(
-            f"an embedding space that is used, {missing[0]!r}, is not registered; "
-            "the one of the settings is at the next start: kg down, kg up"
+            f"the embedding space {missing[0]!r} is in use but not registered. The next start "
+            "registers the space of the settings: kg down, kg up"
         )
 
     def plan(layout: Layout) -> Plan:
@@ -146,5 +146,5 @@ def select_embedding_states(graph: Graph, names: Sequence[str] | None) -> list[E
     """Return the states of the named ontologies. None: all."""
     embedding_states = read_embedding_states(graph)
     if unknown := [name for name in names or () if name not in embedding_states]:
-        raise NotFound(f"{no_ontology(unknown, embedding_states)}; `kg ontologies` lists the existing ones")
+        raise NotFound(f"{no_ontology(unknown, embedding_states)}. `kg ontologies` lists the existing ones")
     return [embedding_states[name] for name in (embedding_states if names is None else names)]

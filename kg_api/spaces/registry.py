@@ -157,7 +157,10 @@ def token_counter(opened: OpenSpace) -> ModelTokenCounter:
     try:
         return ModelTokenCounter(opened.embedder())
     except FAULTS as error:
-        told = f"tokens are estimated, half of the bytes: the model's tokenizer is not at hand ({error})"
+        told = (
+            "token counts are estimated as half the bytes, because the tokenizer of the model is not "
+            f"available ({error})"
+        )
         return ModelTokenCounter(None, told)
 
 
@@ -193,7 +196,7 @@ def register_first_images(images: ImageSpaceRegistry) -> None:
     try:
         images.ensure_first()
     except KgError as error:
-        log.critical("pictures are found by their words only", reason=str(error))
+        log.critical("images are found only by their text", reason=str(error))
 
 
 def _is_registered(spaces: SpaceRegistry) -> bool:
@@ -209,5 +212,5 @@ def space_of_new(spaces: Mapping[str, Space]) -> Space:
     texts = [space for space in spaces.values() if not space.is_of_images]
     chosen = [space for space in texts if space.for_new or space.slug == FIRST_SLUG]
     if not chosen:
-        raise Unavailable("no embedding space is registered; one is at the next start: kg down, kg up")
+        raise Unavailable("no embedding space is registered. The next start registers one: kg down, kg up")
     return max(chosen, key=lambda space: space.for_new)

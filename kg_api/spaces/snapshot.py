@@ -78,7 +78,7 @@ class OntologySnapshot:
         """Raise NotFound if a requested ontology does not exist."""
         if unknown := [name for name in wanted or () if name not in self.embedding_states]:
             told = no_ontology(unknown[:MAX_NAMED], self.embedding_states)
-            raise NotFound(f"{told}; `kg ontologies` lists the existing ones")
+            raise NotFound(f"{told}. `kg ontologies` lists the existing ones")
 
 
 ProgressReading = SharedReading[dict[str, Progress]]

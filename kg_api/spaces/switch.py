@@ -74,7 +74,7 @@ class SpaceChecker:
         probe = "drawn picture" if space.is_of_images else "probe text"
         try:
             opened.check()
-            model = Finding(name="model", ok=True, detail=f"answers its {probe} as it always did")
+            model = Finding(name="model", ok=True, detail=f"returns the stored vector of its {probe}")
         except KgError as error:
             model = Finding(name="model", ok=False, detail=str(error))
         found = [model]
@@ -107,7 +107,7 @@ class SpaceChecker:
         yield self._check_vectors(plan)
         if index.ok and not space.is_of_images:
             lost, sampled = find_lost_in_index(self._graph, name, plan.space, plan.mark)
-            told = f"of {sampled} vectors asked for by themselves the index gives back {sampled - lost}"
+            told = f"of {sampled} sampled vectors the index finds {sampled - lost}"
             yield Finding(name="found", ok=not lost, detail=f"{name}: {told}")
 
     def _check_index(self, name: str) -> Finding:
@@ -121,12 +121,14 @@ class SpaceChecker:
         name = plan.ontology
         if plan.space.is_of_images:
             built, wrong = check_image_vectors(self._graph, plan)
-            told = f"{built} pictures; {wrong} vectors that are not there or that an index leaves out"
+            told = f"{built} images, {wrong} vectors missing or absent from an index"
             return Finding(name="vectors", ok=not wrong, detail=f"{name}: {told}")
         counts = count_vectors(self._graph, name, plan.space, plan.mark)
         wrong = counts["without"] + counts["wrong"] + counts["orphans"]
-        told = f"{counts['built']} sources, {counts['chunks']} chunks; {counts['without']} without a vector, "
-        told += f"{counts['wrong']} vectors that an index leaves out, {counts['orphans']} chunks of no source"
+        told = f"{counts['built']} sources, {counts['chunks']} chunks, {counts['without']} without a vector, "
+        told += (
+            f"{counts['wrong']} vectors missing from an index, {counts['orphans']} chunks without a source"
+        )
         return Finding(name="vectors", ok=not wrong, detail=f"{name}: {told}")
 
 
@@ -167,7 +169,7 @@ class SwitchService:
         if asked.dry_run:
             notes.append("nothing was changed: this is a dry run")
         elif at_once := [build.ontology for build in builds if build.answering == slug]:
-            notes.append(f"{', '.join(at_once)}: answered by {slug} from now on; nothing had to wait")
+            notes.append(f"{', '.join(at_once)}: {slug} is active now, without a build")
         return SpaceBuilding(slug=slug, builds=builds, notes=notes)
 
     def check(self, slug: str, ontologies: Sequence[str] | None = None) -> SpaceCheck:
@@ -193,8 +195,8 @@ class SwitchService:
         takes_new = new and space_of_new(self._graph, modality) != slug
         if not building and not (takes_new and any(use.answering.space == slug for use in uses.values())):
             raise Conflict(
-                f"nothing is being built in {slug}: begin with `kg admin spaces build {slug}`, quick "
-                "where its vectors are still there"
+                f"no build in progress in {slug}. Start one with `kg admin spaces build {slug}`, "
+                "which reuses existing vectors"
             )
         found = self._checker.check(space, building, accept_refused=accept_refused)
         if not found.ok:
@@ -291,9 +293,9 @@ class SwitchService:
         self, space: Space, switched: Sequence[SwitchedOntology], seconds: float, notes: Iterable[str] = ()
     ) -> SpaceSwitched:
         slug = space.slug
-        told = ["searches that began before go on as they were for up to a second"]
+        told = ["searches that are in progress use the previous space for up to one second"]
         if given_up := [each.ontology for each in switched if each.before == each.now != slug]:
-            told.append(f"{', '.join(given_up)}: the build in {slug} was given up, nothing else changed")
+            told.append(f"{', '.join(given_up)}: the build in {slug} was cancelled. Nothing else changed")
         return SpaceSwitched(
             slug=slug,
             ontologies=[*switched],
@@ -341,9 +343,9 @@ class DropService:
                 )
         job_id = self._graph.transaction(lambda tx: _drop(tx, space, chosen, whole=ontology is None))
         gone = [each.ontology for each in chosen if _returns_to(each.configured, space)]
-        notes = [f"{', '.join(gone)}: cannot be rolled back to it any more"] if gone else []
+        notes = [f"{', '.join(gone)}: can no longer be rolled back to this space"] if gone else []
         if slug in {FIRST_SLUG, FIRST_IMAGE_SLUG} and ontology is None:
-            notes.append("it comes back empty at the next start, for the model that the settings name")
+            notes.append("the next start creates the space again, empty, for the model in the settings")
         names = [each.ontology for each in chosen] if ontology else gone
         return SpaceDropped(slug=slug, ontologies=names, job_id=job_id, notes=notes)
 

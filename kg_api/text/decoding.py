@@ -46,16 +46,16 @@ _BINARY = (
     (b"{\\rtf", "an RTF file"),
 )
 _UNREAD_PICTURES = (
-    (b"8BPS", "a Photoshop picture"),
-    (b"\x00\x00\x00\x0cJXL ", "a JPEG XL picture"),
+    (b"8BPS", "a Photoshop image"),
+    (b"\x00\x00\x00\x0cJXL ", "a JPEG XL image"),
     (b"\x00\x00\x00\x0cjP  ", "a JPEG 2000 picture"),
 )
 _BRANDS = (
-    (frozenset({b"avif", b"avis"}), "an AVIF picture"),
-    (frozenset({b"heic", b"heix", b"hevc", b"heim", b"heis", b"mif1", b"msf1"}), "a HEIC picture"),
+    (frozenset({b"avif", b"avis"}), "an AVIF image"),
+    (frozenset({b"heic", b"heix", b"hevc", b"heim", b"heis", b"mif1", b"msf1"}), "a HEIC image"),
 )
 _MAX_BRANDS = 256  # bytes of the brand list to read
-EXPORT = "export it as JPEG or PNG in the program that shows it, and take that"
+EXPORT = "Export the image as JPEG or PNG and ingest the result"
 """Advice for images in unsupported formats."""
 
 
@@ -88,9 +88,9 @@ _AS_CLEAN = 0.001
 _AS_COHERENT = 0.02
 _SURROGATE = re.compile("[\ud800-\udfff]")
 READS = (
-    "kg reads Markdown, reStructuredText, Org, plain text, source code, HTML, PDF, DOCX, PPTX, XLSX, CSV, "
-    "EPUB, e-mail (.eml), notebooks (.ipynb) and pictures (PNG, JPEG, WebP, GIF, TIFF, "
-    "BMP); save it as one of these, with the ending that belongs to it, and ingest that."
+    "kg reads Markdown, reStructuredText, Org, plain text, source code, HTML, PDF, DOCX, PPTX, XLSX, "
+    "CSV, EPUB, e-mail (.eml), notebooks (.ipynb), and images (PNG, JPEG, WebP, GIF, TIFF, BMP). "
+    "Save the file in one of these formats, with the matching extension, and ingest the result."
 )
 """Final sentence of every message about an unreadable file."""
 
@@ -102,9 +102,9 @@ def decode(data: bytes) -> tuple[str, tuple[str, ...]]:
         The text without byte-order mark and with its newlines, and notes for the user.
     """
     if picture := unread_picture(data):
-        raise UnreadableDocument(f"this is {picture}, a kind that is not read: {EXPORT}")
+        raise UnreadableDocument(f"the file is {picture}, an unsupported format. {EXPORT}")
     if what := binary_kind(data):
-        raise UnreadableDocument(f"this is {what}. {READS}")
+        raise UnreadableDocument(f"the file is {what}. {READS}")
     text, notes = _decode_marked(data) or _decode_unmarked(data)
     return check_text(text), notes
 
@@ -114,11 +114,12 @@ def check_text(text: str) -> str:
     half = None if text.isascii() else _SURROGATE.search(text)
     if half:
         raise InvalidInput(
-            f"the text has half of a surrogate pair (U+{ord(half[0]):04X}) at offset {half.start()}; "
-            "it is no valid Unicode. Decode it with the right encoding and send it again."
+            f"the text contains half of a surrogate pair (U+{ord(half[0]):04X}) at offset "
+            f"{half.start()}, which is not valid Unicode. Decode the text with the correct encoding "
+            "and send it again."
         )
     if (null := text.find("\x00")) >= 0:
-        raise UnreadableDocument(f"the character U+0000 is at offset {null}: not a text file. {READS}")
+        raise UnreadableDocument(f"the file is not text: U+0000 at offset {null}. {READS}")
     return text
 
 
@@ -129,8 +130,8 @@ def _decode_marked(data: bytes) -> tuple[str, tuple[str, ...]] | None:
                 return data[len(mark) :].decode(encoding), ()
             except UnicodeDecodeError as error:
                 raise UnreadableDocument(
-                    f"its byte-order mark says {encoding}, but byte {error.start + len(mark)} does not fit. "
-                    f"{READS}"
+                    f"the byte-order mark declares {encoding}, but byte {error.start + len(mark)} "
+                    f"does not match. {READS}"
                 ) from error
     return None
 
@@ -138,7 +139,7 @@ def _decode_marked(data: bytes) -> tuple[str, tuple[str, ...]] | None:
 def _decode_unmarked(data: bytes) -> tuple[str, tuple[str, ...]]:
     if (zero := data.find(0)) >= 0:
         raise UnreadableDocument(
-            f"not a text file (NUL byte at {zero}), or UTF-16 without a byte-order mark. {READS}"
+            f"the file is not text (NUL byte at {zero}), or UTF-16 without a byte-order mark. {READS}"
         )
     try:
         return data.decode("utf-8"), ()
@@ -191,16 +192,18 @@ def decode_declared(data: bytes, declared: str = "") -> tuple[str, tuple[str, ..
     codec = _find_codec(declared)
     if b"\x00" in data:
         if not codec.startswith(_WIDE):
-            raise UnreadableDocument("it has NUL bytes: not a text file; save it again, as UTF-8")
+            raise UnreadableDocument(
+                "the file contains NUL bytes, so it is not a text file. Save the file again, as UTF-8"
+            )
         return data.decode(codec, "replace"), ()
     if codec.startswith(_WIDE):  # a wrong label: the ASCII label itself was readable
         codec = "utf-8"
     if codec in _ONE_BYTE and not data.isascii() and (text := _try(data, "utf-8")) is not None:
-        return text, (f"read as UTF-8: the file says that it is {declared}, which does not fit",)
+        return text, (f"read as UTF-8: the file declares {declared}, which does not match its bytes",)
     for encoding in (codec, *_SUPERSETS.get(codec, ()), "utf-8"):
         if (text := _try(data, encoding)) is not None:
             return text, ()
-    return _guess(data, "Save it again, as UTF-8.")
+    return _guess(data, "Save the file again, as UTF-8.")
 
 
 def _try(data: bytes, codec: str) -> str | None:
@@ -229,8 +232,8 @@ def _find_codec(label: str) -> str:
 def _guess(data: bytes, remedy: str) -> tuple[str, tuple[str, ...]]:
     encoding = guess_encoding(data[:200_000])
     if encoding is None:
-        raise UnreadableDocument(f"it is not UTF-8, and no other encoding fits. {remedy}")
-    note = f"read as {encoding}: the file is not UTF-8 and does not say what it is"
+        raise UnreadableDocument(f"the file is not UTF-8, and no other encoding matches. {remedy}")
+    note = f"read as {encoding}: the file is not UTF-8 and does not declare an encoding"
     if "\ufffd" in (text := data.decode(encoding, "replace")):  # the guess comes from samples
         note += ", and unknown signs are �"
     return text, (note,)

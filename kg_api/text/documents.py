@@ -131,9 +131,9 @@ def _reader(name: str, format: Format | None) -> _Reader:  # noqa: A002 - the us
         if suffix in reader.suffixes and format in {None, reader.format}:
             return reader
     if format is None and suffix in UNREAD_PICTURES:
-        raise UnreadableDocument(f"{suffix} pictures are not read: {EXPORT}")
+        raise UnreadableDocument(f"{suffix} images are not supported. {EXPORT}")
     if format is None and suffix in NOT_READ:
-        raise UnreadableDocument(f"{suffix} files are not read in this version. {READS}")
+        raise UnreadableDocument(f"{suffix} files are not supported. {READS}")
     return next(reader for reader in _READERS if reader.format == (format or "text"))
 
 

@@ -256,7 +256,8 @@ def _take(file: FileToIngest, owners: dict[str, Path], selection: FileSelection)
         selection.files.append(file)
     elif owner is not None and not owner.samefile(file.path):
         problem = (
-            f"the name {file.document!r} is taken by {to_printable(owner)}; ingest it by itself with --prefix"
+            f"the name {file.document!r} is used by {to_printable(owner)}. Ingest this file "
+            "separately with --prefix"
         )
     if problem:
         selection.problems.append(FileProblem(to_printable(file.path), problem, file.document))
@@ -268,7 +269,7 @@ def _problem(file: FileToIngest) -> str | None:
         file.document.encode()
         regular = stat.S_ISREG(file.path.stat().st_mode)
     except UnicodeEncodeError:
-        return "its name is not valid UTF-8; rename it"
+        return "the file name is not valid UTF-8. Rename the file"
     except OSError as error:
         return f"cannot be read: {error.strerror}"
-    return None if regular else "cannot be read: it is a pipe, a socket or a device, not a file"
+    return None if regular else "cannot be read: the path is a pipe, a socket, or a device, not a file"

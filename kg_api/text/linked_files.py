@@ -291,7 +291,7 @@ def read_regular(path: Path, most: int) -> bytes:
     with open(os.open(path, _FLAGS), "rb") as file:  # noqa: PTH123 - a handle, not a path
         seen = os.fstat(file.fileno())
         if not stat.S_ISREG(seen.st_mode) or seen.st_size > most:
-            raise OSError("it is no file, or too large")
+            raise OSError("not a file, or too large")
         return file.read(most + 1)
 
 

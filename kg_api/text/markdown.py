@@ -56,7 +56,7 @@ def read_front_matter(text: str) -> FrontMatter:
     try:
         said = yaml.load(found[1], _Loader)  # noqa: S506 - a SafeLoader
     except (yaml.YAMLError, ValueError, RecursionError):  # ValueError: 2025-02-31
-        return FrontMatter(notes=("its front matter is no valid YAML and was left in the text",))
+        return FrontMatter(notes=("the front matter is not valid YAML and stays in the text",))
     if not isinstance(said, dict):
         return FrontMatter()
     return _front_matter(found.end(), cast("dict[object, object]", said))
@@ -69,7 +69,7 @@ def _read_toml(text: str) -> FrontMatter:
     try:
         said = tomllib.loads(found[1].replace("\r\n", "\n").replace("\r", "\n"))
     except (ValueError, RecursionError):
-        return FrontMatter(notes=("its front matter is no valid TOML and was left in the text",))
+        return FrontMatter(notes=("the front matter is not valid TOML and stays in the text",))
     return _front_matter(found.end(), cast("dict[object, object]", said))
 
 
@@ -108,7 +108,7 @@ def _notes(rest: list[str]) -> tuple[str, ...]:
         return ()
     named = ", ".join(rest[:_NOT_KEPT])[:200]
     more = f" and {len(rest) - _NOT_KEPT} more" if len(rest) > _NOT_KEPT else ""
-    return (f"of its front matter this is no metadata that can be kept: {named}{more}",)
+    return (f"front matter that kg cannot store as metadata: {named}{more}",)
 
 
 # Plain text: paragraphs between blank lines

@@ -59,7 +59,7 @@ def _file(name: str, sha256: str) -> bytes:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise ConfigurationError(f"the package {PACKAGE} has no {name}; install it again") from error
+        raise ConfigurationError(f"the package {PACKAGE} lacks {name}. Install the package again") from error
     if hashlib.sha256(data).hexdigest() != sha256:
-        raise ConfigurationError(f"{path} is not the file that kg knows; install {PACKAGE} 0.4.0")
+        raise ConfigurationError(f"{path} is not the expected file. Install {PACKAGE} 0.4.0")
     return data

@@ -81,8 +81,9 @@ def require_room(folder: Path, needed: int, reserve: int) -> None:
     free = shutil.disk_usage(there).free
     if free < needed + reserve:
         raise StorageFull(
-            f"the disk of {folder} has {free / MIB:.0f} MiB left; {needed / MIB:.0f} MiB are to be written, "
-            f"with {reserve / MIB:.0f} MiB to spare: free some space, or name a folder on another disk"
+            f"the disk of {folder} has {free / MIB:.0f} MiB left, but the backup needs "
+            f"{needed / MIB:.0f} MiB and {reserve / MIB:.0f} MiB must stay free. Free some space, or "
+            "choose a folder on another disk"
         )
 
 
@@ -165,7 +166,9 @@ def standing_still(process: ProcessId, limit_seconds: float = LIMIT_SECONDS) -> 
         deadline = time.monotonic() + STOP_SECONDS
         while not is_stopped(process):
             if time.monotonic() > deadline:
-                raise Unavailable(f"process {process.pid} does not stop; is it still there?")
+                raise Unavailable(
+                    f"process {process.pid} does not stop. Check whether the process still exists"
+                )
             time.sleep(0.005)
         yield lambda: is_stopped(process)
     finally:
@@ -207,8 +210,11 @@ Count = Annotated[int, Field(ge=0)]
 Measure = Annotated[float, Field(ge=0)]
 
 LEFT_OUT: Final = (
-    "the password of Neo4j and the accounts of its `system` database: made anew by a restore",
-    "folder-key: made anew; `kg folders add` again for followed folders outside of KG_SYNC__ROOTS",
+    "the password of Neo4j and the accounts of its `system` database: a restore creates new ones",
+    (
+        "folder-key: a restore creates a new one. Run `kg folders add` again for synced folders outside "
+        "of KG_SYNC__ROOTS"
+    ),
     "settings (KG_* and providers' variables) and their keys: they are not kept in the home",
     "logs, ports and pids, Neo4j's own program and the models: made or fetched again",
 )
@@ -236,7 +242,7 @@ class BackedUpFile(_Frozen):
     def _stays_below(cls, path: str) -> str:
         parts = PurePosixPath(path).parts
         if len(parts) < 2 or parts[0] not in {DATABASE, BLOBS} or ".." in parts or re.search(r"[\\\0]", path):  # noqa: PLR2004
-            raise ValueError("it is no place within a backup")
+            raise ValueError("the path is not inside a backup")
         return path
 
 
@@ -269,10 +275,12 @@ def read(folder: Path) -> BackupManifest:
         manifest = BackupManifest.model_validate_json((folder / MANIFEST).read_bytes())
     except FileNotFoundError:
         raise Conflict(
-            f"there is no backup in {folder}: it has no {MANIFEST}, which is written last"
+            f"no backup found in {folder}: {MANIFEST}, which is written last, is missing"
         ) from None
     except (OSError, ValidationError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is damaged, or of a newer kg"
+        reason = (
+            error.strerror if isinstance(error, OSError) else ("the manifest is damaged, or of a newer kg")
+        )
         raise Conflict(f"{folder / MANIFEST} cannot be read: {reason}") from None
     if manifest.format != FORMAT:
         raise Conflict(
@@ -352,8 +360,8 @@ class BackupMaker:
         elsewhere = f"the bucket {blobs.s3.bucket}" if blobs.s3.bucket else blobs.folder
         left_out = [*LEFT_OUT]
         if elsewhere:
-            told = f"pictures and PDFs in {elsewhere}"
-            left_out.append(f"{told}: copy them after the backup, and give a restored copy its own")
+            told = f"images and PDFs in {elsewhere}"
+            left_out.append(f"{told}: copy them after the backup, and give a restored kg its own copy")
         # A restore cannot use variables with paths of this machine
         known = {name for name, _ in variables()} - {"KG_HOME", "KG_CACHE", "KG_BACKUP__FOLDER"}
         part.mkdir(mode=FOLDER_MODE)
@@ -407,8 +415,8 @@ class BackupMaker:
             if whole:
                 return time.monotonic() - begun
             if not database.process.alive():
-                raise Conflict("Neo4j was stopped while it was backed up: try again when kg is up, or down")
-        raise Unavailable("too much is written for a backup at the moment: try again when less is going on")
+                raise Conflict("Neo4j stopped during the backup. Try again when kg is up, or down")
+        raise Unavailable("too many writes are in progress for a backup. Try again when kg is less busy")
 
     def _hash(self, part: Path) -> list[BackedUpFile]:
         """Return the descriptions of all files, and flush them to disk."""
@@ -466,7 +474,7 @@ class BackupRecord:
     def trouble(self) -> str | None:
         """Return why the last attempt failed. None: it succeeded or is running."""
         if self.ended is None:
-            return None if self.running() else "it was interrupted"
+            return None if self.running() else "the backup was interrupted"
         return self.error
 
 
@@ -528,7 +536,7 @@ class BackupSchedule:
         known, now = read_record(self._home), self._clock()
         if self._process is not None:
             self._process = None
-            trouble = known.trouble() if known else "it left no record"
+            trouble = known.trouble() if known else "the backup left no record"
             if trouble or known is None:
                 log.error("backup failed", reason=trouble, log=str(self._home.log_file("backup")))
             else:
@@ -594,7 +602,9 @@ def look_at(path: Path) -> FoundBackup:
     """Check the manifest of a backup, and the existence and size of every file."""
     if path.name.startswith(UNFINISHED):
         at_work = processes.load(path / OWNER) is not None
-        return FoundBackup(path, None, "it is being made" if at_work else "it was interrupted")
+        return FoundBackup(
+            path, None, "the backup is in progress" if at_work else "the backup was interrupted"
+        )
     try:
         manifest = read(path)
     except Conflict as error:
@@ -614,7 +624,7 @@ def find_backup(named: Path, folder: Path) -> Path:
     for path in (named.expanduser(), folder / named):
         if path.is_dir():
             return path.absolute()
-    raise NotFound(f"there is no backup {str(named)!r}: `kg admin backups` lists those of {folder}")
+    raise NotFound(f"backup {str(named)!r} not found. `kg admin backups` lists the backups in {folder}")
 
 
 def remove_oldest(folder: Path, keep: int, home: str) -> list[Path]:

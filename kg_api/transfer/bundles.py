@@ -29,12 +29,12 @@ LENGTH_TOLERANCE = 0.01
 def require_format(told: int, by: str = "") -> None:
     """Raise InvalidInput for a bundle of another format. `by` names its writer in the message."""
     if told != bundles.FORMAT:
-        raise InvalidInput(f"the bundle is of format {told}{by}; this kg reads format {bundles.FORMAT}")
+        raise InvalidInput(f"the bundle has format {told}{by}, but this kg reads format {bundles.FORMAT}")
 
 
 def read_line(raw: bytes, check_bounds: CheckBounds) -> bundles.BundledLine:
     if len(raw) > MAX_LINE_BYTES:
-        raise InvalidInput(f"it is longer than {MAX_LINE_BYTES:,} bytes")
+        raise InvalidInput(f"the line is longer than {MAX_LINE_BYTES:,} bytes")
     try:
         check_bounds(raw)
         return bundles.LINE.validate_json(raw)
@@ -60,15 +60,15 @@ def pack(vector: Sequence[float]) -> str:
 def unpack(vector: str) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
     content = base64.b64decode(vector)
     if len(content) % FLOAT_BYTES:
-        raise InvalidInput("a vector is no row of 32-bit floats")
+        raise InvalidInput("a vector is not a row of 32-bit floats")
     values = np.frombuffer(content, dtype=NUMBERS).astype(np.float32)
     if not np.isfinite(values).all():
         raise InvalidInput("a vector holds NaN or infinite values")
     if not values.any():
-        raise InvalidInput("a vector is zero; it has no direction")
+        raise InvalidInput("a vector is zero and has no direction")
     length = float(np.linalg.norm(values.astype(np.float64)))
     if abs(length - 1) > LENGTH_TOLERANCE:
-        raise InvalidInput(f"a vector has the length {length:.3g}; every vector of kg has length 1")
+        raise InvalidInput(f"a vector has the length {length:.3g}, but every vector of kg has length 1")
     return values
 
 
@@ -103,7 +103,7 @@ def open_plain(path: Path) -> Generator[IO[bytes]]:
         ) from None
     with os.fdopen(handle, "rb") as file:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise InvalidInput(f"{path.name} is no plain file: this bundle was not made by kg")
+            raise InvalidInput(f"{path.name} is not a regular file, so kg did not create this bundle")
         yield file
 
 
@@ -111,7 +111,7 @@ def read_manifest(folder: Path, check_bounds: CheckBounds) -> bundles.Manifest:
     if not (folder / MANIFEST).exists():
         if (folder / UNFINISHED).exists():
             raise InvalidInput(f"the export to {folder} was not finished: run the same `kg export` again")
-        raise NotFound(f"there is no bundle in {folder}: {MANIFEST} is missing")
+        raise NotFound(f"no bundle found in {folder}: {MANIFEST} is missing")
     with open_plain(folder / MANIFEST) as file:
         content = file.read(MAX_MANIFEST_BYTES + 1)
     if len(content) > MAX_MANIFEST_BYTES:
@@ -151,9 +151,9 @@ def read_blob(folder: Path, key: str) -> bytes:
 def raw_lines(file: IO[bytes]) -> Iterator[bytes]:
     while raw := file.readline(MAX_LINE_BYTES + 2):
         if len(raw) > MAX_LINE_BYTES:
-            raise InvalidInput(f"the line behind it is longer than {MAX_LINE_BYTES:,} bytes")
+            raise InvalidInput(f"the next line is longer than {MAX_LINE_BYTES:,} bytes")
         if not raw.endswith(b"\n"):
-            raise InvalidInput("the line behind it is cut off")
+            raise InvalidInput("the next line is cut off")
         yield raw
 
 
@@ -181,7 +181,9 @@ class LineOrder:
             self._require_whole()
             known = self._document
             if known is None or (line.document, line.content_hash) != (known.document, known.content_hash):
-                raise InvalidInput(f"it is about {line.document!r}, which is not the document before it")
+                raise InvalidInput(
+                    f"the line refers to {line.document!r}, which is not the previous document"
+                )
             if isinstance(line, bundles.BundledVectors):
                 check_vectors(line, self._lengths)
                 self._dimensions = check_sizes(line, self._dimensions)
@@ -203,15 +205,16 @@ class LineOrder:
 
     def _add_source(self, line: bundles.BundledSource) -> None:
         if self._document is None:
-            raise InvalidInput("a source stands before any document")
+            raise InvalidInput("a source precedes the first document")
         if len(self._lengths) >= self._document.sources:
             raise InvalidInput(
-                f"{self._document.document!r} has more sources than the {self._document.sources} it tells of"
+                f"{self._document.document!r} has more sources than the {self._document.sources} that "
+                "it declares"
             )
         if line.start != self._end or line.end > self._document.characters:
-            raise InvalidInput("a source does not begin where the one before it ends")
+            raise InvalidInput("a source does not start at the end of the previous one")
         if any(start > len(line.text) for _, start in line.blocks):
-            raise InvalidInput("a block begins behind its source")
+            raise InvalidInput("a block starts after the end of its source")
         self._lengths[len(self._lengths)] = len(line.text)
         self._end = line.end
 
@@ -219,7 +222,7 @@ class LineOrder:
         if self._document is not None and len(self._lengths) < self._document.sources:
             raise InvalidInput(
                 f"{self._document.document!r} has only {len(self._lengths)} of the "
-                f"{self._document.sources} sources that it tells of"
+                f"{self._document.sources} sources that it declares"
             )
 
 
@@ -227,10 +230,10 @@ def check_vectors(line: bundles.BundledVectors, lengths: Mapping[int, int]) -> N
     """Check that vectors and chunks belong to existing sources, by the text lengths of sources."""
     covered = {at for each in line.chunks for at in range(each.first, each.last + 1)}
     if not lengths.keys() >= covered.union(line.paragraphs):
-        raise InvalidInput("it is about a source that is not there")
+        raise InvalidInput("the line refers to an unknown source")
     for chunk in line.chunks:
         if chunk.offset > lengths[chunk.first] or chunk.end_offset > lengths[chunk.last]:
-            raise InvalidInput("a chunk goes beyond its source")
+            raise InvalidInput("a chunk exceeds its source")
     covered.update(at for at, own in zip(line.paragraphs, line.vectors, strict=True) if own)
     if bare := [at for at in line.paragraphs if at not in covered]:
         raise InvalidInput(f"the source {bare[0]} has neither a vector nor a chunk")
@@ -244,14 +247,14 @@ def check_sizes(line: bundles.BundledVectors, dimensions: int | None = None) -> 
         size = len(unpack(vector))
         dimensions = dimensions or size
         if size != dimensions:
-            raise InvalidInput(f"a vector has {size} dimensions; those of its space have {dimensions}")
+            raise InvalidInput(f"a vector has {size} dimensions, but its space has {dimensions}")
     return dimensions
 
 
 def check_concepts(line: bundles.BundledConcepts, lengths: Mapping[int, int]) -> None:
     """Check that quotes are within existing sources, by the text lengths of sources."""
     if line.paragraph not in lengths:
-        raise InvalidInput("it is about a source that is not there")
+        raise InvalidInput("the line refers to an unknown source")
     length = lengths[line.paragraph]
     quotes = [quote for each in line.concepts for quote in each.quotes]
     quotes += [each.quote for each in line.relations if each.quote]
@@ -325,11 +328,11 @@ def check_bundle(folder: Path, check_bounds: CheckBounds, advance: Advance) -> b
 def _compare(told: bundles.BundledFile, found: bundles.BundledFile) -> None:
     if told.bytes != found.bytes:
         raise InvalidInput(
-            f"{told.path} has {found.bytes:,} bytes, and {told.bytes:,} by the manifest: it was cut off or "
-            "changed"
+            f"{told.path} has {found.bytes:,} bytes instead of {told.bytes:,} in the manifest. The "
+            "file was cut off or changed"
         )
     if told.sha256 != found.sha256:
-        raise InvalidInput(f"{told.path} is not what the manifest tells of: its checksum is another one")
+        raise InvalidInput(f"{told.path} has another checksum than in the manifest")
     if told.lines != found.lines:
         counts, wanted = (
             ", ".join(f"{count} {kind}" for kind, count in each.lines.model_dump().items())

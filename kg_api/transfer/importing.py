@@ -253,7 +253,7 @@ class ImportService:
     def keep(self, key: str, content: bytes) -> KeptBlob:
         """Store a file for an hour, or as long as a document uses it."""
         if key_of(content) != key:
-            raise InvalidInput(f"the file is not the one that is called {key}: it was changed or cut off")
+            raise InvalidInput(f"the file does not match its name {key}: it was changed or cut off")
         self._files.keep([content])
         return KeptBlob(key=key)
 
@@ -426,8 +426,8 @@ class MovingService:
         require_format(given.format)
         if given.schema_version > schema_version():
             raise InvalidInput(
-                f"the bundle is of a later kg: its database has the schema {given.schema_version}, this one "
-                f"{schema_version()}; upgrade this kg first. Nothing was changed."
+                f"the bundle is of a later kg: its database has the schema {given.schema_version}, "
+                f"this one {schema_version()}. Upgrade this kg first. Nothing was changed."
             )
         wanted = given.configuration
         created = wanted.ontology not in read_embedding_states(self._graph, wanted.ontology)
@@ -486,10 +486,10 @@ def _describe_other_vectors(wanted: BundledOntology, *, created: bool) -> str:
         f"the vectors of the bundle are of {wanted.model}, and this kg embeds {wanted.ontology!r} otherwise"
     )
     if not created or not wanted.space:
-        return f"{reason}: its sources are embedded again"
+        return f"{reason}: kg re-embeds its sources"
     new = wanted.space
     return (
-        f"{reason}: its sources are embedded again. To take the vectors instead, configure the model, run "
+        f"{reason}: kg re-embeds its sources. To import the vectors instead, configure the model, run "
         f"`kg delete ontology {wanted.ontology}` and `kg admin spaces create {new.slug} --provider "
         f"{new.provider} --model {new.model} --dimensions {new.dimensions}`, and import again"
     )

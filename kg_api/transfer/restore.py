@@ -89,7 +89,7 @@ def refuse_mounts(home: Home) -> None:
     for name in _RESTORED:
         if (home.path / name).is_mount():
             raise Conflict(
-                f"{home.path / name} is a disk of its own and cannot be replaced: restore into an empty home"
+                f"{home.path / name} is a separate disk and cannot be replaced. Restore into an empty home"
             )
 
 
@@ -174,8 +174,8 @@ def check_versions(manifest: BackupManifest) -> None:
 
     if numbers(manifest.neo4j_version) > numbers(neo4j.VERSION):
         raise SchemaTooNew(
-            f"this backup was made with Neo4j {manifest.neo4j_version}; this kg uses {neo4j.VERSION}. "
-            f"Install kg {manifest.kg_version} or a later one. Nothing was changed."
+            f"this backup was made with Neo4j {manifest.neo4j_version}, but this kg uses "
+            f"{neo4j.VERSION}. Install kg {manifest.kg_version} or a later one. Nothing was changed."
         )
 
 
@@ -211,7 +211,8 @@ class Restorer:
                 ) from None
             if hashed.hexdigest() != each.sha256:
                 raise Conflict(
-                    f"{backup / each.path} is damaged: its checksum is another one. Nothing was changed."
+                    f"{backup / each.path} is damaged: its checksum differs from the manifest. "
+                    "Nothing was changed."
                 )
 
     def try_out(
@@ -226,13 +227,13 @@ class Restorer:
                 schema, counts = database.schema_version(), database.count()
                 if schema != manifest.schema_version or (manifest.counts_exact and counts != manifest.counts):
                     raise Conflict(
-                        f"the restored database has {counts!r} and the schema {schema!r}, not what the "
-                        "backup says. Nothing was changed."
+                        f"the restored database has {counts!r} and the schema {schema!r}, unlike the "
+                        "manifest. Nothing was changed."
                     )
                 return counts, limit_restored_keys(database.graph, current_keys)
         except ManagedProcessError as error:
             raise ManagedProcessError(
-                f"Neo4j does not start with what was restored, so nothing was changed: {error}"
+                f"Neo4j does not start with the restored files, so nothing was changed: {error}"
             ) from error
 
     def _place(self, path: str) -> Path:

@@ -41,9 +41,7 @@ from kg_api.web.ui import rendering
 from kg_api.web.ui.routes.embedding import BuildCounts
 
 WITH_FILES = ("/documents", search.PATH, transfer.IMPORT_PATH)
-DESCRIPTION = (
-    "Documents go in; passages come back with their exact place. Errors are problem+json (RFC 9457)."
-)
+DESCRIPTION = "Find passages of your documents with exact offsets. Errors are problem+json (RFC 9457)."
 MAX_LARGE_BODIES = 4
 """Number of largest bodies that all processes hold at once. kg rejects further ones for the moment."""
 SUBJECTS = (

@@ -75,7 +75,7 @@ class RequestLog:
             try:
                 await app(scope, receive, answer.send)
             except ClientDisconnect:
-                log.info("client went away")
+                log.info("client disconnected")
             except asyncio.CancelledError:  # from uvicorn at the end of the grace period
                 if answer.status:
                     raise

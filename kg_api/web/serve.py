@@ -157,7 +157,10 @@ def serve(settings: Settings, *, managed: bool = False) -> None:
 
     server = _server(settings, create_app(settings, give_up))
     if not is_loopback(settings.api.host):
-        log.info("listening beyond this machine: who sends no key is refused", host=settings.api.host)
+        log.info(
+            "the service listens on a public address, so every request needs an API key",
+            host=settings.api.host,
+        )
     warn_if_open(settings.api)
     with closing(_listen(settings, home, managed=managed)) as listening:
         port = listening.getsockname()[1]
@@ -261,8 +264,8 @@ def _announce(home: Home, host: str, port: int) -> bool:
         processes.announce(home, host, port)
     except OSError as error:
         log.warning(
-            "KG_HOME cannot be written: `kg folders add` can name folders below KG_SYNC__ROOTS only, and "
-            "where keys are required, no command can make the first one",
+            "KG_HOME cannot be written, so `kg folders add` can only add folders below "
+            "KG_SYNC__ROOTS, and no command can create the first API key",
             home=str(home.path),
             reason=error.strerror,
         )

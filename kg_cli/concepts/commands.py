@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kg_api.schemas import concepts as schemas
 
 ConceptArgument = Annotated[
-    str, typer.Argument(help="A concept's id or name, or a phrase for it.", callback=options.require_words)
+    str, typer.Argument(help="Id or name of a concept, or a phrase for it.", callback=options.require_words)
 ]
 HopsOption = Annotated[int, typer.Option(min=1, max=MAX_HOPS, help="Maximum number of hops.")]
 RelatedOption = Annotated[

@@ -301,7 +301,7 @@ def _take_judged(
             "page, or with `kg eval judgements set`"
         )
     if left := len(judged) - len(queries):
-        notes.append(f"{pluralize(left, 'question')} left out: more than --count, or changed at this moment")
+        notes.append(f"{pluralize(left, 'question')} skipped: more than --count, or changed at this moment")
     kind = KINDS["judgements"]
     return documents, queries, {"kind": kind, "answered_by_full_text": 0, "notes": notes}
 

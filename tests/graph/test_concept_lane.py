@@ -188,7 +188,7 @@ def test_so_many_appearances_are_followed_and_no_more(kg: Kg, monkeypatch: pytes
 def test_mode_concept_does_not_tell_of_lanes_that_it_does_not_ask(kg: Kg) -> None:
     hits = hybrid(kg, "of the and", mode="concept")
     assert all(each.part not in {"text_index", "vector_index"} for each in hits.degraded)
-    assert "full text: there is no word" not in str(hits.degraded)
+    assert "full text: the query contains no word" not in str(hits.degraded)
 
 
 def test_a_question_without_spaces_names_a_concept_within_it(kg: Kg) -> None:

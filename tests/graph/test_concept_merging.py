@@ -419,7 +419,7 @@ def test_a_merge_of_too_many_sources_is_told_not_to_be_undoable(
     merged(graph, "alpha", "beta")
     merged(graph, "alpha", "gamma")
     assert (merge_of(graph, "beta").undoable, merge_of(graph, "gamma").undoable) == (True, False)
-    with pytest.raises(Conflict, match="cannot be undone: what it moved is not recorded"):
+    with pytest.raises(Conflict, match="cannot be undone: kg has no record of the moved sources"):
         undo(graph, "gamma")
     assert concepts(driver) == {"alpha": 5}
 

@@ -113,7 +113,7 @@ def test_an_end_that_became_part_of_another_is_parted_before(graph: Graph, drive
     merged(graph, "alpha", "beta")
     merged(graph, "alpha", "gamma")
     assert rows(driver, LINKS) == []
-    with pytest.raises(Conflict, match="or is linked to, was merged again since"):
+    with pytest.raises(Conflict, match="the target of this merge was merged again later"):
         undo(graph, "beta")
     undo(graph, "gamma")
     undo(graph, "beta")

@@ -87,7 +87,7 @@ def test_only_the_ontologies_asked_for_are_searched(
 def test_where_no_concept_was_extracted_yet_it_is_told(kg: Kg) -> None:
     answer = ConceptService(kg.graph, kg.spaces).search("anything", None, 5)
     assert [each.part for each in answer.degraded] == ["concepts"]
-    assert "there are no concepts yet" in answer.degraded[0].effect
+    assert "have no concepts yet" in answer.degraded[0].effect
 
 
 def test_what_fits_is_told_of_each_that_is_found(service: ConceptService, ids: dict[str, str]) -> None:
@@ -131,7 +131,7 @@ def test_an_index_that_is_filled_is_not_asked_and_told(kg: Kg, ids: dict[str, st
 
     assert found("concept_words") == ([ids["Herons"]], ["text_index"])
     assert found("concept_embedding") == ([ids["Herons"]], ["vector_index"])
-    with pytest.raises(Unavailable, match="try again"):
+    with pytest.raises(Unavailable, match="Try again"):
         found("concept_words", "concept_embedding")
 
 
@@ -263,7 +263,7 @@ def test_what_is_not_there_is_not_found(graph: Graph) -> None:
     spaces = open_spaces(graph)
     service = ConceptService(graph, spaces)
     for asking in (service.details, lambda x: service.context(x, 1, 1), lambda x: service.related(x, 1, 1)):
-        with pytest.raises(NotFound, match="there is no concept"):
+        with pytest.raises(NotFound, match=r"concept .* not found"):
             asking("0" * 32)
     with pytest.raises(NotFound):
         service.neighbourhood("0" * 32, 5)
@@ -290,7 +290,7 @@ def test_the_shortest_path_is_told_as_the_texts_state_it(
     same = service.paths("Thames", ids["Thames"], None, 1, 5)
     assert (same.paths, [each.effect for each in same.degraded]) == (
         [],
-        ["both ends are the same concept, 'Thames': there is no way to look for"],
+        ["both ends are the same concept, 'Thames'. Choose two different concepts"],
     )
     backwards = service.paths("Thames", "London", None, 1, 5).paths[0].steps[0]
     assert (backwards.subject, backwards.object) == (ids["London"], ids["Thames"])
@@ -304,9 +304,9 @@ def test_a_phrase_is_taken_for_the_concept_that_fits_best_and_it_is_told(
     assert "'a mechanical computer'" in found.degraded[0].effect
     with pytest.raises(NotFound, match="'nowhere'"):
         service.paths("Ada Lovelace", "anything", ["nowhere"], 2, 5)
-    with pytest.raises(NotFound, match=r"no concept fits 'qwertyzxcv' \(nearest: '"):
+    with pytest.raises(NotFound, match=r"no concept matches 'qwertyzxcv' \(nearest: '"):
         service.paths("Ada Lovelace", "qwertyzxcv", None, 2, 5)
-    with pytest.raises(NotFound, match="there is no concept '0000"):
+    with pytest.raises(NotFound, match="concept '0000"):
         service.paths("Ada Lovelace", "0" * 32, None, 2, 5)
 
 
@@ -437,7 +437,7 @@ def test_where_nothing_fits_the_answer_says_so_and_names_the_nearest(
     """A5: nonsense came back as if it were an answer."""
     answer = service.search("qwertyzxcv", None, 5)
     assert {each.fits for each in answer.concepts} == {None}
-    assert "no concept fits 'qwertyzxcv' (nearest:" in (answer.note or "")
+    assert "no concept matches 'qwertyzxcv' (nearest:" in (answer.note or "")
     with pytest.raises(NotFound, match="nearest"):
         service.paths("qwertyzxcv", "Thames", None, 2, 1)
     assert service.search("thames", None, 5).note is None

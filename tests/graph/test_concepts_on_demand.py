@@ -67,7 +67,7 @@ def test_the_first_question_by_meaning_starts_it_and_says_so(learned: Kg) -> Non
     assert found.concepts[0].label == "waggle dance", "by its name"
     told = [each.effect for each in found.degraded if "one source carries" in each.effect]
     carried = "concepts that one source carries are found by their words until they are embedded"
-    assert told == [f"notes: {carried}; that was started now"]
+    assert told == [f"notes: {carried}. Embedding has started"]
     jobs, _ = page_of_jobs(learned.graph, state="queued", kind=None, ontology=None, offset=0, limit=9)
     assert [each.kind for each in jobs] == ["concept_embedding"]
     learned.work()
@@ -89,7 +89,7 @@ def test_a_search_through_concepts_starts_it(learned: Kg, mode: str) -> None:
         found = HybridService(learned.graph, service).search(request)
     finally:
         service.close()
-    assert sum("that was started now" in each.effect for each in found.degraded) == 1
+    assert sum("Embedding has started" in each.effect for each in found.degraded) == 1
     assert counted(learned) == (1, 4, 0)
 
 
@@ -137,7 +137,7 @@ def test_on_a_full_disk_concepts_are_searched_all_the_same(
     monkeypatch.setattr(learned.graph, "_require_room", DiskRoom(tmp_path, EVERYTHING).require)
     found = ConceptService(learned.graph, learned.spaces).search("waggle dance", None, 5)
     assert found.concepts[0].label == "waggle dance"
-    told = [each.effect for each in found.degraded if "could not be started" in each.effect]
+    told = [each.effect for each in found.degraded if "could not start" in each.effect]
     assert len(told) == 1
     assert "KG_NEO4J__DISK_RESERVE_MB" in told[0], "and why"
     monkeypatch.undo()
@@ -169,4 +169,6 @@ def test_more_ontologies_than_one_search_starts_are_told_of(
 ) -> None:
     monkeypatch.setattr(search, "MAX_STARTED", 0)
     found = ConceptService(learned.graph, learned.spaces).search("waggle dance", None, 5)
-    assert [each for each in found.degraded if "next search starts that in 1 more ontology" in each.effect]
+    assert [
+        each for each in found.degraded if "next search starts embedding in 1 more ontology" in each.effect
+    ]

@@ -82,7 +82,7 @@ def test_a_slow_seed_ends_and_it_is_told(
     assert [each[:2] for each in cuts(found)] == [(2, "time"), (3, "time")]
     first = ask(constructive, seed("the Thames", by), seconds=1)
     assert first.nodes == []
-    assert first.note == "the time was up before a seed was found: give it more seconds, or ask for less"
+    assert first.note == "the time limit ended before a seed was found. Raise seconds, or request less"
 
 
 def test_a_rank_that_the_database_is_too_slow_for_is_told(

@@ -65,7 +65,7 @@ def test_a_search_waits_for_a_slow_database_no_longer_than_it_says(
     monkeypatch.setattr(client, "statement", lambda *_: slow)
     monkeypatch.setattr(client, "SEARCH_SECONDS", 0.5)
     begun = time.monotonic()
-    with pytest.raises(TookTooLong, match="warming up: try again"):
+    with pytest.raises(TookTooLong, match="If Neo4j has just started, try again"):
         graph.search(name)
     assert time.monotonic() - begun < 20
 
@@ -270,7 +270,7 @@ def test_an_index_of_an_earlier_version_is_kept(graph: Graph, settings: dict[str
 def test_an_index_of_other_dimensions_is_refused(graph: Graph) -> None:
     with (
         index_with(graph, {"vector.dimensions": 2 * IDENTITY.dimensions}),
-        pytest.raises(ConfigurationError, match="other settings than kg gives it"),
+        pytest.raises(ConfigurationError, match="unexpected settings"),
     ):
         ensure_space(graph, IDENTITY)
 

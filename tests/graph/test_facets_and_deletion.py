@@ -174,7 +174,7 @@ def test_what_changes_meanwhile_and_fits_no_more_stays(
     monkeypatch.setattr(document_writes, "summaries", changed_meanwhile)
     gone = deletion(library, "number>=38", dry_run=False, expected=2)
     assert gone.documents == 1
-    assert gone.notes == ["1 document changed or went meanwhile, and do not fit any more"]
+    assert gone.notes == ["1 document changed or were deleted during the request and no longer match"]
     assert "39" in left(library)
 
 

@@ -169,5 +169,5 @@ def test_where_nothing_fits_it_is_said(harbour: Kg) -> None:
         assert found == []
     for told in (sources.degraded, documents.degraded):
         assert [each.effect for each in told] == ["no document fits the conditions of the filter"]
-    with pytest.raises(InvalidInput, match="'numbr'; the nearest: 'number'"):
+    with pytest.raises(InvalidInput, match=r"'numbr'. Did you mean 'number'"):
         service.similar(one.sources[0].source_id, SimilarSearch.model_validate({"where": ["numbr=1"]}))

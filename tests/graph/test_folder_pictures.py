@@ -192,7 +192,7 @@ def test_what_waits_without_its_files_is_read_again_by_the_next_scan(
     review, every = ReviewService(followed.graph, lambda *_: None), Approval(ontology="notes", all=True)
     told = [each.problem.detail for each in review.approve(every).outcomes if each.problem]
     assert len(told) == 3
-    assert all("scan the folder" in each for each in told)
+    assert all("scan its folder" in each for each in told)
     assert followed.scan() == {"waiting": 3, "unchanged": 1}
     assert all(each.problem is None for each in review.approve(every).outcomes)
     assert followed.shown() == dict.fromkeys(("docs/note.md", "page.html", "img/boat.jpg"), (64, 48))

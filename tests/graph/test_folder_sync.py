@@ -283,8 +283,8 @@ def test_a_folder_that_is_not_there_removes_nothing_and_is_told(
     folder.rename(folder.with_name("away"))
     after = scan(graph, followed)
     assert state(graph, after) is JobState.DEAD
-    assert f"there is no folder {folder} on the worker's machine" in (after.error or "")
-    assert "nothing was removed" in (after.error or "")
+    assert f"folder {folder} not found on the machine of the worker" in (after.error or "")
+    assert "Nothing was deleted" in (after.error or "")
     assert after.documents == 2
     folder.with_name("away").rename(folder)
     back = scan(graph, followed)
@@ -297,7 +297,7 @@ def test_why_a_scan_died_is_told_while_the_next_one_waits(graph: Graph, folder: 
     request_scan(graph, followed)
     waiting = find_folder(graph, followed)
     assert waiting.state is JobState.QUEUED
-    assert "there is no folder" in (waiting.error or "")
+    assert "not found on the machine of the worker" in (waiting.error or "")
 
 
 def test_a_folder_that_is_a_file_now_removes_nothing(graph: Graph, folder: Path, followed: str) -> None:
@@ -371,7 +371,7 @@ def test_a_folder_that_is_replaced_in_the_middle_removes_nothing(
 
     monkeypatch.setattr(folders, "list_folder", replaced_after)
     after = scan(graph, followed)
-    assert "changed while it was scanned" in (after.error or "")
+    assert "changed during the scan" in (after.error or "")
     assert sorted(documents(graph)) == ["below/two.md", "one.md"]
 
 

@@ -179,5 +179,5 @@ def test_hybrid_has_it_as_a_mode(kg: Kg) -> None:
 
 
 def test_both_ways_at_once_are_refused() -> None:
-    with pytest.raises(ValidationError, match="leave one out"):
+    with pytest.raises(ValidationError, match="Omit one of the two"):
         SourceSearch(query_text="a", concepts=True, graph=True)

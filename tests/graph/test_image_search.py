@@ -91,7 +91,7 @@ def test_filters_and_limits(album: Album) -> None:
     assert set(names(like(album, red, min_similarity=0.9))) == {"p0.png", "other.png"}
     cut = like(album, plain("yellow"), min_similarity=0.999)
     assert (cut.images, cut.note) == ([], cut.note)
-    assert "no picture is as similar as 0.999: the nearest has 0." in (cut.note or "")
+    assert "no image has a similarity of 0.999 or more. The nearest has 0." in (cut.note or "")
     with pytest.raises(NotFound, match="nowhere"):
         like(album, red, ontology="nowhere")
 
@@ -102,7 +102,7 @@ def test_pictures_that_are_not_embedded_yet_are_compared_by_looks_and_words(albu
     answer = like(album, encoded(drawn(120, 80)), ontology="late")
     assert set(names(answer)) == {"late.png", "later.png"}
     assert (answer.by, answer.spaces) == (["perceptual_hash"], [])
-    assert "no picture there has a vector" in effects(answer)
+    assert "no image in these ontologies has a vector" in effects(answer)
     stored = like(album, source_id=ids(album)["late.png"], ontology="late", min_similarity=0.9)
     assert stored.by == ["perceptual_hash", "words"]
     assert "min_similarity was not applied" in effects(stored)
@@ -160,7 +160,7 @@ def test_nothing_that_fits_a_filter_is_no_lack_of_vectors(album: Album) -> None:
 
 def test_what_is_no_picture_is_refused(album: Album) -> None:
     store_document(album.graph, made := record("text.md", ["A passage."]))
-    with pytest.raises(InvalidInput, match="passage of text, not a picture"):
+    with pytest.raises(InvalidInput, match="passage of text, not an image"):
         like(album, source_id=made.sources[0].source_id)
     with pytest.raises(NotFound):
         like(album, source_id="0" * 32)

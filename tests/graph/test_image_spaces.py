@@ -136,14 +136,14 @@ def test_a_store_that_is_not_there_leaves_pictures_due(album: Album, driver: neo
 
 def test_a_model_that_is_down_leaves_pictures_due(album: Album) -> None:
     well = seeing_checks(album.image_spaces.all())
-    assert [
-        (each.ok, each.detail.endswith("of pictures in the space 'default_images'")) for each in well
-    ] == [(True, True)]
+    assert [(each.ok, each.detail.endswith("for images in the space 'default_images'")) for each in well] == [
+        (True, True)
+    ]
     album.grid.down = True
     album.work()
     assert album.counts().missing == 3
     (ill,) = seeing_checks(album.image_spaces.all())
-    assert (ill.ok, "pictures by their words only" in ill.detail) == (False, True)
+    assert (ill.ok, "images are found only by their text" in ill.detail) == (False, True)
     album.grid.down = False
     assert album.image_spaces.all()[0].problem(), "it is told"
 
@@ -159,7 +159,7 @@ def test_another_model_under_the_same_name_embeds_nothing(graph: Graph, tmp_path
     other.add_images("blue")
     other.work()
     assert (other.counts().embedded, other.counts().missing) == (1, 1)
-    assert "make a further space" in str(other.image_spaces.all()[0].problem())
+    assert "add another space" in str(other.image_spaces.all()[0].problem())
 
 
 def test_everything_anew_counts_pictures_too(album: Album) -> None:
@@ -319,13 +319,13 @@ def test_chunking_and_the_space_of_texts_leave_pictures_as_they_are(album: Album
 
 def test_a_space_of_pictures_is_none_for_texts_and_the_other_way_round(album: Album) -> None:
     album.add_space("fine")
-    with pytest.raises(InvalidInput, match="is of pictures"):
+    with pytest.raises(InvalidInput, match="is for images"):
         album.configure.set("notes", EmbeddingConfig(space="fine"), dry_run=False)
     with pytest.raises(ValueError, match="no models for pictures"):
         NewSpace(slug="x", modality="image", provider="local")
     with pytest.raises(ValueError, match="no models for texts"):
         NewSpace(slug="x", provider="onnx")
-    with pytest.raises(Conflict, match="exists already"):
+    with pytest.raises(Conflict, match="already exists"):
         album.add_space("fine", cells=8)
     with pytest.raises(NotFound):
         album.switch.build("none", SpaceBuild())

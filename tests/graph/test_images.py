@@ -99,7 +99,7 @@ def test_a_picture_is_told_as_one_wherever_its_source_is(pictures: Pictures, gra
     keys = find_image(graph, place.source_id[:8])
     assert pictures.read(keys.storage_key) == BOAT
     assert pictures.read(keys.thumbnail_key)[8:12] == b"WEBP"
-    with pytest.raises(NotFound, match="not a picture"):
+    with pytest.raises(NotFound, match="not an image"):
         find_image(graph, find_source(graph, "notes/text#0").source_id)
 
 
@@ -146,7 +146,7 @@ def test_what_is_stored_too_late_is_refused_and_can_be_sent_again(pictures: Pict
     assert made.hold
     graph.write("blobs/hold", hold_id=made.hold, keys=[], seconds=-1)
     assert (pictures.collect(), pictures.files) == (2, 0)
-    with pytest.raises(Conflict, match="send it again"):
+    with pytest.raises(Conflict, match="Send the document again"):
         store_document(graph, made)
     assert labels(graph) == 0
     pictures.add(BOAT, "x.jpg")
@@ -223,7 +223,7 @@ def test_documents_of_one_batch_share_a_picture(pictures: Pictures, graph: Graph
     assert pictures.collect() == 0
 
 
-ANOTHER = "is not the one that has the files"
+ANOTHER = "does not contain the files"
 
 
 @pytest.fixture
@@ -316,7 +316,7 @@ def test_where_all_files_are_lost_somebody_says_so(pictures: Pictures, elsewhere
     pictures.add(BOAT, "boat.jpg")
     with pytest.raises(Unavailable, match=ANOTHER) as caught:
         elsewhere.add(BOAT, "boat.jpg")
-    marker = str(caught.value).partition(" put ")[2].partition(" there as ")
+    marker = str(caught.value).partition(" put ")[2].partition(" to ")
     assert json.loads(marker[0])
     (elsewhere.folder / marker[2]).write_text(marker[0])
     with pytest.raises(FileLost):
@@ -417,7 +417,7 @@ class LateDeletes(FileBlobStore):
 
     def delete(self, name: str) -> None:
         self.late.append(name)
-        raise Unavailable("it did not answer in time")
+        raise Unavailable("it did not respond in time")
 
     def carry_out(self) -> None:
         for name in self.late:
@@ -520,7 +520,7 @@ def test_what_others_hold_now_is_not_taken_for_what_was_held(
     graph.write("blobs/hold", hold_id=made.hold, keys=[], seconds=-1)
     assert pictures.collect() == 2
     hold_blobs(graph, [key_of(BOAT), made.sources[0].image.thumbnail_key if made.sources[0].image else ""])
-    with pytest.raises(Conflict, match="send it again"):
+    with pytest.raises(Conflict, match="Send the document again"):
         store_document(graph, made)
 
 

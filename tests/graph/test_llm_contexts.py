@@ -185,7 +185,7 @@ def test_a_source_for_which_the_model_gives_no_context_is_set_aside_alone(
     mark = read_embedding_state(graph, "notes").target.mark
     (refused,) = read_refused_sources(graph, "notes", mark, limit=9)
     assert refused.paragraph == 12
-    assert refused.reason.startswith("the language model gives no context")
+    assert refused.reason.startswith("the language model returns no context")
     assert status(graph, "notes").embedded == len(PARAGRAPHS) - 1
     writer.requests.clear()
     writer.chat = write_contexts

@@ -211,7 +211,7 @@ def test_what_an_answer_leaves_out_is_asked_for_alone_and_then_set_aside(
     service = service_of(graph, settings)
     (refused,) = service.refused("notes").sources
     assert refused.paragraph == 3
-    assert refused.reason.endswith("asked twice: its answer leaves it out")
+    assert refused.reason.endswith("after two requests: the response omits this source")
     assert service.show("notes").model_dump(include={"extracted", "due", "refused"}) == {
         "extracted": 7,
         "due": 0,
@@ -319,7 +319,7 @@ def test_a_model_that_is_of_no_use_ends_the_job_before_it_costs_more(
     run_extraction(graph, settings)
     job = the_job(graph)
     assert job.state is JobState.DEAD
-    assert "nothing could be extracted from any of 32 sources" in (job.error or "")
+    assert "extraction failed for all 32 sources" in (job.error or "")
     requests = len(writer.requests)
     assert requests == 36, "four batches and each passage alone; the other 48 sources were not asked about"
     again = ExtractionRequests(graph, Extractors(graph, settings))

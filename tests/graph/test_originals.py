@@ -155,7 +155,7 @@ def test_a_document_whose_file_has_gone_is_refused(library: Library) -> None:
     made = library.record(PDF, "a.pdf")
     rows(library.driver, "MATCH (h:BlobHold) DETACH DELETE h")
     assert library.collect() == 1
-    with pytest.raises(Conflict, match="send it again"):
+    with pytest.raises(Conflict, match="Send the document again"):
         store_document(library.graph, made)
     assert library.used == {}
 

@@ -88,7 +88,7 @@ def test_the_own_document_and_filters_never_shrink_the_answer(kg: Kg) -> None:
     assert [ontology for ontology, _, _ in places(one)] == ["small"] * 12
     both = similar(kg, "own", 7, limit=100, group_duplicates=False, ontology=["big"])
     assert len(both.sources) == 100
-    with pytest.raises(NotFound, match="there is no ontology 'there is none'"):
+    with pytest.raises(NotFound, match="ontology 'there is none' not found"):
         similar(kg, "own", 7, ontology=["big", "there is none"])
     choices: list[dict[str, Any]] = [{}, {"same_document": True}, {"ontology": "small"}]
     for asked in choices:
@@ -149,7 +149,7 @@ def test_a_source_without_a_vector_is_compared_by_its_words_and_it_is_said(kg: K
     assert (answer.sources[0].similarity, answer.sources[0].near_duplicate) == (None, True)
     assert [each.part for each in answer.degraded] == ["vectors", "query"]
     assert ("notes", "late", 1) in places(similar(kg, "late", same_document=True))
-    assert "embedding is under way" in similar(kg, "two").degraded[0].effect
+    assert "embedding is in progress" in similar(kg, "two").degraded[0].effect
 
 
 def test_ontologies_of_another_space_are_left_out_and_named(kg: Kg) -> None:
@@ -201,7 +201,7 @@ def test_within_documents_only_if_asked_for_and_never_more_nodes_than_asked_for(
     few = connected(kg, max_nodes=5, across_documents_only=False)
     assert (len(few.nodes), few.total, few.truncated) == (5, 12, True)
     assert "5 of 12 sources" in few.degraded[0].effect
-    with pytest.raises(NotFound, match="there is no document 'none'"):
+    with pytest.raises(NotFound, match="document 'none' not found"):
         connected(kg, documents=["none"])
 
 

@@ -301,7 +301,7 @@ def test_alias_names_one_document(empty: Library) -> None:
     assert identify_document(graph, "k8s", "case") == identify_document(graph, "case/K8s") == a
     assert identify_document(graph, "a.md") == a, "a name goes before an alias"
     for called, ontology in (("K8s", None), ("both", "case")):
-        with pytest.raises(Conflict, match=r"several documents are called"):
+        with pytest.raises(Conflict, match=r"several documents have the name"):
             identify_document(graph, called, ontology)
     with pytest.raises(NotFound):
         identify_document(graph, "K9s")

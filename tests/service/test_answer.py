@@ -273,11 +273,11 @@ def test_what_is_near_enough_is_answered_from_though_words_find_others_first(
 GARBAGE = {
     "": "it is empty",
     "<think>what is a lease?</think>": "it is empty",
-    "Every ten seconds, I should think.": "no list of statements",
-    '{"statements": null}': "no list of statements",
-    '{"answer": "every ten seconds"}': "no list of statements",
-    '["every ten seconds"]': "no list of statements",
-    '{"statements": [{"text": "It renews its': "breaks off",
+    "Every ten seconds, I should think.": "list of statements is missing",
+    '{"statements": null}': "list of statements is missing",
+    '{"answer": "every ten seconds"}': "list of statements is missing",
+    '["every ten seconds"]': "list of statements is missing",
+    '{"statements": [{"text": "It renews its': "cut off",
     '{"statements": [{"text": "A worker renews its lease."}]}': "is a statement with quotes",
     '[{"answer": "every ten seconds", "source": 1}]': "is a statement with quotes",
 }
@@ -290,7 +290,7 @@ def test_what_cannot_be_read_is_told_as_the_models_fault_and_never_of_the_passag
     writer.chat = lambda _: said
     detail = problem(web.post(ANSWER, json={"question": QUESTION, **NEAR}), 502)
     assert fault in detail
-    assert "says nothing about your documents" in detail
+    assert "The documents are not the cause" in detail
     with connect_sse(web, "POST", ANSWER, json={"question": QUESTION, "stream": True, **NEAR}) as source:
         (event,) = source.iter_sse()
     assert (event.event, json.loads(event.data)["detail"]) == ("error", detail)
@@ -308,8 +308,8 @@ def test_what_is_cut_off_or_no_statement_is_told_beside_what_was_proved(
     assert len(told["statements"]) == 2
     assert [each["part"] for each in told["degraded"]] == ["answer", "answer"]
     effects = " ".join(each["effect"] for each in told["degraded"])
-    assert "1 of 3 entries left out: not statements with quotes" in effects
-    assert "breaks off" in effects
+    assert "1 of 3 entries skipped: not statements with quotes" in effects
+    assert "cut off" in effects
 
 
 def test_hypothetical_answers_are_searched_by_too(web: httpx.Client, writer: EmbeddingServer) -> None:

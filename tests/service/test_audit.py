@@ -108,7 +108,7 @@ def test_the_list_is_of_a_key_and_from_a_time_on(
     assert (len(page.entries), page.total) == (1, 3)
     assert kg.audit(since=datetime.now(UTC) + timedelta(hours=1)).total == 0
     assert kg.audit(since=datetime.now(UTC) - timedelta(hours=1)).total == 3
-    with pytest.raises(NotFound, match="there is no key 'nobody'"):
+    with pytest.raises(NotFound, match="key 'nobody' not found"):
         kg.audit("nobody")
 
 

@@ -91,7 +91,7 @@ def test_a_conversation_is_augmented_like_its_text(http: httpx.Client) -> None:
     messages = [{"author": "Ada", "text": SUBJECTS["bees"]}, {"author": "Bob", "text": "\n"}]
     answer = augment(http, messages=messages, ontology="handbook", min_similarity=0.3)
     assert documents(answer) == ["bees.md"]
-    assert answer["notes"] == ["1 blank message was left out: number 2"]
+    assert answer["notes"] == ["1 blank message was skipped: number 2"]
     unknown = http.post("/queries/augment", json={"messages": messages, "ontology": "there is none"})
     assert unknown.status_code == 404
     assert documents(augment(http, messages=messages, documents=["bread.md"], min_similarity=-1)) == [
@@ -105,9 +105,7 @@ def test_what_is_not_similar_enough_is_counted_and_the_nearest_is_told(http: htt
     assert (answer["records"], answer["context"]) == ([], "")
     assert answer["counts"]["below_similarity"] == 3
     assert answer["thresholds"] == [{"space": "default", "min_similarity": 0.7, "source": "default"}]
-    assert (
-        "nothing is similar enough: 0.70 is asked for, and the nearest passage has 0." in answer["notes"][0]
-    )
+    assert "no relevant result: the nearest passage has a similarity of 0." in answer["notes"][0]
 
 
 def test_what_is_not_similar_enough_takes_no_place_of_what_is(http: httpx.Client, graph: Graph) -> None:
@@ -173,7 +171,7 @@ def test_what_the_searches_could_not_do_is_told_with_its_pieces(http: httpx.Clie
     many = "\n\n".join(" ".join(f"word{n}x{i}" for i in range(90)) for n in range(3))
     answer = augment(http, many, chunk_tokens=100, overlap_tokens=0, min_similarity=-1)
     assert [(each["part"], each["pieces"]) for each in answer["degraded"]] == [("query", [1, 2, 3])]
-    assert "words were used" in answer["degraded"][0]["effect"]
+    assert "kg used" in answer["degraded"][0]["effect"]
 
 
 @pytest.mark.usefixtures("shared")
@@ -195,7 +193,7 @@ def test_every_choice_is_taken(http: httpx.Client, options: Json) -> None:
         ({"text": "a", "messages": [{"author": "a", "text": "t"}]}, "one of the two"),
         ({"text": " …! "}, "no word"),
         ({"text": "\ud800"}, "surrogate"),
-        ({"messages": [{"author": "a", "text": " "}]}, "none of them says anything"),
+        ({"messages": [{"author": "a", "text": " "}]}, "all messages are empty"),
         ({"text": "a", "chunk_tokens": 100}, "overlap_tokens"),
         ({"text": "a", "mode": "text", "min_similarity": 0.5}, "min_similarity"),
         ({"text": "a", "per_piece": 0}, "per_piece"),

@@ -140,7 +140,7 @@ def test_five_thousand_terms_are_answered_and_the_rest_is_told(
     made = ("".join(chr(first + n // letters**i % letters) for i in range(length)) for n in range(5000))
     answer = search(http, " ".join(made), mode="text")
     assert answer["degraded"] == [
-        {"part": "query", "effect": "full text: the first 64 words were used, 4936 were left out"}
+        {"part": "query", "effect": "full text: kg used the first 64 words and ignored 4936"}
     ]
 
 

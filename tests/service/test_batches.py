@@ -66,7 +66,7 @@ def test_what_is_new_changed_or_the_same_is_told_of_each(http: httpx.Client) -> 
     ]
     told = [each["ingested"] for each in outcomes(send(http, given))]
     assert [each["change"] for each in told] == ["updated", "created", "unchanged", "created"]
-    assert told[0]["notes"] == ["it took the place of file:///x"]
+    assert told[0]["notes"] == ["replaces file:///x"]
     assert "hidden" in told[1]["notes"][0]
     assert told[3]["job_id"] not in {None, told[0]["job_id"]}
 
@@ -90,7 +90,7 @@ def test_of_two_with_one_name_the_later_is_refused(http: httpx.Client) -> None:
     given = [document("a", "first"), document("a", "second"), document("a", "third", "other")]
     told = outcomes(send(http, given))
     assert [bool(each["ingested"]) for each in told] == [True, False, True]
-    assert "an earlier one of this batch has the name 'a'" in told[1]["problem"]["detail"]
+    assert "an earlier document of this batch has the same name 'a'" in told[1]["problem"]["detail"]
     assert http.get(f"/documents/{told[0]['ingested']['document_id']}").json()["text"] == "first"
 
 

@@ -59,7 +59,7 @@ def test_a_merge_is_listed_and_undone(merged: KgClient) -> None:
 
 
 def test_what_is_not_there_is_said(merged: KgClient, http: httpx.Client) -> None:
-    with pytest.raises(NotFound, match=r"has no merge of concepts 'nothing'.*--ontology notes"):
+    with pytest.raises(NotFound, match=r"concept merge 'nothing' not found.*--ontology notes"):
         merged.undo_concept_merge("notes", "nothing")
     with pytest.raises(NotFound):
         merged.concept_merges("nowhere")

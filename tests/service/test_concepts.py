@@ -50,7 +50,7 @@ def test_several_ontologies_are_searched_as_one_over_rest_and_by_both_mcps(
     assert [each.model_dump(mode="json") for each in of_client.concepts] == both["concepts"]
     everywhere = {each.ontology for each in kg.search_concepts("bees").concepts}
     assert everywhere == {"notes", "other", "third"}
-    with pytest.raises(InvalidInput, match="leave it out"):
+    with pytest.raises(InvalidInput, match="Omit the parameter"):
         kg.search_concepts("bees", ontologies=[])
     twice = "/concepts/search?query_text=bees&ontology=a&ontology=b"
     assert "duplicate" in problem(http.get(twice), 422)
@@ -104,13 +104,13 @@ def test_an_empty_page_says_where_to_read_why(kg: KgClient) -> None:
         ("/concepts/search", {"query_text": "a" * 2001}, 422, "query_text"),
         ("/concepts/paths", {"from": "a"}, 422, "to"),
         ("/concepts/paths", {"from": "a", "to": "b", "hops": 5}, 422, "hops"),
-        ("/concepts/paths", {"from": "a", "to": "b"}, 404, "no concept fits 'a'"),
-        ("/concepts/none", {}, 404, "there is no concept"),
-        ("/concepts/none/context", {}, 404, "there is no concept"),
+        ("/concepts/paths", {"from": "a", "to": "b"}, 404, "no concept matches 'a'"),
+        ("/concepts/none", {}, 404, "not found"),
+        ("/concepts/none/context", {}, 404, "not found"),
         ("/concepts/none/context", {"window_size": 21}, 422, "window_size"),
         ("/concepts/none/related", {"hops": 0}, 422, "hops"),
         ("/concepts/none/neighbourhood", {"limit": 201}, 422, "limit"),
-        ("/ontologies/none/concepts", {}, 404, "there is no ontology"),
+        ("/ontologies/none/concepts", {}, 404, "not found"),
         ("/ontologies/a`/concepts", {}, 422, "ontology"),
     ],
 )

@@ -256,5 +256,5 @@ def test_the_same_key_renews_once(http: httpx.Client, kg: KgClient, graph: Graph
 
 @pytest.mark.parametrize("more", [{}, {"force": True, "kind": "concept"}])
 def test_a_filter_needs_force_and_sources(kg: KgClient, more: dict[str, Any]) -> None:
-    with pytest.raises(InvalidInput, match="with force"):
+    with pytest.raises(InvalidInput, match="needs force"):
         kg.regenerate_embeddings(where=["document=a.txt"], **more)

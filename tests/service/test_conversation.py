@@ -71,7 +71,7 @@ def test_one_message_more_embeds_one_message(http: httpx.Client, graph: Graph, d
         ([{"author": "a", "text": "t", "timestamp": "2026-03-01T09:30:00"}], "timezone"),
         ([{"author": "a", "text": "t", "timestamp": 1_772_000_000}], "ISO 8601"),
         ([{"author": "a", "text": "t", "timestamp": "yesterday"}], "ISO 8601"),
-        ([{"author": "a", "text": " "}, {"author": "b", "text": "\u200b"}], "none of them says anything"),
+        ([{"author": "a", "text": " "}, {"author": "b", "text": "\u200b"}], "all messages are empty"),
         ([{"author": "a", "text": "t"}] * 10_001, "give at most 10,000"),
     ],
 )

@@ -48,7 +48,7 @@ def test_what_cannot_be_read_is_named_beside_the_others(
 
 @pytest.mark.usefixtures("evaluations")
 def test_what_is_not_there_or_not_comparable_is_said(kg: KgClient, http: httpx.Client) -> None:
-    with pytest.raises(NotFound, match="there is no result 'none'"):
+    with pytest.raises(NotFound, match="result 'none' not found"):
         kg.evaluation("none")
     with pytest.raises(InvalidInput, match="they differ in data"):
         kg.compare_evaluations(["text", "owls"])
@@ -63,7 +63,7 @@ def test_what_is_not_there_or_not_comparable_is_said(kg: KgClient, http: httpx.C
 
 def test_there_is_nothing_where_nothing_was_measured(kg: KgClient) -> None:
     assert kg.evaluations().total == 0
-    with pytest.raises(NotFound, match="there is no ontology 'beez'"):
+    with pytest.raises(NotFound, match="ontology 'beez' not found"):
         kg.evaluations("beez")
 
 
@@ -71,7 +71,7 @@ def test_there_is_nothing_where_nothing_was_measured(kg: KgClient) -> None:
 def test_a_result_is_deleted_with_what_lies_beside_it(kg: KgClient, evaluations: Path) -> None:
     for ending in ("answers.jsonl", "png"):
         (evaluations / f"text.{ending}").write_text("x")
-    with pytest.raises(NotFound, match="there is no result 'texts'; the nearest: 'text'"):
+    with pytest.raises(NotFound, match=r"result 'texts' not found .did you mean 'text'"):
         kg.delete_evaluation("texts")
     gone = kg.delete_evaluation("text")
     assert (gone.name, gone.ontology) == ("text", "bees")

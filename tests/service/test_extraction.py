@@ -72,7 +72,7 @@ def test_what_is_unset_is_the_setting_and_a_put_of_none_goes_back_to_it(kg: KgCl
     made = kg.set_extraction_config("new", extractor=None, per_source=None, budget=None)
     assert made.config == ExtractionConfig()
     assert made.used.model_dump() == {"extractor": "none", "per_source": 6, "budget": None}
-    with pytest.raises(InvalidInput, match="no concepts are extracted"):
+    with pytest.raises(InvalidInput, match="concept extraction is off"):
         kg.extract_concepts("new")
 
 

@@ -75,15 +75,15 @@ def test_passages_for_a_picture_and_pictures_for_a_passage(http: httpx.Client, s
     back: Json = http.post(f"/queries/sources/{passage}/related", json={"same_document": True}).json()
     assert [each["source_id"] for each in back["sources"]] == [stored]
     assert back["sources"][0]["image"]["content_type"] == "image/jpeg"
-    assert "no source" in problem(http.post("/queries/sources/none/related", json={}), 404)
+    assert "source" in problem(http.post("/queries/sources/none/related", json={}), 404)
     assert "colour" in problem(http.post(f"/queries/sources/{stored}/related", json={"colour": "red"}), 422)
 
 
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (b"", "not a picture"),
-        (b"<html><script>alert(1)</script></html>", "not a picture"),
+        (b"", "not an image"),
+        (b"<html><script>alert(1)</script></html>", "not an image"),
         (BOAT[:-500], "damaged"),
         (png_of(50_000, 50_000), "50,000 x 50,000"),
         (gif_of(100_000), "frames"),
@@ -144,5 +144,5 @@ def test_a_passage_is_not_a_picture(http: httpx.Client) -> None:
     ingest(http, "Only words.")
     source = http.post("/queries/sources/search", json={"query_text": "words"}).json()["sources"][0]
     told = problem(http.post(SEARCH, json={"source_id": source["source_id"]}), 422)
-    assert "not a picture" in told
+    assert "not an image" in told
     problem(http.post(SEARCH, json={"source_id": "0" * 32}), 404)

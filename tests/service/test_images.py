@@ -104,11 +104,11 @@ def test_a_picture_is_typed_by_its_content(http: httpx.Client) -> None:
         (gif_of(100_000), "many.gif", "frames"),
         (BOAT[:-500], "half.jpg", "damaged"),
         (b"", "empty.png", "it is empty"),
-        (b"<html><script>alert(1)</script></html>", "page.jpg", "not a picture"),
+        (b"<html><script>alert(1)</script></html>", "page.jpg", "not an image"),
         (
             b"<svg xmlns='http://www.w3.org/2000/svg'/>",
             "drawing.svg",
-            ".svg pictures are not read: export it as JPEG or PNG",
+            ".svg images are not supported. Export the image as JPEG or PNG",
         ),
     ],
     ids=["bomb", "frames", "truncated", "empty", "html", "svg"],
@@ -131,7 +131,7 @@ def test_what_is_no_picture_is_not_given_out(http: httpx.Client) -> None:
     upload(http, b"Only words.", "a.txt")
     source = one(search(http, "words", mode="text"))
     assert (source["kind"], source["image"]) == ("passage", None)
-    assert "not a picture" in problem(http.get(f"/images/{source['source_id']}"), 404)
+    assert "not an image" in problem(http.get(f"/images/{source['source_id']}"), 404)
     problem(http.get("/images/0123456789abcdef/thumbnail"), 404)
 
 
@@ -176,7 +176,7 @@ def test_pictures_that_a_document_names_come_with_it(
     http: httpx.Client, service: Service, name: str, content: bytes
 ) -> None:
     answer = sent(http, name, content, ("img/red%20boat.jpg", BOAT), ("img/other.png", BOAT)).json()
-    missing = "pictures that it names and that did not come with it (1): img/gone.png"
+    missing = "referenced images that are missing (1): img/gone.png"
     assert (missing in answer["notes"]) == (name == "harbours.md")
     hit = one(search(http, "red boat", mode="text", kinds=["image"]))
     assert (hit["document"], hit["heading"], hit["image"]["width"]) == (name, ["Harbours"], 600)
@@ -224,5 +224,5 @@ def test_there_are_bounds_on_pictures_that_come_with_a_document(http: httpx.Clie
 def test_what_is_sent_as_a_picture_and_is_none_costs_nothing_else(http: httpx.Client) -> None:
     bomb = ("img/red boat.jpg", png_of(50_000, 50_000))
     answer = sent(http, "a.md", TEXT, bomb, ("img/gone.png", b"<script>alert(1)</script>")).json()
-    assert answer["notes"] == ["left out: pictures of other kinds than are read, or damaged (2)"]
+    assert answer["notes"] == ["skipped: images in an unsupported format, or damaged (2)"]
     assert answer["sources"]["added"] == 1

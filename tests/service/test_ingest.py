@@ -62,7 +62,7 @@ def test_what_is_said_about_a_document_changes_too(http: httpx.Client, changed: 
 
 def test_another_file_of_the_same_name_is_told(http: httpx.Client) -> None:
     ingest(http, "one", uri="file:///x/a.txt")
-    assert ingest(http, "two", uri="file:///y/a.txt")["notes"] == ["it took the place of file:///x/a.txt"]
+    assert ingest(http, "two", uri="file:///y/a.txt")["notes"] == ["replaces file:///x/a.txt"]
 
 
 def test_names_are_of_their_ontology(http: httpx.Client) -> None:
@@ -196,7 +196,7 @@ def test_what_waits_is_found_when_it_is_approved(http: httpx.Client, kg: KgClien
     assert not found(http, "wait")
     assert [each.document for each in kg.waiting("birds").documents] == ["a/b.md", "c.md", "d.md"]
     assert kg.ontologies().waiting == {"birds": 3}
-    with pytest.raises(NotFound, match=r"^there is no ontology 'birds'"):
+    with pytest.raises(NotFound, match=r"^ontology 'birds' not found"):
         kg.documents("birds")
     approved = kg.approve(ontology="birds", documents=["a/b.md"])
     assert approved.outcomes[0].ingested is not None

@@ -156,7 +156,7 @@ def test_an_ontology_of_others_is_refused_whether_it_is_there_or_not(
 ) -> None:
     answer = ask(own, re.sub("{[^}]*}", "none", route.replace("{ontology}", named)), {})
     assert answer.status_code == 403
-    assert answer.json()["detail"].startswith(f"this key is for {OWN!r} alone, and not for {named!r}:")
+    assert answer.json()["detail"].startswith(f"this key is limited to {OWN!r} and cannot see {named!r}:")
 
 
 @pytest.mark.parametrize("named", [OTHER, NOWHERE])
@@ -581,8 +581,8 @@ def test_what_is_of_another_is_nowhere(
     assert told["isError"], told
     (content,) = told["content"]
     assert (
-        "this key is for" in content["text"]
-        or "there is no" in content["text"]
+        "this key is limited to" in content["text"]
+        or "not found" in content["text"]
         or "has no" in content["text"]
     )
     assert SECRET not in content["text"].lower().replace(OTHER, "", 2)

@@ -76,7 +76,7 @@ def test_a_document_that_is_listed_is_opened_by_its_name(service: Service, docum
         assert (read["document_id"], read["paragraphs"][0]["paragraph"]) == (document_id, 0)
     said = failure(call(f"{service.url}/mcp", "get_source_context", citation="the bees.md"))
     assert "nearest: 'bees.md'" in said
-    missing = "there is no ontology 'natur'; the nearest: 'nature', 'nature-2'"
+    missing = "ontology 'natur' not found (did you mean 'nature' or 'nature-2'?)"
     assert missing in failure(call(f"{service.url}/mcp", "list_documents", ontology="natur"))
     assert missing in failure(call(f"{service.url}/mcp", "search_sources", query="x", ontologies=["natur"]))
 
@@ -169,7 +169,7 @@ def test_arguments_of_clients_that_are_not_strict(service: Service) -> None:
         assert "`list_documents`" in said
         assert "`kg " not in said
         said = failure(await client.call_tool("get_source_context", {"citation": "0" * 32}))
-        assert "there is no source" in said
+        assert "not found" in said
         assert "Traceback" not in said
 
     talk(f"{service.url}/mcp", session)

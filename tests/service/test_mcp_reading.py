@@ -78,7 +78,7 @@ def test_reading_begins_at_a_citation_and_a_changed_document_is_told(
     third = answer(call(url, "read_document", document="nature/bees.md#3"))["paragraphs"][0]
     assert third["paragraph"] == 3
     told = failure(call(url, "read_document", document="bes.md"))
-    assert "there is no document 'bes.md'" in told
+    assert "document 'bes.md' not found" in told
     assert "bees.md" in told
     first = answer(call(url, "read_document", document=document_id, token_budget=1000))
     embedded(graph, http, "New.\n\n" + "Changed. " * 900, document="bees.md", ontology="nature")

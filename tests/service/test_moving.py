@@ -181,10 +181,10 @@ def test_what_a_stranger_sends_changes_nothing(
         (b"[]", "line 1"),
         (b"\xff", "line 1"),
         (sent(document, first), "only 1 of the 2"),
-        (sent(first), "before any document"),
+        (sent(first), "precedes the first document"),
         (sent(document, first, second, document, first, second), "duplicate"),
         (sent(document, first, {**second, "text": "short"}), "line 3"),
-        (sent(document, first, second, {**vectors, "document": "b.md"}), "not the document before"),
+        (sent(document, first, second, {**vectors, "document": "b.md"}), "not the previous document"),
         (sent(document, first, second, {**concepts, "paragraph": 9}), "not there"),
         (sent({**document, "document": "\x00"}, first, second), "U+0000"),
     ):
@@ -210,7 +210,7 @@ def test_what_a_stranger_sends_changes_nothing(
         (4, {"paragraph": 7}),
         (4, {"concepts": [{"label": "a", "quotes": [{"start": 4, "end": 99}]}]}),
     ],
-    ids=["no such source", "beyond its source", "bare", "no source", "no quote"],
+    ids=["no such source", "exceeds its source", "bare", "no source", "no quote"],
 )
 def test_what_comes_alone_is_checked_as_what_comes_with_its_document(
     http: httpx.Client, kg: KgClient, line: int, told: dict[str, Any]
@@ -231,7 +231,7 @@ def test_what_comes_alone_is_checked_as_what_comes_with_its_document(
 def test_a_bundle_of_a_later_kg_is_refused(kg: KgClient, http: httpx.Client) -> None:
     given = {"configuration": configuration().model_dump(mode="json")}
     later = http.post("/import/ontologies", json={"format": 1, "schema_version": 999, **given})
-    assert "upgrade this kg first" in problem(later, 422)
+    assert "Upgrade this kg first" in problem(later, 422)
     other = http.post("/import/ontologies", json={"format": 2, "schema_version": 1, **given})
     assert "format 2" in problem(other, 422)
     assert not kg.ontologies().ontologies

@@ -102,7 +102,7 @@ def test_what_is_nearest_in_the_ontology_asked_is_named_or_nothing(kg: KgClient)
         assert "nearest" not in str(told.value)
 
 
-NO_HANDBOK = "there is no ontology 'handbok'; the nearest: 'handbook'"
+NO_HANDBOK = "ontology 'handbok' not found (did you mean 'handbook'?)"
 
 
 def test_lists_of_an_unknown_ontology_are_not_found(http: httpx.Client) -> None:
@@ -125,7 +125,7 @@ def test_lists_of_an_unknown_ontology_are_not_found(http: httpx.Client) -> None:
 
 def test_every_question_to_an_unknown_document_names_the_nearest(http: httpx.Client) -> None:
     ingest(http, "A worker renews its lease.", ontology="handbook", document="pep-0584.rst")
-    said = "there is no document 'pep-584.rst' in 'handbook'; the nearest: 'pep-0584.rst'"
+    said = "document 'pep-584.rst' not found in 'handbook' (did you mean 'pep-0584.rst'?)"
     for path, question in (
         ("sources/search", {"query_text": "lease", "mode": "text"}),
         ("augment", {"text": "lease"}),
@@ -163,7 +163,7 @@ def test_documents_are_chosen_by_name_ontology_and_name_and_the_digits_of_their_
         assert {each["document_id"] for each in graph["nodes"]} == meant, called
     asked = {"query_text": "lease", "mode": "text", "ontology": "a", "documents": ["b/x/same.md"]}
     missing = problem(http.post("/queries/sources/search", json=asked), 404)
-    assert "there is no document 'b/x/same.md'" in missing
+    assert "document 'b/x/same.md' not found" in missing
 
 
 def test_sources_go_by_their_place_in_a_document(kg: KgClient, graph: Graph) -> None:

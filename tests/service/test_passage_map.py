@@ -61,7 +61,7 @@ def test_of_more_there_is_a_sample_that_says_so(kg: KgClient, graph: Graph, driv
     assert found.source_ids == sorted(ids)[:10]
     assert found.total == 40
     (told,) = found.degraded
-    assert told.effect.startswith("10 of 40 passages, drawn by lot")
+    assert told.effect.startswith("10 of 40 passages, sampled at random")
 
 
 def test_what_has_no_vector_is_left_out_and_counted(kg: KgClient, graph: Graph, driver: neo4j.Driver) -> None:
@@ -69,9 +69,7 @@ def test_what_has_no_vector_is_left_out_and_counted(kg: KgClient, graph: Graph, 
     rows(driver, "MATCH (s:Source) WHERE s.source_id IN $ids REMOVE s.embedding", ids=ids[:3])
     found = kg.passage_map("notes")
     assert sorted(found.source_ids) == sorted(ids[3:])
-    assert [each.effect for each in found.degraded] == [
-        "3 of 40 passages have no vector yet: they are left out"
-    ]
+    assert [each.effect for each in found.degraded] == ["3 of 40 passages have no vector yet and are missing"]
 
 
 @pytest.mark.parametrize("count", [0, 1, 2])

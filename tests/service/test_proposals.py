@@ -48,7 +48,7 @@ def test_proposals_are_listed_and_decided(told: KgClient) -> None:
     assert told.proposals("notes", kind="source", state="open").total == 0
     rejected = told.reject_proposal(found.proposal_id, by="Bob")
     assert (rejected.state, rejected.decided_by) == ("rejected", "Bob")
-    assert rejected.notes == ["it was accepted by Ada before; its link is gone"]
+    assert rejected.notes == ["the proposal was accepted by Ada before. Its link no longer exists"]
     opened = told.undo_proposal(found.proposal_id)
     assert (opened.state, opened.notes) == ("open", ["it was rejected by Bob before"])
     assert told.proposal(found.proposal_id[:8]).notes == []
@@ -86,7 +86,7 @@ def test_what_is_wrong_is_told(told: KgClient, http: httpx.Client) -> None:
         told.set_proposals_config("notes", hops=9)
     with pytest.raises(NotFound):
         told.proposals_config("note")
-    with pytest.raises(NotFound, match="there is no ontology 'note'"):
+    with pytest.raises(NotFound, match="ontology 'note' not found"):
         told.proposals("note")
 
 
@@ -95,7 +95,7 @@ def test_an_empty_list_says_whether_anything_was_looked_at(kg: KgClient, graph: 
     run_jobs(graph)
     for empty in (kg.proposals("notes"), kg.proposals()):
         assert empty.notes == [
-            "links have not been looked for in notes yet: `kg proposals search --ontology notes`"
+            "kg has not searched for links in notes yet: `kg proposals search --ontology notes`"
         ]
     kg.set_proposals_config("notes", enabled=False)
     assert "`enabled` is false" in kg.proposals("notes").notes[0]
@@ -103,18 +103,18 @@ def test_an_empty_list_says_whether_anything_was_looked_at(kg: KgClient, graph: 
     look(graph)
     page = kg.proposals("notes", state="open")
     assert page.searched_at is not None
-    assert page.notes == [f"links were looked for in notes on {page.searched_at:%Y-%m-%d %H:%M} UTC"]
+    assert page.notes == [f"kg searched for links in notes on {page.searched_at:%Y-%m-%d %H:%M} UTC"]
     assert kg.proposals("notes", state="accepted").notes == []
     kg.ingest_text(TAXES, ontology="notes", document="taxes.md")
     run_jobs(graph)
-    assert kg.proposals("notes").notes[0].endswith("still to be looked at")
+    assert kg.proposals("notes").notes[0].endswith("pending")
 
 
 def test_an_empty_list_says_that_all_is_looked_at_again(kg: KgClient, graph: Graph) -> None:
     kg.ingest_text(OWLS, ontology="notes", document="owls.md")
     kg.search_proposals("notes")
     look(graph)
-    looked = f"links were looked for in notes on {kg.proposals('notes').searched_at:%Y-%m-%d %H:%M} UTC"
+    looked = f"kg searched for links in notes on {kg.proposals('notes').searched_at:%Y-%m-%d %H:%M} UTC"
     assert kg.proposals().notes == [looked]
     kg.set_proposals_config("notes", min_similarity=0.6)
     assert kg.proposals().notes == [f"{looked}; {ANOTHER_WAY}"]
@@ -123,7 +123,11 @@ def test_an_empty_list_says_that_all_is_looked_at_again(kg: KgClient, graph: Gra
     assert kg.proposals("notes").notes == [f"{looked}; {AGAIN}"]
     assert kg.proposals_config("notes").notes == [AGAIN]
     kg.set_proposals_config("notes", enabled=False)
-    assert kg.proposals("notes").notes[0].endswith("again (`enabled` is false: no worker does it by itself)")
+    assert (
+        kg.proposals("notes")
+        .notes[0]
+        .endswith("again (`enabled` is false, so workers do not search automatically)")
+    )
     look(graph)
     assert AGAIN not in kg.proposals("notes").notes[0]
 
@@ -141,7 +145,9 @@ def test_a_configuration_can_be_tried_first(told: KgClient) -> None:
 def test_nearer_is_asked_for_and_what_is_not_near_enough_goes(told: KgClient, graph: Graph) -> None:
     assert of_sources(told)
     told.set_proposals_config("notes", min_similarity=0.99)
-    assert any("looked at again" in note for note in told.proposals_config("notes").notes)
+    assert any(
+        "checks all sources and concepts again" in note for note in told.proposals_config("notes").notes
+    )
     told.search_proposals("notes")
     look(graph)
     assert of_sources(told) == []

@@ -130,7 +130,7 @@ def test_readiness_turns_red_on_a_backlog_and_green_when_somebody_works(
     with httpx.Client(base_url=impatient.url, timeout=60) as http:
         wait_until(lambda: http.get("/ready").status_code == 503, 20)
         red = http.get("/ready").json()
-        assert "no worker takes it" in red["waiting_for"]
+        assert "without a free worker" in red["waiting_for"]
         assert "kg up" in red["waiting_for"]
         assert [check["name"] for check in red["checks"] if not check["ok"]] == ["worker"]
         sign_of_life(graph, "w1", host="here", pid=7)

@@ -50,9 +50,11 @@ def test_it_goes_by_every_name_and_begins_at_the_source_that_is_called(
 
 
 def test_what_is_not_there_is_told_with_what_is_nearest(kg: KgClient, document_id: str) -> None:
-    with pytest.raises(NotFound, match=r"no document 'instal\.md'; the nearest: 'guide/install\.md'"):
+    with pytest.raises(
+        NotFound, match=r"document 'instal\.md' not found \(did you mean 'guide/install\.md'\?"
+    ):
         kg.read_document("instal.md")
-    with pytest.raises(NotFound, match="no ontology 'nots'; the nearest: 'notes'"):
+    with pytest.raises(NotFound, match=r"ontology 'nots' not found .did you mean 'notes'"):
         kg.read_document(NAME, ontology="nots")
     with pytest.raises(InvalidInput, match=f"has {kg.document(document_id).sources} paragraphs"):
         kg.read_document(NAME, start=99)

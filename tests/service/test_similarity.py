@@ -116,7 +116,7 @@ def test_reading_around_a_source_within_a_budget(http: httpx.Client, kg: KgClien
     assert some["degraded"] == []
     none = kg.source_context(first, token_budget=1)
     assert (none.sources, none.left_out) == ([], 3)
-    assert "nothing fits into 1" in none.degraded[0].effect
+    assert "no result fits into 1" in none.degraded[0].effect
     for wrong in (0, 1_000_001, "many"):
         assert "token_budget" in problem(http.get(path, params={"token_budget": wrong}), 422)
 

@@ -126,7 +126,7 @@ class MemoryLibrary(MemoryOverview):
                 if place.source_id == source_id:
                     around = places[max(at - window, 0) : at + window + 1]
                     return SourceContext(source_id=source_id, window_size=window, sources=around)
-        raise NotFound(f"there is no source {source_id!r}; its document may have changed since you saw it")
+        raise NotFound(f"source {source_id!r} not found. Its document may have changed since your search")
 
     def page(self, document_id: str, page: int, source_id: str, width: int) -> PageImage:
         """See `Library`: a picture of so many bytes for each pixel of its width."""
@@ -241,7 +241,7 @@ class MemoryLibrary(MemoryOverview):
             if places[0].document == called and ontology in {None, places[0].ontology}:
                 about, first = self._summary(places[0]), start or 0
                 return DocumentReading(document=about, start=first, sources=places[first:], tokens=0)
-        raise NotFound(f"there is no document {called!r}")
+        raise NotFound(f"document {called!r} not found")
 
     def ontologies(self) -> OntologyList:
         """See `Library`."""

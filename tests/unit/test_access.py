@@ -187,7 +187,7 @@ def test_service_thread_that_lost_its_request_fails(monkeypatch: pytest.MonkeyPa
     with reaching(None), ThreadPoolExecutor(1) as pool:
         assert reach() is None
         assert pool.submit(copy_context().run, reach).result() is None
-        with pytest.raises(RuntimeError, match="for whom"):
+        with pytest.raises(RuntimeError, match="visible ontologies are not set"):
             pool.submit(reaches, "any").result()
 
 
@@ -198,7 +198,7 @@ def test_some_are_seen_and_others_are_refused() -> None:
         assert within(None) == ["a", "b"]
         assert looked_into(["b"]) == ["b"]
         for refused in (lambda: within("c"), lambda: looked_into(["a", "c"]), lambda: require("c")):
-            with pytest.raises(Forbidden, match="this key is for 'a', 'b' alone, and not for 'c'"):
+            with pytest.raises(Forbidden, match="this key is limited to 'a', 'b' and cannot see 'c'"):
                 refused()
     assert reach() is None
 

@@ -62,7 +62,7 @@ def test_secret_and_file_together_are_rejected(tmp_path: Path, monkeypatch: pyte
     (tmp_path / "key").write_text(CANARY)
     monkeypatch.setenv("KG_API_KEY", CANARY)
     monkeypatch.setenv("KG_API_KEY_FILE", str(tmp_path / "key"))
-    with pytest.raises(ConfigurationError, match="KG_API_KEY is set, too") as raised:
+    with pytest.raises(ConfigurationError, match="KG_API_KEY is also set") as raised:
         load_settings()
     assert CANARY not in str(raised.value)
 

@@ -50,15 +50,15 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
     package, images = Package(archive), ImagesWithin(settings)
     part = package.get_main_part("word/document.xml")
     if not package.has(part):
-        raise UnreadableDocument(f"it is a ZIP archive but not {_KIND}: it has no word/document.xml")
+        raise UnreadableDocument(f"the file is a ZIP archive but not {_KIND}: word/document.xml is missing")
     writer = MarkdownWriter()
     document = _Document(package, part, writer, images)
     try:
         document.write()
     except RecursionError as error:
-        raise UnreadableDocument("it is nested too deeply; save it anew as a simpler document") from error
+        raise UnreadableDocument("the document is nested too deeply. Save a simpler version") from error
     if not writer.text():
-        raise UnreadableDocument("it holds no text; nothing was stored")
+        raise UnreadableDocument("the file contains no text. Nothing was stored")
     title, about = core_properties(archive)
     text = writer.text()
     # Count comments, and distinct texts of page headers and footers.
@@ -72,7 +72,7 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
         "words of page headers and footers": sum(len(each.split()) for each in words),
     }
     notes = (
-        *(f"left out: {what} ({count:,})" for what, count in beside.items() if count),
+        *(f"skipped: {what} ({count:,})" for what, count in beside.items() if count),
         *document.describe_left_out(),
         *note_missing(package.read_pieces(WORD_PARTS, document.reader.unshown), text, "the document"),
         *images.notes(),
@@ -114,11 +114,11 @@ class _Document:
 
     def describe_left_out(self) -> Iterator[str]:
         """Yield notes about visible or hidden content that the text lacks."""
-        yield from (f"left out: {what} ({count:,})" for what, count in self._left_out.items() if count)
+        yield from (f"skipped: {what} ({count:,})" for what, count in self._left_out.items() if count)
         missing = self.reader.fields.without_result
         if missing:
             code = next(iter(missing))
-            yield f"left out: fields without a stored result ({missing.total():,}), e.g. {code}"
+            yield f"skipped: fields without a stored result ({missing.total():,}), e.g. {code}"
         yield from (
             f"numbers shown as decimals, for their format {form!r} is not known ({count:,})"
             for form, count in self._numbering.unknown.items()

@@ -148,9 +148,11 @@ def parse(text: str) -> Element:
     if deep:
         tree, deep = _parse(_NEUTRAL.sub(" ", text))
     if deep:
-        raise UnreadableDocument("its elements are nested more than 2,000 deep; save it as a simpler page")
+        raise UnreadableDocument(
+            "the elements of the page are nested more than 2,000 deep. Save a simpler page"
+        )
     if tree is None:
-        raise UnreadableDocument("it holds no text; nothing was stored")
+        raise UnreadableDocument("the file contains no text. Nothing was stored")
     _empty_head(tree)
     return tree
 

@@ -284,7 +284,7 @@ def convert(
 ) -> Converted:
     """Convert an HTML page with its inline images and the images in `beside` (by `key_of`)."""
     if what := binary_kind(data):
-        raise UnreadableDocument(f"it is not an HTML page but {what}; name it for what it is")
+        raise UnreadableDocument(f"the file is not HTML but {what}. Rename the file to match its content")
     text, notes = decode_declared(data, declared_encoding(data))
     images = ImagesWithin(settings)
 
@@ -301,7 +301,7 @@ def convert_letter(text: str, images: FindImage | None = None) -> Converted:
     writer = MarkdownWriter()
     left_out = write_chapter(parse(text), writer, images)
     if not writer.text():
-        raise UnreadableDocument("it holds no text; nothing was stored")
+        raise UnreadableDocument("the file contains no text. Nothing was stored")
     return Converted(writer.text(), notes=describe(left_out), images=tuple(writer.images))
 
 
@@ -310,7 +310,7 @@ def convert_text(text: str, notes: tuple[str, ...] = (), images: FindImage | Non
     writer = MarkdownWriter()
     left_out = write_page(tree, writer, images)
     if not writer.text():
-        raise UnreadableDocument("it holds no text; nothing was stored")
+        raise UnreadableDocument("the file contains no text. Nothing was stored")
     title, about = _head(tree)
     found = tuple(writer.images)
     return Converted(writer.text(), title, about, notes=notes + describe(left_out), images=found)
@@ -325,7 +325,7 @@ def write_page(tree: Element, writer: MarkdownWriter, images: FindImage | None =
     if body is None or part is body:
         return walk.left_out
     beside = words_by_reason(body, without=part)
-    beside["what stands beside the main part"] = beside.pop("", 0)
+    beside["content next to the main part"] = beside.pop("", 0)
     return walk.left_out + beside
 
 
@@ -345,7 +345,7 @@ def write_chapter(
 
 def describe(left_out: Counter[str]) -> tuple[str, ...]:
     return tuple(
-        f"left out: {what} ({count:,} word{'' if count == 1 else 's'})"
+        f"skipped: {what} ({count:,} word{'' if count == 1 else 's'})"
         for what, count in sorted(left_out.items())
         if count
     )

@@ -48,7 +48,7 @@ def convert(data: bytes, settings: ConversionSettings) -> Converted:
     """Convert an image. Its text comes from its metadata and may be empty."""
     image, said, frames = _read(data, settings)
     text = "\n".join(filter(None, (said.title, said.description, said.dated)))
-    notes = (f"it has {frames:,} frames or pages, and the first one is looked at",) if frames > 1 else ()
+    notes = (f"the file has {frames:,} frames or pages. kg read the first one",) if frames > 1 else ()
     title = said.title or said.description
     return Converted(text, title, said.metadata, notes=notes, images=(FoundImage(0, len(text), image),))
 
@@ -84,7 +84,7 @@ MIN_SIDE = 32  # pixels: a smaller image is an icon, a bullet, or a spacer
 MAX_IMAGES = 500
 _SHARE, _MEMORY = 0.5, 1 / 8
 """Shares of a file's time and memory limits for images. A response contains all image files twice."""
-_OTHERS = "pictures of other kinds than are read, or damaged"
+_OTHERS = "images in an unsupported format, or damaged"
 
 
 class ImagesWithin:
@@ -117,11 +117,11 @@ class ImagesWithin:
             return False
         room = self._count < MAX_IMAGES and self._bytes < self._most and time.monotonic() <= self._ends
         if not room:
-            self._left_out[f"pictures beyond the first {self._count:,}"] += 1
+            self._left_out[f"images beyond the first {self._count:,}"] += 1
         return room
 
     def notes(self) -> tuple[str, ...]:
-        return tuple(f"left out: {what} ({count:,})" for what, count in self._left_out.items())
+        return tuple(f"skipped: {what} ({count:,})" for what, count in self._left_out.items())
 
     def _read(self, content: bytes) -> ReadImage | None:
         try:
@@ -220,7 +220,7 @@ def convert_markdown(
         within += len(here) - len(alone)
         read = ((each, images.read(files[each.key])) for each in alone)
         taken += [FoundImage(each.start, each.end, image) for each, image in read if image]
-    notes = (f"left out: pictures within sentences and tables ({within:,})",) if within else ()
+    notes = (f"skipped: images within sentences and tables ({within:,})",) if within else ()
     return Converted(text, notes=(*notes, *images.notes()), images=tuple(taken))
 
 
@@ -337,4 +337,4 @@ def _notes(lines: list[PixelLine], engine: EngineName) -> tuple[str, ...]:
     if not lines:
         return ()
     mean = mean_confidence([(word.text, word.confidence) for line in lines for word in line.words])
-    return (f"its words were read by OCR ({engine}, confidence {mean:.0%})",)
+    return (f"OCR read the words of the image ({engine}, confidence {mean:.0%})",)

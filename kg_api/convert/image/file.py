@@ -120,7 +120,7 @@ def opened(data: bytes, max_megapixels: float) -> Generator[Image.Image]:
         raise UnreadableDocument(_no_picture(data)) from None
     except _DAMAGE as error:
         raise UnreadableDocument(
-            f"it is a damaged picture ({error!s:.200}); open it in the program that made it and save it again"
+            f"the image is damaged ({error!s:.200}). Open the image in its original program and save it again"
         ) from error
 
 
@@ -131,34 +131,33 @@ def frames_of(picture: Image.Image) -> int:
 def _no_picture(data: bytes) -> str:
     """Return the actual kind of the file, and a remedy."""
     if not data:
-        return "it is not a picture: it is empty (0 bytes), as a copy that broke off leaves it: copy it again"
+        return "the file is not an image: it is empty (0 bytes). Copy the file again"
     if what := unread_picture(data):
-        return f"it is {what}, a kind that is not read, whatever its name says: {EXPORT}"
+        return f"the file is {what}, an unsupported format. {EXPORT}"
     instead = binary_kind(data)
     if not instead:
         with suppress(UnicodeDecodeError):
             instead = "text" if "\0" not in data.decode() else ""
     if instead and not is_image(data):
         return (
-            f"it is not a picture but {instead}, whatever its name says: give it the ending that belongs to "
-            "it, or take the picture that was meant"
+            f"the file is not an image but {instead}. Rename the file to match its content, or ingest "
+            "the correct image"
         )
     return (
-        "it is not a picture of a kind that is read (PNG, JPEG, WebP, GIF, TIFF, BMP), whatever its name "
-        f"says, or it is damaged from the beginning; {EXPORT}"
+        "the file is not a supported image (PNG, JPEG, WebP, GIF, TIFF, BMP), or its beginning is "
+        f"damaged. {EXPORT}"
     )
 
 
 def _check(picture: Image.Image, max_megapixels: float) -> None:
     if picture.width * picture.height > max_megapixels * 1e6:
         raise UnreadableDocument(
-            f"it is a picture of {picture.width:,} x {picture.height:,} pixels, and "
-            f"{max_megapixels:g} million are read at most (KG_CONVERSION__IMAGE_MAX_MEGAPIXELS); "
-            "make it smaller"
+            f"the image has {picture.width:,} x {picture.height:,} pixels, more than "
+            f"{max_megapixels:g} million (KG_CONVERSION__IMAGE_MAX_MEGAPIXELS). Make the image smaller"
         )
     if (frames := frames_of(picture)) > MAX_FRAMES:
         raise UnreadableDocument(
-            f"it is a picture of {frames:,} frames, and {MAX_FRAMES:,} are read at most; divide it"
+            f"the image has {frames:,} frames, more than {MAX_FRAMES:,}. Split the image"
         )
 
 

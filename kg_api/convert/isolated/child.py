@@ -96,7 +96,10 @@ def main() -> None:
         except MemoryError:
             os._exit(OUT_OF_MEMORY)
         except Exception as error:  # noqa: BLE001 - a parser bug must only affect this file
-            answer = f"its parser failed on it ({type(error).__name__}): save it again, or in another format"
+            answer = (
+                f"the parser failed on the file ({type(error).__name__}). Save the file again, or in "
+                "another format"
+            )
         send(answers, ANSWERS.dump_json(answer))
 
 

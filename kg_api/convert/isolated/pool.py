@@ -129,7 +129,7 @@ class ConverterProcess:
                 send(self._requests, *parts)
                 most = max(MIN_OUTPUT, OUTPUT_PER_INPUT * sum(map(len, parts)))
                 if (answer := receive(self._answers, most)) is None:
-                    raise OSError("it has ended")  # noqa: TRY301 - handled like a write error
+                    raise OSError("the process has exited")  # noqa: TRY301 - handled like a write error
                 return ANSWERS.validate_json(answer)
         except (OSError, ValueError) as error:
             self.end()
@@ -178,7 +178,7 @@ class ConverterProcess:
 
     def _describe_death(self, request: Request, late: float | None, error: Exception) -> str:
         of_page = request.do == "page"
-        took, then = ("drawing the page", "") if of_page else ("reading it", "; divide it")
+        took, then = ("drawing the page", "") if of_page else ("reading the file", ". Split the file")
         if late is not None:
             setting = "" if of_page else " (KG_CONVERSION__MAX_SECONDS)"
             return f"{took} took more than {late:.0f} s{setting}{then}"
@@ -186,10 +186,13 @@ class ConverterProcess:
         if self._process.returncode == OUT_OF_MEMORY:
             return f"{took} took {limit}{then}"
         if isinstance(error, ValueError):  # the response was too long or invalid
-            return "it becomes far more text than it has bytes; it may be made to fill a disk"
+            return (
+                "the file expands to far more text than it has bytes, like an attempt to fill a disk. "
+                "Split the file"
+            )
         # C libraries crash when out of memory, so a crash and a lack of memory look the same.
-        remedy = "save it again or in another format, divide it, or raise the limit"
-        return f"its parser crashed, or wanted {limit}; {remedy}"
+        remedy = "save the file again or in another format, split it, or raise the limit"
+        return f"the parser crashed or exceeded {limit}. To fix this, {remedy}"
 
 
 class _Queue:
@@ -202,7 +205,7 @@ class _Queue:
     @contextlib.contextmanager
     def place(self) -> Generator[None]:
         if not self._line.acquire(blocking=False):
-            raise TooBusy("too many files are being converted; try again in a few seconds")
+            raise TooBusy("too many files are being converted. Try again in a few seconds")
         try:
             with self._room:
                 yield
@@ -235,7 +238,7 @@ class ConverterPool:
         if form == "pdf" and ocr == "always":
             engine, reason = choose(self._settings)
             if engine is None:
-                raise UnreadableDocument(f"not every page can be read by OCR, as `ocr` asks: {reason}")
+                raise UnreadableDocument(f"OCR could not read every page, as `ocr` requires: {reason}")
             with self._ocr.place():
                 return note_pictures(self._answer(Converted, Request("ocr-all", engine), data), "")
         spent = Spent()
@@ -289,12 +292,12 @@ class ConverterPool:
         """Decode an image for an image embedding model."""
         sides = (rendering.width, rendering.height)
         if min(sides) < 1 or max(sides) > MAX_SIDE:
-            raise ValueError(f"pictures are rendered with sides of 1 to {MAX_SIDE} pixels, not {sides}")
+            raise ValueError(f"images are rendered with sides of 1 to {MAX_SIDE} pixels, not {sides}")
         answer = self._answer(RenderedImage, Request("render", rendering=rendering), data)
         shape = (answer.height, answer.width, CHANNELS)
         # Check the size, because a hostile file may control the process.
         if not fits(shape, rendering) or len(answer.pixels) != answer.height * answer.width * CHANNELS:
-            raise UnreadableDocument("its parser gave other pixels than were asked for; save it again")
+            raise UnreadableDocument("the parser returned unexpected pixels. Save the file again")
         return np.frombuffer(answer.pixels, dtype=np.uint8).reshape(shape)
 
     def draw_page(self, read: Callable[[], bytes], wanted: PageToDraw) -> DrawnPage:
@@ -336,7 +339,7 @@ class ConverterPool:
             return reason
         if not isinstance(made, Converted):
             return made
-        return replace(made, notes=(*made.notes, f"left out: its pictures, for with them {reason}"))
+        return replace(made, notes=(*made.notes, f"skipped: the images, because with them {reason}"))
 
     def _ask_once(
         self, request: Request, parts: Sequence[bytes], spent: Spent, *, fresh: bool = False
@@ -369,13 +372,13 @@ def _require(kind: type[_Kind], answer: Answer) -> _Kind:
     if isinstance(answer, str):
         raise UnreadableDocument(answer)
     if not isinstance(answer, kind):
-        raise UnreadableDocument("its parser gave another answer than was asked for; save it again")
+        raise UnreadableDocument("the parser returned an unexpected response. Save the file again")
     return answer
 
 
 def _require_one_image(made: Converted) -> None:
     if len(made.images) != 1:
-        raise UnreadableDocument("its parser gave another answer than was asked for; save it again")
+        raise UnreadableDocument("the parser returned an unexpected response. Save the file again")
 
 
 def note_pictures(made: Converted, reason: str) -> Converted:
@@ -384,12 +387,12 @@ def note_pictures(made: Converted, reason: str) -> Converted:
     told = reason or "; ".join(made.notes)
     if made.unreadable:
         raise UnreadableDocument(
-            "the fonts of the PDF do not say which letters its text is, and it was not read by OCR: "
-            f"{told}; or run another OCR over it (ocrmypdf --force-ocr, for example), and add that file"
+            f"the fonts of the PDF do not map to letters, and OCR was not used: {told}. You can also "
+            "run another OCR on the file (for example ocrmypdf --force-ocr) and ingest the result"
         )
     raise UnreadableDocument(
-        f"the PDF has no text, it seems to be scanned, and it was not read by OCR: {told}; "
-        "or run another OCR over it (ocrmypdf, for example), and add that file"
+        f"the PDF has no text and seems to be scanned, but OCR was not used: {told}. You can also run "
+        "another OCR on the file (for example ocrmypdf) and ingest the result"
     )
 
 
@@ -397,9 +400,9 @@ def _describe_pictures(made: Converted, reason: str) -> Iterator[str]:
     pictures = [number for number in made.pictures if number not in made.unreadable]
     if pictures:
         several = len(pictures) > 1
-        has, scanned = ("have", "scanned pictures") if several else ("has", "a scanned picture")
-        found = "they are not found" if several else "it is not found"
+        has, scanned = ("have", "scanned images") if several else ("has", "a scanned image")
+        found = "they are not searchable" if several else "not searchable"
         told = f"{name_pages(pictures)} {has} no text ({scanned}?): {found}"
-        yield f"{told}; {reason}" if reason else told
+        yield f"{told}. {reason}" if reason else told
     if made.unreadable and reason:
         yield f"{name_pages(made.unreadable)} {was(len(made.unreadable))} not read by OCR: {reason}"

@@ -129,7 +129,9 @@ def parse_part(data: bytes, name: str) -> XmlElement:
     try:
         root = library.fromstring(_STRICT.sub(rb"http://schemas.openxmlformats.org/\1/2006/", data), parser)
     except (library.LxmlError, ValueError) as error:
-        raise UnreadableDocument(f"{name[:200]!r} in it is damaged ({error}); save the file anew") from error
+        raise UnreadableDocument(
+            f"{name[:200]!r} in the file is damaged ({error}). Save the file again"
+        ) from error
     resolve_alternatives(root)
     return root
 

@@ -104,10 +104,10 @@ def _note_unreadable(pages: Sequence[PageText]) -> tuple[str, ...]:
     if not (numbers := [number for number, page in enumerate(pages, 1) if page.unreadable]):
         return ()
     lines = pluralize(sum(len(rows(page.unreadable)) for page in pages), "line")
-    return (f"left out: {lines} of {name_pages(numbers)}, as the font does not say which letters these are",)
+    return (f"skipped: {lines} of {name_pages(numbers)}, because the font does not map to letters",)
 
 
 def _notes(repeated: tuple[int, int]) -> tuple[str, ...]:
     lines, pages = repeated
-    told = f"{lines} repeated headers, footers and page numbers on {pages} pages are left out"
+    told = f"skipped: {lines} repeated headers, footers, and page numbers on {pages} pages"
     return (told,) if lines else ()

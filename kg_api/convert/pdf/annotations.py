@@ -96,13 +96,16 @@ class Annotations:
             first = " ".join(next(iter(self._comments.values()))[0].split())
             example = first if len(first) <= _MAX_EXAMPLE else f"{first[: _MAX_EXAMPLE - 1]}…"
             pages = name_pages(sorted(self._comments))
-            yield f'left out: {pluralize(count, "comment")} on {pages}, e.g. "{example}"'
+            yield f'skipped: {pluralize(count, "comment")} on {pages}, e.g. "{example}"'
         if self._beyond:
-            yield f"left out: annotations of a page beyond {_MAX_ANNOTATIONS:,} ({self._beyond:,})"
+            yield f"skipped: annotations of a page beyond {_MAX_ANNOTATIONS:,} ({self._beyond:,})"
         if self._xfa:
-            yield "left out: what its XFA form adds to the pages; print it to a PDF, and add that file"
+            yield (
+                "skipped: the content of the XFA form. To include it, print the form to a PDF and ingest "
+                "that file"
+            )
         if (count := raw.FPDFDoc_GetAttachmentCount(self._document.raw)) > 0:
-            yield f"left out: {pluralize(count, 'attached file')}; add each as a document of its own"
+            yield f"skipped: {pluralize(count, 'attached file')}. Ingest each as a separate document"
 
     def _find(self, page: pdfium.PdfPage) -> _Found:
         """Read the annotations of a page. If some will be drawn, remove the others first."""

@@ -36,7 +36,9 @@ def opened(data: bytes) -> Generator[pdfium.PdfDocument]:
         raise UnreadableDocument(_reason(data, error)) from None
     try:
         if not len(document):
-            raise UnreadableDocument("the PDF has no pages: it may be broken or cut off; get or save it anew")
+            raise UnreadableDocument(
+                "the PDF has no pages and may be damaged or cut off. Download or save the file again"
+            )
         yield document
     finally:
         document.close()
@@ -46,12 +48,17 @@ def _reason(data: bytes, error: pdfium.PdfiumError) -> str:
     if not data.strip():
         return "the file is empty"
     if error.err_code == raw.FPDF_ERR_PASSWORD:
-        return "the PDF is encrypted: open it with its password, save it without one, and add that file"
+        return (
+            "the PDF is encrypted. Open the file with its password, save it without one, and ingest that file"
+        )
     if error.err_code == raw.FPDF_ERR_SECURITY:
-        return "the PDF is encrypted in a way that cannot be read: save it without protection, and add that"
+        return (
+            "the encryption of the PDF is not supported. Save the file without protection and ingest "
+            "that file"
+        )
     if b"%PDF-" not in data[:1024]:
-        return "the file is no PDF, though it is named or sent as one"
-    return "the PDF is broken or cut off: get or save it anew"
+        return "the file is not a PDF, although its name or media type is of a PDF"
+    return "the PDF is damaged or cut off. Download or save the file again"
 
 
 def title(document: pdfium.PdfDocument) -> str:

@@ -135,8 +135,8 @@ MIN_PAGES = 3  # an image on as many pages is a logo or an ornament
 _WHOLE, _WHOLE_WITHOUT_TEXT = 0.8, 0.5
 """Shares of the page size above which an image is a scan or a background. OCR reads pages without text."""
 
-TINY, REPEATED = "small pictures and lines", "pictures that come again on many pages"
-WHOLE = "pictures behind whole pages"
+TINY, REPEATED = "small images and lines", "images repeated on many pages"
+WHOLE = "images behind whole pages"
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +213,7 @@ def _draw(part: DrawnObject, page: pdfium.PdfPage) -> Image.Image:
     raw.FPDFPageObj_SetMatrix(part.handle, part.matrix.scale(scale, scale).to_raw())
     found = raw.FPDFImageObj_GetRenderedBitmap(page.pdf.raw, page.raw, part.handle)
     if not found:
-        raise pdfium.PdfiumError("a picture cannot be drawn")
+        raise pdfium.PdfiumError("an image cannot be rendered")
     drawn = pdfium.PdfBitmap.from_raw(found).to_pil().copy()  # the bitmap is freed with its last reference
     ground = Image.new("RGB", (max(1, round(scale * width)), max(1, round(scale * height))), _WHITE)
     ground.paste(drawn, (0, 0), drawn.getchannel("A") if drawn.mode == "RGBA" else None)
@@ -297,7 +297,7 @@ class _Pages:
 
 # Images of one PDF: detection by page, then reading of the selected images within limits
 
-_BROKEN = "pictures that are broken or of one colour"
+_BROKEN = "images that are damaged or of one color"
 
 
 class PdfImages:
@@ -345,12 +345,12 @@ class PdfImages:
                 page.close()
 
     def notes(self) -> tuple[str, ...]:
-        told = (f"left out: {what} ({count:,})" for what, count in self._left_out.items() if count)
+        told = (f"skipped: {what} ({count:,})" for what, count in self._left_out.items() if count)
         return (*told, *self._within.notes())
 
     def _file(self, page: pdfium.PdfPage, item: DrawnObject, picture: FoundPicture) -> bytes | None:
         if picture.pixels[0] * picture.pixels[1] > self._max_megapixels * 1e6:
-            self._left_out[f"pictures of more than {self._max_megapixels:g} megapixels"] += 1
+            self._left_out[f"images of more than {self._max_megapixels:g} megapixels"] += 1
             return None
         try:
             made = file_of(item, page, self._turns[picture.page])

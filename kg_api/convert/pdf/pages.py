@@ -281,7 +281,7 @@ def draw_page(wanted: PageToDraw, data: bytes) -> DrawnPage:
             objects = cast("Iterable[Any]", page.get_objects(max_depth=8))
             for item in islice(objects, _MAX_OBJECTS):
                 if item.type == raw.FPDF_PAGEOBJ_IMAGE and math.prod(item.get_px_size()) > MAX_PIXELS:
-                    told = f"a picture on it has {math.prod(item.get_px_size()) / 1e6:.0f} megapixels"
+                    told = f"an image on the page has {math.prod(item.get_px_size()) / 1e6:.0f} megapixels"
                     raise UnreadableDocument(f"the page is not drawn: {told}")
             width, height = page.get_size()
             scale = min(wanted.width / width, math.sqrt(MAX_PAGE_PIXELS / (width * height)))
@@ -292,13 +292,13 @@ def draw_page(wanted: PageToDraw, data: bytes) -> DrawnPage:
                 bitmap.close()
             boxed = _mark(page, picture, wanted)
         except (pdfium.PdfiumError, ValueError):
-            raise UnreadableDocument(f"page {wanted.page} cannot be drawn: it is broken") from None
+            raise UnreadableDocument(f"page {wanted.page} is damaged and cannot be rendered") from None
         grey = picture.convert("L")  # a third of the size for a page without colors
         plain = not ImageChops.difference(grey.convert("RGB"), picture).getbbox()
         content = io.BytesIO()
         (grey if plain else picture).save(content, "PNG")
         if content.tell() > MAX_PNG:
-            raise UnreadableDocument("the picture of the page is too large: ask for a smaller width")
+            raise UnreadableDocument("the image of the page is too large. Request a smaller width")
         return DrawnPage(count, content.getvalue(), boxed)
 
 

@@ -47,11 +47,11 @@ def draw(page: pdfium.PdfPage, most_pixels: float) -> Picture:
     objects = cast("Iterable[Any]", page.get_objects(max_depth=_MAX_NESTED))
     for count, item in enumerate(objects):
         if count > _MAX_OBJECTS:
-            raise OcrFailed(f"it has more than {_MAX_OBJECTS} parts")
+            raise OcrFailed(f"the page has more than {_MAX_OBJECTS} objects")
         if item.type == raw.FPDF_PAGEOBJ_IMAGE:
             width, height = item.get_px_size()
             if width * height > MAX_PIXELS:
-                raise OcrFailed(f"a picture on it has {width * height / 1e6:.0f} megapixels")
+                raise OcrFailed(f"an image on the page has {width * height / 1e6:.0f} megapixels")
     width, height = page.get_size()
     scale = min(_DPI / _POINTS, math.sqrt(most_pixels / max(1.0, width * height)))
     bitmap = cast("Any", page).render(scale=scale, grayscale=True, may_draw_forms=False)
@@ -172,7 +172,7 @@ class PictureReader:
         for tried, number in enumerate(chosen):
             left = ends - time.monotonic()
             if tried >= self.limits.ocr_max_pages:
-                reason = f"it reads {self.limits.ocr_max_pages} pages of a file"
+                reason = f"OCR reads {self.limits.ocr_max_pages} pages of a file"
                 self.reasons[number] = reason
             elif left <= 0:
                 self.reasons[number] = f"{self.limits.ocr_max_seconds:g} s were over"
@@ -182,7 +182,7 @@ class PictureReader:
                 except OcrFailed as error:
                     self.reasons[number] = str(error)
                 except pdfium.PdfiumError:
-                    self.reasons[number] = "it cannot be drawn, it is broken"
+                    self.reasons[number] = "the page is damaged and cannot be rendered"
 
     def notes(self) -> tuple[str, ...]:
         return tuple(self._notes())
@@ -191,7 +191,7 @@ class PictureReader:
         before = pages[number - 1]
         is_part = bool(before.pieces and before.unreadable) and not self.every
         if is_part and before.turn != before.rotation:
-            raise OcrFailed("its lines are not written from left to right")
+            raise OcrFailed("the lines do not run from left to right")
         page = document[number - 1]
         try:
             size = page.get_size()
@@ -209,7 +209,7 @@ class PictureReader:
             lines = scale.pick(lines, within=[move_run(run, -left, -bottom) for run in before.unreadable])
         words = [(word.text, word.confidence) for line in lines for word in line.words]
         if not words:
-            raise OcrFailed("no text was found on it")
+            raise OcrFailed("OCR found no text")
         found = scale.read_page(lines)
         if is_part:
             for each in found.pieces:  # with size and baseline of the replaced text

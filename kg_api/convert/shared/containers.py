@@ -90,26 +90,27 @@ _RECORD = b"PK\x01\x02"
 once in 4 GB, but nested archives contain some.
 """
 _MAX_RECORDS = 10 * MAX_ENTRIES
-_SAVE = "open it in the program that made it and save it again"
+_SAVE = "Open the file in its original program and save it again"
 
 
 def open_archive(data: bytes, kind: str, *, needs: str = "") -> zipfile.ZipFile:
     """Open a ZIP archive that is safe to read entry by entry."""
     if not data:
-        raise UnreadableDocument(f"it is empty, not {kind}")
+        raise UnreadableDocument(f"the file is empty, not {kind}")
     if data.startswith(b"\xd0\xcf\x11\xe0"):
         raise UnreadableDocument(
-            f"it is not {kind}: an old or an encrypted Office file; save it anew, without a password"
+            f"the file is not {kind} but an old or encrypted Office file. Save the file again, "
+            "without a password"
         )
     if (records := data.count(_RECORD)) > _MAX_RECORDS:
         raise _too_many(records)
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
     except _DAMAGE as error:
-        raise UnreadableDocument(f"it is not {kind}, or a damaged one ({error}); {_SAVE}") from error
+        raise UnreadableDocument(f"the file is not {kind}, or is damaged ({error}). {_SAVE}") from error
     _check(archive, kind)
     if needs and needs not in archive.namelist():
-        raise UnreadableDocument(f"it is a ZIP archive but not {kind}: it has no {needs}")
+        raise UnreadableDocument(f"the file is a ZIP archive but not {kind}: {needs} is missing")
     return archive
 
 
@@ -121,21 +122,21 @@ def _check(archive: zipfile.ZipFile, kind: str) -> None:
     largest = max(entries, key=lambda each: each.file_size, default=None)
     if largest and largest.file_size > MAX_ENTRY_BYTES:
         raise UnreadableDocument(
-            f"{largest.filename[:200]!r} in it unpacks to {largest.file_size:,} bytes; "
-            f"{MAX_ENTRY_BYTES:,} are read at most"
+            f"{largest.filename[:200]!r} in the file unpacks to {largest.file_size:,} bytes, more "
+            f"than {MAX_ENTRY_BYTES:,}"
         )
     if unpacked > MAX_BYTES:
-        raise UnreadableDocument(f"it unpacks to {unpacked:,} bytes; {MAX_BYTES:,} are read at most")
+        raise UnreadableDocument(f"the file unpacks to {unpacked:,} bytes, more than {MAX_BYTES:,}")
     if unpacked > _SMALL and unpacked > MAX_RATIO * max(packed, 1):
         raise UnreadableDocument(
-            f"it unpacks to more than {MAX_RATIO} times its size, as only a ZIP bomb does; {_SAVE}"
+            f"the file unpacks to more than {MAX_RATIO} times its size, like a ZIP bomb. {_SAVE}"
         )
     if any(each.flag_bits & 1 for each in entries):
-        raise UnreadableDocument(f"it is encrypted; save {kind} without a password")
+        raise UnreadableDocument(f"the file is encrypted. Save {kind} without a password")
 
 
 def _too_many(entries: int) -> UnreadableDocument:
-    return UnreadableDocument(f"it has {entries:,} entries; {MAX_ENTRIES:,} are read at most")
+    return UnreadableDocument(f"the file has {entries:,} entries, more than {MAX_ENTRIES:,}")
 
 
 def read_entry(archive: zipfile.ZipFile, name: str) -> bytes:
@@ -144,7 +145,9 @@ def read_entry(archive: zipfile.ZipFile, name: str) -> bytes:
         with archive.open(name) as entry:
             return entry.read(MAX_ENTRY_BYTES)
     except _DAMAGE as error:
-        raise UnreadableDocument(f"{name[:200]!r} in it is missing or damaged ({error}); {_SAVE}") from error
+        raise UnreadableDocument(
+            f"{name[:200]!r} in the file is missing or damaged ({error}). {_SAVE}"
+        ) from error
 
 
 # XML, and core properties of Office and OpenDocument files
@@ -172,7 +175,7 @@ def read_xml(data: bytes, what: str) -> Any:
 def iterate_xml(data: bytes, what: str) -> Iterator[Any]:
     """Yield the elements of a large part as they end. Clear each after use to save memory."""
     if any(mark in data for mark in _DOCTYPES):
-        raise UnreadableDocument(f"{what} in it has a document type, which such a file never has")
+        raise UnreadableDocument(f"{what} in the file has a document type, which is not allowed")
     with note_damage(what):
         for _, element in ET.iterparse(io.BytesIO(data)):  # noqa: S314 - see above
             yield element
@@ -184,11 +187,9 @@ def note_damage(what: str) -> Generator[None]:
     try:
         yield
     except defusedxml.DefusedXmlException as error:
-        raise UnreadableDocument(
-            f"{what} in it defines entities, which are not read: it is no ordinary file"
-        ) from error
+        raise UnreadableDocument(f"{what} in the file defines entities, which kg does not read") from error
     except (ET.ParseError, ValueError, LookupError) as error:
-        raise UnreadableDocument(f"{what} in it is damaged ({error}); save the file anew") from error
+        raise UnreadableDocument(f"{what} in the file is damaged ({error}). Save the file again") from error
 
 
 def open_office(data: bytes, kind: str, *, needs: str) -> zipfile.ZipFile:
@@ -197,7 +198,9 @@ def open_office(data: bytes, kind: str, *, needs: str) -> zipfile.ZipFile:
     for name in archive.namelist():
         part = read_entry(archive, name)
         if name.endswith((".xml", ".rels")) and any(mark in part for mark in _DOCTYPES):
-            raise UnreadableDocument(f"{name[:200]!r} in it has a document type, which {kind} never has")
+            raise UnreadableDocument(
+                f"{name[:200]!r} in the file has a document type, which is not allowed in {kind}"
+            )
     return archive
 
 

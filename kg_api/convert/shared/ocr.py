@@ -66,7 +66,7 @@ class OcrEngine(Protocol):
 # Selection of the engine
 
 EngineName = Literal["tesseract", "rapidocr"]
-INSTALL = "install tesseract, or kg with its extra `ocr` (pip install '.[ocr]' in its checkout)"
+INSTALL = "install tesseract, or kg with the extra `ocr` (pip install '.[ocr]' in its checkout)"
 
 _DECIDE = {"ocr_languages", "ocr_max_pages", "ocr_max_seconds", "ocr_max_megapixels", "max_memory_mb"}
 
@@ -135,7 +135,7 @@ class _Rapid:
         except MemoryError:
             raise
         except Exception as error:  # noqa: BLE001 - errors of three C libraries
-            raise OcrFailed(f"rapidocr failed on it ({type(error).__name__})") from None
+            raise OcrFailed(f"rapidocr failed on the page ({type(error).__name__})") from None
         return list(_lines(found.boxes, found.word_results))
 
 
@@ -204,7 +204,7 @@ def open_tesseract(settings: ConversionSettings) -> _Tesseract:
     asked = settings.ocr_languages.split("+") if settings.ocr_languages else plain[:_MAX_LANGUAGES]
     if missing := [each for each in asked if each not in known]:
         told = ", ".join(known) or "none"
-        raise OcrFailed(f"tesseract has no language {', '.join(missing) or 'at all'}; installed: {told}")
+        raise OcrFailed(f"tesseract lacks the language {', '.join(missing) or 'data'}. Installed: {told}")
     if not asked:
         raise OcrFailed("tesseract has no language at all: install tesseract-ocr-eng, or others")
     return _Tesseract(program, "+".join(asked))
@@ -218,7 +218,7 @@ def _run(command: list[str], given: bytes, seconds: float) -> bytes:
     except OSError as error:
         raise OcrFailed(f"tesseract cannot be run ({error})") from None
     if done.returncode:
-        raise OcrFailed(f"tesseract failed on it (exit code {done.returncode})")
+        raise OcrFailed(f"tesseract failed on the page (exit code {done.returncode})")
     return done.stdout
 
 

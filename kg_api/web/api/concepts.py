@@ -61,9 +61,9 @@ from kg_api.web.shared.scoped import Routes, example
 communities = Routes("communities")
 
 OF_ONTOLOGY = "/ontologies/{ontology}/communities"
-CommunityId = Annotated[NodeId, Path(description="Id of a community, or digits that only it begins with.")]
+CommunityId = Annotated[NodeId, Path(description="Id of a community, or a unique prefix of it.")]
 Level = Annotated[int, Query(ge=0, le=MAX_COMMUNITY_LEVEL, description="0 is the coarsest.")]
-Parent = Annotated[NodeId | None, Query(description="Only parts of this community; replaces `level`.")]
+Parent = Annotated[NodeId | None, Query(description="Only communities inside this one. Replaces `level`.")]
 Concepts = Annotated[int, Query(ge=1, le=MAX_PAGE, description="Maximum number of its concepts.")]
 Passages = Annotated[
     int, Query(ge=1, le=MAX_CENTRAL_PASSAGES, description="Maximum passages, and documents.")
@@ -106,7 +106,7 @@ def detect_communities(container: Open, ontology: Ontology) -> JobStarted:
 
 concepts = Routes("concepts")
 
-PATH_END = "A concept's id or name, or a phrase for it."
+PATH_END = "Id or name of a concept, or a phrase for it."
 Steps = Annotated[Hops, Query(description="Maximum number of hops.")]
 Ontologies = Annotated[
     list[Text] | None, Query(min_length=1, max_length=MAX_ONTOLOGIES, description="Further ontologies.")
@@ -117,7 +117,7 @@ Related = Annotated[int, Query(ge=1, le=MAX_RELATED, description="How many conce
 @concepts.get("/concepts/search", "read", "Search concepts by meaning, words and name", filtered=True)
 def search_concepts(
     container: Open,
-    query_text: Annotated[Phrase, Query(description="In plain words; no query language.")],
+    query_text: Annotated[Phrase, Query(description="In plain words, not in a query language.")],
     ontology: OntologyFilter = None,
     ontologies: Ontologies = None,
     limit: Annotated[int, Query(ge=1, le=MAX_LIMIT, description="Maximum number of results.")] = 10,
@@ -161,7 +161,9 @@ def get_concept_context(
     container: Open,
     concept_id: ConceptId,
     window_size: Annotated[int, Query(ge=0, le=MAX_WINDOW, description="Paragraphs before and after.")] = 2,
-    limit: Annotated[int, Query(ge=1, le=MAX_PASSAGES, description="How many sources that carry it.")] = 10,
+    limit: Annotated[
+        int, Query(ge=1, le=MAX_PASSAGES, description="Minimum number of sources that carry the concept.")
+    ] = 10,
 ) -> ConceptContext:
     """Return the sources of a concept with neighbours of the same document, in merged windows."""
     return container.concepts.context(concept_id, window_size, limit)
@@ -253,10 +255,10 @@ def constructive_query(
 proposals = Routes("proposals")
 
 ProposalId = Annotated[NodeId, Path(description="Id of a proposal, or at least 8 digits it begins with.")]
-KindFilter = Annotated[ProposalKind | None, Query(description="Only links of these; unset: both.")]
-StateFilter = Annotated[ProposalState | None, Query(description="Only these; unset: all.")]
-DryRun = Annotated[bool, Query(description="Show the effects only; change nothing.")]
-Anew = Annotated[bool, Query(description="Look at everything again, not only at what has changed.")]
+KindFilter = Annotated[ProposalKind | None, Query(description="Only links between these. Unset: both.")]
+StateFilter = Annotated[ProposalState | None, Query(description="Only these. Unset: all.")]
+DryRun = Annotated[bool, Query(description="Show the effects without changes.")]
+Anew = Annotated[bool, Query(description="Check everything again, not only changes.")]
 PROPOSALS_OF_ONTOLOGY = "/ontologies/{ontology}/proposals-config"
 
 
@@ -325,7 +327,7 @@ TYPES = "/ontologies/{ontology}/relationship-types"
 MergeId = Annotated[NodeId, Path(description="Id of a merge.")]
 
 
-@concepts.post("/relationships/search", "read", "Search relationships by what they say", filtered=True)
+@concepts.post("/relationships/search", "read", "Search relationships by their text", filtered=True)
 def search_relationships(
     container: Open,
     body: Annotated[RelationshipSearch, example(query_text="what does a lease need", limit=5)],
@@ -352,7 +354,7 @@ def propose_relationship_types(
     return container.relationship_types.propose(ontology, min_similarity, limit)
 
 
-@concepts.put(TYPES + "/stance", "write", "Set what a relationship type speaks for")
+@concepts.put(TYPES + "/stance", "write", "Set the stance of a relationship type")
 def put_stance(
     container: Open,
     ontology: Ontology,

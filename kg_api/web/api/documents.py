@@ -162,8 +162,8 @@ Grant = Annotated[
     Header(
         alias="KG-Folder-Grant",
         pattern="^[0-9a-f]{64}$",
-        description="Sent by `kg folders add` on the machine and in the home of the service: it can make one "
-        "for a folder that lies outside of KG_SYNC__ROOTS, as nobody else can.",
+        description="Sent by `kg folders add` on the machine and in the home of the service, the "
+        "only way to add a folder outside of KG_SYNC__ROOTS.",
     ),
 ]
 
@@ -199,7 +199,7 @@ def remove_folder(
     container: Open,
     folder_id: FolderId,
     *,
-    delete_documents: Annotated[bool, Query(description="Delete its documents, too.")] = False,
+    delete_documents: Annotated[bool, Query(description="Also delete the documents of the folder.")] = False,
 ) -> FolderRemoved:
     """Stop syncing a folder. Its documents stay unless `delete_documents` is set."""
     return container.folders.remove(folder_id, delete_documents=delete_documents)
@@ -230,7 +230,7 @@ def _files(*types: str, **headers: str) -> dict[str, Any]:
     schema = {"schema": {"type": "string", "format": "binary"}}
     told = {name: {"schema": {"type": "integer"}, "description": text} for name, text in headers.items()}
     found = {"content": dict.fromkeys(types, schema), "description": "The picture.", "headers": told}
-    responses = {200: found, 304: {"description": "It is the one that you have."}}
+    responses = {200: found, 304: {"description": "The client already has this version."}}
     return {"filtered": True, "head": True, "response_class": Response, "responses": responses}
 
 
@@ -247,7 +247,7 @@ def list_images(
 
 
 @stored.get(
-    "/images/{source_id:path}/thumbnail", "read", "Get the thumbnail of a picture", **_files("image/webp")
+    "/images/{source_id:path}/thumbnail", "read", "Get the thumbnail of an image", **_files("image/webp")
 )
 def get_thumbnail(container: Open, source_id: SourceId, known: IfNoneMatch = None) -> Response:
     """Return the image as WebP with at most 256 pixels per side, upright and without metadata."""
@@ -302,8 +302,8 @@ DOCUMENT: Final = {
     "text": "# Leases\n\nA worker renews its lease every ten seconds.\n",
 }
 PICTURES = (
-    "Pictures that a Markdown file or a page names by relative references; the file name of each part is the "
-    "reference as the document has it."
+    "Images that a Markdown file or a page references. The file name of each part is the reference "
+    "as written in the document."
 )
 BODY = request_body(
     DocumentText,
@@ -311,7 +311,7 @@ BODY = request_body(
     form=DocumentUpload,
     required=("file", "ontology"),
     parts={
-        "file": {**BINARY, "description": "The document's file; its name says what it is called."},
+        "file": {**BINARY, "description": "File of the document. Its name becomes the document name."},
         "images": {"type": "array", "maxItems": MAX_REFERENCES, "items": BINARY, "description": PICTURES},
     },
 )
@@ -425,10 +425,10 @@ async def _from_upload(request: Request, taken: TakeFile[Taken]) -> Taken:
         beside: dict[str, bytes] = {}
         for image in images:
             if not isinstance(image, UploadFile):
-                told = "each part is a file, whose name is the document's reference to it"
+                told = "each part is a file with the reference in the document as its name"
                 raise HTTPException(422, f"{IMAGES}: {told}")
             if (key := key_of(image.filename or "")) is None:
-                told = f"{(image.filename or '')[:100]!r} is no relative reference, such as img/boat.png"
+                told = f"{(image.filename or '')[:100]!r} is not a relative reference, such as img/boat.png"
                 raise HTTPException(422, f"{IMAGES}: {told}")
             beside[key] = await image.read()
         content = await file.read()
@@ -467,12 +467,12 @@ class PageRoute(ApiRoute):
 pages = Routes("library", PageRoute)
 
 PAGE = _files(
-    "image/png", **{PAGES: "Pages that the PDF has.", BOXED: "Words that were found on it, and boxed."}
+    "image/png", **{PAGES: "Pages that the PDF has.", BOXED: "Words to mark on the page, with boxes."}
 )
 
 
 @pages.get(
-    "/documents/{document_id:path}/pages/{page}.png", "read", "Get a page of a PDF as a picture", **PAGE
+    "/documents/{document_id:path}/pages/{page}.png", "read", "Get a page of a PDF as an image", **PAGE
 )
 def get_page(
     container: Open,

@@ -30,7 +30,7 @@ from kg_api.web.shared.scoped import Routes, example
 
 spaces = Routes("embedding")
 
-DryRun = Annotated[bool, Query(description="Show the effects only; change nothing.")]
+DryRun = Annotated[bool, Query(description="Show the effects without changes.")]
 
 
 @spaces.get("/ontologies/{ontology}/embedding-status", "read", "Get the embedding progress of an ontology")
@@ -185,7 +185,7 @@ def rollback(container: Open, slug: Name, asked: ChosenOntologies) -> SpaceSwitc
     return container.switch.rollback(slug, asked.ontologies)
 
 
-@spaces.delete(OF_SPACE, "admin", "Drop a space, or one ontology's vectors in it", status_code=202)
+@spaces.delete(OF_SPACE, "admin", "Drop a space, or the vectors of one ontology in it", status_code=202)
 def drop(container: Open, slug: Name, ontology: OntologyFilter = None) -> SpaceDropped:
     """Start a job that deletes index and vectors. A space that answers or is being built stays."""
     return container.drop.drop(slug, ontology)

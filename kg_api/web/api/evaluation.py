@@ -48,7 +48,9 @@ def put_judgement(
 def get_judgements(
     container: Open,
     ontology: Ontology,
-    question: Annotated[JudgedText | None, Query(description="Only those for it; unset: all.")] = None,
+    question: Annotated[
+        JudgedText | None, Query(description="Only judgements for this query. Unset: all.")
+    ] = None,
     *,
     offset: Offset = 0,
     limit: PageSize = 100,
@@ -67,8 +69,8 @@ def get_judged_questions(
 def remove_judgements(
     container: Open,
     ontology: Ontology,
-    question: Annotated[JudgedText, Query(description="What they were judged for.")],
-    source_id: Annotated[NodeId | None, Query(description="Id of the passage; unset: all.")] = None,
+    question: Annotated[JudgedText, Query(description="Query that was judged.")],
+    source_id: Annotated[NodeId | None, Query(description="Id of the passage. Unset: all.")] = None,
 ) -> JudgementsDeleted:
     return delete_judgements(container.graph, ontology, question, source_id)
 
@@ -77,7 +79,7 @@ def remove_judgements(
 
 
 _Named = Annotated[str, StringConstraints(min_length=1, max_length=300), AfterValidator(storable)]
-ResultName = Annotated[_Named, Path(description="Name of a saved result, as the list tells it.")]
+ResultName = Annotated[_Named, Path(description="Name of a saved result, from the list.")]
 ResultNames = Annotated[list[_Named], Query(alias="name", max_length=MAX_COMPARED)]
 Metrics = Annotated[
     list[Annotated[str, StringConstraints(max_length=100)]] | None,

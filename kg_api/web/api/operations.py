@@ -54,11 +54,11 @@ OfKey = Annotated[
     Text | None,
     Query(min_length=1, max_length=MAX_KEY_NAME, description="Id or name of a key, `local` or `anyone`."),
 ]
-Since = Annotated[datetime | None, Query(description="Only from then on; without a zone it is UTC.")]
+Since = Annotated[datetime | None, Query(description="Only from this time. Without a zone, it is UTC.")]
 NO_KEYS = frozenset({"local", "anyone"})
 
 
-@key_routes.get("/audit", "admin", "List what was changed and by whom")
+@key_routes.get("/audit", "admin", "List changes with their users")
 def list_audit(
     container: Open, key: OfKey = None, since: Since = None, offset: Offset = 0, limit: PageSize = 100
 ) -> AuditPage:
@@ -111,14 +111,14 @@ def shown_readiness(request: Request, around: Sequence[Check] = ()) -> Readiness
 jobs = Routes("jobs")
 
 Kind = Annotated[
-    str | None, Query(max_length=50, pattern=r"^[a-z_]+$", description="Unset: all but scheduled ones.")
+    str | None, Query(max_length=50, pattern=r"^[a-z_]+$", description="Unset: all except scheduled ones.")
 ]
 EVENTS: dict[str, Any] = {
     "filtered": True,
     "response_class": Response,
     "responses": {
         200: {
-            "description": "Server-Sent Events; the data of each is a Job.",
+            "description": "Server-Sent Events, each with a Job as data.",
             "content": {"text/event-stream": event_stream({"progress": Job, "end": Job})},
         }
     },
@@ -247,12 +247,12 @@ def metrics(request: Request) -> Response:
 # Start page and API documentation without external resources
 
 
-DESCRIPTION = "A graph knowledge service: documents go in, passages come back with their exact place."
+DESCRIPTION = "A graph knowledge service that finds passages of your documents with exact offsets."
 LINKS = {
     "/ui/search": "pages for a browser: search, read, see",
     "/docs": "the API, to read and to try",
-    "/openapi.json": "its description for programs",
-    "/ready": "whether all parts work, and what is missing",
+    "/openapi.json": "OpenAPI description",
+    "/ready": "status of all parts, and problems",
     "/health": "whether the process lives",
     "/metrics": "for Prometheus",
     "/mcp": "for agents: the Model Context Protocol, by POST",

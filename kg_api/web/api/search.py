@@ -111,8 +111,8 @@ def augment(
 
 ANSWERS: dict[int | str, dict[str, Any]] = {
     200: {
-        "description": "The answer; with `stream` Server-Sent Events, the data of each is an "
-        "AnswerEvent, or of `error` a Problem.",
+        "description": "The answer. With `stream`, Server-Sent Events with an AnswerEvent as data, "
+        "or a Problem for `error`.",
         "content": {
             "text/event-stream": event_stream(
                 {"statement": AnswerEvent, "end": AnswerEvent, "error": Problem}
@@ -161,11 +161,11 @@ BODY = request_body(
     {"query_text": "a red boat", "ontology": "holidays", "limit": 5},
     form=ImageScope,
     required=("file",),
-    parts={"file": {**BINARY, "description": "The picture whose like is looked for."}},
+    parts={"file": {**BINARY, "description": "Image to compare with."}},
 )
 
 
-@router.post(PATH, "read", "Search pictures by words or by a picture", filtered=True, openapi_extra=BODY)
+@router.post(PATH, "read", "Search images by words or by an image", filtered=True, openapi_extra=BODY)
 async def search_images(container: Open, request: Request) -> ImageHits:
     """Find images by `query_text`, or similar to a stored (`source_id`) or uploaded image (`file`)."""
     kind, service = media_type(request), container.image_search
@@ -173,11 +173,11 @@ async def search_images(container: Open, request: Request) -> ImageHits:
         asked = await read_model(request, ImageSearch)
         return await run_in_threadpool(lambda: service.search(narrowed(container.graph, asked)))
     if kind != "multipart/form-data":
-        raise HTTPException(415, "send application/json, or a picture as multipart/form-data")
+        raise HTTPException(415, "send application/json, or an image as multipart/form-data")
     async with request.form(max_files=1, max_fields=MAX_FIELDS, max_part_size=MAX_FIELD_BYTES) as form:
         file = form.get("file")
         if not isinstance(file, UploadFile):
-            raise HTTPException(422, "file: the part with the picture is missing")
+            raise HTTPException(422, "file: the part with the image is missing")
         content, scope = await file.read(), valid(ImageScope, _fields(form))
     return await run_in_threadpool(lambda: service.search_like(content, narrowed(container.graph, scope)))
 
@@ -202,7 +202,10 @@ def _fields(form: FormData) -> dict[str, Any]:
     return fields
 
 
-Points = Annotated[int, Query(ge=1, le=MAX_MAP_POINTS, description="Maximum passages; of more, a sample.")]
+Points = Annotated[
+    int,
+    Query(ge=1, le=MAX_MAP_POINTS, description="Maximum number of passages. If there are more, a sample."),
+]
 
 
 @router.get("/ontologies/{ontology}/map", "read", "Get the passages of an ontology as points of a map")
@@ -213,7 +216,7 @@ def get_map(container: Open, ontology: Ontology, limit: Points = USUAL_MAP_POINT
 
 
 @router.post(
-    "/queries/sources/{source_id:path}/related", "read", "Find what goes with a source", filtered=True
+    "/queries/sources/{source_id:path}/related", "read", "Find sources related to a source", filtered=True
 )
 def related_sources(container: Open, source_id: SourceId, request: RelatedSearch) -> RelatedSources:
     """Combine neighbours by document, concepts, text, and image. `through` explains each result."""

@@ -42,7 +42,7 @@ def _sent(kind: str) -> dict[str, Any]:
 Key = Annotated[BlobKey, Path(description="SHA-256 of the file, in small hexadecimal letters.")]
 
 
-@router.get("/export", "admin", "Get what can be exported")
+@router.get("/export", "admin", "Get the available exports")
 def get_export_offer(
     container: Open,
     ontology: Annotated[list[OntologyName] | None, Query(max_length=100, description="Unset: all.")] = None,

@@ -112,7 +112,7 @@ class Connection(HttpToolsProtocol):
         except httptools.HttpParserError:
             self.send_400_response("Invalid HTTP request received.")
         if self._overhead > MAX_OVERHEAD_BYTES and not self.transport.is_closing():
-            self.send_400_response("The request has too many bytes beside its body.")
+            self.send_400_response("The request has too many bytes outside its body.")
 
     def _go_on_without_upgrade(self, rest: bytes) -> None:
         """Read the body of an Upgrade request. httptools parses only its head.

@@ -40,21 +40,22 @@ _SOURCE = "Id of a source, at least 8 digits it begins with, or ONTOLOGY/DOCUMEN
 CalledRead = Annotated[
     Called,
     Path(
-        description="Id of a document, at least 8 digits it begins with, its name, or ONTOLOGY/NAME; or a "
-        "source, such as ONTOLOGY/DOCUMENT#PARAGRAPH, to begin there."
+        description="Id of a document, at least 8 digits it begins with, its name, or ONTOLOGY/NAME. Or a "
+        "source, such as ONTOLOGY/DOCUMENT#PARAGRAPH, to start there."
     ),
 ]
 SourceId = Annotated[Called, Path(description=f"{_SOURCE}.")]
-CalledSource = Annotated[Called, Path(description=f"{_SOURCE}; a document: its beginning.")]
+CalledSource = Annotated[Called, Path(description=f"{_SOURCE}. A document stands for its first source.")]
 ConceptId = Annotated[NodeId, Path(description="Id of a concept, or at least 8 digits it begins with.")]
 JobId = Annotated[NodeId, Path(description="Id of a job, or at least 8 digits it begins with.")]
 Ontology = Annotated[OntologyName, Path(description="Name of an ontology.")]
-OntologyFilter = Annotated[OntologyName | None, Query(description="Only this ontology; unset: all.")]
+OntologyFilter = Annotated[OntologyName | None, Query(description="Only this ontology. Unset: all.")]
 WhereFilter = Annotated[
     list[Annotated[str, StringConstraints(max_length=2000)]] | None,
     Query(
         max_length=MAX_CONDITIONS,
-        description="Only documents for which this holds, such as `date>=2025-01-01`; all, if several.",
+        description="Only documents that match this condition, such as `date>=2025-01-01`. If "
+        "repeated, all must match.",
     ),
 ]
 
@@ -67,9 +68,7 @@ def _own_idempotency_key(
             alias="Idempotency-Key",
             min_length=1,
             max_length=255,
-            description=(
-                "Requests with the same key are executed once and get the same response; kept for 24 hours."
-            ),
+            description=("Requests with the same key run once and get the same response, for 24 hours."),
         ),
     ] = None,
 ) -> str | None:

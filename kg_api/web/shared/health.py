@@ -99,10 +99,10 @@ class QueueWatch:
 
 
 def _idle(status: QueueStatus) -> str:
-    waiting = f"a job has been waiting for {status.oldest_waiting_seconds:.0f} s and no worker takes it"
+    waiting = f"a job has been waiting for {status.oldest_waiting_seconds:.0f} s without a free worker"
     if status.alive:
-        return f"{waiting}, though {status.alive} are there: are they of an older kg? Their logs say more"
-    return f"{waiting}: none is running; start one with `kg up`, or `kg worker` on a server"
+        return f"{waiting}, although {status.alive} are running. Check their version and their logs"
+    return f"{waiting}, but no worker is running. Start one with `kg up`, or with `kg worker` on a server"
 
 
 # Processes and disk
@@ -146,7 +146,7 @@ class Surroundings:
         waits = "; ".join(supervisor.trouble_of(name, told) or "" for name, told in dying.items())
         restarts = sum(told.restarts for told in said.roles.values())
         return Check(
-            name="processes", ok=not grave, detail=waits or f"all run; {pluralize(restarts, 'restart')}"
+            name="processes", ok=not grave, detail=waits or f"all running, {pluralize(restarts, 'restart')}"
         )
 
     def _disk(self) -> Check | None:
@@ -225,7 +225,7 @@ def seeing_checks(images: Sequence[OpenImageSpace]) -> Iterator[Check]:
     """Check the image models of the used image spaces."""
     for each in images:
         slug, trouble = each.space.slug, each.trouble()
-        detail = f"{each.space.identity.model}, of pictures in the space {slug!r}"
+        detail = f"{each.space.identity.model}, for images in the space {slug!r}"
         if trouble is not None:
-            detail = f"pictures by their words only in the space {slug!r}: {trouble}"
+            detail = f"images are found only by their text in the space {slug!r}: {trouble}"
         yield Check(name="model", ok=trouble is None, detail=detail)

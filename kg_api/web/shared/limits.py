@@ -64,7 +64,7 @@ class BodyLimit:
                 raise _too_large(limit)
             if seen > SMALL_BYTES:
                 if self._held + size > self._together:
-                    raise TooBusy("too many large requests are in progress; try again in a few seconds")
+                    raise TooBusy("too many large requests are in progress. Try again in a few seconds")
                 held += size
                 self._held += size
             return message
@@ -115,7 +115,7 @@ def check_bounds(content: bytes) -> None:
         values += sign in b",[{"
         depth += (sign in b"[{") - (sign in b"]}")
         if values > MAX_VALUES:
-            raise TooManyValues(f"has more than {MAX_VALUES:,} values; send it in parts")
+            raise TooManyValues(f"has more than {MAX_VALUES:,} values. Send them in parts")
         if depth > MAX_DEPTH:
             raise OutOfBounds(f"is nested too deeply: more than {MAX_DEPTH} levels")
 
@@ -143,8 +143,8 @@ def allowed_hosts(settings: ApiSettings) -> frozenset[str]:
         return frozenset(named)
     if not named:
         raise ConfigurationError(
-            f"KG_API__HOST={settings.host} listens beyond this machine: set KG_API__ALLOWED_HOSTS to the "
-            "names and addresses that clients use for it, such as kg.example.org,192.0.2.7"
+            f"KG_API__HOST={settings.host} is a public address. Set KG_API__ALLOWED_HOSTS to the "
+            "names and addresses that clients use for this service, such as kg.example.org,192.0.2.7"
         )
     return frozenset({*named, settings.host} - {"0.0.0.0", "::"})  # noqa: S104 - not a name of a host
 
@@ -167,8 +167,8 @@ class OriginCheck:
         name = _authority(f"http://{host}")[0]
         if not self._is_known(name):
             told = (
-                f"this service does not answer to the name {name[:MAX_SHOWN_NAME]!r} of the Host header: "
-                "where it is one of its names, add it to KG_API__ALLOWED_HOSTS and start the service anew"
+                f"unknown name {name[:MAX_SHOWN_NAME]!r} in the Host header. If this is a name of the "
+                "service, add it to KG_API__ALLOWED_HOSTS and restart the service"
             )
             return 421, "http", "Misdirected", told
         origin = headers.get("origin")
@@ -176,7 +176,10 @@ class OriginCheck:
             return None
         foreign = origin is not None and not any(_is_same(origin, each) for each in self._own(scope, host))
         if foreign or (headers.get("sec-fetch-site", "none") not in OURS and not _is_visit(scope, headers)):
-            told = "requests of other web pages are refused; KG_API__ALLOWED_ORIGINS can allow some"
+            told = (
+                "requests from other web pages are denied. To allow an origin, add it to "
+                "KG_API__ALLOWED_ORIGINS"
+            )
             return 403, "http", "Forbidden", told
         return None
 

@@ -23,7 +23,7 @@ EXTRA_MODELS: tuple[type[BaseModel], ...] = (Problem, Job, Answered, AnswerEvent
 
 RESPONSES: dict[int | str, dict[str, Any]] = {
     "default": {
-        "description": "A problem; its detail says what to do.",
+        "description": "A problem. Its detail contains the fix.",
         "content": {MEDIA_TYPE: {"schema": {"$ref": f"{_SCHEMAS}{Problem.__name__}"}}},
     }
 }

@@ -85,7 +85,7 @@ class Opening:
                 return
             except Exception as error:  # without it, the thread would end silently
                 log.critical("unexpected error while opening", exc_info=error)
-                self._give_up(KgError("the service cannot open; its log says why"))
+                self._give_up(KgError("the service cannot start. Its log shows the cause"))
                 return
             else:
                 freeze_heap()

@@ -97,7 +97,7 @@ def _on_http_error(request: Request, error: HTTPException) -> Response:
 def _nowhere(request: Request) -> str:
     """Return the message for a path without a route."""
     asked = f"{request.method} {without_secrets(request.url.path[:MAX_SHOWN_PATH])}"
-    return f"there is nothing at {asked}; /openapi.json describes what there is"
+    return f"nothing found at {asked}. /openapi.json describes all paths"
 
 
 def _methods_of(request: Request) -> list[str]:
@@ -109,7 +109,7 @@ def _methods_of(request: Request) -> list[str]:
 
 def of_ending() -> Response:
     """Return the response for requests that a shutdown interrupts."""
-    return of_error(Unavailable("the service ends, and did not come to the end of this request: try again"))
+    return of_error(Unavailable("the service stopped before the end of this request. Try again"))
 
 
 def of_bug() -> Response:

@@ -58,7 +58,7 @@ def guarded_routes(routers: Iterable[APIRouter]) -> list[GuardedRoute]:
     guarded: list[GuardedRoute] = []
     for route in (route for router in routers for route in router.routes):
         if not isinstance(route, GuardedRoute):
-            raise TypeError(f"make it a GuardedRoute or an ApiRoute: {route!r}")
+            raise TypeError(f"make this a GuardedRoute or an ApiRoute: {route!r}")
         guarded.append(route)
     return guarded
 
@@ -107,7 +107,7 @@ class ApiRoute(GuardedRoute):
                 require_type(strict, "application/json")
                 await strict.body()  # here, because FastAPI turns any error during reading into a 400
             elif not by_hand and (await strict.body()).strip() not in NOTHING_ASKED:
-                raise InvalidInput(f"{strict.method} {self.path_format} takes no body; send none, or {{}}")
+                raise InvalidInput(f"{strict.method} {self.path_format} takes no body. Send none, or {{}}")
             return await self._audited(handle, strict)
 
         return strictly
@@ -122,7 +122,7 @@ def _check_parameters(request: Request, known: set[str], several: set[str]) -> N
     given = [name for name, _ in request.query_params.multi_items()]
     if unknown := sorted({name[:100] for name in given} - known):
         told = ", ".join(sorted(known)) or "none"
-        raise InvalidInput(f"unknown query parameters: {', '.join(unknown[:10])}; those known here: {told}")
+        raise InvalidInput(f"unknown query parameters: {', '.join(unknown[:10])}. Known parameters: {told}")
     single = [name for name in given if name not in several]
     if len(single) > len(set(single)):
         raise InvalidInput(f"duplicate query parameter: {', '.join(sorted(single)[:10])}")

@@ -226,8 +226,8 @@ def keys_required(settings: ApiSettings) -> bool:
         return bool(settings.require_keys)
     if settings.require_keys is False:
         raise ConfigurationError(
-            f"KG_API__HOST={settings.host} listens beyond this machine, where nobody is answered without "
-            "a key: unset KG_API__REQUIRE_KEYS, or listen on 127.0.0.1"
+            f"KG_API__HOST={settings.host} is a public address, where every request needs an API key. "
+            "Unset KG_API__REQUIRE_KEYS, or listen on 127.0.0.1"
         )
     return True
 
@@ -237,8 +237,8 @@ def warn_if_open(settings: ApiSettings) -> None:
     names = [each for each in settings.allowed_host_names if not is_loopback(each)]
     if names and settings.require_keys is None and is_loopback(settings.host):
         log.warning(
-            "others reach this service by a name, and it asks nobody for a key: set "
-            "KG_API__REQUIRE_KEYS=true, or false where what stands before it keeps strangers out",
+            "clients use this service by a public name, but it requires no API key. Set "
+            "KG_API__REQUIRE_KEYS=true, or false if a proxy authenticates its users",
             names=names,
         )
 
@@ -275,7 +275,7 @@ class Caller:
     @property
     def access(self) -> Access:
         if self.known is None:
-            raise RuntimeError("the guard lets nobody through whom it does not know")
+            raise RuntimeError("the route guard rejects unknown users")
         return self.known
 
     @property
@@ -355,8 +355,8 @@ async def check_csrf(request: Request) -> None:
     sent = request.headers.get(CSRF_HEADER) or await _sent_by_form(request)
     if not (isinstance(sent, str) and token.has_csrf_token(sent)):
         raise Forbidden(
-            "the page that sent this was loaded before somebody signed in: go back to it, load it anew, and "
-            "send it again"
+            "the page that sent this request was loaded before a sign-in. Go back to the page, "
+            "reload it, and send the request again"
         )
 
 
@@ -408,17 +408,18 @@ ONTOLOGY_PARAMETERS = frozenset({"ontology", "ontologies"})
 LOOKUPS_AT_ONCE = 4
 """Threads for key lookups. Wrong keys do not block other requests."""
 NO_KEY: Final = (
-    "this service answers nobody without a key: set KG_API_KEY, or send `Authorization: Bearer kg_...`; an "
-    "administrator makes one with `kg admin keys create`. On the machine of the service `kg` needs none, "
-    "with the KG_HOME of the service and at the address that it listens on"
+    "this service needs an API key. Set KG_API_KEY, or send `Authorization: Bearer kg_...`. An "
+    "administrator creates keys with `kg admin keys create`. On the machine of the service, `kg` "
+    "needs no key if it uses the KG_HOME and the address of the service"
 )
 NOT_A_KEY: Final = (
-    "what was sent as a key is none of kg's: send one header `Authorization: Bearer kg_...`, or look at "
-    "KG_API_KEY"
+    "the credentials are not an API key of kg. Send one header `Authorization: Bearer kg_...`, or "
+    "check KG_API_KEY"
 )
 NO_GOOD: Final = (
-    "the key is wrong, expired or revoked: an administrator makes another with `kg admin keys create`. On "
-    "the machine of the service, with its KG_HOME, unset KG_API_KEY: `kg` needs none there"
+    "the API key is wrong, expired, or revoked. An administrator creates another with `kg admin keys "
+    "create`. On the machine of the service, with its KG_HOME, unset KG_API_KEY: `kg` needs no key "
+    "there"
 )
 NOT_NOW: Final = "no key can be looked up at the moment, for the database does not answer: try again"
 
@@ -602,8 +603,8 @@ def check_access(request: Request, rule: Rule, path_format: str) -> None:
     if not rule.admits_some(path_format):
         told = ", ".join(map(repr, sorted(access.ontologies)))
         raise Forbidden(
-            f"{request.method} {path_format} concerns all of kg, and this key is for {told} alone: ask "
-            "an administrator for another"
+            f"{request.method} {path_format} concerns all of kg, but this key is limited to {told}. "
+            "Ask an administrator for another key"
         )
     named = [value for name, value in request.query_params.multi_items() if name in ONTOLOGY_PARAMETERS]
     require(*filter(None, [request.path_params.get("ontology"), *named]))

@@ -53,6 +53,6 @@ def test_what_no_concept_is_called_like_is_not_taken_for_any(
     shown = kg("concepts", command, "qwertyzxcv", *other)
     assert (shown.returncode, shown.stdout) == (4, "")
     said = " ".join(shown.stderr.split())
-    assert "no concept fits 'qwertyzxcv' (nearest: '" in said
+    assert "no concept matches 'qwertyzxcv' (nearest: '" in said
     assert "lease" in said
     assert len(ids) == len(json.loads(kg("concepts", "search", "qwertyzxcv", "--json").stdout)["concepts"])

@@ -63,7 +63,7 @@ def test_an_ontology_that_is_not_there_is_told(kg: Kg, document: str) -> None:
     for yes in ((), ("--yes",)):
         told = kg("delete", "ontology", "note", *yes)
         assert (told.returncode, left(kg)) == (0, 1)
-        assert "nothing was deleted: there is no ontology 'note'; the nearest: 'notes'" in told.stderr
+        assert "nothing was deleted: ontology 'note' not found (did you mean 'notes'?)" in told.stderr
 
 
 def test_an_empty_ontology_is_deleted_and_that_is_told(kg: Kg, document: str) -> None:

@@ -82,7 +82,7 @@ PRINTED: dict[str, dict[str, tuple[str, ...]]] = {
         "proposals reject": ("are never proposed again",),
         "proposals undo": ("is open again",),
         "proposals config": ("min_similarity", "0.85", "this ontology", "1 open"),
-        "proposals search": ("everything is looked at again", "a worker looks for links"),
+        "proposals search": ("kg checks everything again", "a worker looks for links"),
     },
     "Search relationships": {
         "concepts relations": ("worker requires lease", "The worker requires a lease"),

@@ -62,7 +62,7 @@ def test_a_service_that_is_away_is_said_to_be(
     monkeypatch.setenv("KG_API_URL", "http://127.0.0.1:1")
     assert main.run_command(command) == 69
     told = capsys.readouterr()
-    assert told.err.startswith("kg: kg does not answer at http://127.0.0.1:1")
+    assert told.err.startswith("kg: kg does not respond at http://127.0.0.1:1")
     assert "`kg up`" in told.err
     assert len(told.err.splitlines()) == 1
 
@@ -97,12 +97,12 @@ def test_something_else_at_the_address_is_no_reason_for_a_trace(
         (["jobs", "watch", "--ontology", "nosuch"], 4, "nosuch"),
         (["delete", "document", "nosuch"], 4, "`kg documents`"),
         (["admin", "source-embeddings", "status", "-o", "nosuch"], 4, "`kg ontologies`"),
-        (["search", "x", "-o", "nosuch"], 4, "there is no ontology 'nosuch'"),
-        (["search", "x", "-d", "nosuch.md"], 4, "there is no document 'nosuch.md'"),
-        (["documents", "-o", "nosuch"], 4, "there is no ontology 'nosuch'"),
-        (["delete", "documents", "-o", "nosuch", "--where", "a=1"], 4, "there is no ontology 'nosuch'"),
-        (["documents", "approve", "x", "-o", "nosuch"], 4, "there is no ontology 'nosuch'"),
-        (["documents", "reject", "--all", "--yes", "-o", "nosuch"], 4, "there is no ontology 'nosuch'"),
+        (["search", "x", "-o", "nosuch"], 4, "ontology 'nosuch' not found"),
+        (["search", "x", "-d", "nosuch.md"], 4, "document 'nosuch.md' not found"),
+        (["documents", "-o", "nosuch"], 4, "ontology 'nosuch' not found"),
+        (["delete", "documents", "-o", "nosuch", "--where", "a=1"], 4, "ontology 'nosuch' not found"),
+        (["documents", "approve", "x", "-o", "nosuch"], 4, "ontology 'nosuch' not found"),
+        (["documents", "reject", "--all", "--yes", "-o", "nosuch"], 4, "ontology 'nosuch' not found"),
         (["search", "   "], 2, "query_text"),
         (["search", "x", "--limit", "0"], 2, "--limit"),
         (["search", "x", "--mode", "magic"], 2, "--mode"),

@@ -263,7 +263,7 @@ def test_two_of_the_same_run_do_not_mix(kg: Kg, folder: Path, service: Service, 
             seen.go_on()
             assert first.process.wait(60) == 0
     assert second.returncode == 5
-    assert "the same run is under way" in second.stderr
+    assert "the same run is in progress" in second.stderr
 
 
 BAD: dict[str, tuple[Callable[[Path], object], list[str], str]] = {

@@ -73,9 +73,9 @@ def test_a_folder_that_has_gone_is_told_and_nothing_is_lost(kg: Kg, folder: Path
     folder.rename(folder.with_name("away"))
     scanned = kg("folders", "scan", str(folder), "--wait")
     assert scanned.returncode == 1
-    assert "there is no folder" in scanned.stderr
+    assert "not found on the machine" in scanned.stderr
     assert "Traceback" not in scanned.stderr
-    assert f"failed: there is no folder {folder} on the worker's machine" in kg("folders", "list").stdout
+    assert f"failed: folder {folder} not found on the machine of the worker" in kg("folders", "list").stdout
     assert len(documents(graph)) == 2
     folder.mkdir()
     assert "--allow-empty" in kg("folders", "scan", str(folder), "--wait").stderr
@@ -118,7 +118,7 @@ def test_a_folder_of_two_ontologies_must_be_told_apart(kg: Kg, folder: Path) -> 
     assert kg("folders", "remove", str(folder), "--ontology", "two").returncode == 0
     assert [each["ontology"] for each in listed(kg)] == ["one"]
     below = kg("folders", "add", str(folder.parent), "--ontology", "one")
-    assert (below.returncode, "lies in the other" in below.stderr) == (5, True)
+    assert (below.returncode, "one folder contains the other" in below.stderr) == (5, True)
 
 
 @pytest.mark.usefixtures("worker")

@@ -27,12 +27,12 @@ def test_pictures_that_notes_name_come_with_them(kg: Kg, folder: Path) -> None:
     (folder / "b.html").write_text('<p>Words.</p><img alt="A red boat" src="img/boat.jpg">')
     taken = kg("ingest", str(folder), "--ontology", "notes")
     assert "3 documents created" in taken.stdout, taken.stdout
-    assert "did not come with it (1): gone.png" in " ".join(taken.stdout.split())
+    assert "referenced images that are missing (1): gone.png" in " ".join(taken.stdout.split())
     page = json.loads(kg("images", "list", "--ontology", "notes", "--json").stdout)
     assert sorted(each["document"] for each in page["images"]) == ["b.html", "docs/a.md", "img/boat.jpg"]
     assert len({each["image"]["storage_key"] for each in page["images"]}) == 1
     alone = kg("ingest", str(folder / "docs" / "a.md"), "--ontology", "alone")
-    assert "did not come with it (2)" in " ".join(alone.stdout.split())
+    assert "referenced images that are missing (2)" in " ".join(alone.stdout.split())
 
 
 def test_waiting_tells_of_pictures_whose_job_has_died(
@@ -57,7 +57,7 @@ def test_pictures_are_taken_from_a_folder_listed_shown_and_saved(kg: Kg, folder:
     (folder / "words.md").write_text("Some words.")
     taken = kg("ingest", str(folder), "--ontology", "notes")
     assert "2 documents created" in taken.stdout, taken.stdout
-    assert "damaged picture" in taken.stdout + taken.stderr
+    assert "is damaged" in taken.stdout + taken.stderr
 
     listed = " ".join(kg("images", "list").stdout.split())
     assert "notes / boat.jpg" in listed
@@ -121,8 +121,8 @@ def test_what_cannot_be_looked_for_is_refused(kg: Kg, folder: Path) -> None:
         (("images", "search", "--image", str(folder / "none.png")), 2, "cannot be read"),
         (("images", "search"), 2, "one of them"),
         (("images", "search", "boat", "--like", "x"), 2, "one of them"),
-        (("images", "search", "--image", page), 2, "not a picture"),
-        (("images", "passages", "0" * 32), 4, "no source"),
+        (("images", "search", "--image", page), 2, "not an image"),
+        (("images", "passages", "0" * 32), 4, "not found"),
     ):
         refused = kg(*arguments)
         assert told in " ".join(refused.stderr.split()), refused.stderr

@@ -49,13 +49,13 @@ def fill(folder: Path) -> dict[str, str]:
     return {
         "program.md": "this is a program",
         "zeros.txt": "NUL byte at 4",
-        "half.txt": "byte-order mark says utf-16-le",
+        "half.txt": "byte-order mark declares utf-16-le",
         "large.txt": "larger than 1,000,000 bytes",
         "locked.md": "Permission denied",
         "private": "Permission denied",
         "gone.md": "No such file",
         "circle.md": "symbolic links",
-        "pipe.md": "it is a pipe",
+        "pipe.md": "the path is a pipe",
         "caf\ufffd.md": "not valid UTF-8",
     }
 

@@ -56,7 +56,7 @@ def test_an_administrator_of_the_machine_gives_keys_to_others(kg: Kg, guarded: S
     asked = kg("delete", "ontology", "notes", env=reader, stdin="y\n")
     assert "nothing was deleted" in asked.stderr, "there is none"
     cut = kg("ontologies", env=elsewhere | {"KG_API_KEY": key[3:]})
-    assert (cut.returncode, "look at KG_API_KEY" in cut.stderr) == (Unauthorized.exit_code, True)
+    assert (cut.returncode, "check KG_API_KEY" in cut.stderr) == (Unauthorized.exit_code, True)
     refused = kg("admin", "keys", "create", "eve", env=reader)
     assert (refused.returncode, "'admin'" in refused.stderr) == (Forbidden.exit_code, True)
     assert key not in refused.stderr

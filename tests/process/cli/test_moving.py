@@ -81,4 +81,4 @@ def test_a_bundle_that_is_cut_off_changes_nothing(kg: Kg, tmp_path: Path) -> Non
     assert "Nothing was changed" in refused.stderr
     assert json.loads(kg("ontologies", "--json").stdout)["ontologies"] == []
     missing = kg("import", str(tmp_path / "nowhere"))
-    assert (missing.returncode, "there is no bundle" in missing.stderr) == (NotFound.exit_code, True)
+    assert (missing.returncode, "no bundle found" in missing.stderr) == (NotFound.exit_code, True)

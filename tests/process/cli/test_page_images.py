@@ -32,5 +32,5 @@ def test_a_page_is_saved_with_the_words_of_a_hit(kg: Kg, folder: Path) -> None:
     assert saved.read_bytes() != before
 
     assert "has 3 pages" in kg("documents", "page", "fruit.pdf", "4", "--out", "-").stderr
-    assert "is no PDF" in kg("documents", "page", "words.md", "1", "--out", "-").stderr
+    assert "not PDF" in kg("documents", "page", "words.md", "1", "--out", "-").stderr
     assert kg("documents", "page", "fruit.pdf", "0", "--out", "-").returncode == 2

@@ -24,7 +24,7 @@ def test_a_space_is_created_built_activated_and_dropped(kg: Kg, service: Service
     planned = kg(*spaces, "build", "other", "--dry-run")
     assert (planned.returncode, "to embed" in planned.stdout) == (0, True), planned.stderr
     built = kg(*spaces, "build", "other", "--ontology", "notes")
-    assert "from now on; nothing had to wait" in built.stderr
+    assert "is active now, without a build" in built.stderr
     assert "kg admin spaces check other" in built.stderr
     checked = kg(*spaces, "check", "other")
     assert (checked.returncode, "answers its probe text" in checked.stdout) == (0, True), checked.stderr

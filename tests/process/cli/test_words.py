@@ -63,7 +63,7 @@ def test_what_a_filter_chooses_is_embedded_anew(kg: Kg, folder: Path) -> None:
         (folder / f"{name}.md").write_text(f"The text of {name}.")
     assert kg("ingest", str(folder), "--ontology", "chosen").returncode == 0
     asked = ("admin", "regenerate-embeddings", "-o", "chosen", "--where", "document=a.md")
-    assert "with force" in kg(*asked).stderr
+    assert "needs force" in kg(*asked).stderr
     quote = kg(*asked, "--force", "--dry-run")
     assert (quote.returncode, "nothing was changed" in quote.stderr) == (0, True)
     assert json.loads(kg(*asked, "--force", "--json").stdout)["due"] == 1

@@ -101,7 +101,7 @@ OTHERS = (
     Bad("62 zero-width html", "html", lambda: b"<p>" + ZERO_WIDTH + b"</p>", "no text"),
     Bad("62 zero-width csv", "csv", lambda: ZERO_WIDTH, "no values"),
     Bad("62 line html", "html", lambda: b"<p>" + TEN_MB, read="word word"),
-    Bad("62 line csv", "csv", lambda: TEN_MB.replace(b" ", b","), "cells; split it"),
+    Bad("62 line csv", "csv", lambda: TEN_MB.replace(b" ", b","), "cells. Split the file"),
     Bad("62 line eml", "email", lambda: b"From: a@b.example\nSubject: x\n\n" + TEN_MB, read="word word"),
     Bad("62 headings", "html", lambda: b"<h2>h</h2>" * 100_000, read="## h\n\n## h"),
     Bad("63 html", "html", lambda: "<p>é".encode() + "<p>naïve</p>".encode("latin-1"), read="naïve"),

@@ -187,4 +187,4 @@ def test_what_comes_beside_a_document_is_read_in_such_a_process(pool: ConverterP
     made = pool.convert_with(text.encode(), "html" if form == "html" else "markdown", beside)
     assert WORDS in made.text
     assert len(made.images) == 1
-    assert made.notes == ("left out: pictures of other kinds than are read, or damaged (6)",)
+    assert made.notes == ("skipped: images in an unsupported format, or damaged (6)",)

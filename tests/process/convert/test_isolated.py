@@ -91,7 +91,7 @@ def test_what_a_parser_does_is_one_line_for_one_file(file: str, told: str) -> No
 def test_a_pdf_whose_pictures_are_too_much_is_read_without_them(shared: ConverterPool) -> None:
     made = shared.convert(b"pictures", "pdf")
     assert made.text.startswith("pdf:")
-    assert made.notes == (f"left out: its pictures, for with them {CRASHED}",)
+    assert made.notes == (f"skipped: the images, because with them {CRASHED}",)
     with pytest.raises(UnreadableDocument, match="crashed"):
         shared.convert(b"pictures", "html")
 
@@ -283,9 +283,9 @@ def _of_session(session: int) -> list[int]:
 
 
 def test_an_answer_without_the_picture_that_was_asked_for_is_refused(shared: ConverterPool) -> None:
-    with pytest.raises(UnreadableDocument, match="another answer"):
+    with pytest.raises(UnreadableDocument, match="an unexpected response"):
         shared.look_at(b"fine")
-    with pytest.raises(UnreadableDocument, match="another answer"):
+    with pytest.raises(UnreadableDocument, match="an unexpected response"):
         shared.convert(b"fine", "image")
 
 
@@ -293,7 +293,7 @@ def test_a_page_is_drawn_apart_within_its_own_time(monkeypatch: pytest.MonkeyPat
     made = ConverterPool(SETTINGS)
     drawn = made.draw_page(lambda: pdf_of_pages(2), PageToDraw(2, 200, "Some words of a page"))
     assert (drawn.pages, drawn.boxed, drawn.content[:4]) == (2, 5, b"\x89PNG")
-    with pytest.raises(UnreadableDocument, match="no PDF"):
+    with pytest.raises(UnreadableDocument, match="not a PDF"):
         made.draw_page(lambda: b"nothing", PageToDraw(1, 200))
     made.close()
     monkeypatch.setattr(pool_module, "PAGE_SECONDS", 0.001)

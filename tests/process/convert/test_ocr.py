@@ -74,7 +74,7 @@ def test_without_ocr_each_document_says_so(
     monkeypatch.setattr(ocr, "installed", list)
     pool = opened(ConversionSettings(processes=1, ocr=setting))  # pyright: ignore[reportArgumentType]
     (note,) = pool.convert(pictured(FIRST, SECOND, text_pages=[2]), "pdf").notes
-    assert note.startswith("page 1 has no text (a scanned picture?): it is not found; ")
+    assert note.startswith("page 1 has no text (a scanned image?): not searchable. ")
     assert told in note
     with pytest.raises(UnreadableDocument, match=told):
         pool.convert(pictured(FIRST), "pdf")
@@ -124,7 +124,7 @@ def _bomb(side: int) -> bytes:
 def test_a_picture_that_is_a_bomb_is_one_line_for_one_file(opened: Opener) -> None:
     pool = opened(ConversionSettings(processes=1, ocr="rapidocr"))
     begun = time.monotonic()
-    with pytest.raises(UnreadableDocument, match="a picture on it has 400 megapixels"):
+    with pytest.raises(UnreadableDocument, match="an image on the page has 400 megapixels"):
         pool.convert(_bomb(20_000), "pdf")
     assert time.monotonic() - begun < 60
     assert _peak(pool) < 700 * 1024 * 1024

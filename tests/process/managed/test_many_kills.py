@@ -124,7 +124,7 @@ def test_a_worker_that_dies_again_and_again_is_started_again_and_all_is_told(
     )  # first: the pause does not wait for slow commands
     status = guest.status()
     assert ready.status_code == 503
-    assert "worker to start again in" in ready.json()["waiting_for"]
+    assert "worker restarts in" in ready.json()["waiting_for"]
     told = status["roles"]["worker"]
     assert (told["deaths"], told["last_exit"], told["restarts"]) == (kills, "SIGKILL", kills - 1)
     assert 0 < told["next_start_seconds"] <= pauses[-1]

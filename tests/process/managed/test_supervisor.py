@@ -104,7 +104,7 @@ def test_wrong_settings_wait_the_longest_at_once_and_say_that_a_person_is_needed
         status, told = supervisor.read(home).roles["wrong"], supervisor.read(home).waiting_for()
     assert (status.state, status.deaths, status.last_exit) == ("failed", 1, "exit code 78")
     assert 50 < (status.next_start_seconds() or 0) <= 60
-    assert "a person has to change its settings" in (told or "")
+    assert "A person has to change its settings" in (told or "")
 
 
 def test_wrong_settings_are_told_before_anything_else(home: Home) -> None:

@@ -87,7 +87,10 @@ def test_a_client_configures_an_ontology_and_is_told_what_follows(world: World, 
     [
         ({"strategy": "sentence", "chunk_size": 4}, "chunk_size of sentence is from 5 to 200 words, not 4"),
         ({"space": "nowhere"}, "the embedding space 'nowhere' is not there"),
-        ({"space": "paid", "context": "late"}, "gives one for a whole text: choose a space of a local model"),
+        (
+            {"space": "paid", "context": "late"},
+            "returns one for a whole text. Choose a space of a local model",
+        ),
         ({"size": 3}, "size"),
     ],
 )

@@ -44,7 +44,7 @@ def test_a_job_is_refused_and_says_why(world: World, model: Model, driver: neo4j
     dead = world.until_job(job_id, lambda job: job["error"] is not None)
     assert (dead["state"], dead["attempts"], dead["done"]) == ("dead", 1, 0)
     assert EXPLAINED in dead["error"]
-    assert "Let the old model answer again, or make a further space" in dead["error"]
+    assert "Restore the former model, or add a space" in dead["error"]
     after = {row["document"]: row["vector"] for row in rows(driver, VECTORS, name="notes")}
     assert after == {before[0]["document"]: before[0]["vector"], "b.md": None}
     model.turned = False

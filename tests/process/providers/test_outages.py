@@ -86,7 +86,7 @@ def test_a_request_that_fails_is_tried_three_times_then_the_job_waits_and_goes_o
     assert waiting["state"] == "queued"
     assert waiting["run_after"] > waiting["started_at"]
     assert waiting["error"].startswith("waiting: the embedding provider fails: ")
-    assert f"{world.provider.openai_url} answered 503" in waiting["error"]
+    assert f"{world.provider.openai_url} returned 503" in waiting["error"]
     tries = [each for each in model.requests if each.body["input"][:1] == [TEXT]]
     assert len(tries) == 3
     assert len({str(each.body) for each in tries}) == 1
@@ -112,7 +112,7 @@ def test_a_job_that_waits_long_does_not_die_of_it(world: World, driver: neo4j.Dr
         waiting = world.until_job(
             job_id, lambda job, n=waits: job["attempts"] == n and job["state"] == "queued"
         )
-        assert "asks to be left alone for 3600 s" in waiting["error"]
+        assert "Retry after 3600 s" in waiting["error"]
         assert len(model.requests) == 1 + waits, "one try: it asked for a rest"
         if waits == 7:
             model.always = None
@@ -157,7 +157,7 @@ def test_a_provider_that_hangs_holds_no_search_up(world: World) -> None:
     answer = world.search(QUESTION, ontology="hanging")
     assert QUERY_SECONDS * 0.9 < answer["seconds"] < QUERY_SECONDS + SLACK
     assert (answer["mode"], parts(answer), len(answer["sources"])) == ("text", ["embedding"], 1)
-    assert "did not answer in time" in effects(answer)
+    assert "did not respond in time" in effects(answer)
     asked = len(model.requests)
     again = world.search(QUESTION, ontology="hanging", mode="vector")
     assert (parts(again), len(again["sources"])) == (["embedding"], 1)
@@ -167,11 +167,11 @@ def test_a_provider_that_hangs_holds_no_search_up(world: World) -> None:
 @pytest.mark.parametrize(
     ("name", "failure", "told"),
     [
-        ("odd_400", Status(400, message=f"cannot read {QUESTION} of {CANARY}"), "does not take the texts"),
+        ("odd_400", Status(400, message=f"cannot read {QUESTION} of {CANARY}"), "the texts were rejected"),
         (
             "odd_page",
             Raw(b"<html>a login page</html>", "text/html"),
-            "does not answer as an embedding service",
+            "does not respond like an embedding service",
         ),
     ],
     ids=["400", "a web page"],
@@ -233,7 +233,7 @@ def test_a_key_that_was_revoked_is_told_and_nothing_is_tried_again(
     job_id = world.ingest("revoked", "The harbour is empty.", "b.md")["job_id"]
     dead = world.until_job(job_id, lambda job: job["error"] is not None)
     assert (dead["state"], dead["attempts"]) == ("dead", 1)
-    assert "answered 401 invalid_api_key" in dead["error"]
+    assert "returned 401 invalid_api_key" in dead["error"]
     assert "set OPENAI_API_KEY to a valid one" in dead["error"]
     assert len(model.requests) == before + 2
     assert failures(driver, job_id) == 1

@@ -102,7 +102,7 @@ def test_the_same_space_once_more_is_the_same(world: World) -> None:
 @pytest.mark.parametrize(
     ("changed", "status", "told"),
     [
-        ({"dimensions": 32}, 409, "exists already, for openai text-embedding-3-small (64 dimensions"),
+        ({"dimensions": 32}, 409, "already exists, for openai text-embedding-3-small (64 dimensions"),
         ({"slug": "default"}, 422, "word-hash"),
         ({"slug": "a`; DROP"}, 422, "slug"),
         ({"slug": "new", "dimensions": 2000}, 422, "1 to 1536 numbers, not 2000"),
@@ -124,7 +124,7 @@ def test_a_space_that_cannot_be_is_refused(
     [
         pytest.param(Status(401), 422, "set OPENAI_API_KEY", id="a wrong key"),
         pytest.param(Status(404), 422, "OPENAI_EMBED_MODEL", id="no such model"),
-        pytest.param(Status(503), 503, "answered 503", id="down"),
+        pytest.param(Status(503), 503, "returned 503", id="down"),
     ],
 )
 def test_a_space_whose_model_does_not_answer_can_be_made_when_it_does(

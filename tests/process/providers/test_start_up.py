@@ -27,12 +27,12 @@ def openai_identity(model: str, dimensions: int, max_tokens: int) -> SpaceIdenti
     [
         pytest.param(
             OPENAI,
-            ["OPENAI_API_KEY is not set where kg runs; set it, or OPENAI_BASE_URL"],
+            ["OPENAI_API_KEY is not set where kg runs. Set it, or set OPENAI_BASE_URL"],
             id="no key for OpenAI's address",
         ),
         pytest.param(
             {**OPENAI, "OPENAI_API_KEY": CANARY.removeprefix("sk-"), "NOMIC_API_KEY": f"'{CANARY}'"},
-            ["OPENAI_API_KEY: ", "a key of OpenAI begins with sk-", "NOMIC_API_KEY: ", "quotes around it"],
+            ["OPENAI_API_KEY: ", "an OpenAI key starts with sk-", "NOMIC_API_KEY: ", "quotes around it"],
             id="keys of the wrong shape",
         ),
         pytest.param(

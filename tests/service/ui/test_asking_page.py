@@ -71,7 +71,7 @@ def test_a_refusal_is_shown_as_such(web: httpx.Client, writer: EmbeddingServer) 
     )
     writer.chat = lambda _: json.dumps({"statements": [{"text": "I know.", "quotes": []}]})
     page = ask(web)
-    assert "proved none of its statements" in words(page.xpath("//p[contains(@class, 'refusal')]"))[0]
+    assert "supported none of its statements" in words(page.xpath("//p[contains(@class, 'refusal')]"))[0]
     assert words(page.xpath("//p[contains(@class, 'unproved')]"))[0].startswith("1 sentence removed")
     assert "I know." not in page.text_content()
 

@@ -112,7 +112,7 @@ def test_judged_questions_are_listed_looked_at_and_taken_back(http: httpx.Client
 def test_without_an_ontology_there_is_nothing_to_judge(http: httpx.Client) -> None:
     page = " ".join(words([shown(http, "/ui/judgements")]))
     assert "No rated questions yet" in page
-    assert "no ontology" not in page
+    assert "not found" not in page
 
 
 def test_what_was_judged_of_a_text_that_has_changed_is_said(http: httpx.Client, kg: KgClient) -> None:

@@ -133,7 +133,7 @@ def test_a_form_without_the_token_of_its_page_does_nothing(
     for token in (None, "", "x", "\u00e9", session_of(ada), foreign):
         answer = ada.post("/ui/logout", data={} if token is None else {"csrf_token": token})
         assert answer.status_code == 403, token
-        assert "load it anew" in answer.text
+        assert "reload it" in answer.text
     assert ada.post("/ui/logout", headers={"X-CSRF-Token": "x"}).status_code == 403
     assert ada.post("/ui/logout", json={"csrf_token": token_in(ada.get("/ui/search"))}).status_code == 403
     files = {"csrf_token": (None, token_in(ada.get("/ui/search")))}
@@ -154,7 +154,7 @@ def test_a_form_of_an_earlier_session_leads_to_its_page(ada: httpx.Client, key: 
     assert sign_in(ada, key).status_code == 303
     refused = ada.post("/ui/review/approve", data={"csrf_token": old})
     assert refused.status_code == 403
-    assert "go back to it, load it anew" in refused.text
+    assert "Go back to the page, reload it" in refused.text
     (back, _) = document_fromstring(refused.text).xpath("//main//a/@href")
     assert ada.get(back, follow_redirects=True).status_code == 200
 

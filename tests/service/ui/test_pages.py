@@ -244,7 +244,7 @@ def test_a_concept_has_its_quotes_and_the_ways_to_others(http: httpx.Client, ids
     assert words(page.xpath("//ul[@class='listed']/li"))[0].startswith("saw waggle dance")
     assert words(page.xpath("//ol[@class='listed']/li")) == ["Karl von Frisch saw → waggle dance"]
     nowhere = shown(http, f"/ui/concepts/{ids['Karl von Frisch']}?to=zzzz")
-    assert "no concept fits 'zzzz'" in words(nowhere.xpath("//p[@class='note']"))[0]
+    assert "no concept matches 'zzzz'" in words(nowhere.xpath("//p[@class='note']"))[0]
     place = page.xpath("//figcaption/a[1]/@href")[0]
     assert place.endswith("#p2")
     assert shown(http, place).xpath("//section[@id='p2']/@class") == ["passage hit"]

@@ -148,8 +148,8 @@ def test_passages_are_data_and_their_names_cannot_be_counted_out() -> None:
 
 def test_entries_that_are_no_statements_are_told_in_plain_words() -> None:
     _, proving = proved([{"text": "It is renewed."}])
-    assert proving.fault == "none of the entries in its list is a statement with quotes"
-    assert proving.notes == ["1 of 1 entries left out: not statements with quotes"]
+    assert proving.fault == "no entry in its list is a statement with quotes"
+    assert proving.notes == ["1 of 1 entries skipped: not statements with quotes"]
 
 
 SPACE = Space("default", small_embedder().identity)

@@ -65,7 +65,9 @@ def test_one_at_a_time_only_when_neo4j_works_and_only_when_due(home: Home) -> No
     assert len(started) == 1
     with capture_logs() as logs:
         schedule.attend({"neo4j"})
-    assert [(each["event"], each["reason"]) for each in logs] == [("backup failed", "it left no record")]
+    assert [(each["event"], each["reason"]) for each in logs] == [
+        ("backup failed", "the backup left no record")
+    ]
     assert len(started) == 1, "it is not tried again at once"
     clock.now += RETRY_SECONDS
     schedule.attend({"neo4j"})
@@ -103,7 +105,7 @@ def test_the_record_of_one_that_was_killed_says_so(home: Home) -> None:
     known = backup.read_record(home)
     assert known is not None
     assert not known.running()
-    assert known.trouble() == "it was interrupted"
+    assert known.trouble() == "the backup was interrupted"
 
 
 def test_a_damaged_record_is_none(home: Home) -> None:
@@ -196,7 +198,7 @@ def test_a_part_that_is_a_disk_of_its_own_is_refused_before_anything_is_moved(
 ) -> None:
     home = home_with(tmp_path)
     monkeypatch.setattr(Path, "is_mount", lambda path: path == home.blobs)
-    with pytest.raises(Conflict, match="disk of its own"):
+    with pytest.raises(Conflict, match="separate disk"):
         swap(home, BACKUP)
     assert set(held(home).values()) == {"old"}
 

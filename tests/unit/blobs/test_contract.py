@@ -59,7 +59,7 @@ def test_what_is_deleted_has_gone_and_may_be_deleted_again(store: BlobStore) -> 
     name, other = put(store, b"picture"), put(store, b"another")
     store.delete(name)
     store.delete(name)
-    with pytest.raises(NotFound, match="not there any more"):
+    with pytest.raises(NotFound, match="is missing"):
         store.read(name)
     assert store.read(other) == b"another"
 

@@ -69,10 +69,10 @@ def everything_told(error: BaseException) -> str:
     [
         ((403, "AccessDenied"), Unavailable, "AWS_ACCESS_KEY_ID"),
         ((401, "Unauthorized"), Unavailable, "AWS_ACCESS_KEY_ID"),
-        ((400, "InvalidRequest"), Unavailable, "not as it should"),
-        ((503, "SlowDown"), Unavailable, "not as it should"),
+        ((400, "InvalidRequest"), Unavailable, "does not respond correctly"),
+        ((503, "SlowDown"), Unavailable, "does not respond correctly"),
         ((507, "XMinioStorageFull"), FileStoreFull, "free some space"),
-        ((302, "Found"), Unavailable, "not as it should"),
+        ((302, "Found"), Unavailable, "does not respond correctly"),
     ],
 )
 def test_what_the_store_says_is_told_without_its_words(
@@ -98,7 +98,7 @@ def test_a_wrong_secret_is_refused_and_not_told(
 
 
 def test_a_bucket_that_is_not_there_is_told(opened: Open) -> None:
-    with pytest.raises(Unavailable, match="no such bucket"):
+    with pytest.raises(Unavailable, match="bucket not found"):
         opened(bucket="other-bucket").put(NAME, b"picture")
     with pytest.raises(NotFound):
         opened(bucket="other-bucket").read(NAME)

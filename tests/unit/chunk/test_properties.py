@@ -174,5 +174,5 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_another_file_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sentence_vectors, "_TOKENIZER", (sentence_vectors._TOKENIZER[0], "0" * 64))
-    with pytest.raises(ConfigurationError, match="not the file that kg knows"):
+    with pytest.raises(ConfigurationError, match="is not the expected file"):
         open_sentence_vectors()

@@ -37,5 +37,5 @@ def test_a_name_goes_before_digits() -> None:
 
 @pytest.mark.parametrize("text", ["477dc96", "477dc963 x", "backoff"])
 def test_what_is_no_id_is_a_name(text: str) -> None:
-    with pytest.raises(NotFound, match="no concept fits"):
+    with pytest.raises(NotFound, match="no concept matches"):
         take_concept(Searching("retry", None), text, "notes")

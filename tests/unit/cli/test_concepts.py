@@ -67,9 +67,9 @@ def test_found_concepts_are_a_table(printed: Printed) -> None:
 
 def test_that_no_concept_fits_is_said(printed: Printed) -> None:
     hit = {**LEASE.model_dump(), "similarity": 0.5, "score": 0.1}
-    found = {"query_text": "q", "concepts": [hit], "degraded": [], "note": "no concept fits [b]q[/b]"}
+    found = {"query_text": "q", "concepts": [hit], "degraded": [], "note": "no concept matches [b]q[/b]"}
     views.print_hits(ConceptHits.model_validate(found))
-    assert "no concept fits [b]q[/b]" in printed()
+    assert "no concept matches [b]q[/b]" in printed()
 
 
 def test_nothing_found_is_said(printed: Printed) -> None:

@@ -116,10 +116,10 @@ def test_status_as_json_has_the_queue() -> None:
 def test_a_service_that_does_not_answer_in_time_is_not_called_not_ready(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    waits = "the service at http://127.0.0.1:1, which did not answer within 10 s; it may be busy"
+    waits = "the service at http://127.0.0.1:1, which did not respond within 10 s and may be busy"
     report.print_status(replace(STATUS, ready=False, slow=True, waiting_for=waits, jobs=None))
     told = capsys.readouterr().out
-    assert "did not answer within 10 s" in told
+    assert "did not respond within 10 s" in told
     assert "not ready" not in told
 
 

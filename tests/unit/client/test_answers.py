@@ -94,7 +94,7 @@ def test_an_error_that_is_no_problem_gives_its_status(body: str) -> None:
 
 def test_a_bug_of_the_service_gives_nothing_away() -> None:
     answer = of_bug()
-    with pytest.raises(KgError, match="its log has the details"):
+    with pytest.raises(KgError, match="See the log of the service"):
         read(JOB, response(answer.status_code, bytes(answer.body)))
 
 

@@ -161,7 +161,7 @@ def test_a_condition_is_sent_with_its_value(line: str, value: object) -> None:
 
 @pytest.mark.parametrize("blank", ["", "  "])
 def test_a_blank_id_is_told_before_anything_is_sent(blank: str) -> None:
-    with pytest.raises(InvalidInput, match="an id or a name was expected, but it is blank"):
+    with pytest.raises(InvalidInput, match="an id or a name was expected, but the value is blank"):
         path_of("ontologies", "notes", "communities", blank)
 
 

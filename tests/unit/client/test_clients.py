@@ -144,6 +144,6 @@ def test_what_is_exported_may_take_longer_than_other_answers(monkeypatch: pytest
     monkeypatch.setattr(httpx.Client, "request", request)
     with KgClient("http://127.0.0.1:1") as kg:
         for ask in (kg.export_offer, lambda: kg.export_documents("o"), lambda: kg.export_blob("0"), kg.queue):
-            with pytest.raises(ServiceUnreachable, match="did not answer in time"):
+            with pytest.raises(ServiceUnreachable, match="did not respond in time"):
                 ask()
     assert waited == [connection.MAX_READING_SECONDS] * 3 + [connection.DEFAULT_TIMEOUT_SECONDS]

@@ -119,7 +119,7 @@ def hit(label: str, ontology: str = "notes", score: float = 1.0, fits: Fits | No
 def known(identity: str) -> Concept:
     """What has the one id there is."""
     if identity != ID:
-        raise NotFound(f"there is no concept {identity!r}")
+        raise NotFound(f"concept {identity!r} not found")
     return Concept(**hit("known", "of the id").model_dump(include=set(Concept.model_fields)))
 
 
@@ -153,7 +153,7 @@ def test_a_phrase_is_taken_for_what_fits_best_and_it_is_told() -> None:
 
 def test_what_is_only_the_nearest_is_not_taken_but_named() -> None:
     hits = [hit(label, fits=None) for label in ("one", "two", "two", "three", "four")]
-    with pytest.raises(NotFound, match=r"no concept fits 'zzz' \(nearest: 'one', 'two', 'three'\); `kg"):
+    with pytest.raises(NotFound, match=r"no concept matches 'zzz' \(nearest: 'one', 'two', 'three'\). `kg"):
         ends("zzz", "zzz", *hits)
 
 
@@ -167,14 +167,14 @@ def test_both_ends_are_of_one_ontology() -> None:
 @pytest.mark.parametrize("start", ["lease", ID])
 def test_a_name_is_never_swapped_for_what_is_where_the_other_end_is(start: str) -> None:
     near = [hit("other", "x"), hit("more", "y"), hit("else", "of the id")]
-    with pytest.raises(InvalidInput, match="both ends must be of one ontology") as caught:
+    with pytest.raises(InvalidInput, match="Choose both ends from one ontology") as caught:
         ends(start, "retry", hit("lease", "x"), hit("retry", "y"), *near)
     told = "'lease' is in 'x'" if start == "lease" else "'known' is in 'of the id'"
     assert str(caught.value).startswith(f"{told} and 'retry' is in 'y':")
 
 
 def test_an_id_that_is_gone_is_not_found_whatever_fits() -> None:
-    with pytest.raises(NotFound, match="there is no concept 'bbb"):
+    with pytest.raises(NotFound, match="concept 'bbb"):
         ends("b" * 32, "lease", hit("lease"))
 
 
@@ -257,6 +257,6 @@ def test_work_that_is_not_counted_yet_is_told_without_numbers() -> None:
     progress = {"new": Progress(0, 0), "old": Progress(2, 5), "other": Progress(1, 2)}
     told = under_way(progress, ["new", "old"], EMBEDDING)
     assert [each.effect for each in told] == [
-        "new: concepts are still to be embedded; until then they are found by their words only",
+        "new: concepts are still to be embedded. Only their text is searchable yet",
         EMBEDDING.format(" (2 of the 5 that were due are done)").join(("old: ", "")),
     ]

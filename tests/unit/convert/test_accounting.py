@@ -34,6 +34,6 @@ def test_cjk_text_over_two_lines_is_found() -> None:
 
 def test_note_names_the_place() -> None:
     assert note_missing(["Order 4711"], "nothing", "fields") == (
-        'left out: 2 words of fields, e.g. "Order 4711"',
+        'skipped: 2 words of fields, e.g. "Order 4711"',
     )
     assert note_missing(["nothing"], "nothing", "fields") == ()

@@ -48,7 +48,7 @@ def test_a_document_as_markdown() -> None:
         "tags": ["tea", "water"],
         "subject": "Kettles",
     }
-    assert got.notes == ("left out: comments (1)", "left out: words of page headers and footers (2)")
+    assert got.notes == ("skipped: comments (1)", "skipped: words of page headers and footers (2)")
     assert kinds(got.text)[:3] == ["heading", "heading", "paragraph"]
     assert_in_order(got, ["Boiling water", "bold word, Grüße", "one", "two", "three", "Green", "The end"])
 

@@ -131,7 +131,7 @@ def test_line_reads_as_word_shows_it(name: str) -> None:
 @pytest.mark.parametrize("looks", ["<w:vanish/>", styled("Secret"), styled("Deeper")])
 def test_hidden_text_is_noted_instead(looks: str) -> None:
     made = read(paragraph(run("The price is 400.") + run(" At worst 250.", looks)))
-    assert (made.text, made.notes) == ("The price is 400.\n", ("left out: hidden words (3)",))
+    assert (made.text, made.notes) == ("The price is 400.\n", ("skipped: hidden words (3)",))
 
 
 def test_style_that_unhides_is_shown() -> None:
@@ -145,7 +145,7 @@ def test_insertions_are_shown_and_deletions_noted() -> None:
             f"<w:moveTo>{run(' here')}</w:moveTo><w:moveFrom>{run('there')}</w:moveFrom>"
         )
     )
-    assert (made.text, made.notes) == ("51 new here\n", ("left out: words of tracked deletions (3)",))
+    assert (made.text, made.notes) == ("51 new here\n", ("skipped: words of tracked deletions (3)",))
 
 
 def test_field_over_paragraphs_hides_its_code_alone() -> None:
@@ -166,7 +166,7 @@ def test_field_over_paragraphs_hides_its_code_alone() -> None:
 )
 def test_field_without_result_is_noted(content: str) -> None:
     assert read(paragraph(run("Half: ") + content)).notes == (
-        "left out: fields without a stored result (1), e.g. EQ \\f(1,2)",
+        "skipped: fields without a stored result (1), e.g. EQ \\f(1,2)",
     )
 
 
@@ -182,7 +182,7 @@ def test_hidden_row_is_noted() -> None:
         for about, text in (("", "A"), ("<w:trPr><w:hidden/></w:trPr>", "Secret 250"), ("", "B"))
     )
     made = read(f"<w:tbl>{rows}</w:tbl>")
-    assert (made.text, made.notes) == ("| A |\n| --- |\n| B |\n", ("left out: hidden words (2)",))
+    assert (made.text, made.notes) == ("| A |\n| --- |\n| B |\n", ("skipped: hidden words (2)",))
 
 
 def test_chart_of_office_2016_is_noted() -> None:
@@ -191,7 +191,7 @@ def test_chart_of_office_2016_is_noted() -> None:
     body = paragraph(run("Text")) + paragraph(GRAPHIC.format("", '<cx:chart r:id="chartEx1"/>'))
     made = read(body, chartEx1=("chartEx", chart))
     assert made.text == "Text\n"
-    assert "left out: charts and diagrams that could not be read (1)" in made.notes
+    assert "skipped: charts and diagrams that could not be read (1)" in made.notes
 
 
 def test_text_box_is_read_once_behind_its_paragraph() -> None:
@@ -233,7 +233,7 @@ def test_table_with_controls_merged_and_deleted_rows() -> None:
     assert made.text == (
         "| Wide |  | Tall |\n| --- | --- | --- |\n| 5 | 6 |  |\n| 7 | 8 | 9 |\n|  | 10 | 11 |\n"
     )
-    assert made.notes == ("left out: words of tracked deletions (1)",)
+    assert made.notes == ("skipped: words of tracked deletions (1)",)
 
 
 def test_table_around_a_table_is_opened() -> None:
@@ -294,7 +294,7 @@ def test_chart_and_diagram_are_read() -> None:
         "Loads of 2023\n\n|  | Tons | Share |\n| --- | --- | --- |\n| 2023-03-15 | 1234567 | 25% |\n"
         "| 2023-03-16 | 0.5 | 30% |\n\n- First 1\n  - Second 2\n- Third 3\n"
     )
-    assert made.notes == ("left out: charts and diagrams that could not be read (1)",)
+    assert made.notes == ("skipped: charts and diagrams that could not be read (1)",)
 
 
 def test_picture_in_a_choice_is_taken_once() -> None:
@@ -326,6 +326,6 @@ def test_what_is_embedded_is_noted() -> None:
     thing = '<w:r><w:object><o:OLEObject xmlns:o="urn:schemas-microsoft-com:office:office"/></w:object></w:r>'
     made = read(paragraph(run("See") + thing) + '<w:altChunk r:id="x"/>')
     assert made.notes == (
-        "left out: embedded objects (1)",
-        "left out: documents embedded as another format (1)",
+        "skipped: embedded objects (1)",
+        "skipped: documents embedded as another format (1)",
     )

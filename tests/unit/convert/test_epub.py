@@ -68,7 +68,7 @@ def test_chapters_stand_once_in_the_order_of_the_spine() -> None:
 def test_missing_chapters_are_counted() -> None:
     got = convert(book(package=PACKAGE.replace('idref="c"', 'idref="d"')))
     assert_in_order(got, ["Water", "Tea"])
-    assert got.notes == ("left out: chapters that are missing or damaged (1)",)
+    assert got.notes == ("skipped: chapters that are missing or damaged (1)",)
 
 
 def test_protected_books_are_refused_and_hidden_fonts_are_none() -> None:
@@ -111,7 +111,7 @@ def test_xhtml_is_read_as_its_reader_shows_it() -> None:
     assert got.text.partition("A note.\n\n")[2] == (
         "a b 10⁶, 10⁷, ~~499~~ 399, 10⁸, x < 5 & y\n\nNo scripts 3\n\n3. c\n"
     )
-    assert got.notes == ("left out: hidden parts (3 words)",)
+    assert got.notes == ("skipped: hidden parts (3 words)",)
 
 
 def test_drawings_and_fallbacks_are_chapters() -> None:

@@ -49,9 +49,9 @@ def test_a_page_as_markdown() -> None:
         "language": "en",
     }
     assert got.notes == (
-        "left out: hidden parts (4 words)",
-        "left out: navigation (4 words)",
-        "left out: page headers and footers (5 words)",
+        "skipped: hidden parts (4 words)",
+        "skipped: navigation (4 words)",
+        "skipped: page headers and footers (5 words)",
     )
 
 

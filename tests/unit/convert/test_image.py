@@ -136,7 +136,7 @@ def test_the_place_is_kept_where_that_is_wanted(kind: str) -> None:
 
 def test_of_an_animation_the_first_frame_is_seen() -> None:
     made = convert(gif_of(3), SETTINGS)
-    assert made.notes == ("it has 3 frames or pages, and the first one is looked at",)
+    assert made.notes == ("the file has 3 frames or pages. kg read the first one",)
     assert (made.images[0].image.width, made.images[0].image.height) == (1, 1)
 
 
@@ -148,18 +148,18 @@ HEIC = b"\0\0\0\x18ftypmif1\0\0\0\0heic\0\0\0\0meta"
     [
         (png_of(50_000, 50_000), "50,000 x 50,000 pixels.*KG_CONVERSION__IMAGE_MAX_MEGAPIXELS"),
         (gif_of(MAX_FRAMES + 1), "1,001 frames"),
-        (b"", "it is empty.*copy it again"),
-        (b"a shopping list", "not a picture but text.*ending that belongs to it"),
-        (b"%PDF-1.7", "not a picture but a PDF file"),
-        (HEIC, "a HEIC picture.*export it as JPEG or PNG"),
-        (HEIC.replace(b"heic", b"avif"), "an AVIF picture.*export it as JPEG or PNG"),
-        (b"\xfe\1\2\3", "damaged from the beginning; export it as JPEG or PNG"),
-        (b"<html><script>alert(1)</script></html>", "not a picture"),
-        (b"<svg xmlns='http://www.w3.org/2000/svg'><script/></svg>", "not a picture"),
-        (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", "not a picture"),
+        (b"", "it is empty.*Copy the file again"),
+        (b"a shopping list", "not an image but text.*Rename the file to match its content"),
+        (b"%PDF-1.7", "not an image but a PDF file"),
+        (HEIC, "a HEIC image.*Export the image as JPEG or PNG"),
+        (HEIC.replace(b"heic", b"avif"), "an AVIF image.*Export the image as JPEG or PNG"),
+        (b"\xfe\1\2\3", "its beginning is damaged. Export the image as JPEG or PNG"),
+        (b"<html><script>alert(1)</script></html>", "not an image"),
+        (b"<svg xmlns='http://www.w3.org/2000/svg'><script/></svg>", "not an image"),
+        (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", "not an image"),
         (encoded(drawn(), "JPEG")[:-200], "damaged"),
         (encoded(drawn(640, 480))[:-500], "damaged"),
-        (encoded(drawn())[:20], "not a picture|damaged"),
+        (encoded(drawn())[:20], "not an image|damaged"),
         (png_of(100, 100), "damaged"),
     ],
     ids=[

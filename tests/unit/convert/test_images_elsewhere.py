@@ -78,7 +78,7 @@ def test_attached_pictures_that_are_none_are_told() -> None:
     assert found.images == ()
     assert found.notes == (
         "attachments that were not read: drawing.svg, cut.jpg, bomb.png, dot.png",
-        "left out: pictures of other kinds than are read, or damaged (3)",
+        "skipped: images in an unsupported format, or damaged (3)",
     )
 
 
@@ -133,7 +133,7 @@ def test_attachments_of_prose_are_taken() -> None:
 def test_what_is_no_picture_in_a_notebook_is_told(content: bytes) -> None:
     made = convert_notebook(notebook(prose("Words."), code("draw()", figure(content))))
     assert made.images == ()
-    assert made.notes == ("left out: pictures of other kinds than are read, or damaged (1)",)
+    assert made.notes == ("skipped: images in an unsupported format, or damaged (1)",)
 
 
 def test_a_drawing_of_which_there_is_a_picture_too_is_that() -> None:

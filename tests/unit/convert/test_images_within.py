@@ -116,7 +116,7 @@ def test_there_is_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedded, "MAX_IMAGES", 2)
     made = convert_html(page(f'<img alt="A boat" src="{uri(BOAT)}">' * 5))
     assert len(made.images) == 2
-    assert made.notes == ("left out: pictures beyond the first 2 (3)",)
+    assert made.notes == ("skipped: images beyond the first 2 (3)",)
 
 
 def book(chapter: str, **files: bytes) -> bytes:
@@ -148,7 +148,7 @@ def test_the_pictures_of_a_book_are_taken() -> None:
     made = convert_epub(book(chapter, red__boat=BOAT, broken=BOAT[:99]))
     assert made.text == "The boat.\n\n![Red](red%20boat.jpg)\n\nNo more.\n\nBroken Gone Out\n"
     assert [each.image.content_type for each in sources(made, "epub") if each.image] == ["image/jpeg"]
-    assert made.notes == ("left out: pictures of other kinds than are read, or damaged (1)",)
+    assert made.notes == ("skipped: images in an unsupported format, or damaged (1)",)
 
 
 def test_a_book_of_pictures_is_a_book() -> None:

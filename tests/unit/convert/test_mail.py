@@ -68,7 +68,7 @@ def test_a_message_as_markdown() -> None:
         "date": "2024-03-05T10:00:00+01:00",
     }
     assert got.notes == (
-        'left out: 2 words of another form of the text (text/html), e.g. "another form"',
+        'skipped: 2 words of another form of the text (text/html), e.g. "another form"',
         "attachments that were not read: bill.pdf",
     )
 
@@ -241,7 +241,7 @@ SAID = "this message is in html your program cannot show it"
         (
             [part(WORDS, STUB), part(HTML, "<p>Invoice 8841</p>")],
             "Invoice 8841\n",
-            (f'left out: 10 words of another form of the text (text/plain), e.g. "{SAID}"',),
+            (f'skipped: 10 words of another form of the text (text/plain), e.g. "{SAID}"',),
         ),
         (
             [part(WORDS, "Pay 1,250 euros."), part(HTML, "<p>Pay <b>1,250</b> euros.</p>")],
@@ -261,7 +261,7 @@ SAID = "this message is in html your program cannot show it"
         (
             [part(WORDS, "All of it, with code 99."), part(HTML, "<p>All of it, in red.</p>")],
             "All of it, with code 99.\n",
-            ('left out: 2 words of another form of the text (text/html), e.g. "in red"',),
+            ('skipped: 2 words of another form of the text (text/html), e.g. "in red"',),
         ),
         (
             [
@@ -279,7 +279,7 @@ SAID = "this message is in html your program cannot show it"
         (
             [part(WORDS, "Order 47"), part(HTML, "<p>Order 4711 and more</p>")],
             "Order 4711 and more\n",
-            ('left out: 1 word of another form of the text (text/plain), e.g. "47"',),
+            ('skipped: 1 word of another form of the text (text/plain), e.g. "47"',),
         ),
         ([part(WORDS, "Only text"), part(HTML, "<img src=cid:x>")], "Only text\n", ()),
         (
@@ -330,7 +330,7 @@ def test_messages_in_messages_are_read(levels: int) -> None:
 def test_wrong_label_of_utf_8_is_noted() -> None:
     got = convert(TOP + part("text/plain; charset=iso-8859-1", "10 € für Käse"))
     assert got.text.endswith("10 € für Käse\n")
-    assert got.notes == ("read as UTF-8: the file says that it is iso-8859-1, which does not fit",)
+    assert got.notes == ("read as UTF-8: the file declares iso-8859-1, which does not match its bytes",)
 
 
 def test_encoding_in_a_page_counts_if_the_part_names_none() -> None:

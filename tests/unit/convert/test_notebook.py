@@ -42,9 +42,9 @@ def test_cells_become_blocks() -> None:
     assert_in_order(got, ["Boiling water", "x", "one one one", "Figure", "Raw words"])
     assert (got.title, got.metadata) == ("Water", {"author": "Ann Lee"})
     assert got.notes == (
-        "left out: 1 lines of tracebacks",
-        "left out: 1,043 characters of long outputs",
-        "left out: pictures of other kinds than are read, or damaged (1)",
+        "skipped: 1 lines of tracebacks",
+        "skipped: 1,043 characters of long outputs",
+        "skipped: images in an unsupported format, or damaged (1)",
     )
 
 

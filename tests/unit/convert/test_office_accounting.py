@@ -91,5 +91,5 @@ def check(made: Converted, data: bytes, counted: set[str]) -> None:
 def test_text_that_a_converter_loses_is_noted() -> None:
     with zipfile.ZipFile(io.BytesIO(DOCUMENTS["box"])) as archive:
         assert note_missing(Package(archive).read_pieces(WORD_PARTS), "Near\n", "the document") == (
-            'left out: 2 words of the document, e.g. "40 tons"',
+            'skipped: 2 words of the document, e.g. "40 tons"',
         )

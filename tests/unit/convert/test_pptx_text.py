@@ -217,7 +217,7 @@ def test_diagram_is_an_outline() -> None:
 
 def test_hidden_shapes_are_noted() -> None:
     made = read(LIMIT, box(paragraph(run("Secret 250")), about='hidden="1"'))
-    assert (made.text, made.notes) == ("## Slide 1\n\nLoad limit 40\n", ("left out: hidden shapes (1)",))
+    assert (made.text, made.notes) == ("## Slide 1\n\nLoad limit 40\n", ("skipped: hidden shapes (1)",))
 
 
 def test_shape_without_a_text_body_says_nothing() -> None:
@@ -229,4 +229,4 @@ def test_shape_without_a_text_body_says_nothing() -> None:
 
 def test_text_of_merged_cells_is_noted() -> None:
     made = read(table(cell("Wide", 'gridSpan="2"') + cell("covered 7", 'hMerge="1"'), cell("1") + cell("2")))
-    assert made.notes == ('left out: 2 words of the slides, e.g. "covered 7"',)
+    assert made.notes == ('skipped: 2 words of the slides, e.g. "covered 7"',)

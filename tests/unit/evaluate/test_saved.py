@@ -72,7 +72,9 @@ def test_what_is_no_result_is_named_and_what_belongs_beside_is_not(
     assert len(found.evaluations) == 3
     reasons = {each.name: each.reason for each in found.unreadable}
     assert list(reasons) == ["bytes", "cut", "lacking", "newer", "other form"]
-    assert reasons["newer"] == reasons["other form"] == "was written by a newer kg; compare it with that"
+    assert (
+        reasons["newer"] == reasons["other form"] == "was written by a newer kg. Compare it with that version"
+    )
     assert reasons["cut"].startswith("is not a result of `kg eval run`: ")
     assert str(tmp_path) not in str(reasons)
     with pytest.raises(InvalidInput, match="newer was written by a newer kg"):
@@ -94,8 +96,8 @@ def test_results_without_measures_and_reserved_names_are_unreadable(
     found = results.page(None, 0, 50)
     assert found.total == 3
     assert {each.name: each.reason for each in found.unreadable} == {
-        "compare": "cannot be asked for by that name; rename the file",
-        "empty": "is not a result of `kg eval run`: it has no measures",
+        "compare": "has a name that requests cannot use. Rename the file",
+        "empty": "is not a result of `kg eval run`: the result has no measures",
     }
     with pytest.raises(InvalidInput, match="empty is not a result of"):
         results.find("empty")
@@ -108,7 +110,7 @@ def test_who_sees_some_ontologies_sees_their_results_alone(results: SavedResults
         assert names(results) == ["hybrid", "text"]
         assert results.find("text").label == "text"
         for name in ("owls", "old", "nowhere"):
-            with pytest.raises(NotFound, match=f"there is no result '{name}'"):
+            with pytest.raises(NotFound, match=f"result '{name}' not found"):
                 results.find(name)
         with pytest.raises(NotFound):
             results.compare(["text", "owls"], None, "first")
@@ -132,11 +134,11 @@ def test_names_do_not_leave_the_folder(results: SavedResults, tmp_path: Path, na
 
 def test_what_cannot_be_seen_is_not_deleted_and_not_named(results: SavedResults, tmp_path: Path) -> None:
     with reaching(["bees"]):
-        with pytest.raises(NotFound, match="there is no result 'owl'; `GET"):
+        with pytest.raises(NotFound, match=r"result 'owl' not found. `GET"):
             results.delete("owl")
-        with pytest.raises(NotFound, match="there is no result 'owls'; `GET"):
+        with pytest.raises(NotFound, match=r"result 'owls' not found. `GET"):
             results.delete("owls")
-        with pytest.raises(NotFound, match="there is no result 'hybrd'; the nearest: 'hybrid'; `GET"):
+        with pytest.raises(NotFound, match=r"result 'hybrd' not found \(did you mean 'hybrid'\?\)\. `GET"):
             results.delete("hybrd")
         assert results.delete("hybrid").ontology == "bees"
     assert sorted(each.name for each in tmp_path.iterdir()) == ["owls.json", "text.json"]
@@ -176,7 +178,7 @@ def test_the_worst_questions_come_first() -> None:
     assert [(each.query_id, each.text, each.ms) for each in worst_first(slow, "ms")] == [
         ("q1", None, 9.0), ("q0", None, 5.0), ("q2", None, None),
     ]  # fmt: skip
-    with pytest.raises(InvalidInput, match="there is no measure 'colour'; there are: ndcg@1"):
+    with pytest.raises(InvalidInput, match=r"unknown measure 'colour'. Choose one of: ndcg@1"):
         worst_first(found, "colour")
 
 

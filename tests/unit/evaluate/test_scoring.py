@@ -223,7 +223,7 @@ def test_the_baseline_may_be_the_best_or_a_name() -> None:
     results = [measured("a", [2]), measured("b", [1]), measured("b", [3])]
     assert compare(results, None, "best").baseline == "b"
     assert compare(results, None, "b (2)").baseline == "b (2)"
-    with pytest.raises(InvalidInput, match="there is no 'c' to compare with"):
+    with pytest.raises(InvalidInput, match="result 'c' not found"):
         compare(results, None, "c")
 
 

@@ -77,7 +77,7 @@ def test_what_is_not_asked_is_told(tmp_path: Path) -> None:
     more = [*QUERIES, {"_id": "q3", "text": "who knows"}]
     found = read_set(write(tmp_path, queries=more))
     assert [each.query_id for each in found.queries] == ["q1", "q2"]
-    assert found.notes == ("1 of 3 questions are not asked: nothing is said to answer them",)
+    assert found.notes == ("1 of 3 questions are skipped, because the set lists no answers for them",)
 
 
 BAD_CORPORA = {
@@ -88,7 +88,7 @@ BAD_CORPORA = {
     "line 1: text: holds the character U+0000": [{"_id": "a", "text": "a\0b"}],
     "line 1: _id: at least 1 character must be given": [{"_id": "", "text": "x"}],
     "format: Input should be 'markdown', 'text' or 'rst'": [{"_id": "a", "text": "x", "format": "pdf"}],
-    "holds no document": [],
+    "no documents": [],
 }
 
 
@@ -115,7 +115,7 @@ BAD_QUERIES = {
     "line 1: 'leases' has 44 characters, and none from 0 to 1000": [
         {**spans("text", doc="leases"), "spans": [{"start": 0, "end": 1000}]}
     ],
-    "it holds no question": [],
+    "no questions": [],
 }
 
 
@@ -127,12 +127,12 @@ def test_bad_questions_are_refused(tmp_path: Path, told: str) -> None:
 
 
 BAD_QRELS = {
-    "line 2: there is no question 'q9' in this set": "query-id\tcorpus-id\tscore\nq9\tleases\t1\n",
-    "line 1: there is no document 'nowhere' in this set": "q1\tnowhere\t1\n",
+    "line 2: question 'q9' not found in this set": "query-id\tcorpus-id\tscore\nq9\tleases\t1\n",
+    "line 1: document 'nowhere' not found in this set": "q1\tnowhere\t1\n",
     "line 1: 'q1 leases 1' is no judgement: write query-id": "q1 leases 1\n",
     "is no judgement: write query-id, corpus-id, and a whole number": "q1\tleases\t1\nq1\tmoney\tyes\n",
     "line 2: 'q1' and 'leases' were judged otherwise before": "q1\tleases\t1\nq1\tleases\t2\n",
-    "it holds no judgement": "query-id\tcorpus-id\tscore\n",
+    "no judgements": "query-id\tcorpus-id\tscore\n",
 }
 
 
@@ -159,7 +159,7 @@ def test_files_that_cannot_be_read(tmp_path: Path, content: bytes, told: str) ->
 
 
 def test_a_folder_that_is_no_set(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match=r"neither corpus\.jsonl nor corpora/"):
+    with pytest.raises(InvalidInput, match=r"corpus\.jsonl and corpora/"):
         read_set(tmp_path)
 
 
@@ -267,9 +267,9 @@ def test_what_says_nothing_is_left_out_and_counted() -> None:
     )
     assert [each.text for each in queries] == ["p"]
     assert notes == [
-        "1 judgement left out: the passages have changed since",
-        "1 question left out: all that answered has changed since",
-        "1 question left out: nothing was judged to answer",
+        "1 judgement skipped: the passages have changed since",
+        "1 question skipped: all answers have changed since",
+        "1 question skipped: nothing was judged to answer",
     ]
 
 

@@ -60,7 +60,10 @@ def test_a_wrong_statement_is_not_waited_for(code: str) -> None:
 
 def test_a_lock_out_is_told_with_its_reason() -> None:
     fault = fault_of(told("Neo.ClientError.Security.AuthenticationRateLimit", "too many times"), "bolt://x")
-    wanted = "Neo4j at bolt://x refuses all logins for a few seconds after too many wrong passwords"
+    wanted = (
+        "Neo4j at bolt://x rejects all logins for a few seconds after too many wrong passwords. "
+        "Check KG_NEO4J__PASSWORD and try again"
+    )
     assert str(fault) == wanted
 
 

@@ -97,10 +97,10 @@ def test_negative_conditions_exclude_whole_documents() -> None:
 @pytest.mark.parametrize(
     ("key", "known", "message"),
     [
-        ("title", [], r"'metadata\.title'; the nearest: 'title'$"),
-        ("uri", ["author"], r"'metadata\.uri'; the nearest: 'uri'$"),
-        ("titel", ["title"], r"'titel'; the nearest: 'title', 'metadata\.title'$"),
-        ("auhtor", ["author"], r"'auhtor'; the nearest: 'author'$"),
+        ("title", [], r"'metadata\.title'\. Did you mean 'title'\?$"),
+        ("uri", ["author"], r"'metadata\.uri'\. Did you mean 'uri'\?$"),
+        ("titel", ["title"], r"'titel'\. Did you mean 'title', 'metadata\.title'\?$"),
+        ("auhtor", ["author"], r"'auhtor'\. Did you mean 'author'\?$"),
     ],
 )
 def test_missing_key_suggests_fields_as_written(key: str, known: list[str], message: str) -> None:

@@ -146,9 +146,9 @@ def test_a_heading_is_one_line_and_keeps_its_words(words: str) -> None:
 
 def test_blank_messages_are_left_out_and_told() -> None:
     text, notes = consolidate(said("one", " \n", "\u200b", "two"))
-    assert notes == ("2 blank messages were left out: number 2, 3",)
+    assert notes == ("2 blank messages were skipped: number 2, 3",)
     assert "Author 1" not in text
-    with pytest.raises(InvalidInput, match="none of them"):
+    with pytest.raises(InvalidInput, match="all messages are empty"):
         consolidate(said("", "\n"))
 
 
@@ -157,7 +157,7 @@ def test_every_line_of_a_quotation_is_marked(text: str) -> None:
     assert all(line.startswith(">") for line in re.split(r"\r\n|\n|\r", quote_block(text)))
 
 
-TOLD = ("read as a picture, whatever its name says",)
+TOLD = ("read as a picture, although the extension differs",)
 
 
 @pytest.mark.parametrize(
@@ -188,11 +188,11 @@ TAKEN = "images in addresses were taken out of the text (1)"
         (f"![A boat]({ADDRESS})", 1, (TAKEN,)),
         (f'<img alt="A boat" src="{ADDRESS}">', 1, (TAKEN,)),
         (f"![A boat][boat]\n\n[boat]: {ADDRESS}", 1, (TAKEN,)),
-        (f"See ![A boat]({ADDRESS}) here", 0, (TAKEN, "left out: pictures within sentences and tables (1)")),
+        (f"See ![A boat]({ADDRESS}) here", 0, (TAKEN, "skipped: images within sentences and tables (1)")),
         (
             "![A boat](data:image/svg+xml,%3Csvg%3E)",
             0,
-            (TAKEN, "left out: pictures of other kinds than are read, or damaged (1)"),
+            (TAKEN, "skipped: images in an unsupported format, or damaged (1)"),
         ),
     ],
     ids=["alone", "tag", "definition", "sentence", "drawing"],

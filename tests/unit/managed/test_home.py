@@ -53,7 +53,7 @@ def test_a_lost_password_of_an_existing_database_is_not_replaced(home: Home) -> 
     home.ensure_password()
     (home.neo4j_data / "databases" / "system").mkdir(parents=True)
     home.password_file.unlink()
-    with pytest.raises(ConfigurationError, match="Put the file back"):
+    with pytest.raises(ConfigurationError, match="Restore the file"):
         home.ensure_password()
     assert home.password() is None
 

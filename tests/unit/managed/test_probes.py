@@ -15,7 +15,7 @@ def test_a_service_that_hangs_is_slow_and_not_away() -> None:
     with socket.create_server((processes.LOOPBACK, 0)) as silent:
         answer = processes.ask_ready(f"http://127.0.0.1:{silent.getsockname()[1]}", timeout=0.2)
     assert (answer.reached, answer.slow) == (False, True)
-    assert "did not answer within 0.2 s" in (answer.waiting_for or "")
+    assert "did not respond within 0.2 s" in (answer.waiting_for or "")
 
 
 def test_a_service_that_is_away_is_not_slow() -> None:

@@ -50,9 +50,9 @@ def test_it_says_what_is_waited_for(roles: dict[str, RoleStatus], expected: str 
 def test_it_says_when_a_dead_role_is_started_again_and_how_it_died() -> None:
     once = RoleStatus("pausing", None, 1, "log", 0, time.time() + 1, "SIGKILL")
     often = RoleStatus("pausing", None, 7, "log", 6, time.time() + 60, "exit code 1")
-    assert State(roles={"api": once}).waiting_for() == "api to start again in 1 s; it died once (SIGKILL)"
+    assert State(roles={"api": once}).waiting_for() == "api restarts in 1 s: it died once (SIGKILL)"
     told = State(roles={"api": often}).waiting_for()
-    assert told == "api to start again in 60 s; it died 7 times (exit code 1)"
+    assert told == "api restarts in 60 s: it died 7 times (exit code 1)"
     assert State(roles={"api": once}).failed() is None
     assert State(roles={"api": often}).failed() == "log"
 

@@ -59,7 +59,7 @@ def test_what_has_no_room_is_left_out_and_said(server: Server[Any], boats: list[
     assert len(boats) == len(answer["hits"])
     assert pictures == [SMALL, SMALL + b"c"]
     assert [hit.get("shown") for hit in answer["hits"]] == [1, None, 2]
-    assert answer["not_shown"].startswith("1 thumbnail left out")
+    assert answer["not_shown"].startswith("1 thumbnail omitted")
     answer, pictures = told(call(server, "search_images", query="boat", image_bytes=0))
     assert (pictures, answer["not_shown"][:1]) == ([], "3")
 
@@ -82,7 +82,7 @@ def test_thumbnails_that_have_gone_are_no_failure(
     del library.thumbnails[boats[0]]
     answer, pictures = told(call(server, "search_images", query="boat"))
     assert (len(pictures), "shown" in answer["hits"][0]) == (2, False)
-    assert answer["not_shown"] == "1 thumbnail could not be found in the store of pictures"
+    assert answer["not_shown"] == "1 thumbnail missing in the image store"
 
 
 @pytest.mark.parametrize("asked", [{}, {"query": "a", "like": "b"}])
@@ -91,7 +91,7 @@ def test_one_thing_is_asked(server: Server[Any], asked: dict[str, str]) -> None:
 
 
 def test_an_unknown_source_is_an_error_that_helps(server: Server[Any]) -> None:
-    assert "there is no source" in failure(call(server, "search_images", like="0" * 32))
+    assert "not found" in failure(call(server, "search_images", like="0" * 32))
 
 
 def test_more_pictures_than_have_room_go_on_by_a_cursor(server: Server[Any], library: MemoryLibrary) -> None:

@@ -162,7 +162,9 @@ def test_a_page_that_cannot_be_shown_says_so(server: Server[Any], library: Memor
     assert "no page 3" in failure(call(server, "get_source_context", citation=place.source_id, page=3))
     assert failure(call(server, "get_source_context", citation=place.source_id, page=0))
     library.bytes_a_pixel = 10_000
-    assert "ask without" in failure(call(server, "get_source_context", citation=place.source_id, page=1))
+    assert "Call again without" in failure(
+        call(server, "get_source_context", citation=place.source_id, page=1)
+    )
     assert len(call(server, "get_source_context", citation=place.source_id).content) == 1
 
 
@@ -224,7 +226,7 @@ def test_wrong_arguments_are_explained(
 
 @pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
 def test_an_unknown_tool_is_an_error_of_the_protocol(server: Server[Any], mode: str) -> None:
-    with pytest.raises(MCPError, match="there is no tool 'delete_ontology'") as caught:
+    with pytest.raises(MCPError, match="unknown tool 'delete_ontology'") as caught:
         call(server, "delete_ontology", mode, ontology="nature")
     assert caught.value.code == INVALID_PARAMS
 
@@ -232,7 +234,8 @@ def test_an_unknown_tool_is_an_error_of_the_protocol(server: Server[Any], mode: 
 def test_an_error_of_kg_says_what_to_do(server: Server[Any], library: MemoryLibrary) -> None:
     library.failing = DatabaseUnavailable()
     assert failure(call(server, "list_ontologies")) == (
-        "Neo4j does not answer; `kg doctor` says why. (You have no shell: the user runs `kg` commands.)"
+        "Neo4j does not respond. `kg doctor` shows the cause. "
+        "(You have no shell: the user runs `kg` commands.)"
     )
 
 
@@ -272,8 +275,8 @@ def test_a_concept_is_taken_by_its_name_and_what_was_taken_for_a_phrase_is_told(
     assert (named["label"], named["degraded"]) == ("They", [])
     phrase = answer(call(server, "get_concept_context", concept="swarm"))
     assert phrase["label"] == "Bees"
-    assert "'Bees' was taken" in phrase["degraded"][0]["effect"]
-    assert "no concept fits 'zebra'" in failure(call(server, "get_concept_context", concept="zebra"))
+    assert "kg chose the best match 'Bees'" in phrase["degraded"][0]["effect"]
+    assert "no concept matches 'zebra'" in failure(call(server, "get_concept_context", concept="zebra"))
     assert library
 
 
@@ -282,9 +285,9 @@ def test_a_concept_that_is_not_there_is_told_in_an_agents_words(
 ) -> None:
     library.add("o", "far.txt", ["Lamps are far away."])
     far = failure(call(server, "get_concept_context", concept="far"))
-    assert "no concept fits 'far' (nearest: 'Lamps'); search_sources" in far
+    assert "no concept matches 'far' (nearest: 'Lamps'). search_sources" in far
     gone = failure(call(server, "get_concept_context", concept="0" * 32))
-    assert "there is no concept" in gone
+    assert "not found" in gone
     assert "hybrid_search" in gone
     assert "kg " not in far + gone, "an agent has no command line"
 
@@ -292,7 +295,7 @@ def test_a_concept_that_is_not_there_is_told_in_an_agents_words(
 def test_ontologies_tell_equal_names_apart(server: Server[Any], library: MemoryLibrary) -> None:
     library.add("another", "they.txt", ["They are others."])
     either = answer(call(server, "get_concept_context", concept="They"))
-    assert "there is another in 'another': say which by `ontologies`" in either["degraded"][0]["effect"]
+    assert "Another is in 'another': choose with `ontologies`" in either["degraded"][0]["effect"]
     asked = answer(call(server, "get_concept_context", concept="They", ontologies=["another"]))
     assert (asked["ontology"], asked["degraded"]) == ("another", [])
 

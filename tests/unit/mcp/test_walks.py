@@ -102,5 +102,5 @@ def test_a_walk_through_what_changes_ends_clearly(server: Server[Any], library: 
     library.add("nature", "bees.txt", ["All new"])
     library.add("aaa", "first", ["new"])
     said = failure(call(server, "search_sources", query="Note bees", limit=20, cursor=search))
-    assert "call again without it" in said
-    assert "call again without it" in failure(call(server, "list_documents", cursor=documents))
+    assert "Call again without the cursor" in said
+    assert "Call again without the cursor" in failure(call(server, "list_documents", cursor=documents))

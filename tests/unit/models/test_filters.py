@@ -59,8 +59,8 @@ def test_alternatives_on_one_line(line: str, groups: list[list[str]]) -> None:
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        ("a=1 || ", "is no condition"),
-        ("&& a=1", "is no condition"),
+        ("a=1 || ", "is not a condition"),
+        ("&& a=1", "is not a condition"),
         ({"any_of": []}, "at least 1"),
         ({"any_of": [[]]}, "at least 1"),
         ({"any_of": [["a=1"]], "all_of": []}, "all_of"),
@@ -76,13 +76,13 @@ def test_alternatives_that_cannot_be(given: object, why: str) -> None:
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("page=two", r"'two' is no page: write page=2"),
-        ("page>=2.5", r"2.5 is no page"),
-        ("page in 1, x", r"'x' is no page"),
+        ("page=two", r"'two' is not a page. Write page=2"),
+        ("page>=2.5", r"2.5 is not a page"),
+        ("page in 1, x", r"'x' is not a page"),
         ("page=true", r"metadata\.page"),
-        ("kind=note", r"'note' is no kind of source: .* write metadata\.kind"),
+        ("kind=note", r"'note' is not a kind of source. .* or metadata\.kind"),
         ("kind>image", r"kinds have no order"),
-        ("kind in image, note", r"'note' is no kind"),
+        ("kind in image, note", r"'note' is not a kind"),
     ],
 )
 def test_conditions_on_sources_are_checked(line: str, why: str) -> None:
@@ -93,7 +93,7 @@ def test_conditions_on_sources_are_checked(line: str, why: str) -> None:
 
 @pytest.mark.parametrize("line", ["", "author", "=x", "author=", "author ~ x", "author in ", "two words=x"])
 def test_lines_that_are_no_condition(line: str) -> None:
-    with pytest.raises(ValidationError, match="is no condition"):
+    with pytest.raises(ValidationError, match="is not a condition"):
         WHERE.validate_python([line])
 
 
@@ -159,10 +159,10 @@ def test_the_order_of_dates_is_that_of_time(one: datetime, other: datetime) -> N
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("date<gestern", "'gestern' is no date; write date<2025"),
-        ("updated_at>=01/2024", "is no date; write updated_at>=2025"),
-        ("date=2024-02-30", "'2024-02-30' is no day or month"),
-        ("reviewed<2024-13", "'2024-13' is no day or month"),
+        ("date<gestern", "'gestern' is not a date. Write date<2025"),
+        ("updated_at>=01/2024", "is not a date. Write updated_at>=2025"),
+        ("date=2024-02-30", "'2024-02-30' is not a calendar day or month"),
+        ("reviewed<2024-13", "'2024-13' is not a calendar day or month"),
     ],
 )
 def test_what_is_meant_as_a_date_and_is_none_is_refused(line: str, told: str) -> None:

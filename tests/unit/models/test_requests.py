@@ -17,7 +17,7 @@ from kg_api.schemas.search import MAX_DIMENSIONS, SourceSearch
 from kg_api.schemas.spaces import NewSpace
 from kg_api.schemas.vocabulary import MAX_QUERY_CHARACTERS
 
-LONGER = "passages for a longer text: kg augment, POST /queries/augment"
+LONGER = "For a longer text: kg augment, POST /queries/augment"
 VECTOR: dict[str, Any] = {"query_vector": [0.5], "space": "default", "mode": "vector"}
 
 
@@ -132,7 +132,7 @@ def test_problems_name_fields_as_a_person_would_and_never_repeat_values() -> Non
         (
             SourceSearch,
             {"query_text": "a" * 50_000},
-            f"query_text: at most 20,000 characters are allowed; {LONGER}",
+            f"query_text: at most 20,000 characters are allowed. {LONGER}",
         ),
         (
             DocumentText,
@@ -142,7 +142,10 @@ def test_problems_name_fields_as_a_person_would_and_never_repeat_values() -> Non
         (
             NewSpace,
             {"slug": "MINI", "provider": "local"},
-            "slug: lower-case letters, digits and '_' are allowed, 40 at most; it starts with a letter",
+            (
+                "slug: lower-case letters, digits and '_' are allowed, 40 at most. The first character "
+                "is a letter"
+            ),
         ),
         (
             ConceptRow,

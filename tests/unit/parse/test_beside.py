@@ -93,9 +93,9 @@ def test_pictures_of_a_network_are_counted_in_a_note(as_text: bool) -> None:
     reader = DocumentReader(InThisProcess())
     incoming = Incoming("notes", "a.md", text)
     notes = reader.from_text(incoming)[1] if as_text else reader.from_bytes(text.encode(), incoming)[1]
-    assert "pictures at addresses are not fetched (3)" in notes
+    assert "images at URLs are not downloaded (3)" in notes
     for plain in ("No picture: https://a.example", "![a](img/a.png)"):
-        assert "not fetched" not in "".join(reader.from_text(Incoming("notes", "a.md", plain))[1])
+        assert "not downloaded" not in "".join(reader.from_text(Incoming("notes", "a.md", plain))[1])
 
 
 def test_a_page_names_its_pictures() -> None:
@@ -239,7 +239,7 @@ def test_in_sentences_tables_code_and_front_matter_pictures_stay_words() -> None
     )
     made = convert_markdown(text.encode(), beside={"boat.jpg": BOAT, "plan.png": PLAN})
     assert made.images == ()
-    assert made.notes == ("left out: pictures within sentences and tables (3)",)
+    assert made.notes == ("skipped: images within sentences and tables (3)",)
 
 
 def test_what_is_damaged_or_tiny_stays_words() -> None:
@@ -247,4 +247,4 @@ def test_what_is_damaged_or_tiny_stays_words() -> None:
         b"![a](a.png)\n\n![b](b.png)\n", beside={"a.png": BOAT[:99], "b.png": encoded(drawn(9, 9))}
     )
     assert made.images == ()
-    assert made.notes == ("left out: pictures of other kinds than are read, or damaged (1)",)
+    assert made.notes == ("skipped: images in an unsupported format, or damaged (1)",)

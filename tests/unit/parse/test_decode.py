@@ -57,9 +57,9 @@ def docx() -> bytes:
         (b"\xff\xd8\xff\xe0\x00\x10JFIF", "a JPEG picture"),
         (b"text\x00more", "NUL byte at 4"),
         ("Größe".encode("utf-16-le"), "UTF-16 without a byte-order mark"),
-        (b"\xff\xfea\x00b", "byte-order mark says utf-16-le"),
-        (b"\xef\xbb\xbfabc\xff", "byte 6 does not fit"),
-        (bytes(range(128, 256)) * 40, "no other encoding fits"),
+        (b"\xff\xfea\x00b", "byte-order mark declares utf-16-le"),
+        (b"\xef\xbb\xbfabc\xff", "byte 6 does not match"),
+        (bytes(range(128, 256)) * 40, "no other encoding matches"),
     ],
 )
 def test_what_is_no_text_is_refused_with_what_was_seen(data: bytes, said: str) -> None:
@@ -71,14 +71,14 @@ def test_what_is_no_text_is_refused_with_what_was_seen(data: bytes, said: str) -
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"\0\0\0\x1cftypavif\0\0\0\0mif1avifmiaf", "an AVIF picture"),
-        (b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", "a HEIC picture"),
-        (b"\0\0\0\x0cJXL \r\n\x87\n", "a JPEG XL picture"),
-        (b"8BPS\0\1", "a Photoshop picture"),
+        (b"\0\0\0\x1cftypavif\0\0\0\0mif1avifmiaf", "an AVIF image"),
+        (b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", "a HEIC image"),
+        (b"\0\0\0\x0cJXL \r\n\x87\n", "a JPEG XL image"),
+        (b"8BPS\0\1", "a Photoshop image"),
     ],
 )
 def test_a_picture_that_is_not_read_is_to_be_exported(data: bytes, said: str) -> None:
-    with pytest.raises(UnreadableDocument, match=f"{said}.*export it as JPEG or PNG"):
+    with pytest.raises(UnreadableDocument, match=f"{said}.*Export the image as JPEG or PNG"):
         decode(data)
 
 

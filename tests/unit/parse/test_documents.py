@@ -31,13 +31,15 @@ def test_the_format_is_the_one_given_or_that_of_the_name(
 
 @pytest.mark.parametrize("name", ["a.doc", "x/y.zip", "a.mp3"])
 def test_formats_of_later_versions_are_refused_with_those_that_are_read(name: str) -> None:
-    with pytest.raises(UnreadableDocument, match=r"not read in this version.*Markdown.*DOCX.*EPUB"):
+    with pytest.raises(UnreadableDocument, match=r"not supported.*Markdown.*DOCX.*EPUB"):
         parse("text", name)
 
 
 @pytest.mark.parametrize("name", ["a.heic", "b/A.AVIF", "a.SVG"])
 def test_pictures_that_are_not_read_are_to_be_exported(name: str) -> None:
-    with pytest.raises(UnreadableDocument, match=r"pictures are not read: export it as JPEG or PNG"):
+    with pytest.raises(
+        UnreadableDocument, match=r"images are not supported. Export the image as JPEG or PNG"
+    ):
         format_of(name, None, b"\0\0\0\x18ftyp")
 
 

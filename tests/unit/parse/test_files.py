@@ -92,7 +92,7 @@ def test_names_are_composed_and_two_forms_of_one_are_one_name(tmp_path: Path) ->
     put(tmp_path, "Über/Á.md")
     selection = select([tmp_path], SUFFIXES)
     assert names(selection) == ["Über/Á.md"]
-    assert ["is taken by" in each.reason for each in selection.problems] == [True]
+    assert ["is used by" in each.reason for each in selection.problems] == [True]
 
 
 def test_a_path_that_is_not_there_ends_it(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_what_cannot_be_read_is_a_problem_each(tmp_path: Path) -> None:
     assert told == {
         "circle.md": "cannot be read: Too many levels of symbolic links",
         "gone.md": "cannot be read: No such file or directory",
-        "pipe.md": "cannot be read: it is a pipe, a socket or a device, not a file",
+        "pipe.md": "cannot be read: the path is a pipe, a socket, or a device, not a file",
     }
 
 
@@ -120,7 +120,7 @@ def test_a_name_that_is_no_utf8_is_a_problem_and_can_be_printed(tmp_path: Path) 
     [(path, reason, _)] = select([tmp_path], SUFFIXES).problems
     assert path.encode()
     assert path.endswith("caf\ufffd.md")
-    assert reason == "its name is not valid UTF-8; rename it"
+    assert reason == "the file name is not valid UTF-8. Rename the file"
 
 
 @given(st.text(string.printable + "äß語🙂", max_size=30))

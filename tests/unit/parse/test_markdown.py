@@ -204,7 +204,7 @@ def test_nothing_is_lost_of_a_file_that_is_front_matter_alone() -> None:
 def test_what_cannot_be_kept_is_named() -> None:
     front = read_front_matter("---\na: {b: c}\nd: [[1]]\ne: 1\n---\n")
     assert front.metadata == {"e": 1}
-    assert front.notes == ("of its front matter this is no metadata that can be kept: a, d",)
+    assert front.notes == ("front matter that kg cannot store as metadata: a, d",)
 
 
 def test_too_much_is_not_kept_and_told() -> None:
@@ -245,7 +245,7 @@ def test_toml_head_is_metadata_and_no_passage(newline: str) -> None:
         "weight": 12,
         "share": 0.5,
     }
-    assert parsed.notes == ("of its front matter this is no metadata that can be kept: params",)
+    assert parsed.notes == ("front matter that kg cannot store as metadata: params",)
     assert [text[each.start : each.end].strip() for each in split(parsed)] == ["The harbour gets two cranes."]
 
 
@@ -257,11 +257,11 @@ def test_toml_head_is_metadata_and_no_passage(newline: str) -> None:
         ("text\n+++\ntitle = 'x'\n+++\n", ()),
         (
             "+++\ntitle = no quotes\n+++\nText.\n",
-            ("its front matter is no valid TOML and was left in the text",),
+            ("the front matter is not valid TOML and stays in the text",),
         ),
         (
             "+++\na = " + "[" * 5_000 + "\n+++\n",
-            ("its front matter is no valid TOML and was left in the text",),
+            ("the front matter is not valid TOML and stays in the text",),
         ),
         ('{"title": "a JSON head"}\n\nText.\n', ()),
     ],

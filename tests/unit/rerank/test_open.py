@@ -193,7 +193,7 @@ def test_the_form_is_found_out_once(server: RerankServer, asking: Asking) -> Non
 
 def test_a_server_that_takes_neither_form_is_told_of(server: RerankServer, asking: Asking) -> None:
     server.always = Status(422)
-    with pytest.raises(RerankUnavailable, match=r"answered 422.*KG_RERANK__MAX_CHARACTERS"):
+    with pytest.raises(RerankUnavailable, match=r"returned 422.*KG_RERANK__MAX_CHARACTERS"):
         asking().score("one two", TEXTS, seconds=5)
     assert len(server.requests) == 2
 

@@ -41,7 +41,7 @@ def test_pictures_are_not_judged_by_what_they_show() -> None:
     far = lanes({"default": [found("a", 1, 0.2)]})
     seen = PictureVector(SPACE, ["notes"], np.ones(3, dtype=np.float32))
     told = nearness(replace(asked("red"), pictures=[seen]), far, [])
-    assert "no close match for 'red' in its words; what pictures show is not judged" in (told.note or "")
+    assert "no close match for 'red' in its text. The content of images is not checked" in (told.note or "")
 
 
 def test_a_picture_that_is_the_best_hit_by_what_it_shows_is_not_judged() -> None:

@@ -49,11 +49,11 @@ def test_without_a_vector_concepts_are_looked_for_by_name() -> None:
     vectors = [QueryVector(SPACE, None, usable=False, fault="it is down")]
     (told,) = describe_concept_degradations(Scope([], {}, []), vectors)
     assert told.part == "embedding"
-    assert told.effect == "the question could not be embedded (it is down): looked for by name only"
+    assert told.effect == "the question could not be embedded (it is down): kg matched names only"
 
 
 def test_what_is_unknown_is_told_first() -> None:
-    unknown = Degradation(part="query", effect="there is no ontology 'nowhere'")
+    unknown = Degradation(part="query", effect="ontology 'nowhere' not found")
     assert describe_concept_degradations(Scope([], {}, [], unknown=[unknown]), []) == [unknown]
 
 

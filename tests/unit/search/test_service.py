@@ -90,7 +90,7 @@ def test_while_the_text_index_is_filled_vectors_answer_and_it_is_said() -> None:
 def test_when_no_lane_can_answer_it_is_an_error_and_not_an_empty_list(
     states: dict[str, Any], asked: dict[str, Any]
 ) -> None:
-    with pytest.raises(Unavailable, match="try again"):
+    with pytest.raises(Unavailable, match="Try again"):
         searched(CannedGraph(**states), **asked)
 
 
@@ -128,7 +128,7 @@ def test_a_least_similarity_leaves_out_what_a_lane_found() -> None:
 def test_words_left_out_are_counted() -> None:
     answer = searched(CannedGraph(), query_text=" ".join(f"w{n}" for n in range(70)), mode="text")
     assert [each.effect for each in answer.degraded] == [
-        "full text: the first 64 words were used, 6 were left out"
+        "full text: kg used the first 64 words and ignored 6"
     ]
 
 
@@ -197,7 +197,7 @@ def test_passages_are_not_counted_for_each_search_that_reads_the_ontologies_anew
 
 
 def test_a_vector_that_does_not_fit_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="has 3 dimensions; the space 'default' has 256"):
+    with pytest.raises(InvalidInput, match="has 3 dimensions, but the space 'default' has 256"):
         searched(CannedGraph(), query_vector=[1.0] * 3, space="default")
     with pytest.raises(Conflict, match="cannot be compared"):
         searched(CannedGraph(), query_vector=[1.0] * 256, space="other")
@@ -266,7 +266,7 @@ def test_by_vectors_alone_it_is_told_that_not_all_is_embedded() -> None:
     graph = CannedGraph()
     graph.unfinished = [{"ontology": "o1", "done": 3, "total": 9}, {"ontology": "o2", "done": 0, "total": 1}]
     told = searched(graph, mode="vector", ontology="o1").degraded
-    assert [each.effect[:50] for each in told] == ["o1: embedding is under way (3 of 9 sources); what "]
+    assert [each.effect[:50] for each in told] == ["o1: embedding is in progress (3 of 9 sources). Vec"]
     assert len(searched(graph, mode="vector").degraded) == 2
     assert searched(graph).degraded == [], "words tell it by what they find"
 

@@ -238,7 +238,7 @@ def test_a_source_that_does_not_fit_is_told() -> None:
     kept = fit_to_budget(context, tokens_of, 5)
     assert (kept.sources, kept.left_out) == ([], 2)
     assert [each.effect for each in kept.degraded] == [
-        "the source alone has 9 tokens, so nothing fits into 5; raise token_budget"
+        "the source has 9 tokens, so no result fits into 5. Raise token_budget"
     ]
 
 
@@ -263,13 +263,13 @@ def test_a_cursor_knows_what_was_given(identities: list[str], other: str) -> Non
 
 @pytest.mark.parametrize("other", [{"limit": 9}, {"query_text": "word"}, {"ontology": "a"}, {"rerank": True}])
 def test_a_cursor_of_another_search_is_refused(other: dict[str, Any]) -> None:
-    with pytest.raises(InvalidInput, match="cursor: it belongs to another call"):
+    with pytest.raises(InvalidInput, match="cursor: belongs to another request"):
         page(**other, cursor=page().next_cursor(["a"]))
 
 
 def test_a_cursor_through_concepts_alone_is_of_such_a_search_only() -> None:
     cursor = page(concepts=True, concepts_alone=True).next_cursor(["a"])
-    with pytest.raises(InvalidInput, match="another call"):
+    with pytest.raises(InvalidInput, match="another request"):
         page(concepts=True, cursor=cursor)
 
 
@@ -278,7 +278,7 @@ def test_a_cursor_that_was_changed_is_refused(data: st.DataObject) -> None:
     cursor = page().next_cursor(["a", "b"])
     at = data.draw(st.integers(0, len(cursor) - 1))
     other = data.draw(st.sampled_from("ABCDwxyz0189-_ é=").filter(lambda each: each != cursor[at]))
-    with pytest.raises(InvalidInput, match="cursor: not one that kg gave"):
+    with pytest.raises(InvalidInput, match="cursor: invalid or changed"):
         page(cursor=cursor[:at] + other + cursor[at + 1 :])
 
 
@@ -286,15 +286,13 @@ def test_the_deepest_page_has_the_thousandth_hit() -> None:
     deepest = page(cursor=page().next_cursor(map(str, range(MAX_PAGED_HITS - 10))))
     cursor = deepest.next_cursor(map(str, range(2000, 2010)))
     assert len(cursor) <= MAX_CURSOR_CHARACTERS
-    with pytest.raises(
-        InvalidInput, match="cursor: 1,000 hits were given, and pages go no deeper than 1,000"
-    ):
+    with pytest.raises(InvalidInput, match="cursor: 1,000 hits were returned, and the maximum is 1,000"):
         page(cursor=cursor)
 
 
 def test_there_are_no_pages_of_what_is_written_anew() -> None:
     assert not page(hyde=2).may_follow
-    with pytest.raises(ValidationError, match="cursor: with hyde there are no pages"):
+    with pytest.raises(ValidationError, match="cursor: hyde has no pages"):
         search(hyde="auto", cursor="x")
 
 

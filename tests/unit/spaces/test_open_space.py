@@ -45,9 +45,9 @@ def test_no_vector_of_another_model_is_given_and_the_right_one_is_taken_again(op
     right = opened.space.embed_query("foxes")
     opened.model.turned = True
     for _ in range(2):
-        with pytest.raises(OtherModel, match="another model answers under the name of the space 'far'"):
+        with pytest.raises(OtherModel, match="another model responds for the space 'far'"):
             opened.space.embed_query("foxes")
-    assert "another model answers" in (opened.space.trouble() or "")
+    assert "another model responds" in (opened.space.trouble() or "")
     opened.model.turned = False
     assert np.array_equal(opened.space.embed_query("foxes"), right)
     assert opened.space.trouble() is None
@@ -190,7 +190,7 @@ def test_what_another_model_says_of_concepts_is_not_kept(opened: Opened) -> None
     graph = ConceptGraph(LABELS_NEEDED)
     look_at_labels(opened, graph)
     assert graph.written == {}
-    assert "another model answers" in (opened.space.trouble() or "")
+    assert "another model responds" in (opened.space.trouble() or "")
 
 
 def test_too_few_concepts_are_not_counted_again_each_minute(
@@ -228,7 +228,7 @@ def test_probes_are_counted_apart(opened: Opened) -> None:
 def test_a_model_that_hangs_is_no_other_model(opened: Opened) -> None:
     opened.space.embed_query("foxes")
     opened.model.then(Hang(2.4))
-    with pytest.raises(Exception, match="did not answer in time"):
+    with pytest.raises(Exception, match="did not respond in time"):
         opened.space.embed_query("foxes")
     opened.space.embed_query("foxes")
 

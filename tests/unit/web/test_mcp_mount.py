@@ -42,8 +42,8 @@ def call(**more: Any) -> bytes:
     ("body", "status", "told"),
     [
         (b"[" * (MAX_DEPTH + 1), 400, "is nested too deeply"),
-        (call(params=[0] * MAX_VALUES), 413, "values; send it in parts"),
-        (b"[" + b"[]," * MAX_VALUES, 413, "values; send it in parts"),
+        (call(params=[0] * MAX_VALUES), 413, "values. Send them in parts"),
+        (b"[" + b"[]," * MAX_VALUES, 413, "values. Send them in parts"),
     ],
     ids=["deep", "many in a call", "many lists"],
 )

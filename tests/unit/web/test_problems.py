@@ -92,7 +92,7 @@ def test_an_error_that_a_route_raises_is_answered(status: int, detail: str) -> N
 def test_the_title_of_an_http_error_is_that_of_its_status() -> None:
     told = get("/nowhere").json()
     assert (told["type"], told["title"], told["status"]) == ("urn:kg:http", "Not Found", 404)
-    assert told["detail"] == "there is nothing at GET /nowhere; /openapi.json describes what there is"
+    assert told["detail"] == "nothing found at GET /nowhere. /openapi.json describes all paths"
 
 
 def test_what_an_http_error_says_is_its_detail_alone() -> None:
@@ -109,7 +109,7 @@ def test_a_bad_row_of_the_database_is_our_fault_and_not_the_clients() -> None:
 @pytest.mark.parametrize(
     ("query", "told"),
     [
-        ("status=409&colour=red", "unknown query parameters: colour; those known here: ontology, status"),
+        ("status=409&colour=red", "unknown query parameters: colour. Known parameters: ontology, status"),
         ("status=409&status=409", "duplicate query parameter"),
         ("status=409&ontology=a&ontology=b", "duplicate query parameter"),
         ("status=x", "status: "),

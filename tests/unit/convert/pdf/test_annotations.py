@@ -152,14 +152,12 @@ def test_comments_are_counted_with_an_example() -> None:
     ]
     made = convert(page(["The meeting is on 6 May"], range(7, 13), objects))
     assert made.text == "The meeting is on 6 May"
-    assert made.notes == ('left out: 2 comments on page 1, e.g. "It must be 7 May"',)
+    assert made.notes == ('skipped: 2 comments on page 1, e.g. "It must be 7 May"',)
 
 
 def test_xfa_form_is_told() -> None:
     made = convert(page(["Please wait"], [], [b"(x)"], form="/Fields [] /XFA 7 0 R"))
-    assert [each.partition(";")[0] for each in made.notes] == [
-        "left out: what its XFA form adds to the pages"
-    ]
+    assert [each.partition(".")[0] for each in made.notes] == ["skipped: the content of the XFA form"]
 
 
 def test_value_tells_its_page_on_a_turned_page() -> None:

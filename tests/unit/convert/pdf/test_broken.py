@@ -18,9 +18,9 @@ from tests.unit.convert.pdf.files import STORY, drawn, paragraphs, story
     [
         (b"", "is empty"),
         (b"  \n", "is empty"),
-        (b"GIF89a and more", "is no PDF"),
-        (random.Random(1).randbytes(5000), "is no PDF"),
-        (b"%PDF-1.7\n" + random.Random(2).randbytes(5000), "broken or cut off"),
+        (b"GIF89a and more", "is not a PDF"),
+        (random.Random(1).randbytes(5000), "is not a PDF"),
+        (b"%PDF-1.7\n" + random.Random(2).randbytes(5000), "damaged or cut off"),
     ],
 )
 def test_bytes_that_are_no_pdf(data: bytes, says: str) -> None:

@@ -45,4 +45,4 @@ def test_missing_words_become_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
     """A layout that loses a column is told, whatever it was that lost it."""
     monkeypatch.setattr(pdf, "columns", lambda pieces, page: columns(pieces[::2], page))
     (note,) = convert(FILES[0].read_bytes()).notes[-1:]
-    assert re.fullmatch(r'left out: [\d,]+ words of the pages, e\.g\. ".*"', note)
+    assert re.fullmatch(r'skipped: [\d,]+ words of the pages, e\.g\. ".*"', note)

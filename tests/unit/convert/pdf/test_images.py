@@ -222,16 +222,16 @@ def test_decoration_scans_and_lines_are_not_taken_and_are_told() -> None:
     made = convert(drawn(*(decorated(i) for i in range(3)), background, scanned))
     assert made.images == ()
     assert set(made.notes) >= {
-        f"left out: {TINY} (6)",
-        f"left out: {REPEATED} (3)",
-        f"left out: {WHOLE} (1)",
+        f"skipped: {TINY} (6)",
+        f"skipped: {REPEATED} (3)",
+        f"skipped: {WHOLE} (1)",
     }
 
 
 def test_a_picture_without_anything_on_it_is_not_taken() -> None:
     made = convert(drawn(page((700, "White."), (600, encoded(Image.new("RGB", (120, 90), "white"))))))
     assert made.images == ()
-    assert made.notes == ("left out: pictures that are broken or of one colour (1)",)
+    assert made.notes == ("skipped: images that are damaged or of one color (1)",)
 
 
 def test_there_is_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -239,13 +239,13 @@ def test_there_is_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     pages = [page((700, f"Page {i}."), (600, encoded(picture(100 + i, 90)))) for i in range(5)]
     made = convert(drawn(*pages))
     assert len(made.images) == 2
-    assert made.notes == ("left out: pictures beyond the first 2 (3)",)
+    assert made.notes == ("skipped: images beyond the first 2 (3)",)
 
 
 def test_a_picture_that_is_too_large_is_told() -> None:
     made = convert(drawn(page((700, "Large."), (600, BOAT))), ConversionSettings(image_max_megapixels=0.01))
     assert made.images == ()
-    assert made.notes == ("left out: pictures of more than 0.01 megapixels (1)",)
+    assert made.notes == ("skipped: images of more than 0.01 megapixels (1)",)
 
 
 def test_a_damaged_picture_costs_the_text_nothing() -> None:

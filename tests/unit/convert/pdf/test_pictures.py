@@ -105,14 +105,14 @@ def test_a_page_that_cannot_be_read_costs_no_other() -> None:
     found = note_pictures(read(engine, picture, picture, picture), "")
     assert (found.text, found.pictures) == ("Three.", (1, 2))
     assert "page 1 could not be read by OCR: the engine broke" in found.notes
-    assert "page 2 could not be read by OCR: no text was found on it" in found.notes
-    assert found.notes[-1] == "pages 1-2 have no text (scanned pictures?): they are not found"
+    assert "page 2 could not be read by OCR: OCR found no text" in found.notes
+    assert found.notes[-1] == "pages 1-2 have no text (scanned images?): they are not searchable"
 
 
 @pytest.mark.parametrize(
     ("limits", "told"),
     [
-        (ConversionSettings(ocr_max_pages=1), "it reads 1 pages of a file"),
+        (ConversionSettings(ocr_max_pages=1), "OCR reads 1 pages of a file"),
         (ConversionSettings(ocr_max_seconds=1e-9), "s were over"),
     ],
 )
@@ -139,4 +139,4 @@ def test_a_picture_that_is_far_too_large_is_not_drawn(monkeypatch: pytest.Monkey
         canvas.drawImage(large, 0, 0)
 
     found = read(Engine([]), lines("Text."), page)
-    assert found.notes[0] == "page 2 could not be read by OCR: a picture on it has 0 megapixels"
+    assert found.notes[0] == "page 2 could not be read by OCR: an image on the page has 0 megapixels"

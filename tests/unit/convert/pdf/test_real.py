@@ -19,4 +19,4 @@ def test_a_manual_made_by_latex() -> None:
     for heading in ("# AMD User Guide", "## 1 Overview", "### 4.1 Control parameters", "## References"):
         assert heading in found.text.splitlines()
     assert len(found.pages) == 18
-    assert found.notes == ("18 repeated headers, footers and page numbers on 18 pages are left out",)
+    assert found.notes == ("skipped: 18 repeated headers, footers, and page numbers on 18 pages",)

@@ -60,7 +60,7 @@ def test_repeated_headers_and_footers_are_left_out_and_counted() -> None:
     found = convert(story(*flow[:-1], on_page=_framed))
     assert "Harbour of Klippan" not in found.text
     assert "Page 1" not in found.text
-    assert found.notes == ("16 repeated headers, footers and page numbers on 8 pages are left out",)
+    assert found.notes == ("skipped: 16 repeated headers, footers, and page numbers on 8 pages",)
     assert [found.text[begin:].split(":")[0] for begin in found.pages] == [str(i) for i in range(8)]
 
 

@@ -89,14 +89,14 @@ UNREADABLE = {
     "made-up names": simple(),
     "private use": composite(PRIVATE),
 }
-TOLD = "left out: 3 lines of page 1, as the font does not say which letters these are"
+TOLD = "skipped: 3 lines of page 1, because the font does not map to letters"
 
 
 @pytest.mark.parametrize("font", UNREADABLE.values(), ids=UNREADABLE.keys())
 def test_unreadable_text_is_left_out_and_told(font: Font) -> None:
     made = convert(write(font, *LINES))
     assert (made.text, made.notes, made.unreadable) == ("", (TOLD,), (1,))
-    with pytest.raises(UnreadableDocument, match="do not say which letters") as error:
+    with pytest.raises(UnreadableDocument, match="do not map to letters") as error:
         note_pictures(made, "no OCR is installed")
     assert "no OCR is installed" in str(error.value)
     assert "scanned" not in str(error.value)
@@ -131,8 +131,8 @@ def test_ocr_without_words_gives_each_reason_once(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(ConverterPool, "_answer", lambda *_, **__: next(answers))  # pyright: ignore[reportUnknownLambdaType]
     with pytest.raises(UnreadableDocument) as error:
         ConverterPool(ConversionSettings()).convert(data, "pdf")
-    assert str(error.value).count("do not say which letters") == 1
-    assert "no text was found on it" in str(error.value)
+    assert str(error.value).count("do not map to letters") == 1
+    assert "OCR found no text" in str(error.value)
 
 
 def test_ocr_of_every_page_replaces_its_text() -> None:

@@ -71,7 +71,7 @@ def test_header_comes_first_and_page_numbers_are_left_out(draw: Draw) -> None:
         return draw_page
 
     made = convert(drawn(*map(page, range(4))))
-    assert made.notes == ("4 repeated headers, footers and page numbers on 4 pages are left out",)
+    assert made.notes == ("skipped: 4 repeated headers, footers, and page numbers on 4 pages",)
     begins = ("春の巻の話", "一番の港", "春に来る。", "夏の巻の話", "二番の町", "四番の山")
     places = [made.text.index(each) for each in begins]
     assert places == sorted(places)

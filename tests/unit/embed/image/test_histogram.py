@@ -116,7 +116,7 @@ def test_pictures_of_another_shape_are_refused(wrong: Pixels) -> None:
 
 def test_it_reads_no_text() -> None:
     assert not EMBEDDER.reads_text
-    with pytest.raises(ConfigurationError, match="reads no text"):
+    with pytest.raises(ConfigurationError, match="cannot embed text"):
         EMBEDDER.embed_query("a red boat")
 
 
@@ -143,7 +143,7 @@ def test_what_it_is_not_is_refused(choice: ModelChoice, told: str) -> None:
     ("change", "told"),
     [
         ({"do_pad": True}, "kg knows no do_pad"),
-        ({"do_resize": False}, "kg resizes every picture"),
+        ({"do_resize": False}, "kg resizes every image"),
         ({"resample": 5}, "resample 0 to 3"),
         ({"size": {"longest_edge": 64}}, "longest_edge"),
         ({"size": {"shortest_edge": 24}, "do_center_crop": False}, "one size"),

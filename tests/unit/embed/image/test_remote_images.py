@@ -124,7 +124,7 @@ def test_words_and_pictures_that_are_none_are_refused_here(
     for text in ("", " \n", "\ud800"):
         with pytest.raises(InvalidInput):
             embedder.embed_query(text)
-    with pytest.raises(InvalidInput, match="picture 0 has shape"):
+    with pytest.raises(InvalidInput, match="image 0 has shape"):
         embedder.embed_images([np.zeros((600, 10, 3), np.uint8)])
     assert server.requests == []
     assert probe_picture(embedder.rendering).shape == (512, 512, 3)
