@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Generator
@@ -315,7 +317,7 @@ def print_up(status: StackStatus, *, open_page: bool = False) -> None:
     console.line("\n".join(lines))
     if status.jobs:
         print_dead(status.jobs.dead)
-    if open_page and status.page and console.is_watched():
+    if open_page and status.page and sys.stdout.isatty() and "CI" not in os.environ:
         console.open_browser(status.page)
 
 

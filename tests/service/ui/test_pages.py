@@ -339,7 +339,7 @@ def test_an_ontology_is_seen_part_by_part(http: httpx.Client, kg: KgClient, grap
 
 def test_where_there_are_no_communities_that_is_said(http: httpx.Client) -> None:
     page = shown(http, "/ui/communities")
-    assert words(page.xpath("//p[@class='nothing']"))[0].startswith("There are no communities")
+    assert words(page.xpath("//p[@class='nothing']"))[0].startswith("No communities")
     assert http.get("/ui/communities?ontology=notes").status_code == 404
 
 
@@ -347,16 +347,16 @@ def test_where_none_are_detected_the_page_says_why_and_has_it_done(http: httpx.C
     at = "/ui/communities?ontology=notes"
     ingest(http, "The harbour is silted up.")
     (none,) = words(shown(http, at).xpath("//p[@class='nothing']"))
-    assert "none have been found in it yet" in none
+    assert "because it has no concepts" in none
     for name, labels in (("a.md", BAKERY), ("b.md", HARBOUR)):
         Detecting(graph).add(name, labels)
     page = shown(http, at)
-    assert "at this moment nobody detects them" in words(page.xpath("//p[@class='nothing']"))[0]
+    assert "No communities in notes yet" in words(page.xpath("//p[@class='nothing']"))[0]
     assert page.xpath("//main//a[starts-with(@href, '/ui/jobs')]") == [], "there is no job to be seen"
     (form,) = page.xpath("//form[@method='post' and contains(@action, '/detect')]")
     assert http.post(form.get("action")).headers["location"] == at
     page = shown(http, at)
-    assert "a worker has been asked to detect them" in words(page.xpath("//p[@class='nothing']"))[0]
+    assert "Detecting communities of notes" in words(page.xpath("//p[@class='nothing']"))[0]
     (job,) = http.get("/jobs", params={"ontology": "notes", "kind": "community_detection"}).json()["jobs"]
     assert job["state"] == "queued"
     (jobs,) = page.xpath("//main//a[starts-with(@href, '/ui/jobs')]/@href")
@@ -384,7 +384,7 @@ WORDS = ("ontology", "passage", "document", "concept", "community", "embedding s
 
 
 def test_every_page_leads_to_what_kg_is(http: httpx.Client) -> None:
-    (to,) = shown(http, "/ui/search").xpath("//body/footer/a[.='What is this?']/@href")
+    (to,) = shown(http, "/ui/search").xpath("//body/footer/a[.='Help']/@href")
     page = shown(http, to)
     terms = {each.lower() for each in words(page.xpath("//dl/dt"))}
     assert terms >= {*WORDS}
@@ -424,7 +424,7 @@ def test_a_key_is_made_shown_once_replaced_and_revoked(http: httpx.Client, servi
     assert key not in replaced.text
     for revoke in shown(http, "/ui/keys").xpath("//a/@href[contains(., '/revoke')]"):
         before = shown(http, revoke)
-        assert "is good for write in notes, other" in " ".join(words([before]))
+        assert "scope write in notes, other" in " ".join(words([before]))
         assert http.post(before.xpath("//main//form/@action")[0], follow_redirects=False).status_code == 303
     assert shown(http, "/ui/keys").xpath("//a/@href[contains(., '/revoke')]") == []
     assert http.get("/ui/keys/00000000/revoke").status_code == 404
@@ -443,7 +443,7 @@ def test_ontologies_of_a_key_that_are_not_there_are_said(http: httpx.Client) -> 
     made = http.post("/ui/keys", data={"name": "ada", "ontologies": "notes, note"})
     (note,) = words(document_fromstring(made.text).xpath("//p[@class='note']"))
     assert "no ontology 'note'" in note
-    assert "The key is good for it as soon as it is there." in note
+    assert "The key works for an ontology as soon as it exists." in note
     made = http.post("/ui/keys", data={"name": "bob", "ontologies": "notes"})
     assert document_fromstring(made.text).xpath("//p[@class='note']") == []
 
@@ -457,7 +457,7 @@ def test_what_was_changed_is_listed(http: httpx.Client) -> None:
         time.sleep(0.2)
     assert "Ingest a document POST /ui/documents" in " ".join(rows[0].split())
     assert "document a.md" in rows[0]
-    assert "Nothing was changed with that key" in words(shown(http, "/ui/audit?key=local").xpath("//p"))[-1]
+    assert "No changes with this key" in words(shown(http, "/ui/audit?key=local").xpath("//main//p"))[-1]
 
 
 def give(http: httpx.Client, document: str, text: str, ontology: str = "birds", **more: str) -> None:
@@ -514,7 +514,7 @@ def test_all_of_an_ontology_are_decided_portion_by_portion(http: httpx.Client) -
     assert decide(http, "/ui/review?offset=20", "approve", "020.md").status_code == 303
     give(http, "x.md", "Another bird.")
     before = look(http, "Approve")
-    assert "101 documents wait, the first of them:" in " ".join(words([before]))
+    assert "101 pending documents, including:" in " ".join(words([before]))
     assert http.get("/documents").json()["total"] == 1, "nothing is decided before it is confirmed"
     portion = send_form_of(http, before)
     assert "100 documents approved" in portion.text
@@ -522,21 +522,24 @@ def test_all_of_an_ontology_are_decided_portion_by_portion(http: httpx.Client) -
     assert http.get("/documents").json()["total"] == 102
     give(http, "y.md", "One more.")
     before = look(http, "Reject")
-    assert "1 document waits:" in " ".join(words([before]))
+    assert "1 pending document:" in " ".join(words([before]))
     assert http.get("/waiting").json()["total"] == 1
     assert send_form_of(http, before).headers["location"] == "/ui/review?ontology=birds"
     assert http.get("/waiting").json()["total"] == 0
-    assert "No document waits for approval." in " ".join(words([shown(http, "/ui/review")]))
+    assert "No pending documents." in " ".join(words([shown(http, "/ui/review")]))
 
 
 def test_what_was_decided_meanwhile_is_said(http: httpx.Client) -> None:
+    http.post("/documents", json={"ontology": "birds", "document": "a.md", "text": "A heron."})
     ingest(http, "A text.", ontology="birds")
     answer = http.post("/ui/review/approve", data={"ontology": "birds", "documents": "gone.md"})
-    assert "Nothing waits any more under the name gone.md" in answer.text
+    assert "gone.md is no longer pending" in answer.text
     assert (
         http.post("/ui/review/reject", data={"ontology": "birds", "documents": "gone.md"}).status_code == 303
     )
-    assert "No document of birds waits" in " ".join(words([shown(http, "/ui/review/reject?ontology=birds")]))
+    assert "No pending documents in birds" in " ".join(
+        words([shown(http, "/ui/review/reject?ontology=birds")])
+    )
     assert http.get("/ui/review/reject").headers["location"] == "/ui/review"
     for wrong in ({}, {"documents": "a.md", "every": "true"}, {"ontology": "!!", "every": "true"}):
         refused = http.post("/ui/review/approve", data={"ontology": "birds", **wrong})
@@ -551,7 +554,7 @@ def test_whoever_may_only_read_looks_at_all_without_a_button(guarded: Service, g
     for scope, buttons in (("read", []), ("write", ["Approve all"])):
         with signed_in(guarded, made[scope]) as client:
             page = shown(client, "/ui/review/approve?ontology=birds")
-        assert "1 document waits:" in " ".join(words([page]))
+        assert "1 pending document:" in " ".join(words([page]))
         assert words(page.xpath("//main//button")) == buttons
 
 
@@ -577,8 +580,9 @@ def test_a_passage_stands_among_its_neighbours_and_concepts(http: httpx.Client, 
     assert words(page.xpath("//*[@id='beside']/li")) == BEES
     assert page.xpath("//a[@class='chip']/@href") == [f"/ui/concepts/{ids['waggle dance']}"]
     nodes, edges = drawn_on(http, f"/ui/graph/{SOURCES[1]}")
-    shapes = {key: shape for key, _, shape, _ in nodes}
+    shapes = {key: shape for key, _, shape, *_ in nodes}
     assert shapes[SOURCES[1]] == "centre"
+    assert SOURCES[1] in {key for key, *_, is_named in nodes if is_named}
     assert {key for key, shape in shapes.items() if shape == "passage"} == {*SOURCES} - {SOURCES[1]}
     assert [SOURCES[1], ids["waggle dance"], "names"] in edges
     assert [SOURCES[2], ids["waggle dance"], "names"] in edges
@@ -593,17 +597,17 @@ def test_what_somebody_linked_is_there_and_says_so(http: httpx.Client, kg: KgCli
     kg.accept_proposal(proposed.proposal_id)
     page = shown(http, f"/ui/graph/{first}")
     (line,) = page.xpath(f"//*[@id='elsewhere']/li[a/@href='/ui/graph/{second}']")
-    assert "somebody linked the two" in words([line])[0]
+    assert "accepted link" in words([line])[0]
     assert [first, second, "linked"] in drawn_on(http, f"/ui/graph/{first}")[1]
 
 
 def test_it_is_reached_from_hits_and_from_reading(http: httpx.Client, ids: dict[str, str]) -> None:
     assert ids
-    hit = shown(http, "/ui/search?q=waggle+dance").xpath("//li[@class='hit'][1]//a[.='Around it']/@href")
+    hit = shown(http, "/ui/search?q=waggle+dance").xpath("//li[@class='hit'][1]//a[.='Related']/@href")
     page = shown(http, hit[0])
-    (back,) = page.xpath("//*[@id='centre']//a[.='Read it there']/@href")
-    assert hit[0] in shown(http, back).xpath("//a[.='Around it']/@href")
-    (whole,) = shown(http, back).xpath("//a[.='as a graph']/@href")
+    (back,) = page.xpath("//*[@id='centre']//a[.='Open in document']/@href")
+    assert hit[0] in shown(http, back).xpath("//a[.='Related']/@href")
+    (whole,) = shown(http, back).xpath("//a[.='Show as graph']/@href")
     assert words(shown(http, whole).xpath("//*[@id='passages']/li/a")) == BEES
 
 

@@ -232,7 +232,9 @@ def test_without_scripts_a_new_key_goes_on_where_the_old_one_ended(
     page = context.new_page()
     page.goto("/ui/concepts?q=owl")
     for name in ("ada", "bob"):
-        page.get_by_label("Key").fill(keys.create_key(graph, NewKey(name=name, scope="read"), "local").key)
+        page.get_by_label("API key").fill(
+            keys.create_key(graph, NewKey(name=name, scope="read"), "local").key
+        )
         page.get_by_role("button", name="Sign in").click()
         expect(page.locator("#q")).to_have_value("owl")
         page.reload()
@@ -246,7 +248,7 @@ def expect_signed_out(page: Page) -> None:
     """Within seconds, as sessions are remembered for so long."""
     for _ in range(30):
         page.reload()
-        if page.get_by_label("Key").count():
+        if page.get_by_label("API key").count():
             return
         page.wait_for_timeout(1000)
     raise AssertionError(page.content())
