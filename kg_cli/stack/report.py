@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Generator
@@ -317,7 +315,7 @@ def print_up(status: StackStatus, *, open_page: bool = False) -> None:
     console.line("\n".join(lines))
     if status.jobs:
         print_dead(status.jobs.dead)
-    if open_page and status.page and sys.stdout.isatty() and "CI" not in os.environ:
+    if open_page and status.page and console.is_watched():
         console.open_browser(status.page)
 
 

@@ -116,6 +116,11 @@ def complain(message: str) -> None:
     say([("kg: ", "bold red"), message])
 
 
+def is_watched() -> bool:
+    """Return whether a person sits at the terminal."""
+    return sys.stdout.isatty() and "CI" not in os.environ
+
+
 def open_browser(url: str) -> bool:
     """Open a URL in a graphical browser. Return whether there is one."""
     import webbrowser

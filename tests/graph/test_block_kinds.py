@@ -7,7 +7,6 @@ from typing import Any, LiteralString
 import neo4j
 import pytest
 
-from kg_api.extraction import replies
 from kg_api.extraction.keyphrases import KeyphraseExtractor
 from kg_api.extraction.llm import ExtractionRequests, Extractors
 from kg_api.graph import jobs
@@ -18,13 +17,10 @@ from kg_api.graph.jobs import EXTRACTION
 from kg_api.graph.vectors import DocumentAbout, sources_of_document
 from kg_api.ingest.records import Incoming, to_record
 from kg_api.schemas.base import document_id
-from kg_api.schemas.documents import ParsedDocument
 from kg_api.schemas.vocabulary import JobState
 from kg_api.settings import load_settings
-from kg_api.text.documents import parse
 from tests.support.cypher import rows
-from tests.support.embedding_server import EmbeddingServer
-from tests.support.extraction import configure_extraction, labels, run_extraction, settings_of
+from tests.support.extraction import configure_extraction, labels, run_extraction
 
 FORGET = "MATCH (s:Source) REMOVE s.block_kinds, s.block_starts"
 """As an older version stored sources."""
@@ -125,34 +121,11 @@ def test_sources_of_before_get_their_kinds_and_nothing_else(
     assert all(row["kinds"] for row in found)
 
 
-def test_documents_of_before_are_parsed_for_keyphrases_only(
-    graph: Graph, driver: neo4j.Driver, writer: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ingest(graph, "They came with Carla Jones.\n")
-    rows(driver, FORGET)
-    parsed: list[str] = []
-
-    def note(*given: Any) -> ParsedDocument:
-        parsed.append(given[1])
-        return parse(*given)
-
-    monkeypatch.setattr(replies, "parse", note)
-    run_extraction(graph, settings_of(writer))
-    assert (len(writer.requests), parsed) == (1, [])
-    configure_extraction(graph, extractor="keyphrase")
-    run_extraction(graph, load_settings())
-    assert parsed == ["a.md"]
-
-
-@pytest.mark.parametrize("statement", ["RETURN 1 AS one", FORGET])
-def test_a_code_block_has_no_concepts_whichever_version_stored_it(
-    graph: Graph, driver: neo4j.Driver, statement: str
-) -> None:
+def test_a_code_block_has_no_concepts(graph: Graph, driver: neo4j.Driver) -> None:
     configure_extraction(graph, extractor="keyphrase")
     prose = "They came with Carla Jones to the Silver Harbour. "
     code = "\n\n".join("then with Dora Miles and Emma Ross. " * 30 for _ in range(4))
     ingest(graph, f"{prose * 9}\n\n```\n{code}\n```\n\nThey left with Frida Kahn.\n")
-    rows(driver, statement)
     run_extraction(graph, load_settings())
     found = set(labels(driver))
     assert found >= {"Carla Jones", "Silver Harbour", "Frida Kahn"}

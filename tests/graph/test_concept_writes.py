@@ -497,19 +497,22 @@ def test_of_documents_that_stay_after_all_nothing_is_forgotten(
     assert concepts(driver) == {"Common": 5, **{f"thing{n}": 1 for n in range(5)}}
 
 
-@pytest.mark.parametrize("many", [750, pytest.param(1500, marks=pytest.mark.full)])
-def test_a_large_document_goes(graph: Graph, driver: neo4j.Driver, many: int) -> None:
+@pytest.mark.parametrize(("many", "portion"), [(90, 30), pytest.param(1500, 250, marks=pytest.mark.full)])
+def test_a_large_document_goes(
+    graph: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch, many: int, portion: int
+) -> None:
+    monkeypatch.setattr(concept_writes, "SOURCES_A_TRANSACTION", portion)
     made = record("large.md", [f"common thing{n} other{n} again{n}" for n in range(many)])
     other = record("other.md", ["common"])
     store_document(graph, made)
     store_document(graph, other)
-    for start in range(0, many, 250):
-        names = {n: (f"thing{n}", f"other{n}", f"again{n}") for n in range(start, start + 250)}
+    for start in range(0, many, portion):
+        names = {n: (f"thing{n}", f"other{n}", f"again{n}") for n in range(start, start + portion)}
         write(graph, *(labelled(made, n, "common", *each) for n, each in names.items()))
     write(graph, labelled(other, 0, "common"))
     seen = counting(graph)
     assert delete_document(seen, made.document_id).sources == many
-    assert seen.transactions == many // concept_writes.SOURCES_A_TRANSACTION + 1
+    assert seen.transactions == many // portion + 1
     check_invariants(driver)
     assert concepts(driver) == {"common": 1}
     assert count(driver, "(n) WHERE n:ConceptName OR n:Instance") == 2

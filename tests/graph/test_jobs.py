@@ -511,3 +511,129 @@ def _let_pass(driver: neo4j.Driver, seconds: float) -> None:
         "MATCH (j:Job) SET j.progressed_at = j.progressed_at - duration({milliseconds: $milliseconds})",
         milliseconds=int(1000 * seconds),
     )
+
+
+def test_a_heartbeat_keeps_the_lease(graph: Graph) -> None:
+    request(graph)
+    _, owner = owned(graph, "first", lease=0.5)
+    for _ in range(4):
+        time.sleep(0.25)
+        jobs.heartbeat(graph, owner)
+        assert claim(graph, "second") is None
+
+
+def test_work_asked_for_meanwhile_starts_another_round(graph: Graph) -> None:
+    job_id = request(graph)
+    job, owner = owned(graph, "w")
+    assert request(graph) == job_id
+    asked = jobs.finish(graph, owner, wanted=job.wanted)
+    assert asked is not None
+    assert asked.wanted == 2
+    assert jobs.finish(graph, owner, wanted=asked.wanted) is None
+    assert jobs.finish(graph, owner, wanted=asked.wanted) is None, "a repeated end is an end"
+    assert jobs.find_job(graph, job_id).state is JobState.COMPLETED
+    assert request(graph) != job_id, "a finished job gives its key back"
+
+
+def test_a_released_job_can_be_had_at_once(graph: Graph) -> None:
+    request(graph)
+    _, owner = owned(graph, "w")
+    jobs.give_back(graph, owner, keeps_place=True)
+    job, _ = owned(graph, "other")
+    assert job.failures == 0
+
+
+def test_failures_wait_and_end_in_death(graph: Graph) -> None:
+    job_id = request(graph)
+    for _ in range(2):
+        _, owner = owned(graph, "w")
+        state = jobs.fail(graph, owner, "E: x", delay_seconds=1, max_failures=3, permanent=False)
+        assert state == "queued"
+        assert claim(graph, "w") is None
+        time.sleep(1.05)
+    _, owner = owned(graph, "w")
+    assert jobs.fail(graph, owner, "E: x", delay_seconds=0, max_failures=3, permanent=False) == "dead"
+    dead = jobs.find_job(graph, job_id)
+    assert (dead.state, dead.error) == (JobState.DEAD, "E: x")
+    assert request(graph) != job_id, "a dead job does not stand in the way of new work"
+
+
+def test_a_job_that_waits_is_tried_now(graph: Graph) -> None:
+    job_id = request(graph)
+    _, owner = owned(graph, "w")
+    jobs.fail(graph, owner, "E: x", delay_seconds=3600, max_failures=5, permanent=False)
+    assert claim(graph, "w") is None
+    jobs.retry_job(graph, job_id)
+    job, _ = owned(graph, "w")
+    assert (job.job_id, job.failures) == (job_id, 1)
+
+
+def test_a_job_that_is_ready_stays_where_it_is_in_the_queue(graph: Graph) -> None:
+    first, _ = request(graph, "first"), request(graph, "second")
+    jobs.retry_job(graph, first)
+    assert owned(graph, "w")[0].job_id == first
+
+
+def test_a_divided_job_that_is_tried_again_is_divided_anew(graph: Graph) -> None:
+    job_id = pausing(graph)
+    jobs.cancel_job(graph, job_id)
+    jobs.retry_job(graph, job_id)
+    _, owner = owned(graph, "w")
+    jobs.add_parts(graph, owner, "test", "notes", PARTS)
+    assert len(jobs.unfinished_parts(graph, job_id)) == 3
+
+
+def test_parts_are_made_once(graph: Graph) -> None:
+    job_id, owner = divided(graph)
+    jobs.add_parts(graph, owner, "test", "notes", PARTS)
+    assert jobs.unfinished_parts(graph, job_id) == sorted(PARTS)
+    jobs.add_parts(graph, owner, "test", "notes", [])
+    assert jobs.find_job(graph, job_id).parts == 3
+
+
+def order(graph: Graph, worker: str = "w") -> list[str | None]:
+    """The ontologies of all jobs that can be had, in the order in which a worker does them."""
+    done: list[str | None] = []
+    while job := claim(graph, worker):
+        done.append(job.ontology)
+        finish(graph, job, jobs.Owner(job.job_id, worker, job.fence, LEASE))
+    return done
+
+
+def test_a_job_that_had_its_turn_keeps_its_place_and_its_record(graph: Graph) -> None:
+    request(graph)
+    job, owner = owned(graph, "w")
+    advance(graph, owner, "", "place")
+    jobs.give_back(graph, owner)
+    again, _ = owned(graph, "w")
+    assert (again.cursor, again.failures, again.waits, again.done) == ("place", 0, 0, 1)
+    assert again.fence == job.fence + 1
+
+
+def test_a_job_given_back_at_the_end_of_a_worker_keeps_its_place_in_the_queue(graph: Graph) -> None:
+    request(graph, "first")
+    _, owner = owned(graph, "w")
+    request(graph, "second")
+    jobs.give_back(graph, owner, keeps_place=True)
+    assert order(graph) == ["first", "second"]
+
+
+def test_a_job_that_fails_again_and_again_does_not_hold_up_the_others(graph: Graph) -> None:
+    request(graph, "bad")
+    _, owner = owned(graph, "w")
+    for name in ("good 1", "good 2"):
+        request(graph, name)
+    jobs.fail(graph, owner, "E: x", delay_seconds=0, max_failures=5, permanent=False)
+    assert order(graph) == ["good 1", "good 2", "bad"]
+
+
+def test_a_running_job_learns_what_was_asked_for_meanwhile(graph: Graph) -> None:
+    request(graph, selection="missing")
+    job, owner = owned(graph, "w")
+    assert (job.selection, job.forced_at) == ("missing", None)
+    job_id = request(graph, selection="stale", force=True)
+    asked = jobs.finish(graph, owner, wanted=job.wanted)
+    assert asked is not None
+    assert (asked.selection, asked.wanted) == ("due", 2)
+    assert asked.forced_at is not None
+    assert jobs.find_job(graph, job_id).forced

@@ -197,12 +197,14 @@ def kg_marks(kg: Kg) -> str:
 
 
 def test_a_source_of_very_many_imported_concepts_is_moved(
-    graph: Graph, driver: neo4j.Driver, kg: Kg, tmp_path: Path
+    graph: Graph, driver: neo4j.Driver, kg: Kg, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(exporting, "VALUES_A_LINE", 2000)
+    monkeypatch.setattr(exporting, "RELATIONS_A_LINE", 100)
     given = record("a.md", ["Herons and storks."])
     store_document(graph, given)
-    labels = [f"concept {at}" for at in range(2100)]
-    tied = tuple(ExtractedRelation("concept 0", "is before", each) for each in labels[1:1500])
+    labels = [f"concept {at}" for at in range(210)]
+    tied = tuple(ExtractedRelation("concept 0", "is before", each) for each in labels[1:150])
     everything = extraction(given, 0, *map(found, labels), relations=tied)
     write(graph, everything, imported=True, mark="file")
     before = picture(driver)
@@ -212,7 +214,7 @@ def test_a_source_of_very_many_imported_concepts_is_moved(
     delete_called(graph, "a.md")
     assert count(driver, "(c:Concept)") == 0
     assert mover.take(page).concepts == 1
-    assert (count(driver, "(c:Concept)"), count(driver, "()-[:RELATED_TO]->()")) == (2100, 1499)
+    assert (count(driver, "(c:Concept)"), count(driver, "()-[:RELATED_TO]->()")) == (210, 149)
     assert len(picture(driver)) == len(before)
 
 

@@ -59,6 +59,7 @@ READS_THE_ENVIRONMENT = {
     "kg_api/convert/isolated/pool.py": "hands on the little that a converting process needs",
     "kg_api/local/processes.py": "hands it on to the processes it starts",
     "kg_api/metrics.py": "asks for a variable of prometheus_client, which reads it by itself",
+    "kg_cli/terminal/console.py": "asks whether a desktop or a CI runs the command",
     "kg_api/web/serve.py": "sets that variable, before prometheus_client is imported",
 }
 """Besides settings.py, each with its reason."""
@@ -179,7 +180,7 @@ def commands(group: typer.Typer = app, path: str = "kg") -> Iterator[str]:
         if command.callback is not None and not command.hidden:
             yield f"{path} {command.name or command.callback.__name__.replace('_', '-')}"
     for below in group.registered_groups:
-        if below.typer_instance is not None:
+        if below.typer_instance is not None and below.hidden is not True:
             yield from commands(below.typer_instance, f"{path} {below.name}")
 
 
