@@ -299,7 +299,7 @@ def test_texts_never_become_markup(http: httpx.Client) -> None:
     [
         ("/ui/nowhere", 404, "There is no page at"),
         ("/ui/read/no-such-document", 404, "no-such-document"),
-        ("/ui/search?q=a&where=colour", 422, "'colour' is no condition"),
+        ("/ui/search?q=a&where=colour", 422, "'colour' is not a condition"),
         ("/ui/search?q=a&mode=magic", 422, "mode"),
         ("/ui/search?q=a&ontology=!!", 422, "ontology"),
         ("/ui/concepts/ffffffffffffffffffffffffffffffff", 404, "concept"),
