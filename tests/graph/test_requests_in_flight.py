@@ -175,7 +175,7 @@ def test_a_cancelled_job_ends_soon_and_writes_nothing_after(graph: Graph, asking
     jobs.cancel_job(graph, job_id)
     running.join(10)
     assert time.monotonic() - begun < 2, "no answer is waited for"
-    asking.server._closing.set()  # all that was asked is answered
+    asking.server.close()  # all that was asked is answered
     time.sleep(0.3)
     assert jobs.find_job(graph, job_id).state is JobState.CANCELLED
     assert (status(graph).missing, status(graph).embedded) == (SOURCES, 0)
