@@ -26,7 +26,7 @@ from kg_api.graph.schema import migrate
 from kg_api.local import neo4j as jars
 from kg_api.local import neo4j as java
 from kg_api.local import processes
-from kg_api.local.neo4j import Memory, neo4j_role
+from kg_api.local.neo4j import Memory, build_neo4j_role
 from kg_api.local.processes import Home
 from kg_api.settings import Settings, load_settings
 from kg_api.transfer import backup
@@ -124,7 +124,7 @@ class Bench:
         with restorer.aside():
             restorer.copy(path, manifest)
             aside = Home(target.restoring)
-            aside.remember(neo4j=processes.free_port())
+            aside.remember(neo4j=processes.find_free_port())
             own = self.settings.model_copy(update={"home": aside.path})
             with running_database(aside, own, lambda _: None, lambda: False):
                 there, last, first, read = ask(aside)
@@ -174,8 +174,8 @@ def check(home: Home, settings: Settings) -> str:
 def admin(home: Home, settings: Settings, *words: str) -> tuple[int, str]:
     paths = jars.fetch(settings.cache)
     arguments = home.path / "admin.args"
-    flags = java.server_flags(paths, Memory(heap_mb=1024, pagecache_mb=256))
-    arguments.write_text(java.argument_file_text(flags))
+    flags = java.build_server_flags(paths, Memory(heap_mb=1024, pagecache_mb=256))
+    arguments.write_text(java.format_argument_file(flags))
     env = java.environment(NEO4J_HOME=str(home.neo4j), NEO4J_CONF=str(home.neo4j_conf))
     command = [str(java.java()), f"@{arguments}", java.ADMIN_CLASS, *words]
     ran = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
@@ -184,7 +184,7 @@ def admin(home: Home, settings: Settings, *words: str) -> tuple[int, str]:
 
 def dumped(bench: Bench) -> dict[str, float]:
     """Stop, dump, start: the other way, and how long nobody is answered."""
-    role = neo4j_role(bench.home, bench.settings)
+    role = build_neo4j_role(bench.home, bench.settings)
     moments = [time.monotonic()]
     processes.stop(role)
     moments.append(time.monotonic())
@@ -224,7 +224,7 @@ def main() -> None:
                 results.append(measured(bench, size, options.times, options.restores))
                 print(json.dumps(results[-1]), flush=True)
         finally:
-            processes.stop(neo4j_role(bench.home, bench.settings))
+            processes.stop(build_neo4j_role(bench.home, bench.settings))
     print(json.dumps({"machine": machine(), "sizes": results}))
 
 

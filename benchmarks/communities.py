@@ -39,10 +39,10 @@ from kg_api.discovery.communities import (
     CommunityService,
     Matrix,
     Places,
-    associate,
-    centrality,
+    compute_centrality,
     find_clusters,
     read_concept_graph,
+    weigh_associations,
 )
 from kg_api.graph.client import Graph
 from kg_api.graph.communities import PORTION
@@ -95,7 +95,7 @@ def main() -> None:
 def halves(graph: Graph, ontology: str) -> dict[str, Any]:
     """By way, what one half's communities are worth in the other."""
     first, second = incidences(graph, ontology)
-    weights, dice = associate(first), np.random.default_rng(SEED)
+    weights, dice = weigh_associations(first), np.random.default_rng(SEED)
     told: dict[str, Any] = {"concepts": first.shape[1], "passages": [first.shape[0], second.shape[0]]}
     for level in ("coarsest", "finest"):
         labels = labelled(find_clusters(weights, **LIMITS), first.shape[1], finest=level == "finest")
@@ -106,7 +106,7 @@ def halves(graph: Graph, ontology: str) -> dict[str, Any]:
             "counts": judged(counts, others, second),
             "chance": judged(weights, dealt(labels, dice), second),
         }
-        fewer = associate(first[np.flatnonzero(dice.random(first.shape[0]) > LEFT_OUT)])
+        fewer = weigh_associations(first[np.flatnonzero(dice.random(first.shape[0]) > LEFT_OUT)])
         told[level]["agreement"] = agreement(
             labels, labelled(find_clusters(fewer, **LIMITS), first.shape[1], finest=level == "finest")
         )
@@ -243,7 +243,7 @@ def agreement(one: Places, other: Places) -> float:
 def first_of(weights: Matrix, labels: Places, community: int) -> Places:
     """The first five of a community."""
     members = np.flatnonzero(labels == community)
-    return members[np.argsort(-centrality(weights, members), kind="stable")[:FIRST]]
+    return members[np.argsort(-compute_centrality(weights, members), kind="stable")[:FIRST]]
 
 
 def nearness(weights: Matrix, labels: Places, other: Matrix) -> float:

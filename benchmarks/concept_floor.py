@@ -22,7 +22,7 @@ from kg_api.graph.vectors import DocumentAbout, SourceText
 from kg_api.ingest.records import Incoming, to_record
 from kg_api.providers.embedding import open_embedder
 from kg_api.providers.embedding_port import CATALOGUE
-from kg_api.schemas.base import concept_text
+from kg_api.schemas.base import build_concept_text
 from kg_api.schemas.spaces import ModelChoice
 from kg_api.settings import load_settings
 from kg_api.spaces.open_spaces import LABELS_ASKED, LABELS_SAMPLED, calibrate_labels, calibrate_similarity
@@ -63,7 +63,7 @@ def labels_of(file: Path) -> list[str]:
 def measured(name: str, labels: list[str]) -> dict[str, dict[str, object]]:
     """What each rule takes and leaves with a model."""
     embedder = open_embedder(load_settings(), ModelChoice(provider="local", model=name))
-    vectors = embedder.embed_passages([concept_text(label, "", ()) for label in labels])
+    vectors = embedder.embed_passages([build_concept_text(label, "", ()) for label in labels])
     calibration = calibrate_similarity(embedder)
     sample = np.random.default_rng(0).choice(len(labels), min(LABELS_SAMPLED, len(labels)), replace=False)
     questions = np.stack([embedder.embed_query(labels[at]) for at in sample[:LABELS_ASKED]])

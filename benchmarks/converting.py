@@ -27,7 +27,7 @@ from kg_api.convert.isolated.pool import ConverterPool
 from kg_api.schemas.documents import Converted
 from kg_api.schemas.formats import CONVERTED, ConvertedFormat
 from kg_api.settings import ConversionSettings
-from kg_api.text.documents import format_of
+from kg_api.text.documents import detect_format
 
 File = tuple[bytes, ConvertedFormat]
 Convert = Callable[[bytes, ConvertedFormat], Converted]
@@ -59,7 +59,7 @@ def read(folder: Path, largest: int) -> list[File]:
     found: list[File] = []
     for path in sorted(folder.iterdir()):
         data = path.read_bytes()
-        form = format_of(path.name, None, data)
+        form = detect_format(path.name, None, data)
         if len(data) <= largest and form in CONVERTED:
             found.append((data, cast("ConvertedFormat", form)))
     return found

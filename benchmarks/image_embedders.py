@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from kg_api.convert.image.file import difference_hash, flat
+from kg_api.convert.image.file import compute_difference_hash, flat
 from kg_api.providers.pixels import RENDERING, WEIGHTS, HistogramEmbedder, blocks
 from tests.support.image_changes import CHANGES, FOLDER, LIMITS, as_rendered
 
@@ -133,10 +133,10 @@ def _spread(values: Vectors) -> dict[str, float]:
 
 
 def _by_hash(pictures: Sequence[Image.Image]) -> dict[str, float]:
-    stored = [int(difference_hash(picture), 16) for picture in pictures]
+    stored = [int(compute_difference_hash(picture), 16) for picture in pictures]
 
     def nearest(picture: Image.Image) -> int:
-        own = int(difference_hash(picture), 16)
+        own = int(compute_difference_hash(picture), 16)
         return min(range(len(stored)), key=lambda at: (own ^ stored[at]).bit_count())
 
     found: dict[str, float] = {}

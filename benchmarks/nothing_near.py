@@ -27,7 +27,7 @@ from kg_api.providers.embedding import open_embedder
 from kg_api.providers.embedding_port import Embedder
 from kg_api.schemas.search import DescribedPlace
 from kg_api.schemas.spaces import ModelChoice
-from kg_api.search.fusion import MARGIN, content_words, floor_of, has_words
+from kg_api.search.fusion import MARGIN, find_content_words, get_relevance_floor, has_words
 from kg_api.settings import load_settings
 from kg_api.spaces.open_spaces import calibrate_similarity
 
@@ -82,9 +82,9 @@ def is_near(space: Any, among: Set, asking: Set) -> list[bool]:
 
 
 def _is_near(space: Any, among: Set, question: str, vector: NDArray[np.float32]) -> bool:
-    words = content_words(question)
+    words = find_content_words(question)
     cosines = among.vectors @ vector
-    floor = floor_of(space, len(words))
+    floor = get_relevance_floor(space, len(words))
     assert floor is not None
     best = np.argsort(-cosines)[:SHOWN]
     return bool(cosines.max() >= floor - MARGIN) or has_words(

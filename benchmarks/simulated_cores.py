@@ -26,7 +26,7 @@ import numpy as np
 
 from benchmarks.embedding_speed import passages
 from benchmarks.stack import machine
-from kg_api.machine import batch_for
+from kg_api.machine import choose_batch_size
 from kg_api.providers.embedding_port import DEFAULT
 from kg_api.providers.local_embedding import LocalEmbedder
 from kg_api.providers.model_files import ensure_model
@@ -95,7 +95,7 @@ def simulate(cores: int, texts: list[str], tokens: int, seconds: float) -> dict[
     embedder = LocalEmbedder(ensure_model(load_settings()), DEFAULT.spec, cores)
     model: Any = embedder._model  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
     model._session = SimulatedSession(cores, seconds, DEFAULT.spec.dimensions)  # noqa: SLF001
-    batch = batch_for(cores)
+    batch = choose_batch_size(cores)
     bound = cores * len(texts) / (tokens * seconds)
     batches = rate(embedder, [texts[at : at + batch] for at in range(0, len(texts), batch)])
     whole = rate(embedder, [texts])

@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic.fields import FieldInfo
 from typer.main import get_command
 
-from kg_api.settings import FILE, load_settings, secret_variables, variables
+from kg_api.settings import FILE, list_secret_variables, load_settings, variables
 from kg_api.web.app import create_app
 from kg_cli.main import app
 
@@ -202,7 +202,7 @@ not start if a value is wrong or a `KG_*` group is misspelt. The error names the
 
 def write_settings() -> str:
     """Return every variable with its default."""
-    secrets = ", ".join(f"`{name}`" for name in secret_variables())
+    secrets = ", ".join(f"`{name}`" for name in list_secret_variables())
     files = f"To read a secret from a file, set `NAME{FILE}` to its absolute path. Secrets: {secrets}."
     return "\n".join([NOTE, SETTINGS_HEAD, files, *_groups(), ""])
 

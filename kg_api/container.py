@@ -30,7 +30,7 @@ from kg_api.jobs.cleanup import SpaceCleanup
 from kg_api.jobs.embedding import EmbeddingJob, ImageModels, SourceEmbedding, TextModels
 from kg_api.jobs.extraction import ConceptExtraction
 from kg_api.jobs.runner import Handler
-from kg_api.local.neo4j import disk_room
+from kg_api.local.neo4j import build_disk_room
 from kg_api.local.processes import Home
 from kg_api.providers.chat import LanguageModel
 from kg_api.providers.embedding import open_metered
@@ -55,9 +55,9 @@ from kg_api.spaces.registry import (
     MAX_IMAGE_BATCH,
     CachedPassages,
     SpaceRegistry,
-    batch_size_of_space,
+    get_space_batch_size,
+    get_space_price,
     open_first_space,
-    price_of_space,
     register_first_images,
 )
 from kg_api.spaces.snapshot import forget_snapshots, share_snapshots
@@ -86,9 +86,11 @@ class Container:
         files = StoredFiles(graph, open_blobs(settings.blobs, Home(settings.home).blobs))
         self.reader = DocumentReader(converters, ImageKeeper(files), settings.blobs.keep_pdfs)
         self.images = ImageService(graph, files)
-        self.pages = PageService(graph, files, ConverterPool(settings.conversion.of_one_process()))
+        self.pages = PageService(graph, files, ConverterPool(settings.conversion.limit_to_one_process()))
 
-        estimator = Estimator(graph, spaces, self.contexts, lambda plan: price_of_space(settings, plan.space))
+        estimator = Estimator(
+            graph, spaces, self.contexts, lambda plan: get_space_price(settings, plan.space)
+        )
         self.embeddings = EmbeddingRequests(graph, estimator)
         self.configure = ConfigurationService(graph, estimator, self.embeddings)
         self.extractors = Extractors(graph, settings)
@@ -101,8 +103,8 @@ class Container:
             graph,
             spaces,
             image_spaces,
-            price_of=partial(price_of_space, settings),
-            batch_size_of=partial(batch_size_of_space, settings),
+            price_of=partial(get_space_price, settings),
+            batch_size_of=partial(get_space_batch_size, settings),
         )
 
         ask = self.extraction_requests.ask
@@ -147,7 +149,7 @@ class Container:
             ConceptExtraction(self.graph, self.extractors, self.settings.worker.sources_read_a_batch),
             LinkProposal(self.graph, self.settings.proposals),
             CommunityDetection(self.graph, self.settings.communities),
-            Backfill(self.graph, entries, self.extraction_requests, self.images.tidy, *looks),
+            Backfill(self.graph, entries, self.extraction_requests, self.images.delete_unused_files, *looks),
         ]
         if self.settings.sync.scans:
             largest = self.settings.api.max_document_bytes
@@ -190,7 +192,7 @@ def open_graph(settings: Settings) -> Graph:
             f"no Neo4j found. Start the managed Neo4j with `kg up` (home {settings.home}), or set "
             "KG_NEO4J__URI and KG_NEO4J__PASSWORD"
         )
-    room = disk_room(home, settings)
+    room = build_disk_room(home, settings)
     return Graph(uri, "neo4j", password, most_queued=most_queued, require_room=room.require)
 
 

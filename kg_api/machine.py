@@ -37,7 +37,7 @@ def freeze_heap() -> None:
     gc.freeze()
 
 
-def batch_for(cores: int) -> int:
+def choose_batch_size(cores: int) -> int:
     """Return the default batch size. With 64, 32 cores are 25% idle (benchmarks/results/ingest.md)."""
     return max(64, 16 * cores)
 
@@ -54,9 +54,9 @@ def service_processes(cores: int, memory_bytes: int) -> int:
 
 def _quotas() -> Iterator[float]:
     for group in _groups("cpu"):
-        quota, _, period = _said(group / "cpu.max").partition(" ")
-        quota = quota or _said(group / "cpu.cfs_quota_us")
-        period = period or _said(group / "cpu.cfs_period_us")
+        quota, _, period = _read_word(group / "cpu.max").partition(" ")
+        quota = quota or _read_word(group / "cpu.cfs_quota_us")
+        period = period or _read_word(group / "cpu.cfs_period_us")
         if quota.isdecimal() and period.isdecimal() and int(period):
             yield int(quota) / int(period)
 
@@ -65,20 +65,20 @@ def _memory_limits() -> Iterator[int]:
     """Yield the memory limits of the control groups. An unlimited group has a word or a very large number."""
     for group in _groups("memory"):
         for name in ("memory.max", "memory.limit_in_bytes"):
-            if (said := _said(group / name)).isdecimal():
+            if (said := _read_word(group / name)).isdecimal():
                 yield int(said)
 
 
 def _groups(controller: str) -> Iterator[Path]:
     """Yield the control groups of this process and their parents, for Linux cgroups v1 and v2."""
-    for line in _said(_OWN_GROUPS).splitlines():
+    for line in _read_word(_OWN_GROUPS).splitlines():
         number, controllers, path = line.split(":", 2)
         if number == "0" or controller in controllers.split(","):
             own = PurePosixPath(path.strip("/"))
             yield from (_CONTROL_GROUPS / controllers / each for each in (own, *own.parents))
 
 
-def _said(file: Path) -> str:
+def _read_word(file: Path) -> str:
     try:
         return file.read_text(encoding="ascii").strip()
     except (OSError, ValueError):

@@ -62,7 +62,7 @@ RESERVED_BYTES = {"counter": 256 * KIB, "histogram": 1024 * KIB, "gauge_livesum"
 _LIVE = re.compile(r"gauge_live[a-z]+_(\d+)\.db")
 
 
-def shared_folder() -> Path | None:
+def get_shared_folder() -> Path | None:
     """Return the folder for shared metrics. None: the processes do not share metrics."""
     folder = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
     return Path(folder) if folder else None
@@ -74,7 +74,7 @@ def reserve_room() -> None:
     prometheus_client maps a sparse file into memory. On a full disk, a write to a new page ends the process
     with SIGBUS. Without enough space, this process does not share its metrics and logs a warning.
     """
-    if (folder := shared_folder()) is None:
+    if (folder := get_shared_folder()) is None:
         return
     files = {folder / f"{kind}_{os.getpid()}.db": size for kind, size in RESERVED_BYTES.items()}
     try:
@@ -90,7 +90,7 @@ def reserve_room() -> None:
 
 def forget_dead() -> None:
     """Delete the live gauges of dead processes. Counters stay."""
-    if (folder := shared_folder()) is None:
+    if (folder := get_shared_folder()) is None:
         return
     for path in folder.glob("gauge_live*.db"):
         found = _LIVE.fullmatch(path.name)
@@ -103,11 +103,11 @@ def forget_dead() -> None:
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 
 
-def exposition(*more: Collector) -> bytes:
+def render_metrics(*more: Collector) -> bytes:
     """Return the metrics of all processes as text, with additional collectors."""
     forget_dead()
     counted, computed = REGISTRY, CollectorRegistry()
-    if (folder := shared_folder()) and folder.is_dir():
+    if (folder := get_shared_folder()) and folder.is_dir():
         MultiProcessCollector(counted := CollectorRegistry())
     for each in more:
         computed.register(each)
@@ -156,7 +156,7 @@ T = TypeVar("T")
 _MAKING = threading.RLock()
 
 
-def once_per_process(make: Callable[[], T]) -> Callable[[], T]:
+def run_once_per_process(make: Callable[[], T]) -> Callable[[], T]:
     """Return a function that calls `make` once per process, even if several threads call it first."""
     made = cache(make)
 
@@ -261,7 +261,7 @@ class Meters:
         return metric.labels(*labels) if labels else metric
 
 
-@once_per_process
+@run_once_per_process
 def meters() -> Meters:
     reserve_room()
     return Meters(REGISTRY)
@@ -285,7 +285,7 @@ _BUDGET: Final[ContextVar[TokenBudget | None]] = ContextVar("budget", default=No
 
 
 @contextmanager
-def within_budget(budget: TokenBudget | None) -> Generator[None]:
+def charge_budget(budget: TokenBudget | None) -> Generator[None]:
     """Charge the tokens of the block to a budget. None: no limit."""
     token = _BUDGET.set(budget)
     try:

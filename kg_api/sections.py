@@ -49,7 +49,7 @@ def is_constant(field: FieldInfo) -> bool:
     return bool(field.json_schema_extra)
 
 
-def plausible_key(key: SecretStr | None) -> SecretStr | None:
+def validate_key(key: SecretStr | None) -> SecretStr | None:
     """Return the key. Raise ValueError for an impossible key, without the key in the message."""
     if key is None:
         return None
@@ -80,7 +80,7 @@ class ProviderSettings(Section):
     batch_size: Annotated[int, Field(ge=1, le=2048)] = 100
     """Maximum number of texts per request."""
 
-    _key = field_validator("api_key")(plausible_key)
+    _key = field_validator("api_key")(validate_key)
 
 
 class OpenAISettings(ProviderSettings):
@@ -135,7 +135,7 @@ class CohereSettings(Section):
     api_key: SecretStr | None = None
     """API key of Cohere. Required only for a provider `cohere`."""
 
-    _key = field_validator("api_key")(plausible_key)
+    _key = field_validator("api_key")(validate_key)
 
 
 class RerankSettings(Section):
@@ -159,7 +159,7 @@ class RerankSettings(Section):
     max_characters: Annotated[int, Field(ge=200, le=1_000_000)] = 4000
     """Maximum number of characters per passage. A longer passage is split, and its best score counts."""
 
-    _key = field_validator("api_key")(plausible_key)
+    _key = field_validator("api_key")(validate_key)
 
     @model_validator(mode="after")
     def _fits_its_provider(self) -> Self:
@@ -187,7 +187,7 @@ class LlmSettings(Section):
     price_output: Price | None = None
     """Price in US dollars per million output tokens."""
 
-    _key = field_validator("api_key")(plausible_key)
+    _key = field_validator("api_key")(validate_key)
 
 
 class ConceptsSettings(Section):

@@ -22,7 +22,7 @@ from pydantic_settings import (
 
 from kg_api import suggestions
 from kg_api.errors import ConfigurationError
-from kg_api.machine import batch_for, cores, memory_bytes, service_processes
+from kg_api.machine import choose_batch_size, cores, memory_bytes, service_processes
 from kg_api.schemas.vocabulary import ImageDialect, ImageProvider, Provider
 from kg_api.sections import (
     CohereSettings,
@@ -227,7 +227,7 @@ class ConversionSettings(Section):
     """Whether to store images unchanged and their location as metadata. Otherwise kg removes all metadata
     except orientation, colour profile, texts, and dates."""
 
-    def of_one_process(self) -> ConversionSettings:
+    def limit_to_one_process(self) -> ConversionSettings:
         """Return a copy that converts one file at a time."""
         return self.model_copy(update={"processes": 1})
 
@@ -267,9 +267,7 @@ FILE = "_FILE"
 MAX_BYTES = 65_536
 
 
-def with_secrets_of_files(
-    environment: Mapping[str, str | None], secrets: Iterable[str]
-) -> dict[str, str | None]:
+def load_secret_files(environment: Mapping[str, str | None], secrets: Iterable[str]) -> dict[str, str | None]:
     """Return a copy with lower-case names in which the value of each secret replaces the name of its file."""
     found = dict(environment)
     wrong: list[str] = []
@@ -444,7 +442,7 @@ class WorkerSettings(Section):
 
     @property
     def sources_a_batch(self) -> int:
-        return self.batch_size or batch_for(cores())
+        return self.batch_size or choose_batch_size(cores())
 
     @property
     def sources_read_a_batch(self) -> int:
@@ -512,7 +510,7 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - kg reads no folder of secrets
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         source = cast("EnvSettingsSource", env_settings)
-        source.env_vars = with_secrets_of_files(source.env_vars, secret_variables())
+        source.env_vars = load_secret_files(source.env_vars, list_secret_variables())
         own = InitSettingsSource(settings_cls, _by_their_own_names(source.env_vars))
         return init_settings, own, source
 
@@ -537,21 +535,21 @@ def _fields(model: type[BaseModel], path: tuple[str, ...]) -> Iterator[tuple[str
         if isinstance(field.default, BaseModel):
             yield from _fields(type(field.default), (*path, name))
         else:
-            yield variable_of((*path, name)), field
+            yield format_variable((*path, name)), field
 
 
-def secret_variables() -> list[str]:
+def list_secret_variables() -> list[str]:
     """Return the variables of secrets. Each secret can come from a file."""
     return [name for name, field in variables() if field.annotation == SecretStr | None]
 
 
-def given_variables() -> set[str]:
+def list_set_variables() -> set[str]:
     """Return the names of all set variables in upper case. NAME_FILE also counts as NAME."""
     names = {name.upper() for name in EnvSettingsSource(Settings).env_vars}
-    return names | {name for name in secret_variables() if name + FILE in names}
+    return names | {name for name in list_secret_variables() if name + FILE in names}
 
 
-def variable_of(path: tuple[int | str, ...]) -> str:
+def format_variable(path: tuple[int | str, ...]) -> str:
     """Return the variable of a setting: OPENAI_TIMEOUT for ("openai", "timeout")."""
     parts = [str(part).upper() for part in path]
     if path[:1] and path[0] in BY_THEIR_OWN_NAMES:
@@ -562,7 +560,7 @@ def variable_of(path: tuple[int | str, ...]) -> str:
 def load_settings(**overrides: object) -> Settings:
     """Read the settings. Raise ConfigurationError with all wrong or unknown variables."""
     environment = EnvSettingsSource(Settings).env_vars
-    known = [*(name for name, _ in variables()), *(name + FILE for name in secret_variables())]
+    known = [*(name for name, _ in variables()), *(name + FILE for name in list_secret_variables())]
     unknown = [*suggestions.complaints(environment, known)]
     given = {name.upper() for name, value in environment.items() if value}
     unknown += [
@@ -579,7 +577,7 @@ def load_settings(**overrides: object) -> Settings:
         raise ConfigurationError(f"{name} is a group of settings: set {name}__... instead") from None
     except ValidationError as error:
         found = error.errors(include_url=False, include_input=False)
-        lines = [_describe(variable_of(each["loc"]), each) for each in found]
+        lines = [_describe(format_variable(each["loc"]), each) for each in found]
         raise ConfigurationError("invalid settings:\n  " + "\n  ".join(lines)) from None
 
 

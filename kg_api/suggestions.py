@@ -44,7 +44,7 @@ class FoldedText:
     def every(self, sought: str) -> Iterator[tuple[int, int]]:
         """Yield the spans of whole-word matches in the origin."""
         start = 0
-        while sought and (at := at_words(self.text, sought, start)) is not None:
+        while sought and (at := find_whole_word(self.text, sought, start)) is not None:
             start = at + len(sought)
             yield self.span(at, start)
 
@@ -71,7 +71,7 @@ def fold(text: str, *, case: bool = False) -> FoldedText:
     return FoldedText(text, "".join(letters), places)
 
 
-def at_words(text: str, wanted: str, start: int) -> int | None:
+def find_whole_word(text: str, wanted: str, start: int) -> int | None:
     """Return the position of the next whole-word match, or None."""
     while (at := text.find(wanted, start)) >= 0:
         if not is_cut(text, at) and not is_cut(text, at + len(wanted)):
@@ -161,7 +161,7 @@ class NamedPair:
 
     def is_within(self, start: int, end: int) -> bool:
         """Return whether a span contains both names without overlap."""
-        ones, others = _ends_within(self.ones, start, end), _ends_within(self.others, start, end)
+        ones, others = _find_span_ends(self.ones, start, end), _find_span_ends(self.others, start, end)
         if ones is None or others is None:
             return False
         return ones[0][1] <= others[1][0] or others[0][1] <= ones[1][0]
@@ -205,7 +205,7 @@ def _outside(places: Sequence[Place], others: Sequence[Place]) -> Iterator[Place
             yield start, end
 
 
-def _ends_within(places: Sequence[Place], start: int, end: int) -> tuple[Place, Place] | None:
+def _find_span_ends(places: Sequence[Place], start: int, end: int) -> tuple[Place, Place] | None:
     """Return the first and the last position in a span."""
     first, behind = bisect_left(places, (start, 0)), bisect_right(places, end, key=itemgetter(1))
     return (places[first], places[behind - 1]) if first < behind else None
@@ -222,21 +222,21 @@ MIN_SPELT_ALIKE = 0.75
 """Minimum share of equal letters, which allows one typo in four letters."""
 
 
-def spelt_nearly(wanted: str, names: Iterable[str]) -> list[str]:
+def find_similar_spellings(wanted: str, names: Iterable[str]) -> list[str]:
     """Return the names that differ from the text by typos, most similar first."""
-    return _most_alike(wanted, list(dict.fromkeys(names)), least=MIN_SPELT_ALIKE)
+    return _sort_by_similarity(wanted, list(dict.fromkeys(names)), least=MIN_SPELT_ALIKE)
 
 
 def nearest(wanted: str, names: Iterable[str]) -> list[str]:
     """Return up to three similar names: similar spelling, or all words of the shorter name."""
     known = list(dict.fromkeys(names))
-    spelt = spelt_nearly(wanted, known)
+    spelt = find_similar_spellings(wanted, known)
     words = _words(wanted)
     sharing = [name for name in known if name not in spelt and _share_words(words, _words(name))]
-    return [*spelt, *_most_alike(wanted, sharing)][:MAX_SUGGESTIONS]
+    return [*spelt, *_sort_by_similarity(wanted, sharing)][:MAX_SUGGESTIONS]
 
 
-def _most_alike(wanted: str, names: Sequence[str], least: float = 0) -> list[str]:
+def _sort_by_similarity(wanted: str, names: Sequence[str], least: float = 0) -> list[str]:
     found = process.extract(
         wanted,
         names,
@@ -268,7 +268,7 @@ def _is_spelt(word: str, other: str) -> bool:
     return OSA.normalized_similarity(word, other) >= MIN_SPELT_ALIKE
 
 
-def suggestion(wanted: str | Sequence[str], names: Iterable[str]) -> str:
+def format_suggestion(wanted: str | Sequence[str], names: Iterable[str]) -> str:
     """Return a clause with the nearest names, or an empty text without similar names."""
     known = list(names)
     wanted = [wanted] if isinstance(wanted, str) else wanted
@@ -276,10 +276,10 @@ def suggestion(wanted: str | Sequence[str], names: Iterable[str]) -> str:
     return f" (did you mean {' or '.join(map(repr, found[:MAX_SUGGESTIONS]))}?)" if found else ""
 
 
-def no_ontology(wanted: str | Sequence[str], names: Iterable[str]) -> str:
+def describe_unknown_ontology(wanted: str | Sequence[str], names: Iterable[str]) -> str:
     """Return a message about unknown ontologies with similar names."""
     wanted = [wanted] if isinstance(wanted, str) else wanted
-    return f"ontology {', '.join(map(repr, wanted))} not found{suggestion(wanted, names)}"
+    return f"ontology {', '.join(map(repr, wanted))} not found{format_suggestion(wanted, names)}"
 
 
 # Scripts as classes of regular expressions

@@ -13,7 +13,7 @@ import structlog
 
 from kg_api.container import Container, open_container
 from kg_api.errors import ConfigurationError, Unavailable
-from kg_api.jobs.backfill import ticking
+from kg_api.jobs.backfill import enqueue_periodically
 from kg_api.jobs.runner import Runner, WorkerRegistration
 from kg_api.logs import configure_logs
 from kg_api.machine import freeze_heap
@@ -53,7 +53,7 @@ def work(settings: Settings) -> None:
     with container, tracing(settings.otel.exporter_otlp_endpoint, "kg-worker"):
         graph, handlers = container.graph, container.handlers()
         presence = WorkerRegistration(graph, worker, [handler.kind for handler in handlers])
-        with ticking(graph, settings.worker.tick_seconds, presence):
+        with enqueue_periodically(graph, settings.worker.tick_seconds, presence):
             Runner(graph, handlers, settings.worker, worker=worker, stopping=stopping).run_until_stopped()
     log.info("worker ends", worker=worker)
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kg_api.local import neo4j, processes
-from kg_api.local.neo4j import choose_bolt_port, neo4j_role
-from kg_api.local.processes import Home, Role, free_port
+from kg_api.local.neo4j import build_neo4j_role, choose_bolt_port
+from kg_api.local.processes import Home, Role, find_free_port
 from kg_api.settings import Neo4jSettings, Settings, load_settings
 from tests.support import migrated_home
 
@@ -89,7 +89,7 @@ def managed_server(*, first_start: bool = False) -> Generator[Neo4jServer]:
         if not first_start:
             migrated_home.give(home.path)
         settings = small_settings(home.path)
-        role = neo4j_role(home, settings)
+        role = build_neo4j_role(home, settings)
         try:
             choose_bolt_port(home, settings)
             processes.wait(role, processes.start(role), timeout=START_SECONDS)
@@ -108,7 +108,7 @@ def container_server() -> Generator[Neo4jServer]:
     with container as started:
         uri = f"bolt://{started.get_container_host_ip()}:{started.get_exposed_port(7687)}"
         deadline = time.monotonic() + START_SECONDS
-        while not neo4j.uri_answers(uri):
+        while not neo4j.is_bolt_reachable(uri):
             if time.monotonic() > deadline:
                 raise RuntimeError(f"the container of {IMAGE} does not answer: {started.get_logs()}")
             time.sleep(0.2)
@@ -117,7 +117,7 @@ def container_server() -> Generator[Neo4jServer]:
 
 def small_settings(home: Path, port: int | None = None) -> Settings:
     """Give settings for a small managed Neo4j in `home`, on a free port; jars come from the usual cache."""
-    small = Neo4jSettings(heap_mb=512, pagecache_mb=128, port=port or free_port(), conf=KEPT_PLANS)
+    small = Neo4jSettings(heap_mb=512, pagecache_mb=128, port=port or find_free_port(), conf=KEPT_PLANS)
     return load_settings().model_copy(update={"home": home, "neo4j": small})
 
 
@@ -137,7 +137,7 @@ def _sweep() -> None:
     """End what an earlier run left behind when it was killed itself."""
     for owner in Path(tempfile.gettempdir()).glob(f"{PREFIX}*/owner.pid"):
         if processes.load(owner) is None:
-            _kill(neo4j_role(Home(owner.parent), small_settings(owner.parent)))
+            _kill(build_neo4j_role(Home(owner.parent), small_settings(owner.parent)))
             shutil.rmtree(owner.parent, ignore_errors=True)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from benchmarks.peers.contestants import OWN
 from benchmarks.peers.job import Report
 from benchmarks.peers.texts import Judged
-from kg_api.evaluation.comparing import interval, randomisation
+from kg_api.evaluation.comparing import compute_randomisation_test, interval
 from kg_api.evaluation.scoring import per_query
 from kg_api.schemas.evaluation import FoundSpan, QuestionResult
 
@@ -55,5 +55,7 @@ def _told(scores: Sequence[float], own: Sequence[float] | None) -> dict[str, Any
         return told
     return {
         **told,
-        "p_against_kg": round(randomisation([a - b for a, b in zip(own, scores, strict=True)]), 4),
+        "p_against_kg": round(
+            compute_randomisation_test([a - b for a, b in zip(own, scores, strict=True)]), 4
+        ),
     }

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.peers.job import Corpus, Passage, Question
-from kg_api.evaluation.run import SentDocument, as_sent
+from kg_api.evaluation.run import SentDocument, build_sent_document
 from kg_api.evaluation.sets import read_set, sample_queries
 from kg_api.schemas.evaluation import SetQuery
 from kg_api.schemas.vocabulary import Tier
@@ -61,7 +61,7 @@ def word_questions(passages: Sequence[Passage], count: int) -> list[str]:
 def judged(number: int, folder: Path, tier: Tier) -> Judged:
     """Read a question set and cut its documents; a title stands above its text, as in kg's own evaluation."""
     found = read_set(folder)
-    sent = [as_sent(each, "above") for each in found.documents]
+    sent = [build_sent_document(each, "above") for each in found.documents]
     pieces = [(each, span) for each in sent for span in _cut(each.text, each.document, each)]
     passages = [Passage(f"p{at:06}", doc.text[a:b].strip()) for at, (doc, (a, b)) in enumerate(pieces)]
     queries = sample_queries(found.queries, tier)

@@ -15,7 +15,13 @@ from benchmarks.stack import Stack
 from kg_api.client import KgClient
 from kg_api.graph.library import list_ontologies
 from kg_api.graph.spaces import write_configuration
-from kg_api.graph.vectors import BEGINNING, count_behind, count_due, due_sources, is_noted
+from kg_api.graph.vectors import (
+    BEGINNING,
+    count_due,
+    count_missing_embeddings,
+    is_noted,
+    list_pending_sources,
+)
 from kg_api.spaces.plans import read_embedding_state
 
 ROUNDS = 5
@@ -60,7 +66,7 @@ def _statements(running: Stack) -> dict[str, float]:
         state = read_embedding_state(graph, LARGE)
         wanted = state.target.wanted()
         looks = {
-            "due": lambda: due_sources(graph, wanted, after=BEGINNING, limit=64),
+            "due": lambda: list_pending_sources(graph, wanted, after=BEGINNING, limit=64),
             "count_due": lambda: count_due(graph, wanted),
             "list_ontologies": lambda: list_ontologies(graph, [state.counted]),
         }
@@ -69,7 +75,9 @@ def _statements(running: Stack) -> dict[str, float]:
         return {
             **by_flags,
             **{f"{name}, reading all": _median(look) for name, look in looks.items()},
-            "count_behind": _median(lambda: graph.transaction(lambda tx: count_behind(tx, wanted))),
+            "count_behind": _median(
+                lambda: graph.transaction(lambda tx: count_missing_embeddings(tx, wanted))
+            ),
         }
 
 

@@ -173,7 +173,9 @@ def staged(supervised: Sequence[str] = ("neo4j", "api")) -> Generator[Stage]:
     """
     with tempfile.TemporaryDirectory(prefix="kg-storm-", ignore_cleanup_errors=True) as folder:
         os.environ.update(
-            KG_HOME=folder, KG_API__PORT=str(processes.free_port()), KG_NEO4J__PORT=str(processes.free_port())
+            KG_HOME=folder,
+            KG_API__PORT=str(processes.find_free_port()),
+            KG_NEO4J__PORT=str(processes.find_free_port()),
         )
         settings = load_settings()
         home = Home(settings.home).create()

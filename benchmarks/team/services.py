@@ -92,7 +92,7 @@ def two_services(stage: Stage) -> Generator[list[Service]]:
     """Keep two services running that ask for keys; the first one is that of the home."""
     settings = load_settings()
     choose_bolt_port(stage.home, settings)
-    taken = [settings.api.port or processes.free_port(), processes.free_port()]
+    taken = [settings.api.port or processes.find_free_port(), processes.find_free_port()]
     stage.home.remember(api=taken[0], api_host="127.0.0.1")
     services = [
         Service(Attended(name, stage.home, "serve", {**KEYS_NEEDED, "KG_API__PORT": str(port)}, READY), port)

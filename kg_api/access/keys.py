@@ -27,7 +27,7 @@ from kg_api.graph.keys import (
     expire_key,
     find_session,
     find_usable,
-    life_of,
+    get_key_lifetime,
     lock_keys,
     note_use,
     put_key,
@@ -37,7 +37,7 @@ from kg_api.graph.keys import (
     revoke_stored,
 )
 from kg_api.graph.names import searched
-from kg_api.schemas.operations import WHOLE_KEY, ApiKey, CreatedKey, KeyRotation, NewKey, key_id_in
+from kg_api.schemas.operations import WHOLE_KEY, ApiKey, CreatedKey, KeyRotation, NewKey, extract_key_id
 from kg_api.schemas.vocabulary import KeyScope
 
 GOOD_SECONDS = 60
@@ -55,7 +55,7 @@ def is_proof(text: str) -> bool:
     return _PROOF.fullmatch(text) is not None
 
 
-def proves(text: str, home_key: str | None, now: float, method: str, path: str) -> bool:
+def verify_proof(text: str, home_key: str | None, now: float, method: str, path: str) -> bool:
     """Return whether a text proves a request with a home's key, within the last minute."""
     found = _PROOF.fullmatch(text)
     if found is None or home_key is None:
@@ -290,7 +290,7 @@ def rotate_key(graph: Graph, called: str, asked: KeyRotation, created_by: str) -
         heirs = [each.key_id for each in keys if each.replaces == old.key_id and each.state == "active"]
         if heirs:
             raise Conflict(f"the key {old.key_id} was replaced by {heirs[0]} already: rotate that one")
-        life = life_of(tx, old.key_id) if asked.valid_days is None else _life(asked)
+        life = get_key_lifetime(tx, old.key_id) if asked.valid_days is None else _life(asked)
         expire_key(tx, old.key_id, round(asked.overlap_hours * _HOUR))
         about = {"name": old.name, "scope": old.scope, "ontologies": old.ontologies}
         return {**about, "valid_seconds": life, "replaces": old.key_id}
@@ -333,7 +333,7 @@ def revoke_key(graph: Graph, called: str, *, but_the_last: bool = False) -> ApiK
 
 def find_called(keys: Sequence[ApiKey], called: str) -> ApiKey:
     """Return the key with an id or name. If several keys have the name, return the usable one."""
-    called = key_id_in(called)
+    called = extract_key_id(called)
     if by_id := _by_id(keys, called):
         return by_id
     found = [each for each in keys if each.name == called]
@@ -346,9 +346,9 @@ def find_called(keys: Sequence[ApiKey], called: str) -> ApiKey:
     return found[0]
 
 
-def ids_called(keys: Sequence[ApiKey], called: str) -> list[str]:
+def find_key_ids(keys: Sequence[ApiKey], called: str) -> list[str]:
     """Return the ids of all keys that have or had a name, or the given id."""
-    called = key_id_in(called)
+    called = extract_key_id(called)
     found = [each.key_id for each in keys if called in {each.key_id, each.name}]
     if not found:
         raise _unknown(called)

@@ -11,26 +11,33 @@ from typing import NamedTuple
 
 import structlog
 
-from kg_api.blobs.store import MARKER, BlobStore, gone, key_of, marker_of, name_of
+from kg_api.blobs.store import (
+    MARKER,
+    BlobStore,
+    compute_blob_key,
+    format_blob_name,
+    format_store_marker,
+    gone,
+)
 from kg_api.errors import FileLost, KgError, Unavailable
 from kg_api.graph.client import Graph
 from kg_api.graph.images import (
     Blob,
-    bury_unused,
-    dead_blobs,
     find_blob,
     find_image,
+    find_lost_blobs,
     forget_dead,
     forget_holds,
+    get_known_store,
     hold_blobs,
-    known_store,
+    list_dead_blobs,
     list_images,
-    loose_blobs,
-    lose_blob,
-    lost_blobs,
-    mend_blobs,
+    list_unused_blobs,
+    mark_blob_lost,
+    mark_blobs_restored,
+    mark_unused_blobs_dead,
     remember_store,
-    some_blobs,
+    sample_blobs,
 )
 from kg_api.schemas.images import ImageType, ReadImage, StoredImage
 from kg_api.schemas.search import ImagePage
@@ -43,7 +50,7 @@ LOOKED_AT_A_REQUEST = 100  # files deleted after a deletion of documents (in S3,
 THUMBNAIL_TYPE = "image/webp"
 
 
-class RightStore:
+class StoreCheck:
     """Check that a blob store belongs to this database.
 
     A folder may be unmounted, or a bucket may be another one. The store contains a marker, and the graph
@@ -66,7 +73,7 @@ class RightStore:
         Raises:
             Unavailable: The store is missing, belongs to another database, or does not answer.
         """
-        known = known_store(self._graph)
+        known = get_known_store(self._graph)
         if known is not None and self._store.identity() == known:
             return
         with self._looking:
@@ -78,7 +85,7 @@ class RightStore:
                 reason = (
                     f"{self._store.place} is missing or does not contain the files of this database. "
                     "Mount the storage, or correct the setting. If it is the correct storage and its "
-                    f"files are lost, write {marker_of(expected)} to {MARKER} there"
+                    f"files are lost, write {format_store_marker(expected)} to {MARKER} there"
                 )
                 # Cache only a wrong store. A store that did not answer may answer the next time.
                 self._refused = (marked, time.monotonic() + REFUSED_SECONDS, reason)
@@ -86,9 +93,9 @@ class RightStore:
 
     def _take(self, marked: str | None) -> str | None:
         """Adopt the store if possible, or return the missing marker."""
-        known = known_store(self._graph)
-        sample = some_blobs(self._graph, LOOKED_FOR)
-        there = [each for each in sample if self._store.has(name_of(*each.blob))]
+        known = get_known_store(self._graph)
+        sample = sample_blobs(self._graph, LOOKED_FOR)
+        there = [each for each in sample if self._store.has(format_blob_name(*each.blob))]
         # A file name with a generation proves that the store belongs to this database. A name that is only a
         # hash may exist in any store, so most of these files must be present. Deleted blobs do not count if
         # their files are missing.
@@ -114,7 +121,7 @@ class StoredFiles:
     def __init__(self, graph: Graph, store: BlobStore) -> None:
         self._graph = graph
         self._store = store
-        self._right = RightStore(graph, store)
+        self._right = StoreCheck(graph, store)
 
     def keep(self, contents: Sequence[bytes]) -> str:
         """Store files until their document is stored, or for an hour.
@@ -129,14 +136,16 @@ class StoredFiles:
             Unavailable: The database or the store does not answer, or the store is another one.
         """
         self._right.require()
-        by_key = {key_of(content): content for content in contents}
+        by_key = {compute_blob_key(content): content for content in contents}
         hold = hold_blobs(self._graph, [*by_key])
-        written = {blob for blob, *_ in hold.blobs if self._store.put(name_of(*blob), by_key[blob.key])}
-        mended = lost_blobs(self._graph, [*by_key]) | {
+        written = {
+            blob for blob, *_ in hold.blobs if self._store.put(format_blob_name(*blob), by_key[blob.key])
+        }
+        mended = find_lost_blobs(self._graph, [*by_key]) | {
             blob.key for blob, used in hold.blobs if used and blob in written
         }
         if mended:
-            mend_blobs(self._graph, sorted(mended))
+            mark_blobs_restored(self._graph, sorted(mended))
         return hold.hold_id
 
     def read(self, key: str) -> bytes:
@@ -150,7 +159,7 @@ class StoredFiles:
             return self._store.read(self._name(key))
         except FileLost:
             self._right.require()
-        lose_blob(self._graph, key)  # first, so that a concurrent writer sees the lost file
+        mark_blob_lost(self._graph, key)  # first, so that a concurrent writer sees the lost file
         return self._store.read(self._name(key))
 
     def collect(self) -> int:
@@ -161,17 +170,17 @@ class StoredFiles:
         """
         forget_holds(self._graph)
         deleted, after = self._delete_all_dead(), ""
-        while keys := loose_blobs(self._graph, after):
-            bury_unused(self._graph, keys)
+        while keys := list_unused_blobs(self._graph, after):
+            mark_unused_blobs_dead(self._graph, keys)
             deleted += self._delete_all_dead()
             after = keys[-1]
         return deleted
 
     def collect_some(self, most: int) -> int:
         """Collect at most `most` files for a waiting request, starting with files that earlier runs left."""
-        deleted = self._delete(dead_blobs(self._graph, limit=most))
-        bury_unused(self._graph, loose_blobs(self._graph, limit=most))
-        return deleted + self._delete(dead_blobs(self._graph, limit=most))
+        deleted = self._delete(list_dead_blobs(self._graph, limit=most))
+        mark_unused_blobs_dead(self._graph, list_unused_blobs(self._graph, limit=most))
+        return deleted + self._delete(list_dead_blobs(self._graph, limit=most))
 
     def sweep(self) -> int:
         """Remove partial files of crashed processes, and return their number."""
@@ -181,12 +190,12 @@ class StoredFiles:
         blob = find_blob(self._graph, key)
         if blob is None:
             raise gone(key)
-        return name_of(*blob)
+        return format_blob_name(*blob)
 
     def _delete_all_dead(self) -> int:
         """Delete the files of deleted blobs, including those that other processes left."""
         deleted = 0
-        while dead := dead_blobs(self._graph):
+        while dead := list_dead_blobs(self._graph):
             deleted += self._delete(dead)
         return deleted
 
@@ -195,13 +204,13 @@ class StoredFiles:
             return 0
         self._right.require()
         for blob in dead:
-            self._store.delete(name_of(*blob))
+            self._store.delete(format_blob_name(*blob))
         self._right.require()  # deletion in an unmounted folder succeeds without any effect
         return forget_dead(self._graph, dead)
 
 
 @dataclass(frozen=True, slots=True)
-class KeptImages:
+class StoredImageKeys:
     """Images in input order."""
 
     images: list[StoredImage]
@@ -215,7 +224,7 @@ class ImageKeeper:
 
     files: StoredFiles | None = None
 
-    def keep(self, images: Sequence[ReadImage], original: bytes | None = None) -> KeptImages:
+    def keep(self, images: Sequence[ReadImage], original: bytes | None = None) -> StoredImageKeys:
         """Store the files of images, and the original file if given.
 
         Raises:
@@ -225,8 +234,8 @@ class ImageKeeper:
         contents += [] if original is None else [original]
         stored = [
             StoredImage(
-                storage_key=key_of(each.content),
-                thumbnail_key=key_of(each.thumbnail),
+                storage_key=compute_blob_key(each.content),
+                thumbnail_key=compute_blob_key(each.thumbnail),
                 content_type=each.content_type,
                 width=each.width,
                 height=each.height,
@@ -236,7 +245,7 @@ class ImageKeeper:
             for each in images
         ]
         hold = self.files.keep(contents) if self.files and contents else None
-        return KeptImages(stored, None if original is None else key_of(original), hold)
+        return StoredImageKeys(stored, None if original is None else compute_blob_key(original), hold)
 
 
 class ImageFile(NamedTuple):
@@ -281,7 +290,7 @@ class ImageService:
         """
         return self._files.read(key)
 
-    def tidy(self) -> int:
+    def delete_unused_files(self) -> int:
         """Delete unused files and partial files of crashed processes, and return their number.
 
         Raises:

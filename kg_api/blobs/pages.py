@@ -14,8 +14,8 @@ from cachetools import LRUCache
 from kg_api.blobs.images import StoredFiles
 from kg_api.errors import InvalidInput, NotFound, TooBusy
 from kg_api.graph.client import Graph
-from kg_api.graph.fulltext import words_of_question
-from kg_api.graph.images import Original, SourceOnPage, find_original, sources_of_page
+from kg_api.graph.fulltext import parse_question_words
+from kg_api.graph.images import Original, SourceOnPage, find_original, list_sources_on_page
 from kg_api.graph.library import find_source
 from kg_api.graph.names import identify_document
 from kg_api.schemas.base import digest
@@ -89,12 +89,12 @@ class PageService:
         """
         original, wanted = self._asked(request)
         key = _key(original, wanted)
-        drawn = None if key in known else self._drawn(key, original, wanted)
+        drawn = None if key in known else self._draw_page(key, original, wanted)
         return PagePicture(key, original.document, drawn)
 
     def image(self, request: PageRequest) -> PageImage:
         original, wanted = self._asked(request)
-        drawn = self._drawn(_key(original, wanted), original, wanted)
+        drawn = self._draw_page(_key(original, wanted), original, wanted)
         return PageImage(drawn.content, request.page, drawn.pages, drawn.boxed)
 
     def _asked(self, request: PageRequest) -> tuple[Original, PageToDraw]:
@@ -105,7 +105,7 @@ class PageService:
     def _wanted(self, original: Original, request: PageRequest) -> PageToDraw:
         if request.source_id is None and request.query is None:
             return PageToDraw(request.page, request.width)
-        sources = sources_of_page(self._graph, original.document_id, request.page)
+        sources = list_sources_on_page(self._graph, original.document_id, request.page)
         passage = None if request.source_id is None else self._passage(original, request.source_id, sources)
         return page_to_draw(request.page, request.width, sources, passage, request.query)
 
@@ -119,7 +119,7 @@ class PageService:
             raise InvalidInput(f"source_id: that source is of another document, {where!r}")
         return next((each for each in sources if each.source_id == found.source_id), None)
 
-    def _drawn(self, key: str, original: Original, wanted: PageToDraw) -> DrawnPage:
+    def _draw_page(self, key: str, original: Original, wanted: PageToDraw) -> DrawnPage:
         read = partial(self._files.read, original.key)
         drawn = self._pages.get(key, lambda: self._drawer.draw_page(read, wanted))
         if not drawn.content:
@@ -137,7 +137,7 @@ def page_to_draw(
 ) -> PageToDraw:
     read = [] if passage is None else passage.words(page)
     words, hits = list[str](), list[WordBox]()
-    question = words_of_question(query) if query else None
+    question = parse_question_words(query) if query else None
     for source in sources if question else ():
         on_page = source.words(page)
         for start, end in question.find(source.full_text) if question else ():

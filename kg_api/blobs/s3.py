@@ -73,7 +73,7 @@ class S3BlobStore(BlobStore):
             obstore.delete(self._bucket, self._prefix + name)
 
     @contextlib.contextmanager
-    def _translated(self, done: str) -> Generator[None]:
+    def _translate_errors(self, done: str) -> Generator[None]:
         # Messages of the library may contain credentials, so kg hides them
         try:
             yield

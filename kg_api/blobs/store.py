@@ -34,7 +34,7 @@ class BlobStore(ABC):
 
     def identity(self) -> str | None:
         """Return the identity of the store, or None if it has no marker or does not exist."""
-        with self._translated("read"):
+        with self._translate_errors("read"):
             try:
                 identity = json.loads(self._read(MARKER))["store"]
             except (FileNotFoundError, ValueError, TypeError, KeyError):
@@ -42,13 +42,13 @@ class BlobStore(ABC):
         return identity if isinstance(identity, str) and identity else None
 
     def mark(self, identity: str) -> None:
-        with self._translated("kept"):
-            self._write(MARKER, marker_of(identity).encode())
+        with self._translate_errors("kept"):
+            self._write(MARKER, format_store_marker(identity).encode())
 
     def put(self, name: str, content: bytes) -> bool:
         """Store bytes atomically, and return whether a complete copy was missing."""
         _require_name(name)
-        with self._translated("kept"):
+        with self._translate_errors("kept"):
             if is_new := not self._holds(name, content):
                 self._write(name, content)
         return is_new
@@ -60,23 +60,23 @@ class BlobStore(ABC):
             FileLost: The bytes are missing or differ from the stored ones.
         """
         _require_name(name)
-        with self._translated("read"):
+        with self._translate_errors("read"):
             try:
                 content = self._read(name)
             except FileNotFoundError:
                 raise gone(name) from None
-        if not name.startswith(key_of(content)):
+        if not name.startswith(compute_blob_key(content)):
             raise FileLost(f"the stored file {name} is damaged. Ingest its document again")
         return content
 
     def has(self, name: str) -> bool:
-        with self._translated("read"):
+        with self._translate_errors("read"):
             return self._has(name)
 
     def delete(self, name: str) -> None:
         """Delete a file, if it exists. kg never reuses its name."""
         _require_name(name)
-        with self._translated("deleted"):
+        with self._translate_errors("deleted"):
             self._remove(name)
 
     @abstractmethod
@@ -103,7 +103,7 @@ class BlobStore(ABC):
         """Delete the file, if it exists."""
 
     @abstractmethod
-    def _translated(self, done: str) -> AbstractContextManager[None]:
+    def _translate_errors(self, done: str) -> AbstractContextManager[None]:
         """Convert errors of the file system or the bucket to Unavailable and FileStoreFull."""
 
 
@@ -113,7 +113,7 @@ def _require_name(name: str) -> None:
         raise NotFound("that is not the name of a stored file")
 
 
-def name_of(key: str, generation: str | None) -> str:
+def format_blob_name(key: str, generation: str | None) -> str:
     """Return the name of a blob in the store. Blobs of old versions have no generation."""
     return key if generation is None else f"{key}-{generation}"
 
@@ -122,11 +122,11 @@ def gone(name: str) -> FileLost:
     return FileLost(f"the stored file {name} is missing. Ingest its document again")
 
 
-def marker_of(identity: str) -> str:
+def format_store_marker(identity: str) -> str:
     return json.dumps({"store": identity})
 
 
-def key_of(content: bytes) -> str:
+def compute_blob_key(content: bytes) -> str:
     """Return the SHA-256 of the bytes as lower-case hexadecimal."""
     return hashlib.sha256(content).hexdigest()
 
@@ -147,7 +147,7 @@ class FileBlobStore(BlobStore):
 
     def sweep(self, older_than: float = ABANDONED_SECONDS) -> int:
         removed = 0
-        with self._translated("deleted"):
+        with self._translate_errors("deleted"):
             for path in self._folder.rglob(f"{_BEING_WRITTEN}*"):
                 if time.time() - path.stat().st_mtime > older_than:
                     path.unlink(missing_ok=True)
@@ -179,7 +179,7 @@ class FileBlobStore(BlobStore):
         self._path(name).unlink(missing_ok=True)
 
     @contextmanager
-    def _translated(self, done: str) -> Generator[None]:
+    def _translate_errors(self, done: str) -> Generator[None]:
         try:
             yield
         except OSError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from kg_api.client.call import Call, body_of, delete, get, get_file, params_of, path_of, post
+from kg_api.client.call import Call, build_body, build_params, build_path, delete, get, get_file, post
 from kg_api.client.sending import request
 from kg_api.schemas.bundles import (
     BundledOntology,
@@ -24,7 +24,15 @@ from kg_api.schemas.embedding import (
     SpaceDropped,
     SpaceSwitched,
 )
-from kg_api.schemas.operations import ApiKey, ApiKeys, AuditPage, CreatedKey, KeyRotation, NewKey, key_id_in
+from kg_api.schemas.operations import (
+    ApiKey,
+    ApiKeys,
+    AuditPage,
+    CreatedKey,
+    KeyRotation,
+    NewKey,
+    extract_key_id,
+)
 from kg_api.schemas.spaces import EmbeddingHealth, NewSpace, SpaceInfo, SpaceList
 from kg_api.schemas.vocabulary import USUAL_OVERLAP_HOURS, ImageProvider, KeyScope, Modality, Provider
 
@@ -49,7 +57,7 @@ class SpaceMethods:
         modality: Modality = "text",
     ) -> Call[SpaceInfo]:
         """Create an embedding space for texts or images. Existing spaces stay."""
-        return post(SpaceInfo, "embedding", "spaces", json=body_of(NewSpace, locals()))
+        return post(SpaceInfo, "embedding", "spaces", json=build_body(NewSpace, locals()))
 
     @request
     def embedding_health(self) -> Call[EmbeddingHealth]:
@@ -66,7 +74,7 @@ class SpaceMethods:
         dry_run: bool = False,
     ) -> Call[SpaceBuilding]:
         """Build a space for ontologies (default: all) while the active space answers searches."""
-        body = body_of(SpaceBuild, locals())
+        body = build_body(SpaceBuild, locals())
         return post(SpaceBuilding, "embedding", "spaces", slug, "build", json=body)
 
     @request
@@ -79,13 +87,13 @@ class SpaceMethods:
         self, slug: str, ontologies: Sequence[str] | None = None, *, accept_refused: bool = False
     ) -> Call[SpaceSwitched]:
         """Activate a built space for searches, in one transaction."""
-        body = body_of(SpaceActivation, locals())
+        body = build_body(SpaceActivation, locals())
         return post(SpaceSwitched, "embedding", "spaces", slug, "activate", json=body)
 
     @request
     def rollback_space(self, slug: str, ontologies: Sequence[str] | None = None) -> Call[SpaceSwitched]:
         """Reactivate the previous space, in one transaction."""
-        body = body_of(ChosenOntologies, locals())
+        body = build_body(ChosenOntologies, locals())
         return post(SpaceSwitched, "embedding", "spaces", slug, "rollback", json=body)
 
     @request
@@ -110,22 +118,22 @@ class KeyMethods:
         valid_days: int | None = None,
     ) -> Call[CreatedKey]:
         """Create a key for some ontologies or for all. Only this response contains the secret, as `key`."""
-        return post(CreatedKey, "keys", json=body_of(NewKey, locals()))
+        return post(CreatedKey, "keys", json=build_body(NewKey, locals()))
 
     @request
     def rotate_key(
         self, key: str, *, overlap_hours: float = USUAL_OVERLAP_HOURS, valid_days: int | None = None
     ) -> Call[CreatedKey]:
         """Create a successor of a key, given by id or name. The old key stays valid for `overlap_hours`."""
-        body = body_of(KeyRotation, locals())
-        return post(CreatedKey, "keys", key_id_in(key), "rotate", json=body)
+        body = build_body(KeyRotation, locals())
+        return post(CreatedKey, "keys", extract_key_id(key), "rotate", json=body)
 
     @request
     def audit(
         self, key: str | None = None, *, since: datetime | None = None, offset: int = 0, limit: int = 100
     ) -> Call[AuditPage]:
         """List the changes of one key, of all keys with a name, or of all keys, the newest first."""
-        of = {"key": None if key is None else key_id_in(key), "since": since and since.isoformat()}
+        of = {"key": None if key is None else extract_key_id(key), "since": since and since.isoformat()}
         return get(AuditPage, "audit", **of, offset=offset, limit=limit)
 
     @request
@@ -134,8 +142,8 @@ class KeyMethods:
 
         The last key with all permissions cannot revoke itself, unless you pass `force`.
         """
-        asked = params_of(force=force or None)
-        return post(ApiKey, "keys", key_id_in(key), "revoke", params=asked)
+        asked = build_params(force=force or None)
+        return post(ApiKey, "keys", extract_key_id(key), "revoke", params=asked)
 
 
 class MovingMethods:
@@ -170,12 +178,12 @@ class MovingMethods:
     @request
     def import_lines(self, ontology: str, lines: bytes, *, replace: bool = False) -> Call[ImportedLines]:
         """Store whole documents with vectors and concepts, as returned by `export_documents`."""
-        asked = params_of(replace=replace or None)
+        asked = build_params(replace=replace or None)
         path = ("import", "ontologies", ontology, "lines")
         return post(ImportedLines, *path, content=lines, headers=_LINES, params=asked)
 
     @request
     def import_blob(self, key: str, content: bytes) -> Call[KeptBlob]:
         """Upload a file. Unused files are deleted after an hour."""
-        path = path_of("import", "blobs", key)
+        path = build_path("import", "blobs", key)
         return Call("PUT", path, KeptBlob, content=content, headers=_FILE)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from kg_api.client.answers import unwrap_event
-from kg_api.client.call import MAX_THINKING_SECONDS, Call, Events, body_of, delete, get, post
+from kg_api.client.call import MAX_THINKING_SECONDS, Call, Events, build_body, delete, get, post
 from kg_api.client.sending import request, stream
 from kg_api.schemas.answers import Answered, AnswerEvent, AnswerRequest, Augmented, AugmentRequest, Statement
 from kg_api.schemas.documents import Message
@@ -17,7 +17,7 @@ from kg_api.schemas.vocabulary import SearchMode
 
 
 def _answer_events(options: Mapping[str, Any]) -> Events[Statement | Answered]:
-    call = post(AnswerEvent, "queries", "answer", json=body_of(AnswerRequest, options, stream=True))
+    call = post(AnswerEvent, "queries", "answer", json=build_body(AnswerRequest, options, stream=True))
     return Events(call, unwrap_event, silence=MAX_THINKING_SECONDS)
 
 
@@ -49,7 +49,7 @@ class AnsweringMethods:
 
         The options are the fields of AugmentRequest. Messages have author, text and an optional timestamp.
         """
-        return post(Augmented, "queries", "augment", json=body_of(AugmentRequest, locals()))
+        return post(Augmented, "queries", "augment", json=build_body(AugmentRequest, locals()))
 
     @request
     def answer(

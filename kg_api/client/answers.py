@@ -30,21 +30,21 @@ def read(call: Call[T], response: httpx.Response) -> T:
         ServiceUnreachable: Another program answered.
     """
     if response.is_error and response.status_code not in call.accepted:
-        raise _problem_of(response)
+        raise _read_problem(response)
     if call.convert is None:
         return parse_reply(call, response.content, response.url)
     if not response.headers.get("content-type", "").startswith(FILES):
-        raise not_kg(response.url)
+        raise report_foreign_server(response.url)
     return call.convert(response)
 
 
-def page_of(page: int, response: httpx.Response) -> PageImage:
+def read_page_image(page: int, response: httpx.Response) -> PageImage:
     """Return a page image with the values of its response headers."""
     pages, boxed = (int(response.headers.get(name, 0)) for name in ("KG-Pages", "KG-Boxed-Words"))
     return PageImage(response.content, page, pages, boxed)
 
 
-def _problem_of(response: httpx.Response) -> KgError:
+def _read_problem(response: httpx.Response) -> KgError:
     found = parse_problem(response.content, f"kg answered {response.status_code} {response.reason_phrase}")
     # a path without a route (kg_api/web/shared/problems.py), for example because an id contains a slash
     return NotFound(str(found)) if str(found).startswith("there is nothing at ") else found
@@ -59,10 +59,10 @@ def parse_reply(call: Call[T], content: str | bytes, url: httpx.URL) -> T:
     try:
         return cast("T", cast("type[BaseModel]", call.answer).model_validate_json(content))
     except ValidationError:
-        raise not_kg(url) from None
+        raise report_foreign_server(url) from None
 
 
-def not_kg(url: httpx.URL) -> ServiceUnreachable:
+def report_foreign_server(url: httpx.URL) -> ServiceUnreachable:
     return ServiceUnreachable(f"the server at {redact_url(url)} is not this kg. Check KG_API_URL")
 
 

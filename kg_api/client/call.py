@@ -62,7 +62,7 @@ class Events(Generic[T]):
     silence: float = MAX_SILENCE_SECONDS
 
 
-def path_of(*parts: str) -> str:
+def build_path(*parts: str) -> str:
     """Return a path with each part quoted.
 
     Raises:
@@ -84,34 +84,36 @@ def _quote(part: str) -> str:
 
 def get(answer: type[T], *path: str, **params: Any) -> Call[T]:
     """Describe a GET request. Parameters that are None are omitted."""
-    return Call("GET", path_of(*path), answer, params=params_of(**params))
+    return Call("GET", build_path(*path), answer, params=build_params(**params))
 
 
 def get_file(*path: str, **params: Any) -> Call[bytes]:
     """Describe a request for a file."""
-    return Call("GET", path_of(*path), bytes, params=params_of(**params), convert=lambda file: file.content)
+    return Call(
+        "GET", build_path(*path), bytes, params=build_params(**params), convert=lambda file: file.content
+    )
 
 
 def delete(answer: type[T], *path: str, **params: Any) -> Call[T]:
     """Describe a DELETE request. Parameters that are None are omitted."""
-    return Call("DELETE", path_of(*path), answer, params=params_of(**params))
+    return Call("DELETE", build_path(*path), answer, params=build_params(**params))
 
 
 def post(answer: type[T], *path: str, **parts: Any) -> Call[T]:
     """Describe a POST request with parts such as `json`."""
-    return Call("POST", path_of(*path), answer, **parts)
+    return Call("POST", build_path(*path), answer, **parts)
 
 
 def put(answer: type[T], *path: str, json: Any, dry_run: bool) -> Call[T]:
-    return Call("PUT", path_of(*path), answer, params=params_of(dry_run=dry_run or None), json=json)
+    return Call("PUT", build_path(*path), answer, params=build_params(dry_run=dry_run or None), json=json)
 
 
 def patch(answer: type[T], *path: str, json: Any, **params: Any) -> Call[T]:
     """Describe a PATCH request. Parameters that are None are omitted."""
-    return Call("PATCH", path_of(*path), answer, params=params_of(**params), json=json)
+    return Call("PATCH", build_path(*path), answer, params=build_params(**params), json=json)
 
 
-def params_of(**params: Any) -> dict[str, Any]:
+def build_params(**params: Any) -> dict[str, Any]:
     """Return query parameters without None. Invalid Unicode is replaced, so that a lookup finds nothing."""
     return {name: _unicode(value) for name, value in params.items() if value is not None}
 
@@ -122,7 +124,7 @@ def _unicode(value: Any) -> Any:
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
-def body_of(request: type[BaseModel], options: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+def build_body(request: type[BaseModel], options: Mapping[str, Any], **more: Any) -> dict[str, Any]:
     """Return the non-default fields of a request as JSON.
 
     None omits a field, unless the field accepts None.
@@ -141,13 +143,13 @@ def body_of(request: type[BaseModel], options: Mapping[str, Any], **more: Any) -
     return valid(request, asked).model_dump(mode="json", exclude_defaults=True)
 
 
-def change_of(request: type[BaseModel], options: Mapping[str, Any]) -> dict[str, Any]:
+def build_change_body(request: type[BaseModel], options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the given options of a change as JSON, including None."""
     given = {name: options[name] for name in request.model_fields if options[name] is not UNSET}
     return valid(request, given).model_dump(mode="json", exclude_unset=True)
 
 
-def batch_of(documents: Sequence[DocumentText | Mapping[str, Any]]) -> dict[str, Any]:
+def build_batch_body(documents: Sequence[DocumentText | Mapping[str, Any]]) -> dict[str, Any]:
     """Return the body of a batch, unchecked: the service validates each document separately."""
     given = [
         each.model_dump(mode="json", exclude_defaults=True) if isinstance(each, DocumentText) else dict(each)
@@ -163,7 +165,7 @@ def batch_of(documents: Sequence[DocumentText | Mapping[str, Any]]) -> dict[str,
 
 def fields_of(request: type[BaseModel], options: Mapping[str, Any]) -> dict[str, str | list[str]]:
     """Return a request as form fields for a file upload. A list becomes a repeated field."""
-    fields = body_of(request, options).items()
+    fields = build_body(request, options).items()
     return {
         name: [_field(each) for each in cast("list[Any]", value)]
         if isinstance(value, list)
@@ -176,13 +178,15 @@ def _field(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def form_of(options: Mapping[str, Any]) -> dict[str, str]:
+def build_form(options: Mapping[str, Any]) -> dict[str, str]:
     """Return the fields of an uploaded document as form fields."""
-    fields = body_of(DocumentUpload, options)
+    fields = build_body(DocumentUpload, options)
     return {name: _field(value) for name, value in fields.items()}
 
 
-def files_of(content: bytes, images: Mapping[str, bytes] | None) -> list[tuple[str, tuple[str, bytes]]]:
+def build_file_parts(
+    content: bytes, images: Mapping[str, bytes] | None
+) -> list[tuple[str, tuple[str, bytes]]]:
     """Return a file and its images, named by their references in the file, as parts of a form."""
     named = (("images", (quote(name, safe=_QUOTED), image)) for name, image in (images or {}).items())
     return [("file", ("file", content)), *named]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kg_api.client.call import Call, body_of, get, post, put
+from kg_api.client.call import Call, build_body, get, post, put
 from kg_api.client.sending import request
 from kg_api.errors import InvalidInput
 from kg_api.schemas.concepts import (
@@ -109,7 +109,7 @@ class ConceptMethods:
         self, ontology: str, merge_id: str, *, by: str | None = None
     ) -> Call[ConceptMerge]:
         """Undo a merge permanently. The merged concept gets its data back."""
-        body = body_of(Decision, locals())
+        body = build_body(Decision, locals())
         path = ("ontologies", ontology, "concept-merges", merge_id, "undo")
         return post(ConceptMerge, *path, json=body)
 
@@ -124,7 +124,7 @@ class ConceptMethods:
         min_similarity: float | None = None,
     ) -> Call[RelationshipHits]:
         """Find relationships that sources state, by vector search."""
-        body = body_of(RelationshipSearch, locals())
+        body = build_body(RelationshipSearch, locals())
         return post(RelationshipHits, "relationships", "search", json=body)
 
     @request
@@ -138,7 +138,7 @@ class ConceptMethods:
         seconds: float = 10,
     ) -> Call[Subgraph]:
         """Build a subgraph by the steps of a ConstructiveQuery: seed, expand, filter, rank and limit."""
-        body = body_of(ConstructiveQuery, locals())
+        body = build_body(ConstructiveQuery, locals())
         return post(Subgraph, "queries", "constructive", json=body)
 
     @request
@@ -164,7 +164,7 @@ class ConceptMethods:
         self, ontology: str, *, into: str, merged: Sequence[str], by: str | None = None, dry_run: bool = False
     ) -> Call[TypeMerge]:
         """Merge relationship types into another type."""
-        body = body_of(TypeMerging, locals())
+        body = build_body(TypeMerging, locals())
         path = ("ontologies", ontology, "relationship-types", "merges")
         return post(TypeMerge, *path, json=body)
 
@@ -179,7 +179,7 @@ class ConceptMethods:
     @request
     def undo_type_merge(self, ontology: str, merge_id: str, *, by: str | None = None) -> Call[TypeMerge]:
         """Undo a merge of relationship types."""
-        body = body_of(Decision, locals())
+        body = build_body(Decision, locals())
         path = ("ontologies", ontology, "relationship-types", "merges", merge_id, "undo")
         return post(TypeMerge, *path, json=body)
 
@@ -201,5 +201,5 @@ class ConceptMethods:
         Pass all rows of a document in one call, because an import replaces the previous import of its
         sources. `kg_api.schemas.concepts.portions` splits more rows accordingly.
         """
-        body = body_of(ConceptImport, locals())
+        body = build_body(ConceptImport, locals())
         return post(ConceptsImported, "ontologies", ontology, "concepts", json=body)

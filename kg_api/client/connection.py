@@ -143,7 +143,7 @@ def _address(base_url: str) -> httpx.URL:
     return url
 
 
-def unreachable(base_url: httpx.URL, error: httpx.RequestError) -> ServiceUnreachable:
+def report_unreachable(base_url: httpx.URL, error: httpx.RequestError) -> ServiceUnreachable:
     """Return an error for a failed request or a timeout."""
     if isinstance(error, httpx.ReadTimeout):
         return ServiceUnreachable(

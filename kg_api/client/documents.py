@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kg_api.client.call import Call, batch_of, body_of, delete, files_of, form_of, get, patch, post
+from kg_api.client.call import (
+    Call,
+    build_batch_body,
+    build_body,
+    build_file_parts,
+    build_form,
+    delete,
+    get,
+    patch,
+    post,
+)
 from kg_api.client.sending import request
 from kg_api.schemas.documents import (
     Conversation,
@@ -52,7 +62,7 @@ class DocumentMethods:
         review: bool = False,
     ) -> Call[Ingested]:
         """Store a text document. A document with the same name is replaced."""
-        body = body_of(DocumentText, locals())
+        body = build_body(DocumentText, locals())
         return post(Ingested, "documents", json=body)
 
     @request
@@ -78,7 +88,7 @@ class DocumentMethods:
         Hits show `modified`, the time of the last change (ISO 8601), if the document states no date. `ocr`
         selects the pages of a PDF to read by OCR.
         """
-        form, files = form_of(locals()), files_of(content, images)
+        form, files = build_form(locals()), build_file_parts(content, images)
         return post(Ingested, "documents", data=form, files=files)
 
     @request
@@ -93,7 +103,7 @@ class DocumentMethods:
         The service validates each document separately and rejects only invalid documents. If two documents
         have the same ontology and name, the service rejects the second.
         """
-        parts = batch_of(documents)
+        parts = build_batch_body(documents)
         if idempotency_key is not None:
             parts["headers"]["Idempotency-Key"] = idempotency_key
         return post(IngestedBatch, "documents", "batch", **parts)
@@ -112,7 +122,7 @@ class DocumentMethods:
         Only new messages are embedded. A message has author, text and an optional timestamp (ISO 8601 with
         time zone).
         """
-        return post(Ingested, "documents", "conversation", json=body_of(Conversation, locals()))
+        return post(Ingested, "documents", "conversation", json=build_body(Conversation, locals()))
 
     @request
     def preview_text(
@@ -130,7 +140,7 @@ class DocumentMethods:
         review: bool = False,
     ) -> Call[DocumentPreview]:
         """Return the chunks and costs that a text would cause, without storing or paying for anything."""
-        body = body_of(DocumentText, locals())
+        body = build_body(DocumentText, locals())
         return post(DocumentPreview, "documents", "preview", json=body)
 
     @request
@@ -151,7 +161,7 @@ class DocumentMethods:
         images: Mapping[str, bytes] | None = None,
     ) -> Call[DocumentPreview]:
         """Return the chunks and costs that a file would cause, without storing or paying for anything."""
-        form, files = form_of(locals()), files_of(content, images)
+        form, files = build_form(locals()), build_file_parts(content, images)
         return post(DocumentPreview, "documents", "preview", data=form, files=files)
 
     @request
@@ -177,7 +187,7 @@ class DocumentMethods:
         limit: int = 20,
     ) -> Call[Facets]:
         """Count the values of fields, such as `author` or `date:year`, among the matching documents."""
-        return post(Facets, "queries", "facets", json=body_of(FacetRequest, locals()))
+        return post(Facets, "queries", "facets", json=build_body(FacetRequest, locals()))
 
     @request
     def document(self, document_id: str, *, ontology: str | None = None) -> Call[DocumentContent]:
@@ -198,7 +208,7 @@ class DocumentMethods:
 
         The document is re-embedded only if the contexts of its chunks use a changed value.
         """
-        body = body_of(DocumentChange, locals())
+        body = build_body(DocumentChange, locals())
         return patch(DocumentChanged, "documents", document_id, json=body, ontology=ontology)
 
     @request
@@ -224,5 +234,5 @@ class DocumentMethods:
         With `expected`, deletion requires this number of matches. With `expected_digest`, the `digest` of a
         dry run, deletion requires the same documents.
         """
-        body = body_of(DocumentDeletion, locals())
+        body = build_body(DocumentDeletion, locals())
         return post(DeletedMatching, "documents", "delete", json=body)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kg_api.client.call import Call, body_of, delete, get, post
+from kg_api.client.call import Call, build_body, delete, get, post
 from kg_api.client.sending import request
 from kg_api.schemas.folders import Folder, FolderList, FolderRemoved, NewFolder, ScanRequest
 
@@ -33,14 +33,14 @@ class FolderMethods:
 
         The folder must be below KG_SYNC__ROOTS. `kg folders add` sends a `grant` for other folders.
         """
-        body = body_of(NewFolder, locals())
+        body = build_body(NewFolder, locals())
         headers = {"KG-Folder-Grant": grant} if grant else {}
         return post(Folder, "folders", json=body, headers=headers)
 
     @request
     def scan_folder(self, folder_id: str, *, allow_empty: bool = False) -> Call[Folder]:
         """Request a scan now."""
-        return post(Folder, "folders", folder_id, "scan", json=body_of(ScanRequest, locals()))
+        return post(Folder, "folders", folder_id, "scan", json=build_body(ScanRequest, locals()))
 
     @request
     def remove_folder(self, folder_id: str, *, delete_documents: bool = False) -> Call[FolderRemoved]:

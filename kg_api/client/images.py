@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from kg_api.client.answers import page_of
-from kg_api.client.call import Call, body_of, fields_of, get, get_file, params_of, path_of, post
+from kg_api.client.answers import read_page_image
+from kg_api.client.call import Call, build_body, build_params, build_path, fields_of, get, get_file, post
 from kg_api.client.sending import request
 from kg_api.schemas.filters import AnyOf, Condition
 from kg_api.schemas.image_search import ImageHits, ImageScope, ImageSearch, RelatedSearch, RelatedSources
@@ -54,8 +54,8 @@ class ImageMethods:
             ontology: Ontology of the document (default: any).
         """
         asked = {"source_id": source_id, "query": query, "width": width, "ontology": ontology}
-        path, params = path_of("documents", document, "pages", f"{page}.png"), params_of(**asked)
-        return Call("GET", path, PageImage, params=params, convert=partial(page_of, page))
+        path, params = build_path("documents", document, "pages", f"{page}.png"), build_params(**asked)
+        return Call("GET", path, PageImage, params=params, convert=partial(read_page_image, page))
 
     @request
     def related_sources(
@@ -72,7 +72,7 @@ class ImageMethods:
 
         The options are the fields of RelatedSearch.
         """
-        body = body_of(RelatedSearch, locals())
+        body = build_body(RelatedSearch, locals())
         return post(RelatedSources, "queries", "sources", source_id, "related", json=body)
 
     @request
@@ -88,7 +88,7 @@ class ImageMethods:
         min_similarity: float | None = None,
     ) -> Call[ImageHits]:
         """Find images by text or by a stored image. The options are the fields of ImageSearch."""
-        body = body_of(ImageSearch, locals())
+        body = build_body(ImageSearch, locals())
         return post(ImageHits, "queries", "images", "search", json=body)
 
     @request

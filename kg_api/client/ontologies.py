@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from kg_api.client.call import UNSET, Call, Unset, body_of, change_of, delete, get, post, put
+from kg_api.client.call import UNSET, Call, Unset, build_body, build_change_body, delete, get, post, put
 from kg_api.client.sending import request
 from kg_api.schemas.communities import Communities, CommunityDetails
 from kg_api.schemas.concepts import ExtractionConfig, ExtractionStatus
@@ -121,7 +121,10 @@ class OntologyMethods:
 
         Omitted options keep their value. None restores the default.
         """
-        body, path = change_of(EmbeddingConfigChange, locals()), ("ontologies", ontology, "embedding-config")
+        body, path = (
+            build_change_body(EmbeddingConfigChange, locals()),
+            ("ontologies", ontology, "embedding-config"),
+        )
         return put(EmbeddingConfiguration, *path, json=body, dry_run=dry_run)
 
     @request
@@ -145,7 +148,7 @@ class OntologyMethods:
 
         With `force` and `where`, embed all items of the matching documents.
         """
-        body = body_of(Regeneration, locals(), type=kind)
+        body = build_body(Regeneration, locals(), type=kind)
         headers = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
         return post(RegenerationStarted, "embeddings", "regenerate", json=body, headers=headers)
 
@@ -173,7 +176,7 @@ class OntologyMethods:
 
         Omitted options keep their value. None restores the setting of the service.
         """
-        body = change_of(ExtractionConfig, locals())
+        body = build_change_body(ExtractionConfig, locals())
         return put(ExtractionStatus, "ontologies", ontology, "extraction-config", json=body, dry_run=dry_run)
 
     @request

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kg_api.client.call import UNSET, Call, Unset, body_of, change_of, delete, get, params_of, post, put
+from kg_api.client.call import (
+    UNSET,
+    Call,
+    Unset,
+    build_body,
+    build_change_body,
+    build_params,
+    delete,
+    get,
+    post,
+    put,
+)
 from kg_api.client.sending import request
 from kg_api.schemas.concepts import Decision
 from kg_api.schemas.documents import Approval, Approved, Rejected, Review, WaitingDocuments
@@ -43,7 +54,7 @@ class ReviewMethods:
         after: str | None = None,
     ) -> Call[Approved]:
         """Store pending documents by name, or a batch of all. Pass the returned `next` as `after`."""
-        return post(Approved, "waiting", "approve", json=body_of(Approval, locals()))
+        return post(Approved, "waiting", "approve", json=build_body(Approval, locals()))
 
     @request
     def reject(
@@ -54,11 +65,11 @@ class ReviewMethods:
         all: bool = False,  # noqa: A002 - the field's name
     ) -> Call[Rejected]:
         """Discard pending documents by name, or up to 1,000 per request with `all`."""
-        return post(Rejected, "waiting", "reject", json=body_of(Review, locals()))
+        return post(Rejected, "waiting", "reject", json=build_body(Review, locals()))
 
 
 def _decide(proposal_id: str, what: str, by: str | None) -> Call[Proposal]:
-    return post(Proposal, "proposals", proposal_id, what, json=body_of(Decision, {"by": by}))
+    return post(Proposal, "proposals", proposal_id, what, json=build_body(Decision, {"by": by}))
 
 
 class ProposalMethods:
@@ -117,14 +128,14 @@ class ProposalMethods:
         dry_run: bool = False,
     ) -> Call[ProposalStatus]:
         """Change the given options of proposals. None restores the setting of the service."""
-        body = change_of(ProposalConfig, locals())
+        body = build_change_body(ProposalConfig, locals())
         path = ("ontologies", ontology, "proposals-config")
         return put(ProposalStatus, *path, json=body, dry_run=dry_run)
 
     @request
     def search_proposals(self, ontology: str, *, anew: bool = False) -> Call[JobStarted]:
         """Search for links now, without waiting for changes. With `anew`, search everything again."""
-        return post(JobStarted, "ontologies", ontology, "proposals", params=params_of(anew=anew or None))
+        return post(JobStarted, "ontologies", ontology, "proposals", params=build_params(anew=anew or None))
 
 
 class JudgementMethods:
@@ -133,7 +144,7 @@ class JudgementMethods:
         self, ontology: str, *, question: str, source_id: str, relevance: int, by: str | None = None
     ) -> Call[Judgement]:
         """Store the relevance of a passage to a question: 2 answers it, 1 helps, 0 is irrelevant."""
-        body = body_of(JudgementRequest, locals())
+        body = build_body(JudgementRequest, locals())
         return put(Judgement, "ontologies", ontology, "judgements", json=body, dry_run=False)
 
     @request

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from kg_api.client.call import Call, body_of, get, post
+from kg_api.client.call import Call, build_body, get, post
 from kg_api.client.sending import request
 from kg_api.schemas.answers import HybridHits, HybridSearch
 from kg_api.schemas.filters import AnyOf, Condition
@@ -64,7 +64,7 @@ class SearchMethods:
         token_budget: int | None = None,
     ) -> Call[SourceHits]:
         """Find sources by vectors, full text or both. The options are the fields of SourceSearch."""
-        body = body_of(SourceSearch, locals())
+        body = build_body(SourceSearch, locals())
         return post(SourceHits, "queries", "sources", "search", json=body)
 
     @request
@@ -89,7 +89,7 @@ class SearchMethods:
         token_budget: int | None = None,
     ) -> Call[HybridHits]:
         """Find concepts, and sources also through concepts. The options are the fields of HybridSearch."""
-        return post(HybridHits, "queries", "hybrid", json=body_of(HybridSearch, locals()))
+        return post(HybridHits, "queries", "hybrid", json=build_body(HybridSearch, locals()))
 
     @request
     def source(self, source_id: str) -> Call[Place]:
@@ -131,7 +131,7 @@ class SearchMethods:
         exact: bool = False,
     ) -> Call[SimilarSources]:
         """Find passages similar to a source. The options are the fields of SimilarSearch."""
-        body = body_of(SimilarSearch, locals())
+        body = build_body(SimilarSearch, locals())
         return post(SimilarSources, "queries", "sources", source_id, "similar", json=body)
 
     @request
@@ -139,7 +139,7 @@ class SearchMethods:
         self, source_id: str, *, limit: int = 10, min_similarity: float | None = None
     ) -> Call[SimilarSources]:
         """Find passages similar to a source in other documents of all ontologies."""
-        body = body_of(SimilarSearch, {"limit": limit, "min_similarity": min_similarity})
+        body = build_body(SimilarSearch, {"limit": limit, "min_similarity": min_similarity})
         return post(SimilarSources, "queries", "sources", source_id, "similar", json=body)
 
     @request
@@ -155,7 +155,7 @@ class SearchMethods:
         repeated: bool = False,
     ) -> Call[SimilarDocuments]:
         """Find documents similar to a document. The options are the fields of SimilarDocumentSearch."""
-        body = body_of(SimilarDocumentSearch, locals())
+        body = build_body(SimilarDocumentSearch, locals())
         return post(SimilarDocuments, "queries", "documents", document_id, "similar", json=body)
 
     @request
@@ -173,5 +173,5 @@ class SearchMethods:
         repeated: bool = False,
     ) -> Call[SourceGraph]:
         """Return a graph of similar sources. The options are the fields of GraphRequest."""
-        body = body_of(GraphRequest, locals())
+        body = build_body(GraphRequest, locals())
         return post(SourceGraph, "queries", "sources", "graph", json=body)

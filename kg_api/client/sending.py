@@ -12,7 +12,7 @@ import httpx
 from httpx_sse import SSEError, aconnect_sse, connect_sse
 
 from kg_api.client import connection
-from kg_api.client.answers import not_kg, parse_problem, parse_reply, read, read_last
+from kg_api.client.answers import parse_problem, parse_reply, read, read_last, report_foreign_server
 from kg_api.client.call import Call, Events
 
 T = TypeVar("T")
@@ -53,7 +53,7 @@ class Sending:
         try:
             response = self._http.request(call.method, call.path, **connection.parts(self._http, call))
         except httpx.RequestError as error:
-            raise connection.unreachable(self._http.base_url, error) from error
+            raise connection.report_unreachable(self._http.base_url, error) from error
         return read(call, response)
 
     def _follow(self, call: Call[T], silence: float) -> Generator[T]:
@@ -73,9 +73,9 @@ class Sending:
                         raise parse_problem(event.data)
                     yield parse_reply(call, event.data, source.response.url)
         except SSEError:
-            raise not_kg(self._http.base_url) from None
+            raise report_foreign_server(self._http.base_url) from None
         except httpx.RequestError as error:
-            raise connection.unreachable(self._http.base_url, error) from error
+            raise connection.report_unreachable(self._http.base_url, error) from error
 
 
 class AsyncSending:
@@ -112,7 +112,7 @@ class AsyncSending:
         try:
             response = await self._http.request(call.method, call.path, **connection.parts(self._http, call))
         except httpx.RequestError as error:
-            raise connection.unreachable(self._http.base_url, error) from error
+            raise connection.report_unreachable(self._http.base_url, error) from error
         return read(call, response)
 
     async def _follow(self, call: Call[T], silence: float) -> AsyncGenerator[T]:
@@ -127,9 +127,9 @@ class AsyncSending:
                         raise parse_problem(event.data)
                     yield parse_reply(call, event.data, source.response.url)
         except SSEError:
-            raise not_kg(self._http.base_url) from None
+            raise report_foreign_server(self._http.base_url) from None
         except httpx.RequestError as error:
-            raise connection.unreachable(self._http.base_url, error) from error
+            raise connection.report_unreachable(self._http.base_url, error) from error
 
 
 class request(Generic[P, T]):  # noqa: N801 - a decorator

@@ -16,11 +16,16 @@ import structlog
 from kg_api.errors import NotFound, TooMuchAtOnce
 from kg_api.graph.client import Graph, portions
 from kg_api.graph.concept_merges import merge_concepts, read_concept_merges, unmerge_concepts
-from kg_api.graph.concept_vectors import NearConcepts, least_near, link_concepts, near_concepts
+from kg_api.graph.concept_vectors import (
+    NearConcepts,
+    find_near_concept_pairs,
+    get_min_neighbour_cosine,
+    link_concepts,
+)
 from kg_api.graph.concepts import Text, find_concept
 from kg_api.graph.spaces import Space
 from kg_api.graph.targets import Plan
-from kg_api.schemas.base import concept_name
+from kg_api.schemas.base import normalize_concept_name
 from kg_api.schemas.concepts import ConceptMerge, ConceptMerges
 from kg_api.schemas.spaces import SimilarityCalibration
 from kg_api.spaces.plans import read_embedding_state
@@ -293,7 +298,7 @@ _OPPOSITES = (
 _OTHERS = ({"male", "female"}, {"men", "women"}, {"king", "queen"}, {"prince", "princess"})
 
 
-def least_cosine(calibration: SimilarityCalibration | None) -> float:
+def get_min_merge_cosine(calibration: SimilarityCalibration | None) -> float:
     """Return the minimum cosine of concepts that any rule merges."""
     unrelated = UNKNOWN if calibration is None else calibration.unrelated
     return unrelated + min(MIN_LIKENESS.values()) * (1 - unrelated) - _ROUNDING
@@ -312,8 +317,8 @@ def same(a: Text, b: Text, alikeness: float) -> Reason | None:
     counterparts, such as "Article 5" and "Article 6", the concepts differ.
     """
     said = [
-        concept_name(b.label) in map(concept_name, a.terms),
-        concept_name(a.label) in map(concept_name, b.terms),
+        normalize_concept_name(b.label) in map(normalize_concept_name, a.terms),
+        normalize_concept_name(a.label) in map(normalize_concept_name, b.terms),
     ]
     alias: Reason | None = None
     if any(said) and not _is_contrary(a.label, b.label):
@@ -404,10 +409,10 @@ def link_embedded(graph: Graph, plan: Plan, concept_ids: Iterable[str]) -> None:
 
 def _link(graph: Graph, space: Space, ontology: str, ids: Sequence[str]) -> list[NearConcepts]:
     """Link concepts with their neighbours and return the pairs, nearest first."""
-    least = min(least_cosine(space.calibration), least_near(space))
+    least = min(get_min_merge_cosine(space.calibration), get_min_neighbour_cosine(space))
 
     def look(some: Sequence[str]) -> list[NearConcepts]:
-        return near_concepts(graph, space, ontology, some, NEIGHBOURS, least=least)
+        return find_near_concept_pairs(graph, space, ontology, some, NEIGHBOURS, least=least)
 
     parts = [*portions(ids, ASKED_AT_ONCE)]
     with ThreadPoolExecutor(len(parts)) as pool:  # lookups are slow

@@ -12,14 +12,14 @@ from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph.client import Graph
 from kg_api.graph.concepts import (
     ReachedConcept,
-    appearing_with,
-    concepts_of,
     expand_appearing,
     expand_related,
-    relations_of,
-    sources_shared,
-    statements_among,
-    statements_between,
+    read_co_occurring_concepts,
+    read_concepts,
+    read_related_concepts,
+    read_shared_sources,
+    read_statements_among,
+    read_statements_between,
 )
 from kg_api.schemas.base import ID_DIGITS
 from kg_api.schemas.concepts import (
@@ -31,7 +31,7 @@ from kg_api.schemas.concepts import (
     PathStep,
     RelatedConcept,
     RelatedConcepts,
-    nearest_labels,
+    format_nearest_labels,
 )
 from kg_api.schemas.search import Degradation
 from kg_api.schemas.vocabulary import MAX_RELATED
@@ -55,7 +55,9 @@ class Ends:
     degraded: list[Degradation]  # notes on concepts chosen by similarity
 
 
-def both_ends(start: str, end: str, ontologies: Sequence[str] | None, find: Find, search: Search) -> Ends:
+def find_both_ends(
+    start: str, end: str, ontologies: Sequence[str] | None, find: Find, search: Search
+) -> Ends:
     """Find the concepts at the ends of a path.
 
     An id or a name matches exactly. A phrase is searched in the ontologies of the other end.
@@ -76,7 +78,7 @@ def both_ends(start: str, end: str, ontologies: Sequence[str] | None, find: Find
         found.append([each for each in hits if each.fits])
         if not found[-1]:
             raise NotFound(
-                f"no concept matches {text!r}{nearest_labels(hits)}. `kg concept search` and `kg "
+                f"no concept matches {text!r}{format_nearest_labels(hits)}. `kg concept search` and `kg "
                 "`kg concepts search` and `kg concepts list` show the existing ones"
             )
     pairs = [(a, b) for a, b in product(*found) if a.ontology == b.ontology]
@@ -119,7 +121,7 @@ def find_related(graph: Graph, concept: Concept, hops: int, limit: int) -> Relat
     found = _follow_hops(graph, concept.concept_id, hops, limit)
     degraded: list[Degradation] = []
     if not found:
-        found = appearing_with(graph, concept.concept_id, SURROUNDINGS_FAN_OUT)
+        found = read_co_occurring_concepts(graph, concept.concept_id, SURROUNDINGS_FAN_OUT)
         degraded = [Degradation(part="concepts", effect=NOTHING_STATED)] if found else []
     return RelatedConcepts(
         concept=concept,
@@ -134,12 +136,12 @@ def neighbourhood(graph: Graph, concept: Concept, limit: int) -> Neighbourhood:
     """Return a graph around a concept: stated relationships first, then shared sources."""
     own = concept.concept_id
     near = _follow_hops(graph, own, 2, limit)
-    shared = appearing_with(graph, own, SURROUNDINGS_FAN_OUT)
+    shared = read_co_occurring_concepts(graph, own, SURROUNDINGS_FAN_OUT)
     every = dict[str, Concept]()
     for each in [*near, *shared]:
         every.setdefault(each.concept.concept_id, each.concept)
     taken = dict(list(every.items())[:limit])
-    stated, cut = statements_among(graph, [own, *taken], MAX_STEPS)
+    stated, cut = read_statements_among(graph, [own, *taken], MAX_STEPS)
     linked = {each.concept.concept_id for each in near if each.hops == 1}
     steps = list[PathStep]()
     for each in near:  # these edges keep the graph connected
@@ -173,7 +175,7 @@ def _follow_hops(graph: Graph, own: str, hops: int, limit: int) -> list[RelatedC
     for hop in range(1, hops + 1):
         new = list[RelatedConcept]()
         reached = set[str]()
-        for each in relations_of(graph, frontier, SURROUNDINGS_FAN_OUT, hop):
+        for each in read_related_concepts(graph, frontier, SURROUNDINGS_FAN_OUT, hop):
             identity = each.concept.concept_id
             if identity not in seen and (hop == 1 or identity not in reached):
                 new.append(each)
@@ -224,7 +226,7 @@ class _Side:
             yield from ([*way, node] for way in self.ways(before))
 
 
-def shortest_ways(start: str, end: str, expand: Expand, hops: int, most: int) -> list[list[str]]:
+def find_shortest_paths(start: str, end: str, expand: Expand, hops: int, most: int) -> list[list[str]]:
     """Return shortest paths between two nodes, found from both ends.
 
     A node with too many neighbours may omit an edge that its other end shows. So if neighbours were omitted
@@ -294,9 +296,9 @@ class PathFinder:
             self._same = start.label
             return []
         # The neighbours of a hub may be incomplete, so kg checks for a direct statement first.
-        ways = [list(ends)] if statements_between(self._graph, [ends]) else []
+        ways = [list(ends)] if read_statements_between(self._graph, [ends]) else []
         for expand in (self._expand_related, self._expand_either):
-            ways = ways or shortest_ways(*ends, expand, self._hops, self._most)
+            ways = ways or find_shortest_paths(*ends, expand, self._hops, self._most)
         return self._present(ways)
 
     @property
@@ -341,10 +343,10 @@ class PathFinder:
         return self._late
 
     def _present(self, ways: Sequence[Sequence[str]]) -> list[ConceptPath]:
-        concepts = concepts_of(self._graph, (node for way in ways for node in way))
+        concepts = read_concepts(self._graph, (node for way in ways for node in way))
         pairs = {pair for way in ways for pair in pairwise(way)}
-        steps = statements_between(self._graph, sorted(pairs))
-        for (one, other), sources in sources_shared(self._graph, sorted(pairs - steps.keys())).items():
+        steps = read_statements_between(self._graph, sorted(pairs))
+        for (one, other), sources in read_shared_sources(self._graph, sorted(pairs - steps.keys())).items():
             if sources:
                 steps[one, other] = PathStep(subject=one, type=APPEARS_WITH, object=other, sources=sources)
         paths = [

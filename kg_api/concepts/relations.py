@@ -9,14 +9,14 @@ from typing import Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from kg_api.concepts.search import ConceptQuery, question, under_way
+from kg_api.concepts.search import ConceptQuery, describe_running_jobs, question
 from kg_api.graph.client import Graph
 from kg_api.graph.concepts import SCANNED
 from kg_api.graph.relation_search import (
     StatedRelationship,
+    find_near_relations,
+    find_near_relations_in_documents,
     has_relations,
-    near_relations,
-    near_relations_in,
     read_relations,
     resolve_types,
 )
@@ -29,12 +29,12 @@ from kg_api.graph.relations import (
     read_merges,
     read_type_vectors,
     read_types,
+    report_unknown_type,
     set_stance,
-    unknown_type,
     unmerge_types,
 )
 from kg_api.graph.search import Meaning
-from kg_api.schemas.base import concept_name, relation_type_id
+from kg_api.schemas.base import build_relation_type_id, normalize_concept_name
 from kg_api.schemas.concepts import (
     LikeType,
     RelationshipHit,
@@ -53,7 +53,7 @@ from kg_api.schemas.search import Degradation
 from kg_api.schemas.vocabulary import MAX_STATEMENTS, Stance
 from kg_api.spaces.plans import read_embedding_state
 from kg_api.spaces.registry import SpaceRegistry
-from kg_api.spaces.snapshot import snapshots_of
+from kg_api.spaces.snapshot import get_snapshots
 
 # Similar types of relationships
 #
@@ -103,7 +103,7 @@ def may_mean(one: ComparableType, other: ComparableType) -> bool:
     """Check by rules whether two types can have one meaning: stances, negations and passives must agree."""
     if one.stance != other.stance:
         return False
-    words, more = (concept_name(each.name).split() for each in (one, other))
+    words, more = (normalize_concept_name(each.name).split() for each in (one, other))
     return _denies(words) == _denies(more) and _is_passive(words) == _is_passive(more)
 
 
@@ -168,7 +168,7 @@ class RelationshipSearcher:
     def __init__(self, graph: Graph, spaces: SpaceRegistry) -> None:
         self._graph = graph
         self._spaces = spaces
-        self._snapshots = snapshots_of(graph)
+        self._snapshots = get_snapshots(graph)
         self._embedding = self._snapshots.progress("edge_embedding")
 
     def search(
@@ -188,7 +188,7 @@ class RelationshipSearcher:
         for name, state in looking.unsearched.items():
             effect = f"the vector index {name} is {state}: its relationships were not searched"
             degraded.append(Degradation(part="vector_index", effect=effect))
-        degraded += under_way(self._embedding.read(), query.ontologies, EMBEDDING)
+        degraded += describe_running_jobs(self._embedding.read(), query.ontologies, EMBEDDING)
         told = [unknown, None if looking.whole else PARTLY]
         degraded += [Degradation(part="concepts", effect=each) for each in told if each]
         if not hits and query.ontologies and not has_relations(self._graph, query.ontologies):
@@ -240,7 +240,7 @@ class RelationshipSearcher:
         if looking.document_ids is None:
             return self._by_index(looking, meaning, depth)
         ids = sorted(looking.document_ids)
-        own, whole = near_relations_in(self._graph, meaning, looking.types, ids, depth)
+        own, whole = find_near_relations_in_documents(self._graph, meaning, looking.types, ids, depth)
         if whole:
             return own
         looking.whole = False
@@ -251,7 +251,7 @@ class RelationshipSearcher:
         if name in looking.missing:
             looking.unsearched[name] = looking.missing[name]
             return {}
-        return near_relations(self._graph, meaning, looking.types, depth)
+        return find_near_relations(self._graph, meaning, looking.types, depth)
 
 
 # Vocabulary of relationships, which users consolidate
@@ -337,15 +337,15 @@ class RelationshipVocabulary:
         """Set the stance of a type and of all types merged into it."""
         meant = self._find(ontology, change.type)
         if not set_stance(self._graph, meant.type_id, change.stance):
-            raise unknown_type(ontology, [change.type])
+            raise report_unknown_type(ontology, [change.type])
         return self._find(ontology, change.type).described
 
     def _find(self, ontology: str, name: str) -> StoredType:
-        identity = relation_type_id(ontology, name)
+        identity = build_relation_type_id(ontology, name)
         for each in self._types(ontology):
             if identity in each.ids:
                 return each
-        raise unknown_type(ontology, [name])
+        raise report_unknown_type(ontology, [name])
 
     def _types(self, ontology: str) -> list[StoredType]:
         space = read_embedding_state(self._graph, ontology).answering.space

@@ -13,7 +13,7 @@ from typing import Final
 import structlog
 
 from kg_api.concepts.grounding import ground
-from kg_api.concepts.network import CANDIDATES, PathFinder, both_ends, find_related, neighbourhood
+from kg_api.concepts.network import CANDIDATES, PathFinder, find_both_ends, find_related, neighbourhood
 from kg_api.errors import DatabaseUnavailable, InvalidInput, TooBusy, Unavailable
 from kg_api.graph.client import Graph, Transaction
 from kg_api.graph.concept_vectors import has_concepts as has_concepts_vectors
@@ -22,29 +22,29 @@ from kg_api.graph.concepts import (
     Appearance,
     appearances,
     count_evidence,
-    evidence_of,
     find_concept,
     page_of_concepts,
+    read_evidence,
     read_unverified,
 )
-from kg_api.graph.fulltext import CONCEPT_FIELDS, MAX_TERMS, lucene_queries, terms
+from kg_api.graph.fulltext import CONCEPT_FIELDS, MAX_TERMS, build_lucene_queries, terms
 from kg_api.graph.jobs import CONCEPT_EMBEDDING, Progress, request_job
 from kg_api.graph.library import neighbours
 from kg_api.graph.search import (
     WORDS_INDEX,
     ConceptLaneHit,
     Meaning,
-    best_of,
+    build_text_lookup,
+    build_vector_lookup,
     by_name,
-    concepts_by_text,
+    find_concepts_by_text,
     has_concepts,
     look_up_concepts,
-    lookup_by_text,
-    lookup_by_vector,
+    merge_concept_hits,
 )
 from kg_api.graph.spaces import Space
 from kg_api.graph.text_analysis import Variant, find_variants
-from kg_api.schemas.base import concept_name, name_id
+from kg_api.schemas.base import name_id, normalize_concept_name
 from kg_api.schemas.concepts import (
     Concept,
     ConceptContext,
@@ -57,14 +57,14 @@ from kg_api.schemas.concepts import (
     Neighbourhood,
     RelatedConcepts,
     UnverifiedQuote,
-    none_fits,
+    describe_no_match,
 )
 from kg_api.schemas.search import Degradation, Place
 from kg_api.schemas.spaces import USUAL
 from kg_api.spaces.open_spaces import FAULTS
 from kg_api.spaces.plans import read_embedding_state
 from kg_api.spaces.registry import SpaceRegistry
-from kg_api.spaces.snapshot import OntologySnapshot, snapshots_of
+from kg_api.spaces.snapshot import OntologySnapshot, get_snapshots
 from kg_api.wording import pluralize
 
 # Query for concepts, with its vector in each space
@@ -106,7 +106,9 @@ def question(
     return asked
 
 
-def under_way(progress: Mapping[str, Progress], ontologies: Collection[str], what: str) -> list[Degradation]:
+def describe_running_jobs(
+    progress: Mapping[str, Progress], ontologies: Collection[str], what: str
+) -> list[Degradation]:
     """Return notes on running jobs in the given ontologies, with numbers after the first count."""
     told = list[Degradation]()
     for name, at in progress.items():
@@ -116,7 +118,7 @@ def under_way(progress: Mapping[str, Progress], ontologies: Collection[str], wha
     return told
 
 
-def none_yet(graph: Graph, ontologies: Sequence[str]) -> list[Degradation]:
+def describe_missing_concepts(graph: Graph, ontologies: Sequence[str]) -> list[Degradation]:
     """Return a note if the ontologies have no concept."""
     if not ontologies or has_concepts(graph, ontologies):
         return []
@@ -137,7 +139,7 @@ MIN_GAP = 0.04  # minimum gap of a model that separates concepts
 DEPTH = 200  # hits of the full-text search in names
 
 
-def with_fits(
+def add_match_kinds(
     graph: Graph,
     hits: Sequence[ConceptHit],
     called: Collection[str],
@@ -147,24 +149,26 @@ def with_fits(
     variants: Sequence[Variant] = (),
 ) -> list[ConceptHit]:
     """Return the hits with their kind of match in `fits`."""
-    floors = {name: min_similarity_of(each.space) for each in meanings for name in each.ontologies}
+    floors = {name: get_min_similarity(each.space) for each in meanings for name in each.ontologies}
     near = {
         hit.concept_id
         for hit in hits
         if hit.similarity is not None and hit.ontology in floors and hit.similarity >= floors[hit.ontology]
     }
     unsure = {hit.ontology for hit in hits if hit.concept_id not in {*called, *near}}
-    queries = lucene_queries(words, sorted(unsure), fields=NAME_FIELDS, variants=variants) if unsure else []
-    worded = {each.concept.concept_id for each in concepts_by_text(graph, queries, (), DEPTH)}
+    queries = (
+        build_lucene_queries(words, sorted(unsure), fields=NAME_FIELDS, variants=variants) if unsure else []
+    )
+    worded = {each.concept.concept_id for each in find_concepts_by_text(graph, queries, (), DEPTH)}
     fits = dict.fromkeys(near, "meaning") | dict.fromkeys(worded, "words") | dict.fromkeys(called, "name")
     return [hit.model_copy(update={"fits": fits.get(hit.concept_id, hit.fits)}) for hit in hits]
 
 
-def min_similarity_of(space: Space) -> float:
+def get_min_similarity(space: Space) -> float:
     """Return the minimum cosine of a matching concept in a space."""
     if space.labels is not None and space.labels.gap >= MIN_GAP:
-        return space.labels.toward_related(SHARE)
-    return (space.calibration or USUAL).toward_equal(UNMEASURED_SHARE)
+        return space.labels.interpolate_to_related(SHARE)
+    return (space.calibration or USUAL).interpolate_to_equal(UNMEASURED_SHARE)
 
 
 # Passages that contain a concept
@@ -263,24 +267,24 @@ def find_concepts(
         raise Unavailable("the indexes of concepts are still being populated. Try again in a moment")
     asked = () if WORDS_INDEX in populating else words
     variants = find_variants(query_text)
-    queries = lucene_queries(asked, ontologies, fields=CONCEPT_FIELDS, variants=variants)
+    queries = build_lucene_queries(asked, ontologies, fields=CONCEPT_FIELDS, variants=variants)
     names = [name_id(ontology, query_text) for ontology in ontologies] if query_text.strip() else []
     lookups = [
-        *(lookup_by_vector(each, depth) for each in usable),
-        *(lookup_by_text(each, usable, depth) for each in queries),
+        *(build_vector_lookup(each, depth) for each in usable),
+        *(build_text_lookup(each, usable, depth) for each in queries),
         by_name(names, usable, depth),
     ]
     *found, named = look_up_concepts(graph, lookups)
-    lanes = [*found[: len(usable)], best_of(found[len(usable) :], depth)]
+    lanes = [*found[: len(usable)], merge_concept_hits(found[len(usable) :], depth)]
     # A concept with the query among its search terms also matches by name.
-    name, called = concept_name(query_text), {each.concept.concept_id: each for each in named}
+    name, called = normalize_concept_name(query_text), {each.concept.concept_id: each for each in named}
     for each in chain(*lanes):
-        if name in map(concept_name, each.concept.search_terms):
+        if name in map(normalize_concept_name, each.concept.search_terms):
             called.setdefault(each.concept.concept_id, each)
     lanes.append(list(called.values()))
-    hits = with_fits(graph, _fuse(lanes, usable)[:limit], called, asked, usable, variants=variants)
+    hits = add_match_kinds(graph, _fuse(lanes, usable)[:limit], called, asked, usable, variants=variants)
     told = list(_describe_degradation(meanings, words, lanes, hits, populating))
-    return FoundConcepts(hits, told if hits else [*told, *none_yet(graph, ontologies)])
+    return FoundConcepts(hits, told if hits else [*told, *describe_missing_concepts(graph, ontologies)])
 
 
 def _fuse(lanes: Sequence[Sequence[ConceptLaneHit]], meanings: Sequence[Meaning]) -> list[ConceptHit]:
@@ -384,7 +388,7 @@ class ConceptService:
     def __init__(self, graph: Graph, spaces: SpaceRegistry) -> None:
         self._graph = graph
         self._spaces = spaces
-        self._snapshots = snapshots_of(graph)
+        self._snapshots = get_snapshots(graph)
         self._extraction = self._snapshots.progress("concept_extraction")
         self._embedding = self._snapshots.progress("concept_embedding")
 
@@ -402,21 +406,21 @@ class ConceptService:
             populating=self._snapshots.populating(WORDS_INDEX, *names),
         )
         started = start_embedding(self._graph, known, asked.ontologies) if asked.meanings else []
-        extraction = under_way(self._extraction.read(), asked.ontologies, EXTRACTION)
-        embedding = started or under_way(self._embedding.read(), asked.ontologies, EMBEDDING)
+        extraction = describe_running_jobs(self._extraction.read(), asked.ontologies, EXTRACTION)
+        embedding = started or describe_running_jobs(self._embedding.read(), asked.ontologies, EMBEDDING)
         # Only one note covers missing vectors: the started embedding, its progress, or their number.
         others = [each for each in found.degraded if not (embedding and each.part == "vectors")]
         return ConceptHits(
             query_text=query_text,
             concepts=found.concepts,
             degraded=[*asked.degraded, *others, *extraction, *embedding],
-            note=none_fits(query_text, found.concepts),
+            note=describe_no_match(query_text, found.concepts),
         )
 
     def details(self, concept_id: str, shown: int = SHOWN) -> ConceptDetails:
         """Return a concept with its evidence and related concepts."""
         concept = find_concept(self._graph, concept_id)
-        evidence = evidence_of(self._graph, concept.concept_id, shown)
+        evidence = read_evidence(self._graph, concept.concept_id, shown)
         around = find_related(self._graph, concept, 1, shown)
         quotes = count_evidence(self._graph, concept.concept_id)
         unverified, total = read_unverified(self._graph, concept.concept_id, shown)
@@ -457,7 +461,7 @@ class ConceptService:
         def search(text: str, ontologies: Sequence[str] | None) -> Sequence[ConceptHit]:
             return self.search(text, ontologies, CANDIDATES).concepts
 
-        ends = both_ends(start, end, ontologies, partial(find_concept, self._graph), search)
+        ends = find_both_ends(start, end, ontologies, partial(find_concept, self._graph), search)
         finder = PathFinder(self._graph, hops, limit)
         paths = finder.paths(ends.start, ends.end)
         return ConceptPaths(
@@ -473,8 +477,8 @@ class ConceptService:
         read_embedding_state(self._graph, ontology)
         concepts, total = page_of_concepts(self._graph, ontology, offset, limit)
         due = [
-            *(() if total else none_yet(self._graph, [ontology])),
-            *under_way(self._extraction.recent(), [ontology], EXTRACTION),
+            *(() if total else describe_missing_concepts(self._graph, [ontology])),
+            *describe_running_jobs(self._extraction.recent(), [ontology], EXTRACTION),
         ]
         notes = [each.effect for each in due]
         return ConceptList(concepts=concepts, total=total, offset=offset, limit=limit, notes=notes)

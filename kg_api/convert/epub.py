@@ -13,15 +13,15 @@ from kg_api.convert.html.elements import NAVIGATION, parse
 from kg_api.convert.html.page import describe, write_chapter
 from kg_api.convert.image.embedded import ImagesWithin
 from kg_api.convert.shared.containers import (
-    iso_date,
-    local_name,
+    get_local_name,
     metadata,
-    one_or_list,
     open_archive,
+    parse_date,
     read_entry,
     read_xml,
+    unwrap_single,
 )
-from kg_api.convert.shared.markdown_text import MarkdownWriter, one_line
+from kg_api.convert.shared.markdown_text import MarkdownWriter, join_lines
 from kg_api.errors import UnreadableDocument
 from kg_api.schemas.documents import Converted
 from kg_api.schemas.images import ReadImage
@@ -46,7 +46,7 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
     if _ENCRYPTION in archive.namelist():
         root = read_xml(read_entry(archive, _ENCRYPTION), _ENCRYPTION)
         methods = [
-            str(each.get("Algorithm")) for each in root.iter() if local_name(each) == "EncryptionMethod"
+            str(each.get("Algorithm")) for each in root.iter() if get_local_name(each) == "EncryptionMethod"
         ]
         if any(method not in _FONTS for method in methods):
             raise UnreadableDocument(
@@ -54,7 +54,7 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
                 "protection"
             )
     roots = read_xml(read_entry(archive, _CONTAINER), _CONTAINER).iter()
-    paths = (str(each.get("full-path") or "") for each in roots if local_name(each) == "rootfile")
+    paths = (str(each.get("full-path") or "") for each in roots if get_local_name(each) == "rootfile")
     if not (place := next(filter(None, paths), "")):
         raise UnreadableDocument(f"{_CONTAINER} has no list of chapters. Save the book again")
     package = read_xml(read_entry(archive, place), "the list of its chapters")
@@ -72,13 +72,13 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
     said: dict[str, list[str]] = {}
     for each in package.iter():
         if str(each.tag).startswith("{http://purl.org/dc/elements/1.1/}") and (each.text or "").strip():
-            said.setdefault(local_name(each), []).append(str(each.text).strip())
+            said.setdefault(get_local_name(each), []).append(str(each.text).strip())
     return Converted(
         writer.text(),
-        one_line(next(iter(said.get("title", [])), "")),
+        join_lines(next(iter(said.get("title", [])), "")),
         metadata(
-            author=one_or_list(said.get("creator", [])),
-            date=next((found for each in said.get("date", []) if (found := iso_date(each))), ""),
+            author=unwrap_single(said.get("creator", [])),
+            date=next((found for each in said.get("date", []) if (found := parse_date(each))), ""),
             language=next(iter(said.get("language", [])), ""),
             publisher=next(iter(said.get("publisher", [])), ""),
             tags=said.get("subject", []),
@@ -94,8 +94,8 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
 
 def _spine(package: Any, folder: str) -> Iterator[str]:
     """Yield the path of each chapter once."""
-    items = {str(each.get("id")): each for each in package.iter() if local_name(each) == "item"}
-    order = [str(each.get("idref")) for each in package.iter() if local_name(each) == "itemref"]
+    items = {str(each.get("id")): each for each in package.iter() if get_local_name(each) == "item"}
+    order = [str(each.get("idref")) for each in package.iter() if get_local_name(each) == "itemref"]
     for key in dict.fromkeys(order):
         item, seen = items.get(key), set[str]()
         while item is not None and _kind(item) not in _CHAPTERS and str(item.get("fallback")) not in seen:

@@ -37,7 +37,7 @@ def convert(data: bytes, form: ConvertedFormat, settings: ConversionSettings) ->
     return module.convert(data, settings) if form in _OF_IMAGES else module.convert(data)
 
 
-def convert_with(
+def convert_with_references(
     data: bytes, form: str, settings: ConversionSettings, beside: Mapping[str, bytes]
 ) -> Converted:
     """Convert an HTML page, or locate the images of a Markdown text.

@@ -15,13 +15,13 @@ from email.message import EmailMessage
 from email.utils import getaddresses
 from typing import Literal, NamedTuple, cast
 
-from kg_api.convert.html.blocks import inline_text
+from kg_api.convert.html.blocks import get_inline_text
 from kg_api.convert.html.elements import parse
 from kg_api.convert.html.page import convert_letter
 from kg_api.convert.image.embedded import MailImage, MailImages
 from kg_api.convert.shared.accounting import MissingText, split_tokens
-from kg_api.convert.shared.containers import iso_date, metadata, one_or_list
-from kg_api.convert.shared.markdown_text import MarkdownWriter, heading, one_line, paragraph
+from kg_api.convert.shared.containers import metadata, parse_date, unwrap_single
+from kg_api.convert.shared.markdown_text import MarkdownWriter, heading, join_lines, paragraph
 from kg_api.errors import UnreadableDocument
 from kg_api.schemas.documents import Converted
 from kg_api.settings import DEFAULT_CONVERSION as DEFAULTS
@@ -53,16 +53,16 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
     subject = _write_head(writer, message)
     head = writer.position
     notes = [*_write_body(writer, parts.body, images), *parts.notes]
-    attachments = [*parts.attachments, *images.not_taken()]
+    attachments = [*parts.attachments, *images.list_rejected_images()]
     if writer.position == head and not subject:
         raise UnreadableDocument("the message has neither a subject nor a text. Nothing was stored")
     if attachments:
         notes.append(f"attachments that were not read: {', '.join(attachments)}")
     about = metadata(
-        author=one_or_list(_people(message, "from")),
+        author=unwrap_single(_people(message, "from")),
         to=_people(message, "to"),
         cc=_people(message, "cc"),
-        date=iso_date(_header(message, "date")),
+        date=parse_date(_header(message, "date")),
     )
     notes += images.notes()
     return Converted(
@@ -72,11 +72,11 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
 
 def _write_head(writer: MarkdownWriter, message: EmailMessage, level: int = 1) -> str:
     """Write the subject as a heading, and people and date below it, because users search for them."""
-    subject = one_line(_header(message, "subject"))
+    subject = join_lines(_header(message, "subject"))
     if subject:
         writer.add(heading(level, subject))
     people = {name: _named(_people(message, name.lower())) for name in ("From", "To", "Cc")}
-    said = {**people, "Date": one_line(_header(message, "date"))[:_MAX_DATE]}
+    said = {**people, "Date": join_lines(_header(message, "date"))[:_MAX_DATE]}
     writer.add("\n".join(f"{name}: {words}" for name, words in said.items() if words))
     return subject
 
@@ -141,11 +141,11 @@ def _decode_bytes(content: bytes, label: str) -> str:
 
 def _people(message: EmailMessage, name: str) -> list[str]:
     found = [
-        (one_line(_decode_words(words)), address)
+        (join_lines(_decode_words(words)), address)
         for words, address in getaddresses([_raw_header(message, name)[:100_000]])
     ]
     people = [f"{words} <{address}>" if words else address for words, address in found if address or words]
-    return people or [each for each in [one_line(_header(message, name))] if each]
+    return people or [each for each in [join_lines(_header(message, name))] if each]
 
 
 class _Parts(NamedTuple):
@@ -217,7 +217,7 @@ def _choose(forms: Sequence[EmailMessage], notes: list[str]) -> set[int]:
     Keep the alternative that lacks the fewest words, and prefer plain text on a tie. Add a note about the
     missing words.
     """
-    texts = [(each, split_tokens(_WORDS_OF_LINKS.sub(" ", _text_of(each)))) for each in forms]
+    texts = [(each, split_tokens(_WORDS_OF_LINKS.sub(" ", _get_plain_text(each)))) for each in forms]
     texts = [(each, words) for each, words in texts if words]
     if len(texts) < 2:  # noqa: PLR2004 - nothing to choose from
         return set()
@@ -247,7 +247,7 @@ def _subtract(words: Sequence[str], stored: Sequence[str]) -> list[str]:
     return lacking
 
 
-def _text_of(form: EmailMessage) -> str:
+def _get_plain_text(form: EmailMessage) -> str:
     """Return the text of all parts of an alternative without Markdown."""
     texts, stack = list[str](), [(form, 0)]
     while stack:
@@ -263,7 +263,7 @@ def _text_of(form: EmailMessage) -> str:
                 tree = parse(content)
             except UnreadableDocument:
                 continue
-            texts.append(inline_text(tree))
+            texts.append(get_inline_text(tree))
     return "\n".join(texts)
 
 
@@ -280,7 +280,7 @@ def _kind(part: EmailMessage) -> Literal["plain", "html", "image", "attachment"]
 
 
 def _name(part: EmailMessage) -> str:
-    return one_line(_filename(part))[:200] or part.get_content_type()
+    return join_lines(_filename(part))[:200] or part.get_content_type()
 
 
 def _filename(part: EmailMessage) -> str:
@@ -311,7 +311,7 @@ def _write_body(
     """Write all parts and their images, and return notes for the user."""
     notes = list[str]()
     leaves = [part for part in parts if not isinstance(part, _Forwarded)]
-    images.are_named_by(_content(part)[0] for part in leaves if _kind(part) == "html")
+    images.record_references(_content(part)[0] for part in leaves if _kind(part) == "html")
     for part in parts:
         if isinstance(part, _Forwarded):
             _write_head(writer, part.message, part.depth + 1)
@@ -344,7 +344,7 @@ def _write_plain(writer: MarkdownWriter, lines: Iterable[str]) -> None:
             _add(writer, words)
             words = []
         depth = quoted
-        if one_line(rest):
+        if join_lines(rest):
             words.append(rest)
     _add(writer, words)
 

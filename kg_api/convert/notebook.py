@@ -13,8 +13,8 @@ import nbformat
 
 from kg_api.convert.html.page import convert_letter
 from kg_api.convert.image.embedded import NotebookImages
-from kg_api.convert.shared.containers import metadata, one_or_list
-from kg_api.convert.shared.markdown_text import MarkdownWriter, fence, one_line, storable
+from kg_api.convert.shared.containers import metadata, unwrap_single
+from kg_api.convert.shared.markdown_text import MarkdownWriter, fence, join_lines, remove_unstorable
 from kg_api.errors import UnreadableDocument
 from kg_api.schemas.documents import Converted
 from kg_api.settings import DEFAULT_CONVERSION as DEFAULTS
@@ -44,8 +44,8 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
     authors = [str(_mapping(each).get("name") or "") for each in _list(about.get("authors"))]
     return Converted(
         writer.text(),
-        one_line(str(about.get("title") or "")),
-        metadata(author=one_or_list(authors)),
+        join_lines(str(about.get("title") or "")),
+        metadata(author=unwrap_single(authors)),
         notes=(
             *notes,
             *(f"skipped: {count:,} {what}" for what, count in left_out.items() if count),
@@ -83,7 +83,7 @@ def _write(
         attached = {
             name: _picture(_mapping(kinds)) for name, kinds in _mapping(cell.get("attachments")).items()
         }
-        images.write_prose(writer, storable(source).replace("\r\n", "\n").strip("\n"), attached)
+        images.write_prose(writer, remove_unstorable(source).replace("\r\n", "\n").strip("\n"), attached)
         return
     if source.strip():
         writer.add(fence(source, language))
@@ -110,20 +110,20 @@ def _picture(data: Mapping[str, Any]) -> str:
 
 def _output(output: Mapping[str, Any], left_out: Counter[str]) -> str:
     if output.get("output_type") == "stream":
-        return _as_shown(_text(output.get("text")))
+        return _render_terminal_text(_text(output.get("text")))
     if output.get("output_type") == "error":
         left_out["lines of tracebacks"] += sum(
             len(str(each).splitlines()) for each in _list(output.get("traceback"))
         )
-        return _as_shown(f"{output.get('ename', '')}: {output.get('evalue', '')}")
+        return _render_terminal_text(f"{output.get('ename', '')}: {output.get('evalue', '')}")
     data = _mapping(output.get("data"))
-    words = _as_shown(_text(data.get("text/plain")))
+    words = _render_terminal_text(_text(data.get("text/plain")))
     if not words.strip() or _OBJECT.fullmatch(words.strip()):
         return _rich(data)
     return "" if _FIGURE.fullmatch(words.strip()) else words
 
 
-def _as_shown(text: str) -> str:
+def _render_terminal_text(text: str) -> str:
     """Remove ANSI colors and overwritten lines of progress bars."""
     return _WRITTEN_OVER.sub("", _COLOURS.sub("", text).replace("\r\n", "\n"))
 

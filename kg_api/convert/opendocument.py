@@ -9,9 +9,9 @@ from itertools import repeat
 from typing import Any, NamedTuple
 
 from kg_api.convert.ooxml.text import Script, strike_text
-from kg_api.convert.shared.containers import local_name, read_entry, read_xml
-from kg_api.convert.shared.markdown_text import one_line
-from kg_api.convert.sheets import Range, Sheet, SheetNotes, join_runs, too_large
+from kg_api.convert.shared.containers import get_local_name, read_entry, read_xml
+from kg_api.convert.shared.markdown_text import join_lines
+from kg_api.convert.sheets import Range, Sheet, SheetNotes, join_runs, report_too_large
 from kg_api.errors import UnreadableDocument
 
 _MAX_COLUMNS = 1 << 20  # more than any spreadsheet program supports
@@ -49,28 +49,30 @@ def read_ods_sheets(archive: zipfile.ZipFile, notes: SheetNotes) -> Iterator[She
     styles = _read_styles(roots)
     for root in roots[:-1]:
         _note_page_texts(root, notes)
-    book = next((each for each in content.iter() if local_name(each) == "spreadsheet"), None)
+    book = next((each for each in content.iter() if get_local_name(each) == "spreadsheet"), None)
     if book is None:
         raise UnreadableDocument("the file is in OpenDocument format but is not a spreadsheet")
     for each in book:
         # A table with a source is a copy of cells from another file.
-        if local_name(each) == "table" and not any(local_name(part) == "table-source" for part in each):
+        if get_local_name(each) == "table" and not any(
+            get_local_name(part) == "table-source" for part in each
+        ):
             yield _SheetReader(each, styles, notes).read()
 
 
 def _note_page_texts(root: Any, notes: SheetNotes) -> None:
-    for each in (each for page in root.iter() if local_name(page) == "master-page" for each in page):
-        if local_name(each).startswith(("header", "footer")) and _attribute(each, "display") != "false":
+    for each in (each for page in root.iter() if get_local_name(page) == "master-page" for each in page):
+        if get_local_name(each).startswith(("header", "footer")) and _attribute(each, "display") != "false":
             for part in each.iter():
-                if local_name(part) not in _PAGE_WORDS:  # fields that a program fills in
-                    part.text = _FIELDS.get(local_name(part), " ")
+                if get_local_name(part) not in _PAGE_WORDS:  # fields that a program fills in
+                    part.text = _FIELDS.get(get_local_name(part), " ")
             notes.add_page_text("".join(each.itertext()))
 
 
 def _read_styles(roots: list[Any]) -> dict[str, _Style]:
     """Return styles by name, with properties inherited from their parents."""
     found: dict[str, Any] = {}
-    for each in (each for root in roots for each in root.iter() if local_name(each) == "style"):
+    for each in (each for root in roots for each in root.iter() if get_local_name(each) == "style"):
         found[_attribute(each, "name") or ""] = each
     styles: dict[str, _Style] = {}
 
@@ -105,7 +107,7 @@ class _SheetReader:
     def read(self) -> Sheet:
         hidden, hidden_columns, number = list[int](), list[range](), 1
         for each in _iterate_rows(self._table):
-            kind, times = local_name(each), _count(each, "number-rows-repeated")
+            kind, times = get_local_name(each), _count(each, "number-rows-repeated")
             if kind == "table-column":
                 style = _attribute(each, "default-cell-style-name") or ""
                 columns = min(_count(each, "number-columns-repeated"), _MAX_COLUMNS - len(self._columns))
@@ -128,7 +130,7 @@ class _SheetReader:
         cells: dict[int, str] = {}
         column = 0
         for each in row:
-            if local_name(each) not in {"table-cell", "covered-table-cell"}:
+            if get_local_name(each) not in {"table-cell", "covered-table-cell"}:
                 continue
             times = _count(each, "number-columns-repeated")
             name = _attribute(each, "style-name") or (
@@ -137,7 +139,7 @@ class _SheetReader:
             style = self._styles.get(name, _PLAIN)
             if text := self._read_cell(each, style):
                 if column + times > _MAX_COLUMNS:
-                    raise too_large(self._sheet.name)
+                    raise report_too_large(self._sheet.name)
                 cells.update(dict.fromkeys(range(column, column + times), text))
                 down, right = _count(each, "number-rows-spanned"), _count(each, "number-columns-spanned")
                 if max(down, right) > 1:
@@ -148,11 +150,11 @@ class _SheetReader:
     def _read_cell(self, cell: Any, style: _Style) -> str:
         shown = list[str]()
         for each in cell:
-            if local_name(each) == "p":
+            if get_local_name(each) == "p":
                 runs = self._read_runs(each, _PLAIN._replace(is_struck=style.is_struck))
-                shown.append(one_line(join_runs(runs)))
-            elif local_name(each) == "annotation":
-                words = " ".join("".join(part.itertext()) for part in each if local_name(part) == "p")
+                shown.append(join_lines(join_runs(runs)))
+            elif get_local_name(each) == "annotation":
+                words = " ".join("".join(part.itertext()) for part in each if get_local_name(part) == "p")
                 self._notes.leave_out("comments on cells", words)
             else:
                 self._read_shape(each)
@@ -162,7 +164,7 @@ class _SheetReader:
             return strike_text(text) if style.is_struck else text
         formula = _attribute(cell, "formula")
         is_empty_text = _attribute(cell, "value-type") == "string" and (
-            _attribute(cell, "string-value") is not None or any(local_name(each) == "p" for each in cell)
+            _attribute(cell, "string-value") is not None or any(get_local_name(each) == "p" for each in cell)
         )
         if not formula or is_empty_text:
             return ""
@@ -173,7 +175,7 @@ class _SheetReader:
         """Yield text runs, with whitespace elements as spaces, and without comments and deleted text."""
         yield element.text or "", style.script, style.is_struck
         for each in element:
-            name = local_name(each)
+            name = get_local_name(each)
             if name in {"s", "tab", "line-break"}:
                 yield " ", style.script, style.is_struck
             elif name not in _UNSHOWN:
@@ -182,12 +184,12 @@ class _SheetReader:
             yield each.tail or "", style.script, style.is_struck
 
     def _read_shape(self, shape: Any) -> None:
-        kinds = {local_name(each) for each in shape.iter()}
+        kinds = {get_local_name(each) for each in shape.iter()}
         if "object" in kinds:
             self._notes.leave_out("charts and embedded objects")
             return
-        paragraphs = [each for each in shape.iter() if local_name(each) == "p"]
-        texts = [one_line(join_runs(self._read_runs(each, _PLAIN))) for each in paragraphs]
+        paragraphs = [each for each in shape.iter() if get_local_name(each) == "p"]
+        texts = [join_lines(join_runs(self._read_runs(each, _PLAIN))) for each in paragraphs]
         self._sheet.texts += filter(None, texts)
         if "image" in kinds and not any(texts):
             self._notes.leave_out("pictures")
@@ -196,7 +198,7 @@ class _SheetReader:
 def _iterate_rows(element: Any) -> Iterator[Any]:
     """Yield columns, rows, and shapes of a table, including grouped ones."""
     for each in element:
-        if local_name(each) in {"table-column", "table-row", "shapes"}:
+        if get_local_name(each) in {"table-column", "table-row", "shapes"}:
             yield each
         else:
             yield from _iterate_rows(each)
@@ -205,7 +207,7 @@ def _iterate_rows(element: Any) -> Iterator[Any]:
 def _show_value(cell: Any) -> str:
     """Return the value of a cell without displayed text, as in the file."""
     said = next(filter(None, (_attribute(cell, name) for name in _VALUES)), "")
-    return one_line(f"{said} {_attribute(cell, 'currency') or ''}")
+    return join_lines(f"{said} {_attribute(cell, 'currency') or ''}")
 
 
 def show_formula(formula: str) -> str:
@@ -216,7 +218,7 @@ def show_formula(formula: str) -> str:
             found[0] if found[1] is None else ":".join(part.removeprefix(".") for part in found[1].split(":"))
         )
 
-    body = re.sub(r"^\w+:(?==)", "", one_line(formula))
+    body = re.sub(r"^\w+:(?==)", "", join_lines(formula))
     return _QUOTED_OR_CELLS.sub(show, body if body.startswith("=") else f"={body}")
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise, zip_longest
 
 from kg_api.convert.ooxml.text import InlineText, Script
-from kg_api.convert.shared.markdown_text import MarkdownWriter, one_line, paragraph, table
+from kg_api.convert.shared.markdown_text import MarkdownWriter, join_lines, paragraph, table
 from kg_api.errors import UnreadableDocument
 
 MAX_CELLS = 2_000_000
@@ -42,7 +42,7 @@ class Sheet:
         self._left, self._right = min(self._left, left), max(self._right, right)
         self._top = self._top or number
         if (number + times - self._top) * (self._right - self._left) > MAX_CELLS:
-            raise too_large(self.name)
+            raise report_too_large(self.name)
         row = [""] * (right - left)
         for column, text in cells.items():
             row[column - left] = text
@@ -67,7 +67,7 @@ class Sheet:
             self.hidden_columns = sum(any(at in columns for columns in hidden_columns) for at in filled)
 
 
-def too_large(name: str) -> UnreadableDocument:
+def report_too_large(name: str) -> UnreadableDocument:
     return UnreadableDocument(
         f"{name!r} has more than {MAX_CELLS:,} cells between its first and last. Save the relevant "
         "part as CSV"
@@ -81,13 +81,13 @@ class SheetNotes:
 
     def add_page_text(self, text: str) -> None:
         """Count a page header or footer. `&P` and `&N` are page number and page count."""
-        words = one_line(_PAGE_NUMBER.sub(" ", text))
+        words = join_lines(_PAGE_NUMBER.sub(" ", text))
         if any(map(str.isalnum, words)):
             self.leave_out("headers and footers of pages", words)
 
     def leave_out(self, what: str, example: str = "") -> None:
         count, first = self._left_out.get(what, (0, ""))
-        self._left_out[what] = count + 1, first or one_line(example)
+        self._left_out[what] = count + 1, first or join_lines(example)
 
     def describe(self) -> Iterator[str]:
         """Yield notes such as `skipped: comments on cells (3), e.g. "Ask Ann"`."""
@@ -239,12 +239,16 @@ class _Grid:
         for gap in gaps[:_MAX_SIDE_BY_SIDE]:
             after = next((at for at in range(gap, right) if at not in blank), right)
             following = next((at for at in gaps if at > after), right)
-            if after < right and self._are_apart(places[:_JUDGED_ROWS], (start, gap), (after, following)):
+            if after < right and self._has_blank_column_between(
+                places[:_JUDGED_ROWS], (start, gap), (after, following)
+            ):
                 found.append((start, gap))
                 start = after
         return [*found, (start, right)]
 
-    def _are_apart(self, places: Sequence[int], one: tuple[int, int], other: tuple[int, int]) -> bool:
+    def _has_blank_column_between(
+        self, places: Sequence[int], one: tuple[int, int], other: tuple[int, int]
+    ) -> bool:
         """Return whether a blank column separates two tables and is not just a spacer inside one."""
         sides = list[list[tuple[int, Row]]]()
         for left, right in (one, other):

@@ -12,9 +12,9 @@ import python_calamine
 
 from kg_api.convert.opendocument import read_ods_sheets
 from kg_api.convert.shared.containers import core_properties, metadata, open_archive
-from kg_api.convert.shared.markdown_text import MarkdownWriter, heading, one_line, paragraph
+from kg_api.convert.shared.markdown_text import MarkdownWriter, heading, join_lines, paragraph
 from kg_api.convert.shared.number_format import format_datetime, format_duration, write_digits
-from kg_api.convert.sheets import MAX_CELLS, Sheet, SheetNotes, too_large, write_grid
+from kg_api.convert.sheets import MAX_CELLS, Sheet, SheetNotes, report_too_large, write_grid
 from kg_api.convert.xlsx import read_xlsx_sheets
 from kg_api.errors import UnreadableDocument
 from kg_api.schemas.documents import Converted
@@ -89,7 +89,7 @@ def _read_old_sheets(data: bytes, notes: SheetNotes) -> Iterator[Sheet]:
             continue
         cells = workbook.get_sheet_by_name(name)
         if int(cells.height) * int(cells.width) > MAX_CELLS:
-            raise too_large(name)
+            raise report_too_large(name)
         rows = [[_show_value(cell) for cell in row] for row in cells.to_python(skip_empty_area=True)]
         down, right = cells.start or (0, 0)
         merges = [
@@ -111,4 +111,4 @@ def _show_value(value: object) -> str:
         return format_duration(value.total_seconds())
     if isinstance(value, date | time):
         return value.isoformat()
-    return one_line(str(value)) if isinstance(value, str | int) else ""
+    return join_lines(str(value)) if isinstance(value, str | int) else ""

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 from kg_api.convert.ooxml.drawings import read_lines
 from kg_api.convert.ooxml.package import Package, q
 from kg_api.convert.ooxml.text import Script, strike_text
-from kg_api.convert.shared.containers import iterate_xml, local_name, read_xml
-from kg_api.convert.shared.markdown_text import one_line
+from kg_api.convert.shared.containers import get_local_name, iterate_xml, read_xml
+from kg_api.convert.shared.markdown_text import join_lines
 from kg_api.convert.shared.number_format import (
     GENERAL,
     NumberFormat,
@@ -69,7 +69,7 @@ def read_xlsx_sheets(archive: zipfile.ZipFile, notes: SheetNotes) -> Iterator[Sh
     if not (package.has(main) and main.endswith(".xml")):
         raise UnreadableDocument(f"the file is a ZIP archive but not a spreadsheet: {main} is missing")
     root = read_xml(package.read(main), main)
-    if local_name(root) != "workbook":
+    if get_local_name(root) != "workbook":
         raise UnreadableDocument(f"the file is not a spreadsheet: {main} is not a workbook")
     links = package.get_relationships(main)
     book = _Book(notes, package)
@@ -77,14 +77,14 @@ def read_xlsx_sheets(archive: zipfile.ZipFile, notes: SheetNotes) -> Iterator[Sh
         book.styles = _read_styles(read_xml(package.read(part), part))
     if package.has(part := package.find_related(main, "sharedStrings") or "xl/sharedStrings.xml"):
         for each in iterate_xml(package.read(part), part):
-            if local_name(each) == "si":
+            if get_local_name(each) == "si":
                 text = _read_runs(each)
-                book.strings.append(one_line(text) if isinstance(text, str) else text)
+                book.strings.append(join_lines(text) if isinstance(text, str) else text)
                 each.clear()
-    said = {local_name(each): each.attrib for each in root.iter()}
+    said = {get_local_name(each): each.attrib for each in root.iter()}
     book.since_1904 = said.get("workbookPr", {}).get("date1904") in _TRUE
     book.is_recomputed = said.get("calcPr", {}).get("fullCalcOnLoad") in _TRUE
-    for each in [each for each in root.iter() if local_name(each) == "sheet"]:
+    for each in [each for each in root.iter() if get_local_name(each) == "sheet"]:
         name = str(each.get("name") or "")
         link = links.get(next((value for key, value in each.attrib.items() if key.endswith("}id")), ""))
         if link and link.kind == "worksheet" and not link.external:
@@ -100,12 +100,12 @@ def _read_styles(root: Any) -> list[_Style]:
     fonts = list[Any]()
     styles = list[_Style]()
     for each in root:
-        if local_name(each) == "numFmts":
+        if get_local_name(each) == "numFmts":
             for form in each:
                 forms[_number(form.get("numFmtId"))] = parse_number_format(str(form.get("formatCode") or ""))
-        elif local_name(each) == "fonts":
+        elif get_local_name(each) == "fonts":
             fonts = list(each)
-        elif local_name(each) == "cellXfs":
+        elif get_local_name(each) == "cellXfs":
             for xf in each:
                 form, font = _number(xf.get("numFmtId")), _number(xf.get("fontId"))
                 marks = fonts[font] if font < len(fonts) else ()
@@ -116,20 +116,20 @@ def _read_styles(root: Any) -> list[_Style]:
 
 
 def _is_on(marks: Any, name: str) -> bool:
-    return any(local_name(each) == name and each.get("val", "1") not in {"0", "false"} for each in marks)
+    return any(get_local_name(each) == name and each.get("val", "1") not in {"0", "false"} for each in marks)
 
 
 def _read_runs(element: Any) -> str | list[Run]:
     """Read a text without its phonetic guide (furigana)."""
     runs = list[Run]()
     for each in element:
-        if local_name(each) == "t":
+        if get_local_name(each) == "t":
             runs.append((_unescape(each.text), "", None))
-        elif local_name(each) == "r":
-            marks = next((part for part in each if local_name(part) == "rPr"), None)
-            text = "".join(_unescape(part.text) for part in each if local_name(part) == "t")
+        elif get_local_name(each) == "r":
+            marks = next((part for part in each if get_local_name(part) == "rPr"), None)
+            text = "".join(_unescape(part.text) for part in each if get_local_name(part) == "t")
             script = next(
-                (str(mark.get("val")) for mark in marks or () if local_name(mark) == "vertAlign"), ""
+                (str(mark.get("val")) for mark in marks or () if get_local_name(mark) == "vertAlign"), ""
             )
             runs.append((text, _SCRIPTS.get(script, ""), None if marks is None else _is_on(marks, "strike")))
     if any(script or is_struck is not None for _, script, is_struck in runs):
@@ -155,7 +155,7 @@ class _SheetReader:
         merges = list[tuple[int, int, int, int]]()
         row = 0
         for each in iterate_xml(self._book.package.read(self._part), self._part):
-            name = local_name(each)
+            name = get_local_name(each)
             if name == "row":
                 row = max(_number(each.get("r")), row + 1)  # a smaller number would overwrite rows
                 if texts := self._read_row(each):
@@ -176,18 +176,18 @@ class _SheetReader:
         cells: dict[int, str] = {}
         column, styles = -1, self._book.styles
         for cell in row:
-            if local_name(cell) != "c":
+            if get_local_name(cell) != "c":
                 continue
             place = cell.get("r", "").rstrip("0123456789")
             column = _find_column(place) if place else column + 1
             at = _number(cell.get("s"))
             style = styles[at] if at < len(styles) else _PLAIN
-            if text := one_line(self._read_cell(cell, style)):
+            if text := join_lines(self._read_cell(cell, style)):
                 cells[column] = strike_text(text) if style.is_struck and "~~" not in text else text
         return cells
 
     def _read_cell(self, cell: Any, style: _Style) -> str:
-        parts = {local_name(each): each for each in cell}
+        parts = {get_local_name(each): each for each in cell}
         kind = cell.get("t", "n")
         value = None if (part := parts.get("v")) is None else str(part.text or "")
         formula = parts.get("f")
@@ -225,7 +225,7 @@ class _SheetReader:
         )
 
     def _read_formula(self, formula: Any, cell: str) -> str:
-        text, key = one_line(formula.text or ""), str(formula.get("si") or "")
+        text, key = join_lines(formula.text or ""), str(formula.get("si") or "")
         if formula.get("t") == "shared" and text:
             self._formulas[key] = cell
         elif key in self._formulas:  # a shared formula refers to other cells here
@@ -242,16 +242,18 @@ class _SheetReader:
                 self._read_drawing(part)
             elif kind == "threadedComment" or (kind == "comments" and not threaded):
                 for each in package.parse(part).iter():
-                    if local_name(each) in {"threadedComment", "comment"}:
+                    if get_local_name(each) in {"threadedComment", "comment"}:
                         words = (
-                            str(word.text or "") for word in each.iter() if local_name(word) in {"t", "text"}
+                            str(word.text or "")
+                            for word in each.iter()
+                            if get_local_name(word) in {"t", "text"}
                         )
                         notes.leave_out("comments on cells", "".join(words))
 
     def _read_drawing(self, part: str) -> None:
         package, notes = self._book.package, self._book.notes
         for each in package.parse(part).iter():
-            name = local_name(each)
+            name = get_local_name(each)
             if name == "txBody":
                 self._sheet.texts += read_lines(each)
             elif name == "pic":

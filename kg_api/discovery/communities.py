@@ -20,8 +20,8 @@ from kg_api.graph.communities import (
     OntologySize,
     begin_generation,
     discard_portion,
-    fewest_ties,
     find_community,
+    get_min_ties,
     page_of_communities,
     publish,
     read_carried,
@@ -38,13 +38,13 @@ from kg_api.graph.jobs import (
     CONCEPT_EMBEDDING,
     EXTRACTION,
     ensure_job,
-    is_any_asked_for,
+    is_any_requested,
+    must_wait_to_restart,
     request_job,
-    rests,
 )
 from kg_api.jobs.runner import JobRun
 from kg_api.providers.extras import is_installed, missing
-from kg_api.schemas.base import community_id, concept_name, digest
+from kg_api.schemas.base import community_id, digest, normalize_concept_name
 from kg_api.schemas.communities import Communities, Community, CommunityDetails
 from kg_api.schemas.operations import JobStarted
 from kg_api.schemas.vocabulary import MAX_COMMUNITY_LEVEL
@@ -61,7 +61,7 @@ NEIGHBOURS: Final = 20  # strongest neighbours of each concept: limits memory an
 BLOCK: Final = 500  # concepts whose pairs are counted together
 
 
-def associate(incidence: Matrix) -> Matrix:
+def weigh_associations(incidence: Matrix) -> Matrix:
     """Weigh the pairs of concepts by the log-likelihood ratio of their co-occurrence.
 
     Args:
@@ -78,7 +78,7 @@ def associate(incidence: Matrix) -> Matrix:
     carried: Floats = np.asarray(incidence.sum(axis=0), dtype=np.float64).ravel()
     by_concept = incidence.T.tocsr()
     blocks = [
-        _strongest(by_concept[start : start + BLOCK] @ incidence, start, carried, passages)
+        _select_strongest(by_concept[start : start + BLOCK] @ incidence, start, carried, passages)
         for start in range(0, concepts, BLOCK)
     ]
     kept = cast("Matrix", sparse.vstack(blocks, format="csr"))
@@ -105,7 +105,7 @@ def _entropy(counts: Floats) -> Floats:
     return counts * np.log(np.where(counts > 0, counts, 1.0))
 
 
-def _strongest(counts: Matrix, start: int, carried: Floats, passages: int) -> Matrix:
+def _select_strongest(counts: Matrix, start: int, carried: Floats, passages: int) -> Matrix:
     """Return the strongest weights of each row. Equal weights keep the order of columns."""
     from scipy import sparse  # noqa: PLC0415
 
@@ -126,7 +126,7 @@ def _strongest(counts: Matrix, start: int, carried: Floats, passages: int) -> Ma
 NAMED: Final = 3  # concepts in a name
 
 
-def centrality(weights: Matrix, members: Places) -> Floats:
+def compute_centrality(weights: Matrix, members: Places) -> Floats:
     """Return for each member the weight of its edges inside, times their share of all its edges.
 
     A hub has heavy edges, but few of them inside the community.
@@ -152,11 +152,11 @@ def _strengths(weights: Matrix, members: Places) -> tuple[Floats, Floats]:
     return within.ravel(), every.ravel()
 
 
-def name_of(labels: Iterable[str]) -> str:
+def join_labels(labels: Iterable[str]) -> str:
     """Join the first labels, without labels that repeat another one: "wheel", "variant wheels"."""
     chosen, said = list[str](), list[set[str]]()
     for label in labels:
-        words = {word.removesuffix("s") for word in concept_name(label).replace("-", " ").split()}
+        words = {word.removesuffix("s") for word in normalize_concept_name(label).replace("-", " ").split()}
         if not any(words <= each or each <= words for each in said):
             chosen.append(label)
             said.append(words)
@@ -182,7 +182,7 @@ def read_concept_graph(
     from scipy import sparse  # noqa: PLC0415 - only the job needs it
 
     ids, related = list[str](), list[Row]()
-    for portion in read_tied(graph, ontology, fewest_ties(graph, ontology, most)):
+    for portion in read_tied(graph, ontology, get_min_ties(graph, ontology, most)):
         between()
         ids += (row["concept_id"] for row in portion)
         related += (row for row in portion if row["related"])
@@ -232,7 +232,7 @@ def find_clusters(weights: Matrix, *, max_size: int, min_size: int) -> list[Clus
     waiting = [Cluster(np.arange(weights.shape[0], dtype=np.int64), -1, None)]
     for place, whole in enumerate(waiting):
         is_too_large = len(whole.members) > max_size and whole.level + 1 < MAX_LEVELS
-        parts = _partition(weights, whole.members) if place == 0 or is_too_large else []
+        parts = _cluster_nodes(weights, whole.members) if place == 0 or is_too_large else []
         if place == 0 or len(parts) > 1:
             level, parent = whole.level + 1, place - 1 if place else None
             found += [Cluster(each, level, parent) for each in parts if len(each) >= min_size]
@@ -240,7 +240,7 @@ def find_clusters(weights: Matrix, *, max_size: int, min_size: int) -> list[Clus
     return found
 
 
-def _partition(weights: Matrix, members: Places) -> list[Places]:
+def _cluster_nodes(weights: Matrix, members: Places) -> list[Places]:
     """Cluster some nodes by the edges among them, larger clusters first. Without edges, return []."""
     import graspologic_native  # noqa: PLC0415 - only the job needs it
 
@@ -277,7 +277,7 @@ class Detected:
 
 
 def detect_communities(read: ConceptGraph, ontology: str, *, max_size: int, min_size: int) -> Detected:
-    weights = associate(read.incidence)
+    weights = weigh_associations(read.incidence)
     clusters = find_clusters(weights, max_size=max_size, min_size=min_size)
     ids = [
         community_id(ontology, each.level, [read.concept_ids[int(node)] for node in each.members])
@@ -297,7 +297,7 @@ def detect_communities(read: ConceptGraph, ontology: str, *, max_size: int, min_
             }
         )
         places[cluster.level] += 1
-        found = centrality(weights, cluster.members)
+        found = compute_centrality(weights, cluster.members)
         for place, node in enumerate(np.argsort(-found, kind="stable")):
             row: Row = {"community_id": ids[at], "place": place, "weight": float(found[node])}
             own.setdefault(read.concept_ids[int(cluster.members[node])], []).append(row)
@@ -332,7 +332,7 @@ class CommunitySummary(BaseModel):
         return min(1.0, max(shares))
 
 
-def mark_of(settings: CommunitySettings) -> str:
+def compute_community_fingerprint(settings: CommunitySettings) -> str:
     """Return a fingerprint that changes if the same concepts would form other communities."""
     used = (settings.max_size, settings.min_size, settings.max_concepts)
     return digest("communities", str(VERSION), *map(str, used))
@@ -384,7 +384,7 @@ class CommunityDetection:
         found = detect_communities(read, ontology, **limits)
         run.expect(len(found.members))
         summary = CommunitySummary(
-            mark=mark_of(self._settings),
+            mark=compute_community_fingerprint(self._settings),
             levels=found.levels,
             grouped=len(found.members),
             left_out=found.left_out,
@@ -422,7 +422,7 @@ class CommunityRequests:
         if not (self._settings.enabled and is_installed("communities")):
             return
         for state in read_states(self._graph):
-            if is_any_asked_for(self._graph, BEFORE, state.ontology):
+            if is_any_requested(self._graph, BEFORE, state.ontology):
                 continue
             size = read_size(self._graph, state.ontology, state.at)
             due = size.concepts
@@ -431,7 +431,9 @@ class CommunityRequests:
                 enough = summary.changed(size) >= self._settings.changed_share
                 due = max(due, 1) if enough or self.is_outdated(summary) else 0
             uptime = time.monotonic() - self._begun
-            if due and not rests(self._graph, COMMUNITY_DETECTION, state.ontology, at_most=uptime):
+            if due and not must_wait_to_restart(
+                self._graph, COMMUNITY_DETECTION, state.ontology, at_most=uptime
+            ):
                 ensure_job(self._graph, COMMUNITY_DETECTION, state.ontology, total=due)
 
     def begin(self, ontology: str) -> str:
@@ -448,7 +450,7 @@ class CommunityRequests:
 
     def is_outdated(self, summary: CommunitySummary) -> bool:
         """Check whether the current settings would give other communities."""
-        return summary.mark != mark_of(self._settings)
+        return summary.mark != compute_community_fingerprint(self._settings)
 
 
 # Communities for users
@@ -510,4 +512,4 @@ class CommunityService:
 
 
 def _community(row: Row) -> Community:
-    return Community.model_validate({**row, "name": name_of(row["labels"])})
+    return Community.model_validate({**row, "name": join_labels(row["labels"])})

@@ -21,22 +21,22 @@ from kg_api.concepts.search import (
 from kg_api.discovery.subgraph import WorkingEdge, WorkingNode, WorkingSet, connections, pagerank
 from kg_api.errors import InvalidInput, NotFound, TookTooLong
 from kg_api.graph.client import SEARCH_SECONDS, Graph, limit_time
-from kg_api.graph.concepts import concepts_of, find_concept
+from kg_api.graph.concepts import find_concept, read_concepts
 from kg_api.graph.library import find_source
 from kg_api.graph.relation_search import resolve_types
-from kg_api.graph.search import Filters, nearness_of_concepts
-from kg_api.graph.similar import places_of, vectors_of
+from kg_api.graph.search import Filters, compute_concept_nearness
+from kg_api.graph.similar import describe_places, read_search_vectors
 from kg_api.graph.traversal import (
     Following,
-    concepts_within,
-    documents_of,
+    filter_appearing_concepts,
+    filter_stated_relationships,
     follow,
-    quotes_of,
-    stated_within,
-    statements_of,
+    read_documents_by_id,
+    read_edge_statements,
+    read_quotes,
 )
-from kg_api.schemas.base import ID_DIGITS, concept_name
-from kg_api.schemas.concepts import Concept, RelationshipSearch, nearest_labels
+from kg_api.schemas.base import ID_DIGITS, normalize_concept_name
+from kg_api.schemas.concepts import Concept, RelationshipSearch, format_nearest_labels
 from kg_api.schemas.constructive import (
     AnyNode,
     ConstructiveQuery,
@@ -70,7 +70,7 @@ from kg_api.search.notes import Stopwatch
 from kg_api.search.scope import choose
 from kg_api.search.service import SearchService
 from kg_api.spaces.registry import SpaceRegistry
-from kg_api.spaces.snapshot import OntologySnapshot, snapshots_of
+from kg_api.spaces.snapshot import OntologySnapshot, get_snapshots
 from kg_api.wording import pluralize
 
 MAX_WAYS: Final = 3
@@ -204,7 +204,7 @@ class ConstructiveService:
         self._search = search
         self._concepts = concepts
         self._relationships = relationships
-        self._snapshots = snapshots_of(graph)
+        self._snapshots = get_snapshots(graph)
         self._remembered = self._snapshots.filters
         self._steps: dict[str, Callable[[Any, _Progress], None]] = {
             "seed": self._seed,
@@ -308,11 +308,11 @@ class ConstructiveService:
         ids = progress.filters.document_ids
         within = None
         if ids is not None:
-            within = self._appearing_in([each.concept_id for each in found], ids, progress)
+            within = self._filter_appearing_concepts([each.concept_id for each in found], ids, progress)
         seen = [each for each in found if within is None or each.concept_id in within]
         taken = [each for each in seen if each.ontology in progress.ontologies]
         if not taken:
-            raise _not_seen(step.value, found[0].ontology, progress)
+            raise _report_excluded_seed(step.value, found[0].ontology, progress)
         if is_phrase:
             some = taken[: step.limit]
             what, labels = pluralize(len(some), "concept"), ", ".join(repr(each.label) for each in some)
@@ -336,13 +336,13 @@ class ConstructiveService:
                     raise
         found = self._concepts.search(step.value, progress.named, max(CANDIDATES, step.limit))
         also_called = [each for each in found.concepts if each.fits == "name"]
-        name = concept_name(step.value)
-        called = [each for each in also_called if concept_name(each.label) == name] or also_called
+        name = normalize_concept_name(step.value)
+        called = [each for each in also_called if normalize_concept_name(each.label) == name] or also_called
         taken = called or [each for each in found.concepts if each.fits]
         if not taken:
             why = "".join(f". {each.effect}" for each in found.degraded[:MAX_REASONS])
             raise NotFound(
-                f"no concept matches {step.value!r}{nearest_labels(found.concepts)}. Start with a "
+                f"no concept matches {step.value!r}{format_nearest_labels(found.concepts)}. Start with a "
                 f"'text', or look for one with `kg concepts search`{why}"
             )
         return taken, not called
@@ -364,13 +364,13 @@ class ConstructiveService:
         for hit in found.relationships:
             subject, target = hit.subject.concept_id, hit.object.concept_id
             ontologies |= {subject: hit.ontology, target: hit.ontology}
-            key, said = concept_name(hit.type), tuple(each.relation_id for each in hit.evidence)
+            key, said = normalize_concept_name(hit.type), tuple(each.relation_id for each in hit.evidence)
             own = [progress.number]
             edges.append(
                 WorkingEdge("related_to", subject, target, hit.type, key, hit.sources, said, steps=own)
             )
         if ids is not None:
-            edges = self._stated_by(edges, ids, progress)
+            edges = self._filter_stated_edges(edges, ids, progress)
         nodes = [
             WorkingNode(
                 end, "concept", ontologies[end], None, [Reached(step=progress.number, hops=0, rank=rank)]
@@ -390,7 +390,7 @@ class ConstructiveService:
             )
         (node,) = progress.seed([_identify(place)])
         if not progress.sees(node):
-            raise _not_seen(step.value, node.ontology, progress)
+            raise _report_excluded_seed(step.value, node.ontology, progress)
         progress.add([node], 1)
 
     # Expand steps
@@ -498,13 +498,13 @@ class ConstructiveService:
         if step.kinds is not None:
             removed += built.keep(lambda node: node.kind in (step.kinds or ()))
         if ids is not None:
-            within = self._appearing_in([node.id for node in built.of("concept")], ids, progress)
+            within = self._filter_appearing_concepts([node.id for node in built.of("concept")], ids, progress)
             wanted = {*ids}
             removed += built.keep(
                 lambda node: node.id in within if node.kind == "concept" else node.document_id in wanted
             )
             stated = [edge for edge in built.edges.values() if edge.kind == "related_to"]
-            kept = {edge.key: edge for edge in self._stated_by(stated, ids, progress)}
+            kept = {edge.key: edge for edge in self._filter_stated_edges(stated, ids, progress)}
             built.edges = {
                 key: kept.get(key, edge)
                 for key, edge in built.edges.items()
@@ -522,24 +522,24 @@ class ConstructiveService:
             what = pluralize(removed, "node")
             progress.note_cut("limit", f"{what} dropped after the best {step.nodes}", removed)
 
-    def _appearing_in(
+    def _filter_appearing_concepts(
         self, concept_ids: Sequence[str], ids: Sequence[str], progress: _Progress
     ) -> Collection[str]:
         """Return the concepts that appear in the given documents."""
         if not concept_ids or not ids:
             return ()
-        found, unknown = concepts_within(self._graph, concept_ids, ids)
+        found, unknown = filter_appearing_concepts(self._graph, concept_ids, ids)
         _note_unproven("concept", unknown, progress)
         return found
 
-    def _stated_by(
+    def _filter_stated_edges(
         self, edges: Sequence[WorkingEdge], ids: Sequence[str], progress: _Progress
     ) -> list[WorkingEdge]:
         """Return the relationships that the given documents state, with only the statements in them."""
         if not edges or not ids:
             return []
         triples = [(edge.subject, edge.type_key, edge.object) for edge in edges]
-        within, unknown = stated_within(self._graph, triples, ids)
+        within, unknown = filter_stated_relationships(self._graph, triples, ids)
         _note_unproven("relationship", unknown, progress)
         kept = ((edge, within.get(each)) for edge, each in zip(edges, triples, strict=True))
         return [replace(edge, support=each[0], relation_ids=each[1]) for edge, each in kept if each]
@@ -599,10 +599,10 @@ class ConstructiveService:
         """Return the cosine of the text and each node that has a vector, by id."""
         built = progress.built
         concepts = [node.id for node in built.of("concept")]
-        near = dict(nearness_of_concepts(self._graph, concepts, asked.meanings)) if concepts else {}
+        near = dict(compute_concept_nearness(self._graph, concepts, asked.meanings)) if concepts else {}
         sources = {node.id: node for node in built.of(*SOURCES)}
         by_ontology = {name: each.vector for each in asked.meanings for name in each.ontologies}
-        found = vectors_of(self._graph, list(sources), progress.known.answering, progress.known.new)
+        found = read_search_vectors(self._graph, list(sources), progress.known.answering, progress.known.new)
         for identity, parts in found.items():
             vector = by_ontology.get(sources[identity].ontology)
             if vector is not None and parts:
@@ -623,7 +623,7 @@ def _note_unproven(what: str, number: int, progress: _Progress) -> None:
         progress.note_cut("hub", effect, number)
 
 
-def _not_seen(value: str, ontology: str, progress: _Progress) -> InvalidInput:
+def _report_excluded_seed(value: str, ontology: str, progress: _Progress) -> InvalidInput:
     """Return the error for a seed that the filters of the query exclude."""
     if ontology not in progress.ontologies:
         told = f"is in the ontology {ontology!r}, which this query does not include. Add it to ontology"
@@ -653,9 +653,9 @@ def _present(graph: Graph, built: WorkingSet) -> tuple[list[AnyNode], list[Subgr
     """Read the nodes, best first, and the edges between them with their evidence."""
     ids = [node.id for node in built.of(*SOURCES)]
     documents = [node.id for node in built.of("document")]
-    concepts = concepts_of(graph, (node.id for node in built.of("concept")))
-    sources = {place.source_id: place for place in places_of(graph, ids)} if ids else {}
-    known = documents_of(graph, documents) if documents else {}
+    concepts = read_concepts(graph, (node.id for node in built.of("concept")))
+    sources = {place.source_id: place for place in describe_places(graph, ids)} if ids else {}
+    known = read_documents_by_id(graph, documents) if documents else {}
     nodes = list[AnyNode]()
     there = set[str]()
     for node in built.ranked():
@@ -678,8 +678,10 @@ def _present(graph: Graph, built: WorkingSet) -> tuple[list[AnyNode], list[Subgr
             continue  # it was deleted during the query
         there.add(node.id)
     edges = [edge for edge in built.edges.values() if there.issuperset(edge.ends)]
-    statements = statements_of(graph, [each for edge in edges for each in edge.relation_ids[:MAX_WAYS]])
-    quotes = quotes_of(graph, sources) if any(edge.kind == "appears_in" for edge in edges) else {}
+    statements = read_edge_statements(
+        graph, [each for edge in edges for each in edge.relation_ids[:MAX_WAYS]]
+    )
+    quotes = read_quotes(graph, sources) if any(edge.kind == "appears_in" for edge in edges) else {}
     return nodes, [
         SubgraphEdge(
             kind=edge.kind,

@@ -12,20 +12,20 @@ from typing import Final
 import regex
 
 from kg_api.errors import NotFound
-from kg_api.extraction.language import zipf
+from kg_api.extraction.language import get_zipf_frequency
 from kg_api.graph.client import Graph, Transaction
-from kg_api.graph.concept_vectors import near_concepts
+from kg_api.graph.concept_vectors import find_near_concept_pairs
 from kg_api.graph.jobs import (
     CONCEPT_EMBEDDING,
     EXTRACTION,
     LINK_PROPOSAL,
     SOURCE_EMBEDDING,
     ensure_job,
-    is_any_asked_for,
+    is_any_requested,
+    must_wait_to_restart,
     request_job,
-    rests,
 )
-from kg_api.graph.names import require_ontologies, unknown_ontology
+from kg_api.graph.names import report_unknown_ontology, require_ontologies
 from kg_api.graph.proposals import (
     DueNode,
     FlaggedTo,
@@ -37,9 +37,9 @@ from kg_api.graph.proposals import (
     count_proposals,
     decide,
     drop_weakest,
-    find_apart,
     find_proposal,
-    flag_again,
+    find_unconnected_pairs,
+    flag_all_nodes,
     flag_portion,
     hold_proposals,
     note_flagged,
@@ -53,8 +53,8 @@ from kg_api.graph.proposals import (
     write_proposals,
 )
 from kg_api.graph.reach import reaches
-from kg_api.graph.search import ChunkText, chunk_texts
-from kg_api.graph.similar import SimilarityQuery, VectorPart, nearest, places_of, vectors_of
+from kg_api.graph.search import ChunkText, read_chunk_texts
+from kg_api.graph.similar import SimilarityQuery, VectorPart, describe_places, nearest, read_search_vectors
 from kg_api.graph.spaces import Space
 from kg_api.graph.vectors import BEGINNING
 from kg_api.jobs.runner import JobRun
@@ -70,7 +70,7 @@ from kg_api.schemas.proposals import (
 from kg_api.schemas.search import Place
 from kg_api.schemas.spaces import USUAL
 from kg_api.schemas.vocabulary import ProposalKind, ProposalState
-from kg_api.search.rank import phrases_of
+from kg_api.search.rank import list_trigrams
 from kg_api.settings import ProposalSettings
 from kg_api.spaces.plans import read_embedding_state
 from kg_api.wording import are, pluralize, was
@@ -100,7 +100,7 @@ def candidates(asked: Iterable[str], near: Neighbours, within: int, least: float
     return list({each.id for each in found if each.similarity >= least} - near.keys())
 
 
-def mutual_pairs(
+def find_mutual_pairs(
     asked: Sequence[str], near: Neighbours, within: int, least: float
 ) -> Iterator[tuple[str, Near]]:
     """Yield pairs of nodes that are among the nearest `within` neighbours of each other, each pair once."""
@@ -115,7 +115,7 @@ def mutual_pairs(
                 yield own, each
 
 
-def contrast_of(own: str, near: Near, every: Neighbours) -> float:
+def compute_contrast(own: str, near: Near, every: Neighbours) -> float:
     """Return the cosine of two nodes minus the mean cosine of both with their other neighbours.
 
     A node in a dense region is near to all its neighbours (cross-domain similarity local scaling: Conneau et
@@ -139,7 +139,7 @@ _WORD = regex.compile(r"[\p{L}\p{N}_]{3,}")
 _NOUNS: Final[dict[ProposalKind, str]] = {"source": "passage", "concept": "concept"}
 
 
-def reason_of(
+def describe_link_reason(
     kind: ProposalKind, similarity: float, *, within: int, hops: int, contrast: float, shared: list[str]
 ) -> str:
     noun = _NOUNS[kind]
@@ -155,10 +155,10 @@ def reason_of(
     return "; ".join(parts) + "."
 
 
-def shared_words(one: str, other: str) -> list[str]:
+def find_shared_words(one: str, other: str) -> list[str]:
     """Return up to `MAX_WORDS` of the rarest words in both texts, rarest first."""
     a, b = (dict.fromkeys(each.casefold() for each in _WORD.findall(text)) for text in (one, other))
-    rarity = {each: zipf(each, "en") or 0.0 for each in a if each in b and not each.isdigit()}
+    rarity = {each: get_zipf_frequency(each, "en") or 0.0 for each in a if each in b and not each.isdigit()}
     telling = [each for each, common in rarity.items() if common < COMMON]
     return sorted(telling, key=lambda each: (rarity[each], each))[:MAX_WORDS]
 
@@ -179,10 +179,10 @@ _FIELD = regex.compile(r"^\p{L}[\p{L}-]*:(\s|$)", regex.MULTILINE)
 _LINE = regex.compile(r"^\s*\S", regex.MULTILINE)
 
 
-def says_enough(text: str) -> bool:
+def is_prose(text: str) -> bool:
     """Check whether a text is prose, not a heading, a list item, a listing or a table of fields."""
     return (
-        len(phrases_of(text)) >= MIN_PHRASES
+        len(list_trigrams(text)) >= MIN_PHRASES
         and _count(_LETTER, text) >= MIN_LETTERS * _count(_VISIBLE, text)
         and _count(_FIELD, text) <= MAX_FIELDS * _count(_LINE, text)
     )
@@ -200,11 +200,11 @@ def is_repeated(own: PlacedText, others: Iterable[PlacedText]) -> bool:
 
     In a section with the same heading, such as acknowledgements, a smaller part is enough.
     """
-    phrases = phrases_of(own.text)
+    phrases = list_trigrams(own.text)
     repeating = {
         other.document_id
         for other in others
-        if (len(phrases & phrases_of(other.text)) / len(phrases))
+        if (len(phrases & list_trigrams(other.text)) / len(phrases))
         >= (MIN_FORM if _same_section(own, other) else MIN_SHARED)
     }
     return len(repeating) > MAX_REPEATING
@@ -212,7 +212,7 @@ def is_repeated(own: PlacedText, others: Iterable[PlacedText]) -> bool:
 
 def is_copy(one: str, other: str) -> bool:
     """Check whether one of two texts contains most of the other, so that a link would add nothing."""
-    a, b = phrases_of(one), phrases_of(other)
+    a, b = list_trigrams(one), list_trigrams(other)
     return len(a & b) >= COPIED * min(len(a), len(b))
 
 
@@ -239,19 +239,20 @@ def use(config: ProposalConfig, settings: ProposalSettings, space: Space) -> Use
     """Return the effective configuration of an ontology whose queries use a space."""
     meant = space.calibration or USUAL
     derived = {
-        name: round(min(MAX_THRESHOLD, meant.toward_related(share)), 3) for name, share in SIMILARITY.items()
+        name: round(min(MAX_THRESHOLD, meant.interpolate_to_related(share)), 3)
+        for name, share in SIMILARITY.items()
     }
     derived |= {name: round(share * meant.gap, 3) for name, share in CONTRAST.items()}
     given = {**settings.model_dump(exclude_none=True), **config.model_dump(exclude_none=True)}
     return UsedProposals.model_validate({**derived, **given})
 
 
-def score_of(contrast: float, space: Space) -> float:
+def compute_link_score(contrast: float, space: Space) -> float:
     """Return the contrast relative to the gap between related and unrelated texts, limited to 0 to 1."""
     return max(0.0, min(1.0, contrast / max((space.calibration or USUAL).gap, 1e-6)))
 
 
-def mark_of(used: UsedProposals, space: Space) -> str:
+def compute_proposal_fingerprint(used: UsedProposals, space: Space) -> str:
     """Return a fingerprint that changes if kg would propose other links."""
     judged = used.model_dump(exclude={"enabled", "max_open"})
     return digest("proposals", str(VERSION), space.key, space.fingerprint, repr(sorted(judged.items())))
@@ -292,18 +293,18 @@ class LinkSearch:
             look(further)
         contrasts = dict[Pair, float]()
         found = dict[Pair, Near]()
-        for own, near in mutual_pairs(asked, self._near, within, self._least):
-            contrast = contrast_of(own, near, self._near)
+        for own, near in find_mutual_pairs(asked, self._near, within, self._least):
+            contrast = compute_contrast(own, near, self._near)
             if contrast >= self._min_contrast and self._is_worth_reading(own, near.id):
                 contrasts[own, near.id], found[own, near.id] = contrast, near
         if not found:
             return []
-        apart = find_apart(
+        apart = find_unconnected_pairs(
             self._graph, self._kind, list(found), hops=self._used.hops, most_sources=MAX_SOURCES
         )
         chosen = {pair: near for pair, near in found.items() if pair in apart}
         chunks = [each for pair, near in chosen.items() for each in self._chunks(pair[0], near)]
-        texts = chunk_texts(self._graph, [each for each in chunks if each]) if any(chunks) else {}
+        texts = read_chunk_texts(self._graph, [each for each in chunks if each]) if any(chunks) else {}
         proposals = list[NewProposal]()
         for (own, other), near in chosen.items():
             first, second = (
@@ -311,20 +312,22 @@ class LinkSearch:
                 for each, chunk in zip((own, other), self._chunks(own, near), strict=True)
             )
             contrast = contrasts[own, other]
-            reason = reason_of(
+            reason = describe_link_reason(
                 self._kind,
                 near.similarity,
                 within=within,
                 hops=self._used.hops,
                 contrast=contrast,
-                shared=shared_words(self._texts[own], self._texts[other]),
+                shared=find_shared_words(self._texts[own], self._texts[other]),
             )
-            score = score_of(contrast, self._space)
+            score = compute_link_score(contrast, self._space)
             proposals.append(NewProposal(self._kind, first, second, score, near.similarity, reason))
         return proposals
 
     def _look_at_concepts(self, ids: Sequence[str]) -> None:
-        for each in near_concepts(self._graph, self._space, self._ontology, ids, KEPT, least=ANY_COSINE):
+        for each in find_near_concept_pairs(
+            self._graph, self._space, self._ontology, ids, KEPT, least=ANY_COSINE
+        ):
             own, other = each.ids
             said = (" ".join((text.label, *text.terms)) for text in each.texts)
             self._texts |= zip(each.ids, said, strict=True)
@@ -333,8 +336,10 @@ class LinkSearch:
 
     def _look_at_sources(self, ids: Sequence[str]) -> None:
         """Find the nearest sources. Images and sources without a vector have no neighbours."""
-        places = {each.source_id: each for each in places_of(self._graph, ids) if each.kind == "passage"}
-        parts = vectors_of(self._graph, list(places), {self._ontology: self._space}, self._space)
+        places = {
+            each.source_id: each for each in describe_places(self._graph, ids) if each.kind == "passage"
+        }
+        parts = read_search_vectors(self._graph, list(places), {self._ontology: self._space}, self._space)
         known = [each for each in places if parts.get(each)]
         asked = [SimilarityQuery(places[each], parts[each][:MAX_PARTS]) for each in known]
         found = nearest(self._graph, asked, self._space, [self._ontology], PASSAGES)[0] if asked else []
@@ -352,7 +357,7 @@ class LinkSearch:
         if self._kind == "concept":
             return True
         texts = self._texts[own], self._texts[other]
-        if not all(map(says_enough, texts)) or is_copy(*texts):
+        if not all(map(is_prose, texts)) or is_copy(*texts):
             return False
         around = (
             (_place_text(self._places[end]), [_place_text(self._places[each.id]) for each in self._near[end]])
@@ -396,9 +401,9 @@ class ProposalRequests:
         """Return the effective configuration of an ontology and its fingerprint."""
         space = read_embedding_state(self._graph, stored.ontology).answering.space
         used = use(stored.config, self._settings, space)
-        return used, mark_of(used, space)
+        return used, compute_proposal_fingerprint(used, space)
 
-    def most_open(self, config: ProposalConfig) -> int:
+    def get_max_open(self, config: ProposalConfig) -> int:
         """Return the maximum number of open proposals."""
         return self._settings.max_open if config.max_open is None else config.max_open
 
@@ -409,7 +414,7 @@ class ProposalRequests:
     def look_for_dropped(self, ontology: str) -> None:
         """Search again for dropped proposals if the new maximum allows more open ones."""
         stored = read_proposals(self._graph, ontology)
-        self._look_again(stored, at_most=self.most_open(stored.config) - 1)
+        self._flag_all_nodes(stored, at_most=self.get_max_open(stored.config) - 1)
 
     def look(self) -> None:
         """Create the jobs of ontologies with pending nodes that are embedded and extracted."""
@@ -421,7 +426,7 @@ class ProposalRequests:
         """Request a search now, and return the number of pending nodes and the job id."""
         stored = read_proposals(self._graph, ontology)
         if anew:
-            flag_again(self._graph, ontology)
+            flag_all_nodes(self._graph, ontology)
         due = count_due(self._graph, ontology)
         if not due and not anew and stored.proposed_for == self.used(stored)[1]:
             return 0, None
@@ -434,24 +439,26 @@ class ProposalRequests:
     def _look(self, stored: StoredProposals) -> None:
         ontology = stored.ontology
         used, mark = self.used(stored)
-        if not used.enabled or is_any_asked_for(self._graph, BEFORE, ontology):
+        if not used.enabled or is_any_requested(self._graph, BEFORE, ontology):
             return
         due = count_due(self._graph, ontology)
         if stored.proposed_for == mark and not due:
             # Dropped proposals return when half of the maximum is decided.
-            due = int(self._look_again(stored, at_most=used.max_open // 2))
+            due = int(self._flag_all_nodes(stored, at_most=used.max_open // 2))
         elif stored.proposed_for != mark:
             due = max(due, 1)
-        if due and not rests(self._graph, LINK_PROPOSAL, ontology, at_most=time.monotonic() - self._begun):
+        if due and not must_wait_to_restart(
+            self._graph, LINK_PROPOSAL, ontology, at_most=time.monotonic() - self._begun
+        ):
             ensure_job(self._graph, LINK_PROPOSAL, ontology, total=due)
 
-    def _look_again(self, stored: StoredProposals, *, at_most: int) -> bool:
+    def _flag_all_nodes(self, stored: StoredProposals, *, at_most: int) -> bool:
         """Flag all nodes again if proposals were dropped and at most `at_most` are open."""
         if not stored.dropped:
             return False
         if count_proposals(self._graph, stored.ontology).get("open", 0) > at_most:
             return False
-        flag_again(self._graph, stored.ontology)
+        flag_all_nodes(self._graph, stored.ontology)
         return True
 
 
@@ -527,7 +534,7 @@ class ProposalService:
             told = _changed(read_proposals(self._graph, ontology), config)
             return self._status(told, ["nothing was changed: this is a dry run"], applied=False)
         if not self._graph.transaction(lambda tx: self._change(tx, ontology, config)):
-            raise unknown_ontology(self._graph, ontology)
+            raise report_unknown_ontology(self._graph, ontology)
         self._requests.look_for_dropped(ontology)
         return self._status(read_proposals(self._graph, ontology), [])
 
@@ -537,7 +544,7 @@ class ProposalService:
             return False
         after = _changed(before, config).config
         write_configuration(tx, ontology, after)
-        drop_weakest(tx, ontology, self._requests.most_open(after))
+        drop_weakest(tx, ontology, self._requests.get_max_open(after))
         return True
 
     def search(self, ontology: str, *, anew: bool) -> JobStarted:
@@ -549,7 +556,7 @@ class ProposalService:
     def _status(self, stored: StoredProposals, notes: list[str], *, applied: bool = True) -> ProposalStatus:
         used, mark = self._requests.used(stored)
         counts = count_proposals(self._graph, stored.ontology)
-        if again := _why_again(stored, mark):
+        if again := _describe_research_reason(stored, mark):
             notes = [*notes, again]
         if not used.enabled:
             notes = [*notes, "kg does not propose links automatically here: `enabled` is false"]
@@ -578,7 +585,7 @@ class ProposalService:
             )
         at = f"on {stored.searched_at:%Y-%m-%d %H:%M} UTC" if stored.searched_at else "in part"
         try:
-            again = _why_again(stored, self._requests.used(stored)[1])
+            again = _describe_research_reason(stored, self._requests.used(stored)[1])
         except NotFound:
             return ""
         more = f". {again}{off}" if again else ""
@@ -588,7 +595,7 @@ class ProposalService:
         return f"kg searched for links in {name} {at}{more}"
 
 
-def _why_again(stored: StoredProposals, mark: str) -> str:
+def _describe_research_reason(stored: StoredProposals, mark: str) -> str:
     """Return the reason for a search of all nodes, or '' if the fingerprint is unchanged."""
     if stored.proposed_for is None:
         return AGAIN if stored.searched_at else ""
@@ -628,7 +635,7 @@ class LinkProposal:
         except NotFound:
             return
         used = use(stored.config, self._settings, space)
-        if stored.proposed_for != (mark := mark_of(used, space)):
+        if stored.proposed_for != (mark := compute_proposal_fingerprint(used, space)):
             self._flag(run, ontology, space, mark)
         run.expect(min(count_due(self._graph, ontology), self._settings.nodes_a_run))
         left = self._settings.nodes_a_run

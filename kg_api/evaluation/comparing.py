@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kg_api.errors import InvalidInput
-from kg_api.evaluation.scores import main_metrics, missing
+from kg_api.evaluation.scores import list_main_metrics, missing
 from kg_api.schemas.evaluation import Comparison, EvalResult, PairedTest
 
 try:
@@ -46,7 +46,7 @@ def _together(values: int) -> int:
     return max(1, min(_TOGETHER, _BYTES_TOGETHER // (values * _BYTES_A_VALUE)))
 
 
-def paired_t(differences: Sequence[float]) -> float:
+def compute_paired_t_test(differences: Sequence[float]) -> float:
     """Return the two-sided p of the paired t-test, or 1 without differences."""
     sample = np.asarray(differences, dtype=np.float64)
     if not np.any(np.abs(sample) > _SAME):
@@ -57,7 +57,7 @@ def paired_t(differences: Sequence[float]) -> float:
     return float(found.pvalue)
 
 
-def randomisation(differences: Sequence[float]) -> float:
+def compute_randomisation_test(differences: Sequence[float]) -> float:
     """Return the two-sided p of the paired randomisation test, which flips signs at random."""
     sample = np.asarray(differences, dtype=np.float64)
     sample = sample[np.abs(sample) > _SAME]  # ties do not depend on the sign
@@ -75,7 +75,7 @@ def randomisation(differences: Sequence[float]) -> float:
     return float(found.pvalue)
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
+def correct_p_values(p_values: Sequence[float]) -> list[float]:
     """Correct p-values for multiple tests (Holm's step-down), in the given order."""
     corrected = [0.0] * len(p_values)
     highest = 0.0
@@ -85,7 +85,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return corrected
 
 
-def percentiles(milliseconds: Sequence[float]) -> dict[str, float]:
+def compute_percentiles(milliseconds: Sequence[float]) -> dict[str, float]:
     sample = np.asarray(milliseconds, dtype=np.float64)
     told = {f"p{percent}": float(np.percentile(sample, percent)) for percent in (50, 95, 99)}
     told |= {"mean": float(sample.mean()), "max": float(sample.max())}
@@ -122,7 +122,7 @@ def compare(
     tests = list[PairedTest]()
     for metric in chosen:
         made = [_test(by_label, label, baseline, metric) for label in by_label if label != baseline]
-        corrected = holm([test.p_randomisation for test in made])
+        corrected = correct_p_values([test.p_randomisation for test in made])
         tests += [
             test.model_copy(update={"p_holm": p, "significant": p < SIGNIFICANT})
             for test, p in zip(made, corrected, strict=True)
@@ -166,7 +166,7 @@ def _metrics(results: Sequence[EvalResult], metrics: Sequence[str] | None) -> li
     if not shared:
         raise InvalidInput("the results have no common measure. Request the same number of hits in each run")
     if metrics is None:
-        return main_metrics(results[0].target, shared) or shared[:1]
+        return list_main_metrics(results[0].target, shared) or shared[:1]
     if unknown := [name for name in metrics if name not in shared]:
         raise InvalidInput(f"not all results have {', '.join(unknown)}. All have {', '.join(shared)}")
     return list(dict.fromkeys(metrics))
@@ -188,8 +188,8 @@ def _test(results: Mapping[str, EvalResult], label: str, baseline: str, metric: 
         wins=wins,
         ties=len(differences) - wins - losses,
         losses=losses,
-        p_t=paired_t(differences),
-        p_randomisation=randomisation(differences),
+        p_t=compute_paired_t_test(differences),
+        p_randomisation=compute_randomisation_test(differences),
         p_holm=1.0,
         significant=False,
     )

@@ -16,7 +16,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from kg_api.errors import Conflict, InvalidInput
-from kg_api.evaluation.comparing import interval, percentiles
+from kg_api.evaluation.comparing import compute_percentiles, interval
 from kg_api.evaluation.run import AnswerFile, describe_machine
 from kg_api.evaluation.scoring import means, per_query
 from kg_api.evaluation.sets import sample_hash
@@ -81,8 +81,8 @@ def result(
         target=run.target,
         metrics=_round(means(scored)),
         intervals=intervals,
-        latency_ms=percentiles([each.ms for each in answers.values()]),
-        stages_ms={name: percentiles(stages[name]) for name in sorted(stages)},
+        latency_ms=compute_percentiles([each.ms for each in answers.values()]),
+        stages_ms={name: compute_percentiles(stages[name]) for name in sorted(stages)},
         degraded=dict(Counter(part for each in answers.values() for part in set(each.degraded))),
         refused=dict(Counter(each.refusal for each in answers.values() if each.refusal)),
         config=dict(run.config),
@@ -134,7 +134,7 @@ def measure(
         answers = ask(AnswerFile(partial_file, run.key))
         finished = datetime.now(tz=UTC)
         made = result(run, answers, started, finished, describe_machine())
-        path = output or _free(folder, f"{finished:%Y%m%dT%H%M%SZ}-{stem}")
+        path = output or _choose_free_path(folder, f"{finished:%Y%m%dT%H%M%SZ}-{stem}")
         try:
             processes.make_folder(path.absolute().parent)
             processes.write_text(path, made.model_dump_json(indent=1) + "\n")
@@ -147,7 +147,7 @@ def measure(
     return made, path
 
 
-def _free(folder: Path, name: str) -> Path:
+def _choose_free_path(folder: Path, name: str) -> Path:
     """Return a new path. The same run may finish twice within a second."""
     number, path = 1, folder / f"{name}.json"
     while path.exists():

@@ -34,7 +34,7 @@ class AnswerFile:
         """Read the stored answers. Answers of another run and truncated lines are dropped."""
         self.path = path
         self.answers: dict[str, QuestionResult] = {}
-        with _readable(path):
+        with _translate_read_errors(path):
             for asked in _read_kept(path, key):
                 self.answers[asked.query_id] = asked
             lines = [json.dumps({"key": key}), *(each.model_dump_json() for each in self.answers.values())]
@@ -42,7 +42,7 @@ class AnswerFile:
 
     def add(self, asked: QuestionResult) -> None:
         self.answers[asked.query_id] = asked
-        with _readable(self.path), self.path.open("a", encoding="utf-8") as file:
+        with _translate_read_errors(self.path), self.path.open("a", encoding="utf-8") as file:
             file.write(asked.model_dump_json() + "\n")
 
 
@@ -60,7 +60,7 @@ def ask_all(
 
 
 @contextmanager
-def _readable(path: Path) -> Generator[None]:
+def _translate_read_errors(path: Path) -> Generator[None]:
     try:
         yield
     except OSError as error:
@@ -150,7 +150,7 @@ def _git(folder: Path, *arguments: str) -> str:
 T = TypeVar("T")
 
 
-def ask_again(
+def retry_call(
     call: Callable[[], T],
     errors: tuple[type[KgError], ...],
     seconds: float,
@@ -190,7 +190,7 @@ class SentDocument:
         return FoundSpan(document=self.document, start=at[0], end=at[1])
 
 
-def as_sent(document: SetDocument, titles: Titles) -> SentDocument:
+def build_sent_document(document: SetDocument, titles: Titles) -> SentDocument:
     text, title, form = document.text, document.title[:_MAX_TITLE_LENGTH], document.format
     begins = text.partition("\n")[0].rstrip() == title
     before = f"{title}\n\n" if titles == "above" and title and form is None and not begins else ""

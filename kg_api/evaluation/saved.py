@@ -14,8 +14,8 @@ from typing import Final
 from pydantic import BaseModel, ValidationError
 
 from kg_api.errors import InvalidInput, NotFound, Unavailable
-from kg_api.evaluation.scores import main_metrics
-from kg_api.evaluation.sets import text_of
+from kg_api.evaluation.scores import list_main_metrics
+from kg_api.evaluation.sets import read_text_file
 from kg_api.graph.reach import reaches, within
 from kg_api.schemas.evaluation import (
     RESULT_FORMAT,
@@ -26,7 +26,7 @@ from kg_api.schemas.evaluation import (
     ResultDeleted,
     UnreadableResult,
 )
-from kg_api.suggestions import suggestion
+from kg_api.suggestions import format_suggestion
 from kg_api.wording import pluralize
 
 MAX_SCORES: Final = 50_000  # questions × results × metrics: some seconds of work
@@ -58,7 +58,7 @@ class ComparedQuestion:
         return max(map(abs, self.differences.values()), default=0.0)
 
 
-def worst_first(result: EvalResult, by: str) -> list[ScoredQuestion]:
+def sort_worst_first(result: EvalResult, by: str) -> list[ScoredQuestion]:
     """Return the questions of a result, lowest score first, or slowest first for `ms`."""
     if by != LATENCY and by not in result.metrics:
         raise InvalidInput(f"unknown measure {by[:100]!r}. Choose one of: {', '.join(result.metrics)}")
@@ -71,7 +71,7 @@ def worst_first(result: EvalResult, by: str) -> list[ScoredQuestion]:
     return sorted(found, key=lambda each: (each.scores.get(by, 0.0), each.query_id))
 
 
-def largest_differences(
+def find_largest_differences(
     results: Mapping[str, EvalResult], baseline: str, metric: str
 ) -> list[ComparedQuestion]:
     """Return the questions of several results, largest difference from the baseline first."""
@@ -97,7 +97,7 @@ class _Form(BaseModel):
 
 
 def read_result(path: Path) -> EvalResult:
-    text = text_of(path)
+    text = read_text_file(path)
     try:
         return parse_result(text)
     except InvalidInput as error:
@@ -126,14 +126,14 @@ def parse_result(text: str) -> EvalResult:
 
 def _summarise(name: str, result: EvalResult) -> EvalSummary:
     """Keep the main metrics, without scores of questions."""
-    main = main_metrics(result.target, result.metrics) or list(result.metrics)[:1]
+    main = list_main_metrics(result.target, result.metrics) or list(result.metrics)[:1]
     mode = result.config.get("mode")
     same = f"{result.data.hash}\n{result.data.sample}\n{result.target}"
     return EvalSummary(
         name=_as_text(name),
         label=result.label,
         question_set=result.data.name,
-        ontology=ontology_of(result),
+        ontology=get_result_ontology(result),
         mode=mode if isinstance(mode, str) else None,
         target=result.target,
         asked=result.data.asked,
@@ -147,7 +147,7 @@ def _summarise(name: str, result: EvalResult) -> EvalSummary:
     )
 
 
-def ontology_of(result: EvalResult) -> str | None:
+def get_result_ontology(result: EvalResult) -> str | None:
     """Return the queried ontology, or None. Such a result is visible only with access to all ontologies."""
     ontology = result.config.get("ontology")
     return ontology if isinstance(ontology, str) else None
@@ -250,7 +250,7 @@ class SavedResults:
             if known.about is not None and reaches(of):
                 seen[each] = known
         if name not in seen:
-            near = suggestion(name[:MAX_NAME], seen)
+            near = format_suggestion(name[:MAX_NAME], seen)
             raise NotFound(
                 f"result {name[:100]!r} not found{near}. `GET /evaluations` lists the existing ones"
             )
@@ -260,10 +260,10 @@ class SavedResults:
         if isinstance(known.about, UnreadableResult):
             raise InvalidInput(f"{name} {known.about.reason}")
         try:
-            found = parse_result(text_of(self._folder / f"{name}{ENDING}"))
+            found = parse_result(read_text_file(self._folder / f"{name}{ENDING}"))
         except InvalidInput:  # changed since it was listed
             raise NotFound(f"the result {name[:100]!r} was deleted or changed. Repeat the request") from None
-        if not reaches(ontology_of(found)):
+        if not reaches(get_result_ontology(found)):
             raise NotFound(f"result {name[:100]!r} not found. `GET /evaluations` lists the existing ones")
         return found
 

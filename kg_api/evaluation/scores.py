@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kg_api.errors import ConfigurationError
-from kg_api.providers.extras import how_to_install
+from kg_api.providers.extras import describe_installation
 from kg_api.schemas.vocabulary import Target
 
 Range = tuple[int, int]
@@ -48,29 +48,29 @@ MAIN: Final[dict[Target, tuple[str, ...]]] = {
 """Most important first."""
 
 
-def main_metrics(target: Target, there: Container[str]) -> list[str]:
+def list_main_metrics(target: Target, there: Container[str]) -> list[str]:
     """Return the available main metrics of a target, most important first."""
     return [name for name in MAIN[target] if name in there]
 
 
 def families(metrics: Iterable[str]) -> list[str]:
     """Return the metrics without their ranks, such as `ndcg`, once each."""
-    return list(dict.fromkeys(family_of(name) for name in metrics))
+    return list(dict.fromkeys(get_metric_family(name) for name in metrics))
 
 
-def family_of(metric: str) -> str:
+def get_metric_family(metric: str) -> str:
     return metric.partition("@")[0]
 
 
 def ranks(metrics: Iterable[str], family: str) -> list[int]:
     """Return the ranks of a metric, ascending."""
-    at = (name.partition("@")[2] for name in metrics if family_of(name) == family)
+    at = (name.partition("@")[2] for name in metrics if get_metric_family(name) == family)
     return sorted(int(rank) for rank in at if rank.isdecimal())
 
 
 # Packages for evaluation. Reading saved results needs none.
 
-HOW: Final = how_to_install(["eval"])
+HOW: Final = describe_installation(["eval"])
 
 
 def missing(error: ImportError) -> ConfigurationError:

@@ -17,7 +17,13 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, ValidationError
 
 from kg_api.errors import Conflict, InvalidInput
-from kg_api.schemas.base import VISIBLE, Text, concept_name, judged_question_id, storable
+from kg_api.schemas.base import (
+    VISIBLE,
+    Text,
+    build_judged_question_id,
+    normalize_concept_name,
+    require_storable,
+)
 from kg_api.schemas.concepts import ConceptDetails
 from kg_api.schemas.documents import Format
 from kg_api.schemas.evaluation import (
@@ -41,9 +47,9 @@ LineT = TypeVar("LineT", bound=BaseModel)
 MAX_SOURCES = 20  # a concept with more sources has too many answers
 
 
-def pair_query(one: ConceptDetails, other: ConceptDetails, shared: Iterable[str]) -> SetQuery | None:
+def build_pair_query(one: ConceptDetails, other: ConceptDetails, shared: Iterable[str]) -> SetQuery | None:
     """Make a question without id from two concepts, or return None unless a single document quotes both."""
-    if set(concept_name(one.label).split()) & set(concept_name(other.label).split()):
+    if set(normalize_concept_name(one.label).split()) & set(normalize_concept_name(other.label).split()):
         return None  # one label may contain the other
     sources = {*shared}
     quotes = [[each for each in some.evidence if each.source.source_id in sources] for some in (one, other)]
@@ -52,9 +58,9 @@ def pair_query(one: ConceptDetails, other: ConceptDetails, shared: Iterable[str]
     if not all(quotes) or len(documents) != 1:
         return None
     document = documents.pop()
-    used = concept_name(" ".join(each.source.full_text for each in found))
+    used = normalize_concept_name(" ".join(each.source.full_text for each in found))
     names = [
-        next((name for name in each.search_terms if concept_name(name) not in used), each.label)
+        next((name for name in each.search_terms if normalize_concept_name(name) not in used), each.label)
         for each in (one, other)  # prefer a name that the passages do not use
     ]
     places: list[Reference] = []
@@ -75,7 +81,7 @@ def numbered(queries: Sequence[SetQuery]) -> list[SetQuery]:
 _DIGITS = 12  # digits of an id that are unique in an ontology
 
 
-def judged_queries(judgements: Iterable[Judgement]) -> tuple[list[SetQuery], list[str]]:
+def build_judged_queries(judgements: Iterable[Judgement]) -> tuple[list[SetQuery], list[str]]:
     """Make questions from judgements, and notes about skipped judgements.
 
     A document is as relevant as its best passage. If all relevant passages of a question are in one document,
@@ -103,7 +109,7 @@ def judged_queries(judgements: Iterable[Judgement]) -> tuple[list[SetQuery], lis
         for each in right:
             relevant[each.document] = max(each.relevance, relevant.get(each.document, 0))
         places = [Reference(each.document, each.start, each.end) for each in right if len(relevant) == 1]
-        identity = judged_question_id(ontology, question)[:_DIGITS]
+        identity = build_judged_question_id(ontology, question)[:_DIGITS]
         queries.append(SetQuery(identity, question, relevant, tuple(places), tuple(passages)))
     left_out = (
         (gone, "judgement", "the passages have changed since"),
@@ -218,7 +224,7 @@ def _wrong(path: Path, line: int, problem: str) -> InvalidInput:
     return InvalidInput(f"{path}, line {line}: {problem}")
 
 
-def text_of(path: Path) -> str:
+def read_text_file(path: Path) -> str:
     """Read a UTF-8 file without its byte-order mark."""
     try:
         return path.read_bytes().decode("utf-8-sig")
@@ -229,7 +235,7 @@ def text_of(path: Path) -> str:
 
 
 def _read_lines(path: Path) -> Iterator[tuple[int, str]]:
-    numbered_lines = enumerate(text_of(path).split("\n"), 1)
+    numbered_lines = enumerate(read_text_file(path).split("\n"), 1)
     return ((number, line) for number, line in numbered_lines if line.strip())
 
 
@@ -305,7 +311,7 @@ def _read_files(folder: Path) -> dict[str, SetDocument]:
         if path.stem in found:
             raise InvalidInput(f"{path}: another file is called {path.stem!r}, too")
         try:
-            text = storable(text_of(path))
+            text = require_storable(read_text_file(path))
         except ValueError as error:
             raise InvalidInput(f"{path}: it {error}") from None
         found[path.stem] = SetDocument(path.stem, text, format=_FORMATS[path.suffix])

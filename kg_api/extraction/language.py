@@ -108,7 +108,7 @@ def weigh_words(sentences: Sequence[Sequence[Token]], language: str) -> dict[str
     return {word.casefold(): max(weight, 1e-9) for word, weight in yake.get_n_best(text, n=len(text) + 1)}
 
 
-def zipf(word: str, language: str) -> float | None:
+def get_zipf_frequency(word: str, language: str) -> float | None:
     """Return the Zipf frequency of a casefolded word: 3 is once in a million words, 6 once in a thousand.
 
     Returns:
@@ -121,10 +121,12 @@ def zipf(word: str, language: str) -> float | None:
 def is_rare(word: str, language: str) -> bool:
     """Check whether a word and its singular are rare in general texts, so that they are technical terms."""
     folded = word.casefold()
-    common = zipf(folded, language)
+    common = get_zipf_frequency(folded, language)
     if common is None:
         return False
-    return max(common, zipf(folded.removesuffix("s"), language) or 0) < _ZIPF_RARE.get(language, 0)
+    return max(common, get_zipf_frequency(folded.removesuffix("s"), language) or 0) < _ZIPF_RARE.get(
+        language, 0
+    )
 
 
 @cache
@@ -161,7 +163,7 @@ class _Tagger(Protocol):
 
 
 @cache
-def english() -> _Tagger:
+def load_english_tagger() -> _Tagger:
     """Return Brill's tagger (Penn Treebank tags) with its lexicon. The first call takes seconds."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)  # its lexicon is closed by the garbage collector

@@ -19,29 +19,29 @@ import structlog
 
 from kg_api.errors import ConfigurationError, InvalidInput
 from kg_api.extraction.keyphrases import KeyphraseExtractor
-from kg_api.extraction.replies import READING, LlmBudget, Unusable, extraction_of, serialize
+from kg_api.extraction.replies import READING, LlmBudget, Unusable, serialize, verify_extraction
 from kg_api.graph.cache import read_contexts
 from kg_api.graph.client import Graph, Reader, Transaction
 from kg_api.graph.concept_writes import (
     StoredExtraction,
     ask_for_all,
+    build_reading_fingerprint,
     count_for_extraction,
     hold_extraction,
     read_extraction,
-    reading_mark,
     retry_unread,
 )
 from kg_api.graph.jobs import (
     EXTRACTION,
     MAX_COOLDOWN_SECONDS,
+    can_accept_request,
     ensure_job,
-    is_asked_for,
+    is_requested,
+    must_wait_to_restart,
     request_job,
-    rests,
-    would_be_taken,
 )
 from kg_api.graph.reach import reach
-from kg_api.graph.vectors import DocumentAbout, Flags, SourceText, about_documents, sources_of_document
+from kg_api.graph.vectors import DocumentAbout, Flags, SourceText, list_document_sources, read_document_facts
 from kg_api.providers.chat import (
     MAX_TITLE_LENGTH,
     NUMBER,
@@ -50,13 +50,13 @@ from kg_api.providers.chat import (
     LanguageModel,
     Prompt,
     Reply,
-    list_of,
-    names_of,
+    build_list_schema,
+    join_headings,
+    list_unguessable_ids,
     object_of,
     parse_entries,
-    path_of,
     price_of,
-    short_metadata,
+    select_short_metadata,
     tokens_of,
 )
 from kg_api.providers.retrying import RetryPolicy, ask_at_once, wait
@@ -77,11 +77,17 @@ CONCEPT_TOKENS = 110
 """Estimated tokens of a concept in a reply, with a quote and a share of a relationship."""
 PASSAGE_TOKENS = 20
 CONCEPT = object_of(
-    label=TEXT, description=TEXT, search_terms=list_of(TEXT), quotes=list_of(TEXT), confidence=NUMBER
+    label=TEXT,
+    description=TEXT,
+    search_terms=build_list_schema(TEXT),
+    quotes=build_list_schema(TEXT),
+    confidence=NUMBER,
 )
 RELATION = object_of(subject=TEXT, type=TEXT, object=TEXT, confidence=NUMBER)
 SCHEMA = object_of(
-    passages=list_of(object_of(id=TEXT, concepts=list_of(CONCEPT), relations=list_of(RELATION)))
+    passages=build_list_schema(
+        object_of(id=TEXT, concepts=build_list_schema(CONCEPT), relations=build_list_schema(RELATION))
+    )
 )
 
 
@@ -105,7 +111,9 @@ def instruction(per_source: int) -> str:
     return Template(text).substitute(per_source=per_source)
 
 
-def passages_of(due: Sequence[SourceText], document: Sequence[SourceText]) -> list[ExtractionPassage]:
+def build_extraction_passages(
+    due: Sequence[SourceText], document: Sequence[SourceText]
+) -> list[ExtractionPassage]:
     """Return the pending sources with their neighbours, if their document still contains them."""
     places = {source.source_id: at for at, source in enumerate(document)}
     passages = list[ExtractionPassage]()
@@ -117,9 +125,11 @@ def passages_of(due: Sequence[SourceText], document: Sequence[SourceText]) -> li
     return passages
 
 
-def key_of(model: str, per_source: int, about: DocumentAbout, passage: ExtractionPassage) -> str:
+def hash_extraction_inputs(
+    model: str, per_source: int, about: DocumentAbout, passage: ExtractionPassage
+) -> str:
     """Return a hash of everything that determines the concepts of a passage."""
-    shown = json.dumps([about.title, short_metadata(about.metadata)], ensure_ascii=False)
+    shown = json.dumps([about.title, select_short_metadata(about.metadata)], ensure_ascii=False)
     source = passage.source
     beside = (passage.before, passage.after)
     return digest(
@@ -144,10 +154,10 @@ def question(about: DocumentAbout, batch: Sequence[ExtractionPassage], per_sourc
     """Return the prompt for consecutive passages."""
     data = {
         "title": about.title[:MAX_TITLE_LENGTH],
-        "metadata": dict(short_metadata(about.metadata)),
+        "metadata": dict(select_short_metadata(about.metadata)),
         "text_before": batch[0].before,
         "passages": [
-            {"id": name, "headings": path_of(each.source.heading), "text": each.source.full_text}
+            {"id": name, "headings": join_headings(each.source.heading), "text": each.source.full_text}
             for name, each in zip(names(batch), batch, strict=True)
         ],
         "text_after": batch[-1].after,
@@ -156,7 +166,7 @@ def question(about: DocumentAbout, batch: Sequence[ExtractionPassage], per_sourc
 
 
 def names(batch: Sequence[ExtractionPassage]) -> list[str]:
-    return names_of([Chunk(each.source.full_text, each.source.heading) for each in batch])
+    return list_unguessable_ids([Chunk(each.source.full_text, each.source.heading) for each in batch])
 
 
 def answer_tokens(passages: Iterable[ExtractionPassage], per_source: int) -> int:
@@ -175,7 +185,7 @@ SAMPLED_DOCUMENTS = 20
 SAMPLED_SOURCES = 400
 
 
-def extraction_cost(
+def estimate_extraction_cost(
     graph: Graph, ontology: str, config: UsedExtraction, settings: LlmSettings, due: int
 ) -> ExtractionCost:
     """Estimate the cost of the pending sources from a sample of the ontology's documents."""
@@ -185,12 +195,15 @@ def extraction_cost(
     counts = Counter[str]()
     for document_id in row["sample"]:
         counts["documents"] += 1
-        document = sources_of_document(graph, document_id)
-        about = about_documents(graph, [document_id]).get(document_id)
+        document = list_document_sources(graph, document_id)
+        about = read_document_facts(graph, [document_id]).get(document_id)
         if about is None:
             continue
-        passages = passages_of(document[:SAMPLED_SOURCES], document)
-        keys = {key_of(settings.model or "", config.per_source, about, each): each for each in passages}
+        passages = build_extraction_passages(document[:SAMPLED_SOURCES], document)
+        keys = {
+            hash_extraction_inputs(settings.model or "", config.per_source, about, each): each
+            for each in passages
+        }
         # The cache shows whether others have the same text, so only users who see all ontologies use it.
         known = read_contexts(graph, list(keys)) if reach() is None else {}
         missing = [each for key, each in keys.items() if key not in known]
@@ -248,18 +261,18 @@ class LlmExtractor:
 
     @property
     def mark(self) -> str:
-        return mark_of(self._model, self._per_source)
+        return compute_extraction_fingerprint(self._model, self._per_source)
 
     def extract(
         self, due: Sequence[SourceText], document: Sequence[SourceText], about: DocumentAbout
     ) -> list[Extraction]:
-        passages = passages_of(due, document)
-        keys = [key_of(self._model, self._per_source, about, each) for each in passages]
+        passages = build_extraction_passages(due, document)
+        keys = [hash_extraction_inputs(self._model, self._per_source, about, each) for each in passages]
         wanted = dict(zip(keys, passages, strict=True))
         found = dict[str, Extraction]()
         for key, text in read_contexts(self._graph, list(wanted)).items():
             with contextlib.suppress(Unusable):
-                found[key] = extraction_of(wanted[key].source, json.loads(text), self._per_source)
+                found[key] = verify_extraction(wanted[key].source, json.loads(text), self._per_source)
         by_source = {id(passage): key for key, passage in wanted.items() if key not in found}
         asked = [
             partial(self._ask_twice, about, {by_source[id(each)]: each for each in batch})
@@ -305,7 +318,7 @@ class LlmExtractor:
                     found[key] = "the response omits this source"
                     continue
                 try:
-                    found[key] = extraction_of(passage.source, entry, self._per_source)
+                    found[key] = verify_extraction(passage.source, entry, self._per_source)
                     answers[key] = serialize(entry)
                 except Unusable as error:
                     found[key] = str(error)
@@ -317,7 +330,7 @@ class LlmExtractor:
         return found
 
 
-def mark_of(model: str, per_source: int) -> str:
+def compute_extraction_fingerprint(model: str, per_source: int) -> str:
     return digest("llm", VERSION, READING, model, instruction(per_source))[:16]
 
 
@@ -383,7 +396,7 @@ class Extractors:
         """Return the fingerprint of an ontology's extractor, also if it cannot be used, or "" without one."""
         match config.extractor:
             case "llm":
-                return mark_of(self.settings.llm.model or "", config.per_source)
+                return compute_extraction_fingerprint(self.settings.llm.model or "", config.per_source)
             case "keyphrase":
                 return KeyphraseExtractor(config.per_source).mark
             case "none":
@@ -453,7 +466,7 @@ class ExtractionRequests:
                 ask_for_all(tx, ontology, mark if all_due else None)
             if not all_due:
                 return 0, None
-            added = 0 if is_asked_for(tx, EXTRACTION, ontology) else all_due
+            added = 0 if is_requested(tx, EXTRACTION, ontology) else all_due
             return all_due, request_job(tx, EXTRACTION, ontology, added=added)
 
         return self._graph.transaction(ask)
@@ -463,14 +476,16 @@ class ExtractionRequests:
 
         Too many waiting jobs do not reject the text, because the next `look` requests its extraction.
         """
-        if self._is_wanted(tx, read_extraction(tx, ontology)) and would_be_taken(tx, EXTRACTION, ontology):
+        if self._is_wanted(tx, read_extraction(tx, ontology)) and can_accept_request(
+            tx, EXTRACTION, ontology
+        ):
             request_job(tx, EXTRACTION, ontology, added=added, limited=False, paused=False)
 
     def look(self, stored: StoredExtraction) -> None:
         """Create the job if sources are pending, unless it was cancelled or a user must fix its error."""
         if not self._is_wanted(self._graph, stored):
             return
-        mark = reading_mark(self._extractors.mark(self._extractors.used(stored.config)))
+        mark = build_reading_fingerprint(self._extractors.mark(self._extractors.used(stored.config)))
         self._flags.keep(
             stored.ontology, mark, lambda tx: hold_extraction(tx, stored.ontology) == stored.config
         )
@@ -491,4 +506,6 @@ class ExtractionRequests:
             return False
         after_fault = math.inf if used.extractor == "llm" else MAX_COOLDOWN_SECONDS
         uptime = time.monotonic() - self._begun
-        return not rests(graph, EXTRACTION, stored.ontology, at_most=uptime, after_fault=after_fault)
+        return not must_wait_to_restart(
+            graph, EXTRACTION, stored.ontology, at_most=uptime, after_fault=after_fault
+        )

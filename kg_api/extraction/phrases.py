@@ -13,7 +13,7 @@ from typing import Literal, cast
 
 import Stemmer
 
-from kg_api.extraction.language import Token, english, is_date, is_rare, lists, stop_words
+from kg_api.extraction.language import Token, is_date, is_rare, lists, load_english_tagger, stop_words
 
 # Names in code: `ExceptionGroup` is "exception group" in prose
 
@@ -92,10 +92,10 @@ def _find_english_kinds(sentence: Sequence[Token], own: Sequence[bool]) -> list[
         token.text if is_own or not token.text.istitle() else token.text.lower()
         for token, is_own in zip(sentence, own, strict=True)
     ]
-    tags = [tag for _, tag in english().find_tags(words)]
+    tags = [tag for _, tag in load_english_tagger().find_tags(words)]
     folded = ["", "", *map(str.casefold, words), ""]
     for at, token in enumerate(sentence):  # an unknown word at the start of a sentence is also a name
-        unknown = token.text.isupper() or folded[at + 2] not in english().lexicon
+        unknown = token.text.isupper() or folded[at + 2] not in load_english_tagger().lexicon
         tags[at] = "NNP" if tags[at] in {"NN", "NNS"} and token.is_capital and unknown else tags[at]
     for at, tag in enumerate(tags):  # the word at `at` is at at + 2 in folded
         before = folded[at] if at and tags[at - 1] == "JJ" else folded[at + 1]
@@ -109,7 +109,7 @@ def _find_english_kinds(sentence: Sequence[Token], own: Sequence[bool]) -> list[
 
 def _is_verb(word: str, after: str) -> bool:
     """Check whether a word with a plural tag is a verb, as in "Tobias measures the time"."""
-    lexicon = english().lexicon
+    lexicon = load_english_tagger().lexicon
     is_form = word not in lexicon and lexicon.get(word.removesuffix("s")) in {"VB", "VBP"}
     return word.endswith("s") and (is_form or after in _OBJECTS)
 
@@ -232,7 +232,7 @@ def find_phrases(sentence: Sequence[Token], language: str) -> Iterator[Phrase]:
         found = _trim(line, run)
         words = tuple(sentence[at] for at in found)
         is_spanish = language == "es" and words and not words[0].is_capital
-        if words and not is_spanish and (_says_something(words, stops) or _is_compound(line, found)):
+        if words and not is_spanish and (_has_content(words, stops) or _is_compound(line, found)):
             typical = own[found[0]] or words[0].text[0].islower()
             yield Phrase(words, _is_sure(words, language, typical=typical), typical)
     if language == "es":
@@ -317,7 +317,7 @@ def _is_weak_start(line: _Line, places: Sequence[int]) -> bool:
     )
 
 
-def _says_something(words: Words, stops: frozenset[str]) -> bool:
+def _has_content(words: Words, stops: frozenset[str]) -> bool:
     known = lists()
     nothing = (known.nouns, known.weak, known.links, stops)
     folded = [word.text.casefold() for word in words]

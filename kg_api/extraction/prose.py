@@ -93,7 +93,7 @@ def _joined_lines(text: str, blocks: Sequence[SourceBlock]) -> Iterator[tuple[in
     ends = (*(block.start for block in blocks[1:]), len(text))
     for block, end in zip(blocks or (SourceBlock("paragraph", 0),), ends, strict=True):
         if block.kind not in _UNREAD:
-            says_nothing = _is_no_comment if block.kind == "program" else _says_nothing
+            says_nothing = _is_no_comment if block.kind == "program" else _is_without_content
             yield from _join(text, block.start, end, says_nothing)
 
 
@@ -122,7 +122,7 @@ def _find_start(line: str) -> int:
     return field.end() if field and field.end() < len(line.rstrip()) else at
 
 
-def _says_nothing(line: str) -> bool:
+def _is_without_content(line: str) -> bool:
     """Check for a blank line, a rule, a directive, a metadata field, or code."""
     field = _FIELD.match(line)
     known = field is not None and field[1].lower() in lists().data_fields
@@ -132,7 +132,7 @@ def _says_nothing(line: str) -> bool:
 def _is_no_comment(line: str) -> bool:
     """Check whether a line of program text is code or has no content."""
     dense = line.startswith(("    ", "\t")) and _is_dense(line, _INDENTED_DENSE)
-    return dense or _STATEMENT.match(line) is not None or _says_nothing(line)
+    return dense or _STATEMENT.match(line) is not None or _is_without_content(line)
 
 
 def _is_dense(said: str, share: float = _DENSE) -> bool:

@@ -21,10 +21,10 @@ from kg_api.graph.client import Graph, Transaction
 from kg_api.graph.concept_writes import add_spent, read_spent
 from kg_api.graph.vectors import SourceText
 from kg_api.providers.chat import RESTART, Prompt, Reply, as_list, price_of, tokens_of
-from kg_api.schemas.base import concept_name, one_line
+from kg_api.schemas.base import normalize_concept_name, normalize_spaces
 from kg_api.schemas.concepts import ExtractedConcept, ExtractedRelation, Extraction, Quote
 from kg_api.sections import LlmSettings
-from kg_api.suggestions import WITHOUT_BLANKS, FoldedText, at_words, fold, is_cut
+from kg_api.suggestions import WITHOUT_BLANKS, FoldedText, find_whole_word, fold, is_cut
 
 # Budget of an ontology for extraction
 
@@ -134,10 +134,10 @@ def find_quote(text: str, quote: str) -> Quote | None:
         The verbatim span of `text`, or None.
     """
     quoted, sought = QuotedText(quote), QuoteSearch(text)
-    return sought.as_it_is(quoted) or sought.but_for_form(quoted) or sought.alike(quoted)
+    return sought.as_it_is(quoted) or sought.find_ignoring_form(quoted) or sought.alike(quoted)
 
 
-def says_enough(quote: str, passage: str) -> bool:
+def is_long_enough(quote: str, passage: str) -> bool:
     """Check whether a quote is long enough as evidence, or is the whole passage."""
     letters = sum(character.isalnum() for character in quote)
     least = MIN_UNSPACED if WITHOUT_BLANKS.search(quote) else MIN_LETTERS
@@ -175,13 +175,13 @@ class QuoteSearch:
 
     def as_it_is(self, quote: QuotedText) -> Quote | None:
         """Find the exact quote, which is the fastest search."""
-        at = at_words(self.text, quote.wanted, 0) if quote.wanted else None
+        at = find_whole_word(self.text, quote.wanted, 0) if quote.wanted else None
         return None if at is None else _quote(self.text, at, at + len(quote.wanted), 1.0, quote.said)
 
-    def but_for_form(self, quote: QuotedText) -> Quote | None:
+    def find_ignoring_form(self, quote: QuotedText) -> Quote | None:
         """Find the quote except for whitespace, quotation marks, dashes and case."""
         sought = quote.folded
-        at = at_words(self.folded.text, sought, 0) if sought else None
+        at = find_whole_word(self.folded.text, sought, 0) if sought else None
         if at is None:
             return None
         start, end = self.folded.span(at, at + len(sought))
@@ -262,7 +262,7 @@ def serialize(entry: Entry) -> str:
     return text
 
 
-def extraction_of(source: SourceText, entry: Entry, per_source: int) -> Extraction:
+def verify_extraction(source: SourceText, entry: Entry, per_source: int) -> Extraction:
     """Return the concepts and relationships that the passage confirms.
 
     A quote is evidence if it is in the passage and has more than a word or two. A quote that only repeats a
@@ -291,7 +291,7 @@ def extraction_of(source: SourceText, entry: Entry, per_source: int) -> Extracti
 
 def clean(value: object, longest: int) -> str:
     """Return one line without invisible characters, or '' for other types."""
-    return one_line(value)[:longest].strip() if isinstance(value, str) else ""
+    return normalize_spaces(value)[:longest].strip() if isinstance(value, str) else ""
 
 
 def _concept(text: str, said: object) -> tuple[ExtractedConcept | None, int]:
@@ -302,24 +302,26 @@ def _concept(text: str, said: object) -> tuple[ExtractedConcept | None, int]:
     label, confidence = clean(entry.get("label"), LABEL), _confidence(entry.get("confidence"))
     quoted = [each for each in as_list(entry.get("quotes")) if isinstance(each, str)][:MAX_QUOTES]
     cleaned = (clean(each, TERM) for each in as_list(entry.get("search_terms")))
-    known = dict.fromkeys(term for term in cleaned if term and concept_name(term) != concept_name(label))
+    known = dict.fromkeys(
+        term for term in cleaned if term and normalize_concept_name(term) != normalize_concept_name(label)
+    )
     terms = tuple(known)[:MAX_TERMS]
-    names = {concept_name(each) for each in (label, *terms)}
+    names = {normalize_concept_name(each) for each in (label, *terms)}
     proof, others, is_there = list[Quote](), list[str](), False
     for each in quoted:
         quote = find_quote(text, each)
         # A short quote counts only if it names the concept.
-        if quote and not says_enough(quote.text, text):
+        if quote and not is_long_enough(quote.text, text):
             quote = quote if any(_find_name(quote.text, name) for name in (label, *terms)) else None
         is_there = is_there or quote is not None
         # A name alone says nothing about the concept.
-        if quote and (concept_name(quote.text) not in names or quote.text.strip() == text.strip()):
+        if quote and (normalize_concept_name(quote.text) not in names or quote.text.strip() == text.strip()):
             proof.append(quote)
         elif other := clean(each, MAX_QUOTE_LENGTH):
             others.append(other)
     lost = len(quoted) - len(proof)
     is_there = is_there or _find_name(text, label) is not None
-    if confidence is None or not concept_name(label) or not is_there:
+    if confidence is None or not normalize_concept_name(label) or not is_there:
         return None, lost
     description, unverified = clean(entry.get("description"), DESCRIPTION), tuple(dict.fromkeys(others))
     return ExtractedConcept(label, _distinct(proof), description, terms, confidence, unverified), lost
@@ -333,17 +335,24 @@ def _find_name(text: str, name: str) -> Quote | None:
 
 
 def _relations(said: object, concepts: Sequence[ExtractedConcept]) -> list[ExtractedRelation]:
-    labels = {concept_name(each.label): each.label for each in concepts}
+    labels = {normalize_concept_name(each.label): each.label for each in concepts}
     found = dict[ExtractedRelation, None]()
     for each in as_list(said):
         if not isinstance(each, dict):
             continue
         entry = cast("Entry", each)
         subject, target = (
-            labels.get(concept_name(clean(entry.get(name), LABEL))) for name in ("subject", "object")
+            labels.get(normalize_concept_name(clean(entry.get(name), LABEL)))
+            for name in ("subject", "object")
         )
         kind, confidence = clean(entry.get("type"), TYPE), _confidence(entry.get("confidence"))
-        if subject and target and subject != target and concept_name(kind) and confidence is not None:
+        if (
+            subject
+            and target
+            and subject != target
+            and normalize_concept_name(kind)
+            and confidence is not None
+        ):
             found[ExtractedRelation(subject, kind, target, confidence)] = None
     return list(found)[: RELATIONS_A_CONCEPT * len(concepts)]
 
@@ -358,9 +367,9 @@ def _confidence(said: object) -> float | None:
 def _merge(found: Sequence[ExtractedConcept]) -> list[ExtractedConcept]:
     by_name: dict[str, ExtractedConcept] = {}
     for each in found:
-        one = by_name.setdefault(concept_name(each.label), each)
+        one = by_name.setdefault(normalize_concept_name(each.label), each)
         if one is not each:
-            by_name[concept_name(each.label)] = replace(
+            by_name[normalize_concept_name(each.label)] = replace(
                 one,
                 quotes=_distinct((*one.quotes, *each.quotes)),
                 unverified=tuple(dict.fromkeys((*one.unverified, *each.unverified))),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import regex
 
-from kg_api.extraction.language import UNLISTED, Token, is_rare, lists, simplify, zipf
+from kg_api.extraction.language import UNLISTED, Token, get_zipf_frequency, is_rare, lists, simplify
 from kg_api.extraction.phrases import Phrase
 from kg_api.suggestions import UNSPACED
 
@@ -58,7 +58,7 @@ class _Word:
         edges = lists().han_edges
         if self.tag == "l":
             return self.text[-1] in lists().zh_suffixes and self.text[0] not in edges
-        if len(self.text) == 1 or zipf(self.text, "zh") != UNLISTED:
+        if len(self.text) == 1 or get_zipf_frequency(self.text, "zh") != UNLISTED:
             return True
         # Unlisted words are guesses. With a particle at an end, the word is part of a clause.
         return self.text[0] not in edges and self.text[-1] not in edges
@@ -203,5 +203,5 @@ def _is_japanese(text: str) -> bool:
 
 def _weigh(word: str, language: str) -> float:
     """Return a weight: 0.25 for frequency 5, and a tenth of it for a frequency lower by 2."""
-    known = zipf(simplify(word) if language == "zh" else word, language) or 5
+    known = get_zipf_frequency(simplify(word) if language == "zh" else word, language) or 5
     return 0.25 * 10 ** ((known - 5) / 2)

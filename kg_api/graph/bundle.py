@@ -12,8 +12,8 @@ from kg_api.errors import InvalidInput, Unavailable
 from kg_api.graph.client import Graph, Row, Transaction, portions
 from kg_api.graph.concept_writes import present_evidence
 from kg_api.graph.concepts import IMPORTED, EvidenceRows
-from kg_api.graph.spaces import Mark, Space
-from kg_api.graph.vectors import EmbeddedBatch, SourceText, source_text, versions_of
+from kg_api.graph.spaces import Fingerprint, Space
+from kg_api.graph.vectors import EmbeddedBatch, SourceText, build_source_text, read_document_versions
 from kg_api.schemas.bundles import MAX_PART
 
 LOOKS = 5  # attempts to read a part that was embedded or merged during the read
@@ -33,16 +33,18 @@ def count_documents(graph: Graph) -> dict[str, int]:
     return {row["ontology"]: row["documents"] for row in graph.read("bundle/counts")}
 
 
-def documents_behind(graph: Graph, ontology: str, after: str, limit: int) -> list[Row]:
+def list_documents_after(graph: Graph, ontology: str, after: str, limit: int) -> list[Row]:
     return graph.read("bundle/documents", ontology=ontology, after=after, limit=limit)
 
 
 def have_changed(graph: Graph, documents: Sequence[Row]) -> bool:
-    now = versions_of(graph, [row["document_id"] for row in documents])
+    now = read_document_versions(graph, [row["document_id"] for row in documents])
     return any(now.get(row["document_id"], "") != row["version"] for row in documents)
 
 
-def read_part(graph: Graph, documents: Sequence[Row], space: Space, mark: Mark, places: range) -> StoredPart:
+def read_part(
+    graph: Graph, documents: Sequence[Row], space: Space, mark: Fingerprint, places: range
+) -> StoredPart:
     sources, chunks = _read_embedded(graph, documents, space, mark, places)
     source_ids = [row["source_id"] for row in sources]
     for _ in range(LOOKS):
@@ -57,7 +59,7 @@ def read_part(graph: Graph, documents: Sequence[Row], space: Space, mark: Mark, 
 
 
 def _read_embedded(
-    graph: Graph, documents: Sequence[Row], space: Space, mark: Mark, places: range
+    graph: Graph, documents: Sequence[Row], space: Space, mark: Fingerprint, places: range
 ) -> tuple[list[Row], list[Row]]:
     """Read sources and their chunks. Sources whose chunks stay inconsistent count as not embedded."""
     sources, chunks, bare = list[Row](), list[Row](), set[str]()
@@ -128,7 +130,7 @@ def hold_documents(tx: Transaction, document_ids: Collection[str]) -> dict[str, 
     return {row["document_id"]: row["content_hash"] for row in rows}
 
 
-def waiting_among(tx: Transaction, document_ids: Collection[str]) -> set[str]:
+def find_pending_documents(tx: Transaction, document_ids: Collection[str]) -> set[str]:
     """Return the documents with a text that waits for approval."""
     return {row["document_id"] for row in tx.run("bundle/waiting", document_ids=sorted(document_ids))}
 
@@ -139,8 +141,8 @@ def keep_changes(tx: Transaction, changes: Mapping[str, str]) -> None:
         tx.run("bundle/keep_changes", rows=rows)
 
 
-def stored_sources(
-    tx: Transaction, document_ids: Collection[str], mark: Mark, places: range
+def read_stored_sources(
+    tx: Transaction, document_ids: Collection[str], mark: Fingerprint, places: range
 ) -> dict[str, dict[int, StoredSource]]:
     rows = tx.run(
         "bundle/sources_of",
@@ -153,7 +155,7 @@ def stored_sources(
     )
     found: dict[str, dict[int, StoredSource]] = {each: {} for each in document_ids}
     for row in rows:
-        text = source_text(row)
+        text = build_source_text(row)
         found[row["document_id"]][text.paragraph] = StoredSource(
             text, row["embedded"], row["extracted_with"] or "", row["brought"]
         )

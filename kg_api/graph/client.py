@@ -117,12 +117,12 @@ def _unmasked(error: BaseException) -> BaseException:
 def _is_worth_repeating(error: BaseException) -> bool:
     """Return whether the response to a commit was lost, or other transactions interfered."""
     if (failed := _unmasked(error)) is not error:
-        return _is_worth_reading_again(failed)
+        return _is_read_retryable(failed)
     changed = isinstance(error, Neo4jError) and error.code == _ENTITY_NOT_FOUND
     return changed or isinstance(error, IncompleteCommit | ConcurrentChange)
 
 
-def _is_worth_reading_again(error: BaseException) -> bool:
+def _is_read_retryable(error: BaseException) -> bool:
     passes = isinstance(error, DriverError | Neo4jError) and error.is_retryable()
     return passes or _is_worth_repeating(error)
 
@@ -142,7 +142,7 @@ while_schema_changes = retry(
 """Decorator for functions that create constraints or indexes, which two starting processes may do at once."""
 
 _retry_read = retry(
-    retry=retry_if_exception(_is_worth_reading_again),
+    retry=retry_if_exception(_is_read_retryable),
     wait=wait_exponential_jitter(initial=1, max=4, jitter=0.2),  # as the driver does for transactions
     stop=stop_all(stop_after_attempt(2), stop_after_delay(RETRY_SECONDS)),  # at least one retry
     before_sleep=_log_read,
@@ -235,13 +235,13 @@ class Graph:
 
     def read(self, name: LiteralString, space: str = FIRST_SLUG, /, **parameters: Any) -> list[Row]:
         """Run one reading statement."""
-        with self._translated():
+        with self._translate_errors():
             query = neo4j.Query(statement(name, space), timeout=_seconds_left(None))
             return self._read(query, parameters)
 
     def search(self, name: LiteralString, space: str = FIRST_SLUG, /, **parameters: Any) -> list[Row]:
         """Run one reading statement of a search. Raise TookTooLong after SEARCH_SECONDS."""
-        with self._translated():
+        with self._translate_errors():
             query = neo4j.Query(statement(name, space), timeout=_seconds_left(SEARCH_SECONDS))
             return self._read(query, parameters)
 
@@ -259,7 +259,7 @@ class Graph:
             for at, each in enumerate(lookups)
             for name, value in each.parameters.items()
         }
-        with self._translated():
+        with self._translate_errors():
             query = neo4j.Query(text, timeout=_seconds_left(SEARCH_SECONDS * len(lookups)))
             return self._read(query, numbered)[0]["found"]
 
@@ -275,7 +275,7 @@ class Graph:
         """
         self._require_room()
         try:
-            with self._translated():
+            with self._translate_errors():
                 return self._commit(work)
         except DatabaseUnavailable:
             self._require_room()  # a full disk is the better reason
@@ -317,7 +317,7 @@ class Graph:
                 raise
 
     @contextmanager
-    def _translated(self) -> Generator[None]:
+    def _translate_errors(self) -> Generator[None]:
         """Raise errors of the driver as errors of kg, except bugs such as a wrong statement."""
         try:
             yield
@@ -345,7 +345,7 @@ def _required(model: type[BaseModel]) -> tuple[str, ...]:
     return tuple(name for name, field in fields if type(None) not in get_args(field.annotation))
 
 
-def without_deleted(rows: Iterable[Row], always: Sequence[str] | type[BaseModel]) -> list[Row]:
+def drop_deleted_rows(rows: Iterable[Row], always: Sequence[str] | type[BaseModel]) -> list[Row]:
     """Return the rows except those of nodes that were deleted during the read.
 
     Neo4j reads committed properties one by one, so the row of such a node contains nulls (three times in four
@@ -379,7 +379,7 @@ def _translate(error: DriverError | Neo4jError, uri: str) -> KgError | None:  # 
             return TooMuchAtOnce(
                 f"the request is too large for one Neo4j transaction ({error.code}). Split the request"
             )
-        if fault := fault_of(error, uri):
+        if fault := classify_fault(error, uri):
             return fault
     if isinstance(error, DriverError) or error.is_retryable():
         return DatabaseUnavailable(
@@ -388,7 +388,7 @@ def _translate(error: DriverError | Neo4jError, uri: str) -> KgError | None:  # 
     return None
 
 
-def fault_of(error: Neo4jError, uri: str) -> DatabaseUnavailable | None:
+def classify_fault(error: Neo4jError, uri: str) -> DatabaseUnavailable | None:
     """Return the error for a fault of the server, or None if the statement or its parameters are wrong."""
     messages: list[str] = []
     cause: BaseException | None = error

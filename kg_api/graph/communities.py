@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import Final
 
 from kg_api.errors import NotFound
-from kg_api.graph.client import Graph, Reader, Row, Transaction, without_deleted
-from kg_api.graph.names import MAX_OFFERED, only_one, unknown_ontology
-from kg_api.graph.rows import with_times
+from kg_api.graph.client import Graph, Reader, Row, Transaction, drop_deleted_rows
+from kg_api.graph.names import MAX_OFFERED, report_unknown_ontology, require_one
+from kg_api.graph.rows import convert_times
 from kg_api.schemas.search import Place
 
 PORTION: Final = 5000  # concepts or sources per round trip
@@ -28,10 +28,10 @@ class OntologySize:
 
 def read_size(graph: Graph, ontology: str, since: datetime | None = None) -> OntologySize:
     row = graph.read("communities/size", ontology=ontology, since=since)[0]
-    return OntologySize(**with_times(row))
+    return OntologySize(**convert_times(row))
 
 
-def fewest_ties(graph: Graph, ontology: str, most: int) -> int:
+def get_min_ties(graph: Graph, ontology: str, most: int) -> int:
     """Return the minimum number of ties, at least two, that at most `most` concepts have."""
     # Ties are the sources, relationships, and links of a concept.
     chosen = 0
@@ -79,12 +79,12 @@ class StoredState:
 
 
 def read_states(graph: Reader, names: Sequence[str] | None = None) -> list[StoredState]:
-    return [StoredState(**with_times(row)) for row in graph.read("communities/state", names=names)]
+    return [StoredState(**convert_times(row)) for row in graph.read("communities/state", names=names)]
 
 
 def require_state(graph: Reader, ontology: str) -> None:
     if not read_states(graph, [ontology]):
-        raise unknown_ontology(graph, ontology)
+        raise report_unknown_ontology(graph, ontology)
 
 
 def begin_generation(tx: Transaction, made: Generation) -> bool:
@@ -134,22 +134,22 @@ def page_of_communities(
     given = {"level": level, "parent_id": parent_id, "offset": offset, "limit": limit}
     rows = graph.read("communities/page", ontology=ontology, **given)
     if not rows:
-        raise unknown_ontology(graph, ontology)
-    state = with_times(rows[0])
+        raise report_unknown_ontology(graph, ontology)
+    state = convert_times(rows[0])
     return StoredState(ontology, state["communities"], state["at"]), rows[0]["found"], rows[0]["total"]
 
 
 def find_community(graph: Reader, ontology: str, called: str) -> Row:
     """Return the community with an id or a prefix of it, including its `generation`."""
     rows = graph.read("communities/find", ontology=ontology, prefix=called, limit=MAX_OFFERED)
-    found = only_one("community_id", called, [row["community"] for row in rows])
+    found = require_one("community_id", called, [row["community"] for row in rows])
     if found is None:
         require_state(graph, ontology)
         raise NotFound(
             f"community {called!r} not found in {ontology}. The communities may have changed: `kg "
             f"communities list --ontology {ontology}` shows the existing ones"
         )
-    return {**found, "computed_at": with_times(rows[0])["at"]}
+    return {**found, "computed_at": convert_times(rows[0])["at"]}
 
 
 def read_details(graph: Graph, community: Row, concepts: int, passages: int) -> Row:
@@ -160,7 +160,7 @@ def read_details(graph: Graph, community: Row, concepts: int, passages: int) -> 
         "concepts": graph.read("communities/members", **key, offset=0, limit=concepts),
         "passages": [
             {"weight": row["weight"], "concepts": row["concepts"], "source": Place.model_validate(row)}
-            for row in without_deleted(graph.read("communities/passages", **around), Place)
+            for row in drop_deleted_rows(graph.read("communities/passages", **around), Place)
         ],
         "documents": graph.read("communities/documents", **around),
     }

@@ -15,10 +15,16 @@ from typing import Any, Final
 from kg_api.errors import Conflict, NotFound
 from kg_api.graph import concepts
 from kg_api.graph.client import Graph, Row, Transaction, portions
-from kg_api.graph.concept_vectors import ask_for_embedding, delete_orphans, hold_concepts, retell, write_texts
+from kg_api.graph.concept_vectors import (
+    ask_for_embedding,
+    delete_orphans,
+    hold_concepts,
+    rebuild_texts,
+    write_texts,
+)
 from kg_api.graph.proposals import give_links_back, move_links
 from kg_api.graph.relations import RelationRow, write_relations
-from kg_api.graph.rows import with_times
+from kg_api.graph.rows import convert_times
 from kg_api.schemas.concepts import ConceptMerge
 
 RECORDED: Final = 500
@@ -47,12 +53,12 @@ def merge_concepts(
 def doubles(quotes: Iterable[Row], kept: str) -> list[str]:
     """Return the duplicate quotes. At each position, an imported quote stays, then the best one."""
 
-    def worth(quote: Row) -> tuple[Any, ...]:
+    def rank_quote(quote: Row) -> tuple[Any, ...]:
         imported = quote["extracted_with"].startswith(concepts.IMPORTED)
         return imported, quote["score"], quote["concept_id"] == kept, quote["instance_id"]
 
     best = dict[tuple[Any, ...], Row]()
-    for quote in sorted(quotes, key=worth, reverse=True):
+    for quote in sorted(quotes, key=rank_quote, reverse=True):
         best.setdefault((quote["source_id"], quote["start"], quote["end"]), quote)
     stay = {quote["instance_id"] for quote in best.values()}
     return [quote["instance_id"] for quote in quotes if quote["instance_id"] not in stay]
@@ -87,7 +93,7 @@ def _merge(tx: Transaction, pair: tuple[str, str], still: Still, why: Row) -> st
     tx.run("concepts/merge_move_quotes", kept=kept, gone=gone)
     tx.run("concepts/merge_relations", kept=kept, gone=gone)
     tx.run("concepts/merge_names", kept=kept, gone=gone)
-    write_texts(tx, ontology, {kept: texts[kept].with_more(texts[gone])})
+    write_texts(tx, ontology, {kept: texts[kept].merge_text(texts[gone])})
     return kept
 
 
@@ -170,7 +176,7 @@ def read_concept_merges(
     """Return merges of an ontology, newest first, and their number."""
     given = {"merge_id": merge_id, "concept_id": concept_id, "offset": offset, "limit": limit}
     row = graph.read("concept_merges/list", ontology=ontology, **given)[0]
-    return [ConceptMerge.model_validate(with_times(each)) for each in row["merges"]], row["total"]
+    return [ConceptMerge.model_validate(convert_times(each)) for each in row["merges"]], row["total"]
 
 
 def unmerge_concepts(graph: Graph, ontology: str, merge_id: str, by: str | None) -> ConceptMerge:
@@ -262,7 +268,7 @@ def _part(
     both = {kept, gone}
     delete_orphans(tx, both)
     # The former description applies if its source still contains the concept.
-    retell(tx, ontology, {kept} if described_by in now else both, {**known, gone: own})
+    rebuild_texts(tx, ontology, {kept} if described_by in now else both, {**known, gone: own})
     tx.run("concept_merges/read_again", ids=sorted(both), at=at)
     ask_for_embedding(tx, ontology, both, limited=False)
 

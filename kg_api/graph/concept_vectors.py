@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kg_api.graph.client import Graph, Row, Transaction, portions, without_deleted
+from kg_api.graph.client import Graph, Row, Transaction, drop_deleted_rows, portions
 from kg_api.graph.concepts import Text
 from kg_api.graph.jobs import CONCEPT_EMBEDDING, request_job
 from kg_api.graph.spaces import Space, read_configuration
 from kg_api.graph.statements import FIRST_MARK, FIRST_NEAR, of_space
-from kg_api.graph.text_analysis import scope_of_concept
+from kg_api.graph.text_analysis import build_concept_scope
 from kg_api.schemas.spaces import USUAL
 
 NEAR_FROM: Final = 2 / 3
@@ -50,16 +50,16 @@ def count_fresh(tx: Transaction, concept_ids: Iterable[str], *, wants_all: bool)
     return sum(row["fresh"] for rows in counted for row in rows)
 
 
-def least_near(space: Space) -> float:
+def get_min_neighbour_cosine(space: Space) -> float:
     """Return the minimum cosine of semantic neighbours."""
-    return (space.calibration or USUAL).toward_equal(NEAR_FROM)
+    return (space.calibration or USUAL).interpolate_to_equal(NEAR_FROM)
 
 
-def near_property(space: Space) -> str:
+def get_near_property(space: Space) -> str:
     return of_space(FIRST_NEAR, space.slug)
 
 
-def near_concepts(
+def find_near_concept_pairs(
     graph: Graph, space: Space, ontology: str, concept_ids: Sequence[str], limit: int, *, least: float
 ) -> list[NearConcepts]:
     """Return pairs of concepts and their nearest neighbours in an ontology, nearest first."""
@@ -73,7 +73,7 @@ def near_concepts(
         limit=limit + 1,
         least=least,
     )
-    return [_near(row) for row in without_deleted(rows, _ALWAYS)]
+    return [_near(row) for row in drop_deleted_rows(rows, _ALWAYS)]
 
 
 def link_concepts(graph: Graph, space: Space, near: Mapping[str, Sequence[NearConcepts]]) -> None:
@@ -82,7 +82,7 @@ def link_concepts(graph: Graph, space: Space, near: Mapping[str, Sequence[NearCo
         {"concept_id": each, "near": [_link(pair) for pair in pairs[:NEAREST]]}
         for each, pairs in sorted(near.items())
     ]
-    properties = {"property": space.at("").vector_property, "near_property": near_property(space)}
+    properties = {"property": space.at("").vector_property, "near_property": get_near_property(space)}
     graph.write("concepts/link_near", rows=rows, space=space.slug, **properties)
 
 
@@ -113,7 +113,7 @@ def hold_concepts(tx: Transaction, ontology: str, concept_ids: Iterable[str]) ->
     rows: list[Row] = []
     for ids in portions(sorted(concept_ids)):
         rows += tx.run("concepts/hold", ontology=ontology, ids=ids)
-    return {row["concept_id"]: text_of(row) for row in rows}
+    return {row["concept_id"]: get_concept_text(row) for row in rows}
 
 
 def write_texts(tx: Transaction, ontology: str, texts: Mapping[str, Text]) -> None:
@@ -125,7 +125,7 @@ def write_texts(tx: Transaction, ontology: str, texts: Mapping[str, Text]) -> No
             "description": text.description,
             "search_terms": list(text.terms),
             "text_hash": text.text_hash,
-            "scope": scope_of_concept(ontology, text.label, text.terms, text.description),
+            "scope": build_concept_scope(ontology, text.label, text.terms, text.description),
         }
         for identity, text in texts.items()
     ]
@@ -133,7 +133,7 @@ def write_texts(tx: Transaction, ontology: str, texts: Mapping[str, Text]) -> No
         tx.run("concepts/write", rows=part, ontology=ontology)
 
 
-def retell(
+def rebuild_texts(
     tx: Transaction, ontology: str, concept_ids: Collection[str], known: Mapping[str, Text]
 ) -> set[str]:
     """Rebuild the texts of locked concepts from their sources, highest confidence first."""
@@ -143,7 +143,7 @@ def retell(
         for row in tx.run("concepts/said", ids=ids, limit=APPEARANCES_READ):
             text = Text(row["label"], next(iter(row["descriptions"]), ""))
             for terms in row["terms"]:
-                text = text.with_more(Text(row["label"], "", tuple(terms)))
+                text = text.merge_text(Text(row["label"], "", tuple(terms)))
             if text != known.get(row["concept_id"]):
                 changed[row["concept_id"]] = text
     write_texts(tx, ontology, changed)
@@ -169,5 +169,5 @@ def ask_for_embedding(
         request_job(tx, CONCEPT_EMBEDDING, ontology, added=fresh, limited=limited)
 
 
-def text_of(row: Row) -> Text:
+def get_concept_text(row: Row) -> Text:
     return Text(row["label"], row["description"], tuple(row["search_terms"]))

@@ -11,7 +11,13 @@ from typing import Final, TypedDict, cast
 
 from kg_api.errors import DatabaseUnavailable
 from kg_api.graph.client import Graph, Reader, Row, Transaction, portions
-from kg_api.graph.concept_vectors import ask_for_embedding, delete_orphans, hold_concepts, retell, write_texts
+from kg_api.graph.concept_vectors import (
+    ask_for_embedding,
+    delete_orphans,
+    hold_concepts,
+    rebuild_texts,
+    write_texts,
+)
 from kg_api.graph.concepts import (
     IMPORTED,
     AppearanceRow,
@@ -20,22 +26,22 @@ from kg_api.graph.concepts import (
     QuoteRow,
     Text,
     clean_name,
+    collect_concept_names,
+    collect_first_texts,
     difference,
     evidence,
+    find_changed_concepts,
     find_changed_texts,
-    first_texts,
-    names_of,
     resolve_names,
     to_row,
-    unsaid,
 )
-from kg_api.graph.jobs import CONCEPT_EMBEDDING, would_be_taken
-from kg_api.graph.names import unknown_ontology
+from kg_api.graph.jobs import CONCEPT_EMBEDDING, can_accept_request
+from kg_api.graph.names import report_unknown_ontology
 from kg_api.graph.relations import RelationRow, write_relations
-from kg_api.graph.rows import with_times
-from kg_api.graph.spaces import EXTRACTION_MARK, Mark
-from kg_api.graph.vectors import SourceText, Wanted, count_due, due_sources, source_text
-from kg_api.schemas.base import document_name, spellings
+from kg_api.graph.rows import convert_times
+from kg_api.graph.spaces import EXTRACTION_MARK, Fingerprint
+from kg_api.graph.vectors import PendingQuery, SourceText, build_source_text, count_due, list_pending_sources
+from kg_api.schemas.base import list_spellings, normalize_document_name
 from kg_api.schemas.concepts import Extraction, ExtractionConfig
 from kg_api.schemas.embedding import RefusedSource
 from kg_api.schemas.vocabulary import Selection
@@ -55,9 +61,9 @@ def forget_evidence(tx: Transaction, source_ids: Sequence[str]) -> None:
             tx.run("concepts/forget_of_sources", source_ids=ids)
             delete_orphans(tx, held)
             said = [row["concept_id"] for row in rows if row["said"]]
-            changed = retell(tx, ontology, said, held)
+            changed = rebuild_texts(tx, ontology, said, held)
             # A full queue never blocks a deletion, because the backfill finds pending concepts
-            if changed and would_be_taken(tx, CONCEPT_EMBEDDING, ontology):
+            if changed and can_accept_request(tx, CONCEPT_EMBEDDING, ontology):
                 ask_for_embedding(tx, ontology, changed, limited=False)
 
 
@@ -86,12 +92,12 @@ class KnownDocuments:
     by_title: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
 
 
-def documents_called(graph: Graph, ontology: str, names: Iterable[str]) -> KnownDocuments:
+def find_named_documents(graph: Graph, ontology: str, names: Iterable[str]) -> KnownDocuments:
     """Return the documents of an ontology with one of these names or titles."""
     known = KnownDocuments()
-    wanted = sorted({form for name in names for form in spellings(name)})
+    wanted = sorted({form for name in names for form in list_spellings(name)})
     for row in graph.read("concepts/import_documents", ontology=ontology, names=wanted):
-        name = document_name(row["wanted"])
+        name = normalize_document_name(row["wanted"])
         if not row["by_name"]:
             known.by_title.setdefault(name, []).append(row["document_id"])
         elif row["wanted"] == name or name not in known.by_name:
@@ -99,13 +105,13 @@ def documents_called(graph: Graph, ontology: str, names: Iterable[str]) -> Known
     return known
 
 
-def sources_to_carry(
+def list_sources_to_link(
     graph: Graph, ontology: str, document_ids: Collection[str], source_ids: Collection[str]
 ) -> list[SourceText]:
     """Return the sources of some documents, and some other sources of the ontology, in reading order."""
     ids = {"document_ids": sorted(set(document_ids)), "source_ids": sorted(set(source_ids))}
     rows = graph.read("concepts/import_sources", ontology=ontology, **ids)
-    return [source_text(row) for row in rows]
+    return [build_source_text(row) for row in rows]
 
 
 # Extraction settings, cost, and progress of ontologies
@@ -136,7 +142,7 @@ class ExtractionCounts(TypedDict):
 def read_extraction(graph: Reader, ontology: str) -> StoredExtraction:
     rows = graph.read("extraction/configuration", names=[ontology])
     if not rows:
-        raise unknown_ontology(graph, ontology)
+        raise report_unknown_ontology(graph, ontology)
     return _to_stored(rows[0])
 
 
@@ -191,9 +197,9 @@ def count_extraction(graph: Graph, ontology: str, mark: str | None) -> Extractio
     return cast("ExtractionCounts", rows[0])
 
 
-def unread_sources(graph: Graph, ontology: str, mark: str | None, *, limit: int) -> list[RefusedSource]:
+def list_unread_sources(graph: Graph, ontology: str, mark: str | None, *, limit: int) -> list[RefusedSource]:
     rows = graph.read("extraction/refused", ontology=ontology, mark=mark, limit=limit)
-    return [RefusedSource.model_validate(with_times(row)) for row in rows]
+    return [RefusedSource.model_validate(convert_times(row)) for row in rows]
 
 
 def retry_unread(tx: Transaction, ontology: str) -> int:
@@ -290,7 +296,7 @@ def write_extractions(
     sources = {row["source_id"]: row for row in tx.run("concepts/hold_sources", rows=rows, ontology=ontology)}
     held = [each for each in extractions if each.source_id in sources]
     read = [each for each in held if each.refused is None]
-    names = names_of(ontology, read)
+    names = collect_concept_names(ontology, read)
     carried = {concept for each in read for concept in sources[each.source_id]["concept_ids"]}
     stored, known = _hold_concepts(tx, ontology, names, carried)
     means = resolve_names(ontology, read, stored)
@@ -299,9 +305,9 @@ def write_extractions(
     proven = {each.source_id for each in read if sources[each.source_id]["is_evidence"]}
     present = present_evidence(tx, [each.source_id for each in read], proven)
     found = difference(wanted, present, imported=imported)
-    lost = unsaid(found, present)
+    lost = find_changed_concepts(found, present)
     more = [row for row in found.write.appearances if row.concept_id not in lost]
-    changed = find_changed_texts(first_texts(ontology, read, means) | known, known, more)
+    changed = find_changed_texts(collect_first_texts(ontology, read, means) | known, known, more)
     write_texts(tx, ontology, changed)
     new = [{"name_id": name, "concept_id": means[name]} for name in names if name not in stored]
     for part in portions(new):
@@ -320,7 +326,7 @@ def write_extractions(
         ]
         tx.run("concepts/mark_sources", rows=marked, ontology=ontology, mark=mark)
     delete_orphans(tx, {row.concept_id for row in found.gone.appearances})
-    retold = retell(tx, ontology, lost, known)
+    retold = rebuild_texts(tx, ontology, lost, known)
     # A second source makes a concept pending
     more_sources = {row.concept_id for row in found.write.appearances}
     ask_for_embedding(tx, ontology, retold.union(changed, more_sources))
@@ -335,7 +341,7 @@ def write_extractions(
     return Written(len(held), len(before - after) if imported else 0)
 
 
-def due_for_extraction(
+def list_pending_extractions(
     graph: Graph,
     ontology: str,
     mark: str,
@@ -344,20 +350,20 @@ def due_for_extraction(
     *,
     selection: Selection = "due",
 ) -> list[SourceText]:
-    return due_sources(graph, _unread(ontology, mark, selection), after=after, limit=limit)
+    return list_pending_sources(graph, _unread(ontology, mark, selection), after=after, limit=limit)
 
 
 def count_for_extraction(graph: Graph, ontology: str, mark: str, selection: Selection = "due") -> int:
     return count_due(graph, _unread(ontology, mark, selection))
 
 
-def reading_mark(mark: str) -> Mark:
-    return Mark("Source", EXTRACTION_MARK, mark, "extracted_at", "not_extracted_because")
+def build_reading_fingerprint(mark: str) -> Fingerprint:
+    return Fingerprint("Source", EXTRACTION_MARK, mark, "extracted_at", "not_extracted_because")
 
 
-def _unread(ontology: str, mark: str, selection: Selection) -> Wanted:
-    read = reading_mark(mark)
-    return Wanted(ontology, read, read.key, selection)
+def _unread(ontology: str, mark: str, selection: Selection) -> PendingQuery:
+    read = build_reading_fingerprint(mark)
+    return PendingQuery(ontology, read, read.key, selection)
 
 
 def _hold_concepts(

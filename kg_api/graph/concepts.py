@@ -14,17 +14,17 @@ from itertools import chain
 from typing import Any, Final, TypeVar
 
 from kg_api.errors import NotFound
-from kg_api.graph.client import Graph, Row, without_deleted
+from kg_api.graph.client import Graph, Row, drop_deleted_rows
 from kg_api.graph.names import identify_concept
 from kg_api.graph.reach import reaches
 from kg_api.graph.relations import RelationRow, between, state
 from kg_api.schemas.base import (
     concept_id,
-    concept_name,
-    concept_text_hash,
+    hash_concept_text,
     instance_id,
     name_id,
-    one_line,
+    normalize_concept_name,
+    normalize_spaces,
     relation_id,
 )
 from kg_api.schemas.concepts import (
@@ -49,7 +49,7 @@ TERMS: Final = 20
 
 def clean_name(text: str, characters: int) -> str:
     """Return a text as one line without invisible characters, cut to a maximum length."""
-    return one_line(text)[:characters].strip()
+    return normalize_spaces(text)[:characters].strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,46 +60,46 @@ class Text:
     names: tuple[str, ...] = field(default=(), compare=False)
     """All names of the concept in the source: its label and other forms."""
 
-    def with_more(self, found: Text) -> Text:
+    def merge_text(self, found: Text) -> Text:
         """Add a missing description, and further terms up to the limit."""
-        known = {concept_name(each): each for each in (self.label, *self.terms)}
+        known = {normalize_concept_name(each): each for each in (self.label, *self.terms)}
         for each in (found.label, *found.terms):
-            known.setdefault(concept_name(each), each)
+            known.setdefault(normalize_concept_name(each), each)
         terms = tuple(known.values())[1 : TERMS + 1]
         return replace(self, description=self.description or found.description, terms=terms)
 
     @property
     def text_hash(self) -> str:
         """Return a hash that changes with the embedded text."""
-        return concept_text_hash(self.label, self.description, self.terms)
+        return hash_concept_text(self.label, self.description, self.terms)
 
 
 @lru_cache(maxsize=4096)  # each step of writing a batch reads all concepts
 def to_named(found: ExtractedConcept) -> Text | None:
     """Return a cleaned extracted concept, or None if its label is empty."""
     label = clean_name(found.label, LABEL_CHARACTERS)
-    own = concept_name(label)
+    own = normalize_concept_name(label)
     forms = [clean_name(form, TERM_CHARACTERS) for form in found.forms[:TERMS]]
     cut = [*forms, *(clean_name(term, TERM_CHARACTERS) for term in found.search_terms)]
-    terms = {name: term for term in cut if (name := concept_name(term)) not in {"", own}}
-    names = (label, *(form for form in forms if concept_name(form) in terms))
+    terms = {name: term for term in cut if (name := normalize_concept_name(term)) not in {"", own}}
+    names = (label, *(form for form in forms if normalize_concept_name(form) in terms))
     description = clean_name(found.description, DESCRIPTION_CHARACTERS)
     return Text(label, description, tuple(terms.values())[:TERMS], names) if own else None
 
 
-def all_named(extractions: Iterable[Extraction]) -> Iterator[Text]:
+def iterate_all_names(extractions: Iterable[Extraction]) -> Iterator[Text]:
     for each in extractions:
         for found in each.concepts:
             if one := to_named(found):
                 yield one
 
 
-def names_of(ontology: str, extractions: Iterable[Extraction]) -> dict[str, str]:
+def collect_concept_names(ontology: str, extractions: Iterable[Extraction]) -> dict[str, str]:
     """Return all names of concepts by id, sorted by id."""
     # No search terms, because one may be broader, such as "Python" for "CPython". Merging checks them with
     # vectors
-    names = [name for one in all_named(extractions) for name in one.names]
-    return dict(sorted((name_id(ontology, name), concept_name(name)) for name in names))
+    names = [name for one in iterate_all_names(extractions) for name in one.names]
+    return dict(sorted((name_id(ontology, name), normalize_concept_name(name)) for name in names))
 
 
 def resolve_names(
@@ -107,27 +107,27 @@ def resolve_names(
 ) -> dict[str, str]:
     """Return the concept of each name id: a known concept first, then by label, then by other forms."""
     means = dict(known)
-    for one in all_named(extractions):
+    for one in iterate_all_names(extractions):
         means.setdefault(name_id(ontology, one.label), concept_id(ontology, one.label))
-    for one in all_named(extractions):
+    for one in iterate_all_names(extractions):
         for name in one.names:
             means.setdefault(name_id(ontology, name), means[name_id(ontology, one.label)])
     return means
 
 
-def terms_of(*lists: Iterable[str]) -> tuple[str, ...]:
+def merge_terms(*lists: Iterable[str]) -> tuple[str, ...]:
     known = dict[str, str]()
     for each in chain(*lists):
-        known.setdefault(concept_name(each), each)
+        known.setdefault(normalize_concept_name(each), each)
     return tuple(known.values())[:TERMS]
 
 
-def first_texts(
+def collect_first_texts(
     ontology: str, extractions: Iterable[Extraction], means: Mapping[str, str]
 ) -> dict[str, Text]:
     """Return by concept the label of its first occurrence."""
     first = dict[str, Text]()
-    for found in all_named(extractions):
+    for found in iterate_all_names(extractions):
         first.setdefault(means[name_id(ontology, found.label)], Text(found.label))
     return first
 
@@ -225,7 +225,7 @@ def evidence(
             concept = means[name_id(ontology, one.label)]
             rows = here[concept]
             for said in found.quotes:
-                if quote := _in(text, said):
+                if quote := _locate_quote(text, said):
                     row = QuoteRow(
                         source,
                         concept,
@@ -240,7 +240,7 @@ def evidence(
                     rows.append(quotes.setdefault(row.key, row))
             other = [one.label] if concept_id(ontology, one.label) != concept else []
             unverified = _clean_unverified(found.unverified)
-            says = one.description, terms_of(other, one.terms), unverified
+            says = one.description, merge_terms(other, one.terms), unverified
             new = AppearanceRow(source, concept, _share(found.confidence), bool(rows), extracted_with, *says)
             known = appearances.get(new.key)
             appearances[new.key] = _join_appearances(known, new) if known else new
@@ -252,7 +252,7 @@ def evidence(
             kind = clean_name(stated.type, TYPE_CHARACTERS)
             if subject not in here or target not in here or subject == target or not kind:
                 continue
-            own = stated.quote and _in(text, stated.quote)
+            own = stated.quote and _locate_quote(text, stated.quote)
             known_quote = (own.text, own.start, own.end) if own else None
             ones, others = ([(row.start, row.end) for row in here[end]] for end in (subject, target))
             proof = known_quote or between(text, ones, others, places.pair(*names))
@@ -303,7 +303,7 @@ def difference(wanted: EvidenceRows, present: EvidenceRows, *, imported: bool) -
     )
 
 
-def unsaid(found: Difference, present: EvidenceRows) -> set[str]:
+def find_changed_concepts(found: Difference, present: EvidenceRows) -> set[str]:
     """Return the concepts with a changed or deleted description or terms in a source."""
     after = {row.key: row.says for row in found.write.appearances}
     changed = {row.concept_id for row in present.appearances if row.says != after.get(row.key, row.says)}
@@ -318,7 +318,7 @@ def find_changed_texts(
     now = dict(before)
     for row in said:
         text = now[row.concept_id]
-        now[row.concept_id] = text.with_more(Text(text.label, row.description, row.terms))
+        now[row.concept_id] = text.merge_text(Text(text.label, row.description, row.terms))
     return {identity: text for identity, text in sorted(now.items()) if known.get(identity) != text}
 
 
@@ -328,7 +328,7 @@ def _join_appearances(one: AppearanceRow, other: AppearanceRow) -> AppearanceRow
         confidence=max(one.confidence, other.confidence),
         verified=one.verified or other.verified,
         description=one.description or other.description,
-        terms=terms_of(one.terms, other.terms),
+        terms=merge_terms(one.terms, other.terms),
         unverified=_clean_unverified((*one.unverified, *other.unverified)),
     )
 
@@ -344,7 +344,7 @@ def _find_changed(final: Mapping[tuple[str, ...], R], present: Sequence[R]) -> l
     return [row for key, row in sorted(final.items()) if known.get(key) != row]
 
 
-def _in(text: str, quote: Quote) -> Quote | None:
+def _locate_quote(text: str, quote: Quote) -> Quote | None:
     """Return a quote, cut and without trailing whitespace, or None if it is not verbatim in the text."""
     kept = quote.text[:QUOTE_CHARACTERS].rstrip()
     if not kept or quote.start < 0 or text[quote.start : quote.end] != quote.text:
@@ -386,19 +386,19 @@ class ReachedConcept:
     cut: bool
 
 
-def concepts_of(graph: Graph, concept_ids: Iterable[str]) -> dict[str, Concept]:
+def read_concepts(graph: Graph, concept_ids: Iterable[str]) -> dict[str, Concept]:
     """Return concepts by id. Unknown concepts are missing."""
     ids = list(dict.fromkeys(concept_ids))
     rows = graph.read("concepts/read_by_ids", concept_ids=ids) if ids else []
-    there = [row for row in without_deleted(rows, Concept) if reaches(row["ontology"])]
+    there = [row for row in drop_deleted_rows(rows, Concept) if reaches(row["ontology"])]
     return {row["concept_id"]: Concept.model_validate(row) for row in there}
 
 
 def find_concept(graph: Graph, concept_id: str) -> Concept:
     """Return a concept by its id or by a unique prefix of at least eight digits."""
-    found = concepts_of(graph, [concept_id])
+    found = read_concepts(graph, [concept_id])
     if not found and (whole := identify_concept(graph, concept_id)):
-        found = concepts_of(graph, [whole])
+        found = read_concepts(graph, [whole])
     if not found:
         raise NotFound(
             f"concept {concept_id!r} not found. The concept may have been merged, or its documents "
@@ -410,11 +410,11 @@ def find_concept(graph: Graph, concept_id: str) -> Concept:
 def page_of_concepts(graph: Graph, ontology: str, offset: int, limit: int) -> tuple[list[Concept], int]:
     rows = graph.read("concepts/read_page", ontology=ontology, offset=offset, limit=limit)
     total = graph.read("concepts/read_count", ontology=ontology)[0]["total"]
-    return [Concept.model_validate(row) for row in without_deleted(rows, Concept)], total
+    return [Concept.model_validate(row) for row in drop_deleted_rows(rows, Concept)], total
 
 
-def evidence_of(graph: Graph, concept_id: str, limit: int) -> list[Evidence]:
-    rows = without_deleted(graph.read("concepts/read_evidence", concept_id=concept_id, limit=limit), Place)
+def read_evidence(graph: Graph, concept_id: str, limit: int) -> list[Evidence]:
+    rows = drop_deleted_rows(graph.read("concepts/read_evidence", concept_id=concept_id, limit=limit), Place)
     return [_evidence(Place.model_validate(row), row, row["quote_start"], row["quote_end"]) for row in rows]
 
 
@@ -425,7 +425,7 @@ def count_evidence(graph: Graph, concept_id: str) -> int:
 
 def read_unverified(graph: Graph, concept_id: str, limit: int) -> tuple[list[UnverifiedQuote], int]:
     rows = graph.read("concepts/read_unverified", concept_id=concept_id, limit=limit)
-    whole = without_deleted(rows, UnverifiedQuote)
+    whole = drop_deleted_rows(rows, UnverifiedQuote)
     return [UnverifiedQuote.model_validate(row) for row in whole], rows[0]["total"] if rows else 0
 
 
@@ -433,14 +433,16 @@ def appearances(graph: Graph, concept_id: str, limit: int) -> list[Appearance]:
     """Return the sources that contain a concept, sources with a verified quote first."""
     rows = graph.read("concepts/appearances", concept_id=concept_id, limit=limit)
     found = list[Appearance]()
-    for row in without_deleted(rows, Place):
+    for row in drop_deleted_rows(rows, Place):
         place = Place.model_validate(row)
         quotes = [_evidence(place, each, each["start"], each["end"]) for each in row["quotes"]]
         found.append(Appearance(place, quotes, row["unverified"]))
     return found
 
 
-def relations_of(graph: Graph, concept_ids: Sequence[str], limit: int, hop: int) -> list[RelatedConcept]:
+def read_related_concepts(
+    graph: Graph, concept_ids: Sequence[str], limit: int, hop: int
+) -> list[RelatedConcept]:
     """Return up to `limit` related concepts of each concept, by number of sources."""
     rows = graph.read(
         "concepts/related",
@@ -452,7 +454,7 @@ def relations_of(graph: Graph, concept_ids: Sequence[str], limit: int, hop: int)
     return _related(rows, hop)
 
 
-def appearing_with(graph: Graph, concept_id: str, limit: int) -> list[RelatedConcept]:
+def read_co_occurring_concepts(graph: Graph, concept_id: str, limit: int) -> list[RelatedConcept]:
     rows = graph.read(
         "concepts/appearing_with",
         concept_id=concept_id,
@@ -475,7 +477,7 @@ def _related(rows: Sequence[Row], hop: int = 1) -> list[RelatedConcept]:
             hops=hop,
             via=row["of"] if hop > 1 else None,
         )
-        for row in without_deleted(rows, Concept)
+        for row in drop_deleted_rows(rows, Concept)
     ]
 
 
@@ -499,7 +501,7 @@ def expand_appearing(graph: Graph, concept_ids: Sequence[str], fan_out: int) -> 
     return _to_reached(rows)
 
 
-def statements_between(graph: Graph, pairs: Sequence[Pair]) -> dict[Pair, PathStep]:
+def read_statements_between(graph: Graph, pairs: Sequence[Pair]) -> dict[Pair, PathStep]:
     """Return by pair the statement with the most sources. Pairs without one are missing."""
     rows = graph.read(
         "concepts/statements_between",
@@ -515,7 +517,9 @@ def statements_between(graph: Graph, pairs: Sequence[Pair]) -> dict[Pair, PathSt
     return steps
 
 
-def statements_among(graph: Graph, concept_ids: Sequence[str], limit: int) -> tuple[list[PathStep], bool]:
+def read_statements_among(
+    graph: Graph, concept_ids: Sequence[str], limit: int
+) -> tuple[list[PathStep], bool]:
     """Return the statements between concepts, by number of sources, and whether there are more."""
     rows = graph.read(
         "concepts/statements_among",
@@ -531,7 +535,7 @@ def statements_among(graph: Graph, concept_ids: Sequence[str], limit: int) -> tu
     return steps, len(rows) >= limit or any(row["cut"] for row in rows)
 
 
-def sources_shared(graph: Graph, pairs: Sequence[Pair]) -> dict[Pair, list[str]]:
+def read_shared_sources(graph: Graph, pairs: Sequence[Pair]) -> dict[Pair, list[str]]:
     rows = graph.read("concepts/sources_shared", pairs=[[*pair] for pair in pairs], most_sources=MAX_SOURCES)
     return {(row["first"], row["second"]): sorted(row["shared"]) for row in rows}
 

@@ -18,36 +18,36 @@ from kg_api.graph.client import ConcurrentChange, Graph, Row, Transaction, porti
 from kg_api.graph.concept_writes import forget_evidence, forget_in_parts
 from kg_api.graph.documents import (
     DocumentDifference,
-    block_row,
-    document_row,
+    apply_stored_changes,
+    build_block_row,
+    build_document_row,
+    build_new_row,
+    build_placed_row,
+    build_scope_tokens,
+    build_source_row,
     find_difference,
-    find_left_out,
+    find_duplicates_to_skip,
     find_same_texts,
-    may_be_left_out,
-    new_row,
-    placed_row,
+    may_skip_duplicate,
     read_same_texts,
-    scope_of,
     skipped,
-    source_row,
     unchanged,
-    with_changes,
 )
 from kg_api.graph.filters import (
-    asks_for_absence,
+    build_metadata_properties,
     describe_unknown_fields,
-    matching_documents,
-    metadata_properties,
+    find_matching_documents,
+    matches_absent_field,
 )
 from kg_api.graph.fulltext import require_language
 from kg_api.graph.images import release_holds, write_images, write_originals
 from kg_api.graph.jobs import IMAGE_EMBEDDING, SOURCE_EMBEDDING, request_job
 from kg_api.graph.library import summaries
 from kg_api.graph.names import identify_document, is_whole_id, note_on_ontologies, require_ontologies
-from kg_api.graph.review import forget_waiting_of, put_waiting
+from kg_api.graph.review import delete_pending_documents, put_waiting
 from kg_api.graph.similar import count_sources
 from kg_api.graph.spaces import StoredConfiguration, read_configuration
-from kg_api.graph.text_analysis import aliases_at
+from kg_api.graph.text_analysis import get_aliases
 from kg_api.schemas.base import digest
 from kg_api.schemas.documents import Deleted, DocumentRecord, SourceRecord, StoredChange
 from kg_api.schemas.filters import MAX_SHOWN, DeletedMatching, DocumentDeletion
@@ -136,7 +136,7 @@ def storing(
                         f"{each.document!r} was approved, rejected, or replaced during the request. "
                         "List the pending documents again"
                     )
-                left.append((with_changes(each, row["changes"]), row))
+                left.append((apply_stored_changes(each, row["changes"]), row))
             outcomes.update(_store(tx, left, mark, extract))
         release_holds(tx, [each.hold for each in records if each.hold])
         return [outcomes[each.document_id] for each in records]
@@ -153,7 +153,7 @@ def preview_document(graph: Graph, record: DocumentRecord) -> tuple[StoredChange
     places = graph.read("documents/source_places", document_ids=[record.document_id])
     difference = find_difference(record, before, places)
     same = read_same_texts(graph, record)
-    if same and may_be_left_out(record, before):
+    if same and may_skip_duplicate(record, before):
         return skipped(same), []
     return replace(difference.change, same_text=same), difference.new
 
@@ -169,7 +169,7 @@ def _store(
             "document_id": record.document_id,
             "properties": {
                 "metadata": record.metadata,
-                **metadata_properties(record.metadata, row["metadata"]),
+                **build_metadata_properties(record.metadata, row["metadata"]),
             },
         }
         for record, row in known
@@ -178,7 +178,7 @@ def _store(
     if times:
         tx.run("documents/write_properties", rows=times)
     changed = [(record, row) for record, row in known if record.document_id not in outcomes]
-    for identity, names in (left_out := find_left_out(tx, changed)).items():
+    for identity, names in (left_out := find_duplicates_to_skip(tx, changed)).items():
         outcomes[identity] = StoreResult(skipped(names), None)
     wanted = [(record, row) for record, row in changed if record.document_id not in left_out]
     if not wanted:
@@ -204,7 +204,7 @@ def _write(
     unread.update(new)
     due.update(new)
     due.update(_unmark_touched(tx, differences, stored))
-    rows = [document_row(each.record, each.before, mark) for each in differences]
+    rows = [build_document_row(each.record, each.before, mark) for each in differences]
     space = differences[0].before["space"]
     held = tx.run("documents/describe", ontology=ontology, space=space, documents=rows)
     require_language(held, differences[0].language)
@@ -232,26 +232,30 @@ def _write_sources(
 ) -> tuple[Counter[str], Counter[str]]:
     """Write sources. Return by document how many kept sources need extraction, and embedding, again."""
     owners = _owners(differences)
-    blocks = [block_row(source_row(source)) for each in differences for source in each.other_blocks]
+    blocks = [
+        build_block_row(build_source_row(source)) for each in differences for source in each.other_blocks
+    ]
     changed = [row for part in _parts(blocks) for row in tx.run("sources/set_blocks", rows=part)]
     gone = [identity for each in differences for identity in each.gone]
     forget_evidence(tx, gone)
     bereft = set[str]()  # sources that shared a chunk with a deleted source
     for ids in portions(sorted(gone), SOURCES_A_STATEMENT):
         bereft.update(tx.run("sources/delete_many", ids=ids)[0]["shared"])
-    moved = [placed_row(each.record, source, each.language) for each in differences for source in each.moved]
+    moved = [
+        build_placed_row(each.record, source, each.language) for each in differences for source in each.moved
+    ]
     for rows in _parts(moved):
         tx.run("sources/move_many", rows=rows)
-    new = [new_row(each.record, source, each.language) for each in differences for source in each.new]
+    new = [build_new_row(each.record, source, each.language) for each in differences for source in each.new]
     for rows in portions(new, SOURCES_A_STATEMENT):
         tx.run("sources/create_many", rows=rows)
     titles = list[Row]()
     for each in differences:
         title, metadata = each.record.title, each.record.metadata
         for source in each.kept:
-            was = each.before["title"], aliases_at(source.paragraph, each.before["metadata"])
-            if was != (title, aliases_at(source.paragraph, metadata)):
-                scope = scope_of(each.record, source, each.language)
+            was = each.before["title"], get_aliases(source.paragraph, each.before["metadata"])
+            if was != (title, get_aliases(source.paragraph, metadata)):
+                scope = build_scope_tokens(each.record, source, each.language)
                 titles.append({"source_id": source.source_id, "title": title, "scope": scope})
     for rows in _parts(titles):
         tx.run("sources/set_title", rows=rows)
@@ -278,7 +282,7 @@ def _unmark_touched(
         for each in differences
         if each.kept
         and (
-            any(each.described_anew(config.context, config.context_template) for config in configs)
+            any(each.has_changed_context(config.context, config.context_template) for config in configs)
             or (crosses and each.reshapes)
         )
     ]
@@ -323,9 +327,9 @@ def delete_document(graph: Graph, document_id: str, goes: Goes = lambda _tx, _id
     def delete(tx: Transaction) -> Deleted:
         if not goes(tx, document_id):
             return Deleted(documents=0, sources=0)
-        return delete_document_in(tx, document_id)
+        return delete_document_in_transaction(tx, document_id)
 
-    forget_evidence_of(graph, [document_id], goes)
+    delete_evidence_in_parts(graph, [document_id], goes)
     return graph.transaction(delete)
 
 
@@ -348,7 +352,7 @@ def delete_ontology(graph: Graph, name: str) -> Deleted:
     """Delete an ontology, one document per transaction. A missing ontology adds a note."""
     # kg also removes its synced folders, because their next scan would restore the documents.
     graph.write("folders/remove_of_ontology", ontology=name)
-    forget_waiting_of(graph, name)
+    delete_pending_documents(graph, name)
     missing = note_on_ontologies(graph, [name])
     gone = Deleted(documents=0, sources=0, notes=[f"nothing was deleted: {each}" for each in missing])
     while rows := graph.read("ontologies/document_ids", name=name, limit=DOCUMENTS_A_PORTION):
@@ -360,7 +364,7 @@ def delete_ontology(graph: Graph, name: str) -> Deleted:
     return gone
 
 
-def forget_evidence_of(graph: Graph, document_ids: Sequence[str], goes: Goes) -> None:
+def delete_evidence_in_parts(graph: Graph, document_ids: Sequence[str], goes: Goes) -> None:
     """Delete in parts the evidence of documents that one transaction deletes, if there is much."""
     rows = {each: graph.read("sources/ids_of_document", document_id=each) for each in document_ids}
     if sum(map(len, rows.values())) > concept_writes.SOURCES_A_TRANSACTION:
@@ -368,7 +372,7 @@ def forget_evidence_of(graph: Graph, document_ids: Sequence[str], goes: Goes) ->
             forget_in_parts(graph, [row["source_id"] for row in found], lambda tx, each=each: goes(tx, each))
 
 
-def delete_document_in(tx: Transaction, document_id: str) -> Deleted:
+def delete_document_in_transaction(tx: Transaction, document_id: str) -> Deleted:
     tx.run("documents/hold", document_id=document_id)
     ids = [row["source_id"] for row in tx.run("sources/ids_of_document", document_id=document_id)]
     forget_evidence(tx, ids)
@@ -381,10 +385,10 @@ def delete_matching(graph: Graph, request: DocumentDeletion) -> DeletedMatching:
     """Delete the documents that satisfy a filter, each in its own transaction, or list them in a dry run."""
     # An interrupted deletion leaves some documents, for which the digest of an earlier dry run is not valid.
     require_ontologies(graph, request.ontologies)
-    matching = matching_documents(graph, request.where, request.ontologies, in_order=True)
+    matching = find_matching_documents(graph, request.where, request.ontologies, in_order=True)
     ids = [each for of_ontology in matching.values() for each in of_ontology]
     notes: list[str] = []
-    if not ids or asks_for_absence(request.where):
+    if not ids or matches_absent_field(request.where):
         unknown = describe_unknown_fields(graph, request.where, request.ontologies)
         notes += [each.effect for each in unknown]
     if not ids:
@@ -402,13 +406,13 @@ def delete_matching(graph: Graph, request: DocumentDeletion) -> DeletedMatching:
     if request.expected_digest not in {None, own_digest}:
         raise Conflict(f"other documents fit now than were expected: {other}")
 
-    def still_fits(tx: Transaction, document_id: str) -> bool:
+    def check_still_matches(tx: Transaction, document_id: str) -> bool:
         tx.run("documents/hold", document_id=document_id)
-        return bool(matching_documents(tx, request.where, None, [document_id]))
+        return bool(find_matching_documents(tx, request.where, None, [document_id]))
 
     gone = Deleted(documents=0, sources=0)
     for each in ids:
-        deleted = delete_document(graph, each, still_fits)
+        deleted = delete_document(graph, each, check_still_matches)
         gone.documents, gone.sources = gone.documents + deleted.documents, gone.sources + deleted.sources
     if kept := len(ids) - gone.documents:
         notes.append(

@@ -10,11 +10,11 @@ from typing import Any
 
 from kg_api.errors import NotFound
 from kg_api.graph.client import ConcurrentChange, Graph, Row, Transaction
-from kg_api.graph.filters import metadata_properties
+from kg_api.graph.filters import build_metadata_properties
 from kg_api.graph.fulltext import require_language
 from kg_api.graph.jobs import SOURCE_EMBEDDING, request_job
 from kg_api.graph.spaces import StoredConfiguration, read_configuration
-from kg_api.graph.text_analysis import aliases_at, detect_language, scope_of_source
+from kg_api.graph.text_analysis import build_source_scope, detect_language, get_aliases
 from kg_api.schemas.documents import (
     DocumentChange,
     DocumentRecord,
@@ -22,7 +22,7 @@ from kg_api.schemas.documents import (
     SourceRecord,
     StoredChange,
 )
-from kg_api.schemas.embedding import Chunking, used_in_context
+from kg_api.schemas.embedding import Chunking, select_context_fields
 from kg_api.schemas.metadata import MetadataValue
 from kg_api.schemas.problems import valid
 
@@ -51,11 +51,11 @@ class DocumentDifference:
         """Return whether chunks over several sources may change."""
         return bool(self.new or self.gone or self.new_headings or self.new_order or self.new_blanks)
 
-    def described_anew(self, context: str, template: str | None) -> bool:
+    def has_changed_context(self, context: str, template: str | None) -> bool:
         """Return whether the inputs of the chunk context changed, except the text."""
         rows = (self.before["title"], self.before["metadata"]), (self.record.title, self.record.metadata)
         was, now = (
-            used_in_context(context, template, title or "", json.loads(metadata or "{}"))
+            select_context_fields(context, template, title or "", json.loads(metadata or "{}"))
             for title, metadata in rows
         )
         return was != now or (context != "none" and self.new_headings)
@@ -77,7 +77,7 @@ def find_difference(record: DocumentRecord, before: Row, rows: Sequence[Row]) ->
     stored = {row["source_id"]: row for row in rows}
     new = [source for source in record.sources if source.source_id not in stored]
     kept = [source for source in record.sources if source.source_id in stored]
-    pairs = [(source, source_row(source), stored[source.source_id]) for source in kept]
+    pairs = [(source, build_source_row(source), stored[source.source_id]) for source in kept]
     moved = [source for source, row, known in pairs if _place(row) != _place(known)]
     order = sorted((source.source_id for source in kept), key=lambda each: stored[each]["paragraph"])
     return DocumentDifference(
@@ -85,7 +85,9 @@ def find_difference(record: DocumentRecord, before: Row, rows: Sequence[Row]) ->
         before,
         new,
         moved,
-        other_blocks=[source for source, row, known in pairs if block_row(row) != block_row(known)],
+        other_blocks=[
+            source for source, row, known in pairs if build_block_row(row) != build_block_row(known)
+        ],
         gone=sorted(stored.keys() - {source.source_id for source in record.sources}),
         kept=kept,
         new_headings=any(list(each.heading) != list(stored[each.source_id]["heading"]) for each in moved),
@@ -112,11 +114,11 @@ def _place(row: Row) -> tuple[Any, ...]:
     )
 
 
-def block_row(row: Row) -> Row:
+def build_block_row(row: Row) -> Row:
     return {name: row[name] for name in ("source_id", "block_kinds", "block_starts")}
 
 
-def source_row(source: SourceRecord) -> Row:
+def build_source_row(source: SourceRecord) -> Row:
     return {
         "source_id": source.source_id,
         "paragraph": source.paragraph,
@@ -134,12 +136,12 @@ def source_row(source: SourceRecord) -> Row:
     }
 
 
-def placed_row(record: DocumentRecord, source: SourceRecord, language: str | None) -> Row:
+def build_placed_row(record: DocumentRecord, source: SourceRecord, language: str | None) -> Row:
     """Return a source with all fields of the full-text index."""
-    return {**source_row(source), "scope": scope_of(record, source, language)}
+    return {**build_source_row(source), "scope": build_scope_tokens(record, source, language)}
 
 
-def new_row(record: DocumentRecord, source: SourceRecord, language: str | None) -> Row:
+def build_new_row(record: DocumentRecord, source: SourceRecord, language: str | None) -> Row:
     """Return a source with all stored fields."""
     of_document = {
         "document_id": record.document_id,
@@ -147,17 +149,17 @@ def new_row(record: DocumentRecord, source: SourceRecord, language: str | None) 
         "document": record.document,
         "title": record.title,
     }
-    return {**placed_row(record, source, language), **of_document}
+    return {**build_placed_row(record, source, language), **of_document}
 
 
-def scope_of(record: DocumentRecord, source: SourceRecord, language: str | None) -> list[str]:
+def build_scope_tokens(record: DocumentRecord, source: SourceRecord, language: str | None) -> list[str]:
     """Return the full-text tokens of a source in addition to its own words."""
     texts = (source.full_text, *source.heading, record.title, record.document)
-    aliases = aliases_at(source.paragraph, record.metadata)
-    return scope_of_source(record.ontology, record.document_id, texts, language, aliases=aliases)
+    aliases = get_aliases(source.paragraph, record.metadata)
+    return build_source_scope(record.ontology, record.document_id, texts, language, aliases=aliases)
 
 
-def document_row(record: DocumentRecord, before: Row, mark: str) -> Row:
+def build_document_row(record: DocumentRecord, before: Row, mark: str) -> Row:
     file = before["of_file"]  # pending file of a synced folder, which becomes the document's file
     properties = {
         "written_by": mark,
@@ -171,7 +173,7 @@ def document_row(record: DocumentRecord, before: Row, mark: str) -> Row:
         "metadata": record.metadata,
         "sources": len(record.sources),
         "language": detect_language(" ".join(each.full_text for each in record.sources[:20])),
-        **metadata_properties(record.metadata, before["metadata"]),
+        **build_metadata_properties(record.metadata, before["metadata"]),
         **({**file, "file_content": record.content_hash} if file and file["folder_id"] else {}),
     }
     return {"document_id": record.document_id, "properties": properties}
@@ -186,7 +188,7 @@ Names = tuple[str, ...]
 def find_same_texts(tx: Transaction, written: Sequence[tuple[DocumentRecord, Row]]) -> dict[str, Names]:
     """Return by document the others with the same text: stored in its ontology, or earlier in the call."""
     stored = find_stored(tx, [record for record, _ in written])
-    if any(may_be_left_out(*each) and each[0].text_hash in stored for each in written):
+    if any(may_skip_duplicate(*each) and each[0].text_hash in stored for each in written):
         raise ConcurrentChange
     first: dict[str, str] = {}
     return {
@@ -196,9 +198,11 @@ def find_same_texts(tx: Transaction, written: Sequence[tuple[DocumentRecord, Row
     }
 
 
-def find_left_out(tx: Transaction, changed: Sequence[tuple[DocumentRecord, Row]]) -> dict[str, Names]:
+def find_duplicates_to_skip(
+    tx: Transaction, changed: Sequence[tuple[DocumentRecord, Row]]
+) -> dict[str, Names]:
     """Return by id the new documents to skip because other documents have the same text."""
-    if not any(may_be_left_out(*each) for each in changed):
+    if not any(may_skip_duplicate(*each) for each in changed):
         return {}
     stored = find_stored(tx, [record for record, _ in changed])
     first: dict[str, str] = {}
@@ -206,7 +210,7 @@ def find_left_out(tx: Transaction, changed: Sequence[tuple[DocumentRecord, Row]]
     for record, before in changed:
         known = first.get(record.text_hash)
         names = stored.get(record.text_hash) or (() if known is None else (known,))
-        if names and may_be_left_out(record, before):
+        if names and may_skip_duplicate(record, before):
             left_out[record.document_id] = names
         else:
             first.setdefault(record.text_hash, record.document)
@@ -220,7 +224,7 @@ def read_same_texts(graph: Graph, record: DocumentRecord) -> Names:
     return _by_text(graph.read("documents/of_same_text", **_asked([record]))).get(record.text_hash, ())
 
 
-def may_be_left_out(record: DocumentRecord, before: Row) -> bool:
+def may_skip_duplicate(record: DocumentRecord, before: Row) -> bool:
     """Return whether a duplicate may be skipped. kg always updates a stored document."""
     return record.skip_duplicate and before["content_hash"] is None
 
@@ -266,7 +270,7 @@ def change_metadata(
     return {key: value for key, value in {**metadata, **changed}.items() if key not in deleted}
 
 
-def with_changes(record: DocumentRecord, changes: str | None) -> DocumentRecord:
+def apply_stored_changes(record: DocumentRecord, changes: str | None) -> DocumentRecord:
     """Apply the stored edits to a document that is ingested again."""
     if not changes:
         return record
@@ -321,12 +325,12 @@ def _change(tx: Transaction, document_id: str, change: DocumentChange) -> str | 
     touched = any(_used(config, before) != _used(config, after) for config in configs)
     properties = {
         **after,
-        **metadata_properties(after["metadata"], before["metadata"]),
+        **build_metadata_properties(after["metadata"], before["metadata"]),
         "changes": join_changes(before["changes"], change),
         **({"written_by": uuid.uuid4().hex} if touched else {}),
     }
     tx.run("documents/change", document_id=document_id, properties=properties)
-    if after["title"] != before["title"] or aliases_at(0, after["metadata"]) != aliases_at(
+    if after["title"] != before["title"] or get_aliases(0, after["metadata"]) != get_aliases(
         0, before["metadata"]
     ):
         # Full text indexes the title at each source, and the aliases at the first source
@@ -339,11 +343,11 @@ def _change(tx: Transaction, document_id: str, change: DocumentChange) -> str | 
         tx.run("sources/set_title", rows=rows)
         held = tx.run("ontologies/hold_language", name=before["ontology"])
         require_language(held, before["language"])
-    return _embed_anew(tx, document_id, before["ontology"], stored) if touched else None
+    return _request_reembedding(tx, document_id, before["ontology"], stored) if touched else None
 
 
 def _used(config: Chunking, row: Row) -> tuple[object, ...]:
-    return used_in_context(config.context, config.context_template, row["title"] or "", _metadata(row))
+    return select_context_fields(config.context, config.context_template, row["title"] or "", _metadata(row))
 
 
 def _metadata(row: Row) -> dict[str, MetadataValue]:
@@ -352,11 +356,13 @@ def _metadata(row: Row) -> dict[str, MetadataValue]:
 
 def _scope(document_id: str, about: Row, source: Row) -> list[str]:
     texts = (source["full_text"], *source["heading"], about["title"], about["document"])
-    aliases = aliases_at(source["paragraph"], about["metadata"])
-    return scope_of_source(about["ontology"], document_id, texts, about["language"], aliases=aliases)
+    aliases = get_aliases(source["paragraph"], about["metadata"])
+    return build_source_scope(about["ontology"], document_id, texts, about["language"], aliases=aliases)
 
 
-def _embed_anew(tx: Transaction, document_id: str, ontology: str, stored: StoredConfiguration) -> str | None:
+def _request_reembedding(
+    tx: Transaction, document_id: str, ontology: str, stored: StoredConfiguration
+) -> str | None:
     mark_property = stored.texts.answering.mark_property
     rows = tx.run("sources/unmark_documents", document_ids=[document_id], mark_property=mark_property)
     due = sum(row["unmarked"] for row in rows)

@@ -14,7 +14,7 @@ from cachetools import TTLCache
 from kg_api.errors import InvalidInput
 from kg_api.graph.client import Graph, Reader, Row
 from kg_api.graph.names import require_ontologies
-from kg_api.schemas.base import document_name, spellings
+from kg_api.schemas.base import list_spellings, normalize_document_name
 from kg_api.schemas.filters import (
     INTERVALS,
     KIND,
@@ -27,14 +27,14 @@ from kg_api.schemas.filters import (
     FacetCounts,
     FacetRequest,
     Facets,
-    alternatives_of,
-    conditions_of,
-    field_of,
+    format_metadata_field,
+    list_alternatives,
+    list_conditions,
 )
-from kg_api.schemas.metadata import MetadataValue, Moment, moment, moments_of, year
+from kg_api.schemas.metadata import MetadataValue, Moment, moment, parse_moments, year
 from kg_api.schemas.search import Degradation
 from kg_api.schemas.vocabulary import SourceKind
-from kg_api.suggestions import spelt_nearly
+from kg_api.suggestions import find_similar_spellings
 
 PRUNED_AT_ONCE: Final = 10_000
 
@@ -70,7 +70,7 @@ class SourceFilter:
     def parameters(self) -> Row:
         return {"image": self.image, "fits": list(self.fits)}
 
-    def of_kinds(self, kinds: Collection[SourceKind] | None) -> SourceFilter:
+    def restrict_to_kinds(self, kinds: Collection[SourceKind] | None) -> SourceFilter:
         """Return the filter for sources that are also of these kinds. None: all."""
         return _of_kinds(KINDS.intersection(self.kinds, KINDS if kinds is None else kinds), self.fits)
 
@@ -83,7 +83,7 @@ def split_clauses(where: Iterable[Clause]) -> tuple[list[Clause], list[Clause]]:
     """Return the clauses on documents only, and the clauses with a condition on sources."""
     of_documents, of_sources = list[Clause](), list[Clause]()
     for clause in where:
-        has_source = any(each.is_of_source for each in conditions_of([clause]))
+        has_source = any(each.is_of_source for each in list_conditions([clause]))
         (of_sources if has_source else of_documents).append(clause)
     return of_documents, of_sources
 
@@ -94,7 +94,7 @@ def filter_sources(
     """Build a filter from clauses, all of which must hold."""
     kinds, fits = KINDS, list[Sequence[Row]]()
     for clause in clauses:
-        groups = [_group_of(each, matching, having) for each in alternatives_of(clause)]
+        groups = [_build_group(each, matching, having) for each in list_alternatives(clause)]
         alone = groups[0] if len(groups) == 1 else None
         if alone and not alone.pages and alone.documents is None and alone.without is None:
             kinds &= alone.kinds
@@ -103,7 +103,7 @@ def filter_sources(
     return _of_kinds(kinds, fits)
 
 
-def documents_having(
+def list_matching_document_ids(
     graph: Reader,
     fitting: SourceFilter,
     ontologies: Sequence[str] | None,
@@ -140,7 +140,7 @@ class _Group:
         return {**known, "image": image, "pages": list(self.pages)}
 
 
-def _group_of(group: Iterable[Condition], matching: SourcesMatching, having: Having | None) -> _Group:
+def _build_group(group: Iterable[Condition], matching: SourcesMatching, having: Having | None) -> _Group:
     kinds, pages = KINDS, list[Row]()
     of_documents, without = list[Clause](), list[str]()
     for each in group:
@@ -195,14 +195,14 @@ VALUES: Final = "meta."
 TIMES: Final = "when."
 
 
-def metadata_properties(metadata: str, before: str | None = None) -> dict[str, Any]:
+def build_metadata_properties(metadata: str, before: str | None = None) -> dict[str, Any]:
     """Return the properties of a document's metadata, with null for all previous keys."""
     known: dict[str, MetadataValue] = json.loads(metadata)
     gone = json.loads(before or "{}").keys()
     properties: dict[str, Any] = {f"{kind}{key}": None for key in gone for kind in (VALUES, TIMES)}
     for key, value in known.items():
         properties[f"{VALUES}{key}"] = _compared(value)
-        if times := [each.start for each in moments_of(value)]:
+        if times := [each.start for each in parse_moments(value)]:
             properties[f"{TIMES}{key}"] = times
     return properties
 
@@ -220,7 +220,7 @@ _NAMES: Final = frozenset({"document", "title"})
 _OPERATORS: Final = {"=": "in", "!=": "not in"}
 
 
-def matching_documents(
+def find_matching_documents(
     graph: Reader,
     where: Sequence[Clause],
     ontologies: Sequence[str] | None,
@@ -233,7 +233,7 @@ def matching_documents(
     if of_sources:
         document_ids = _documents_by_sources(graph, of_sources, ontologies, document_ids)
     within = {"ontologies": _listed(ontologies), "document_ids": _listed(document_ids)}
-    conditions = [[[*map(_parameters, group)] for group in alternatives_of(each)] for each in of_documents]
+    conditions = [[[*map(_parameters, group)] for group in list_alternatives(each)] for each in of_documents]
     rows = graph.read("documents/matching", conditions=conditions, in_order=in_order, **within)
     known = {row["ontology"]: row["document_ids"] for row in rows}
     return {name: ids for name, ids in known.items() if ontologies is None or name in ontologies}
@@ -246,11 +246,11 @@ def _documents_by_sources(
     document_ids: Sequence[str] | None,
 ) -> list[str]:
     def matching(where: Sequence[Clause]) -> list[str]:
-        found = matching_documents(graph, where, ontologies, document_ids)
+        found = find_matching_documents(graph, where, ontologies, document_ids)
         return [each for ids in found.values() for each in ids]
 
     def having(sources: SourceFilter) -> list[str]:
-        return documents_having(graph, sources, ontologies, document_ids)
+        return list_matching_document_ids(graph, sources, ontologies, document_ids)
 
     return having(filter_sources(clauses, matching, having))
 
@@ -259,11 +259,11 @@ def describe_unknown_fields(
     graph: Graph, where: Sequence[Clause], ontologies: Sequence[str] | None
 ) -> list[Degradation]:
     """Describe the fields of a filter that no document has. Raise InvalidInput for a probable misspelling."""
-    return describe_unknown_keys(graph, keys_of(where), ontologies)
+    return describe_unknown_keys(graph, get_condition_keys(where), ontologies)
 
 
-def keys_of(where: Sequence[Clause]) -> list[str]:
-    return [each.key for each in conditions_of(where) if each.key is not None]
+def get_condition_keys(where: Sequence[Clause]) -> list[str]:
+    return [each.key for each in list_conditions(where) if each.key is not None]
 
 
 def describe_unknown_keys(
@@ -289,8 +289,10 @@ def describe_missing_keys(asked: Sequence[str], known: Sequence[str]) -> list[De
             raise InvalidInput(f"no document has the field {key!r}: {told}")
         if near := _nearest_fields(key, known):
             names = ", ".join(map(repr, near))
-            raise InvalidInput(f"no document has the field {field_of(key)!r}. Did you mean {names}?")
-    effects = [f"no document has the field {field_of(key)!r}" for key in unknown]
+            raise InvalidInput(
+                f"no document has the field {format_metadata_field(key)!r}. Did you mean {names}?"
+            )
+    effects = [f"no document has the field {format_metadata_field(key)!r}" for key in unknown]
     return [Degradation(part="query", effect=effect) for effect in effects]
 
 
@@ -298,13 +300,13 @@ def _nearest_fields(key: str, known: Sequence[str]) -> list[str]:
     """Return the nearest fields by bare name, as conditions write them: `metadata.title` is not `title`."""
     written = {name: [name] for name in KNOWN_FIELDS}
     for each in known:
-        written.setdefault(each, []).append(field_of(each))
-    return [field for name in spelt_nearly(key, written) for field in written[name]]
+        written.setdefault(each, []).append(format_metadata_field(each))
+    return [field for name in find_similar_spellings(key, written) for field in written[name]]
 
 
-def asks_for_absence(where: Sequence[Clause]) -> bool:
+def matches_absent_field(where: Sequence[Clause]) -> bool:
     """Return whether a document without a field may satisfy the filter."""
-    return any(each.is_negative for each in conditions_of(where))
+    return any(each.is_negative for each in list_conditions(where))
 
 
 def _listed(names: Sequence[str] | None) -> list[str] | None:
@@ -329,7 +331,10 @@ def _parameters(condition: Condition) -> Row:
 
 def _spelt(condition: Condition) -> list[Any]:
     """Return values in each form in which a name may be stored, the current form first."""
-    forms = [spellings(document_name(each)) if isinstance(each, str) else [each] for each in condition.values]
+    forms = [
+        list_spellings(normalize_document_name(each)) if isinstance(each, str) else [each]
+        for each in condition.values
+    ]
     return [form for each in forms for form in each]
 
 
@@ -346,7 +351,9 @@ def count_facets(graph: Graph, request: FacetRequest) -> Facets:
     names, ids = request.ontologies, None
     require_ontologies(graph, names)
     if request.where:
-        ids = [each for found in matching_documents(graph, request.where, names).values() for each in found]
+        ids = [
+            each for found in find_matching_documents(graph, request.where, names).values() for each in found
+        ]
     within = {"ontologies": names, "document_ids": ids}
     asked = [
         {"property": f"{TIMES if each.by else VALUES}{each.key}" if each.key else each.field, "by": each.by}
@@ -390,7 +397,7 @@ def _counts(facet: Facet, row: Row) -> FacetCounts:
 def _notes(graph: Graph, request: FacetRequest, counted: Sequence[FacetCounts], documents: int) -> list[str]:
     names = request.ontologies
     notes: list[str] = []
-    if request.where and (not documents or asks_for_absence(request.where)):
+    if request.where and (not documents or matches_absent_field(request.where)):
         notes += [each.effect for each in describe_unknown_fields(graph, request.where, names)]
     if request.where and not documents:
         notes.append("no document fits the conditions of the filter")
@@ -420,7 +427,7 @@ class RememberedFilters:
         self._lock = threading.Lock()
         self._writes = -1
         self._seen_at = 0.0
-        self._kept = TTLCache[str, Matching](MAX_KEPT_IDS, KEPT_SECONDS, timer=clock, getsizeof=_size_of)
+        self._kept = TTLCache[str, Matching](MAX_KEPT_IDS, KEPT_SECONDS, timer=clock, getsizeof=_count_ids)
 
     def matching(
         self,
@@ -429,12 +436,14 @@ class RememberedFilters:
         document_ids: Sequence[str] | None = None,
     ) -> Matching:
         key = repr(([each.model_dump() for each in where], ontologies, document_ids))
-        return self._remembered(key, lambda: matching_documents(self._graph, where, ontologies, document_ids))
+        return self._remembered(
+            key, lambda: find_matching_documents(self._graph, where, ontologies, document_ids)
+        )
 
     def describe_unknown_fields(
         self, where: Sequence[Clause], ontologies: Sequence[str] | None
     ) -> list[Degradation]:
-        asked = keys_of(where)
+        asked = get_condition_keys(where)
         if not asked:
             return []
         known = self._remembered(repr(ontologies), lambda: {"": read_keys(self._graph, ontologies)})
@@ -453,11 +462,11 @@ class RememberedFilters:
         found = look()
         with self._lock:
             settled = asked_at - self._seen_at >= SETTLED_SECONDS
-            if writes == self._writes and settled and _size_of(found) <= MAX_KEPT_IDS:
+            if writes == self._writes and settled and _count_ids(found) <= MAX_KEPT_IDS:
                 self._kept[key] = found
         return found
 
 
-def _size_of(found: Matching) -> int:
+def _count_ids(found: Matching) -> int:
     """Return the number of ids, at least 2,000 so that the cache holds at most 100 filters."""
     return max(MAX_KEPT_IDS // MAX_KEPT, sum(map(len, found.values())))

@@ -12,9 +12,9 @@ from typing import Any
 
 from kg_api.errors import Conflict, FolderEmptied, KgError, NotFound
 from kg_api.graph.client import Graph, Row, Transaction
-from kg_api.graph.document_writes import delete_document_in
+from kg_api.graph.document_writes import delete_document_in_transaction
 from kg_api.graph.jobs import request_job
-from kg_api.graph.rows import with_times
+from kg_api.graph.rows import convert_times
 from kg_api.schemas.folders import (
     MAX_REFUSALS_SHOWN,
     SCAN_KIND,
@@ -118,7 +118,7 @@ def _unknown(identity: str) -> NotFound:
 def _folder(row: Row) -> Folder:
     error = row["error"] and re.sub(r"^[A-Z]\w+: ", "", row["error"])
     emptied = (row["error"] or "").startswith(f"{FolderEmptied.__name__}: ")
-    row = with_times(row)
+    row = convert_times(row)
     if row["last_scan"] is not None:
         tally: dict[str, Any] = json.loads(row["last_scan"])
         refusals = tally["refusals"][:MAX_REFUSALS_SHOWN]
@@ -137,7 +137,7 @@ def remove(graph: Graph, identity: str) -> None:
     graph.write("folders/remove", folder_id=identity)
 
 
-def documents_of(graph: Graph, identity: str) -> Iterator[tuple[str, str]]:
+def iterate_folder_documents(graph: Graph, identity: str) -> Iterator[tuple[str, str]]:
     """Yield the documents of a folder, id and name, sorted by id."""
     after = ""
     while rows := graph.read("folders/documents", folder_id=identity, after=after, limit=DOCUMENTS_A_PORTION):
@@ -145,7 +145,7 @@ def documents_of(graph: Graph, identity: str) -> Iterator[tuple[str, str]]:
         after = rows[-1]["document_id"]
 
 
-def waiting_of(graph: Graph, identity: str) -> list[str]:
+def list_pending_names(graph: Graph, identity: str) -> list[str]:
     """Return the names of a folder's documents that are pending or rejected."""
     return [row["document"] for row in graph.read("folders/waiting", folder_id=identity)]
 
@@ -194,7 +194,7 @@ class FileMark:
     file_hash: str
 
 
-def folder_of_job(graph: Graph, job_id: str) -> ScannedFolder | None:
+def find_folder_of_job_id(graph: Graph, job_id: str) -> ScannedFolder | None:
     """Return the folder that a job scans, or None if it is no longer registered."""
     rows = graph.read("folders/of_job", job_id=job_id)
     if not rows:
@@ -245,7 +245,7 @@ def delete_if_of_folder(tx: Transaction, folder_id: str, document_id: str) -> bo
     """Delete a document, with its unshared concepts, if it belongs to the folder."""
     if not is_of_folder(tx, folder_id, document_id):
         return False
-    return delete_document_in(tx, document_id).documents > 0
+    return delete_document_in_transaction(tx, document_id).documents > 0
 
 
 def record_progress(tx: Transaction, folder_id: str, job_id: str, tally: ScanTally, *, total: int) -> None:

@@ -20,7 +20,7 @@ from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from kg_api.graph.client import ConcurrentChange, Graph, Row, Transaction, portions
-from kg_api.graph.names import unknown_ontology
+from kg_api.graph.names import report_unknown_ontology
 from kg_api.graph.text_analysis import (
     EXTENDING,
     KNOWN_FORMS,
@@ -33,15 +33,15 @@ from kg_api.graph.text_analysis import (
     Variant,
     complete_stems,
     find_hidden_parts,
+    find_stop_words,
     find_variants,
-    index_in,
+    index_language_batch,
+    normalize_word,
     parts,
     runs,
-    stop_words_of,
-    word_form,
 )
 from kg_api.normal_form import fold_letters, normalise_text
-from kg_api.schemas.base import scope_of_document, scope_of_ontology
+from kg_api.schemas.base import build_document_scope, build_ontology_scope
 from kg_api.schemas.languages import BETWEEN, LANGUAGE_NAMES, OntologyLanguage
 from kg_api.schemas.vocabulary import TextLanguage
 
@@ -95,11 +95,11 @@ def terms(text: str) -> list[str]:
 
 
 @lru_cache(KNOWN_QUESTIONS)
-def question_terms(question: str) -> Sequence[str]:
+def split_question_terms(question: str) -> Sequence[str]:
     return terms(question)
 
 
-def word_pairs(text: str) -> list[str]:
+def list_word_pairs(text: str) -> list[str]:
     """Return pairs of adjacent words in lower case, without duplicates.
 
     Pairs include words that the index ignores: `who is on call` contains `on call`.
@@ -128,7 +128,7 @@ def _split_joined(text: str) -> Iterator[tuple[int, str]]:
             yield found.start(), found[0]
 
 
-def lucene_queries(
+def build_lucene_queries(
     words: Sequence[str],
     ontologies: Sequence[str] | None = None,
     document_ids: Sequence[str] | None = None,
@@ -179,7 +179,7 @@ def lucene_queries(
     return [" ".join(filter(None, (asked, scope))) for scope in _within(ontologies, document_ids)]
 
 
-def fuzzy_queries(
+def build_fuzzy_queries(
     clauses: str,
     ontologies: Sequence[str] | None = None,
     document_ids: Sequence[str] | None = None,
@@ -192,9 +192,9 @@ def fuzzy_queries(
 
 def _within(ontologies: Sequence[str] | None, document_ids: Sequence[str] | None) -> list[str]:
     if document_ids is not None:
-        return _scopes([*map(scope_of_document, document_ids)])
+        return _scopes([*map(build_document_scope, document_ids)])
     if ontologies is not None:
-        return _scopes([*map(scope_of_ontology, ontologies)])
+        return _scopes([*map(build_ontology_scope, ontologies)])
     return [""]
 
 
@@ -264,7 +264,7 @@ class QuestionWords:
     def __init__(self, question: str, prefix: str | None = None) -> None:
         begun = rf"(?<![^\W_]){re.escape(prefix or '')}\w*"
         self._begun = re.compile(begun, re.IGNORECASE) if prefix else None
-        asked = [_POSSESSIVE.sub("", word) for word in question_terms(question)[:MAX_TERMS]]
+        asked = [_POSSESSIVE.sub("", word) for word in split_question_terms(question)[:MAX_TERMS]]
         variants = [_forms(each.words) for each in find_variants(question)]
         telling = [*map(_forms, _telling(asked)), *variants]
         self._telling = frozenset(form for forms in telling for form in forms)
@@ -341,7 +341,7 @@ class QuestionWords:
 
 
 @lru_cache(KNOWN_QUESTIONS)
-def words_of_question(question: str, prefix: str | None = None) -> QuestionWords:
+def parse_question_words(question: str, prefix: str | None = None) -> QuestionWords:
     """Return the words of a question. The cache serves repeated questions and further pages."""
     return QuestionWords(question, prefix)
 
@@ -350,9 +350,9 @@ def words_of_question(question: str, prefix: str | None = None) -> QuestionWords
 def _split(word: str) -> tuple[IndexToken, ...]:
     """Return the tokens of a word, with positions from 0. One character may yield several tokens."""
     if word.isascii():
-        return (IndexToken(0, len(word), word_form(word)),)
+        return (IndexToken(0, len(word), normalize_word(word)),)
     return tuple(
-        IndexToken(part.start(), part.end(), word_form(said))
+        IndexToken(part.start(), part.end(), normalize_word(said))
         for part in PIECES.finditer(word)
         for said in parts(part[0]).split()
     )
@@ -364,7 +364,7 @@ def _forms(text: str) -> list[str]:
 
 def _telling(words: list[str]) -> list[str]:
     """Return the significant words, or all indexed words if none is significant."""
-    stop = stop_words_of(words) | OMITTED
+    stop = find_stop_words(words) | OMITTED
     known = [word for word in words if word.lower() not in OMITTED]
     return [word for word in known if word.lower() not in stop] or known
 
@@ -381,7 +381,7 @@ _SYNONYMS_WORDS = re.compile(r"(?<!\S)\.\w+|\w+(?:\+\+|[+#]+(?![+#\w]))?")
 def read_synonyms(graph: Graph, ontology: str) -> Groups:
     found = graph.search("ontologies/synonyms", name=ontology)
     if not found:
-        raise unknown_ontology(graph, ontology)
+        raise report_unknown_ontology(graph, ontology)
     return _groups(found[0]["synonyms"])
 
 
@@ -391,7 +391,7 @@ class OntologyWords:
     language: str | None = None  # language of all its sources (None: each has its own)
 
 
-def all_words(graph: Graph) -> Mapping[str, OntologyWords]:
+def read_all_word_settings(graph: Graph) -> Mapping[str, OntologyWords]:
     """Return the settings of all ontologies that have any."""
     rows = graph.search("ontologies/synonyms", name=None)
     return {row["ontology"]: OntologyWords(_groups(row["synonyms"]), row["language"]) for row in rows}
@@ -401,24 +401,24 @@ def write_synonyms(tx: Transaction, ontology: str, groups: Groups) -> None:
     """Replace the synonyms of an ontology."""
     stored = [BETWEEN.join(group) for group in groups]
     if not tx.run("ontologies/set_synonyms", name=ontology, synonyms=stored):
-        raise unknown_ontology(tx, ontology)
+        raise report_unknown_ontology(tx, ontology)
 
 
-def synonyms_in(text: str, groups: Iterable[Sequence[str]]) -> list[str]:
+def find_synonyms(text: str, groups: Iterable[Sequence[str]]) -> list[str]:
     """Return up to 16 synonyms to add: the other members of each group with a member in the text.
 
     Case is ignored. Several words must be adjacent.
     """
-    asked = _in_a_row(text)
+    asked = _join_words(text)
     added: dict[str, str] = {}
     for group in groups:
-        spelt = {word: _in_a_row(word) for word in group}
+        spelt = {word: _join_words(word) for word in group}
         if any(own in asked for own in spelt.values()):
             added |= {row: word for word, row in spelt.items() if row not in asked}
     return [*added.values()][:MAX_ADDED]
 
 
-def _in_a_row(text: str) -> str:
+def _join_words(text: str) -> str:
     """Return the words separated and surrounded by spaces, for finding whole words."""
     return f" {' '.join(_SYNONYMS_WORDS.findall(unicodedata.normalize('NFC', text).casefold()))} "
 
@@ -443,7 +443,7 @@ def require_language(found: list[Row], language: str | None) -> None:
 def read_language(graph: Graph, ontology: str) -> OntologyLanguage:
     found = graph.read("ontologies/language", name=ontology)
     if not found:
-        raise unknown_ontology(graph, ontology)
+        raise report_unknown_ontology(graph, ontology)
     return OntologyLanguage(
         ontology=ontology, language=_code(found[0]["language"]), complete=found[0]["after"] is None
     )
@@ -464,7 +464,7 @@ def choose_language(
         rows = graph.transaction(lambda tx, place=place: _index(tx, ontology, name, place))
         if rows is None:
             break  # another request set a different language and continues
-        indexed, place = indexed + len(rows), _behind(rows)
+        indexed, place = indexed + len(rows), _build_cursor_filter(rows)
     return OntologyLanguage(
         ontology=ontology, language=language, complete=place["after"] is None, indexed=indexed
     )
@@ -482,17 +482,19 @@ def _choose(tx: Transaction, ontology: str, language: str | None) -> Row:
     """Set the language and return the position at which indexing starts."""
     found = tx.run("ontologies/set_language", name=ontology, language=language)
     if not found:
-        raise unknown_ontology(tx, ontology)
+        raise report_unknown_ontology(tx, ontology)
     return found[0]
 
 
 def _index(tx: Transaction, ontology: str, language: str | None, place: Row) -> list[Row] | None:
-    rows = index_in(tx, ontology, language, (place["after"], place["after_paragraph"]))
-    held = tx.run("ontologies/advance_language", name=ontology, language=language, **_behind(rows))
+    rows = index_language_batch(tx, ontology, language, (place["after"], place["after_paragraph"]))
+    held = tx.run(
+        "ontologies/advance_language", name=ontology, language=language, **_build_cursor_filter(rows)
+    )
     return rows if held else None
 
 
-def _behind(rows: list[Row]) -> dict[str, Any]:
+def _build_cursor_filter(rows: list[Row]) -> dict[str, Any]:
     if not rows:
         return {"after": None, "after_paragraph": None}
     return {"after": rows[-1]["document_id"], "after_paragraph": rows[-1]["paragraph"]}

@@ -17,11 +17,11 @@ from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 from kg_api.errors import FilesCollected, NotFound
-from kg_api.graph.client import Graph, Row, Transaction, portions, without_deleted
+from kg_api.graph.client import Graph, Row, Transaction, drop_deleted_rows, portions
 from kg_api.graph.documents import DocumentDifference
 from kg_api.graph.names import identify_source, require_ontologies
 from kg_api.graph.reach import reaches, within
-from kg_api.graph.spaces import OF_A_NODE, all_spaces, spaces_within
+from kg_api.graph.spaces import OF_A_NODE, read_spaces, read_spaces_in_transaction
 from kg_api.graph.statements import of_space
 from kg_api.schemas.documents import WordBox, unpack
 from kg_api.schemas.images import ImageType
@@ -73,12 +73,12 @@ def find_blob(graph: Graph, key: str) -> Blob | None:
     return next(iter(_blobs(graph.read("blobs/find", key=key))), None)
 
 
-def some_blobs(graph: Graph, limit: int) -> list[SampledBlob]:
+def sample_blobs(graph: Graph, limit: int) -> list[SampledBlob]:
     rows = graph.read("blobs/some", limit=limit)
     return [SampledBlob(_blob(row), row["dead"]) for row in rows]
 
 
-def known_store(graph: Graph) -> str | None:
+def get_known_store(graph: Graph) -> str | None:
     """Return the id of the store that contains the files, or None before the first use."""
     return next((row["store_id"] for row in graph.read("blobs/store")), None)
 
@@ -88,28 +88,28 @@ def remember_store(graph: Graph, identity: str) -> str:
     return graph.write("blobs/know_store", store_id=identity)[0]["store_id"]
 
 
-def lose_blob(graph: Graph, key: str) -> None:
+def mark_blob_lost(graph: Graph, key: str) -> None:
     """Record that the file of a blob is missing or damaged."""
     graph.write("blobs/lose", key=key)
 
 
-def lost_blobs(graph: Graph, keys: Sequence[str]) -> set[str]:
+def find_lost_blobs(graph: Graph, keys: Sequence[str]) -> set[str]:
     return {row["key"] for row in graph.read("blobs/lost", keys=sorted(keys))}
 
 
-def mend_blobs(graph: Graph, keys: Sequence[str]) -> int:
+def mark_blobs_restored(graph: Graph, keys: Sequence[str]) -> int:
     """Record that files are complete again. Return the number of images that are pending as a result."""
-    spaces = [at for each in all_spaces(graph).values() if each.is_of_images for at in each.slots]
+    spaces = [at for each in read_spaces(graph).values() if each.is_of_images for at in each.slots]
     marks = [{"mark_property": s.mark_property, "refusal_property": s.refusal_property} for s in spaces]
     return graph.write("blobs/mend", keys=sorted(keys), spaces=marks)[0]["due"]
 
 
-def loose_blobs(graph: Graph, after: str = "", limit: int = LOOKED_AT_ONCE) -> list[str]:
+def list_unused_blobs(graph: Graph, after: str = "", limit: int = LOOKED_AT_ONCE) -> list[str]:
     """Return the keys of the next blobs that may be unused, sorted."""
     return [row["key"] for row in graph.read("blobs/loose", after=after, limit=limit)]
 
 
-def bury_unused(graph: Graph, keys: Sequence[str]) -> None:
+def mark_unused_blobs_dead(graph: Graph, keys: Sequence[str]) -> None:
     """Mark blobs without a user or a hold as dead, so that their files can be deleted."""
 
     def look(tx: Transaction) -> None:
@@ -120,7 +120,7 @@ def bury_unused(graph: Graph, keys: Sequence[str]) -> None:
     graph.transaction(look)
 
 
-def dead_blobs(graph: Graph, limit: int = LOOKED_AT_ONCE) -> list[Blob]:
+def list_dead_blobs(graph: Graph, limit: int = LOOKED_AT_ONCE) -> list[Blob]:
     """Return dead blobs whose files are to be deleted."""
     return _blobs(graph.read("blobs/dead", limit=limit))
 
@@ -178,7 +178,7 @@ def find_original(graph: Graph, document_id: str) -> Original:
     return Original(document_id, row["document"], row["key"])
 
 
-def sources_of_page(graph: Graph, document_id: str, page: int) -> list[SourceOnPage]:
+def list_sources_on_page(graph: Graph, document_id: str, page: int) -> list[SourceOnPage]:
     rows = graph.read("originals/sources_of_page", document_id=document_id, page=page)
     return [SourceOnPage(**row) for row in rows]
 
@@ -206,13 +206,13 @@ def find_image(graph: Graph, called: str) -> ImageKeys:
 def list_images(graph: Graph, *, ontology: str | None, offset: int, limit: int) -> ImagePage:
     rows = graph.read("images/page", ontologies=within(ontology), offset=offset, limit=limit)
     total = graph.read("images/count", ontologies=within(ontology))[0]["images"]
-    images = [Place.model_validate(row) for row in without_deleted(rows, Place)]
+    images = [Place.model_validate(row) for row in drop_deleted_rows(rows, Place)]
     if not total:
         require_ontologies(graph, ontology)
     return ImagePage(images=images, total=total, offset=offset, limit=limit)
 
 
-def having_images(graph: Graph, ontologies: Sequence[str]) -> list[str]:
+def list_ontologies_with_images(graph: Graph, ontologies: Sequence[str]) -> list[str]:
     return [row["name"] for row in graph.read("images/having", ontologies=list(ontologies))]
 
 
@@ -248,7 +248,7 @@ def _forget_vectors(tx: Transaction, source_ids: Sequence[str]) -> None:
     """Delete the vectors of images whose file has changed."""
     if not source_ids:
         return
-    keys = [slug for slug, space in spaces_within(tx).items() if space.is_of_images]
+    keys = [slug for slug, space in read_spaces_in_transaction(tx).items() if space.is_of_images]
     properties = [of_space(name, key) for key in keys for name in OF_A_NODE]
     for part in portions(source_ids, IMAGES_A_STATEMENT):
         tx.run("images/forget_vectors", source_ids=list(part), properties=properties)

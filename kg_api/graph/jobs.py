@@ -17,11 +17,11 @@ from kg_api.errors import Conflict, LeaseLost, NotFound, TooBusy
 from kg_api.graph.cache import forget_old_answers
 from kg_api.graph.client import Graph, Reader, Row, Transaction
 from kg_api.graph.reach import reach, reaches, within
-from kg_api.graph.rows import with_times
+from kg_api.graph.rows import convert_times
 from kg_api.schemas.folders import SCAN_KIND
 from kg_api.schemas.operations import FINISHED, Job, JobAhead, JobWaiting, QueueStatus, WorkerInfo
 from kg_api.schemas.vocabulary import JobState, Selection
-from kg_api.suggestions import suggestion
+from kg_api.suggestions import format_suggestion
 from kg_api.tracing import current_traceparent
 
 LINK_PROPOSAL = "link_proposal"
@@ -51,7 +51,7 @@ cleanup. 2: extraction. 3: vectors of concepts and relationships. 4: link propos
 of equal rank share time slices (ADR 4)."""
 
 
-def rank_of(kind: str) -> int:
+def get_job_rank(kind: str) -> int:
     return _RANK_OF_KIND.get(kind, FIRST)
 
 
@@ -96,7 +96,7 @@ class Owner:
         return LeaseLost(f"job {self.job_id} is owned by another worker now, or has ended")
 
 
-def fresh_job(
+def build_new_job(
     kind: str, ontology: str | None, *, key: str | None = None, selection: Selection = "due"
 ) -> dict[str, Any]:
     """Return the properties of a queued job, without times."""
@@ -109,7 +109,7 @@ def fresh_job(
         "selection": selection,
         "state": JobState.QUEUED.value,
         "cursor": "",
-        "rank": rank_of(kind),
+        "rank": get_job_rank(kind),
         **dict.fromkeys((*counters, "set_aside"), 0),
         "request_id": structlog.contextvars.get_contextvars().get("request_id"),
         "traceparent": current_traceparent(),
@@ -185,7 +185,7 @@ def forget_worker(graph: Graph, name: str) -> None:
     graph.write("workers/forget", name=name)
 
 
-def unknown_kinds(graph: Graph, kinds: Sequence[str]) -> dict[str, int]:
+def count_unknown_kinds(graph: Graph, kinds: Sequence[str]) -> dict[str, int]:
     rows = graph.read("jobs/unknown_kinds", kinds=list(kinds))
     return {row["kind"]: row["waiting"] for row in rows}
 
@@ -252,7 +252,7 @@ def heartbeat(graph: Graph, owner: Owner, *, stuck_seconds: float = 86_400.0) ->
     return not rows[0]["stuck"]
 
 
-def others_wait(graph: Graph, job: ClaimedJob, kinds: Sequence[str], *, over: bool = True) -> bool:
+def should_yield(graph: Graph, job: ClaimedJob, kinds: Sequence[str], *, over: bool = True) -> bool:
     """Return whether a job should yield to other jobs."""
     about = {"kind": job.kind, "ontology": job.ontology or "", "parent_id": job.parent_id, "rank": job.rank}
     rows = graph.read("jobs/others_wait", kinds=list(kinds), over=over, **about)
@@ -305,14 +305,14 @@ OF_THE_MACHINE = "the folder cannot be read. An administrator of kg can see the 
 def find_job(graph: Graph, job_id: str) -> Job:
     rows = graph.read("jobs/find", job_id=job_id)
     if not rows or not reaches(rows[0]["job"].get("ontology")):
-        raise unknown_job(graph, job_id)
+        raise report_unknown_job(graph, job_id)
     return present_waiting(graph, [rows[0]["job"]])[0]
 
 
-def unknown_job(graph: Graph, job_id: str) -> NotFound:
+def report_unknown_job(graph: Graph, job_id: str) -> NotFound:
     """Return an error that suggests similar ids among the newest jobs."""
     newest, _ = page_of_jobs(graph, state=None, kind=None, ontology=None, offset=0, limit=NEWEST)
-    near = suggestion(job_id, [job.job_id for job in newest])
+    near = format_suggestion(job_id, [job.job_id for job in newest])
     return NotFound(f"job {job_id!r} not found{near}. `kg jobs list` shows the existing ones")
 
 
@@ -329,11 +329,13 @@ def page_of_jobs(
 
 def present_waiting(graph: Graph, rows: Sequence[Row]) -> list[Job]:
     """Present jobs. A ready job includes the job that it waits for."""
-    line = jobs_in_line(graph) if any(map(_ready, rows)) else []
+    line = list_queued_jobs(graph) if any(map(_ready, rows)) else []
     return [
-        job_of(row).model_copy(update={"waits_for": ahead_of(row["job_id"], row.get("rank") or 0, line)})
+        build_job(row).model_copy(
+            update={"waits_for": find_job_ahead(row["job_id"], row.get("rank") or 0, line)}
+        )
         if _ready(row)
-        else job_of(row)
+        else build_job(row)
         for row in rows
     ]
 
@@ -347,13 +349,13 @@ class InLine:
     at_work: bool
 
 
-def jobs_in_line(graph: Graph) -> list[InLine]:
+def list_queued_jobs(graph: Graph) -> list[InLine]:
     """Return running jobs and ready jobs, each in processing order."""
     rows = graph.read("queue/ahead", ranks=list(RANKS), hidden=list(PERIODIC_KINDS), limit=MAX_IN_LINE)
     return [InLine(_ahead(row["job"]), row["rank"], row["at_work"]) for row in rows]
 
 
-def ahead_of(job_id: str, rank: int, line: Iterable[InLine]) -> JobAhead | None:
+def find_job_ahead(job_id: str, rank: int, line: Iterable[InLine]) -> JobAhead | None:
     """Return the job ahead: a running job of at least equal priority, an earlier job, or None."""
     # Also None if the caller cannot see that job.
     for each in line:
@@ -378,12 +380,12 @@ class Progress:
     total: int
 
 
-def embedding_progress(graph: Graph, kind: str = SOURCE_EMBEDDING) -> dict[str, Progress]:
+def read_embedding_progress(graph: Graph, kind: str = SOURCE_EMBEDDING) -> dict[str, Progress]:
     rows = graph.read("jobs/unfinished", kind=kind)
     return {row["ontology"]: Progress(row["done"], row["total"]) for row in rows}
 
 
-def rests(
+def must_wait_to_restart(
     graph: Reader, kind: str, ontology: str, *, at_most: float, after_fault: float = MAX_COOLDOWN_SECONDS
 ) -> bool:
     """Return whether failed work has to wait before it restarts automatically."""
@@ -401,9 +403,9 @@ def rests(
     return math.isinf(seconds) or deaths[0]["seconds"] < min(seconds, at_most)
 
 
-def job_of(row: Row) -> Job:
+def build_job(row: Row) -> Job:
     """Return a job from its properties, the time `now`, and its number of unfinished `parts`."""
-    known = with_times({name: row[name] for name in Job.model_fields if row.get(name) is not None})
+    known = convert_times({name: row[name] for name in Job.model_fields if row.get(name) is not None})
     nothing = dict.fromkeys(name for name, field in Job.model_fields.items() if field.is_required())
     if row["kind"] == SCAN_KIND and known.get("error") and reach() is not None:
         known["error"] = OF_THE_MACHINE
@@ -441,7 +443,7 @@ def speed(moved: int, seconds: float, left: int) -> tuple[float, float]:
 MAX_WAITS = 10
 
 
-def queue_status(graph: Graph) -> QueueStatus:
+def read_queue_status(graph: Graph) -> QueueStatus:
     counted = graph.read("queue/status", hidden=list(PERIODIC_KINDS))[0]
     workers = [_worker(row) for row in graph.read("queue/workers")]
     return QueueStatus.model_validate({**counted, "workers": workers, "waits": _waits(graph)})
@@ -452,25 +454,25 @@ def is_touched(graph: Graph, *, within_seconds: float) -> bool:
     return bool(graph.read("queue/touched", seconds=within_seconds)[0]["touched"])
 
 
-def lately(graph: Graph, ontology: str | None) -> list[Job]:
+def list_recent_jobs(graph: Graph, ontology: str | None) -> list[Job]:
     """Return up to 1,000 unfinished jobs, and jobs that ended within the last 30 seconds."""
     rows = graph.read("queue/lately", ontologies=within(ontology), hidden=list(PERIODIC_KINDS))
     return present_waiting(graph, [row["job"] for row in rows])
 
 
 def _waits(graph: Graph) -> list[JobWaiting]:
-    line = jobs_in_line(graph)
+    line = list_queued_jobs(graph)
     told: list[JobWaiting] = []
     for each in line:
         job = each.ahead
-        if not each.at_work and (before := ahead_of(job.job_id, each.rank, line)):
+        if not each.at_work and (before := find_job_ahead(job.job_id, each.rank, line)):
             told.append(JobWaiting(job_id=job.job_id, kind=job.kind, ontology=job.ontology, waits_for=before))
     return told[:MAX_WAITS]
 
 
 def _worker(row: Row) -> WorkerInfo:
     alive = row["seen_seconds_ago"] <= ALIVE_SECONDS
-    return WorkerInfo.model_validate({**with_times(row), "alive": alive})
+    return WorkerInfo.model_validate({**convert_times(row), "alive": alive})
 
 
 # Requests for work
@@ -493,7 +495,7 @@ def request_job(
     """Request work on an ontology in the caller's transaction. Return the id of its job."""
     if paused:
         set_paused(tx, kind, ontology, paused=False)
-    fresh = fresh_job(kind, ontology, key=f"{kind}:{about or ontology}", selection=selection)
+    fresh = build_new_job(kind, ontology, key=f"{kind}:{about or ontology}", selection=selection)
     return _request(tx, fresh, added, force=force, limited=limited, joins=True)[0]
 
 
@@ -501,7 +503,7 @@ def ensure_job(
     graph: Graph, kind: str, ontology: str, *, total: int, selection: Selection = "due", force: bool = False
 ) -> tuple[str, bool]:
     """Create a job unless the ontology has an unfinished one. Return its id and whether it is new."""
-    fresh = fresh_job(kind, ontology, key=f"{kind}:{ontology}", selection=selection)
+    fresh = build_new_job(kind, ontology, key=f"{kind}:{ontology}", selection=selection)
     given = {"force": force, "limited": True, "joins": False}
     return graph.transaction(lambda tx: _request(tx, fresh, total, **given))
 
@@ -522,18 +524,18 @@ def _request(
             return row["job_id"], row["created"]
 
 
-def would_be_taken(tx: Transaction, kind: str, ontology: str) -> bool:
+def can_accept_request(tx: Transaction, kind: str, ontology: str) -> bool:
     """Return whether a request would succeed now: it joins an unfinished job, or the queue has room."""
-    return is_asked_for(tx, kind, ontology) or _has_room(tx, 1)
+    return is_requested(tx, kind, ontology) or _has_room(tx, 1)
 
 
-def is_asked_for(tx: Transaction, kind: str, ontology: str) -> bool:
+def is_requested(tx: Transaction, kind: str, ontology: str) -> bool:
     """Return whether an unfinished job does that work."""
     return bool(tx.run("jobs/holder_of_key", unique_key=f"{kind}:{ontology}"))
 
 
-def is_any_asked_for(graph: Graph, kinds: Sequence[str], ontology: str) -> bool:
-    return graph.transaction(lambda tx: any(is_asked_for(tx, kind, ontology) for kind in kinds))
+def is_any_requested(graph: Graph, kinds: Sequence[str], ontology: str) -> bool:
+    return graph.transaction(lambda tx: any(is_requested(tx, kind, ontology) for kind in kinds))
 
 
 def _has_room(tx: Transaction, more: int) -> bool:
@@ -542,7 +544,7 @@ def _has_room(tx: Transaction, more: int) -> bool:
 
 def enqueue_slot(graph: Graph, kind: str, slot: str | None = None, *, every_seconds: float = 60.0) -> str:
     """Create the job of a schedule's slot unless one of its kind is unfinished. Return the slot's job id."""
-    fresh = fresh_job(kind, None)
+    fresh = build_new_job(kind, None)
     del fresh["job_id"]
     return graph.write("jobs/enqueue_slot", slot=slot, every_seconds=every_seconds, fresh=fresh)[0]["job_id"]
 
@@ -553,7 +555,7 @@ def add_parts(graph: Graph, owner: Owner, kind: str, ontology: str, parts: Seque
     if not parts:
         return
     rows = [
-        {"part": part, "unique_key": f"part:{owner.job_id}:{part}", "fresh": fresh_job(kind, ontology)}
+        {"part": part, "unique_key": f"part:{owner.job_id}:{part}", "fresh": build_new_job(kind, ontology)}
         for part in parts
     ]
     if not graph.write("jobs/add_parts", **owner.parameters(), parts=rows)[0]["parts"]:
@@ -625,7 +627,7 @@ def _retry(tx: Transaction, job_id: str) -> None:
             )
         for other in tx.run("jobs/holder_of_key", unique_key=job["key"]) if job["key"] else ():
             raise Conflict(f"job {other['job_id']} does the same work already: watch that one")
-        tx.run("jobs/requeue", job_id=job_id, unique_key=job["key"], rank=rank_of(job["kind"]))
+        tx.run("jobs/requeue", job_id=job_id, unique_key=job["key"], rank=get_job_rank(job["kind"]))
         set_paused(tx, job["kind"], job["ontology"], paused=False)
     elif state is JobState.RUNNING:
         raise Conflict(f"job {job_id} is running. To restart the job, cancel it first")

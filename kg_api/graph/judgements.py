@@ -10,8 +10,8 @@ from kg_api.graph.client import Graph, Row, Transaction
 from kg_api.graph.library import find_source
 from kg_api.graph.names import require_ontologies
 from kg_api.graph.reach import require
-from kg_api.graph.rows import with_times
-from kg_api.schemas.base import judged_question_id, judgement_id
+from kg_api.graph.rows import convert_times
+from kg_api.schemas.base import build_judged_question_id, judgement_id
 from kg_api.schemas.evaluation import (
     JudgedQuestion,
     JudgedQuestions,
@@ -32,7 +32,7 @@ def judge(graph: Graph, ontology: str, request: JudgementRequest) -> Judgement:
 
     def work(tx: Transaction) -> Row:
         told = {"question": request.question, "relevance": request.relevance, "by": request.by}
-        ids = {"question_id": judged_question_id(ontology, request.question), "judgement_id": identity}
+        ids = {"question_id": build_judged_question_id(ontology, request.question), "judgement_id": identity}
         rows = tx.run("judgements/write", ontology=ontology, source_id=place.source_id, **ids, **told)
         if not rows:
             raise NotFound(f"{ontology!r} has no passage {request.source_id!r}")
@@ -45,7 +45,7 @@ def list_judgements(
     graph: Graph, ontology: str, question: str | None, *, offset: int, limit: int
 ) -> Judgements:
     require(ontology)
-    identity = None if question is None else judged_question_id(ontology, question)
+    identity = None if question is None else build_judged_question_id(ontology, question)
     chosen = {"from": identity or "", "to": identity or _LAST}
     rows = graph.read("judgements/page", ontology=ontology, **chosen, offset=offset, limit=limit)
     total = graph.read("judgements/count", ontology=ontology, **chosen)[0]["judgements"]
@@ -63,7 +63,7 @@ def list_questions(graph: Graph, ontology: str, *, offset: int, limit: int) -> J
     require(ontology)
     rows = graph.read("judgements/questions", ontology=ontology, offset=offset, limit=limit)
     total = count_questions(graph, ontology)
-    found = [JudgedQuestion(**with_times(row)) for row in rows]
+    found = [JudgedQuestion(**convert_times(row)) for row in rows]
     if not total:
         require_ontologies(graph, ontology)
     return JudgedQuestions(questions=found, total=total, offset=offset, limit=limit)
@@ -72,12 +72,12 @@ def list_questions(graph: Graph, ontology: str, *, offset: int, limit: int) -> J
 def delete_judgements(graph: Graph, ontology: str, question: str, source_id: str | None) -> JudgementsDeleted:
     """Delete the judgements for a question, of one source (by its complete id) or of all."""
     require(ontology)
-    given = {"question_id": judged_question_id(ontology, question), "source_id": source_id}
+    given = {"question_id": build_judged_question_id(ontology, question), "source_id": source_id}
     rows = graph.transaction(lambda tx: tx.run("judgements/delete", ontology=ontology, **given))
     return JudgementsDeleted(judgements=rows[0]["judgements"])
 
 
-def relevances(graph: Graph, question: str, sources: Sequence[tuple[str, str]]) -> dict[str, int]:
+def read_relevances(graph: Graph, question: str, sources: Sequence[tuple[str, str]]) -> dict[str, int]:
     rows = [
         {"source_id": source, "judgement_id": judgement_id(ontology, question, source)}
         for ontology, source in sources
@@ -87,4 +87,4 @@ def relevances(graph: Graph, question: str, sources: Sequence[tuple[str, str]]) 
 
 
 def _to_judgement(row: Row) -> Judgement:
-    return Judgement.model_validate({**with_times(row["judgement"]), "source": row["source"]})
+    return Judgement.model_validate({**convert_times(row["judgement"]), "source": row["source"]})

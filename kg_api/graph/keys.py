@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from kg_api.graph.client import Graph, Reader, Row, Transaction
-from kg_api.graph.rows import with_times
+from kg_api.graph.rows import convert_times
 from kg_api.schemas.operations import ApiKey, AuditEntry
 from kg_api.schemas.vocabulary import KeyState
 
@@ -43,7 +43,7 @@ def page_of_audit(
         {**row["entry"], "outcome": json.loads(row["entry"]["outcome"]), "key_name": row["key_name"]}
         for row in rows
     ]
-    found = [AuditEntry.model_validate(with_times(each)) for each in entries]
+    found = [AuditEntry.model_validate(convert_times(each)) for each in entries]
     return found, graph.read("audit/count", **given)[0]["total"]
 
 
@@ -63,7 +63,7 @@ def put_key(tx: Transaction, **key: Any) -> None:
 
 def read_keys(graph: Reader) -> list[ApiKey]:
     """Return all keys, newest first, including expired and revoked ones."""
-    keys = [(with_times(row["key"]), row["now"].to_native()) for row in graph.read("keys/all")]
+    keys = [(convert_times(row["key"]), row["now"].to_native()) for row in graph.read("keys/all")]
     return [ApiKey.model_validate({**key, "state": _state(key, now)}) for key, now in keys]
 
 
@@ -82,7 +82,7 @@ def lock_keys(tx: Transaction) -> None:
     tx.run("keys/hold")
 
 
-def life_of(tx: Transaction, key_id: str) -> int | None:
+def get_key_lifetime(tx: Transaction, key_id: str) -> int | None:
     """Return the validity of a key in seconds from its creation. None: no expiry."""
     rows = tx.run("keys/life", key_id=key_id)
     return rows[0]["seconds"] if rows else None

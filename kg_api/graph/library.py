@@ -8,18 +8,18 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from kg_api.errors import NotFound
-from kg_api.graph.client import Graph, Row, without_deleted
+from kg_api.graph.client import Graph, Row, drop_deleted_rows
 from kg_api.graph.documents import change_document, note_same_words
-from kg_api.graph.filters import asks_for_absence, describe_unknown_fields, matching_documents
+from kg_api.graph.filters import describe_unknown_fields, find_matching_documents, matches_absent_field
 from kg_api.graph.names import (
     identify_document,
     identify_source,
     is_whole_id,
+    report_unknown_source,
     require_ontologies,
-    unknown_source,
 )
 from kg_api.graph.reach import reach, reaches, within
-from kg_api.graph.rows import with_times
+from kg_api.graph.rows import convert_times
 from kg_api.schemas.documents import (
     DocumentChange,
     DocumentChanged,
@@ -37,7 +37,7 @@ def list_ontologies(graph: Graph, counted: Sequence[Row]) -> list[OntologySummar
     """Return ontologies with their counts. `counted` contains the embedding plans of their sources."""
     read = graph.read("ontologies/list", plans=list(counted))
     rows = [{**row, "languages": dict(row["languages"])} for row in read]
-    return [OntologySummary.model_validate(row) for row in without_deleted(rows, OntologySummary)]
+    return [OntologySummary.model_validate(row) for row in drop_deleted_rows(rows, OntologySummary)]
 
 
 def embedding_status(graph: Graph, counted: Sequence[Row], ontology: str | None) -> EmbeddingStatus:
@@ -72,7 +72,7 @@ def list_documents(
     order: DocumentOrder = "name",
 ) -> DocumentPage:
     if where or order != "name":
-        matching = matching_documents(graph, where, within(ontology), in_order=True)
+        matching = find_matching_documents(graph, where, within(ontology), in_order=True)
         ids = [each for of_ontology in matching.values() for each in of_ontology]
         if order != "name":
             ids = graph.read("documents/order", document_ids=ids, by=order)[0]["document_ids"]
@@ -90,7 +90,7 @@ def _list_matching(
     notes: list[str] = []
     if not ids:
         require_ontologies(graph, ontology)
-    if not ids or asks_for_absence(where):
+    if not ids or matches_absent_field(where):
         notes = [each.effect for each in describe_unknown_fields(graph, where, within(ontology))]
     limit = page.stop - page.start
     return DocumentPage(
@@ -133,7 +133,7 @@ def paragraphs(graph: Graph, document_id: str, first: int, last: int) -> list[Pl
     """Return the sources of a document between two paragraphs, in reading order."""
     around = {"source_id": "", "document_id": document_id, "first": first, "last": last}
     rows = graph.read("sources/neighbours", places=[around])
-    return [Place.model_validate(row) for row in without_deleted(rows, Place)]
+    return [Place.model_validate(row) for row in drop_deleted_rows(rows, Place)]
 
 
 def read_outline(graph: Graph, document_id: str) -> list[tuple[list[str], int]]:
@@ -158,16 +158,16 @@ def change_called(
 
 def find_source(graph: Graph, source_id: str) -> Place:
     """Return a source by its id, a prefix of its id, or `DOCUMENT#PARAGRAPH`."""
-    rows = without_deleted(graph.read("sources/find", source_id=source_id), Place)
+    rows = drop_deleted_rows(graph.read("sources/find", source_id=source_id), Place)
     rows = [row for row in rows if reaches(row["ontology"])]
     if not rows and (whole := identify_source(graph, source_id)):
-        rows = without_deleted(graph.read("sources/find", source_id=whole), Place)
+        rows = drop_deleted_rows(graph.read("sources/find", source_id=whole), Place)
     if not rows:
-        raise unknown_source(graph, source_id)
+        raise report_unknown_source(graph, source_id)
     return Place.model_validate(rows[0])
 
 
-def sources_called(graph: Graph, called: Sequence[str]) -> list[str]:
+def find_sources_by_name(graph: Graph, called: Sequence[str]) -> list[str]:
     """Return the ids of sources by the names of `find_source`. An unknown name stays as it is."""
     return [each if is_whole_id(each) else identify_source(graph, each) or each for each in called]
 
@@ -184,14 +184,16 @@ def neighbours(graph: Graph, places: list[Place], window: int) -> dict[str, list
         for place in places
     ]
     found: dict[str, list[Place]] = {place.source_id: [] for place in places}
-    for row in without_deleted(graph.read("sources/neighbours", places=wanted), Place):
+    for row in drop_deleted_rows(graph.read("sources/neighbours", places=wanted), Place):
         found[row["around"]].append(Place.model_validate(row))
     return found
 
 
 def _summaries(rows: Sequence[Row]) -> list[DocumentSummary]:
-    return [DocumentSummary.model_validate(_to_fields(row)) for row in without_deleted(rows, DocumentSummary)]
+    return [
+        DocumentSummary.model_validate(_to_fields(row)) for row in drop_deleted_rows(rows, DocumentSummary)
+    ]
 
 
 def _to_fields(row: Row) -> dict[str, Any]:
-    return {**with_times(row), "metadata": json.loads(row["metadata"])}
+    return {**convert_times(row), "metadata": json.loads(row["metadata"])}

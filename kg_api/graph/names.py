@@ -11,41 +11,41 @@ from typing import Any, LiteralString
 
 from kg_api.errors import Conflict, InvalidInput, NotFound
 from kg_api.graph.client import Graph, Reader, Row
-from kg_api.graph.reach import looked_into, reach, reaches, within
-from kg_api.schemas.base import ID_DIGITS, document_id, scope_of_alias, spellings
-from kg_api.suggestions import nearest, no_ontology, suggestion
+from kg_api.graph.reach import reach, reaches, resolve_ontologies, within
+from kg_api.schemas.base import ID_DIGITS, build_alias_scope, document_id, list_spellings
+from kg_api.suggestions import describe_unknown_ontology, format_suggestion, nearest
 
 
-def names_of_ontologies(graph: Reader) -> list[str]:
+def list_ontology_names(graph: Reader) -> list[str]:
     return [row["ontology"] for row in graph.read("ontologies/names") if reaches(row["ontology"])]
 
 
 def searched(graph: Reader, ontologies: Sequence[str] | None) -> list[str] | None:
     """Return the ontologies to search: the named or the visible ones. None: all."""
     if ontologies is None and (seen := reach()) is not None:
-        return names_of_ontologies(graph) or seen
-    return looked_into(ontologies)
+        return list_ontology_names(graph) or seen
+    return resolve_ontologies(ontologies)
 
 
-def unknown_ontology(graph: Reader, ontology: str | Sequence[str]) -> NotFound:
+def report_unknown_ontology(graph: Reader, ontology: str | Sequence[str]) -> NotFound:
     """Return an error with the names closest to an unknown ontology."""
     wanted = [ontology] if isinstance(ontology, str) else ontology
-    told = no_ontology(wanted, names_of_ontologies(graph))
+    told = describe_unknown_ontology(wanted, list_ontology_names(graph))
     return NotFound(f"{told}. `kg ontologies` lists the existing ones")
 
 
 def require_ontologies(graph: Reader, ontologies: str | Sequence[str] | None) -> None:
     """Raise NotFound if an ontology of a filter does not exist. None: no filter."""
     wanted = [ontologies] if isinstance(ontologies, str) else ontologies
-    names = names_of_ontologies(graph) if wanted else []
+    names = list_ontology_names(graph) if wanted else []
     if missing := [each for each in wanted or () if each not in names]:
-        raise unknown_ontology(graph, missing)
+        raise report_unknown_ontology(graph, missing)
 
 
 def note_on_ontologies(graph: Graph, ontologies: Sequence[str] | None) -> list[str]:
     """Describe the ontologies that do not exist, for requests that accept them."""
-    names = names_of_ontologies(graph) if ontologies else []
-    return [no_ontology(each, names) for each in ontologies or () if each not in names]
+    names = list_ontology_names(graph) if ontologies else []
+    return [describe_unknown_ontology(each, names) for each in ontologies or () if each not in names]
 
 
 # Documents by id, name, `ONTOLOGY/NAME`, alias, or prefix of the id
@@ -80,12 +80,14 @@ def identify_document(
 
 def by_name(graph: Graph, called: str, ontology: str | None) -> Row | None:
     """Return the document with that id, name, or alias, in one ontology or any visible one."""
-    owners = names_of_ontologies(graph) if ontology is None else (within(ontology) or [])
+    owners = list_ontology_names(graph) if ontology is None else (within(ontology) or [])
     fitting = _read_named(graph, [called], owners)[called] or _by_alias(graph, called, within(ontology))
     return _require_one(called, fitting) if fitting else None
 
 
-def documents_called(graph: Graph, called: Sequence[str], ontologies: Sequence[str]) -> dict[str, list[str]]:
+def find_documents_by_name(
+    graph: Graph, called: Sequence[str], ontologies: Sequence[str]
+) -> dict[str, list[str]]:
     """Return by ontology the documents that a filter names. A name matches all documents that have it."""
     # An alias matches one document per ontology.
     if len(ontologies) * len(called) > MAX_SCOPES:
@@ -115,7 +117,7 @@ def _read_named(graph: Graph, called: Sequence[str], owners: Sequence[str]) -> d
     """Return by name the visible documents of that id, then name, then `ONTOLOGY/NAME`."""
     ways = dict[str, list[list[str]]]()
     for each in called:
-        forms = spellings(each)
+        forms = list_spellings(each)
         full = [
             (owner.strip(), name) for owner, slash, name in (form.partition("/") for form in forms) if slash
         ]
@@ -140,7 +142,7 @@ def _by_alias(graph: Graph, called: str, ontologies: Sequence[str] | None) -> li
     owner, slash, name = called.partition("/")
     ways = [(called, ontologies), *([(name, [owner.strip()])] if slash else [])]
     for alias, owners in ways:
-        query = f"scope:{scope_of_alias(alias)}"
+        query = f"scope:{build_alias_scope(alias)}"
         rows = graph.read("documents/aliased", query=query, ontologies=owners, limit=MAX_ALIASED)
         if found := [row for row in rows if ontologies is None or row["ontology"] in ontologies]:
             return found
@@ -164,7 +166,7 @@ def _require_one(called: str, rows: Sequence[Row]) -> Row:
 
 def _name_nearest(graph: Graph, called: Sequence[str], ontologies: Sequence[str] | None) -> str:
     """Return the clause that suggests the nearest documents, or an empty text."""
-    rows = graph.read("documents/names", ontologies=looked_into(ontologies), limit=MAX_NAMES_READ)
+    rows = graph.read("documents/names", ontologies=resolve_ontologies(ontologies), limit=MAX_NAMES_READ)
     full = [f"{row['ontology']}/{row['document']}" for row in rows]
     owners = {each.partition("/")[0] for each in called if "/" in each}
     there = {row["ontology"] for row in rows}
@@ -174,10 +176,10 @@ def _name_nearest(graph: Graph, called: Sequence[str], ontologies: Sequence[str]
         names = {each.partition("/")[2]: each for each in reversed(own)}
         wanted = [each.partition("/")[2] for each in called if each.startswith(owned)]
         found = [names[name] for each in wanted for name in nearest(each, names)]
-        return suggestion(found, found)
+        return format_suggestion(found, found)
     if any(nearest(owner, there) for owner in owners):
-        return suggestion(called, full)
-    return suggestion(called, [row["document"] for row in rows])
+        return format_suggestion(called, full)
+    return format_suggestion(called, [row["document"] for row in rows])
 
 
 def _unknown_document(sought: str, called: Sequence[str], near: str, ontologies: Sequence[str]) -> NotFound:
@@ -192,7 +194,7 @@ def _unknown_document(sought: str, called: Sequence[str], near: str, ontologies:
 _PLACE = re.compile(r"(?P<document>.+)#(?P<paragraph>\d{1,9})", re.DOTALL)
 
 
-def names_place(text: str) -> bool:
+def is_source_position(text: str) -> bool:
     """Return whether a text has the form of a place in a document, `DOCUMENT#PARAGRAPH`."""
     return _PLACE.fullmatch(text) is not None
 
@@ -214,7 +216,7 @@ def identify_source(graph: Graph, called: str) -> str | None:
     return row["source_id"] if row and row["sources"] == 1 else None
 
 
-def unknown_source(graph: Graph, called: str) -> NotFound:
+def report_unknown_source(graph: Graph, called: str) -> NotFound:
     """Return an error for an unknown source, or for the name of a document with several sources."""
     named = by_name(graph, called, None)
     if named and (count := _read_paragraph(graph, named["document_id"])["sources"]) > 1:
@@ -227,7 +229,7 @@ def unknown_source(graph: Graph, called: str) -> NotFound:
     return NotFound(f"source {called!r} not found: {why}")
 
 
-def first_source(graph: Graph, called: str) -> str:
+def find_first_source(graph: Graph, called: str) -> str:
     identity = identify_document(graph, called, sought="source or document")
     if (found := _read_paragraph(graph, identity)["source_id"]) is None:
         raise NotFound(f"the document {called!r} has no sources")
@@ -246,7 +248,7 @@ def identify_proposal(graph: Graph, called: str) -> str:
     return _begins(graph, "Proposal", called) or called
 
 
-def only_one(key: str, called: str, rows: Sequence[Row]) -> Row | None:
+def require_one(key: str, called: str, rows: Sequence[Row]) -> Row | None:
     if len(rows) > 1:
         raise Conflict(f"several ids begin with {called!r}: {', '.join(row[key] for row in rows)}")
     return rows[0] if rows else None
@@ -261,7 +263,7 @@ def _begins(graph: Graph, label: LiteralString, called: str) -> str | None:
     if not _may_begin(called):
         return None
     given: dict[str, Any] = {"prefix": called, "ontologies": reach(), "limit": MAX_OFFERED}
-    row = only_one("id", called, graph.read("names/begin_with", label=label, **given))
+    row = require_one("id", called, graph.read("names/begin_with", label=label, **given))
     return None if row is None else row["id"]
 
 

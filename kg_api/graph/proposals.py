@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from kg_api.errors import Conflict, NotFound
 from kg_api.graph.client import Graph, Reader, Row, Transaction
-from kg_api.graph.names import identify_proposal, unknown_ontology
+from kg_api.graph.names import identify_proposal, report_unknown_ontology
 from kg_api.graph.reach import reach, within
-from kg_api.graph.rows import with_times
+from kg_api.graph.rows import convert_times
 from kg_api.graph.spaces import Space
 from kg_api.schemas.base import proposal_id
 from kg_api.schemas.proposals import Proposal, ProposalConfig, ProposalEnd
@@ -33,7 +33,7 @@ class StoredProposals:
 def read_proposals(graph: Reader, ontology: str) -> StoredProposals:
     rows = graph.read("proposals/configuration", names=[ontology])
     if not rows:
-        raise unknown_ontology(graph, ontology)
+        raise report_unknown_ontology(graph, ontology)
     return _to_stored(rows[0])
 
 
@@ -58,7 +58,7 @@ def note_flagged(tx: Transaction, ontology: str, mark: str) -> None:
     tx.run("proposals/flagged", name=ontology, mark=mark)
 
 
-def flag_again(graph: Graph, ontology: str) -> None:
+def flag_all_nodes(graph: Graph, ontology: str) -> None:
     graph.write("proposals/flag_again", name=ontology)
 
 
@@ -68,7 +68,7 @@ def note_searched(tx: Transaction, ontology: str) -> None:
 
 def _to_stored(row: Row) -> StoredProposals:
     config = ProposalConfig.model_validate_json(row["proposals"] or "{}")
-    at = with_times(row)["proposed_at"]
+    at = convert_times(row)["proposed_at"]
     return StoredProposals(row["ontology"], config, row["proposed_for"], at, row["dropped"])
 
 
@@ -201,7 +201,7 @@ def decide(graph: Graph, proposal_id: str, state: ProposalState, by: str | None)
     return decided.model_copy(update={"notes": notes})
 
 
-def find_apart(
+def find_unconnected_pairs(
     graph: Graph, kind: ProposalKind, pairs: Sequence[Pair], *, hops: int, most_sources: int
 ) -> set[Pair]:
     """Return the pairs of sources or concepts that no path of at most `hops` steps connects."""
@@ -214,7 +214,7 @@ def find_apart(
     return {(row["first"], row["second"]) for row in rows}
 
 
-def links_among(graph: Graph, source_ids: Sequence[str]) -> list[Row]:
+def read_links(graph: Graph, source_ids: Sequence[str]) -> list[Row]:
     """Return the accepted links between sources: `a`, `b`, `proposal_id`, `similarity`."""
     return graph.read("proposals/links_among", source_ids=list(source_ids))
 
@@ -240,7 +240,7 @@ def _read_page(graph: Reader, **given: Any) -> list[Proposal]:
         if len(row["ends"]) < 2 or not all(end["source_id"] for end in row["ends"]):  # noqa: PLR2004 - both
             continue  # a concept may just have lost its last quote
         ends = [_to_end(each) for each in row["ends"]]
-        found.append(Proposal.model_validate({**with_times(row["proposal"]), "ends": ends}))
+        found.append(Proposal.model_validate({**convert_times(row["proposal"]), "ends": ends}))
     return found
 
 

@@ -26,7 +26,7 @@ def fail_without_caller() -> None:
 
 
 @contextmanager
-def reaching(ontologies: Iterable[str] | None) -> Generator[None]:
+def limit_visible_ontologies(ontologies: Iterable[str] | None) -> Generator[None]:
     """Restrict reads within the block to some ontologies. None: all."""
     token = _REACH.set(None if ontologies is None else tuple(sorted(ontologies)))
     try:
@@ -55,10 +55,10 @@ def reaches(ontology: str | None) -> bool:
 
 def within(ontology: str | None) -> list[str] | None:
     """Return the named ontology, or all visible ones. None: all."""
-    return looked_into(None if ontology is None else [ontology])
+    return resolve_ontologies(None if ontology is None else [ontology])
 
 
-def looked_into(ontologies: Sequence[str] | None) -> list[str] | None:
+def resolve_ontologies(ontologies: Sequence[str] | None) -> list[str] | None:
     """Return the named ontologies, or all visible ones. None: all."""
     if ontologies is None:
         return reach()

@@ -7,20 +7,20 @@ from dataclasses import dataclass
 
 from neo4j.vector import Vector
 
-from kg_api.graph.client import Graph, Row, without_deleted
+from kg_api.graph.client import Graph, Row, drop_deleted_rows
 from kg_api.graph.concepts import SCANNED
 from kg_api.graph.search import Meaning
-from kg_api.schemas.base import concept_name, relation_type_id
-from kg_api.schemas.concepts import STANCES, RelationshipEnd, RelationshipEvidence, stance_of
+from kg_api.schemas.base import build_relation_type_id, normalize_concept_name
+from kg_api.schemas.concepts import STANCES, RelationshipEnd, RelationshipEvidence, choose_stance
 from kg_api.schemas.search import Place
 from kg_api.schemas.vocabulary import Stance
-from kg_api.suggestions import MAX_NAMED, suggestion
+from kg_api.suggestions import MAX_NAMED, format_suggestion
 
 
 def read_stances(graph: Graph, ontology: str) -> dict[str, Stance]:
     """Return the types of an ontology with a stance for or against, by folded name."""
     rows = graph.search("relations/stances", ontology=ontology, known=list(STANCES))
-    stances: dict[str, Stance] = {row["key"]: stance_of(row["name"], row["stance"]) for row in rows}
+    stances: dict[str, Stance] = {row["key"]: choose_stance(row["name"], row["stance"]) for row in rows}
     return {key: stance for key, stance in stances.items() if stance != "neutral"}
 
 
@@ -30,10 +30,10 @@ def read_statements(
     """Return the type keys and statements of a concept, highest confidence first."""
     asked = {"towards": sorted(towards), "away": sorted(away), "scanned": SCANNED}
     rows = graph.search("relations/speaking_of", concept_id=concept_id, **asked)
-    return [(row["type_key"], evidence_of_row(row)) for row in without_deleted(rows, Place)]
+    return [(row["type_key"], build_evidence(row)) for row in drop_deleted_rows(rows, Place)]
 
 
-def evidence_of_row(row: Row) -> RelationshipEvidence:
+def build_evidence(row: Row) -> RelationshipEvidence:
     """Return the statement of a source, with the position of its quote in the document."""
     quoted = row["quote_start"] is not None
     return RelationshipEvidence(
@@ -68,7 +68,7 @@ class StatedRelationship:
         return self.subject.concept_id, self.type_key, self.object.concept_id
 
 
-def near_relations(
+def find_near_relations(
     graph: Graph, meaning: Meaning, type_keys: Sequence[str] | None, limit: int
 ) -> dict[str, float]:
     """Return cosines of the nearest relationships by id. The vector index applies all filters."""
@@ -86,7 +86,7 @@ def near_relations(
     return {row["relation_id"]: row["similarity"] for row in rows if row["similarity"] is not None}
 
 
-def near_relations_in(
+def find_near_relations_in_documents(
     graph: Graph, meaning: Meaning, type_keys: Sequence[str] | None, document_ids: Sequence[str], limit: int
 ) -> tuple[dict[str, float], bool]:
     """Return ids and cosines of the nearest relationships that some documents state."""
@@ -115,9 +115,9 @@ def read_relations(graph: Graph, relation_ids: Iterable[str]) -> dict[str, State
             RelationshipEnd(concept_id=row["object_id"], label=row["object_label"]),
             row["ontology"],
             row["stating"],
-            evidence_of_row(row),
+            build_evidence(row),
         )
-        for row in without_deleted(rows, Place)
+        for row in drop_deleted_rows(rows, Place)
     }
 
 
@@ -132,14 +132,14 @@ def resolve_types(
     # The second value reports types without relationships, with the nearest names.
     if types is None:
         return None, None
-    ids = [relation_type_id(ontology, kind) for ontology in ontologies for kind in types]
+    ids = [build_relation_type_id(ontology, kind) for ontology in ontologies for kind in types]
     rows = graph.search("relations/resolve_types", type_ids=ids)
     known = {row["given"] for row in rows}
-    keys = sorted({*(row["key"] for row in rows), *map(concept_name, types)})
-    unknown = [each for each in types if concept_name(each) not in known]
+    keys = sorted({*(row["key"] for row in rows), *map(normalize_concept_name, types)})
+    unknown = [each for each in types if normalize_concept_name(each) not in known]
     if not unknown:
         return keys, None
     names = graph.search("relations/type_names", ontologies=list(ontologies), limit=MAX_TYPE_NAMES)
     named = ", ".join(map(repr, unknown[:MAX_NAMED]))
-    near = suggestion(unknown, (row["name"] for row in names))
+    near = format_suggestion(unknown, (row["name"] for row in names))
     return keys, f"no relationship is of a type {named}{near}"

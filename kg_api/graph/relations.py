@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from kg_api.errors import Conflict, NotFound
 from kg_api.graph.client import Graph, Row, Transaction, portions
 from kg_api.graph.jobs import EDGE_EMBEDDING, request_job
-from kg_api.graph.rows import with_times
+from kg_api.graph.rows import convert_times
 from kg_api.graph.spaces import Space, read_configuration
-from kg_api.schemas.base import concept_name, digest, relation_type_id, type_text_hash
-from kg_api.schemas.concepts import RelationshipType, TypeMerge, TypeMerging, stance_of
+from kg_api.schemas.base import build_relation_type_id, digest, hash_type_text, normalize_concept_name
+from kg_api.schemas.concepts import RelationshipType, TypeMerge, TypeMerging, choose_stance
 from kg_api.schemas.vocabulary import Stance
 from kg_api.suggestions import UNNAMED, NamedPair
 from kg_api.wording import are, pluralize
@@ -53,9 +53,9 @@ class RelationRow:
         own = {name: getattr(self, name) for name in self.__slots__}
         return own | {
             "ontology": ontology,
-            "type_id": relation_type_id(ontology, self.type),
-            "type_key": concept_name(self.type),
-            "text_hash": digest("edge text", edge_text(self.statement, self.quote)),
+            "type_id": build_relation_type_id(ontology, self.type),
+            "type_key": normalize_concept_name(self.type),
+            "text_hash": digest("edge text", build_edge_text(self.statement, self.quote)),
         }
 
 
@@ -64,7 +64,7 @@ def state(subject: str, kind: str, target: str) -> str:
     return f"{subject} {kind.replace('_', ' ')} {target}"
 
 
-def edge_text(statement: str, quote: str) -> str:
+def build_edge_text(statement: str, quote: str) -> str:
     """Return the text to embed for a relationship: its statement and its quote."""
     return f"{statement}: {quote}" if quote else statement
 
@@ -126,7 +126,7 @@ def read_types(graph: Graph, ontology: str, space: Space) -> list[StoredType]:
             name=own["name"],
             relations=sum(row["relations"] for row in members),
             also=sorted(row["name"] for row in members if row is not own),
-            stance=stance_of(own["name"], own["stance"]),
+            stance=choose_stance(own["name"], own["stance"]),
             embedded=own["embedded"],
         )
         types.append(StoredType(type_id, [row["type_id"] for row in members], described))
@@ -176,7 +176,7 @@ def finish_renaming(
     """Rename the relationships of one unfinished merge or undo, or of all. Return their number."""
     begun = graph.read("relations/being_renamed", merge_id=merge_id)
     for row in begun:
-        type_ids = [relation_type_id(row["ontology"], each) for each in row["merged"]]
+        type_ids = [build_relation_type_id(row["ontology"], each) for each in row["merged"]]
         while graph.transaction(partial(_rename_portion, type_ids=type_ids)):
             checkpoint()
         graph.write("relations/renamed", merge_id=row["merge_id"], renaming=row["renaming"])
@@ -193,7 +193,7 @@ def read_merges(
     """Return merges of types, newest first, and their number."""
     given = {"ontology": ontology, "merge_id": merge_id, "offset": offset, "limit": limit}
     row = graph.read("relations/merges", **given)[0]
-    return [TypeMerge.model_validate(with_times(each)) for each in row["merges"]], row["total"]
+    return [TypeMerge.model_validate(convert_times(each)) for each in row["merges"]], row["total"]
 
 
 def set_stance(graph: Graph, type_id: str, stance: Stance | None) -> bool:
@@ -205,7 +205,7 @@ def delete_unused_types(graph: Graph, limit: int = PORTION) -> int:
     return graph.write("relations/delete_unused_types", limit=limit)[0]["deleted"]
 
 
-def unknown_type(ontology: str, names: Sequence[str]) -> NotFound:
+def report_unknown_type(ontology: str, names: Sequence[str]) -> NotFound:
     told = ", ".join(map(repr, names))
     return NotFound(
         f"relationship type {told} not found in {ontology}. `kg admin relationship-types list "
@@ -214,20 +214,20 @@ def unknown_type(ontology: str, names: Sequence[str]) -> NotFound:
 
 
 def _merge(tx: Transaction, ontology: str, asked: TypeMerging) -> TypeMerge:
-    ids = {relation_type_id(ontology, name): name for name in (asked.into, *asked.merged)}
-    into = relation_type_id(ontology, asked.into)
-    merged = sorted({relation_type_id(ontology, each) for each in asked.merged})
+    ids = {build_relation_type_id(ontology, name): name for name in (asked.into, *asked.merged)}
+    into = build_relation_type_id(ontology, asked.into)
+    merged = sorted({build_relation_type_id(ontology, each) for each in asked.merged})
     held = {row["type_id"]: row for row in tx.run("relations/hold_types", ids=sorted(ids))}
     if missing := [name for each, name in ids.items() if each not in held]:
-        raise unknown_type(ontology, missing)
+        raise report_unknown_type(ontology, missing)
     before = {(held[each]["into_id"], held[each]["merge_id"]) for each in merged}
     into_id, merge_id = next(iter(before))
     if not asked.dry_run and len(before) == 1 and into_id == into:
         # A merge of exactly these types exists. Its response was lost, or it was interrupted
         given = {"ontology": ontology, "merge_id": merge_id, "offset": 0, "limit": 1}
         (record,) = tx.run("relations/merges", **given)[0]["merges"]
-        if {relation_type_id(ontology, each) for each in record["merged"]} == {*merged}:
-            return TypeMerge.model_validate(with_times(record))
+        if {build_relation_type_id(ontology, each) for each in record["merged"]} == {*merged}:
+            return TypeMerge.model_validate(convert_times(record))
     if into in merged:
         raise Conflict(
             f"{held[into]['name']!r} cannot become part of itself: case and punctuation do not count"
@@ -245,12 +245,12 @@ def _merge(tx: Transaction, ontology: str, asked: TypeMerging) -> TypeMerge:
         return TypeMerge.model_validate({**dry, **_stances(held, into, merged)})
     given = {"into": into, "merged": merged, "ontology": ontology, "relations": relations, "by": asked.by}
     row = tx.run("relations/merge_types", merge_id=uuid.uuid4().hex, **given)[0]["merge"]
-    return TypeMerge.model_validate({**with_times(row), **_stances(held, into, merged)})
+    return TypeMerge.model_validate({**convert_times(row), **_stances(held, into, merged)})
 
 
 def _stances(held: Mapping[str, Row], into: str, merged: Sequence[str]) -> dict[str, Any]:
     """Return the number of relationships whose stance changes with the merge, and a note about them."""
-    stances = {each: stance_of(row["name"], row["stance"]) for each, row in held.items()}
+    stances = {each: choose_stance(row["name"], row["stance"]) for each, row in held.items()}
     others = [each for each in merged if stances[each] != stances[into] and held[each]["relations"]]
     if not others:
         return {}
@@ -287,7 +287,7 @@ def write_portion(tx: Transaction, ontology: str, relations: Sequence[RelationRo
             "type_id": row["type_id"],
             "name": row["type"],
             "key": row["type_key"],
-            "text_hash": type_text_hash(row["type"]),
+            "text_hash": hash_type_text(row["type"]),
         }
         for row in reversed(rows)  # the first relationship determines the name
     }

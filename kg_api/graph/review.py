@@ -9,9 +9,9 @@ from typing import Any
 
 from kg_api.errors import Conflict, FilesCollected
 from kg_api.graph.client import Graph, Row, Transaction
-from kg_api.graph.documents import find_stored, may_be_left_out, skipped, unchanged
+from kg_api.graph.documents import find_stored, may_skip_duplicate, skipped, unchanged
 from kg_api.graph.reach import within
-from kg_api.graph.rows import with_times
+from kg_api.graph.rows import convert_times
 from kg_api.schemas.documents import (
     MAX_WAITING,
     DocumentRecord,
@@ -52,7 +52,7 @@ def put_waiting(tx: Transaction, records: Sequence[DocumentRecord]) -> dict[str,
 def _change(record: DocumentRecord, before: Row, same: tuple[str, ...]) -> StoredChange:
     if before["content_hash"] == record.content_hash:
         return unchanged(before)
-    if same and may_be_left_out(record, before):
+    if same and may_skip_duplicate(record, before):
         return skipped(same)
     return StoredChange("waiting", 0, 0, 0, None, same)
 
@@ -117,7 +117,7 @@ def count_waiting(graph: Graph, ontology: str | None = None) -> dict[str, int]:
 
 def list_waiting(graph: Graph, *, ontology: str | None, offset: int, limit: int) -> WaitingDocuments:
     rows = graph.read("waiting/page", ontologies=within(ontology), offset=offset, limit=limit)
-    found = [WaitingDocument.model_validate(with_times(row)) for row in rows]
+    found = [WaitingDocument.model_validate(convert_times(row)) for row in rows]
     total = sum(count_waiting(graph, ontology).values())
     return WaitingDocuments(documents=found, total=total, offset=offset, limit=limit)
 
@@ -150,7 +150,7 @@ def reject_waiting(graph: Graph, ontology: str, documents: Sequence[str] | None,
     return {row["document"] for row in rows}
 
 
-def forget_waiting_of(graph: Graph, ontology: str) -> None:
+def delete_pending_documents(graph: Graph, ontology: str) -> None:
     """Delete the pending documents of a deleted ontology."""
     while graph.write("waiting/remove_of_ontology", ontology=ontology, limit=REMOVED_A_TRANSACTION)[0][
         "removed"

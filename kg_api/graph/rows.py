@@ -7,6 +7,6 @@ from neo4j.time import DateTime
 from kg_api.graph.client import Row
 
 
-def with_times(row: Row) -> Row:
+def convert_times(row: Row) -> Row:
     """Convert the database times of a row to Python times."""
     return {name: value.to_native() if isinstance(value, DateTime) else value for name, value in row.items()}

@@ -14,8 +14,8 @@ from cachetools import TTLCache, cached
 from neo4j.vector import Vector
 from numpy.typing import NDArray
 
-from kg_api.graph.client import Graph, Lookup, Row, without_deleted
-from kg_api.graph.concept_vectors import near_property
+from kg_api.graph.client import Graph, Lookup, Row, drop_deleted_rows
+from kg_api.graph.concept_vectors import get_near_property
 from kg_api.graph.concepts import IMPORTED
 from kg_api.graph.filters import SourceFilter, keep_fitting
 from kg_api.graph.spaces import Space
@@ -207,7 +207,7 @@ def by_vector(graph: Graph, nearest: NearestPassages) -> LaneHits:
     return nearest.hits(graph, found)
 
 
-def vectors_of(graph: Graph, hits: Sequence[Mapping[str, Any]]) -> dict[str, NDArray[np.float32]]:
+def read_hit_vectors(graph: Graph, hits: Sequence[Mapping[str, Any]]) -> dict[str, NDArray[np.float32]]:
     """Return vectors by the identity of hits. Hits without a vector are missing.
 
     A hit has identity, source_id, chunk_id (or None), and the vector property of its space's slot.
@@ -216,7 +216,7 @@ def vectors_of(graph: Graph, hits: Sequence[Mapping[str, Any]]) -> dict[str, NDA
     return {row["identity"]: np.asarray(row["vector"].to_numpy(), dtype=np.float32) for row in rows}
 
 
-def chunk_texts(graph: Graph, chunk_ids: Sequence[str]) -> dict[str, ChunkText]:
+def read_chunk_texts(graph: Graph, chunk_ids: Sequence[str]) -> dict[str, ChunkText]:
     """Return the texts of chunks by id. Deleted chunks are missing."""
     rows = graph.search("chunks/texts", chunk_ids=list(dict.fromkeys(chunk_ids))) if chunk_ids else []
     return {row["chunk_id"]: _text(row) for row in rows}
@@ -272,7 +272,7 @@ PAIRS_WEIGHT = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class WordedPassages:
+class KeywordPassages:
     """A full-text query in Lucene syntax with filters.
 
     kg computes the similarity of each result to the query vector, so a fused list shows one measure for all.
@@ -332,17 +332,17 @@ class WordedPassages:
 
 
 def by_text(graph: Graph, query: str, asked: SpaceVectors, limit: int) -> list[LaneHit]:
-    worded = WordedPassages(query, asked, limit)
+    worded = KeywordPassages(query, asked, limit)
     (found,) = graph.look_up([worded.lookup])
     return worded.hits(graph, found).found
 
 
-def lookup_known_words(queries: Mapping[str, Sequence[str]]) -> Lookup:
+def build_word_lookup(queries: Mapping[str, Sequence[str]]) -> Lookup:
     """Return a lookup of the words that the full-text index contains. Each word has its own queries."""
     return Lookup("search/known_words", {"queries": _one_by_one(queries)})
 
 
-def texts_near(graph: Graph, queries: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+def find_texts_with_similar_words(graph: Graph, queries: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
     """Return by word the texts of sources that contain similar words."""
     given: Row = {"queries": _one_by_one(queries), "limit": NEAR_TEXTS}
     (found,) = graph.look_up([Lookup("search/near_words", given)])
@@ -404,11 +404,11 @@ class ConceptNearness:
     def links(self) -> dict[str, dict[str, Any]]:
         """Return by ontology the properties of vectors and links, and the minimum cosine."""
         space, own = self.space, self.space.at("").vector_property
-        of = {"space": space.slug, "property": own, "linked": near_property(space), "least": self.least}
+        of = {"space": space.slug, "property": own, "linked": get_near_property(space), "least": self.least}
         return dict.fromkeys(self.ontologies, of)
 
 
-def near_concepts(graph: Graph, within: ConceptNearness, concepts: Sequence[Seed]) -> list[Seed]:
+def find_near_concepts(graph: Graph, within: ConceptNearness, concepts: Sequence[Seed]) -> list[Seed]:
     """Return the concepts that the index finds near the given concepts, with their weights."""
     rows = graph.search(
         "search/near_concepts",
@@ -422,7 +422,7 @@ def near_concepts(graph: Graph, within: ConceptNearness, concepts: Sequence[Seed
     return [Seed(row["concept_id"], row["weight"]) for row in rows]
 
 
-def by_concepts(
+def find_sources_by_concepts(
     graph: Graph,
     seeds: Sequence[Seed],
     passages: Sequence[SeedPassage],
@@ -456,7 +456,7 @@ def by_concepts(
     }
     (reached,) = graph.search("search/concepts_reached", near=None, **walk)
     if unlinked := reached["unlinked"]:
-        near = [asdict(one) for each in nearness for one in _looked_up(graph, each, unlinked)]
+        near = [asdict(one) for each in nearness for one in _look_up_concepts(graph, each, unlinked)]
         (reached,) = graph.search("search/concepts_reached", near=near, **walk)
     (row,) = graph.search(
         "search/by_concepts", concepts=reached["concepts"], limit=limit, most_told=MAX_SHOWN, **scope
@@ -472,14 +472,16 @@ def by_concepts(
     ]
 
 
-def _looked_up(graph: Graph, within: ConceptNearness, unlinked: Sequence[Mapping[str, Any]]) -> list[Seed]:
+def _look_up_concepts(
+    graph: Graph, within: ConceptNearness, unlinked: Sequence[Mapping[str, Any]]
+) -> list[Seed]:
     own = [
         Seed(each["concept_id"], each["weight"]) for each in unlinked if each["space"] == within.space.slug
     ]
-    return near_concepts(graph, within, own) if own else []
+    return find_near_concepts(graph, within, own) if own else []
 
 
-def concepts_of(graph: Graph, source_ids: Sequence[str]) -> dict[str, list[CarriedConcept]]:
+def read_concepts_of_sources(graph: Graph, source_ids: Sequence[str]) -> dict[str, list[CarriedConcept]]:
     """Return the concepts of sources, at most ten each."""
     ids = list(dict.fromkeys(source_ids))
     rows = graph.search("search/concepts_of_sources", source_ids=ids, limit=MAX_CARRIED) if ids else []
@@ -510,7 +512,7 @@ class ConceptLaneHit:
     score: float = 0.0  # full-text score
 
 
-def lookup_by_vector(meaning: Meaning, limit: int) -> Lookup:
+def build_vector_lookup(meaning: Meaning, limit: int) -> Lookup:
     """Return a lookup of the concepts nearest to a vector. The vector index applies the filter."""
     parameters = {
         "vector": Vector.from_numpy(meaning.vector),
@@ -521,7 +523,7 @@ def lookup_by_vector(meaning: Meaning, limit: int) -> Lookup:
     return Lookup("concepts/search_by_vector", parameters, meaning.space.slug)
 
 
-def lookup_by_text(query: str, meanings: Sequence[Meaning], limit: int) -> Lookup:
+def build_text_lookup(query: str, meanings: Sequence[Meaning], limit: int) -> Lookup:
     """Return a lookup of the concepts that a full-text query in Lucene syntax finds."""
     return Lookup("concepts/search_by_text", {"query": query, "limit": limit, **_to_parameters(meanings)})
 
@@ -535,24 +537,24 @@ def by_name(name_ids: Sequence[str], meanings: Sequence[Meaning], limit: int) ->
 def look_up_concepts(graph: Graph, lookups: Sequence[Lookup]) -> list[list[ConceptLaneHit]]:
     """Run lookups in one round trip and return the results of each."""
     found = graph.look_up(lookups)
-    return [[_to_hit(row) for row in without_deleted(rows, Concept)] for rows in found]
+    return [[_to_hit(row) for row in drop_deleted_rows(rows, Concept)] for rows in found]
 
 
-def concepts_by_text(
+def find_concepts_by_text(
     graph: Graph, queries: Iterable[str], meanings: Sequence[Meaning], limit: int
 ) -> list[ConceptLaneHit]:
-    return best_of(
-        look_up_concepts(graph, [lookup_by_text(each, meanings, limit) for each in queries]), limit
+    return merge_concept_hits(
+        look_up_concepts(graph, [build_text_lookup(each, meanings, limit) for each in queries]), limit
     )
 
 
-def best_of(found: Iterable[Iterable[ConceptLaneHit]], limit: int) -> list[ConceptLaneHit]:
+def merge_concept_hits(found: Iterable[Iterable[ConceptLaneHit]], limit: int) -> list[ConceptLaneHit]:
     """Merge the results of full-text queries into one order."""
     every = [hit for each in found for hit in each]
     return sorted(every, key=lambda hit: (-hit.score, hit.concept.concept_id))[:limit]
 
 
-def nearness_of_concepts(
+def compute_concept_nearness(
     graph: Graph, concept_ids: Sequence[str], meanings: Sequence[Meaning]
 ) -> dict[str, float]:
     """Return by concept id the cosine to the query vector. Concepts without a vector are missing."""
@@ -590,7 +592,7 @@ Result = TypeVar("Result")
 REMEMBERED_SECONDS = 1.0
 
 
-class SharedReading(Generic[Result]):
+class CachedRead(Generic[Result]):
     """A reader with a short-lived cache. Concurrent callers share one read. Thread-safe.
 
     The value must not depend on the caller. It expires `seconds` after the start of its read. All waiting
@@ -645,12 +647,12 @@ SAMPLE = 20
 """
 
 
-class Crowds:
+class OntologySizes:
     """Cached passage counts, which save a round trip per search. Thread-safe, one per process."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self._passages = SharedReading(self._count)
+        self._passages = CachedRead(self._count)
         remembered = TTLCache[tuple[Hashable, ...], int](MAX_REMEMBERED, WITHIN_SECONDS)
         self._stored = cached(remembered, lock=threading.Lock())(self._count_stored)
 

@@ -11,7 +11,7 @@ import numpy as np
 from neo4j.vector import Vector
 from numpy.typing import NDArray
 
-from kg_api.graph.client import Graph, Lookup, Row, portions, without_deleted
+from kg_api.graph.client import Graph, Lookup, Row, drop_deleted_rows, portions
 from kg_api.graph.filters import SourceFilter, keep_fitting
 from kg_api.graph.reach import reaches
 from kg_api.graph.search import Filters, LaneHits, SpaceVectors, to_lane_hit
@@ -99,7 +99,7 @@ def nearest(
         key=space.key,
         **sources.parameters(),
     )
-    return [_near(row) for row in without_deleted(rows, Place)], any(row["more"] for row in rows)
+    return [_near(row) for row in drop_deleted_rows(rows, Place)], any(row["more"] for row in rows)
 
 
 def _fitting(
@@ -114,7 +114,7 @@ def _fitting(
     if more and any(counts[number] < limit for number in {near.asked for near in every}):
         return None
     moved = {first for near, first in own if first and first != near.place.source_id}
-    places = {place.source_id: place for place in places_of(graph, moved)} if moved else {}
+    places = {place.source_id: place for place in describe_places(graph, moved)} if moved else {}
     fitting = [replace(near, place=places.get(first, near.place)) for near, first in own if first]
     cut = more or any(count > limit for count in counts.values())
     return [each for number in counts for each in [n for n in fitting if n.asked == number][:limit]], cut
@@ -138,7 +138,7 @@ def count_sources(
     return graph.read("similar/count_in_scope", **where)[0]["sources"]
 
 
-def vectors_of(
+def read_search_vectors(
     graph: Graph, source_ids: Sequence[str], answering: Mapping[str, Space], new: Space
 ) -> dict[str, list[VectorPart]]:
     """Return the vectors that searches use for some sources, by source id. Unknown sources have none."""
@@ -155,20 +155,20 @@ def vectors_of(
     return found
 
 
-def vectors_in(graph: Graph, source_id: str, space: Space) -> list[VectorPart]:
+def read_source_vectors(graph: Graph, source_id: str, space: Space) -> list[VectorPart]:
     """Return the vectors of one source in a space of texts or images."""
-    return vectors_of(graph, [source_id], {}, space).get(source_id, [])
+    return read_search_vectors(graph, [source_id], {}, space).get(source_id, [])
 
 
-def places_of(graph: Graph, source_ids: Iterable[str]) -> list[DescribedPlace]:
+def describe_places(graph: Graph, source_ids: Iterable[str]) -> list[DescribedPlace]:
     """Return sources by id, described for readers. Unknown sources are missing."""
     (row,) = graph.search("similar/by_ids", source_ids=list(dict.fromkeys(source_ids)))
-    seen = (each for each in without_deleted(row["found"], Place) if reaches(each["ontology"]))
+    seen = (each for each in drop_deleted_rows(row["found"], Place) if reaches(each["ontology"]))
     told = ({**each, "metadata": json.loads(each["metadata"] or "{}")} for each in seen)
     return [DescribedPlace.model_validate(each) for each in told]
 
 
-def places_in(
+def list_places(
     graph: Graph,
     ontologies: Sequence[str],
     document_ids: Sequence[str] | None,
@@ -180,7 +180,7 @@ def places_in(
     fitting = (sources or SourceFilter()).parameters()
     rows = graph.read("similar/in_scope", **where, **fitting, limit=limit)
     total = len(rows) if len(rows) < limit else count_sources(graph, ontologies, document_ids, sources)
-    return [Place.model_validate(row) for row in without_deleted(rows, Place)], total
+    return [Place.model_validate(row) for row in drop_deleted_rows(rows, Place)], total
 
 
 def _parts(row: Row) -> list[VectorPart]:
@@ -244,7 +244,7 @@ class NearestPictures:
         return LaneHits([to_lane_hit(row, row["score"]) for row in found], cut=len(found) >= self.limit)
 
 
-def hashes_of(
+def read_image_hashes(
     graph: Graph, ontologies: Sequence[str], filters: Filters, limit: int, *, without: Space | None = None
 ) -> dict[str, int]:
     """Return perceptual hashes by image id, of all images or of images without a vector in a space."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from kg_api.graph.client import Graph, Row
 from kg_api.graph.search import Filters, NearestPassages, by_vector
-from kg_api.graph.spaces import Mark, Space
+from kg_api.graph.spaces import Fingerprint, Space
 
 PORTION = 2000
 SAMPLED = 16
@@ -17,7 +17,7 @@ NEAREST = 10
 SAME = 0.9999  # cosine of equal vectors, of which the index may return either
 
 
-def count_vectors(graph: Graph, ontology: str, space: Space, mark: Mark) -> Counter[str]:
+def count_vectors(graph: Graph, ontology: str, space: Space, mark: Fingerprint) -> Counter[str]:
     """Check every vector of an ontology in a slot, in batches."""
     # `built` sources have a mark. Sources `without` have neither a vector nor a chunk with a vector. An index
     # ignores `wrong` vectors: another size, zero, or not finite. `orphans` are `chunks` without a source.
@@ -38,7 +38,7 @@ def count_vectors(graph: Graph, ontology: str, space: Space, mark: Mark) -> Coun
     return counts
 
 
-def find_lost_in_index(graph: Graph, ontology: str, space: Space, mark: Mark) -> tuple[int, int]:
+def find_lost_in_index(graph: Graph, ontology: str, space: Space, mark: Fingerprint) -> tuple[int, int]:
     """Query the index for sampled vectors. Return how many it does not find, and the size of the sample."""
     places = [f"{random.getrandbits(32):08x}" for _ in range(SAMPLED - 1)]
     names = {**_names(space), **mark.parameters()}

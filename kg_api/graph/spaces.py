@@ -141,7 +141,7 @@ def ensure_space(graph: Graph, identity: SpaceIdentity, slug: str = FIRST_SLUG) 
     )
     space = find_space(graph, slug)
     if space.identity != identity:
-        raise _other_model(space, identity)
+        raise _report_other_model(space, identity)
     ensure_index(graph, space)
     return space
 
@@ -176,17 +176,17 @@ def find_space(graph: Graph, slug: str = FIRST_SLUG) -> Space:
     return _space(rows[0]["space"])
 
 
-def all_spaces(graph: Graph) -> dict[str, Space]:
+def read_spaces(graph: Graph) -> dict[str, Space]:
     return _by_name(graph.search("spaces/all"))
 
 
-def spaces_within(tx: Transaction) -> dict[str, Space]:
+def read_spaces_in_transaction(tx: Transaction) -> dict[str, Space]:
     """Return the spaces by slug in a transaction, including spaces that were created since it began."""
     return _by_name(tx.run("spaces/all"))
 
 
-def text_spaces(graph: Graph) -> dict[str, Space]:
-    return {slug: space for slug, space in all_spaces(graph).items() if not space.is_of_images}
+def read_text_spaces(graph: Graph) -> dict[str, Space]:
+    return {slug: space for slug, space in read_spaces(graph).items() if not space.is_of_images}
 
 
 def remember_probe(graph: Graph, space: Space, probe: NDArray[np.float32]) -> None:
@@ -237,16 +237,16 @@ def _calibration(row: Row, prefix: str) -> SimilarityCalibration | None:
     return None if related is None or unrelated is None else SimilarityCalibration(related, unrelated)
 
 
-def _other_model(space: Space, identity: SpaceIdentity) -> ConfigurationError | Conflict:
+def _report_other_model(space: Space, identity: SpaceIdentity) -> ConfigurationError | Conflict:
     if space.slug not in {FIRST_SLUG, FIRST_IMAGE_SLUG}:
         return Conflict(
-            f"the space {space.slug!r} already exists for {display_name(space.identity)}, and a space "
-            f"keeps its model. Choose another name for {display_name(identity)}"
+            f"the space {space.slug!r} already exists for {format_model_name(space.identity)}, and a space "
+            f"keeps its model. Choose another name for {format_model_name(identity)}"
         )
     of, option = (" of pictures", " --modality image") if space.is_of_images else ("", "")
     return ConfigurationError(
-        f"the vectors{of} in this database were computed by {display_name(space.identity)}, but "
-        f"{_variables(identity)} now select {display_name(identity)}. Vectors of two models cannot be "
+        f"the vectors{of} in this database were computed by {format_model_name(space.identity)}, but "
+        f"{_variables(identity)} now select {format_model_name(identity)}. Vectors of two models cannot be "
         "compared. Restore the former values, or add another space with `kg admin spaces "
         f"create{option}`."
     )
@@ -259,7 +259,7 @@ def _variables(identity: SpaceIdentity) -> str:
     return f"KG_EMBEDDING__*{provider}"
 
 
-def display_name(identity: SpaceIdentity) -> str:
+def format_model_name(identity: SpaceIdentity) -> str:
     about = f"{identity.dimensions} dimensions, {identity.revision[:12]}"
     return f"{identity.provider} {identity.model} ({about})"
 
@@ -274,7 +274,7 @@ EmbeddedLabel = Literal["Source", "Concept", "Image", "RELATED_TO", "RelationTyp
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class Fingerprint:
     """The required value of the mark property for nodes of a label."""
 
     # A hash follows the value: of the concept's text or of the image file.
@@ -301,23 +301,25 @@ class Mark:
         }
 
 
-def mark_of(label: EmbeddedLabel, space: Space, value: str) -> Mark:
-    return Mark(label, space.mark_property, value, space.time_property, space.refusal_property)
+def compute_space_fingerprint(label: EmbeddedLabel, space: Space, value: str) -> Fingerprint:
+    return Fingerprint(label, space.mark_property, value, space.time_property, space.refusal_property)
 
 
-def reject(tx: Transaction, space: Space, mark: Mark, *, identity: str, text_hash: str, reason: str) -> bool:
+def reject(
+    tx: Transaction, space: Space, mark: Fingerprint, *, identity: str, text_hash: str, reason: str
+) -> bool:
     """Mark a node whose text the model rejects. Return False if the node has changed."""
     require_writable(tx, space)
     texts = {"id": identity, "text_hash": text_hash, "property": space.vector_property}
     return bool(tx.run("embedding/refuse", **mark.parameters(), **texts, reason=reason))
 
 
-def retry_refused(tx: Transaction, ontology: str, mark: Mark) -> int:
+def retry_refused(tx: Transaction, ontology: str, mark: Fingerprint) -> int:
     """Mark rejected nodes as pending, and return their number."""
     return tx.run("embedding/retry_refused", ontology=ontology, **mark.parameters())[0]["retried"]
 
 
-def renew_documents(tx: Transaction, ontology: str, document_ids: Sequence[str], mark: Mark) -> int:
+def renew_documents(tx: Transaction, ontology: str, document_ids: Sequence[str], mark: Fingerprint) -> int:
     parameters = {**mark.parameters(), "renewed": RENEWED, "document_ids": list(document_ids)}
     return tx.run("sources/renew_documents", ontology=ontology, **parameters)[0]["renewed"]
 
@@ -424,7 +426,7 @@ class StoredConfiguration:
         return {layout.key for use in (self.texts, self.images) for layout in use.kept_up}
 
 
-def layout_of(space: str, slot: str, chunking: Chunking) -> Layout:
+def build_layout(space: str, slot: str, chunking: Chunking) -> Layout:
     return Layout(space, slot, json.dumps(chunking.model_dump(exclude_none=True), sort_keys=True))
 
 
@@ -465,7 +467,7 @@ def write_configuration(tx: Transaction, name: str, configured: StoredConfigurat
         activates=configured.texts.activates,
         embed_on_ingest=configured.embed_on_ingest,
         images=_stored_images(configured.images),
-        usual=asdict(_usual()),
+        usual=asdict(_build_default_layout()),
     )
 
 
@@ -477,14 +479,14 @@ def hold_spaces(tx: Transaction, slugs: Iterable[str]) -> None:
         raise Conflict(f"the embedding space {gone[0]!r} is being deleted or no longer exists. Try again")
 
 
-def spaces_of_new(graph: Graph) -> dict[Modality, str]:
+def get_default_spaces(graph: Graph) -> dict[Modality, str]:
     """Return the text space and the image space of unconfigured ontologies."""
     row = graph.read("spaces/of_new")[0]
     return {"text": row["text"], "image": row["image"]}
 
 
 def space_of_new(graph: Graph, modality: Modality = "text") -> str:
-    return spaces_of_new(graph)[modality]
+    return get_default_spaces(graph)[modality]
 
 
 def set_space_of_new(tx: Transaction, slug: str) -> None:
@@ -492,7 +494,7 @@ def set_space_of_new(tx: Transaction, slug: str) -> None:
     tx.run("spaces/use_for_new", slug=slug, first=FIRST_SLUG, first_of_images=FIRST_IMAGE_SLUG)
 
 
-def space_of_new_before(graph: Graph, slug: str) -> str | None:
+def get_previous_default_space(graph: Graph, slug: str) -> str | None:
     """Return the previous space of new ontologies. None if it no longer exists or kg never recorded it."""
     rows = graph.read("spaces/of_new_before", slug=slug)
     return rows[0]["slug"] if rows else None
@@ -503,7 +505,7 @@ def _by_name_configuration(rows: list[Row]) -> dict[str, StoredConfiguration]:
 
 
 def _to_configuration(row: Row) -> StoredConfiguration:
-    usual = _usual()
+    usual = _build_default_layout()
     stored = (row.get(name) or getattr(usual, name) for name in ("space", "slot", "chunking"))
     slugs = (row.get("image_space") or FIRST_IMAGE_SLUG, row.get("image_serving"), row.get("image_previous"))
     target, serving, previous = (Layout(slug) if slug else None for slug in slugs)
@@ -524,9 +526,9 @@ def _to_configuration(row: Row) -> StoredConfiguration:
     )
 
 
-def _usual() -> Layout:
+def _build_default_layout() -> Layout:
     """Return the layout of unconfigured ontologies."""
-    return layout_of(FIRST_SLUG, "", Chunking())
+    return build_layout(FIRST_SLUG, "", Chunking())
 
 
 def _stored_images(images: SpaceUse) -> dict[str, str | bool | None]:
@@ -558,7 +560,7 @@ OF_A_NODE = (FIRST_PROPERTY, FIRST_MARK, FIRST_TIME, FIRST_REFUSAL, FIRST_NEAR)
 
 
 @dataclass(frozen=True, slots=True)
-class Leftover:
+class UnusedVectors:
     keys: tuple[str, ...]
     ontology: str | None  # only this ontology (None: all, and the space itself)
     slug: str | None = None
@@ -583,16 +585,18 @@ def ask_for_cleanup(tx: Transaction) -> str:
     return request_job(tx, CLEANUP, "", added=0)
 
 
-def leftovers(graph: Graph) -> list[Leftover]:
+def leftovers(graph: Graph) -> list[UnusedVectors]:
     spaces = [
-        Leftover((row["slug"], row["slug"] + SECOND_SLOT), None, row["slug"], row["since"], row["seconds"])
+        UnusedVectors(
+            (row["slug"], row["slug"] + SECOND_SLOT), None, row["slug"], row["since"], row["seconds"]
+        )
         for row in graph.read("spaces/to_drop")
     ]
     rows = graph.read("ontologies/leftovers")
-    return [*spaces, *(Leftover(tuple(row["keys"]), row["ontology"]) for row in rows)]
+    return [*spaces, *(UnusedVectors(tuple(row["keys"]), row["ontology"]) for row in rows)]
 
 
-def forget_portion(tx: Transaction, leftover: Leftover, of: Vectored, after: str) -> str | None:
+def forget_portion(tx: Transaction, leftover: UnusedVectors, of: Vectored, after: str) -> str | None:
     """Remove vectors of a batch of nodes, or delete a batch of chunks. Return the last id, or None."""
     given = {"after": after, "ontology": leftover.ontology, "limit": PORTION}
     if of == "chunks":
@@ -606,7 +610,7 @@ def forget_portion(tx: Transaction, leftover: Leftover, of: Vectored, after: str
     return tx.run("embedding/forget_vectors", label=of, properties=properties, **given)[0]["last"]
 
 
-def drop_indexes(graph: Graph, leftover: Leftover) -> None:
+def drop_indexes(graph: Graph, leftover: UnusedVectors) -> None:
     names = [of_space(FIRST_INDEX, key) for key in leftover.keys]
     once = (FIRST_CONCEPT_INDEX, FIRST_IMAGE_INDEX, FIRST_RELATION_INDEX)
     names += [of_space(index, key) for key in _of_concepts(leftover) for index in once]
@@ -614,14 +618,14 @@ def drop_indexes(graph: Graph, leftover: Leftover) -> None:
         graph.write("spaces/drop_index", name=name)
 
 
-def forgotten(tx: Transaction, leftover: Leftover) -> None:
+def delete_leftover(tx: Transaction, leftover: UnusedVectors) -> None:
     if leftover.slug is not None:
         tx.run("spaces/delete", slug=leftover.slug, since=leftover.since)
     else:
         tx.run("ontologies/forgotten", name=leftover.ontology, keys=list(leftover.keys))
 
 
-def is_still_wanted(tx: Transaction, leftover: Leftover) -> bool:
+def is_still_wanted(tx: Transaction, leftover: UnusedVectors) -> bool:
     """Return whether the removal is still pending, and no newer space or data replaced its target."""
     if leftover.slug is not None:
         return bool(tx.run("spaces/require_dropping", slug=leftover.slug, since=leftover.since))
@@ -634,7 +638,7 @@ def is_still_wanted(tx: Transaction, leftover: Leftover) -> bool:
     return keys.issuperset(leftover.keys)
 
 
-def _of_concepts(leftover: Leftover) -> list[str]:
+def _of_concepts(leftover: UnusedVectors) -> list[str]:
     """Return the spaces without a used slot. kg also removes their vectors of concepts and images."""
     return [key for key in leftover.keys if key + SECOND_SLOT in leftover.keys]
 

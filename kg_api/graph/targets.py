@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from kg_api.graph.client import Graph, Row, Transaction
 from kg_api.graph.jobs import CONCEPT_EMBEDDING, EDGE_EMBEDDING, IMAGE_EMBEDDING, SOURCE_EMBEDDING
-from kg_api.graph.relations import edge_text
-from kg_api.graph.spaces import MARK_DIGITS, EmbeddedLabel, Mark, Space, mark_of
-from kg_api.graph.vectors import Wanted, require_fitting
-from kg_api.schemas.base import concept_text, digest
+from kg_api.graph.relations import build_edge_text
+from kg_api.graph.spaces import MARK_DIGITS, EmbeddedLabel, Fingerprint, Space, compute_space_fingerprint
+from kg_api.graph.vectors import PendingQuery, require_fitting
+from kg_api.schemas.base import build_concept_text, digest
 from kg_api.schemas.embedding import EmbeddingConfig
 from kg_api.schemas.vocabulary import EmbeddedKind, Modality, Selection
 from kg_api.text.chunking import CHUNKER_VERSION
@@ -67,10 +67,10 @@ class Target:
 
 TARGETS: Final[dict[EmbeddedLabel, Target]] = {
     "Concept": Target(
-        "concept_id", lambda row: concept_text(row["label"], row["description"], row["search_terms"])
+        "concept_id", lambda row: build_concept_text(row["label"], row["description"], row["search_terms"])
     ),
     "Image": Target("source_id", itemgetter("storage_key"), "storage_key"),
-    "RELATED_TO": Target("relation_id", lambda row: edge_text(row["statement"], row["quote"])),
+    "RELATED_TO": Target("relation_id", lambda row: build_edge_text(row["statement"], row["quote"])),
     "RelationType": Target("type_id", itemgetter("name")),
 }
 
@@ -82,7 +82,7 @@ class Plan:
     ontology: str
     config: EmbeddingConfig
     space: Space
-    mark: Mark
+    mark: Fingerprint
     answering_property: str
     """Mark property of the vectors that searches use, which may be in another space during a build."""
     wants_all: bool = True  # whether concepts of a single source are embedded for the first time
@@ -97,9 +97,9 @@ class Plan:
 
     def wanted(
         self, selection: Selection = "due", forced_at: object = None, within: tuple[str, str] = ("", "")
-    ) -> Wanted:
+    ) -> PendingQuery:
         """Return the selection of items that the plan covers, for sources limited to a range of documents."""
-        return Wanted(
+        return PendingQuery(
             self.ontology, self.mark, self.answering_property, selection, forced_at, within, self.wants_all
         )
 
@@ -107,7 +107,7 @@ class Plan:
         return {**self.mark.parameters(), "property": self.space.vector_property}
 
 
-def plan_of(
+def build_plan(
     ontology: str,
     config: EmbeddingConfig,
     space: Space,
@@ -124,7 +124,7 @@ def plan_of(
     else:
         kind = next(name for name, each in KINDS.items() if label in each.labels)
         value = digest(f"{kind} mark", space.fingerprint)
-    mark = mark_of(label, space, value[:MARK_DIGITS])
+    mark = compute_space_fingerprint(label, space, value[:MARK_DIGITS])
     return Plan(ontology, config, space, mark, (answering or space).mark_property, wants_all)
 
 
@@ -141,7 +141,7 @@ class PendingItem:
         return self.identity
 
 
-def list_pending(graph: Graph, wanted: Wanted, *, after: str, limit: int) -> list[PendingItem]:
+def list_pending(graph: Graph, wanted: PendingQuery, *, after: str, limit: int) -> list[PendingItem]:
     """Return the next items to embed, sorted by id. `after` is the id of the previous item."""
     place = {"after": after, "after_paragraph": -1}
     rows = graph.read("embedding/due", **wanted.parameters(), **place, limit=limit)
@@ -187,7 +187,7 @@ def write_vectors(
     return [row["id"] for row in written]
 
 
-def list_embedded_before(graph: Graph, plan: Plan, last: str, limit: int) -> list[str]:
+def list_embedded_up_to(graph: Graph, plan: Plan, last: str, limit: int) -> list[str]:
     """Return the ids of the last embedded concepts up to one concept."""
     mark = plan.mark.parameters()
     rows = graph.read("concepts/before", ontology=plan.ontology, **mark, last=last, limit=limit)

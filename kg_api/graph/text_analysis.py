@@ -28,11 +28,11 @@ from stop_words import AVAILABLE_LANGUAGES, get_stop_words
 
 from kg_api.graph.client import Row, Transaction
 from kg_api.normal_form import fold_letters, normalise_text
-from kg_api.schemas.base import scope_of_alias, scope_of_document, scope_of_ontology
+from kg_api.schemas.base import build_alias_scope, build_document_scope, build_ontology_scope
 from kg_api.schemas.metadata import find_aliases
 
 
-def _class_of(categories: Container[str]) -> str:
+def _build_character_class(categories: Container[str]) -> str:
     """Return a regular-expression class of Unicode categories, as ranges for speed."""
     planes = (*range(0x80, 0x20000), *range(0xE0000, 0xE0200))
     found = [at for at in planes if unicodedata.category(chr(at)) in categories and at != ord("\u200b")]
@@ -41,7 +41,7 @@ def _class_of(categories: Container[str]) -> str:
     return "".join(f"{chr(first)}-{chr(last)}" for first, last in zip(firsts, ends, strict=True))
 
 
-EXTENDING = _class_of({"Mn", "Mc", "Me", "Cf"})
+EXTENDING = _build_character_class({"Mn", "Mc", "Me", "Cf"})
 """Marks and format characters, which belong to the character on their left and never end a word."""
 SYMBOLS = "".join(
     chr(code)
@@ -99,7 +99,7 @@ _BETWEEN_PARTS = re.compile(rf"[^\w{EXTENDING}]+|_+|{_TURN}")
 TURNS = re.compile(_TURN)
 PIECES = re.compile(f"[{SINGLE}][{EXTENDING}]*|[^{SINGLE}]+")
 _POSSESSIVE = re.compile(r"[^\W_]+['’＇][sS]")
-_WITHOUT_TOKEN = re.compile(rf"[{_class_of({'No'})}{_UNKNOWN}]")
+_WITHOUT_TOKEN = re.compile(rf"[{_build_character_class({'No'})}{_UNKNOWN}]")
 """Numbers that are not digits, and letters unknown to the analyzer."""
 KNOWN_WORDS = 65_536
 MAX_NUMBER = 16  # maximum characters of a number that kg indexes with its unit
@@ -211,7 +211,7 @@ _ACCENTED = re.compile("([a-z])[\u0300-\u036f]+")
 
 
 @lru_cache(KNOWN_FORMS)
-def word_form(word: str) -> str:
+def normalize_word(word: str) -> str:
     """Return the form for comparing words: the lower-case stem, with Latin letters without accents.
 
     Words with the same token in the index have the same form. The analyzer keeps accents, but here `resume`
@@ -248,7 +248,7 @@ def complete_stems(begun: str) -> list[str]:
     The index contains `manag` for `management`, which `managem*` does not match.
     """
     cuts = ((each, at) for each in _SUFFIXES for at in range(1, len(each)) if begun.endswith(each[:at]))
-    forms = {word_form(word): word for each, at in cuts if (word := begun[:-at] + each)}
+    forms = {normalize_word(word): word for each, at in cuts if (word := begun[:-at] + each)}
     return [
         word for form, word in forms.items() if begun.startswith(form) and MIN_WORD < len(form) < len(begun)
     ]
@@ -274,22 +274,22 @@ them and 81.9 with this list (claude_docs, mode text)."""
 _FEWEST = 2  # minimum number of stop words for recognizing the language of a query
 
 
-def stop_words_of(words: Iterable[str], languages: Iterable[str | None] = ()) -> frozenset[str]:
+def find_stop_words(words: Iterable[str], languages: Iterable[str | None] = ()) -> frozenset[str]:
     """Return the stop words among words in normal form, in the language with the most stop words.
 
     If no language has two, the result is empty, because each of a few keywords counts. Stop words of the
     given languages (English names) always count.
     """
     asked = frozenset(word.lower() for word in words)
-    most = max((asked & listed for listed in words_that_say_little().values()), key=len)
-    listed = words_that_say_little()
+    most = max((asked & listed for listed in load_stop_words().values()), key=len)
+    listed = load_stop_words()
     told = [asked & listed[each] for each in languages if each is not None]
     enough = most if len(most) >= _FEWEST else frozenset[str]()
     return enough.union(*told)
 
 
 @cache
-def words_that_say_little() -> Mapping[str, frozenset[str]]:
+def load_stop_words() -> Mapping[str, frozenset[str]]:
     """Return the stop words by English language name, without digits. English is first, so it wins ties."""
     others = sorted(set(AVAILABLE_LANGUAGES) - {"english"})
     return {
@@ -336,7 +336,7 @@ def may_be_misspelt(word: str) -> bool:
     return len(word) >= MIN_WORD and unicodedata.normalize("NFC", word).isalpha()
 
 
-def most_edits(word: str) -> int:
+def get_max_edits(word: str) -> int:
     """Return the maximum edits between a word and a suggestion, not counting accents."""
     return 0 if len(word) < MIN_TYPO else 1 if len(word) < LONG_WORD else 2
 
@@ -352,7 +352,7 @@ def _accented() -> dict[int, str]:
     return str.maketrans({plain: f"[{several}]" for plain, several in forms.items()})
 
 
-def fuzzy_clauses(word: str) -> str:
+def build_fuzzy_clauses(word: str) -> str:
     """Return Lucene clauses for texts with similar words. They contain only letters and need no escaping.
 
     Lucene counts an accent as an edit. The regular expression finds a word with any number of accents.
@@ -361,20 +361,20 @@ def fuzzy_clauses(word: str) -> str:
     plain = fold(lower)
     stemmed = stem(plain, "english")
     letters = [each for each in dict.fromkeys([lower, plain, stemmed]) if each.isalpha()]
-    clauses = [f"{each}~{max(1, most_edits(each))}" for each in letters]
+    clauses = [f"{each}~{max(1, get_max_edits(each))}" for each in letters]
     clauses += [f"/{each.translate(_accented())}/" for each in letters if each in {plain, stemmed}]
     if len(lower) >= MIN_PREFIXED:
         clauses.append(f"{lower[:-ENDING]}*")
     return " ".join(clauses)
 
 
-def meant_by(word: str, texts: Iterable[str]) -> list[str]:
+def suggest_words(word: str, texts: Iterable[str]) -> list[str]:
     """Return the words of texts that an unknown word may mean: nearest first, then most frequent.
 
     Words that differ only by accents are nearest, followed by words with an equal beginning.
     """
     wanted, written = fold(word), word.lower()
-    counts = Counter(said for said in chain.from_iterable(map(words_in, texts)) if said.lower() != written)
+    counts = Counter(said for said in chain.from_iterable(map(split_words, texts)) if said.lower() != written)
     ranks = {said: _distance(wanted, fold(said)) for said in counts}
     near = [(rank, -counts[said], said) for said, rank in ranks.items() if rank is not None]
     best = min((rank for rank, _, _ in near), default=None)
@@ -389,7 +389,7 @@ def _distance(wanted: str, said: str) -> tuple[int, int] | None:
 
     The first letter must match, because people rarely mistype it.
     """
-    most = most_edits(wanted)
+    most = get_max_edits(wanted)
     edits = OSA.distance(wanted, said, score_cutoff=most)
     shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(wanted, said, strict=False)))
     if edits > most or not shared or (edits > 1 and shared < MIN_SHARED):
@@ -404,7 +404,7 @@ def _substitutes(wanted: str, said: str) -> bool:
     return len(wanted) == len(said) and sorted(wanted) != sorted(said)
 
 
-def words_in(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """Return the words of a text as written, composed, without numbers and symbols."""
     return _WORDS.findall(unicodedata.normalize("NFC", text))
 
@@ -428,7 +428,7 @@ MAX_GUESSED = 8
 sentences."""
 
 
-def language_of(words: Iterable[str]) -> str | None:
+def detect_stop_word_language(words: Iterable[str]) -> str | None:
     """Return the language with the most stop words among lower-case words, or None if there are few.
 
     In a tie, English wins because the analyzer stems it, then a language with stems.
@@ -437,8 +437,7 @@ def language_of(words: Iterable[str]) -> str | None:
     # Iterating over a view of keys reads the whole stop word list: 70 times slower
     different = frozenset(counts)
     little = {
-        name: sum(map(counts.__getitem__, different & listed))
-        for name, listed in words_that_say_little().items()
+        name: sum(map(counts.__getitem__, different & listed)) for name, listed in load_stop_words().items()
     }
     best = max(little, key=lambda name: (little[name], name == "english", name in LANGUAGES))
     enough = little[best] >= MIN_STOP_WORDS and little[best] >= MIN_SHARE * counts.total()
@@ -460,26 +459,26 @@ def detect_language(text: str) -> str | None:
     """
     letters = (unicodedata.name(each, "").partition(" ")[0] for each in text[:1000] if each.isalpha())
     script = max((counts := Counter(letters)), key=counts.__getitem__, default="LATIN")
-    if script in _SHARED_SCRIPTS and (found := language_of(_words(text[:SAMPLE]))):
+    if script in _SHARED_SCRIPTS and (found := detect_stop_word_language(_words(text[:SAMPLE]))):
         return found
     return None if script == "LATIN" else _SCRIPTS.get(script, script.lower())
 
 
-def stems_of_texts(texts: Sequence[str], chosen: str | None = None) -> list[str]:
+def stem_texts(texts: Sequence[str], chosen: str | None = None) -> list[str]:
     """Return the stems to index for the texts of one source, as one string. English texts have none.
 
     Without a chosen language, the first text determines it. Names and titles do not help.
     """
-    language = chosen or language_of(_words(texts[0]) if texts else ())
+    language = chosen or detect_stop_word_language(_words(texts[0]) if texts else ())
     if language is None or language == "english" or not (chosen or language in LANGUAGES):
         return []
-    little = words_that_say_little()[language]
+    little = load_stop_words()[language]
     words = (word for text in texts for word in _words(text))
     found = (_stem_by_rules(word, language) for word in words if word not in little and _has_stem(word))
     return [" ".join(found)]
 
 
-def stems_of_question(words: Sequence[str], chosen: Collection[str | None] = (None,)) -> list[str]:
+def stem_question(words: Sequence[str], chosen: Collection[str | None] = (None,)) -> list[str]:
     """Return the stems to query, in the languages of the searched ontologies.
 
     `chosen` contains None for ontologies without a language. kg searches them in the language of the query.
@@ -492,13 +491,13 @@ def stems_of_question(words: Sequence[str], chosen: Collection[str | None] = (No
         _stem_by_rules(word, language)
         for word in lower
         for language in languages
-        if _has_stem(word) and word not in words_that_say_little()[language]
+        if _has_stem(word) and word not in load_stop_words()[language]
     )
     return [*dict.fromkeys(asked)]
 
 
 @lru_cache(KNOWN_FORMS)
-def forms_of(word: str) -> frozenset[str]:
+def get_word_forms(word: str) -> frozenset[str]:
     """Return a word without accents, and its stems in English and in the languages with stems.
 
     Words that share a form may be forms of the same word in some language.
@@ -508,14 +507,14 @@ def forms_of(word: str) -> frozenset[str]:
 
 
 def _guessed(words: Sequence[str]) -> Sequence[str]:
-    told = language_of(words)
+    told = detect_stop_word_language(words)
     if told is None:
         return LANGUAGES if len(words) <= MAX_GUESSED else ()
     return (told,) if told in LANGUAGES else ()
 
 
 def _words(text: str) -> list[str]:
-    return [word.lower() for word in words_in(normalise_text(text))]
+    return [word.lower() for word in split_words(normalise_text(text))]
 
 
 def _has_stem(word: str) -> bool:
@@ -535,7 +534,7 @@ def _stem_by_rules(word: str, language: str) -> str:
 PORTION: Final = 1000  # sources per transaction that indexes them in another language
 
 
-def scope_of_source(
+def build_source_scope(
     ontology: str,
     document_id: str,
     texts: Iterable[str],
@@ -549,16 +548,18 @@ def scope_of_source(
     first source of a document has `aliases`.
     """
     seen = [*texts]
-    scopes = [scope_of_ontology(ontology), scope_of_document(document_id)]
-    return [*scopes, *find_hidden_parts(seen), *stems_of_texts(seen, language), *_index_aliases(aliases)]
+    scopes = [build_ontology_scope(ontology), build_document_scope(document_id)]
+    return [*scopes, *find_hidden_parts(seen), *stem_texts(seen, language), *_index_aliases(aliases)]
 
 
-def aliases_at(paragraph: int, metadata: str | None) -> list[str]:
+def get_aliases(paragraph: int, metadata: str | None) -> list[str]:
     """Return the aliases in a document's JSON metadata for its first source, and none for further sources."""
     return find_aliases(json.loads(metadata or "{}")) if paragraph == 0 else []
 
 
-def index_in(tx: Transaction, ontology: str, language: str | None, after: tuple[str, int]) -> list[Row]:
+def index_language_batch(
+    tx: Transaction, ontology: str, language: str | None, after: tuple[str, int]
+) -> list[Row]:
     """Index the next batch of an ontology's sources in a language. Return the checked sources in order."""
     document, paragraph = after
     found = tx.run(
@@ -568,15 +569,17 @@ def index_in(tx: Transaction, ontology: str, language: str | None, after: tuple[
     return found
 
 
-def scope_of_concept(ontology: str, label: str, search_terms: Iterable[str], description: str) -> list[str]:
+def build_concept_scope(
+    ontology: str, label: str, search_terms: Iterable[str], description: str
+) -> list[str]:
     """Return the tokens to index for a concept in addition to its text."""
-    return [scope_of_ontology(ontology), *find_hidden_parts([label, *search_terms, description])]
+    return [build_ontology_scope(ontology), *find_hidden_parts([label, *search_terms, description])]
 
 
 def _index_aliases(aliases: Iterable[str]) -> Iterator[str]:
     """Yield the token of each alias, because it may be the whole query, and its words."""
     for alias in aliases:
-        yield scope_of_alias(alias)
+        yield build_alias_scope(alias)
         yield " ".join(filter(None, (parts(run[0]) for run in runs(alias))))
 
 
@@ -589,8 +592,8 @@ def _write_sources(tx: Transaction, found: Iterable[Row], language: Callable[[Ro
 
 def _source(row: Row, language: str | None) -> list[str]:
     texts = (row["full_text"], *row["heading"], row["title"], row["document"])
-    aliases = aliases_at(row["paragraph"], row["metadata"])
-    return scope_of_source(row["ontology"], row["document_id"], texts, language, aliases=aliases)
+    aliases = get_aliases(row["paragraph"], row["metadata"])
+    return build_source_scope(row["ontology"], row["document_id"], texts, language, aliases=aliases)
 
 
 _COMPARED: Final = ("source_id", "content_hash", "heading", "title", "paragraph", "metadata", "scope")

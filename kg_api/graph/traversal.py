@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from kg_api.graph.client import Graph, without_deleted
+from kg_api.graph.client import Graph, drop_deleted_rows
 from kg_api.schemas.constructive import DocumentFacts, EdgeQuote
 from kg_api.schemas.search import DescribedPlace
 from kg_api.schemas.vocabulary import EdgeDirection, EdgeKind, NodeKind
@@ -97,7 +97,7 @@ Stated = tuple[int, Sequence[str]]
 """Number of sources that state a relationship, and ids of the statements with the highest confidence."""
 
 
-def stated_within(
+def filter_stated_relationships(
     graph: Graph, edges: Sequence[Triple], document_ids: Sequence[str]
 ) -> tuple[dict[Triple, Stated], int]:
     """Return the relationships that some documents state, and the number of incompletely scanned ones."""
@@ -117,7 +117,7 @@ def stated_within(
     return found, sum(row["hub"] for row in rows)
 
 
-def concepts_within(
+def filter_appearing_concepts(
     graph: Graph, concept_ids: Sequence[str], document_ids: Sequence[str]
 ) -> tuple[set[str], int]:
     """Return the concepts that appear in some documents, and the number of incompletely scanned ones."""
@@ -131,11 +131,11 @@ def concepts_within(
     return found, len(rows) - len(found)
 
 
-def statements_of(graph: Graph, relation_ids: Iterable[str]) -> dict[str, EdgeQuote]:
+def read_edge_statements(graph: Graph, relation_ids: Iterable[str]) -> dict[str, EdgeQuote]:
     """Return statements of relationships by id. Deleted ones are missing."""
     rows = graph.search("constructive/statements", ids=list(dict.fromkeys(relation_ids)))
     found = dict[str, EdgeQuote]()
-    for row in without_deleted(rows, ("source_start", "quote", "ontology", "document", "paragraph")):
+    for row in drop_deleted_rows(rows, ("source_start", "quote", "ontology", "document", "paragraph")):
         # The position of a quote is relative to its source, so it stays valid when the source moves.
         start = row["source_start"]
         place = {} if row["start"] is None else {"start": start + row["start"], "end": start + row["end"]}
@@ -144,7 +144,9 @@ def statements_of(graph: Graph, relation_ids: Iterable[str]) -> dict[str, EdgeQu
     return found
 
 
-def quotes_of(graph: Graph, sources: Mapping[str, DescribedPlace]) -> dict[tuple[str, str], list[EdgeQuote]]:
+def read_quotes(
+    graph: Graph, sources: Mapping[str, DescribedPlace]
+) -> dict[tuple[str, str], list[EdgeQuote]]:
     """Return by concept and source up to three quotes of the concept, in reading order."""
     found = dict[tuple[str, str], list[EdgeQuote]]()
     rows = graph.read("concepts/present_quotes", source_ids=list(sources))
@@ -166,8 +168,8 @@ def quotes_of(graph: Graph, sources: Mapping[str, DescribedPlace]) -> dict[tuple
     return found
 
 
-def documents_of(graph: Graph, document_ids: Iterable[str]) -> dict[str, DocumentFacts]:
+def read_documents_by_id(graph: Graph, document_ids: Iterable[str]) -> dict[str, DocumentFacts]:
     """Return documents by id. Deleted ones are missing."""
-    rows = without_deleted(graph.read("documents/of_ids", document_ids=list(document_ids)), DocumentFacts)
+    rows = drop_deleted_rows(graph.read("documents/of_ids", document_ids=list(document_ids)), DocumentFacts)
     told = ({**row, "metadata": json.loads(row["metadata"] or "{}")} for row in rows)
     return {row["document_id"]: DocumentFacts.model_validate(row) for row in told}

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from kg_api.errors import EmbeddingFailed
 from kg_api.graph.client import Graph, Row, Transaction
-from kg_api.graph.rows import with_times
-from kg_api.graph.spaces import EXTRACTION_MARK, RENEWED, Mark, Space, reject, require_writable
+from kg_api.graph.rows import convert_times
+from kg_api.graph.spaces import EXTRACTION_MARK, RENEWED, Fingerprint, Space, reject, require_writable
 from kg_api.schemas.documents import Format, SourceBlock
 from kg_api.schemas.embedding import RefusedSource
 from kg_api.schemas.metadata import MetadataValue
@@ -27,11 +27,11 @@ LAST = "~"  # after every document id
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class PendingQuery:
     """A selection of nodes of an ontology to embed."""
 
     ontology: str
-    mark: Mark
+    mark: Fingerprint
     answering_property: str  # mark property of the vectors that searches use, which may differ from the build
     selection: Selection = "due"
     forced_at: Any = None  # database time before which vectors are re-embedded
@@ -88,47 +88,51 @@ class DocumentAbout:
     format: Format = "text"
 
 
-def reading_place(place: str) -> tuple[str, int]:
+def parse_reading_place(place: str) -> tuple[str, int]:
     """Return document and paragraph of a source's `place`."""
     document, _, paragraph = place.rpartition(":")
     return (document, int(paragraph)) if document else BEGINNING
 
 
-def due_sources(graph: Graph, wanted: Wanted, *, after: tuple[str, int], limit: int) -> list[SourceText]:
+def list_pending_sources(
+    graph: Graph, wanted: PendingQuery, *, after: tuple[str, int], limit: int
+) -> list[SourceText]:
     """Return the next pending sources, in reading order."""
     document, paragraph = after if after[0] >= wanted.within[0] else (wanted.within[0], -1)
     place = {"after": document, "after_paragraph": paragraph}
     rows = graph.read("embedding/due", **wanted.parameters(), **place, limit=limit)
-    return [source_text(row) for row in rows]
+    return [build_source_text(row) for row in rows]
 
 
-def count_due(graph: Graph, wanted: Wanted) -> int:
+def count_due(graph: Graph, wanted: PendingQuery) -> int:
     return graph.read("embedding/count_due", **wanted.parameters())[0]["due"]
 
 
-def count_behind(tx: Transaction, wanted: Wanted) -> tuple[int, int]:
+def count_missing_embeddings(tx: Transaction, wanted: PendingQuery) -> tuple[int, int]:
     """Return how many answering nodes lack the wanted embedding, and how many the model rejected for it."""
     row = tx.run("embedding/count_behind", **wanted.parameters())[0]
     return row["behind"], row["refused"]
 
 
-def read_refused_sources(graph: Graph, ontology: str, mark: Mark, *, limit: int) -> list[RefusedSource]:
+def read_refused_sources(
+    graph: Graph, ontology: str, mark: Fingerprint, *, limit: int
+) -> list[RefusedSource]:
     rows = graph.read("sources/refused", ontology=ontology, **mark.parameters(), limit=limit)
-    return [RefusedSource.model_validate(with_times(row)) for row in rows]
+    return [RefusedSource.model_validate(convert_times(row)) for row in rows]
 
 
-def sources_of_document(graph: Graph, document_id: str) -> list[SourceText]:
+def list_document_sources(graph: Graph, document_id: str) -> list[SourceText]:
     """Return all sources of a document in reading order. Empty if the document was deleted."""
-    return [source_text(row) for row in graph.read("sources/of_document", document_id=document_id)]
+    return [build_source_text(row) for row in graph.read("sources/of_document", document_id=document_id)]
 
 
-def versions_of(graph: Graph, document_ids: Iterable[str]) -> dict[str, str | None]:
+def read_document_versions(graph: Graph, document_ids: Iterable[str]) -> dict[str, str | None]:
     """Return the last write of each document. Deleted documents are missing."""
     rows = graph.read("documents/versions", document_ids=sorted(set(document_ids)))
     return {row["document_id"]: row["version"] for row in rows}
 
 
-def about_documents(graph: Graph, document_ids: Sequence[str]) -> dict[str, DocumentAbout]:
+def read_document_facts(graph: Graph, document_ids: Sequence[str]) -> dict[str, DocumentAbout]:
     rows = graph.read("documents/about", document_ids=sorted(set(document_ids)))
     return {
         row["document_id"]: DocumentAbout(
@@ -138,7 +142,7 @@ def about_documents(graph: Graph, document_ids: Sequence[str]) -> dict[str, Docu
     }
 
 
-def source_text(row: Row) -> SourceText:
+def build_source_text(row: Row) -> SourceText:
     known: dict[str, Any] = {name: row.get(name) for name in SourceText.__dataclass_fields__}
     known["heading"] = tuple(row["heading"])
     known["renewed"] = row.get("renewed", False)
@@ -191,12 +195,12 @@ class EmbeddedBatch:
     """Expected versions of documents whose chunks cover several sources."""
 
 
-def chunk_ids_of(graph: Graph, source_ids: Collection[str], space: Space) -> set[str]:
+def read_chunk_ids(graph: Graph, source_ids: Collection[str], space: Space) -> set[str]:
     rows = graph.read("chunks/of_sources", source_ids=sorted(source_ids), space=space.key)
     return {row["chunk_id"] for row in rows}
 
 
-def write_batch(tx: Transaction, batch: EmbeddedBatch, space: Space, mark: Mark) -> int:
+def write_batch(tx: Transaction, batch: EmbeddedBatch, space: Space, mark: Fingerprint) -> int:
     """Write the vectors and chunks that still fit their sources, in the caller's transaction."""
     # A source that has changed or moved is skipped and stays pending.
     require_fitting(tx, space, [*batch.vectors.values(), *(chunk.vector for chunk in batch.chunks)])
@@ -245,7 +249,7 @@ def write_batch(tx: Transaction, batch: EmbeddedBatch, space: Space, mark: Mark)
     return len(done)
 
 
-def reject_source(tx: Transaction, source: SourceText, space: Space, mark: Mark, reason: str) -> None:
+def reject_source(tx: Transaction, source: SourceText, space: Space, mark: Fingerprint, reason: str) -> None:
     """Mark a source that the model rejects, unless it has changed."""
     identity, text_hash = source.source_id, source.content_hash
     if reject(tx, space, mark, identity=identity, text_hash=text_hash, reason=reason):
@@ -271,7 +275,7 @@ def check_vector(vector: NDArray[np.float32], dimensions: int) -> None:
 
 
 def _delete_others(
-    tx: Transaction, source_ids: Sequence[str], keep: Collection[str], space: Space, mark: Mark
+    tx: Transaction, source_ids: Sequence[str], keep: Collection[str], space: Space, mark: Fingerprint
 ) -> None:
     ids = {"source_ids": list(source_ids), "keep": sorted(keep)}
     tx.run("chunks/delete_others", **ids, space=space.key, mark_property=mark.key)
@@ -306,7 +310,7 @@ class Flags:
         self._graph = graph
         self._look_at: dict[tuple[str, str], float] = {}
 
-    def keep(self, ontology: str, mark: Mark, is_current: Callable[[Transaction], bool]) -> None:
+    def keep(self, ontology: str, mark: Fingerprint, is_current: Callable[[Transaction], bool]) -> None:
         """Check all sources if the ontology has no note that all are flagged, and at regular intervals."""
         place = (ontology, mark.key)
         noted = is_noted(self._graph, ontology, mark)
@@ -317,14 +321,14 @@ class Flags:
             self._look_at[place] = time.monotonic() + pause
 
 
-def is_noted(graph: Graph, ontology: str, mark: Mark) -> bool:
+def is_noted(graph: Graph, ontology: str, mark: Fingerprint) -> bool:
     """Return whether the ontology has a note that all sources without this mark are flagged."""
     wanted = {"ontology": ontology, "mark_property": mark.key, "mark": mark.value}
     rows = graph.read("ontologies/flagged", **wanted, note=_names(mark)[1])
     return bool(rows) and rows[0]["flagged"]
 
 
-def flag(graph: Graph, ontology: str, mark: Mark, is_current: Callable[[Transaction], bool]) -> bool:
+def flag(graph: Graph, ontology: str, mark: Fingerprint, is_current: Callable[[Transaction], bool]) -> bool:
     """Flag all sources without this mark, and add the note if none is left."""
     # Without the note, reads of pending sources check all sources.
     name, note = _names(mark)
@@ -341,6 +345,6 @@ def flag(graph: Graph, ontology: str, mark: Mark, is_current: Callable[[Transact
     return True
 
 
-def _names(mark: Mark) -> tuple[str, str]:
+def _names(mark: Fingerprint) -> tuple[str, str]:
     """Return the flag property of a source and the note property of the ontology."""
     return ("unread", "unread_for") if mark.key == EXTRACTION_MARK else ("unembedded", "flagged_for")

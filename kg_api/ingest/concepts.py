@@ -12,14 +12,14 @@ from kg_api.graph.client import Graph
 from kg_api.graph.concept_vectors import want_concepts
 from kg_api.graph.concept_writes import (
     KnownDocuments,
-    documents_called,
+    find_named_documents,
+    list_sources_to_link,
     read_extraction,
-    sources_to_carry,
     write_extractions,
 )
 from kg_api.graph.relations import MAX_QUOTE
 from kg_api.graph.vectors import SourceText
-from kg_api.schemas.base import concept_name
+from kg_api.schemas.base import normalize_concept_name
 from kg_api.schemas.concepts import (
     MAX_PROBLEMS,
     ConceptGiven,
@@ -61,8 +61,8 @@ class PlacedConcepts:
 
     def add(self, given: ConceptGiven, quotes: Sequence[Quote], unverified: Sequence[str] = ()) -> None:
         """Add a concept with its quotes, and with quotes that no source contains."""
-        self.names.add(concept_name(given.label))
-        self._quotes.setdefault(concept_name(given.label), []).extend(quotes)
+        self.names.add(normalize_concept_name(given.label))
+        self._quotes.setdefault(normalize_concept_name(given.label), []).extend(quotes)
         terms = tuple(given.search_terms)
         self.concepts.append(
             ExtractedConcept(
@@ -73,15 +73,17 @@ class PlacedConcepts:
     def quote_naming(self, subject: str, target: str) -> Quote | None:
         """Return the shortest quote that names both concepts, otherwise the first such sentence."""
         named = self._named.pair(subject, target)
-        known = chain.from_iterable(self._quotes.get(concept_name(each), ()) for each in (subject, target))
+        known = chain.from_iterable(
+            self._quotes.get(normalize_concept_name(each), ()) for each in (subject, target)
+        )
         given = [each for each in known if named.is_within(each.start, each.end)]
         if given:
             return min(given, key=lambda each: (each.end - each.start, each.start))
-        sentences = (self._sentence_at(start) for start, _ in named.ones)
+        sentences = (self._find_sentence(start) for start, _ in named.ones)
         naming = next((each for each in sentences if named.is_within(*each)), None)
         return naming and Quote(self.source.full_text[slice(*naming)], *naming)
 
-    def _sentence_at(self, place: int) -> tuple[int, int]:
+    def _find_sentence(self, place: int) -> tuple[int, int]:
         """Return the sentence at an offset, or an empty span if it exceeds the length limit of a quote."""
         # Split the sentences once, at first use
         if not self._sentences:
@@ -142,10 +144,10 @@ def place(
 def _all_concepts(row: ConceptRow) -> Iterator[ConceptGiven]:
     """Yield the given concepts, then concepts that only relations name."""
     yield from row.concepts
-    known = {concept_name(each.label) for each in row.concepts}
+    known = {normalize_concept_name(each.label) for each in row.concepts}
     for subject, _, target in row.relations:
         for label in (subject, target):
-            if (name := concept_name(label)) not in known:
+            if (name := normalize_concept_name(label)) not in known:
                 known.add(name)
                 yield ConceptGiven(label=label)
 
@@ -158,7 +160,7 @@ def _place(given: ConceptGiven, sources: Sequence[PlacedConcepts], allowance: Al
         # Exact and normalized matches are fast, so search all sources first
         as_it_is = ((at, each.text.as_it_is(quote)) for at, each in enumerate(sources))
         best = _best(as_it_is) or _best(
-            (at, each.text.but_for_form(quote)) for at, each in enumerate(sources)
+            (at, each.text.find_ignoring_form(quote)) for at, each in enumerate(sources)
         )
         unsought = best is None and quote.may_be_alike and not allowance.takes(quote, sources)
         if best is None and quote.may_be_alike and not unsought:
@@ -190,7 +192,7 @@ def _best(hits: Iterable[tuple[int, Quote | None]]) -> tuple[int, Quote] | None:
 
 def _says(placed: PlacedConcepts, names: Iterable[QuotedText]) -> Quote | None:
     for name in names:
-        hit = placed.text.as_it_is(name) or placed.text.but_for_form(name)
+        hit = placed.text.as_it_is(name) or placed.text.find_ignoring_form(name)
         if hit is not None:
             # Return the sentence around a hit, or the hit if the sentence is too long or the hit crosses its
             # boundary
@@ -225,7 +227,7 @@ def _relate(relation: ExtractedRelation, sources: Sequence[PlacedConcepts]) -> N
 
     Without one, use the first source of the subject, unverified.
     """
-    subject, target = concept_name(relation.subject), concept_name(relation.object)
+    subject, target = normalize_concept_name(relation.subject), normalize_concept_name(relation.object)
     both = [each for each in sources if {subject, target} <= each.names]
     stated = both or [each for each in sources if subject in each.names][:1]
     for each in stated:
@@ -262,9 +264,9 @@ class _Import:
 def import_concepts(graph: Graph, ontology: str, rows: Sequence[ConceptRow]) -> ConceptsImported:
     """Assign concepts to sources, and replace previous imports of these sources."""
     read_extraction(graph, ontology)  # raises NotFound for an unknown ontology
-    known = documents_called(graph, ontology, [name for row in rows for name in _names(row)])
+    known = find_named_documents(graph, ontology, [name for row in rows for name in _names(row)])
     documents = [_document(row, known) for row in rows]
-    stored = sources_to_carry(
+    stored = list_sources_to_link(
         graph,
         ontology,
         [each for each in documents if each is not None],
@@ -313,16 +315,16 @@ def _take(
 ) -> None:
     where = next(_names(row), None) or row.source_id or ""
     if not sources:
-        found.problems.append(ImportProblem(row=at, place=where, reason=_why_not(row, known)))
+        found.problems.append(ImportProblem(row=at, place=where, reason=_describe_rejection(row, known)))
         return
     found.rows += 1
     found.touched.update((each.source.source_id, each) for each in sources)
     for missing in place(row, sources, found.allowance):
-        reason = f"{_why_missing(missing)}: {missing.quote[:_SHOWN]}"
+        reason = f"{_describe_missing(missing)}: {missing.quote[:_SHOWN]}"
         found.problems.append(ImportProblem(row=at, place=where, label=missing.label, reason=reason))
 
 
-def _why_missing(missing: Missing) -> str:
+def _describe_missing(missing: Missing) -> str:
     if not missing.unsought:
         return "the quote is not in the text"
     return (
@@ -331,7 +333,7 @@ def _why_missing(missing: Missing) -> str:
     )
 
 
-def _why_not(row: ConceptRow, known: KnownDocuments) -> str:
+def _describe_rejection(row: ConceptRow, known: KnownDocuments) -> str:
     if row.source_id is not None:
         return "the ontology has no such source"
     if row.paragraph is not None and _document(row, known) is not None:
@@ -346,7 +348,7 @@ def _present(ontology: str, found: _Import, extractions: Sequence[Extraction]) -
     proved: dict[tuple[str, str], bool] = {}
     for each in extractions:
         for concept in each.concepts:
-            key = each.source_id, concept_name(concept.label)
+            key = each.source_id, normalize_concept_name(concept.label)
             proved[key] = proved.get(key, False) or bool(concept.quotes)
     return ConceptsImported(
         ontology=ontology,

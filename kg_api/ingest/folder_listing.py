@@ -19,7 +19,7 @@ import psutil
 from kg_api import __version__
 from kg_api.errors import FolderEmptied, FolderUnusable, TooLarge, UnreadableDocument
 from kg_api.graph.folders import FileMark
-from kg_api.schemas.base import document_name
+from kg_api.schemas.base import normalize_document_name
 from kg_api.schemas.documents import DocumentRecord, StoredChange
 from kg_api.schemas.folders import (
     MAX_DUPLICATES_KEPT,
@@ -27,12 +27,12 @@ from kg_api.schemas.folders import (
     DuplicateFile,
     RefusedFile,
     ScanTally,
-    folder_grant,
+    build_folder_grant,
 )
-from kg_api.schemas.metadata import file_time
+from kg_api.schemas.metadata import format_file_time
 from kg_api.text.documents import SUFFIXES
 from kg_api.text.files import FileProblem, FileToIngest, select
-from kg_api.text.linked_files import find_beside, read_beside, references_in
+from kg_api.text.linked_files import find_linked_image, list_file_references, read_linked_images
 from kg_api.text.sources import SPLITTER_VERSION
 
 # Folder access: folders below KG_SYNC__ROOTS, and folders granted by the owner of KG_HOME
@@ -53,7 +53,7 @@ class FolderAccess:
         key = self.key()
         if key is None or grant is None:
             return False
-        return hmac.compare_digest(folder_grant(key, path, ontology).encode(), grant.encode())
+        return hmac.compare_digest(build_folder_grant(key, path, ontology).encode(), grant.encode())
 
     def objection(self, path: str, *, granted: bool, root: Path | None = None) -> str | None:
         """Return the reason why a folder must not be read, or None."""
@@ -125,7 +125,7 @@ class FolderListing:
         there |= {problem.document for problem in self.problems}
         return sorted(name for name in set(names) - there if not name.startswith(unseen))
 
-    def is_still_there(self) -> bool:
+    def is_still_mounted(self) -> bool:
         try:
             return _place(self.root.stat()) == self.place
         except OSError:
@@ -133,7 +133,7 @@ class FolderListing:
 
     def has_gone(self, name: str) -> bool:
         """Check that no file with this name exists. Return False if this is unknown."""
-        if name != document_name(name) or not name.startswith(self.prefix):
+        if name != normalize_document_name(name) or not name.startswith(self.prefix):
             return True  # synced with another prefix, or with unnormalized names by an older version
         path = self.root / name.removeprefix(self.prefix)
         if any(self.is_private(folder) for folder in path.parents):
@@ -160,7 +160,7 @@ def list_folder(path: str, prefix: str, access: FolderAccess, *, granted: bool) 
     return FolderListing(
         root=root,
         place=_place(seen),
-        prefix=document_name(prefix),
+        prefix=normalize_document_name(prefix),
         files=sorted(selection.files, key=lambda file: file.document),
         problems=selection.problems,
         left_out=dict(selection.left_out),
@@ -253,7 +253,7 @@ class MountCheck:
     def list_absent(self) -> list[FileProblem]:
         """Return the mounts below the folder whose documents must stay, each with the reason."""
         return [
-            FileProblem(point, reason, self._beginning_of(point))
+            FileProblem(point, reason, self._get_name_prefix(point))
             for point in sorted({*self._before, *self._now})
             if Path(point) != self._listing.root and Path(point).is_relative_to(self._listing.root)
             if self._before and (reason := self._reason_to_keep(point))
@@ -266,7 +266,7 @@ class MountCheck:
         return present | {point: ABSENT for point in kept if point in self._before}
 
     def _reason_to_keep(self, point: str) -> str | None:
-        beginning = self._beginning_of(point)
+        beginning = self._get_name_prefix(point)
         stored = [name for name in self._stored if name.startswith(beginning)]
         gone = [name for name in stored if name in self._gone]
         if not gone:
@@ -280,9 +280,9 @@ class MountCheck:
             return f"the file system there {state}: {len(gone)} documents stay without their files"
         return None
 
-    def _beginning_of(self, point: str) -> str:
+    def _get_name_prefix(self, point: str) -> str:
         """Return the name prefix of the documents of a mount."""
-        return document_name(
+        return normalize_document_name(
             f"{self._listing.prefix}{Path(point).relative_to(self._listing.root).as_posix()}/"
         )
 
@@ -339,7 +339,7 @@ def inside(path: Path, root: Path, is_private: Callable[[Path], bool]) -> Path:
     return resolved
 
 
-def stamp_of(seen: os.stat_result) -> str:
+def compute_file_stamp(seen: os.stat_result) -> str:
     """Return a fingerprint: size, modification time, and change time.
 
     It includes the splitter version, so a new splitter marks every file as changed.
@@ -360,11 +360,14 @@ def read_settled(path: Path, max_bytes: int) -> Content:
             raise UnsettledFile
         data = file.read(max_bytes + 1)
         after = os.fstat(handle)
-    if stamp_of(before) != stamp_of(after) or len(data) != after.st_size:
+    if compute_file_stamp(before) != compute_file_stamp(after) or len(data) != after.st_size:
         raise UnsettledFile
-    stamp = stamp_of(after) if _is_settled(after) else None
+    stamp = compute_file_stamp(after) if _is_settled(after) else None
     return Content(
-        data, stamp, f"{SPLITTER_VERSION}:{hashlib.sha256(data).hexdigest()}", file_time(after.st_mtime)
+        data,
+        stamp,
+        f"{SPLITTER_VERSION}:{hashlib.sha256(data).hexdigest()}",
+        format_file_time(after.st_mtime),
     )
 
 
@@ -423,7 +426,7 @@ class FolderPictures:
         return self._stamp(file, json.loads(keys)) if keys else ""
 
     def read(self, file: FileToIngest, content: bytes) -> PicturesOfFile:
-        keys = references_in(content, file.document)
+        keys = list_file_references(content, file.document)
         if not keys:
             return PicturesOfFile()
         before = self._stamp(file, keys)
@@ -437,14 +440,14 @@ class FolderPictures:
             unsettled.extend([path] if found.stamp is None else [])
             return found.data
 
-        made = read_beside(((key, self._find(file, key)) for key in keys), read, self.max_bytes)
+        made = read_linked_images(((key, self._find(file, key)) for key in keys), read, self.max_bytes)
         if self._stamp(file, keys) != before:
             raise UnsettledFile
         hashes = [(key, hashlib.sha256(content).hexdigest()) for key, content in made.files.items()]
         return PicturesOfFile(made.files, None if unsettled else before, f"{_MARK}{_digest(hashes)}")
 
     def _find(self, file: FileToIngest, key: str) -> Path | None:
-        return find_beside(file.path, self.listing.root, key, self.listing.is_private)
+        return find_linked_image(file.path, self.listing.root, key, self.listing.is_private)
 
     def _stamp(self, file: FileToIngest, keys: Sequence[str]) -> str:
         """Return the fingerprint of images.
@@ -457,7 +460,7 @@ class FolderPictures:
 
 def _look(path: Path | None) -> str:
     try:
-        return stamp_of(path.stat()) if path else ""
+        return compute_file_stamp(path.stat()) if path else ""
     except OSError:
         return ""
 
@@ -519,7 +522,7 @@ def refuse(document: str, reason: str, stamp: str = "") -> FileOutcome:
     return FileOutcome(document, "refused", RefusedFile(document=document, reason=reason, stamp=stamp))
 
 
-def reason_of_failure(error: Exception) -> str:
+def describe_failure(error: Exception) -> str:
     """Return the message for a file that caused an internal error."""
     return (
         f"kg failed on the file ({type(error).__name__}). See the log of the worker, and please report "
@@ -532,7 +535,9 @@ def remembered(refusals: Iterable[RefusedFile]) -> dict[str, RefusedFile]:
     return {each.document: each for each in refusals if each.stamp}
 
 
-def add_up(tally: ScanTally, results: Sequence[Result], refusals: Sequence[RefusedFile] = ()) -> ScanTally:
+def add_results(
+    tally: ScanTally, results: Sequence[Result], refusals: Sequence[RefusedFile] = ()
+) -> ScanTally:
     """Return a tally with further results. All rejections are counted, but their list is limited."""
     counts = {name: getattr(tally, name) + results.count(name) for name in set(results)}
     kept = [*tally.refusals, *refusals][:MAX_REFUSALS_KEPT]

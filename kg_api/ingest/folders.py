@@ -27,7 +27,7 @@ from kg_api.graph.document_writes import (
     AskForExtraction,
     StoreResult,
     delete_document,
-    forget_evidence_of,
+    delete_evidence_in_parts,
     forget_evidence_of_gone,
     storing,
 )
@@ -37,10 +37,10 @@ from kg_api.graph.folders import (
     KnownFile,
     NameTaken,
     ScannedFolder,
-    documents_of,
-    folder_of_job,
+    find_folder_of_job_id,
+    iterate_folder_documents,
+    list_pending_names,
     read_known_documents,
-    waiting_of,
 )
 from kg_api.ingest.folder_listing import (
     RESULT_OF_CHANGE,
@@ -54,16 +54,16 @@ from kg_api.ingest.folder_listing import (
     Result,
     ScanPosition,
     UnsettledFile,
+    add_results,
     add_same_texts,
-    add_up,
+    compute_file_stamp,
+    describe_failure,
     inside,
     list_folder,
     read_mounts,
     read_settled,
-    reason_of_failure,
     refuse,
     remembered,
-    stamp_of,
 )
 from kg_api.ingest.reader import DocumentReader
 from kg_api.ingest.records import Incoming, to_record
@@ -79,7 +79,7 @@ from kg_api.schemas.folders import (
     RefusedFile,
     ScanTally,
 )
-from kg_api.text.documents import format_of
+from kg_api.text.documents import detect_format
 from kg_api.text.files import EMPTY, FileToIngest, is_empty, to_printable
 
 # Inspection of one file: unchanged, unreadable, or a new record
@@ -107,7 +107,7 @@ class FileInspection:
             return refuse(file.document, name_taken(file.document, known.taken_by))
         try:
             path = inside(file.path, self.listing.root, self.listing.is_private)
-            remembered = self._recall(file, known, self._as_read(file, stamp_of(path.stat())))
+            remembered = self._recall(file, known, self._as_read(file, compute_file_stamp(path.stat())))
             return remembered or self._read(file, known, path)
         except UnsettledFile:
             return FileOutcome(file.document, "postponed")
@@ -142,7 +142,7 @@ class FileInspection:
             raise
         except Exception as error:  # isolate internal errors, so that one file does not stop the scan
             log.exception("a file cannot be parsed", document=file.document)
-            return refuse(file.document, reason_of_failure(error), content.stamp or "")
+            return refuse(file.document, describe_failure(error), content.stamp or "")
         return FileOutcome(file.document, None, mark=mark, record=record)
 
     @property
@@ -150,7 +150,7 @@ class FileInspection:
         return FolderPictures(self.listing, self.max_bytes)
 
     def _as_read(self, file: FileToIngest, seen: str) -> str:
-        return f"{seen}:{self.pdfs_read_by}" if format_of(file.document) == "pdf" else seen
+        return f"{seen}:{self.pdfs_read_by}" if detect_format(file.document) == "pdf" else seen
 
     def _record(
         self, document: str, content: Content, uri: str, beside: Mapping[str, bytes]
@@ -229,7 +229,7 @@ class Scan:
         self._check_mounts(stored)
         gone = self._listing.gone(stored)
         self._gone = frozenset(gone)
-        self._empty = self._new_and_empty(stored)
+        self._empty = self._find_never_filled_files(stored)
         wanted = (file for file in self._listing.files if file.document not in self._empty)
         left = [file for file in wanted if not self._place.is_done(file.document)]
         self._done, self._total = done, done + len(left) + len(gone)
@@ -241,8 +241,8 @@ class Scan:
         return self._done
 
     def _stored(self) -> list[str]:
-        stored = [name for _, name in documents_of(self._graph, self._folder.folder_id)]
-        stored += waiting_of(self._graph, self._folder.folder_id)
+        stored = [name for _, name in iterate_folder_documents(self._graph, self._folder.folder_id)]
+        stored += list_pending_names(self._graph, self._folder.folder_id)
         if stored and not self._listing.files and not self._folder.allow_empty:
             raise FolderEmptied(
                 f"{self._folder.path} contains no file that kg reads, but {len(stored)} documents "
@@ -261,19 +261,19 @@ class Scan:
         try:
             check.refuse_absent_root()
         except FolderEmptied as error:
-            raise FolderEmptied(f"{error}. {self._if_meant()}") from None
+            raise FolderEmptied(f"{error}. {self._describe_allow_empty()}") from None
         if absent := check.list_absent():
-            told = [each._replace(reason=f"{each.reason}. {self._if_meant()}") for each in absent]
+            told = [each._replace(reason=f"{each.reason}. {self._describe_allow_empty()}") for each in absent]
             foreign = tuple(each.document for each in absent if each.path in self._mounts)
             files = [file for file in self._listing.files if not file.document.startswith(foreign)]
             problems = [*self._listing.problems, *told]
             self._listing = replace(self._listing, files=files, problems=problems)
         self._mounts = check.to_remember(absent)
 
-    def _if_meant(self) -> str:
+    def _describe_allow_empty(self) -> str:
         return f"If that is meant: kg folders scan {self._folder.folder_id} --allow-empty"
 
-    def _new_and_empty(self, stored: Iterable[str]) -> frozenset[str]:
+    def _find_never_filled_files(self, stored: Iterable[str]) -> frozenset[str]:
         """Return empty files that never had content, such as `__init__.py`. They are not errors."""
         known = set(stored)
         files = (file for file in self._listing.files if file.document not in known)
@@ -319,7 +319,7 @@ class Scan:
             nonlocal tally
             folders.hold_folder(tx, self._folder.folder_id)
             stored = store_all(tx) if store_all else []
-            tally = add_up(self._tally, self._write_marks(tx, batch, stored), refusals)
+            tally = add_results(self._tally, self._write_marks(tx, batch, stored), refusals)
             changes = [each.change for each in stored]
             names = [each.document for each in records]
             tally = add_same_texts(tally, zip(names, changes, strict=True), self._gone)
@@ -343,7 +343,7 @@ class Scan:
 
     def _remove(self, names: Sequence[str]) -> None:
         self._run.checkpoint()
-        if not self._listing.is_still_there():
+        if not self._listing.is_still_mounted():
             raise FolderUnusable(
                 f"{self._folder.path} changed during the scan, as if mounted or replaced. kg deleted "
                 "nothing further. The next scan checks again"
@@ -352,7 +352,9 @@ class Scan:
         deleted = set[str]()
         gone = [document_id(self._folder.ontology, name) for name, has_gone in really.items() if has_gone]
         folder_id = self._folder.folder_id
-        forget_evidence_of(self._graph, gone, lambda tx, each: folders.is_of_folder(tx, folder_id, each))
+        delete_evidence_in_parts(
+            self._graph, gone, lambda tx, each: folders.is_of_folder(tx, folder_id, each)
+        )
 
         def work(tx: Transaction) -> None:
             folders.hold_folder(tx, self._folder.folder_id)
@@ -369,7 +371,7 @@ class Scan:
     def _with_removed(self, really: dict[str, bool], deleted: set[str]) -> ScanTally:
         back: list[Result] = ["postponed" for gone in really.values() if not gone]
         removed: list[Result] = ["removed" for _ in deleted]
-        return add_up(self._tally, [*back, *removed])
+        return add_results(self._tally, [*back, *removed])
 
     def _conclude(self) -> None:
         refusals = [
@@ -377,7 +379,7 @@ class Scan:
             for each in self._listing.problems
         ]
         results: list[Result] = ["refused" for _ in refusals]
-        tally = add_up(self._tally, results, refusals)
+        tally = add_results(self._tally, results, refusals)
         empty = {EMPTY: len(self._empty)} if self._empty else {}
         whole = tally.model_copy(update={"left_out": self._listing.left_out | empty, "mounts": self._mounts})
 
@@ -431,7 +433,7 @@ class FolderSync:
                 return
 
     def _scan(self, run: JobRun, done: int) -> int:
-        folder = folder_of_job(self._graph, run.job.job_id)
+        folder = find_folder_of_job_id(self._graph, run.job.job_id)
         if folder is None:
             raise FolderGone
         granted = self._access.is_granted(folder.path, folder.ontology, folder.grant)
@@ -479,7 +481,7 @@ class FolderService:
         """
         found = folders.find_folder(self._graph, folder_id)
         folders.begin_removal(self._graph, folder_id)
-        documents = [identity for identity, _ in folders.documents_of(self._graph, folder_id)]
+        documents = [identity for identity, _ in folders.iterate_folder_documents(self._graph, folder_id)]
         deleted = [delete_document(self._graph, each) for each in documents if delete_documents]
         folders.remove(self._graph, folder_id)
         return FolderRemoved(

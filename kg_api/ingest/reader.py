@@ -16,8 +16,8 @@ from kg_api.schemas.formats import CONVERTED, IN_TEXT, ConvertedFormat, OcrMode
 from kg_api.schemas.images import FoundImage, PlacedImage, StoredImage
 from kg_api.schemas.metadata import MetadataValue
 from kg_api.text.decoding import check_text, decode
-from kg_api.text.documents import format_of
-from kg_api.text.linked_files import count_elsewhere, references, references_of, take_inline_images
+from kg_api.text.documents import detect_format
+from kg_api.text.linked_files import count_elsewhere, list_references, references, take_inline_images
 
 Notes = tuple[str, ...]
 
@@ -41,7 +41,7 @@ class Converters(Protocol):
         """Convert a page to Markdown, or locate the images in a Markdown text."""
         ...
 
-    def pictures_read_by(self) -> str:
+    def get_ocr_fingerprint(self) -> str:
         """Return the name of the OCR engine. Another engine may recognize more text in the same file."""
         ...
 
@@ -57,7 +57,7 @@ class DocumentReader:
 
     def pdfs_read_by(self) -> str:
         """Return a key that changes if kg would read the same PDF differently."""
-        return self.converters.pictures_read_by() + ("+original" if self.keep_pdfs else "")
+        return self.converters.get_ocr_fingerprint() + ("+original" if self.keep_pdfs else "")
 
     def looking(self) -> DocumentReader:
         return replace(self, images=ImageKeeper())
@@ -66,7 +66,7 @@ class DocumentReader:
         self, content: bytes, incoming: Incoming, beside: Mapping[str, bytes] | None = None
     ) -> tuple[Incoming, Notes]:
         """Read a file. Its text replaces `incoming.text`."""
-        form = format_of(incoming.document, incoming.format, content)
+        form = detect_format(incoming.document, incoming.format, content)
         files = beside or {}
         if form in CONVERTED:
             read, notes = self._convert(content, replace(incoming, format=form), files)
@@ -74,16 +74,16 @@ class DocumentReader:
             named = PurePath(incoming.document).suffix.lower() in CONVERTED[cast("ConvertedFormat", form)]
             if kind and not named and not incoming.format:
                 notes = (f"read as {kind}, although the extension differs", *notes)
-            return read, (*notes, *_missing(references_of(content, form), files))
+            return read, (*notes, *_missing(list_references(content, form), files))
         text, notes = decode(content)
         if form == "markdown":
             read, more = self._markdown(replace(incoming, text=text), files)
             return read, (*notes, *more, *_missing(references(text, form), files), *_elsewhere(text))
         return replace(incoming, text=text), notes
 
-    def from_text(self, incoming: Incoming) -> tuple[Incoming, Notes]:
+    def read_sent_text(self, incoming: Incoming) -> tuple[Incoming, Notes]:
         """Read a document sent as text. HTML and similar formats are converted."""
-        form = format_of(incoming.document, incoming.format)
+        form = detect_format(incoming.document, incoming.format)
         if form == "markdown":
             text, inline = take_inline_images(incoming.text)
             return replace(incoming, text=text), (*_elsewhere(text), *_inline(len(inline)))
@@ -106,7 +106,7 @@ class DocumentReader:
         else:
             made = self.converters.convert(content, cast("ConvertedFormat", incoming.format), incoming.ocr)
         if incoming.format == "image":
-            made = with_words(made, incoming.document, incoming.title, incoming.metadata)
+            made = add_search_text(made, incoming.document, incoming.title, incoming.metadata)
         original = content if self.keep_pdfs and incoming.format == "pdf" else None
         kept = self.images.keep([each.image for each in made.images], original)
         read = replace(
@@ -144,7 +144,7 @@ def place_images(found: Sequence[FoundImage], stored: Sequence[StoredImage]) -> 
     return tuple(PlacedImage(each.start, each.end, image, each.image.original_hash) for each, image in both)
 
 
-def with_words(
+def add_search_text(
     made: Converted, document: str, title: str | None, metadata: Mapping[str, MetadataValue]
 ) -> Converted:
     """Put the words of the name, title, description, and caption before the text of an image file.

@@ -17,14 +17,14 @@ from kg_api.schemas.documents import (
     ParsedDocument,
     SourceRecord,
     WordBox,
-    mean_of,
+    compute_mean_word_confidence,
     pack,
 )
 from kg_api.schemas.formats import CONVERTED, Format, OcrMode
 from kg_api.schemas.images import PlacedImage
-from kg_api.schemas.metadata import MetadataValue, with_file_time
+from kg_api.schemas.metadata import MetadataValue, add_file_time
 from kg_api.text.documents import parse, with_images
-from kg_api.text.sources import SPLITTER_VERSION, blocks_of, split
+from kg_api.text.sources import SPLITTER_VERSION, assign_blocks, split
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Incoming:
     """Id of the hold that keeps the stored files until the document is stored or pending."""
 
 
-def incoming_of(upload: DocumentRequest, text: str) -> Incoming:
+def build_incoming(upload: DocumentRequest, text: str) -> Incoming:
     about = upload.model_dump(
         include={"format", "uri", "title", "metadata", "modified", "duplicates", "review", "ocr"}
     )
@@ -73,7 +73,7 @@ def to_record(incoming: Incoming) -> tuple[DocumentRecord, tuple[str, ...]]:
         raise UnreadableDocument("the file contains no text. Nothing was stored")
     given = {**parsed.metadata, **incoming.metadata}
     metadata = json.dumps(given, ensure_ascii=False, sort_keys=True)
-    dated = json.dumps(with_file_time(given, incoming.modified), ensure_ascii=False, sort_keys=True)
+    dated = json.dumps(add_file_time(given, incoming.modified), ensure_ascii=False, sort_keys=True)
     record = DocumentRecord(
         document_id=identity,
         ontology=incoming.ontology,
@@ -114,7 +114,7 @@ def _sources(identity: str, parsed: ParsedDocument, incoming: Incoming) -> tuple
     starts = [span.start for span in spans]
     # By source. If a source has several images, the first one counts
     images = {bisect_right(starts, each.start) - 1: each.image for each in reversed(incoming.images)}
-    rows = zip(source_ids(identity, hashes), spans, texts, hashes, blocks_of(parsed, spans), strict=True)
+    rows = zip(source_ids(identity, hashes), spans, texts, hashes, assign_blocks(parsed, spans), strict=True)
     return tuple(
         SourceRecord(
             source_id,
@@ -154,8 +154,10 @@ class DocumentPages:
         first, last = bisect_right(self._begins, start), bisect_left(self._begins, end)
         words = self._words[bisect_left(self._starts, start) : bisect_left(self._starts, end)]
         if words:
-            return PagesOfPassage(first or None, last or None, mean_of(words), pack(words, start))
+            return PagesOfPassage(
+                first or None, last or None, compute_mean_word_confidence(words), pack(words, start)
+            )
         confidence = None
         if first == last and first in self._read:  # OCR read the page, but no word of the passage
-            confidence = mean_of([word for word in self._words if word.page == first])
+            confidence = compute_mean_word_confidence([word for word in self._words if word.page == first])
         return PagesOfPassage(first or None, last or None, confidence, None)

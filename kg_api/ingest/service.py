@@ -36,7 +36,7 @@ from kg_api.graph.review import (
 )
 from kg_api.ingest.conversations import consolidate
 from kg_api.ingest.reader import DocumentReader
-from kg_api.ingest.records import Incoming, incoming_of, to_record
+from kg_api.ingest.records import Incoming, build_incoming, to_record
 from kg_api.schemas.base import digest
 from kg_api.schemas.documents import (
     MAX_REVIEWED,
@@ -55,7 +55,7 @@ from kg_api.schemas.documents import (
     SourceRecord,
     StoredChange,
 )
-from kg_api.schemas.problems import PASSING, SOMETHING_WRONG, Problem, problem_of, problem_of_fields
+from kg_api.schemas.problems import PASSING, SOMETHING_WRONG, Problem, build_field_problem, build_problem
 
 log = structlog.get_logger()
 
@@ -88,7 +88,7 @@ class IngestService:
 
     def ingest_text(self, incoming: Incoming) -> Ingested:
         require(incoming.ontology)
-        return self._store(*self._reader.from_text(incoming))
+        return self._store(*self._reader.read_sent_text(incoming))
 
     def ingest_bytes(
         self, content: bytes, incoming: Incoming, beside: Mapping[str, bytes] | None = None
@@ -108,7 +108,7 @@ class IngestService:
             title=conversation.title,
             metadata=conversation.metadata,
         )
-        return self._store(*self._reader.from_text(incoming), notes)
+        return self._store(*self._reader.read_sent_text(incoming), notes)
 
     def ingest_batch(self, batch: GivenBatch, key: str | None = None) -> IngestedBatch:
         if key is None:
@@ -136,7 +136,7 @@ class IngestService:
     def preview_text(self, incoming: Incoming) -> Preview:
         """Return the result of `ingest_text` without a change."""
         require(incoming.ontology)
-        return self._preview(*self._reader.looking().from_text(incoming))
+        return self._preview(*self._reader.looking().read_sent_text(incoming))
 
     def preview_bytes(
         self, content: bytes, incoming: Incoming, beside: Mapping[str, bytes] | None = None
@@ -166,9 +166,9 @@ class IngestService:
         try:
             body = DocumentText.model_validate(given)
         except ValidationError as error:
-            return problem_of_fields(error.errors())
+            return build_field_problem(error.errors())
         if (body.ontology, body.document) in named:
-            return problem_of(
+            return build_problem(
                 InvalidInput(
                     "document: an earlier document of this batch has the same name "
                     f"{body.document!r}, and kg processed only that one. Rename this document, or "
@@ -178,13 +178,13 @@ class IngestService:
         named.add((body.ontology, body.document))
         try:
             require(body.ontology)
-            incoming, notes = self._reader.from_text(incoming_of(body, body.text))
+            incoming, notes = self._reader.read_sent_text(build_incoming(body, body.text))
             record, more = to_record(incoming)
         except KgError as error:
-            return problem_of(error)
+            return build_problem(error)
         except Exception:  # one failed document must not stop the others
             log.exception("a document cannot be parsed", document=body.document)
-            return problem_of(KgError(SOMETHING_WRONG))
+            return build_problem(KgError(SOMETHING_WRONG))
         return record, (*notes, *more)
 
 
@@ -228,10 +228,10 @@ def _prepare_waiting(waiting: GivenDocument) -> Prepared | Problem:
     try:
         record, notes = to_record(replace(_INCOMING.validate_json(waiting.given), review=False, hold=None))
     except KgError as error:
-        return problem_of(error)
+        return build_problem(error)
     except Exception:  # one failed document must not stop the others
         log.exception("a pending document cannot be parsed", document=waiting.document)
-        return problem_of(KgError(SOMETHING_WRONG))
+        return build_problem(KgError(SOMETHING_WRONG))
     return replace(record, approves=waiting.version), notes
 
 
@@ -278,7 +278,7 @@ def _outcome(prepared: Prepared | Problem, stored: Stored) -> DocumentOutcome:
     record, notes = prepared
     found = stored[record.document_id]
     if isinstance(found, KgError):
-        return DocumentOutcome(problem=problem_of(found))
+        return DocumentOutcome(problem=build_problem(found))
     return DocumentOutcome(ingested=_present(record, found, notes))
 
 

@@ -18,7 +18,7 @@ from kg_api.graph.client import Graph
 from kg_api.graph.concept_writes import read_extractions
 from kg_api.graph.filters import prune_writes
 from kg_api.graph.folders import enqueue_due
-from kg_api.graph.jobs import enqueue_slot, ensure_job, prune, rests
+from kg_api.graph.jobs import enqueue_slot, ensure_job, must_wait_to_restart, prune
 from kg_api.graph.keys import prune_audit, prune_sessions
 from kg_api.graph.relations import delete_unused_types, finish_renaming
 from kg_api.graph.schema import index_states
@@ -65,7 +65,7 @@ class Backfill:
         self._indexes = index_states(self._graph).keys()
         for state in read_embedding_states(self._graph).values():
             run.checkpoint()
-            self._see_to(state)
+            self._reconcile(state)
         self._extract(run)
         if leftovers(self._graph):
             self._graph.transaction(ask_for_cleanup)
@@ -83,7 +83,7 @@ class Backfill:
             log.info("unused images deleted", files=deleted)
         run.finish()
 
-    def _see_to(self, state: EmbeddingState) -> None:
+    def _reconcile(self, state: EmbeddingState) -> None:
         """Enqueue pending items, activate complete spaces, and create missing indexes."""
         for plan in (*state.texts, *state.images):
             if not set(plan.space.index_names) <= set(self._indexes):
@@ -121,7 +121,7 @@ class Backfill:
             self._extraction.look(stored)
 
     def _enqueue(self, kind: str, name: str, due: int) -> None:
-        if not due or rests(self._graph, kind, name, at_most=time.monotonic() - self._begun):
+        if not due or must_wait_to_restart(self._graph, kind, name, at_most=time.monotonic() - self._begun):
             return
         job_id, created = ensure_job(self._graph, kind, name, total=due)
         if created:
@@ -136,7 +136,9 @@ ALWAYS: dict[str, Any] = {"coalesce": True, "misfire_grace_time": None, "max_ins
 
 
 @contextmanager
-def ticking(graph: Graph, tick_seconds: float, presence: WorkerRegistration | None = None) -> Generator[None]:
+def enqueue_periodically(
+    graph: Graph, tick_seconds: float, presence: WorkerRegistration | None = None
+) -> Generator[None]:
     """Enqueue a backfill now and at each interval, and send heartbeats, while the context is open."""
     # Every worker ticks. The slot id, from the time of the database, merges their ticks into one job. Each
     # tick also enqueues pending folder scans.

@@ -8,11 +8,11 @@ from typing import get_args
 from kg_api.graph.client import Graph, Transaction
 from kg_api.graph.spaces import (
     CLEANUP,
-    Leftover,
+    UnusedVectors,
     Vectored,
+    delete_leftover,
     drop_indexes,
     forget_portion,
-    forgotten,
     is_still_wanted,
     leftovers,
 )
@@ -37,7 +37,7 @@ class SpaceCleanup:
             if run.finish():
                 return
 
-    def _remove(self, run: JobRun, leftover: Leftover) -> None:
+    def _remove(self, run: JobRun, leftover: UnusedVectors) -> None:
         # Check again as the job's owner: a suspended worker must not delete newer data
         if not run.commit(partial(is_still_wanted, leftover=leftover), after=run.cursor, done=0):
             return
@@ -50,8 +50,8 @@ class SpaceCleanup:
                 run.checkpoint()
                 remove = partial(_remove_portion, leftover=leftover, of=of, after=place)
                 place = run.commit(remove, after=f"{name}{place}", done=0)
-        run.commit(lambda tx: forgotten(tx, leftover), after="", done=0)
+        run.commit(lambda tx: delete_leftover(tx, leftover), after="", done=0)
 
 
-def _remove_portion(tx: Transaction, leftover: Leftover, of: Vectored, after: str) -> str | None:
+def _remove_portion(tx: Transaction, leftover: UnusedVectors, of: Vectored, after: str) -> str | None:
     return forget_portion(tx, leftover, of, after) if is_still_wanted(tx, leftover) else None

@@ -18,22 +18,32 @@ from kg_api.errors import EmbeddingFailed, FileLost, InvalidInput, LlmFailed
 from kg_api.graph.client import Graph, Transaction
 from kg_api.graph.jobs import FIRST, STALE
 from kg_api.graph.spaces import Space, reject
-from kg_api.graph.targets import KINDS, PendingItem, Plan, list_embedded_before, list_pending, write_vectors
+from kg_api.graph.targets import KINDS, PendingItem, Plan, list_embedded_up_to, list_pending, write_vectors
 from kg_api.graph.vectors import (
     EmbeddedBatch,
     NewChunk,
     NewParent,
+    PendingQuery,
     SourceText,
-    Wanted,
     check_vector,
-    chunk_ids_of,
     count_due,
-    due_sources,
-    reading_place,
+    list_pending_sources,
+    parse_reading_place,
+    read_chunk_ids,
     reject_source,
     write_batch,
 )
-from kg_api.jobs.runner import BatchT, Flight, ItemT, JobRun, Steady, cursor_at, in_rounds, place_of, read_on
+from kg_api.jobs.runner import (
+    BatchPipeline,
+    BatchT,
+    CircuitState,
+    ItemT,
+    JobRun,
+    format_cursor,
+    iterate_batches,
+    parse_cursor_place,
+    run_rounds,
+)
 from kg_api.providers.embedding_port import IN_PROCESS, RejectedTexts
 from kg_api.providers.remote_embedding import RejectedPictures
 from kg_api.providers.retrying import RejectedText, wait
@@ -65,7 +75,7 @@ class RejectedItems(RejectedText):
         self.reasons = reasons
 
 
-def blame_items(error: RejectedTexts, passages: Iterable[tuple[str, Passage]]) -> RejectedText:
+def convert_rejected_texts(error: RejectedTexts, passages: Iterable[tuple[str, Passage]]) -> RejectedText:
     """Convert rejected texts to rejected items."""
     reasons = {
         identity: error.reasons[each]
@@ -93,7 +103,7 @@ class ItemModel(ABC, Generic[OpenT]):
     @cached_property
     def opened(self) -> OpenT:
         opened = self._find(self._space)
-        opened.assure()
+        opened.ensure_verified()
         return opened
 
     @abstractmethod
@@ -148,7 +158,7 @@ class SpaceModel(ItemModel[OpenSpace]):
             return self.embed(texts)
         except RejectedTexts as error:
             named = zip((each.identity for each in items), texts, strict=True)
-            raise blame_items(error, named) from error
+            raise convert_rejected_texts(error, named) from error
 
     def characters(self, items: Sequence[PendingItem]) -> int:
         return sum(len(each.text) for each in items)
@@ -225,7 +235,7 @@ class EmbeddingTarget(ABC, Generic[ItemT, BatchT]):
         """Return the total text length, or 0 if all texts are short."""
         return 0
 
-    def committed(self) -> None:
+    def run_follow_up(self) -> None:
         """Run follow-up work after a batch was written."""
 
     def resume(self, place: str, limit: int) -> None:
@@ -256,7 +266,7 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
     def through(self, target: EmbeddingTarget[ItemT, BatchT]) -> None:
         """Embed the pending items of a target."""
         self._accepted, self._rejected = False, []  # a rejection by one model says nothing about another
-        place = place_of(self._run.cursor, target.name)
+        place = parse_cursor_place(self._run.cursor, target.name)
         if place:
             target.resume(place, self._batch_size)
         with self._flight(target) as flight:
@@ -269,7 +279,7 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
             target.model.opened.check()  # blame the items only if the model still works
         self._reject(target)
 
-    def through_all(self, targets: Iterable[EmbeddingTarget[ItemT, BatchT]]) -> None:
+    def embed_all_targets(self, targets: Iterable[EmbeddingTarget[ItemT, BatchT]]) -> None:
         """Embed the pending items of several targets."""
         # An unusable model must not block other targets, because one of them may be its replacement.
         faults = list[Fault]()
@@ -281,12 +291,12 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
         if faults:
             raise faults[0]
 
-    def _flight(self, target: EmbeddingTarget[ItemT, BatchT]) -> Flight[ItemT, BatchT]:
+    def _flight(self, target: EmbeddingTarget[ItemT, BatchT]) -> BatchPipeline[ItemT, BatchT]:
         """Return a flight with room for twice the parallel batches."""
         # Without a cache, the death of a worker must cost at most one batch of a local model
         at_once = target.model.at_once
         room = 1 if at_once == 1 and not target.model.remembers else 2 * at_once
-        return Flight(
+        return BatchPipeline(
             self._run,
             target.embed,
             at_once=at_once,
@@ -296,7 +306,7 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
         )
 
     def _read(self, target: EmbeddingTarget[ItemT, BatchT], place: str) -> Iterator[Sequence[ItemT]]:
-        for due in read_on(place, target.due, self._batch_size):
+        for due in iterate_batches(place, target.due, self._batch_size):
             _ = target.model.opened  # open the model before threads need it
             yield due
 
@@ -324,7 +334,7 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
         self, target: EmbeddingTarget[ItemT, BatchT], batches: Sequence[tuple[Sequence[ItemT], BatchT]]
     ) -> None:
         """Write batches in order, in one transaction."""
-        after = cursor_at(target.name, batches[-1][0][-1])
+        after = format_cursor(target.name, batches[-1][0][-1])
         items = sum(len(due) for due, _ in batches)
         done = self._run.commit(
             lambda tx: sum(target.write(tx, batch) for _, batch in batches), after=after, done=items
@@ -332,7 +342,7 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
         self._accepted = True
         self.written += done
         self.passed_over += items - done
-        target.committed()  # before rejections, which may move the cursor back
+        target.run_follow_up()  # before rejections, which may move the cursor back
         self._reject(target)
 
     def _set_aside(self, target: EmbeddingTarget[ItemT, BatchT], item: ItemT, error: RejectedText) -> None:
@@ -351,7 +361,7 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
 
     def _reject_one(self, target: EmbeddingTarget[ItemT, BatchT], item: ItemT, error: RejectedText) -> None:
         reason = str(error)[:MAX_REASON]
-        after = cursor_at(target.name, item)
+        after = format_cursor(target.name, item)
         self._run.commit(lambda tx: target.reject(tx, item, reason), after=after, done=1, set_aside=1)
         self.written += 1
         log.warning("set aside", **{f"{target.noun}_id": item.identity}, place=item.place, reason=reason)
@@ -404,7 +414,7 @@ class ItemTarget(EmbeddingTarget[PendingItem, EmbeddedItems]):
     """The pending items of a plan with one vector each, in the order of their ids."""
 
     def __init__(
-        self, graph: Graph, plan: Plan, wanted: Wanted, model: AnyModel, written: Written | None
+        self, graph: Graph, plan: Plan, wanted: PendingQuery, model: AnyModel, written: Written | None
     ) -> None:
         self.noun = plan.noun
         self.name = f"{plan.mark.label}={plan.space.slug}={plan.mark.value}"
@@ -436,13 +446,13 @@ class ItemTarget(EmbeddingTarget[PendingItem, EmbeddedItems]):
         text = {"identity": item.identity, "text_hash": item.text_hash}
         reject(tx, self._plan.space, self._plan.mark, **text, reason=reason)
 
-    def committed(self) -> None:
+    def run_follow_up(self) -> None:
         if self._follow is not None:
             self._follow(self._plan, self._written)
 
     def resume(self, place: str, limit: int) -> None:
         if self._follow is not None:
-            self._follow(self._plan, list_embedded_before(self._graph, self._plan, place, limit))
+            self._follow(self._plan, list_embedded_up_to(self._graph, self._plan, place, limit))
 
 
 class EmbeddingJob:
@@ -481,7 +491,7 @@ class EmbeddingJob:
     def run(self, run: JobRun) -> None:
         """Embed pending items in rounds until none is left or a round makes no progress."""
         # Later rounds embed new items, changed items, and items before the cursor of a resumed job.
-        in_rounds(run, lambda: self._round(run))
+        run_rounds(run, lambda: self._round(run))
 
     def _round(self, run: JobRun) -> bool:
         """Process all pending items, and return whether another round is necessary."""
@@ -489,17 +499,17 @@ class EmbeddingJob:
         if state is None:
             return False
         try:
-            return self._go_over(run, state)
+            return self._run_round(run, state)
         except FAULTS:
             self._complete(state)  # the new space may be complete even if the active model fails
             raise
 
-    def _go_over(self, run: JobRun, state: EmbeddingState) -> bool:
+    def _run_round(self, run: JobRun, state: EmbeddingState) -> bool:
         resumed = run.cursor != ""
         targets = self.targets(run, state)
         run.expect(sum(target.count() for target in targets))
         over = self._pass(run, state)
-        over.through_all(targets)
+        over.embed_all_targets(targets)
         if not over.is_current():
             return True
         if left(targets):
@@ -517,7 +527,7 @@ class EmbeddingJob:
             now = read_embedding_states(self._graph, state.ontology).get(state.ontology)
             return now is not None and now.identity == state.identity
 
-        return EmbeddingPass(run, self._batch_size, Steady(holds))
+        return EmbeddingPass(run, self._batch_size, CircuitState(holds))
 
 
 # Source targets: chunked, embedded, and written with their fingerprints
@@ -533,7 +543,7 @@ class SourceTarget(EmbeddingTarget[SourceText, EmbeddedBatch]):
         self,
         graph: Graph,
         plan: Plan,
-        wanted: Wanted,
+        wanted: PendingQuery,
         model: SpaceModel,
         contexts: Contexts,
         *,
@@ -549,7 +559,7 @@ class SourceTarget(EmbeddingTarget[SourceText, EmbeddedBatch]):
         self._planning = threading.Lock()
 
     def due(self, after: str, limit: int) -> list[SourceText]:
-        return due_sources(self._graph, self._wanted, after=reading_place(after), limit=limit)
+        return list_pending_sources(self._graph, self._wanted, after=parse_reading_place(after), limit=limit)
 
     def count(self) -> int:
         return count_due(self._graph, self._wanted)
@@ -565,7 +575,7 @@ class SourceTarget(EmbeddingTarget[SourceText, EmbeddedBatch]):
         there = set[str]()
         if not fresh:
             ids = {source.source_id for each in chunks for source in each.sources}
-            there = chunk_ids_of(self._graph, ids, self._plan.space)
+            there = read_chunk_ids(self._graph, ids, self._plan.space)
         new = [
             (each, place) for each, place in zip(chunks, places, strict=True) if place.chunk_id not in there
         ]
@@ -576,7 +586,7 @@ class SourceTarget(EmbeddingTarget[SourceText, EmbeddedBatch]):
         except RejectedTexts as error:
             pairs = zip(texts, passages, strict=True)
             named = ((source.source_id, passage) for each, passage in pairs for source in each.sources)
-            raise blame_items(error, named) from error
+            raise convert_rejected_texts(error, named) from error
         parents = _parents(chunks, key)
         around = [each.parent for each in chunks if each.parent]
         covered = [source for each in (*chunks, *around) for source in each.sources]
@@ -680,17 +690,17 @@ class SourceEmbedding(EmbeddingJob):
             for plan in ([state.target] if job.part else plans)
         ]
 
-    def _go_over(self, run: JobRun, state: EmbeddingState) -> bool:
+    def _run_round(self, run: JobRun, state: EmbeddingState) -> bool:
         resumed = run.cursor not in {"", DIVIDED}
         divided = self._divide(run, state)
         over, more = self._pass(run, state), True
         if run.job.rank == FIRST and run.job.selection == "due":
-            over.through_all(self.targets(run, state, divided=divided, new_only=True))
+            over.embed_all_targets(self.targets(run, state, divided=divided, new_only=True))
             more = over.is_current() and left(self.targets(run, state, divided=divided))
             if more and not run.lower(STALE):
                 return True  # new text arrived during this round and has priority
         if more:
-            over.through_all(self.targets(run, state, divided=divided))
+            over.embed_all_targets(self.targets(run, state, divided=divided))
         if divided:
             run.pause(PARTS_SECONDS)
         if not over.is_current():

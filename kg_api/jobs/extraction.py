@@ -9,13 +9,13 @@ from itertools import groupby
 import structlog
 
 from kg_api.errors import ConfigurationError, NotFound
-from kg_api.extraction.llm import AT_ONCE, Extractor, Extractors, extraction_cost, selection
+from kg_api.extraction.llm import AT_ONCE, Extractor, Extractors, estimate_extraction_cost, selection
 from kg_api.graph.client import Graph
 from kg_api.graph.concept_writes import (
     StoredExtraction,
     count_for_extraction,
-    due_for_extraction,
     expect_cost,
+    list_pending_extractions,
     note_all_read,
     read_extraction,
     write_extractions,
@@ -24,11 +24,19 @@ from kg_api.graph.jobs import EXTRACTION
 from kg_api.graph.vectors import (
     DocumentAbout,
     SourceText,
-    about_documents,
-    reading_place,
-    sources_of_document,
+    list_document_sources,
+    parse_reading_place,
+    read_document_facts,
 )
-from kg_api.jobs.runner import Flight, JobRun, Steady, cursor_at, in_rounds, place_of, read_on
+from kg_api.jobs.runner import (
+    BatchPipeline,
+    CircuitState,
+    JobRun,
+    format_cursor,
+    iterate_batches,
+    parse_cursor_place,
+    run_rounds,
+)
 from kg_api.providers.retrying import ask_at_once
 from kg_api.schemas.concepts import Extraction, ExtractionConfig
 from kg_api.schemas.vocabulary import Selection
@@ -53,7 +61,7 @@ class ConceptExtraction:
         self._batch_size = batch_size
 
     def run(self, run: JobRun) -> None:
-        in_rounds(run, lambda: self._round(run))
+        run_rounds(run, lambda: self._round(run))
 
     def _round(self, run: JobRun) -> bool:
         """Process all pending sources, and return whether another round is necessary."""
@@ -70,12 +78,14 @@ class ConceptExtraction:
         run.expect(due)
         if extractor.name == "llm" and not resumed:
             # Record the expected cost if the model's price is known
-            cost = extraction_cost(self._graph, stored.ontology, used, self._extractors.settings.llm, due)
+            cost = estimate_extraction_cost(
+                self._graph, stored.ontology, used, self._extractors.settings.llm, due
+            )
             if due and cost.price is not None:
                 expect_cost(self._graph, stored.ontology, run.job.job_id, cost.price)
         size = LLM_BATCH if extractor.name == "llm" else self._batch_size
         over = ExtractionPass(self._graph, run, stored.ontology, extractor, wanted)
-        is_current = Steady(lambda: not self._has_changed(stored))
+        is_current = CircuitState(lambda: not self._has_changed(stored))
         over.through(size, is_current)
         if not is_current():
             return True
@@ -112,13 +122,15 @@ class ExtractionPass:
         self._document: tuple[str, Sequence[SourceText]] = ("", ())
 
     def _due(self, after: str, limit: int) -> list[SourceText]:
-        place, wanted = reading_place(after), self._selection
-        return due_for_extraction(self._graph, self._ontology, self._mark, place, limit, selection=wanted)
+        place, wanted = parse_reading_place(after), self._selection
+        return list_pending_extractions(
+            self._graph, self._ontology, self._mark, place, limit, selection=wanted
+        )
 
     def through(self, size: int, is_current: Callable[[], bool]) -> None:
-        read = read_on(place_of(self._run.cursor, self._mark), self._due, size)
+        read = iterate_batches(parse_cursor_place(self._run.cursor, self._mark), self._due, size)
         room = 1 if self._extractor.name == "llm" else READ_AHEAD
-        with Flight(self._run, self._extract, room=room) as flight:
+        with BatchPipeline(self._run, self._extract, room=room) as flight:
             for landed in flight.over(read, is_current):
                 for due, extracted in landed:
                     self._write(extracted(), due[-1])
@@ -128,7 +140,7 @@ class ExtractionPass:
         return bool(self._due("", 1))
 
     def _extract(self, due: Sequence[SourceText]) -> list[Extraction]:
-        about = about_documents(self._graph, [source.document_id for source in due])
+        about = read_document_facts(self._graph, [source.document_id for source in due])
         asked: list[tuple[list[SourceText], Sequence[SourceText], DocumentAbout]] = []
         for document_id, group in groupby(due, key=lambda source: source.document_id):
             mine = list(group)
@@ -144,7 +156,7 @@ class ExtractionPass:
         """Return the cached sources of a document, and read them again after a change."""
         known = {source.source_id: source for source in self._document[1]}
         if self._document[0] != document_id or any(known.get(each.source_id) != each for each in due):
-            self._document = (document_id, sources_of_document(self._graph, document_id))
+            self._document = (document_id, list_document_sources(self._graph, document_id))
         return self._document[1]
 
     def _write(self, found: Sequence[Extraction], last: SourceText) -> None:
@@ -157,7 +169,7 @@ class ExtractionPass:
             )
         written = self._run.commit(
             lambda tx: write_extractions(tx, self._ontology, found, self._mark),
-            after=cursor_at(self._mark, last),
+            after=format_cursor(self._mark, last),
             done=len(found),
             set_aside=len(refused),
         )

@@ -35,7 +35,7 @@ from kg_api.graph.client import Graph, Transaction
 from kg_api.graph.jobs import FIRST
 from kg_api.metrics import meters
 from kg_api.providers.remote_embedding import list_learned
-from kg_api.providers.retrying import Abandoned, RejectedText, waiting_unless
+from kg_api.providers.retrying import RejectedText, RetryCancelled, cancel_waits_on
 from kg_api.schemas.vocabulary import JobState
 from kg_api.settings import WorkerSettings
 from kg_api.tracing import SpanKind, root_span
@@ -112,7 +112,7 @@ class TimeSlice:
             self._next_look = now + ASK_SECONDS
         elif job.rank == FIRST:
             return False
-        return jobs.others_wait(self._graph, job, self._kinds, over=over)
+        return jobs.should_yield(self._graph, job, self._kinds, over=over)
 
 
 T = TypeVar("T")
@@ -205,12 +205,12 @@ class JobRun:
         """Lower the job's priority. Return False if new work was requested, which comes first."""
         asked = jobs.lower(self._graph, self._owner, wanted=self.job.wanted, rank=rank)
         if isinstance(asked, jobs.JobRequest):
-            self._take_over(asked)
+            self._apply_request(asked)
             return False
         self.job = replace(self.job, rank=asked)
         return True
 
-    def begin_anew(self) -> None:
+    def restart_work(self) -> None:
         self.commit(lambda _: None, after="", done=0)
 
     def divide(self, parts: Sequence[str], *, after: str) -> None:
@@ -227,11 +227,11 @@ class JobRun:
         asked = jobs.finish(self._graph, self._owner, wanted=self.job.wanted)
         if asked is None:
             return True
-        self._take_over(asked)
+        self._apply_request(asked)
         self.cursor = ""
         return False
 
-    def _take_over(self, asked: jobs.JobRequest) -> None:
+    def _apply_request(self, asked: jobs.JobRequest) -> None:
         given = {"wanted": asked.wanted, "selection": asked.selection, "forced_at": asked.forced_at}
         self.job = replace(self.job, **given)
 
@@ -401,7 +401,7 @@ class WorkerRegistration:
                 if not self._ended:
                     host, notes = socket.gethostname(), list_learned()
                     jobs.sign_of_life(self._graph, self._name, host=host, pid=os.getpid(), notes=notes)
-            waiting = jobs.unknown_kinds(self._graph, self._kinds)
+            waiting = jobs.count_unknown_kinds(self._graph, self._kinds)
             for kind in sorted(waiting.keys() - self._told):
                 self._told.add(kind)
                 told = "unknown kind of job, left for a worker of another version"
@@ -435,7 +435,7 @@ class Item(Protocol):
 ItemT = TypeVar("ItemT", bound=Item)
 
 
-class Steady:
+class CircuitState:
     """A check of a round's configuration, at most once per second until it changes."""
 
     def __init__(self, holds: Callable[[], bool]) -> None:
@@ -454,7 +454,7 @@ Next = Callable[[str, int], Sequence[ItemT]]
 """Returns the next items after a position, in order. "" is the start."""
 
 
-def read_on(place: str, due: Next[ItemT], size: int) -> Iterator[Sequence[ItemT]]:
+def iterate_batches(place: str, due: Next[ItemT], size: int) -> Iterator[Sequence[ItemT]]:
     """Yield the items after a position in batches, each read on demand."""
     while batch := due(place, size):
         yield batch
@@ -463,22 +463,22 @@ def read_on(place: str, due: Next[ItemT], size: int) -> Iterator[Sequence[ItemT]
             return
 
 
-def cursor_at(name: str, item: Item) -> str:
+def format_cursor(name: str, item: Item) -> str:
     """Return the job cursor after an item of a target. The name must not contain a colon."""
     return f"{name}:{item.place}"
 
 
-def place_of(cursor: str, name: str) -> str:
+def parse_cursor_place(cursor: str, name: str) -> str:
     """Return the position in the target with this name, or "" if the cursor is in another target."""
     before, _, place = cursor.partition(":")
     return place if before == name else ""
 
 
-def in_rounds(run: JobRun, go_round: Callable[[], bool]) -> None:
+def run_rounds(run: JobRun, go_round: Callable[[], bool]) -> None:
     """Repeat rounds until no work is left and no new work was requested, then end the job."""
     while True:
         if go_round():
-            run.begin_anew()
+            run.restart_work()
         elif run.finish():
             return
 
@@ -494,7 +494,7 @@ Landed = tuple[Sequence[ItemT], Callable[[], BatchT]]
 """The items of a batch, and a function that returns the result or raises the error."""
 
 
-class Flight(Generic[ItemT, BatchT]):
+class BatchPipeline(Generic[ItemT, BatchT]):
     """Batches in flight: read ahead, processed in threads, and returned in order."""
 
     def __init__(
@@ -535,7 +535,7 @@ class Flight(Generic[ItemT, BatchT]):
         try:
             for due in read:
                 while self._sent and not self._has_room(due):
-                    yield self._land()
+                    yield self._await_first_batch()
                 if not is_current():
                     break
                 self._run.checkpoint()
@@ -543,10 +543,10 @@ class Flight(Generic[ItemT, BatchT]):
         except (Stopped, Yielded) as end:
             self._end(end)
             while self._sent:
-                yield self._land()
+                yield self._await_first_batch()
             raise
         while self._sent:
-            yield self._land()
+            yield self._await_first_batch()
 
     def _has_room(self, due: Sequence[ItemT]) -> bool:
         characters = self._characters(due) + sum(self._characters(sent) for sent, _ in self._sent)
@@ -555,11 +555,11 @@ class Flight(Generic[ItemT, BatchT]):
     def _begin(self, due: Sequence[ItemT]) -> BatchT:
         """Process a batch in a pool thread, unless the flight has already ended."""
         if self._ends.is_set() or self._run.is_stopping:
-            raise Abandoned
+            raise RetryCancelled
         try:
-            with waiting_unless(self._ends):
+            with cancel_waits_on(self._ends):
                 return self._work(due)
-        except (RejectedText, Abandoned):
+        except (RejectedText, RetryCancelled):
             raise
         except BaseException as error:
             self._end(error)  # other batches would fail with the same error
@@ -569,7 +569,7 @@ class Flight(Generic[ItemT, BatchT]):
         self._reason = self._reason or reason
         self._ends.set()
 
-    def _land(self) -> list[Landed[ItemT, BatchT]]:
+    def _await_first_batch(self) -> list[Landed[ItemT, BatchT]]:
         """Wait for the first batch while the job holds its lease.
 
         Return it with completed batches that follow it.
@@ -598,5 +598,5 @@ class Flight(Generic[ItemT, BatchT]):
     def _outcome(self, done: Future[BatchT]) -> BatchT:
         try:
             return done.result()
-        except Abandoned:
+        except RetryCancelled:
             raise self._reason or Stopped() from None

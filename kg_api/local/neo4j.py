@@ -45,7 +45,7 @@ def answers(host: str, port: int, *, timeout: float = 1.0, tls: ssl.SSLContext |
     return len(reply) == len(MAGIC) and reply[:2] == b"\0\0" and reply[3] > 0
 
 
-def uri_answers(uri: str, *, timeout: float = 3.0) -> bool:
+def is_bolt_reachable(uri: str, *, timeout: float = 3.0) -> bool:
     """Return whether a Bolt server answers at a bolt:// or neo4j:// URI. Use TLS if the scheme demands it."""
     parts, tls = urlsplit(uri), None
     if parts.scheme.endswith(("+s", "+ssc")):
@@ -155,7 +155,7 @@ class DiskRoom:
         free = self.free_bytes()
         return free is not None and free < max(LITTLE_BYTES, self.reserve_bytes)
 
-    def too_little_to_start(self) -> str | None:
+    def describe_missing_space(self) -> str | None:
         """Return a message about the space that a start needs, or None if there is enough."""
         free = self.free_bytes()
         if free is None or free >= START_BYTES:
@@ -260,13 +260,13 @@ def environment(**more: str) -> dict[str, str]:
     return processes.inherit(INHERITED) | more
 
 
-def server_flags(jars: Sequence[Path], memory: Memory) -> list[str]:
+def build_server_flags(jars: Sequence[Path], memory: Memory) -> list[str]:
     """Return the server's JVM flags. Without memory the server exits, so that the supervisor restarts it."""
     heap = [f"-Xms{min(memory.heap_mb, 512)}m", f"-Xmx{memory.heap_mb}m", "-XX:+ExitOnOutOfMemoryError"]
     return heap + _flags(jars)
 
 
-def argument_file_text(arguments: Sequence[str]) -> str:
+def format_argument_file(arguments: Sequence[str]) -> str:
     """Return the content of a Java @argfile: one quoted argument per line.
 
     An argfile keeps 237 paths off the command line and the password out of the process list.
@@ -280,7 +280,7 @@ def set_initial_password(home: Path, jars: Sequence[Path], password: str) -> Non
     env = environment(NEO4J_HOME=str(home), NEO4J_CONF=str(home / "conf"))
     with tempfile.TemporaryDirectory(dir=home) as folder:
         arguments, log = Path(folder, "admin.args"), Path(folder, "admin.log")
-        processes.write_text(arguments, argument_file_text(words))
+        processes.write_text(arguments, format_argument_file(words))
         try:
             with log.open("wb") as output:
                 subprocess.run(
@@ -314,7 +314,7 @@ LACK_OF_HEAP = "java.lang.OutOfMemoryError"
 RECOVERY_HEAP_MB = 6144
 
 
-def neo4j_role(home: Home, settings: Settings) -> Role:
+def build_neo4j_role(home: Home, settings: Settings) -> Role:
     """Return the role of a home's Neo4j. The port must be chosen before."""
     arguments = home.neo4j_conf / "java.args"
     known = set[tuple[ProcessId, int]]()
@@ -326,12 +326,12 @@ def neo4j_role(home: Home, settings: Settings) -> Role:
         cwd=home.neo4j,
         log=home.log_file(NAME),
         pid_file=home.pid_file(NAME),
-        waiting_for=lambda: _waiting_for(home, known),
+        waiting_for=lambda: _describe_wait(home, known),
         prepare=lambda: prepare(home, settings),
         more_logs=(home.neo4j_logs / "neo4j.log",),
         markers=("ERROR", "Exception", "Caused by", "Error:"),
         grace_seconds=60,
-        blocked=disk_room(home, settings).too_little_to_start,
+        blocked=build_disk_room(home, settings).describe_missing_space,
     )
 
 
@@ -361,19 +361,19 @@ def prepare(home: Home, settings: Settings) -> None:
     if port is None or not (is_waited_for or port == settings.neo4j.port):
         port = choose_bolt_port(home, settings)
     processes.keep_text(home.neo4j_conf / "neo4j.conf", render(port, memory, settings.neo4j.conf or {}))
-    flags = server_flags(jars, memory)
-    processes.keep_text(home.neo4j_conf / "java.args", argument_file_text(flags))
+    flags = build_server_flags(jars, memory)
+    processes.keep_text(home.neo4j_conf / "java.args", format_argument_file(flags))
     password = home.ensure_password()
     if not home.has_data():
         set_initial_password(home.neo4j, jars, password)
 
 
-def machine_memory(settings: Neo4jSettings) -> Memory:
+def choose_machine_memory(settings: Neo4jSettings) -> Memory:
     """Return the memory of the managed Neo4j for this machine, subject to the settings."""
     return size_memory(memory_bytes(), heap_mb=settings.heap_mb, pagecache_mb=settings.pagecache_mb)
 
 
-def disk_room(home: Home, settings: Settings) -> DiskRoom:
+def build_disk_room(home: Home, settings: Settings) -> DiskRoom:
     return DiskRoom(home.neo4j_data, settings.neo4j.disk_reserve_mb * MIB)
 
 
@@ -383,14 +383,14 @@ def _memory_for_start(home: Home, settings: Neo4jSettings) -> Memory:
     If a full disk has truncated a transaction log, recovery allocates up to 2 GB at once, whatever the size
     of the log. With a smaller heap the database would never start.
     """
-    memory = machine_memory(settings)
+    memory = choose_machine_memory(settings)
     if not any(LACK_OF_HEAP in line for line in processes.tail(home.log_file(NAME), 3)):
         return memory
     half = memory_bytes() // MIB // 2
     return replace(memory, heap_mb=max(memory.heap_mb, min(half, RECOVERY_HEAP_MB)))
 
 
-def _waiting_for(home: Home, known: set[tuple[ProcessId, int]]) -> str | None:
+def _describe_wait(home: Home, known: set[tuple[ProcessId, int]]) -> str | None:
     """Return the reason why Neo4j is not ready, or None.
 
     Args:

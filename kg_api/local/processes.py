@@ -84,7 +84,7 @@ def read_json(path: Path) -> dict[str, Any]:
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - addresses for comparison, not for listening
 
 
-def near_host(host: str) -> str:
+def choose_local_host(host: str) -> str:
     """Return the host for a URL at which this machine connects to a listener."""
     near = _EVERYWHERE.get(host, host)
     return f"[{near}]" if ":" in near else near
@@ -99,7 +99,7 @@ class ServiceAddress:
     @property
     def url(self) -> str | None:
         """URL of the service for clients on this machine, or None if the host is unknown."""
-        return f"http://{near_host(self.host)}:{self.port}" if self.host else None
+        return f"http://{choose_local_host(self.host)}:{self.port}" if self.host else None
 
 
 class Home:
@@ -315,7 +315,7 @@ def is_free(port: int, host: str = LOOPBACK) -> bool:
     return True
 
 
-def listen_on(host: str, port: int) -> socket.socket:
+def open_listener(host: str, port: int) -> socket.socket:
     """Return a listening socket, which reserves the port."""
     bound = _bind(host, port)
     try:
@@ -348,7 +348,7 @@ def _answers(port: int, host: str) -> bool:
     return True
 
 
-def free_port() -> int:
+def find_free_port() -> int:
     """Return an unused port."""
     for port in random.sample(_BELOW_EPHEMERAL, 50):
         if is_free(port):
@@ -364,7 +364,7 @@ def choose_port(
     """Return the wanted port. Without one, return the remembered port, the default or any free port."""
     if wanted is None:
         usual = (port for port in (remembered, default) if port and is_free(port, host))
-        return next(usual, None) or free_port()
+        return next(usual, None) or find_free_port()
     if not is_free(wanted, host):
         raise ConfigurationError(
             f"port {wanted} of {variable} is in use by {holder(wanted)}. Stop that process, set "
@@ -377,23 +377,23 @@ def holder(port: int) -> str:
     """Return a description of the process that listens on a port, with the home if the process is kg."""
     if (process := _listener(port)) is None:
         return "another process"
-    home = holder_home(port)
+    home = find_holder_home(port)
     name = f"the kg of the home {home}" if home else process.name()
     return f"{name} (pid {process.pid})"
 
 
-def holder_home(port: int) -> str | None:
+def find_holder_home(port: int) -> str | None:
     """Return the home of the kg that listens on a port, or None for other programs and other users."""
     try:
         process = _listener(port)
-        return process and (_home_of(process) or _home_of(process.parent()))
+        return process and (_find_process_home(process) or _find_process_home(process.parent()))
     except psutil.Error:
         return None
 
 
-def is_held_by_kg_of(home: Path, port: int) -> bool:
+def is_port_held_by_home(home: Path, port: int) -> bool:
     """Return whether a kg of this home listens on a port, including versions without a home id."""
-    found = holder_home(port)
+    found = find_holder_home(port)
     return found is not None and os.path.realpath(found) == os.path.realpath(home)
 
 
@@ -406,7 +406,7 @@ def _listener(port: int) -> psutil.Process | None:
     return None
 
 
-def _home_of(process: psutil.Process | None) -> str | None:
+def _find_process_home(process: psutil.Process | None) -> str | None:
     """Return the home of a process of kg, or None. Child processes have other arguments."""
     if process is None or not any("kg_cli" in each or each.endswith("/kg") for each in process.cmdline()):
         return None
@@ -594,10 +594,10 @@ def save(pid_file: Path, process: ProcessId) -> None:
 
 def load(pid_file: Path) -> ProcessId | None:
     """Return the running process of a pid file, or None if the file is missing, damaged or stale."""
-    return _process_of(read_json(pid_file))
+    return _read_process_id(read_json(pid_file))
 
 
-def _process_of(entry: Mapping[str, Any]) -> ProcessId | None:
+def _read_process_id(entry: Mapping[str, Any]) -> ProcessId | None:
     try:
         known = ProcessId(int(entry["pid"]), float(entry["created"]))
     except (KeyError, TypeError, ValueError):
@@ -754,7 +754,9 @@ def announce(home: Home, host: str, port: int) -> None:
     home.prepare_service()
     me = identify(os.getpid())
     with _changing(home):
-        others = [each for each in home.service_entries() if _process_of(each) and each.get("port") != port]
+        others = [
+            each for each in home.service_entries() if _read_process_id(each) and each.get("port") != port
+        ]
         mine = {"host": host, "port": port, **(asdict(me) if me else {})}
         write_json(home.service_file, {"services": [*others, mine]})
 
@@ -762,7 +764,7 @@ def announce(home: Home, host: str, port: int) -> None:
 def withdraw(home: Home) -> None:
     """Remove the record of this process if another service of the home runs."""
     with _changing(home):
-        entries = [each for each in home.service_entries() if _process_of(each)]
+        entries = [each for each in home.service_entries() if _read_process_id(each)]
         if others := [each for each in entries if each.get("pid") != os.getpid()]:
             write_json(home.service_file, {"services": others})
 

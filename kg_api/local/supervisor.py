@@ -105,22 +105,22 @@ class Watch:
             if self.process.alive():
                 self._check(self.process)
             else:
-                self._bury(self.process)
+                self._record_death(self.process)
         elif self._clock() < self._not_before:
             return
         elif missing := [name for name in self.role.after if name not in working]:
-            self._become("waiting", f"{missing[0]} to work")
+            self._change_state("waiting", f"{missing[0]} to work")
         elif reason := self.role.blocked():
             if self.state != "waiting":
                 log.warning("process waits", role=self.role.name, reason=reason)
-            self._become("waiting", reason)
+            self._change_state("waiting", reason)
         else:
             self.process = processes.start(self.role)
             self._started = self._clock()
             self._starts += 1
             restarts = self._starts - 1
             log.info("process starts", role=self.role.name, pid=self.process.pid, restarts=restarts)
-            self._become("starting", f"{self.role.name} to start")
+            self._change_state("starting", f"{self.role.name} to start")
 
     def _check(self, process: ProcessId) -> None:
         """Check whether a running process has become ready or needs a restart."""
@@ -129,9 +129,9 @@ class Watch:
             reason = self.role.waiting_for()
             if reason is None:
                 log.info("process works", role=self.role.name, pid=process.pid)
-                self._become("ready", "")
+                self._change_state("ready", "")
                 return
-            self._become("starting", reason)
+            self._change_state("starting", reason)
         elif self._clock() - self._started > self._policy.healthy_after:
             self.deaths = 0
         if self._clock() - self._checked <= self._policy.check_seconds:
@@ -144,12 +144,12 @@ class Watch:
             self._last_exit = "ended by the supervisor"
             self._handle_death(f"{self.role.name} was ended to be started again: {broken}", permanent=False)
 
-    def _bury(self, process: ProcessId) -> None:
+    def _record_death(self, process: ProcessId) -> None:
         code = processes.exit_code(process)
         if self._clock() - self._started > self._policy.healthy_after:
             self.deaths = 0
         self.process = None
-        self._last_exit = end_of(code)
+        self._last_exit = describe_exit(code)
         why = processes.describe_death(self.role, self._last_exit)
         permanent = code == ConfigurationError.exit_code
         if permanent and (complaint := processes.read_complaint(self.role)):
@@ -160,7 +160,7 @@ class Watch:
         self.deaths += 1
         pause = self._policy.max_pause if permanent else self._policy.pause(self.deaths)
         self._not_before = self._clock() + pause
-        self._become("failed" if permanent else "pausing", why)
+        self._change_state("failed" if permanent else "pausing", why)
         self._next_start = time.time() + pause
         log.warning(
             "process died",
@@ -172,11 +172,11 @@ class Watch:
             reason=why[:LOGGED_CHARACTERS],
         )
 
-    def _become(self, state: RoleState, message: str) -> None:
+    def _change_state(self, state: RoleState, message: str) -> None:
         self.state, self.message, self._next_start = state, message, None
 
 
-def end_of(code: int | None) -> str:
+def describe_exit(code: int | None) -> str:
     """Return a description of a Popen exit code."""
     if code is None:
         return "unknown: the process is not a child of this supervisor"
@@ -271,14 +271,14 @@ class State:
     def waiting_for(self) -> str | None:
         """Return the reason why the first role that is not ready waits, or None if all are ready."""
         for name, status in self.roles.items():
-            if trouble := trouble_of(name, status):
+            if trouble := describe_trouble(name, status):
                 return trouble
             if status.state != "ready":
                 return status.message or f"{name} to start"
         return None if self.roles else "the supervisor to start"
 
 
-def trouble_of(name: str, status: RoleStatus) -> str | None:
+def describe_trouble(name: str, status: RoleStatus) -> str | None:
     """Return a message about the next start of a role that died, or None."""
     seconds = status.next_start_seconds()
     if seconds is None:

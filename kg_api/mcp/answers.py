@@ -123,7 +123,7 @@ _RANGES = {
 _ANY = re.compile("|".join(f"(?P<{kind}>[{characters}])" for kind, characters in _RANGES.items()))
 
 
-def invisible_in(text: str) -> list[str]:
+def find_invisible_characters(text: str) -> list[str]:
     """Return the kinds of invisible characters in a text."""
     if text.isascii() and text.isprintable():
         return []
@@ -151,14 +151,14 @@ def item(**fields: Any) -> Item:
 
 def passage(citation: str, text: str, **fields: Any) -> Item:
     """Return an object with the unchanged text of a document and its citation."""
-    return item(citation=citation, text=text, invisible=invisible_in(text) or None, **fields)
+    return item(citation=citation, text=text, invisible=find_invisible_characters(text) or None, **fields)
 
 
-def place_of(source: SourcePlace) -> str:
+def parse_citation_place(source: SourcePlace) -> str:
     return str(CitationPlace(source.source_id, source.start, source.end))
 
 
-def kind_of(place: SourcePlace) -> str | None:
+def get_source_kind(place: SourcePlace) -> str | None:
     """Return the kind of a source, or None for a passage."""
     return None if place.kind == "passage" else place.kind
 
@@ -174,7 +174,7 @@ def cut(found: Item, start: int, end: int) -> Item:
         **found,
         "text": text,
         "continues": goes_on or None,
-        "invisible": invisible_in(text) or None,
+        "invisible": find_invisible_characters(text) or None,
     }
     if cited is not None:
         part["citation"] = str(cited.part(start, end))
@@ -199,7 +199,7 @@ def to_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def tokens_of_json(value: object) -> int:
+def count_json_tokens(value: object) -> int:
     return tokens_of(to_json(value))
 
 
@@ -214,7 +214,7 @@ def fill(items: Sequence[Item], position: Position, room: int) -> tuple[list[Ite
         found = items[at]
         if offset and "text" in found:
             found = cut(found, offset, len(found["text"]))
-        cost = tokens_of_json(found) + 1
+        cost = count_json_tokens(found) + 1
         if cost <= room:
             taken.append(found)
             at, offset, room = at + 1, 0, room - cost
@@ -233,7 +233,7 @@ def _fitting_length(found: Item, room: int) -> int | None:
     if "text" not in found:
         return None
     text: str = found["text"]
-    room = max(room - tokens_of_json({**found, "text": "", "continues": True}), MIN_ROOM)
+    room = max(room - count_json_tokens({**found, "text": "", "continues": True}), MIN_ROOM)
     low, high = 1, len(text)
     while low < high:
         middle = (low + high + 1) // 2
@@ -312,7 +312,7 @@ class Pager:
         if self._cursor is not None:
             position = self._cursor.position
             self._cursor.check(given(position))
-        room = max(self._budget - tokens_of_json(frame) - FOR_MORE, MIN_ROOM)
+        room = max(self._budget - count_json_tokens(frame) - FOR_MORE, MIN_ROOM)
         taken, end = fill(items, Position(position.index - first, position.offset), room)
         total = len(items) + first if total is None else total
         left = total - end.index - first

@@ -32,7 +32,7 @@ from mcp_types import (
 from pydantic import ValidationError
 
 from kg_api import __version__
-from kg_api.mcp.tool import Tool, phrase_for_agents
+from kg_api.mcp.tool import Tool, rephrase_for_agents
 from kg_api.mcp.tools import TOOLS
 
 INSTRUCTIONS = """\
@@ -86,7 +86,7 @@ def make_server(call: Call) -> Server[Any]:
 
 def to_error(message: str) -> CallToolResult:
     """Return an error result with a message for agents."""
-    told = phrase_for_agents(message)[:MAX_ERROR_LENGTH]
+    told = rephrase_for_agents(message)[:MAX_ERROR_LENGTH]
     return CallToolResult(content=[TextContent(text=told)], is_error=True)
 
 

@@ -39,15 +39,15 @@ _FOR_PEOPLE = " (You have no shell: the user runs `kg` commands.)"
 _ARGUMENTS = ((re.compile(r"\bquery_text\b"), "query"), (re.compile(r"\bontology(?=\.\d)"), "ontologies"))
 
 
-def phrase_for_agents(message: str) -> str:
+def rephrase_for_agents(message: str) -> str:
     """Replace commands and fields by tools and arguments. Note that the user runs the remaining commands."""
     for pattern, argument in _ARGUMENTS:
         message = pattern.sub(argument, message)
-    message = _COMMAND.sub(_tool_of, message)
+    message = _COMMAND.sub(_translate_command, message)
     return message + _FOR_PEOPLE if _COMMAND.search(message) else message
 
 
-def _tool_of(command: re.Match[str]) -> str:
+def _translate_command(command: re.Match[str]) -> str:
     words = command[1].split(" --")[0]
     return f"`{_TOOLS[words]}`" if words in _TOOLS else command[0]
 
@@ -198,7 +198,7 @@ class Tool(Generic[ArgumentsT]):
             name=self.name,
             title=self.title,
             description=self.description,
-            input_schema=schema_of(self.arguments),
+            input_schema=build_schema(self.arguments),
             annotations=READS,
         )
 
@@ -206,7 +206,7 @@ class Tool(Generic[ArgumentsT]):
 def degradations(found: Sequence[Degradation]) -> list[Item]:
     """Return degradations as messages for agents."""
     told = [each.model_dump(mode="json", exclude_none=True) for each in found]
-    return [{**each, "effect": phrase_for_agents(each["effect"])} for each in told]
+    return [{**each, "effect": rephrase_for_agents(each["effect"])} for each in told]
 
 
 class _Terse(GenerateJsonSchema):
@@ -225,7 +225,7 @@ class _Terse(GenerateJsonSchema):
         return super().default_schema(schema)
 
 
-def schema_of(model: type[BaseModel]) -> dict[str, Any]:
+def build_schema(model: type[BaseModel]) -> dict[str, Any]:
     """Return the JSON schema of a model. Fields with a default are optional. Unset fields are not sent."""
     schema = model.model_json_schema(schema_generator=_Terse, mode="validation")
     schema.pop("description", None)  # the tool has its own description

@@ -17,18 +17,18 @@ from kg_api.mcp.answers import (
     Paged,
     Pager,
     called,
+    get_source_kind,
     item,
-    kind_of,
+    parse_citation_place,
     passage,
-    place_of,
 )
 from kg_api.mcp.tool import ArgumentsT, Run, Tool, degradations
 from kg_api.schemas.answers import HybridSearch
 from kg_api.schemas.base import ID_DIGITS, Body, Flag, OntologyName, Text
-from kg_api.schemas.concepts import ConceptHit, find_meant, nearest_labels
+from kg_api.schemas.concepts import ConceptHit, find_meant, format_nearest_labels
 from kg_api.schemas.filters import Limit, Window
 from kg_api.schemas.image_search import ImageHit, ImageSearch, RelatedSearch, RelatedSource
-from kg_api.schemas.metadata import date_of
+from kg_api.schemas.metadata import find_document_date
 from kg_api.schemas.problems import valid
 from kg_api.schemas.search import Degradation, MatchedChunk, Place, SourceHit, SourceSearch
 from kg_api.schemas.similarity import SimilarSearch
@@ -81,7 +81,7 @@ class _Scope(Body):
 
 def _located(found: Place, **fields: Any) -> Item:
     where = {"ontology": found.ontology, "document": found.document, "heading": found.heading}
-    return passage(place_of(found), found.full_text, **where, **fields)
+    return passage(parse_citation_place(found), found.full_text, **where, **fields)
 
 
 class Scoped(Paged):
@@ -133,20 +133,20 @@ def search_sources(library: Library, arguments: SearchArguments, pager: Pager) -
         **same,
     }
     found = library.search(valid(SourceSearch, asked))
-    hits = [hit_of(each) for each in found.sources]
+    hits = [build_hit(each) for each in found.sources]
     frame = item(note=found.note, hits=[], degraded=degradations(found.degraded))
     frame["hits"] = pager.step(frame, hits, [hit["citation"] for hit in hits], "hits")
     return frame
 
 
-def hit_of(found: SourceHit, **more: Any) -> Item:
+def build_hit(found: SourceHit, **more: Any) -> Item:
     return _located(
         found,
         title=None if found.title in found.heading else found.title,
-        date=date_of(found.metadata),
+        date=find_document_date(found.metadata),
         page=found.page,
         last_page=None if found.last_page == found.page else found.last_page,
-        kind=kind_of(found),
+        kind=get_source_kind(found),
         ocr_confidence=found.ocr_confidence,  # below 1, words may be wrong
         similarity=None if found.similarity is None else round(found.similarity, 4),
         matched=_cite_part(found, found.chunk),
@@ -210,7 +210,7 @@ def hybrid_search(library: Library, arguments: HybridArguments, pager: Pager) ->
         for each in found.concepts
     ]
     hits = [
-        hit_of(
+        build_hit(
             each,
             concepts=[concept.label for concept in each.concepts],
             through=[concept.label for concept in each.through] or None,
@@ -271,13 +271,13 @@ def get_source_context(library: Library, arguments: ContextArguments, pager: Pag
         _show_page(library, source, arguments.page, frame, pager)
     items, keys = list[Item](), list[str]()
     if now is not None:
-        items.append(passage(str(now), _text_of(library, now, around), kind=kind_of(source)))
+        items.append(passage(str(now), _get_place_text(library, now, around), kind=get_source_kind(source)))
         keys.append(f"CitedPassage {now}")
     for each in around:
-        if now is None or place_of(each) != str(now):
-            about = {"paragraph": each.paragraph, "heading": each.heading, "kind": kind_of(each)}
-            items.append(passage(place_of(each), each.full_text, **about))
-            keys.append(f"ContextParagraph {place_of(each)}")
+        if now is None or parse_citation_place(each) != str(now):
+            about = {"paragraph": each.paragraph, "heading": each.heading, "kind": get_source_kind(each)}
+            items.append(passage(parse_citation_place(each), each.full_text, **about))
+            keys.append(f"ContextParagraph {parse_citation_place(each)}")
     given = pager.step(frame, items, keys, "passages")
     frame["paragraphs"] = [each for each in given if "paragraph" in each]
     quote = next((each for each in given if "paragraph" not in each), None)
@@ -289,12 +289,12 @@ def _find_now(citation: CitationPlace, source: Place) -> CitationPlace:
     if citation.end - citation.start == source.end - source.start:
         return CitationPlace(source.source_id, source.start, source.end)
     if citation.end <= source.start or source.end <= citation.start:
-        whole = place_of(source)
+        whole = parse_citation_place(source)
         raise Conflict(f"the document has changed since {citation} was cited. Its paragraph is {whole} now")
     return citation
 
 
-def _text_of(library: Library, citation: CitationPlace, around: list[Place]) -> str:
+def _get_place_text(library: Library, citation: CitationPlace, around: list[Place]) -> str:
     """Return the text of a place from the contiguous paragraphs around its source, or from the document."""
     begin = around[0].start
     if begin <= citation.start and citation.end <= around[-1].end:
@@ -354,7 +354,7 @@ def read_document(library: Library, arguments: ReadArguments, pager: Pager) -> I
         document=about.document,
         document_id=about.document_id,
         title=None if about.title == about.document else about.title,
-        date=date_of(about.metadata),
+        date=find_document_date(about.metadata),
         uri=about.uri,
         paragraphs=[],
         degraded=degradations(part.degraded),
@@ -362,13 +362,13 @@ def read_document(library: Library, arguments: ReadArguments, pager: Pager) -> I
     headings = [None, *(each.heading for each in part.sources)]
     paragraphs = [
         passage(
-            place_of(each),
+            parse_citation_place(each),
             each.full_text,
             paragraph=each.paragraph,
             heading=None if each.heading == before else each.heading,
             page=each.page,
             ocr_confidence=each.ocr_confidence,
-            kind=kind_of(each),
+            kind=get_source_kind(each),
         )
         for each, before in zip(part.sources, headings, strict=False)
     ]
@@ -426,7 +426,7 @@ def get_concept_context(library: Library, arguments: ConceptArguments, pager: Pa
             ]
             paragraphs.append(
                 passage(
-                    place_of(place),
+                    parse_citation_place(place),
                     place.full_text,
                     document=place.document,
                     paragraph=place.paragraph,
@@ -464,14 +464,14 @@ def _take_concept(
     best = find_meant(found.concepts)
     if best is None:
         why = "".join(f". {each.effect}" for each in found.degraded)
-        nearest = nearest_labels(found.concepts)
+        nearest = format_nearest_labels(found.concepts)
         raise NotFound(
             f"no concept matches {text!r}{nearest}{why}. search_sources finds passages by any words"
         )
-    return best.concept_id, [*found.degraded, *_doubts(text, best, found.concepts)]
+    return best.concept_id, [*found.degraded, *_describe_doubts(text, best, found.concepts)]
 
 
-def _doubts(text: str, best: ConceptHit, found: Sequence[ConceptHit]) -> Iterator[Degradation]:
+def _describe_doubts(text: str, best: ConceptHit, found: Sequence[ConceptHit]) -> Iterator[Degradation]:
     if best.fits != "name":
         effect = f"no concept has the name {text!r}. kg chose the best match {best.label!r}"
         yield Degradation(part="concepts", effect=effect)
@@ -519,7 +519,7 @@ def find_similar_sources(library: Library, arguments: SimilarArguments, pager: P
         )
         for each in found.sources
     ]
-    frame = item(source=place_of(found.source), similar=[], degraded=degradations(found.degraded))
+    frame = item(source=parse_citation_place(found.source), similar=[], degraded=degradations(found.degraded))
     frame["similar"] = pager.step(frame, passages, [each["citation"] for each in passages], "passages")
     return frame
 
@@ -653,7 +653,7 @@ def list_documents(library: Library, arguments: DocumentsArguments, pager: Pager
     page = library.documents(ontology, pager.page_start, DOCUMENTS_AT_ONCE, arguments.where or ())
     told = {"ontology", "document", "document_id", "title", "uri", "characters", "sources", "updated_at"}
     entries = [
-        item(**each.model_dump(mode="json", include=told), date=date_of(each.metadata))
+        item(**each.model_dump(mode="json", include=told), date=find_document_date(each.metadata))
         for each in page.documents
     ]
     frame: Item = {"total": page.total, "documents": [], "notes": page.notes, "degraded": []}

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 RESTART = "then `kg down` and `kg up`"
 
 
-def no_model() -> ProviderMissing:
+def report_missing_model() -> ProviderMissing:
     return ProviderMissing(
         "KG_LLM__MODEL is not set. Set it to the name of a language model in the environment of the "
         "service and its workers, with OPENAI_API_KEY, or with KG_LLM__BASE_URL for another server, "
@@ -104,7 +104,7 @@ class DocumentPart:
         return json.dumps(self.data(), ensure_ascii=False)
 
 
-def document_parts(
+def divide_document(
     title: str, metadata: Mapping[str, MetadataValue], paragraphs: Sequence[HeadedParagraph]
 ) -> tuple[list[DocumentPart], list[int]]:
     """Divide a document into parts for prompts.
@@ -114,7 +114,7 @@ def document_parts(
     Returns:
         The parts, and for each paragraph the number of its part.
     """
-    about = title[:MAX_TITLE_LENGTH], short_metadata(metadata)
+    about = title[:MAX_TITLE_LENGTH], select_short_metadata(metadata)
     text = "".join(paragraph.text for paragraph in paragraphs)
     if _size(text) <= WHOLE:
         return [DocumentPart(*about, "", text)], [0] * len(paragraphs)
@@ -142,7 +142,7 @@ def _stretches(paragraphs: Sequence[HeadedParagraph]) -> Iterator[tuple[int, int
     yield begin, len(paragraphs)
 
 
-def short_metadata(metadata: Mapping[str, MetadataValue]) -> tuple[tuple[str, MetadataValue], ...]:
+def select_short_metadata(metadata: Mapping[str, MetadataValue]) -> tuple[tuple[str, MetadataValue], ...]:
     """Return the first short entries, such as a date or an author."""
     short = (
         (key, value)
@@ -214,7 +214,7 @@ class ObjectReader:
             if len(self._text) > MAX_CHARACTERS:
                 return
 
-    def says_none(self, name: str) -> bool:
+    def is_empty_list(self, name: str) -> bool:
         """Check whether the reply is an empty list, or has an empty list of that name."""
         said = _THOUGHTS.sub("", self._text)
         return bool(_NONE.fullmatch(said)) or any(each.get(name) == [] for each in parse_objects(said))
@@ -274,7 +274,7 @@ TEXT: Final[Schema] = {"type": "string"}
 NUMBER: Final[Schema] = {"type": "number"}
 
 
-def list_of(entry: Schema) -> Schema:
+def build_list_schema(entry: Schema) -> Schema:
     return {"type": "array", "items": entry}
 
 
@@ -296,7 +296,7 @@ about, and what the passage adds. Name what the passage only refers to (it, the 
 not repeat the passage, and do not begin with words like "This passage".
 Answer with JSON only, each passage exactly once, its id copied:
 {"contexts": [{"id": "...", "context": "..."}]}"""
-PROMPTS_SCHEMA = object_of(contexts=list_of(object_of(id=TEXT, context=TEXT)))
+PROMPTS_SCHEMA = object_of(contexts=build_list_schema(object_of(id=TEXT, context=TEXT)))
 _MAX_PATH_LENGTH = 600  # characters of the path of headings
 
 
@@ -316,7 +316,7 @@ class Chunk:
     headings: tuple[str, ...]
 
 
-def key_of(model: str, part: DocumentPart, chunk: Chunk) -> str:
+def hash_context_inputs(model: str, part: DocumentPart, chunk: Chunk) -> str:
     """Return a hash of everything that determines a context: model, instruction, document part, chunk."""
     return digest("context", model, PROMPTS_INSTRUCTION, part.identity(), *chunk.headings, chunk.text)
 
@@ -324,19 +324,19 @@ def key_of(model: str, part: DocumentPart, chunk: Chunk) -> str:
 def question(part: DocumentPart, chunks: Sequence[Chunk]) -> Prompt:
     """Return the prompt for chunks of a part. The common text is first, so that providers can cache it."""
     passages = [
-        {"id": name, "headings": path_of(chunk.headings), "text": _excerpt(chunk.text)}
-        for name, chunk in zip(names_of(chunks), chunks, strict=True)
+        {"id": name, "headings": join_headings(chunk.headings), "text": _excerpt(chunk.text)}
+        for name, chunk in zip(list_unguessable_ids(chunks), chunks, strict=True)
     ]
     data = json.dumps({**part.data(), "passages": passages}, ensure_ascii=False)
     return Prompt(PROMPTS_INSTRUCTION, data, "contexts", PROMPTS_SCHEMA)
 
 
-def names_of(chunks: Sequence[Chunk]) -> list[str]:
+def list_unguessable_ids(chunks: Sequence[Chunk]) -> list[str]:
     """Return ids that a model cannot guess by counting, so that wrong ids are detected."""
     return [f"{at}-{digest('name', chunk.text)[:4]}" for at, chunk in enumerate(chunks, 1)]
 
 
-def path_of(headings: Sequence[str]) -> str:
+def join_headings(headings: Sequence[str]) -> str:
     """Join the path of headings."""
     return " > ".join(headings)[:_MAX_PATH_LENGTH]
 
@@ -382,7 +382,7 @@ class LanguageModel:
         with self._opening:
             if self._chat is None:
                 if self._settings is None or self._settings.llm.model is None:
-                    raise no_model()
+                    raise report_missing_model()
                 from kg_api.providers.openai_chat import open_chat  # noqa: PLC0415 - httpx takes its time to import
 
                 self._chat = open_chat(self._settings, self._policy)
@@ -395,10 +395,10 @@ Ask = Callable[[Prompt], str]
 TOGETHER = 10  # chunks per prompt, so that the document is sent and billed once for all of them
 
 
-def situate(ask: Ask, part: DocumentPart, chunks: Sequence[Chunk]) -> list[str]:
+def write_chunk_contexts(ask: Ask, part: DocumentPart, chunks: Sequence[Chunk]) -> list[str]:
     """Return one-line contexts of chunks from one prompt. Missing contexts are requested again one by one."""
     found = read(ask(question(part, chunks)))
-    names = names_of(chunks)
+    names = list_unguessable_ids(chunks)
     return [found.get(name) or _alone(ask, part, chunk) for name, chunk in zip(names, chunks, strict=True)]
 
 
@@ -434,10 +434,10 @@ answers the question: plain statements in the language of the question and in th
 not addressed to anybody. Where you do not know a fact, write what is likely: the passages are never shown \
 as true, they are compared with real ones. Let the passages differ from each other in what they say.
 Answer with JSON only: {"passages": [{"text": "..."}]}"""
-HYPOTHETICAL_SCHEMA = object_of(passages=list_of(object_of(text=TEXT)))
+HYPOTHETICAL_SCHEMA = object_of(passages=build_list_schema(object_of(text=TEXT)))
 
 
-def hypothetical_answers(ask: Ask, question: str, count: int) -> list[str]:
+def write_hypothetical_answers(ask: Ask, question: str, count: int) -> list[str]:
     """Return up to `count` different passages that would answer a question, one line each."""
     data = json.dumps({"question": question, "passages": count}, ensure_ascii=False)
     told = ask(Prompt(HYPOTHETICAL_INSTRUCTION, data, "passages", HYPOTHETICAL_SCHEMA))

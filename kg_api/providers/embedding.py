@@ -16,7 +16,7 @@ import structlog
 from prometheus_client import REGISTRY, CollectorRegistry, Counter, Histogram
 
 from kg_api.errors import ConfigurationError, EmbeddingUnavailable, KgError
-from kg_api.metrics import once_per_process, reserve_room
+from kg_api.metrics import reserve_room, run_once_per_process
 from kg_api.providers.embedding_port import (
     CATALOGUE,
     DEFAULT_MODELS,
@@ -27,7 +27,7 @@ from kg_api.providers.embedding_port import (
     Vectors,
     counting,
     embed_probed,
-    gives_tokens,
+    is_token_embedder,
     own_model,
     require_packaged_model,
     require_text,
@@ -202,7 +202,7 @@ class MeteredEmbedder:
     def __init__(self, embedder: Embedder, metrics: EmbeddingMetrics) -> None:
         self._embedder = embedder
         self._metrics = metrics
-        if gives_tokens(embedder):
+        if is_token_embedder(embedder):
             embed = embedder.embed_parts
 
             def embed_parts(parts: Sequence[TextPart]) -> Vectors:
@@ -271,11 +271,11 @@ class MeteredEmbedder:
 
 def open_metered(settings: Settings, choice: ModelChoice | None) -> Embedder:
     """Open a model with `open_embedder` and measure it."""
-    return MeteredEmbedder(open_embedder(settings, choice), metrics_of_process())
+    return MeteredEmbedder(open_embedder(settings, choice), get_process_metrics())
 
 
-@once_per_process
-def metrics_of_process() -> EmbeddingMetrics:
+@run_once_per_process
+def get_process_metrics() -> EmbeddingMetrics:
     """Return the metrics that all embedders of the process share."""
     reserve_room()
     return EmbeddingMetrics(REGISTRY)

@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 
 from kg_api.errors import ConfigurationError, ProviderMissing
 from kg_api.metrics import spend_tokens
-from kg_api.providers.embedding_port import RemoteModel, Vectors, price_of, remote_model
-from kg_api.providers.http import JsonClient, Provider, Reply, Service, Variables, fields_of, items_of
-from kg_api.providers.model_files import tokenizer_of
+from kg_api.providers.embedding_port import RemoteModel, Vectors, build_remote_model, price_of
+from kg_api.providers.http import JsonClient, Provider, Reply, Service, Variables, fields_of, get_reply_items
+from kg_api.providers.model_files import open_tokenizer
 from kg_api.providers.remote_embedding import (
     EMBEDDING,
     KNOWN_GOOD,
@@ -27,12 +27,12 @@ from kg_api.providers.remote_embedding import (
     RemoteEmbedder,
     RemoteImageEmbedder,
     ServerTraits,
-    good_picture,
+    build_valid_image,
+    decode_vector,
+    get_server_traits,
+    get_vector_size,
     in_order,
-    plain_vector,
-    traits_of,
-    unit_rows,
-    vector_size,
+    normalize_rows,
 )
 from kg_api.providers.retrying import Limiter, RetryPolicy
 from kg_api.providers.tokens import QUERY_PIECES
@@ -73,10 +73,10 @@ class JsonEndpoint(Generic[ItemT]):
     def ask(self, items: Sequence[ItemT], *, query: bool, seconds: float, max_bytes: int) -> EmbeddingReply:
         reply = self._client.read(self._post(items, query, seconds, max_bytes))
         if (found := self._find(reply)) is None:
-            raise self._provider.no_service()
+            raise self._provider.report_wrong_service()
         what = "pictures" if self._provider.service is PICTURES else "texts"
         return EmbeddingReply(
-            unit_rows(found, len(items), self._dimensions, self._hint, what=what), _tokens(reply)
+            normalize_rows(found, len(items), self._dimensions, self._hint, what=what), _tokens(reply)
         )
 
     def close(self) -> None:
@@ -102,15 +102,15 @@ def _tokens(reply: object) -> int | None:
 
 def _data_in_order(reply: object) -> list[Any] | None:
     """Return vectors in OpenAI's format, sorted by index."""
-    if (data := items_of(reply, "data")) is None:
+    if (data := get_reply_items(reply, "data")) is None:
         return None
     entries = [fields_of(each) for each in data]
     places = in_order([each.get("index") for each in entries])
-    return [plain_vector(entries[at].get("embedding")) for at in places]
+    return [decode_vector(entries[at].get("embedding")) for at in places]
 
 
 def _floats(reply: object) -> list[Any] | None:
-    return items_of(fields_of(reply).get("embeddings"), "float")
+    return get_reply_items(fields_of(reply).get("embeddings"), "float")
 
 
 # Text models
@@ -121,32 +121,32 @@ def open_nomic(settings: Settings, choice: ModelChoice, policy: RetryPolicy | No
 
     Nomic's client reads the key only from its own file, sends ten texts per request, and ignores Retry-After.
     """
-    own, model = settings.nomic, remote_model(choice, settings)
+    own, model = settings.nomic, build_remote_model(choice, settings)
     if own.api_key is None:
         raise ProviderMissing(
             "NOMIC_API_KEY is not set where kg runs. Set it, then run `kg down` and `kg up`"
         )
 
     provider = Provider(EMBEDDING, TEXT_VARIABLES["nomic"], model.name, own.base_url, own.api_key)
-    hint, find = "correct the space's dimensions", partial(items_of, name="embeddings")
+    hint, find = "correct the space's dimensions", partial(get_reply_items, name="embeddings")
     body = partial(_nomic_words, model.name, model.asks_for)
     endpoint = JsonEndpoint[str](
         provider, "/v1/embedding/text", body=body, find=find, dimensions=model.dimensions, hint=hint
     )
-    traits = traits_of(own.base_url, model.name)
+    traits = get_server_traits(own.base_url, model.name)
     return _text_embedder("nomic", endpoint, model, own=own, settings=settings, traits=traits, policy=policy)
 
 
 def open_openai(settings: Settings, choice: ModelChoice, policy: RetryPolicy | None = None) -> RemoteEmbedder:
     """Open a model of OpenAI or a compatible server. No request is sent."""
-    own, model = settings.openai, remote_model(choice, settings)
+    own, model = settings.openai, build_remote_model(choice, settings)
     if own.api_key is None and own.needs_key:
         raise ProviderMissing(
             "OPENAI_API_KEY is not set where kg runs. Set it, or set OPENAI_BASE_URL to a server "
             "that needs no key, then run `kg down` and `kg up`"
         )
     provider = Provider(EMBEDDING, TEXT_VARIABLES["openai"], model.name, own.base_url, own.api_key)
-    traits = traits_of(own.base_url, model.name, "OPENAI_BATCH_SIZE")
+    traits = get_server_traits(own.base_url, model.name, "OPENAI_BATCH_SIZE")
     endpoint = OpenAIEndpoint(provider, model, traits)
     return _text_embedder("openai", endpoint, model, own=own, settings=settings, traits=traits, policy=policy)
 
@@ -178,7 +178,7 @@ def _text_embedder(
         dollars = None if price is None else tokens * price / MILLION
         spend_tokens(EMBEDDING.kind, host, read=tokens, written=0, dollars=dollars)
 
-    tokenizer = tokenizer_of(facts, settings)
+    tokenizer = open_tokenizer(facts, settings)
     batches = Batches(
         endpoint,
         EMBEDDING,
@@ -257,33 +257,33 @@ class OpenAIEndpoint:
         self, reply: Reply, texts: int, form: _Form, tried: Collection[_Form]
     ) -> Vectors:
 
-        def retry_in(other: _Form) -> None:
+        def retry_in_form(other: _Form) -> None:
             if other not in tried:
                 raise _OtherForm(other)
 
         if reply.failed_as in {400, 422, 500, 501}:  # a parameter is unknown, or makes the server fail
             said = str(reply.body).casefold()
             if form.base64 and self._NAMES_ENCODING.search(said):
-                retry_in(replace(form, base64=False))
+                retry_in_form(replace(form, base64=False))
             if form.dimensions is not None and self._NAMES_DIMENSIONS.search(said):
-                retry_in(replace(form, dimensions=None))
-        data = items_of(self._client.read(reply), "data")
+                retry_in_form(replace(form, dimensions=None))
+        data = get_reply_items(self._client.read(reply), "data")
         if data is None:
-            raise self._provider.no_service()
+            raise self._provider.report_wrong_service()
         entries = [fields_of(each) for each in data]
         found = [entries[at].get("embedding") for at in in_order([each.get("index") for each in entries])]
-        size, sizes = self._model.dimensions, {vector_size(each) for each in found}
+        size, sizes = self._model.dimensions, {get_vector_size(each) for each in found}
         has_asked = any(each.dimensions for each in tried)
         if form.base64 and sizes & {None, 0, 2 * size, size / 2}:  # unreadable, float64 or float16
-            retry_in(replace(form, base64=False))
+            retry_in_form(replace(form, base64=False))
         if sizes != {size} and len(sizes) == 1 and not has_asked:
-            retry_in(replace(form, dimensions=size))
+            retry_in_form(replace(form, dimensions=size))
         if sizes != {size} and form.base64:
-            retry_in(replace(form, base64=False))
+            retry_in_form(replace(form, base64=False))
         hint = "set OPENAI_EMBED_DIMS, or the space's dimensions, to the size that the model returns"
         if has_asked:
             hint += " (the server ignores `dimensions`)"
-        return unit_rows([plain_vector(each) for each in found], texts, size, hint)
+        return normalize_rows([decode_vector(each) for each in found], texts, size, hint)
 
 
 # Image models
@@ -298,7 +298,7 @@ def open_remote_images(
     seconds: float | None = None,
 ) -> RemoteImageEmbedder:
     """Open an image model of Nomic, Cohere or a compatible server. No request is sent."""
-    model = remote_model(replace(choice, modality="image"), settings)
+    model = build_remote_model(replace(choice, modality="image"), settings)
     name = choice.provider
     facts, batch = model.facts, model.facts.batch
     if name == "cohere":
@@ -316,7 +316,7 @@ def open_remote_images(
             f"{name.upper()}_API_KEY is not set where kg runs. Set it, then run `kg down` and `kg up`"
         )
 
-    def provider_of(service: Service, model_name: str) -> Provider:
+    def build_embedding_provider(service: Service, model_name: str) -> Provider:
         variables = Variables(
             "KG_IMAGE_EMBEDDING__MODEL", f"{name.upper()}_BASE_URL", f"{name.upper()}_API_KEY"
         )
@@ -325,14 +325,17 @@ def open_remote_images(
     def endpoint(
         kind: type[JsonEndpoint[ItemT]], service: Service, path: str, body: Any, name_there: str = model.name
     ) -> JsonEndpoint[ItemT]:
-        to = provider_of(service, name_there)
+        to = build_embedding_provider(service, name_there)
         return kind(to, path, body=body, find=find, dimensions=model.dimensions, hint=IMAGE_HINT)
 
     pictures: JsonEndpoint[bytes]
     words: JsonEndpoint[str]
     find: Callable[[object], list[Any] | None]
     if name == "nomic":
-        find, body = partial(items_of, name="embeddings"), partial(_nomic_words, facts.text_model, None)
+        find, body = (
+            partial(get_reply_items, name="embeddings"),
+            partial(_nomic_words, facts.text_model, None),
+        )
         pictures = endpoint(_Files, PICTURES, "/v1/embedding/image", partial(_nomic_picture, model.name))
         words = endpoint(JsonEndpoint[str], EMBEDDING, "/v1/embedding/text", body, facts.text_model)
     else:
@@ -358,14 +361,16 @@ def open_remote_images(
         modality="image",
     )
     setting = "OPENAI_BATCH_SIZE" if name == "openai" else ""
-    traits = [traits_of(own.base_url, f"{model.name} {what}", setting) for what in ("pictures", "words")]
+    traits = [
+        get_server_traits(own.base_url, f"{model.name} {what}", setting) for what in ("pictures", "words")
+    ]
     size, words_limits = model.dimensions, replace(limits, items=QUERY_PIECES)
     return RemoteImageEmbedder(
         Batches(
             pictures,
             PICTURES,
             size,
-            good_picture,
+            build_valid_image,
             limits=limits,
             policy=policy,
             limiter=limiter,
@@ -386,7 +391,7 @@ def open_remote_images(
     )
 
 
-def data_url(jpeg: bytes) -> str:
+def build_data_url(jpeg: bytes) -> str:
     """Return a data URL of a JPEG file."""
     return f"data:image/jpeg;base64,{base64.b64encode(jpeg).decode()}"
 
@@ -407,7 +412,7 @@ def _nomic_words(model: str, dimensions: int | None, texts: Sequence[str], query
 
 
 def _cohere_body(model: RemoteModel, items: Sequence[str] | Sequence[bytes], _: bool) -> dict[str, object]:
-    pictures = [data_url(each) for each in items if isinstance(each, bytes)]
+    pictures = [build_data_url(each) for each in items if isinstance(each, bytes)]
     texts = [model.facts.query_prefix + each for each in items if isinstance(each, str)]
     given = (
         {"input_type": "search_query", "texts": texts}
@@ -422,7 +427,7 @@ def _openai_body(
     model: RemoteModel, dialect: ImageDialect, items: Sequence[str] | Sequence[bytes], _: bool
 ) -> dict[str, object]:
     """Return the request body in the server's dialect. OpenAI's interface has no images."""
-    pictures = [data_url(each) for each in items if isinstance(each, bytes)]
+    pictures = [build_data_url(each) for each in items if isinstance(each, bytes)]
     texts = [model.facts.query_prefix + each for each in items if isinstance(each, str)]
     match dialect:
         case "jina":

@@ -129,7 +129,7 @@ class TokenEmbedder(Embedder, Protocol):
         ...
 
 
-def gives_tokens(embedder: Embedder) -> TypeGuard[TokenEmbedder]:
+def is_token_embedder(embedder: Embedder) -> TypeGuard[TokenEmbedder]:
     """Check whether an embedder returns token vectors, without a request."""
     return callable(getattr(embedder, "embed_parts", None))
 
@@ -180,7 +180,7 @@ def too_long(max_tokens: int) -> InvalidInput:
     )
 
 
-def mean_of_pieces(rows: Vectors) -> Vectors:
+def average_pieces(rows: Vectors) -> Vectors:
     """Return the mean vector of a query's pieces, shape (dimensions,)."""
     return rows[0] if len(rows) == 1 else unit(rows.mean(axis=0, dtype=np.float64), rows.shape[1])
 
@@ -456,7 +456,7 @@ class RemoteModel:
         return self.dimensions if self.dimensions != self.facts.dimensions else None
 
 
-def remote_model(choice: ModelChoice, settings: Settings) -> RemoteModel:
+def build_remote_model(choice: ModelChoice, settings: Settings) -> RemoteModel:
     """Return the facts of a provider's text or image model."""
     own, known, dimensions = settings.embedding, TEXT_MODELS.get(choice.provider, OPENAI), choice.dimensions
     variable, size_variable = "KG_EMBEDDING__MODEL", "OPENAI_EMBED_DIMS"
@@ -507,7 +507,7 @@ def price_of(choice: ModelChoice, settings: Settings) -> float | None:
     return facts.price if facts else None
 
 
-def refusal_of_parts(identity: SpaceIdentity) -> str | None:
+def describe_part_rejection(identity: SpaceIdentity) -> str | None:
     """Return the reason why a model cannot embed a text in its context, or None."""
     if identity.provider in GIVE_TOKENS:
         return None
@@ -521,9 +521,9 @@ def refusal_of_parts(identity: SpaceIdentity) -> str | None:
 
 def require_tokens(embedder: Embedder) -> TokenEmbedder:
     """Return the embedder if it has token vectors, or raise an error."""
-    if gives_tokens(embedder):
+    if is_token_embedder(embedder):
         return embedder
-    told = refusal_of_parts(embedder.identity)
+    told = describe_part_rejection(embedder.identity)
     raise ConfigurationError(told or f"{embedder.identity.model} returns no token vectors here")
 
 
@@ -639,7 +639,7 @@ _HOUSE, _HOUSE_AT, _HOUSE_HALF = (230, 220, 200), (0.4, 0.6), 0.16
 _ROOF, _ROOF_TOP, _ROOF_HEIGHT = (180, 50, 40), 0.24, 0.2
 
 
-def probe_picture(rendering: Rendering) -> Pixels:
+def draw_probe_image(rendering: Rendering) -> Pixels:
     """Draw a house in a field under the sun, in the size of a rendering. The bytes are always the same.
 
     A drawing needs no file and no decoder.

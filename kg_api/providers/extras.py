@@ -28,13 +28,13 @@ def is_installed(extra: str) -> bool:
         return False
 
 
-def how_to_install(extras: Iterable[str]) -> str:
+def describe_installation(extras: Iterable[str]) -> str:
     return f"in kg's checkout: .venv/bin/python -m pip install '.[{','.join(extras)}]'"
 
 
 def missing(extra: str) -> ConfigurationError:
     return ConfigurationError(
-        f"the packages for {extra} are not installed. {how_to_install([extra])}, then run `kg down` "
+        f"the packages for {extra} are not installed. {describe_installation([extra])}, then run `kg down` "
         "and `kg up`"
     )
 
@@ -65,5 +65,5 @@ def require_extras(settings: Settings) -> None:
         raise ConfigurationError(
             "packages are not installed:\n"
             + "\n".join(lines)
-            + f"\n{how_to_install(sorted(lacking.values()))}"
+            + f"\n{describe_installation(sorted(lacking.values()))}"
         )

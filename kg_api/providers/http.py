@@ -74,7 +74,7 @@ class Provider:
     def secret(self) -> str:
         return self.key.get_secret_value() if self.key else ""
 
-    def no_service(self) -> KgError:
+    def report_wrong_service(self) -> KgError:
         """Return the error for a reply in another protocol."""
         return self.service.unusable(
             f"{self.address} does not respond like {self.service.name}. Check {self.variables.address}"
@@ -134,7 +134,7 @@ def classify(
     return ConfigurationError(f"{said}: {fix}")
 
 
-def status_of_error(body: object) -> int | None:
+def read_error_status(body: object) -> int | None:
     """Return the status of an error in a successful reply, or None.
 
     Proxies send errors with status 200. The error's code counts. Without a code, the result is 400 or 500.
@@ -169,7 +169,7 @@ def fields_of(body: object) -> dict[str, object]:
     return cast("dict[str, object]", body) if isinstance(body, dict) else {}
 
 
-def items_of(body: object, name: str) -> list[object] | None:
+def get_reply_items(body: object, name: str) -> list[object] | None:
     """Return a named list in a reply, or None."""
     found = fields_of(body).get(name)
     return cast("list[object]", found) if isinstance(found, list) else None
@@ -191,7 +191,7 @@ class Reply:
     @property
     def failed_as(self) -> int | None:
         """Status of a failure, also if the HTTP status is 200, or None."""
-        return status_of_error(self.body) if 200 <= self.status < 300 else self.status  # noqa: PLR2004
+        return read_error_status(self.body) if 200 <= self.status < 300 else self.status  # noqa: PLR2004
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,13 +18,13 @@ from kg_api.providers.embedding_port import (
     TextPart,
     TokenizedEmbedder,
     Vectors,
-    mean_of_pieces,
+    average_pieces,
     require_text,
     spend,
     too_long,
     unit,
 )
-from kg_api.providers.model_files import TOKENIZER, WEIGHTS, by_text, join_vectors, mean_of
+from kg_api.providers.model_files import TOKENIZER, WEIGHTS, by_text, compute_mean_state, join_vectors
 from kg_api.providers.tokens import Span
 from kg_api.providers.wordpiece import WordPiece
 from kg_api.schemas.spaces import SpaceIdentity
@@ -66,7 +66,7 @@ class OnnxText:
         ids, _ = self._encode(text)
         states = self._states(ids)
         own = states[: len(ids)] if self._pooling == "mean" else states  # without padding
-        return unit(pooled(own, self._pooling), self._dimensions), len(ids)
+        return unit(pool_states(own, self._pooling), self._dimensions), len(ids)
 
     def embed_spans(self, text: str, spans: Sequence[Span]) -> tuple[list[Vectors | None], int]:
         """Read a text with its prefix once, and return the mean of the tokens of each span.
@@ -77,7 +77,7 @@ class OnnxText:
         """
         ids, places = self._encode(text)
         states = self._states(ids)
-        means = (mean_of(states, places, span) for span in spans)
+        means = (compute_mean_state(states, places, span) for span in spans)
         return [None if mean is None else unit(mean, self._dimensions) for mean in means], len(ids)
 
     def _encode(self, text: str) -> tuple[list[int], list[Span]]:
@@ -90,10 +90,10 @@ class OnnxText:
         return ids, places
 
     def _states(self, ids: list[int]) -> NDArray[np.float32]:
-        return self._graph.run(text_inputs(ids, self._pad_to, self._pad_id))
+        return self._graph.run(build_text_inputs(ids, self._pad_to, self._pad_id))
 
 
-def text_inputs(ids: list[int], pad_to: int | None, pad_id: int) -> dict[str, NDArray[Any]]:
+def build_text_inputs(ids: list[int], pad_to: int | None, pad_id: int) -> dict[str, NDArray[Any]]:
     """Return the possible inputs of a text model, each of shape (1, tokens)."""
     room = max(0, (pad_to or 0) - len(ids))
     padded = np.array([ids + [pad_id] * room], dtype=np.int64)
@@ -101,7 +101,7 @@ def text_inputs(ids: list[int], pad_to: int | None, pad_id: int) -> dict[str, ND
     return {"input_ids": padded, "attention_mask": mask, "token_type_ids": np.zeros_like(padded)}
 
 
-def pooled(states: NDArray[np.float32], pooling: Pooling) -> NDArray[np.floating[Any]]:
+def pool_states(states: NDArray[np.float32], pooling: Pooling) -> NDArray[np.floating[Any]]:
     if pooling == "none":
         return states
     if states.ndim != 2 or not len(states):  # noqa: PLR2004 - parts or tokens, and their width
@@ -155,7 +155,7 @@ class LocalEmbedder(TokenizedEmbedder):
         """Embed a query. A query of one span uses the caller's thread, so it never waits for passages."""
         pieces, prefix = self._pieces(text), self._identity.query_prefix
         if len(pieces) > 1:
-            return mean_of_pieces(self._embed(pieces, prefix))
+            return average_pieces(self._embed(pieces, prefix))
         vector, tokens = self._model.embed(prefix + pieces[0])
         spend(tokens)
         return vector

@@ -24,11 +24,11 @@ from kg_api.providers.embedding_port import (
     Resample,
     TokenizedEmbedder,
     Vectors,
-    mean_of_pieces,
-    probe_picture,
+    average_pieces,
+    draw_probe_image,
     unit,
 )
-from kg_api.providers.local_embedding import OnnxText, Pooling, pooled, text_inputs
+from kg_api.providers.local_embedding import OnnxText, Pooling, build_text_inputs, pool_states
 from kg_api.providers.pixels import CHANNELS, require_rendered
 from kg_api.providers.tokens import Bytes
 from kg_api.schemas.spaces import ModelChoice, SpaceIdentity
@@ -257,17 +257,17 @@ class OnnxImageEmbedder(TokenizedEmbedder):
         max_tokens = 0
         self._text: OnnxText | None = None
         try:
-            pixels = self._preprocessing.values(probe_picture(self._rendering))
+            pixels = self._preprocessing.values(draw_probe_image(self._rendering))
             states = self._graph.run({"pixel_values": pixels})
             self._pooling: Pooling = options.picture_pooling or _pooling(states, "cls")
-            dimensions = unit(pooled(states, self._pooling), states.shape[-1]).size
+            dimensions = unit(pool_states(states, self._pooling), states.shape[-1]).size
             used: list[object] = [self._graph.output, self._pooling]
             if text is not None:
                 graph = Graph(text, preferred=_OUTPUTS)
                 pad_to = options.pad_to or _PADDED.get(str(_read(folder / "config.json", "model_type")))
                 pad_id = _pad_id(folder) if options.pad_id is None else options.pad_id
                 max_tokens = options.max_tokens or pad_to or _max_tokens(folder)
-                states = graph.run(text_inputs([1] * 4, pad_to, pad_id))
+                states = graph.run(build_text_inputs([1] * 4, pad_to, pad_id))
                 pooling = options.text_pooling or _pooling(states, "mean")
                 used += [graph.output, pooling, pad_to, pad_id, max_tokens, options.query_prefix]
                 self._text = OnnxText(
@@ -323,14 +323,14 @@ class OnnxImageEmbedder(TokenizedEmbedder):
             )
         tower, prefix = self._text, self._identity.query_prefix
         rows = np.stack([tower.embed(prefix + piece)[0] for piece in self._pieces(text)])
-        return mean_of_pieces(rows)
+        return average_pieces(rows)
 
     def close(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _embed(self, pixels: Pixels) -> Vectors:
         states = self._graph.run({"pixel_values": self._preprocessing.values(pixels)})
-        return unit(pooled(states, self._pooling), self._identity.dimensions)
+        return unit(pool_states(states, self._pooling), self._identity.dimensions)
 
 
 def open_onnx(settings: Settings, choice: ModelChoice) -> OnnxImageEmbedder:

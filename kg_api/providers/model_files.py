@@ -33,7 +33,9 @@ from kg_api.settings import Settings
 SHARE = 0.3  # weight of the tokens in the whole text, relative to the part alone (ADR 11)
 
 
-def mean_of(states: NDArray[np.float32], places: Sequence[Span], span: Span) -> NDArray[np.float64] | None:
+def compute_mean_state(
+    states: NDArray[np.float32], places: Sequence[Span], span: Span
+) -> NDArray[np.float64] | None:
     """Return the mean state of the tokens that overlap a span, shape (width,), or None."""
     start, end = span
     touching = [at for at, (low, high) in enumerate(places) if low < end and high > start]
@@ -173,7 +175,7 @@ def _sha256(path: Path) -> str:
 # Tokenizers
 
 
-def tokenizer_of(model: KnownModel, settings: Settings) -> Tokenizer:
+def open_tokenizer(model: KnownModel, settings: Settings) -> Tokenizer:
     match model.tokenizer:
         case "cl100k":
             return Cl100k()

@@ -13,7 +13,7 @@ import structlog
 
 from kg_api.errors import LlmFailed, LlmUnavailable, ProviderMissing
 from kg_api.metrics import estimate_tokens, spend_tokens
-from kg_api.providers.chat import RESTART, Prompt, Reply, no_model, price_of
+from kg_api.providers.chat import RESTART, Prompt, Reply, price_of, report_missing_model
 from kg_api.providers.http import (
     JsonClient,
     Provider,
@@ -21,7 +21,7 @@ from kg_api.providers.http import (
     Service,
     Variables,
     fields_of,
-    items_of,
+    get_reply_items,
 )
 from kg_api.providers.http import Reply as HttpReply
 from kg_api.providers.retrying import RetryPolicy
@@ -47,14 +47,14 @@ class _SchemaRefused(Exception):
     """Signal that the server may not support JSON schemas."""
 
 
-def provider_of(settings: Settings) -> Provider:
+def build_chat_provider(settings: Settings) -> Provider:
     """Return the provider of the language model.
 
     OpenAI's key is sent only to the host of OPENAI_BASE_URL. Other hosts need their own key, or none.
     """
     own, openais = settings.llm, settings.openai
     if own.model is None:
-        raise no_model()
+        raise report_missing_model()
     address = own.base_url or openais.base_url
     shared = own.api_key is None and _origin(address) == _origin(openais.base_url)
     key = openais.api_key if shared else own.api_key
@@ -151,7 +151,7 @@ class Chat:
         reply = self._client.read(sent)
         message = _first(reply, "message")
         if message is None:
-            raise self._provider.no_service()
+            raise self._provider.report_wrong_service()
         text = _content(message)
         read, written = _tokens(fields_of(reply).get("usage"))
         log.info(
@@ -208,7 +208,7 @@ class Chat:
 
 def open_chat(settings: Settings, policy: RetryPolicy | None = None) -> Chat:
     """Open the configured language model. No request is sent."""
-    return Chat(provider_of(settings), settings.llm, policy or RetryPolicy())
+    return Chat(build_chat_provider(settings), settings.llm, policy or RetryPolicy())
 
 
 def _events(pieces: Iterator[bytes]) -> Iterator[object]:
@@ -229,7 +229,7 @@ def _events(pieces: Iterator[bytes]) -> Iterator[object]:
 
 def _first(reply: object, part: str) -> object:
     """Return a part of the first choice in a reply, or None."""
-    choices = items_of(reply, "choices")
+    choices = get_reply_items(reply, "choices")
     return fields_of(choices[0]).get(part) if choices else None
 
 

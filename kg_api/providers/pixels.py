@@ -57,7 +57,7 @@ def colours(lab: Lab) -> Plane:
     return _centred(found)
 
 
-def lights(lab: Lab) -> Plane:
+def compute_lightness_histogram(lab: Lab) -> Plane:
     """Return the histogram of lightness, shape (16,)."""
     return _centred(_spread(lab[0], 0.0, 100.0, LIGHTS))
 
@@ -81,7 +81,7 @@ def directions(lab: Lab) -> Plane:
     return _centred(found, SCALES)
 
 
-def strengths(lab: Lab) -> Plane:
+def compute_edge_histogram(lab: Lab) -> Plane:
     """Return the distribution of edge strengths at all scales, fine to coarse, shape (32,)."""
     return _centred(np.concatenate([_strengths(plane) for plane in _scales(lab[0])]), SCALES)
 
@@ -203,10 +203,10 @@ def blocks(pixels: Pixels) -> dict[str, NDArray[np.float64]]:
     lab = to_lab(pixels)
     return {
         "colours": colours(lab),
-        "lights": lights(lab),
+        "lights": compute_lightness_histogram(lab),
         "cells": cells(lab),
         "directions": directions(lab),
-        "strengths": strengths(lab),
+        "strengths": compute_edge_histogram(lab),
     }
 
 

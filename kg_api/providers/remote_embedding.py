@@ -24,8 +24,8 @@ from kg_api.providers.embedding_port import (
     Rendering,
     TokenizedEmbedder,
     Vectors,
-    mean_of_pieces,
-    probe_picture,
+    average_pieces,
+    draw_probe_image,
     require_text,
     spend,
     too_long,
@@ -118,7 +118,7 @@ class ServerTraits:
 _known: dict[tuple[str, str], ServerTraits] = {}
 
 
-def traits_of(address: str, model: str, batch_setting: str = "") -> ServerTraits:
+def get_server_traits(address: str, model: str, batch_setting: str = "") -> ServerTraits:
     """Return the traits of a model at an address, shared by all embedders of the process."""
     return _known.setdefault((address, model), ServerTraits(address, model, batch_setting))
 
@@ -348,7 +348,7 @@ class RemoteEmbedder(TokenizedEmbedder):
 
     def embed_query(self, text: str) -> Vectors:
         """Embed a query within the time limit for queries."""
-        return mean_of_pieces(self._rows(self._pieces(text), query=True))
+        return average_pieces(self._rows(self._pieces(text), query=True))
 
     def embed_probed(self, texts: Sequence[str], probe: str, *, query: bool) -> Vectors:
         if not query:
@@ -356,7 +356,7 @@ class RemoteEmbedder(TokenizedEmbedder):
         pieces = [self._pieces(text) for text in texts]
         rows = self._rows([*chain.from_iterable(pieces), probe], query=True, probes=1)
         ends = accumulate(map(len, pieces))
-        queries = [mean_of_pieces(rows[end - len(own) : end]) for own, end in zip(pieces, ends, strict=True)]
+        queries = [average_pieces(rows[end - len(own) : end]) for own, end in zip(pieces, ends, strict=True)]
         return np.stack([*queries, rows[-1]])
 
     def close(self) -> None:
@@ -404,7 +404,7 @@ class RemoteImageEmbedder(TokenizedEmbedder):
 
     def embed_images(self, images: Sequence[Pixels]) -> Vectors:
         require_rendered(images, RENDERING)
-        vectors, rejected = self._pictures.embed([as_jpeg(image) for image in images], [1] * len(images))
+        vectors, rejected = self._pictures.embed([encode_jpeg(image) for image in images], [1] * len(images))
         if rejected:
             raise RejectedPictures(rejected)
         return vectors
@@ -415,23 +415,23 @@ class RemoteImageEmbedder(TokenizedEmbedder):
         vectors, rejected = self._words.embed(pieces, [1] * len(pieces), query=True)
         if rejected:
             raise InvalidInput(next(iter(rejected.values())))
-        return mean_of_pieces(vectors)
+        return average_pieces(vectors)
 
     def close(self) -> None:
         self._pictures.close()
         self._words.close()
 
 
-def as_jpeg(pixels: Pixels) -> bytes:
+def encode_jpeg(pixels: Pixels) -> bytes:
     """Encode an image as JPEG without metadata or chroma subsampling."""
     content = io.BytesIO()
     Image.fromarray(pixels).save(content, "JPEG", quality=95, subsampling=0)
     return content.getvalue()
 
 
-def good_picture() -> bytes:
+def build_valid_image() -> bytes:
     """Return an image that every working server embeds."""
-    return as_jpeg(probe_picture(RENDERING))
+    return encode_jpeg(draw_probe_image(RENDERING))
 
 
 # Checks of vectors in a reply
@@ -443,7 +443,7 @@ INDEXES_WRONG: Final = (
 MAX_SHOWN = 5
 
 
-def unit_rows(
+def normalize_rows(
     found: Sequence[Any], texts: int, dimensions: int, hint: str, *, what: str = "texts"
 ) -> Vectors:
     """Check the vectors of a reply and scale them to length 1.
@@ -499,7 +499,7 @@ def _index(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def plain_vector(embedding: object) -> object:
+def decode_vector(embedding: object) -> object:
     """Decode base64 of little-endian float32. Other values are returned unchanged."""
     if not isinstance(embedding, str):
         return embedding
@@ -509,10 +509,10 @@ def plain_vector(embedding: object) -> object:
         raise EmbeddingFailed("a vector in the reply is not base64 of float32 numbers") from None
 
 
-def vector_size(embedding: object) -> int | None:
+def get_vector_size(embedding: object) -> int | None:
     """Return the number of dimensions of a vector in a reply, or None."""
     try:
-        return _numbers(plain_vector(embedding)).size
+        return _numbers(decode_vector(embedding)).size
     except EmbeddingFailed:
         return None
 

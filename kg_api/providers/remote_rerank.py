@@ -11,7 +11,7 @@ from typing import cast
 
 from kg_api.errors import ConfigurationError, RerankUnavailable
 from kg_api.providers.http import MIB, JsonClient, Provider, Reply, Service, Variables, fields_of
-from kg_api.providers.rerank import as_relevance
+from kg_api.providers.rerank import scale_scores
 from kg_api.providers.retrying import RetryPolicy
 from kg_api.sections import RerankSettings
 from kg_api.settings import Settings
@@ -74,7 +74,7 @@ class RemoteReranker:
         batches = [pieces[at : at + each] for at in range(0, len(pieces), each)]
         asked = [self._pool.submit(copy_context().run, self._ask, query, batch, until) for batch in batches]
         found = [score for future in asked for score in self._await_result(future, until, asked)]
-        return best_of(as_relevance(found), [len(windowed) for windowed in cut])
+        return select_best_scores(scale_scores(found), [len(windowed) for windowed in cut])
 
     def close(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
@@ -114,7 +114,7 @@ class RemoteReranker:
         """Return the scores of a reply in the order of the texts."""
         entries = [fields_of(each) for each in found or []]
         if found is None or not all(entries):
-            raise self._provider.no_service()
+            raise self._provider.report_wrong_service()
         pairs = [(each.get("index"), each.get("relevance_score", each.get("score"))) for each in entries]
         return in_order(pairs, texts)
 
@@ -139,7 +139,7 @@ def windows(text: str, most: int) -> list[str]:
     return [text[at : at + most] for at in starts]
 
 
-def best_of(scores: Sequence[float], counts: Sequence[int]) -> list[float]:
+def select_best_scores(scores: Sequence[float], counts: Sequence[int]) -> list[float]:
     """Return the best score of each text, from the scores of all windows and the windows per text."""
     borders = accumulate(counts, initial=0)
     return [max(scores[start:end]) for start, end in pairwise(borders)]

@@ -28,7 +28,7 @@ WEIGHT = 0.5  # weight of the cross-encoder relative to the rank: benchmarks/rer
 _CERTAIN = 1e-12
 
 
-def blend(fused: Sequence[float], scores: Sequence[float]) -> list[float]:
+def blend_scores(fused: Sequence[float], scores: Sequence[float]) -> list[float]:
     """Combine the fused order of hits with the scores of a reranker.
 
     The rank gives prior odds of 1 to the rank, and the score is evidence: their logarithms are added. Equal
@@ -56,7 +56,7 @@ def relevance(logit: float) -> float:
     return small / (1 + small)
 
 
-def as_relevance(scores: Sequence[float]) -> list[float]:
+def scale_scores(scores: Sequence[float]) -> list[float]:
     """Convert the scores of a reply to the range 0 to 1. Most servers return it, some return logits."""
     if all(0 <= score <= 1 for score in scores):
         return list(scores)
@@ -115,7 +115,7 @@ _CHECKSUMS = {
 """Checksums of this release. Releases differ, and the package's own list of checksums is wrong."""
 
 
-def packaged_folder() -> Path | None:
+def find_packaged_folder() -> Path | None:
     """Return the folder of the packaged model without loading it, or None if the package is not installed."""
     found = find_spec(PACKAGE)
     places = found.submodule_search_locations if found else None
@@ -124,7 +124,7 @@ def packaged_folder() -> Path | None:
 
 def require_packaged() -> Path:
     """Return the folder of the packaged model after a check of its checksums (0.03 s)."""
-    folder = packaged_folder()
+    folder = find_packaged_folder()
     if folder is None:
         raise missing("rerank")
     require_files(folder)
@@ -246,10 +246,10 @@ def open_reranker(settings: Settings) -> Reranker | None:
 
             return open_endpoint(settings)
         case "auto":
-            return _open_what_is_there(settings)
+            return _open_installed_reranker(settings)
 
 
-def _open_what_is_there(settings: Settings) -> Reranker | None:
+def _open_installed_reranker(settings: Settings) -> Reranker | None:
     own = settings.rerank
     if own.base_url is not None:
         return open_reranker(
@@ -257,7 +257,7 @@ def _open_what_is_there(settings: Settings) -> Reranker | None:
                 update={"rerank": settings.rerank.model_copy(update={"provider": "endpoint"})}
             )
         )
-    if own.model_dir is None and packaged_folder() is None:
+    if own.model_dir is None and find_packaged_folder() is None:
         return None
     try:
         return _open_local(settings)

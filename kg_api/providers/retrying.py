@@ -27,12 +27,12 @@ WaitedT = TypeVar("WaitedT")
 _given_up: ContextVar[threading.Event | None] = ContextVar("given_up", default=None)
 
 
-class Abandoned(Exception):
+class RetryCancelled(Exception):
     """Signal that the result is no longer needed."""
 
 
 @contextmanager
-def waiting_unless(given_up: threading.Event) -> Generator[None]:
+def cancel_waits_on(given_up: threading.Event) -> Generator[None]:
     """Cancel waits for a provider in this thread when the event is set."""
     token = _given_up.set(given_up)
     try:
@@ -46,7 +46,7 @@ def wait(seconds: float) -> None:
     if given_up is None:
         time.sleep(seconds)
     elif given_up.wait(seconds):
-        raise Abandoned
+        raise RetryCancelled
 
 
 def ask_at_once(questions: Iterable[Callable[[], WaitedT]], at_once: int) -> list[WaitedT]:
@@ -119,7 +119,7 @@ class RetryPolicy:
         retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(RetryableError),
             wait=self._wait,
-            stop=lambda state: self._is_over(state, until),
+            stop=lambda state: self._is_exhausted(state, until),
             sleep=self.sleep,
             before_sleep=partial(_log_retry, kind),
             reraise=True,
@@ -135,7 +135,7 @@ class RetryPolicy:
         spread = random.uniform(0, self.jitter * usual)  # noqa: S311 - spreads retries, no secret
         return max(usual, _read_retry_after(state) or 0) + spread
 
-    def _is_over(self, state: tenacity.RetryCallState, until: float | None) -> bool:
+    def _is_exhausted(self, state: tenacity.RetryCallState, until: float | None) -> bool:
         too_long = (_read_retry_after(state) or 0) > self.max_wait
         too_late = until is not None and self.clock() + state.upcoming_sleep >= until
         return too_long or too_late or state.attempt_number >= self.tries

@@ -173,7 +173,7 @@ class Bytes:
         return max_tokens
 
     def count(self, text: str) -> int:
-        return len(text) if text.isascii() else sum(map(_bytes_of, text))
+        return len(text) if text.isascii() else sum(map(_count_bytes, text))
 
     def tokens(self, text: str) -> list[TokenSpan]:
         """Return the tokens with their offsets. All tokens of a character have its offsets."""
@@ -182,11 +182,11 @@ class Bytes:
             for word, found in enumerate(re.finditer(r"\w+|\W", text))
             for at in range(*found.span())
         )
-        return [TokenSpan(at, at + 1, word) for at, word in words for _ in range(_bytes_of(text[at]))]
+        return [TokenSpan(at, at + 1, word) for at, word in words for _ in range(_count_bytes(text[at]))]
 
 
 @lru_cache(maxsize=4096)
-def _bytes_of(character: str) -> int:
+def _count_bytes(character: str) -> int:
     plain = len(character.encode(errors="replace"))
     return max(plain, len(unicodedata.normalize("NFKC", character).encode(errors="replace")))
 

@@ -29,13 +29,13 @@ def digest(*parts: str) -> str:
     return hashlib.sha256(joined.encode()).hexdigest()[:ID_DIGITS]
 
 
-def document_name(given: str) -> str:
+def normalize_document_name(given: str) -> str:
     """Return the name in NFC. macOS and archives write names in NFD."""
     return unicodedata.normalize("NFC", given)
 
 
-def spellings(name: str) -> list[str]:
-    return list(dict.fromkeys([name, document_name(name), unicodedata.normalize("NFD", name)]))
+def list_spellings(name: str) -> list[str]:
+    return list(dict.fromkeys([name, normalize_document_name(name), unicodedata.normalize("NFD", name)]))
 
 
 def document_id(ontology: str, document: str) -> str:
@@ -64,22 +64,22 @@ def chunk_id(source: str, start: int, end: int) -> str:
     return digest("chunk", source, str(start), str(end))
 
 
-def scope_of_ontology(name: str) -> str:
+def build_ontology_scope(name: str) -> str:
     """Return the full-text token of an ontology. No analyzer splits it."""
     return "kgo" + digest("ontology", name)
 
 
-def scope_of_document(identity: str) -> str:
+def build_document_scope(identity: str) -> str:
     return "kgd" + identity
 
 
-def scope_of_alias(alias: str) -> str:
+def build_alias_scope(alias: str) -> str:
     """Return the full-text token of a document alias. It ignores case and whitespace."""
     return "kga" + digest("alias", " ".join(normalise_text(alias).casefold().split()))
 
 
 @lru_cache(maxsize=8192)  # each step of writing a batch needs the same names
-def concept_name(label: str) -> str:
+def normalize_concept_name(label: str) -> str:
     """Return the form in which equal labels are equal. It ignores case, punctuation, and character width."""
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", label).casefold()).casefold()
     apart = folded.replace("_", " ")  # first, so that a sign next to an underscore is not next to a letter
@@ -87,14 +87,14 @@ def concept_name(label: str) -> str:
 
 
 def name_id(ontology: str, label: str) -> str:
-    return digest("concept name", ontology, concept_name(label))
+    return digest("concept name", ontology, normalize_concept_name(label))
 
 
 def concept_id(ontology: str, label: str) -> str:
-    return digest("concept", ontology, concept_name(label))
+    return digest("concept", ontology, normalize_concept_name(label))
 
 
-def concept_text(label: str, description: str, search_terms: Iterable[str]) -> str:
+def build_concept_text(label: str, description: str, search_terms: Iterable[str]) -> str:
     """Return the text of a concept to embed. Names of code lose their underscores (ADR 29)."""
     names = ", ".join(map(_words_of_name, search_terms))
     return "\n".join(part for part in (_words_of_name(label), description, names) if part)
@@ -104,9 +104,9 @@ def _words_of_name(name: str) -> str:
     return name.replace("_", " ").strip() or name
 
 
-def concept_text_hash(label: str, description: str, search_terms: Iterable[str]) -> str:
+def hash_concept_text(label: str, description: str, search_terms: Iterable[str]) -> str:
     """Return a hash that changes with the embedded text of the concept."""
-    return digest("concept text", concept_text(label, description, search_terms))
+    return digest("concept text", build_concept_text(label, description, search_terms))
 
 
 def instance_id(concept: str, source: str, start: int, end: int) -> str:
@@ -115,15 +115,15 @@ def instance_id(concept: str, source: str, start: int, end: int) -> str:
 
 def relation_id(ontology: str, subject: str, kind: str, target: str, source: str) -> str:
     """Return the id of a relationship. It contains names, so merging concepts does not change it."""
-    names = (concept_name(subject), concept_name(kind), concept_name(target))
+    names = (normalize_concept_name(subject), normalize_concept_name(kind), normalize_concept_name(target))
     return digest("relation", ontology, *names, source)
 
 
-def relation_type_id(ontology: str, kind: str) -> str:
-    return digest("relation type", ontology, concept_name(kind))
+def build_relation_type_id(ontology: str, kind: str) -> str:
+    return digest("relation type", ontology, normalize_concept_name(kind))
 
 
-def type_text_hash(name: str) -> str:
+def hash_type_text(name: str) -> str:
     return digest("relation type text", name)
 
 
@@ -132,7 +132,7 @@ def proposal_id(ontology: str, kind: str, first: str, second: str) -> str:
     return digest("proposal", ontology, kind, *sorted((first, second)))
 
 
-def judged_question_id(ontology: str, question: str) -> str:
+def build_judged_question_id(ontology: str, question: str) -> str:
     return digest("judged question", ontology, question)
 
 
@@ -148,7 +148,7 @@ def community_id(ontology: str, level: int, concept_ids: Iterable[str]) -> str:
 # Base classes of requests and answers
 
 
-def storable(text: str) -> str:
+def require_storable(text: str) -> str:
     """Return the text. Raise ValueError for lone surrogates and U+0000, which Neo4j rejects or damages."""
     try:
         text.encode()
@@ -159,29 +159,29 @@ def storable(text: str) -> str:
     return text
 
 
-Text = Annotated[str, AfterValidator(storable)]
+Text = Annotated[str, AfterValidator(require_storable)]
 """Text that Neo4j can store."""
 
 ONTOLOGY_PATTERN = r"^[\p{L}\p{N}_](?:[\p{L}\p{M}\p{N}_.\- ]*[\p{L}\p{M}\p{N}_.\-])?$"
 
 OntologyName = Annotated[
-    str, StringConstraints(max_length=100, pattern=ONTOLOGY_PATTERN), AfterValidator(storable)
+    str, StringConstraints(max_length=100, pattern=ONTOLOGY_PATTERN), AfterValidator(require_storable)
 ]
 """Letters and digits of any script, `_`, `-`, `.`, and inner spaces. No `-` or `.` at the start."""
 
 DocumentName = Annotated[
     str,
     StringConstraints(min_length=1, max_length=1000),
-    AfterValidator(storable),
-    AfterValidator(document_name),
+    AfterValidator(require_storable),
+    AfterValidator(normalize_document_name),
 ]
 """Title, or path in the ingested folder with `/` as separator. Stored in NFC."""
 
-NodeId = Annotated[str, StringConstraints(min_length=1, max_length=100), AfterValidator(storable)]
+NodeId = Annotated[str, StringConstraints(min_length=1, max_length=100), AfterValidator(require_storable)]
 
 Flag = Annotated[bool, Field(strict=True)]
 
-Called = Annotated[str, StringConstraints(min_length=1, max_length=1101), AfterValidator(storable)]
+Called = Annotated[str, StringConstraints(min_length=1, max_length=1101), AfterValidator(require_storable)]
 """Id, prefix of an id, name, or `ONTOLOGY/NAME`."""
 
 
@@ -239,7 +239,7 @@ _JOINERS = "\u200c\u200d"
 """Joiners. Between letters, they are part of the spelling, as in Persian and Hindi."""
 
 
-def one_line(text: str) -> str:
+def normalize_spaces(text: str) -> str:
     """Return the text with single spaces and without invisible characters."""
     return " ".join((text if text.isprintable() else "".join(_visible_characters(text))).split())
 

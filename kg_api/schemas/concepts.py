@@ -10,7 +10,17 @@ from typing import Annotated, Final, Literal, Self, cast
 
 from pydantic import Field, StringConstraints, model_validator
 
-from kg_api.schemas.base import VISIBLE, Answer, Body, DocumentName, Flag, NodeId, Page, Text, concept_name
+from kg_api.schemas.base import (
+    VISIBLE,
+    Answer,
+    Body,
+    DocumentName,
+    Flag,
+    NodeId,
+    Page,
+    Text,
+    normalize_concept_name,
+)
 from kg_api.schemas.documents import BlockKind
 from kg_api.schemas.search import Degradation, Place
 from kg_api.schemas.vocabulary import (
@@ -282,17 +292,17 @@ def find_meant(hits: Sequence[ConceptHit]) -> ConceptHit | None:
     return next((each for each in fitting if each.fits == "name"), fitting[0] if fitting else None)
 
 
-def nearest_labels(hits: Iterable[Concept]) -> str:
+def format_nearest_labels(hits: Iterable[Concept]) -> str:
     """Return the nearest labels as a part of a message, or an empty text without concepts."""
     labels = list(dict.fromkeys(repr(each.label) for each in hits))[:NEAREST]
     return f" (nearest: {', '.join(labels)})" if labels else ""
 
 
-def none_fits(query_text: str, hits: Sequence[ConceptHit]) -> str | None:
+def describe_no_match(query_text: str, hits: Sequence[ConceptHit]) -> str | None:
     """Return a note if no concept matches. None if one matches or the list is empty."""
     if not hits or any(each.fits for each in hits):
         return None
-    told = f"{query_text[:MAX_TOLD]!r}{nearest_labels(hits)}"
+    told = f"{query_text[:MAX_TOLD]!r}{format_nearest_labels(hits)}"
     return f"no concept matches {told}: those found are only the nearest there are"
 
 
@@ -500,14 +510,14 @@ _SAID: Final[dict[Stance, tuple[str, ...]]] = {
     ),
 }
 STANCES: Final[Mapping[str, Stance]] = MappingProxyType(
-    {concept_name(name): stance for stance, names in _SAID.items() for name in names}
+    {normalize_concept_name(name): stance for stance, names in _SAID.items() for name in names}
 )
 """Default stance by folded name. All other types are neutral."""
 
 
-def stance_of(name: str, given: str | None) -> Stance:
+def choose_stance(name: str, given: str | None) -> Stance:
     """Return the given stance, or the default for the name."""
-    return cast("Stance", given) if given else STANCES.get(concept_name(name), "neutral")
+    return cast("Stance", given) if given else STANCES.get(normalize_concept_name(name), "neutral")
 
 
 class RelationshipType(Answer):

@@ -24,7 +24,7 @@ MAX_AUTHOR = 200
 _DATE_AND_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d")
 
 
-def _is_written_out(value: Any) -> Any:
+def _require_written_date(value: Any) -> Any:
     """Return the value. Raise ValueError for a number, which can be seconds, milliseconds, or a year."""
     if isinstance(value, datetime) or (isinstance(value, str) and _DATE_AND_TIME.match(value)):
         return value
@@ -32,7 +32,7 @@ def _is_written_out(value: Any) -> Any:
 
 
 Author = Annotated[Text, StringConstraints(min_length=1, max_length=MAX_AUTHOR), *VISIBLE]
-Timestamp = Annotated[AwareDatetime, BeforeValidator(_is_written_out)]
+Timestamp = Annotated[AwareDatetime, BeforeValidator(_require_written_date)]
 """Time with a time zone. Without one, the moment is ambiguous."""
 
 
@@ -446,7 +446,7 @@ class WordBox(NamedTuple):
     """Confidence in percent."""
 
 
-def mean_of(boxes: Sequence[WordBox]) -> float | None:
+def compute_mean_word_confidence(boxes: Sequence[WordBox]) -> float | None:
     """Return the mean confidence from 0 to 1, weighted by word length. None without words."""
     letters = sum(box.end - box.start for box in boxes)
     if not letters:

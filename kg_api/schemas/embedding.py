@@ -30,7 +30,7 @@ _PART = re.compile(rf"\[[^\[\]]*\]|[{re.escape(_SEPARATORS)}]*\{{[^{{}}]*\}}")
 _BRACKET_SIGNS = re.compile(rf"\([{re.escape(_SEPARATORS)}]+")
 
 
-def checked_template(template: str) -> str:
+def validate_template(template: str) -> str:
     """Return the template of a context. Raise ValueError for a wrong field or bracket."""
     fields = _FIELD.findall(template)
     if wrong := [each for each in fields if each not in CONTEXT_FIELDS]:
@@ -64,7 +64,7 @@ def fill_template(template: str, values: Mapping[str, str]) -> str:
     return " ".join(_FIELD.sub(lambda found: values[found[1]], left).split())
 
 
-def used_in_context(
+def select_context_fields(
     context: str, template: str | None, title: str, metadata: Mapping[str, MetadataValue]
 ) -> tuple[object, ...]:
     """Return the document properties in a context, without headings. If they change, the chunks are stale."""
@@ -72,13 +72,13 @@ def used_in_context(
         return title, {key: value for key, value in metadata.items() if key != MODIFIED}
     if context not in {"template", "late_template"}:
         return ()
-    date, people = date_and_people(metadata)
+    date, people = find_date_and_people(metadata)
     fields = set(CONTEXT_FIELDS) if template is None else set(_FIELD.findall(template))
     values = {"title": title, "date": date, "author": people}
     return tuple(value for name, value in values.items() if name in fields)
 
 
-def date_and_people(metadata: Mapping[str, MetadataValue]) -> tuple[str, str]:
+def find_date_and_people(metadata: Mapping[str, MetadataValue]) -> tuple[str, str]:
     """Return the date of writing and the authors of a document. Unknown values are empty."""
     folded = {key.casefold(): value for key, value in metadata.items()}
     return _first(folded, _DATES), _first(folded, _PEOPLE)
@@ -124,7 +124,7 @@ MAX_PARENT = 20_000
 
 
 ContextTemplate = Annotated[
-    Text, StringConstraints(min_length=1, max_length=300), AfterValidator(checked_template)
+    Text, StringConstraints(min_length=1, max_length=300), AfterValidator(validate_template)
 ]
 
 

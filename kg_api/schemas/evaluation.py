@@ -212,7 +212,7 @@ class Comparison(Answer):
 MAX_JUDGED_CHARACTERS: Final = 2000
 
 
-def question_text(given: str) -> str:
+def normalize_question(given: str) -> str:
     """Return a question in NFC with single spaces."""
     if not (text := " ".join(unicodedata.normalize("NFC", given).split())):
         raise ValueError("is blank")
@@ -220,7 +220,7 @@ def question_text(given: str) -> str:
 
 
 JudgedText = Annotated[
-    Text, StringConstraints(max_length=MAX_JUDGED_CHARACTERS), AfterValidator(question_text)
+    Text, StringConstraints(max_length=MAX_JUDGED_CHARACTERS), AfterValidator(normalize_question)
 ]
 Relevance = Annotated[int, Field(ge=0, le=MAX_RELEVANCE, strict=True)]
 """Relevance. 2: answers the question. 1: helps to answer. 0: neither."""

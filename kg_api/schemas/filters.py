@@ -67,7 +67,7 @@ METADATA: Final = "metadata."
 """Prefix of a metadata key with the name of a known field."""
 
 
-def field_of(key: str) -> str:
+def format_metadata_field(key: str) -> str:
     """Return the filter field of a metadata key."""
     return f"{METADATA}{key}" if key in KNOWN_FIELDS or key.startswith(METADATA) else key
 
@@ -233,7 +233,7 @@ def _kind(given: Any) -> str:
 
 
 def _require_few(where: list[Clause]) -> list[Clause]:
-    if len(conditions_of(where)) > MAX_IN_ALL:
+    if len(list_conditions(where)) > MAX_IN_ALL:
         raise ValueError(f"has more than {MAX_IN_ALL} conditions in all")
     return where
 
@@ -292,12 +292,12 @@ class DocumentFilter(Body):
     where: Where = Field(default_factory=list[Clause])
 
 
-def alternatives_of(clause: Clause) -> list[list[Condition]]:
+def list_alternatives(clause: Clause) -> list[list[Condition]]:
     return clause.any_of if isinstance(clause, AnyOf) else [[clause]]
 
 
-def conditions_of(where: Iterable[Clause]) -> list[Condition]:
-    return [each for clause in where for group in alternatives_of(clause) for each in group]
+def list_conditions(where: Iterable[Clause]) -> list[Condition]:
+    return [each for clause in where for group in list_alternatives(clause) for each in group]
 
 
 # Facets

@@ -10,7 +10,7 @@ from typing import Annotated, Final, NamedTuple, cast
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from kg_api.schemas.base import Text, storable
+from kg_api.schemas.base import Text, require_storable
 
 _MONTH = re.compile(r"\d{4}-\d{2}")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -40,7 +40,7 @@ def moment(text: str) -> Moment | None:
         return None
 
 
-def moments_of(value: object) -> list[Moment]:
+def parse_moments(value: object) -> list[Moment]:
     several = cast("list[object]", value) if isinstance(value, list) else [value]
     found = (moment(each) for each in several if isinstance(each, str))
     return [each for each in found if each is not None]
@@ -102,7 +102,7 @@ def check_value(key: str, value: Scalar | None) -> None:
     if isinstance(value, int) and abs(value) >= INT64:
         raise ValueError(f"{key!r} does not fit 64 bits")
     if isinstance(value, str):
-        storable(value)
+        require_storable(value)
 
 
 Metadata = Annotated[
@@ -126,7 +126,7 @@ FileTime = Annotated[str, AfterValidator(_to_utc)]
 """Time in ISO 8601. The default time zone is UTC. kg stores UTC seconds."""
 
 
-def file_time(seconds: float) -> str | None:
+def format_file_time(seconds: float) -> str | None:
     """Return a file's time as `FileTime`, or None if the calendar does not include it."""
     try:
         return _iso_utc(datetime.fromtimestamp(seconds, UTC))
@@ -134,7 +134,7 @@ def file_time(seconds: float) -> str | None:
         return None
 
 
-def with_file_time(metadata: dict[str, MetadataValue], modified: str | None) -> dict[str, MetadataValue]:
+def add_file_time(metadata: dict[str, MetadataValue], modified: str | None) -> dict[str, MetadataValue]:
     """Add the modification time, unless the metadata contains a date."""
     stated = any(_is_date(metadata.get(key)) for key in _OWN_DATES)
     return metadata if modified is None or stated else {**metadata, MODIFIED: modified}
@@ -142,10 +142,10 @@ def with_file_time(metadata: dict[str, MetadataValue], modified: str | None) -> 
 
 def _is_date(value: MetadataValue) -> bool:
     is_year = isinstance(value, int) and not isinstance(value, bool) and year(value) is not None
-    return is_year or bool(moments_of(value))
+    return is_year or bool(parse_moments(value))
 
 
-def date_of(metadata: Mapping[str, MetadataValue]) -> str | None:
+def find_document_date(metadata: Mapping[str, MetadataValue]) -> str | None:
     found = metadata.get("date") or metadata.get(MODIFIED)
     return str(found) if found else None
 

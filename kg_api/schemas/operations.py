@@ -126,12 +126,12 @@ def _no_id(name: str) -> str:
     return name
 
 
-def key_id_in(called: str) -> str:
+def extract_key_id(called: str) -> str:
     found = _LIKE_A_KEY.fullmatch(called)
     return found["key_id"] if found else called
 
 
-def without_secrets(text: str) -> str:
+def redact_keys(text: str) -> str:
     """Return the text with keys shortened to their ids."""
     return _LIKE_A_KEY.sub(r"kg_\g<key_id>", text)
 

@@ -64,7 +64,7 @@ class Problem(Answer):
     """Problems of the fields of an invalid request."""
 
 
-def problem_of(error: KgError, errors: Sequence[FieldProblem] = ()) -> Problem:
+def build_problem(error: KgError, errors: Sequence[FieldProblem] = ()) -> Problem:
     return Problem(
         type=f"urn:kg:{error.slug()}",
         title=type(error).__name__,
@@ -78,11 +78,11 @@ def to_unicode(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def problem_of_fields(errors: Sequence[Mapping[str, Any]]) -> Problem:
-    return problem_of(InvalidInput(describe_problems(errors)), field_problems(errors))
+def build_field_problem(errors: Sequence[Mapping[str, Any]]) -> Problem:
+    return build_problem(InvalidInput(describe_problems(errors)), list_field_problems(errors))
 
 
-def field_problems(errors: Sequence[Mapping[str, Any]]) -> list[FieldProblem]:
+def list_field_problems(errors: Sequence[Mapping[str, Any]]) -> list[FieldProblem]:
     """Return pydantic's errors, at most twenty, without the values."""
     return [FieldProblem(field=_field(each["loc"]), message=_message(each)) for each in errors[:MAX_ERRORS]]
 
@@ -90,7 +90,7 @@ def field_problems(errors: Sequence[Mapping[str, Any]]) -> list[FieldProblem]:
 def describe_problems(errors: Sequence[Mapping[str, Any]]) -> str:
     """Return all problems in one line, grouped by field. A union has one problem for each branch."""
     told: dict[str, list[str]] = {}
-    for each in field_problems(errors):
+    for each in list_field_problems(errors):
         told.setdefault(each.field, []).append(each.message)
     problems = (
         FieldProblem(field=field, message=", or: ".join(messages)) for field, messages in told.items()

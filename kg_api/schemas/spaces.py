@@ -57,11 +57,11 @@ class SimilarityCalibration:
         """Cosine from which texts are more likely related than unrelated."""
         return (self.related + self.unrelated) / 2
 
-    def toward_related(self, share: float) -> float:
+    def interpolate_to_related(self, share: float) -> float:
         """Return the cosine at this share of the range from unrelated to related."""
         return self.unrelated + share * self.gap
 
-    def toward_equal(self, share: float) -> float:
+    def interpolate_to_equal(self, share: float) -> float:
         """Return the cosine at this share of the range from unrelated to equal."""
         return self.unrelated + share * (1 - self.unrelated)
 

@@ -14,11 +14,20 @@ from typing import Any, Protocol, cast
 import structlog
 
 from kg_api.errors import ConfigurationError, InvalidInput, KgError, LlmFailed, TooBusy
-from kg_api.extraction.replies import find_quote, says_enough
+from kg_api.extraction.replies import find_quote, is_long_enough
 from kg_api.graph.client import Graph
 from kg_api.graph.spaces import Space
 from kg_api.metrics import require_budget
-from kg_api.providers.chat import TEXT, ObjectReader, Prompt, as_list, line, list_of, object_of, path_of
+from kg_api.providers.chat import (
+    TEXT,
+    ObjectReader,
+    Prompt,
+    as_list,
+    build_list_schema,
+    join_headings,
+    line,
+    object_of,
+)
 from kg_api.schemas.answers import (
     AnswerCounts,
     Answered,
@@ -34,10 +43,10 @@ from kg_api.schemas.search import ContextWindow, Degradation, Place, SourceHit, 
 from kg_api.search.fusion import MIN_GAP, USUAL
 from kg_api.search.notes import Stopwatch
 from kg_api.search.present import read_windows
-from kg_api.search.question import filter_by
+from kg_api.search.question import build_similarity_filter
 from kg_api.search.service import SearchService
-from kg_api.spaces.registry import SpaceRegistry, token_counter
-from kg_api.spaces.snapshot import OntologySnapshot, snapshots_of
+from kg_api.spaces.registry import SpaceRegistry, build_space_token_counter
+from kg_api.spaces.snapshot import OntologySnapshot, get_snapshots
 
 # Passages for the prompt: hits above the similarity threshold and their context
 
@@ -59,7 +68,7 @@ class PromptPassage:
     place: Place
 
 
-def threshold_of(space: Space, request: AnswerRequest) -> Threshold:
+def choose_threshold(space: Space, request: AnswerRequest) -> Threshold:
     """Return the minimum similarity of a space: from the request, otherwise from the model's calibration."""
     if request.mode == "text":
         return Threshold(space=space.slug, min_similarity=None, source="none")
@@ -67,7 +76,7 @@ def threshold_of(space: Space, request: AnswerRequest) -> Threshold:
         return Threshold(space=space.slug, min_similarity=request.min_similarity, source="request")
     known = space.calibration if space.calibration and space.calibration.gap >= MIN_GAP else None
     calibration = known or USUAL
-    least = round(calibration.toward_related(SHARE), 4)
+    least = round(calibration.interpolate_to_related(SHARE), 4)
     return Threshold(space=space.slug, min_similarity=least, source="model" if known else "default")
 
 
@@ -107,8 +116,8 @@ When the passages do not answer the question, give no statements.
 Do not write ids, numbers in brackets or links into the statements.
 Answer with JSON only: \
 {"statements": [{"text": "...", "quotes": [{"id": "...", "quote": "..."}]}]}"""
-_STATEMENT = object_of(text=TEXT, quotes=list_of(object_of(id=TEXT, quote=TEXT)))
-SCHEMA = object_of(statements=list_of(_STATEMENT))
+_STATEMENT = object_of(text=TEXT, quotes=build_list_schema(object_of(id=TEXT, quote=TEXT)))
+SCHEMA = object_of(statements=build_list_schema(_STATEMENT))
 
 
 def build_prompt(question: str, passages: Sequence[PromptPassage]) -> Prompt:
@@ -117,7 +126,7 @@ def build_prompt(question: str, passages: Sequence[PromptPassage]) -> Prompt:
         {
             "id": passage.name,
             "document": passage.place.document,
-            "headings": path_of(passage.place.heading),
+            "headings": join_headings(passage.place.heading),
             "text": passage.place.full_text.strip(),
         }
         for passage in passages
@@ -155,7 +164,7 @@ class Proving:
 
         Only a readable output without statements means that the passages do not answer the question.
         """
-        if self._read > self._unreadable or self._reader.says_none("statements"):
+        if self._read > self._unreadable or self._reader.is_empty_list("statements"):
             return None
         if self._reader.is_blank:
             return "the answer is empty"
@@ -205,7 +214,11 @@ class Proving:
         if passage is None or not isinstance(quote, str):
             return None
         found = find_quote(passage.place.full_text, quote)
-        if found is None or found.score < MIN_SCORE or not says_enough(found.text, passage.place.full_text):
+        if (
+            found is None
+            or found.score < MIN_SCORE
+            or not is_long_enough(found.text, passage.place.full_text)
+        ):
             return None
         start = passage.place.start + found.start
         end = passage.place.start + found.end
@@ -241,7 +254,7 @@ REASONS: dict[Refusal, str] = {
 }
 
 
-def reason_of(refusal: Refusal | None, counts: AnswerCounts) -> str | None:
+def describe_missing_answer(refusal: Refusal | None, counts: AnswerCounts) -> str | None:
     """Return the reason for a missing answer, or None."""
     if refusal == "nothing_similar" and counts.beyond_budget:
         return "the best passage is longer than token_budget. Raise token_budget"
@@ -263,7 +276,7 @@ def unreadable(fault: str) -> str:
     )
 
 
-def notes_of(proving: Proving) -> list[Degradation]:
+def describe_skipped_output(proving: Proving) -> list[Degradation]:
     """Return the skipped parts of a readable output as degradations."""
     return [
         Degradation(part="answer", effect=f"the language model's answer: {each}") for each in proving.notes
@@ -346,7 +359,7 @@ class AnswerService:
         self._spaces = spaces
         self._search = search
         self._model = model
-        self._snapshots = snapshots_of(graph)
+        self._snapshots = get_snapshots(graph)
         self._places = threading.BoundedSemaphore(MAX_AT_ONCE)
 
     def answer(self, request: AnswerRequest) -> Answered:
@@ -387,9 +400,11 @@ class AnswerService:
         name = self.model_name()
         known = self._snapshots.known(request.ontologies or ())
         spaces = (*known.answering.values(), known.new)
-        thresholds = {space.slug: threshold_of(space, request) for space in spaces}
+        thresholds = {space.slug: choose_threshold(space, request) for space in spaces}
         with watch.stage("search"):
-            found = self._search.search(_search(request), filter_by(thresholds, keep_carried=True))
+            found = self._search.search(
+                _search(request), build_similarity_filter(thresholds, keep_carried=True)
+            )
         asked_in = [thresholds[slug] for slug in found.spaces if slug in thresholds]
         with watch.stage("context"):
             windows, tokens, beyond, notes = self._windows(found.sources, request, known)
@@ -428,7 +443,7 @@ class AnswerService:
         """Return the windows within the budget, their tokens, the number of dropped hits, and notes."""
         if not hits:
             return [], 0, 0, []
-        counter = token_counter(self._spaces.of(known.space_of(hits[0].ontology)))
+        counter = build_space_token_counter(self._spaces.of(known.space_of(hits[0].ontology)))
         windows, beyond = read_windows(self._graph, hits, counter, request.window_size, request.token_budget)
         notes = [counter.problem] if counter.problem else []
         if beyond:
@@ -471,14 +486,14 @@ def _build_answer(retrieved: RetrievedPassages, proving: Proving, statements: li
         answered=refusal is None,
         text=as_text(statements),
         refusal=refusal,
-        reason=reason_of(refusal, retrieved.counts),
+        reason=describe_missing_answer(refusal, retrieved.counts),
         statements=statements,
         citations=proving.citations,
         sources=present_passages(retrieved.passages, retrieved.hits),
         thresholds=retrieved.thresholds,
         counts=counts,
         model=retrieved.model,
-        degraded=[*retrieved.degraded, *notes_of(proving)],
+        degraded=[*retrieved.degraded, *describe_skipped_output(proving)],
         timings_ms=timings,
     )
 

@@ -31,12 +31,12 @@ from kg_api.schemas.answers import (
 from kg_api.schemas.search import Degradation, DescribedPlace, SourceHit, SourceHits, SourceSearch
 from kg_api.schemas.vocabulary import MAX_LIMIT, MAX_QUERY_CHARACTERS
 from kg_api.search.notes import Stopwatch
-from kg_api.search.question import SimilarityFilter, filter_by
-from kg_api.search.rank import limit_per_group, near_duplicates
+from kg_api.search.question import SimilarityFilter, build_similarity_filter
+from kg_api.search.rank import group_near_duplicates, limit_per_group
 from kg_api.search.service import SearchService
 from kg_api.spaces.open_spaces import FAULTS
 from kg_api.spaces.registry import SpaceRegistry
-from kg_api.spaces.snapshot import OntologySnapshot, snapshots_of
+from kg_api.spaces.snapshot import OntologySnapshot, get_snapshots
 from kg_api.text.borders import divide, sentences, trim
 from kg_api.text.cutting import Measure, words
 from kg_api.text.documents import parse
@@ -213,7 +213,7 @@ def _nearness(each: PieceHit) -> tuple[float, int, int, str]:
 
 
 def _without_duplicates(passages: Sequence[MergedPassage]) -> list[MergedPassage]:
-    groups = near_duplicates([passage.nearest.hit.full_text for passage in passages])
+    groups = group_near_duplicates([passage.nearest.hit.full_text for passage in passages])
     return [
         MergedPassage(passages[first].found, tuple(passages[at].nearest.hit.source_id for at in others))
         for first, *others in groups
@@ -237,7 +237,7 @@ class PackedContext:
     left_out: int  # passages that exceed the budget
 
 
-def context_of(
+def render_context(
     passages: Sequence[MergedPassage], count: Callable[[str], int], budget: int | None
 ) -> PackedContext:
     """Render passages as Markdown and skip each passage that exceeds the remaining budget.
@@ -335,7 +335,7 @@ class AugmentScope:
 
     @property
     def similar(self) -> SimilarityFilter:
-        return filter_by(self.thresholds)
+        return build_similarity_filter(self.thresholds)
 
 
 def resolve_scope(request: AugmentRequest, known: OntologySnapshot) -> AugmentScope:
@@ -370,7 +370,7 @@ class TokenCounter:
     estimated: bool
 
 
-def counter_of(embedder: Embedder | None) -> TokenCounter:
+def build_token_counter(embedder: Embedder | None) -> TokenCounter:
     """Return a counter based on the model's tokenizer, or a word-based estimate if there is no model."""
     if embedder is None:
         return TokenCounter(lambda text: TOKENS_A_WORD * words(text), None, estimated=True)
@@ -421,13 +421,13 @@ def consolidate_request(request: AugmentRequest) -> tuple[str, tuple[str, ...]]:
     return text, ()
 
 
-def pieces_of(text: str, request: AugmentRequest, counter: TokenCounter) -> Pieces:
+def split_into_pieces(text: str, request: AugmentRequest, counter: TokenCounter) -> Pieces:
     """Cut the text into pieces that fit into the model.
 
     The vector of a longer text is an average, which finds less.
     """
     tokens = counter.count(text)
-    most = chunk_token_limit(request, counter)
+    most = get_chunk_token_limit(request, counter)
     one = most if request.one_query_tokens is None else request.one_query_tokens
     only = trim(text, 0, len(text))
     if only and tokens <= one and len(text) <= MAX_QUERY_CHARACTERS:
@@ -441,7 +441,7 @@ def pieces_of(text: str, request: AugmentRequest, counter: TokenCounter) -> Piec
     return Pieces(pieces, len(spans) - len(kept), tokens)
 
 
-def chunk_token_limit(request: AugmentRequest, counter: TokenCounter) -> int:
+def get_chunk_token_limit(request: AugmentRequest, counter: TokenCounter) -> int:
     return request.chunk_tokens if counter.most is None else min(request.chunk_tokens, counter.most)
 
 
@@ -561,7 +561,7 @@ class AugmentService:
     def __init__(self, graph: Graph, spaces: SpaceRegistry, search: SearchService) -> None:
         self._spaces = spaces
         self._search = search
-        self._snapshots = snapshots_of(graph)
+        self._snapshots = get_snapshots(graph)
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="augment")
 
     def close(self) -> None:
@@ -579,13 +579,13 @@ class AugmentService:
         with watch.stage("cut"):
             text, notes = consolidate_request(request)
             counter = self._counter(where.spaces[0])
-            pieces = pieces_of(text, request, counter)
+            pieces = split_into_pieces(text, request, counter)
         with watch.stage("search"):
             asking = Asking(request, where, self._spaces, self._search.search)
             asked = self._ask(asking, pieces)
         with watch.stage("select"):
             selection = select(_collect_hits(asked), _choices(request))
-            context = context_of(selection.passages, counter.count, request.token_budget)
+            context = render_context(selection.passages, counter.count, request.token_budget)
         counts = _counts(text, pieces, asked, selection, context)
         log.info("augmented", **counts.model_dump(), ms=watch.milliseconds()["total"])
         return Augmented(
@@ -599,7 +599,7 @@ class AugmentService:
             counts=counts,
             notes=[*notes, *_nothing_near(asked, selection, where)],
             degraded=[
-                *_describe_left_out(pieces),
+                *_describe_skipped_pieces(pieces),
                 *together(note for each in asked for note in each.degradations),
             ],
             timings_ms=watch.milliseconds(),
@@ -607,9 +607,9 @@ class AugmentService:
 
     def _counter(self, space: Space) -> TokenCounter:
         try:
-            return counter_of(self._spaces.of(space).embedder())
+            return build_token_counter(self._spaces.of(space).embedder())
         except FAULTS:  # the searches report the fault
-            return counter_of(None)
+            return build_token_counter(None)
 
     def _ask(self, asking: Asking, pieces: Pieces) -> list[PieceResults]:
         waiting = [self._pool.submit(copy_context().run, asking.ask, piece) for piece in pieces.pieces]
@@ -699,7 +699,7 @@ def _nothing_near(
     return [note]
 
 
-def _describe_left_out(pieces: Pieces) -> list[AugmentDegradation]:
+def _describe_skipped_pieces(pieces: Pieces) -> list[AugmentDegradation]:
     if not pieces.left_out:
         return []
     effect = (

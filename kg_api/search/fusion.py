@@ -9,9 +9,9 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from kg_api.concepts.search import RRF_K
-from kg_api.graph.fulltext import question_terms, terms
+from kg_api.graph.fulltext import split_question_terms, terms
 from kg_api.graph.spaces import Space
-from kg_api.graph.text_analysis import fold, forms_of, stop_words_of
+from kg_api.graph.text_analysis import find_stop_words, fold, get_word_forms
 from kg_api.providers.embedding_port import advise_on_languages, knows_language
 from kg_api.schemas.metadata import find_aliases
 from kg_api.schemas.search import DescribedPlace, LeftOut
@@ -161,7 +161,7 @@ def nearness(plan: SearchPlan, candidates: Candidates, shown: Sequence[Described
     best hit, no measurements exist. In a language that a model does not know, all passages are near: in
     German, 87 % of the questions without an answer had no note.
     """
-    words = content_words(plan.text)
+    words = find_content_words(plan.text)
     if not plan.usable or plan.concepts_alone or any(each.hypothetical for each in plan.vectors):
         return UNKNOWN
     language, models = plan.wording.language, [each.space.identity.model for each in plan.usable.values()]
@@ -173,7 +173,7 @@ def nearness(plan: SearchPlan, candidates: Candidates, shown: Sequence[Described
     for space in plan.scope.models:
         lane = candidates.lanes.get(f"{VECTOR}{space.slug}", ()) if space.slug in plan.usable else ()
         nearest = max((hit.similarity for hit in lane if hit.similarity is not None), default=None)
-        floor = floor_of(space, len(words))
+        floor = get_relevance_floor(space, len(words))
         if nearest is not None and floor is not None:
             measured.append((nearest, floor))
     lanes = [lane for name, lane in candidates.lanes.items() if lane and not name.startswith(PICTURES)]
@@ -198,10 +198,10 @@ def nearness(plan: SearchPlan, candidates: Candidates, shown: Sequence[Described
     return Nearness(near=False, note=note)
 
 
-def content_words(text: str) -> frozenset[str]:
+def find_content_words(text: str) -> frozenset[str]:
     """Return the non-stop words of a question in lower case, or all words if there are no others."""
-    words = frozenset(word.casefold() for word in question_terms(text))
-    return words - stop_words_of(words) or words
+    words = frozenset(word.casefold() for word in split_question_terms(text))
+    return words - find_stop_words(words) or words
 
 
 def has_words(shown: Iterable[DescribedPlace], words: frozenset[str], share: float = 1.0) -> bool:
@@ -209,31 +209,31 @@ def has_words(shown: Iterable[DescribedPlace], words: frozenset[str], share: flo
 
     Words match in any form.
     """
-    wanted = [forms_of(word) for word in words]
+    wanted = [get_word_forms(word) for word in words]
     begin = {form[:2] for forms in wanted for form in forms}
     for place in shown if words else ():
         said = terms(
             " ".join([place.full_text, *place.heading, place.title or "", *find_aliases(place.metadata)])
         )
-        there = frozenset[str]().union(*(forms_of(word) for word in said if fold(word)[:2] in begin))
+        there = frozenset[str]().union(*(get_word_forms(word) for word in said if fold(word)[:2] in begin))
         if sum(not there.isdisjoint(forms) for forms in wanted) >= share * len(wanted):
             return True
     return False
 
 
-def floor_of(space: Space, words: int) -> float | None:
+def get_relevance_floor(space: Space, words: int) -> float | None:
     """Return the cosine at which relevance starts for a question of this length. None: unknown."""
     calibration = space.calibration
     if calibration is None or calibration.gap < MIN_GAP:
         return None
     question, few_words = SHARES.get(space.identity.model, USUAL_SHARES)
-    return calibration.toward_related(few_words if 0 < words <= FEW_WORDS else question)
+    return calibration.interpolate_to_related(few_words if 0 < words <= FEW_WORDS else question)
 
 
 # Similarity filter, applied before the page limit so that pages stay full
 
 
-def filter_of(plan: SearchPlan) -> BoundFilter:
+def build_vector_filter(plan: SearchPlan) -> BoundFilter:
     """Return the filter for the question's vectors."""
     blind = frozenset(vector.space.slug for vector in plan.vectors if vector.vector is None)
     return BoundFilter(plan.similar, blind, plan.scope.space_of)

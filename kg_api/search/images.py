@@ -14,10 +14,16 @@ from numpy.typing import NDArray
 from kg_api.concepts.search import reciprocal_rank_fusion
 from kg_api.errors import DatabaseUnavailable, InvalidInput, NotFound, Unavailable
 from kg_api.graph.client import Graph
-from kg_api.graph.images import having_images
+from kg_api.graph.images import list_ontologies_with_images
 from kg_api.graph.library import find_source
 from kg_api.graph.search import Filters
-from kg_api.graph.similar import NearestPictures, hashes_of, places_of, vectors_in, vectors_of
+from kg_api.graph.similar import (
+    NearestPictures,
+    describe_places,
+    read_image_hashes,
+    read_search_vectors,
+    read_source_vectors,
+)
 from kg_api.graph.spaces import Space
 from kg_api.schemas.image_search import ImageHit, ImageHits, ImageScope, ImageSearch, ImageThrough
 from kg_api.schemas.images import ReadImage
@@ -31,15 +37,15 @@ from kg_api.schemas.search import (
     SourceSearch,
 )
 from kg_api.schemas.vocabulary import ImageLane
-from kg_api.search.near import comparable, evenly, under_way
+from kg_api.search.near import comparable, describe_embedding_progress, sample_evenly
 from kg_api.search.notes import Stopwatch
-from kg_api.search.related import RelatedQuery, near_vectors
+from kg_api.search.related import RelatedQuery, find_near_vectors
 from kg_api.search.retrieve import CONCEPTS, PICTURES, TEXT, VECTOR
 from kg_api.search.scope import choose
 from kg_api.search.service import SearchService
 from kg_api.spaces.images import ImageSpaceRegistry, group_by_space
 from kg_api.spaces.open_spaces import FAULTS
-from kg_api.spaces.snapshot import OntologySnapshot, snapshots_of
+from kg_api.spaces.snapshot import OntologySnapshot, get_snapshots
 
 # Query images
 
@@ -50,7 +56,7 @@ class ImageLooker(Protocol):
     def look_at(self, data: bytes, /) -> ReadImage: ...
 
 
-class AskedPicture:
+class QueryImage:
     """An uploaded query image. Only separate processes decode it."""
 
     def __init__(self, images: ImageSpaceRegistry, reader: ImageLooker, content: Callable[[], bytes]) -> None:
@@ -73,7 +79,7 @@ class AskedPicture:
         """
         return int(self._reader.look_at(self._content()).perceptual_hash, 16)
 
-    def vector_in(self, space: Space) -> NDArray[np.float32]:
+    def get_vector(self, space: Space) -> NDArray[np.float32]:
         """Return the vector in an image space.
 
         Raises:
@@ -84,7 +90,7 @@ class AskedPicture:
         return opened.embed_pixels([self._images.render(opened, self._content())])[0]
 
 
-class StoredPicture(AskedPicture):
+class StoredPicture(QueryImage):
     """A stored query image. Its stored vectors are reused."""
 
     def __init__(
@@ -110,10 +116,10 @@ class StoredPicture(AskedPicture):
     def looks(self) -> int:
         return int(self._image.perceptual_hash, 16)
 
-    def vector_in(self, space: Space) -> NDArray[np.float32]:
-        """Return the stored vector, or embed the image as `AskedPicture` does."""
-        parts = vectors_in(self._graph, self._place.source_id, space)
-        return parts[0].vector if parts else super().vector_in(space)
+    def get_vector(self, space: Space) -> NDArray[np.float32]:
+        """Return the stored vector, or embed the image as `QueryImage` does."""
+        parts = read_source_vectors(self._graph, self._place.source_id, space)
+        return parts[0].vector if parts else super().get_vector(space)
 
 
 # Perceptual hashes with 64 bits
@@ -150,7 +156,7 @@ class ImageLaneFound:
     found: dict[str, ImageThrough]  # by source, best first
     space: str | None = None
 
-    def at_least(self, similarity: float | None) -> ImageLaneFound:
+    def filter_by_similarity(self, similarity: float | None) -> ImageLaneFound:
         """Return the results at or above a similarity, if the retriever measures it in an image space."""
         if similarity is None or self.name != "picture_space":
             return self
@@ -180,12 +186,12 @@ class _Scope:
 class ImageLanes:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self._snapshots = snapshots_of(graph)
+        self._snapshots = get_snapshots(graph)
         self._progress = self._snapshots.progress("image_embedding")
 
     def find(
         self,
-        picture: AskedPicture,
+        picture: QueryImage,
         known: OntologySnapshot,
         names: Sequence[str],
         filters: Filters,
@@ -195,7 +201,7 @@ class ImageLanes:
         scope, lanes = _Scope(known, filters, depth), LanesFound()
         if filters.image is False:
             return lanes
-        there = having_images(self._graph, names) if names else []
+        there = list_ontologies_with_images(self._graph, names) if names else []
         spaces = known.image_spaces
         if blind := [name for name in there if name not in spaces]:
             lanes.without["they have no image space"] = blind
@@ -205,14 +211,14 @@ class ImageLanes:
         return lanes
 
     def _by_vector(
-        self, picture: AskedPicture, scope: _Scope, space: Space, names: Sequence[str], lanes: LanesFound
+        self, picture: QueryImage, scope: _Scope, space: Space, names: Sequence[str], lanes: LanesFound
     ) -> None:
         if waiting := self._snapshots.populating(space.image_index_name):
             reason = f"the index {space.image_index_name} is {waiting[space.image_index_name]}"
             lanes.without.setdefault(reason, []).extend(names)
             return
         try:
-            vector = picture.vector_in(space)
+            vector = picture.get_vector(space)
         except DatabaseUnavailable:
             raise
         except UNSEEN as error:
@@ -225,11 +231,11 @@ class ImageLanes:
         )
         (rows,) = self._graph.look_up([nearest.lookup])
         measured = [(hit.source.source_id, hit.score) for hit in nearest.hits(self._graph, rows).found]
-        found = _ranked("picture_space", _without(picture, measured), space.slug)
+        found = _ranked("picture_space", _exclude_query_image(picture, measured), space.slug)
         if measured:
             lanes.found.append(ImageLaneFound("picture_space", found, space.slug))
             self._note_under_way(scope, space, names, lanes)
-        elif hashes_of(self._graph, names, filters, limit=1):
+        elif read_image_hashes(self._graph, names, filters, limit=1):
             reason = f"no image in these ontologies has a vector in the space {space.slug!r} yet"
             lanes.without.setdefault(reason, []).extend(names)
 
@@ -237,15 +243,19 @@ class ImageLanes:
         """Report embedding progress and compare pending images by hash."""
         progress = self._progress.recent()
         waiting = [name for name in names if name in progress]
-        if waiting and (left := hashes_of(self._graph, waiting, scope.filters, MAX_HASHED, without=space)):
+        if waiting and (
+            left := read_image_hashes(self._graph, waiting, scope.filters, MAX_HASHED, without=space)
+        ):
             lanes.hashes |= left
-            lanes.degraded += under_way(progress, waiting, "are compared by their looks")
+            lanes.degraded += describe_embedding_progress(progress, waiting, "are compared by their looks")
 
-    def _otherwise(self, picture: AskedPicture, scope: _Scope, lanes: LanesFound) -> None:
+    def _otherwise(self, picture: QueryImage, scope: _Scope, lanes: LanesFound) -> None:
         """Add results by perceptual hash and, for a stored image, by text."""
         if names := [name for each in lanes.without.values() for name in each]:
-            lanes.hashes |= hashes_of(self._graph, names, scope.filters, MAX_HASHED)
-        alike = _without(picture, [(each, None) for each in look_alike(picture.looks, lanes.hashes)])
+            lanes.hashes |= read_image_hashes(self._graph, names, scope.filters, MAX_HASHED)
+        alike = _exclude_query_image(
+            picture, [(each, None) for each in look_alike(picture.looks, lanes.hashes)]
+        )
         if names or alike:
             found = _ranked("perceptual_hash", alike[: scope.depth])
             lanes.found.append(ImageLaneFound("perceptual_hash", found))
@@ -260,17 +270,19 @@ class ImageLanes:
             effect = f"kg compared {MAX_HASHED:,} images by appearance. There are more"
             lanes.degraded.append(Degradation(part="query", effect=effect))
 
-    def _by_words(self, picture: AskedPicture, scope: _Scope, names: Sequence[str]) -> ImageLaneFound:
+    def _by_words(self, picture: QueryImage, scope: _Scope, names: Sequence[str]) -> ImageLaneFound:
         own = picture.own
         if own is None:
             return ImageLaneFound("words", {})
         known = scope.known
-        parts = vectors_of(self._graph, [own.source_id], known.answering, known.new).get(own.source_id, [])
-        sources = scope.filters.sources.of_kinds(["image"])
+        parts = read_search_vectors(self._graph, [own.source_id], known.answering, known.new).get(
+            own.source_id, []
+        )
+        sources = scope.filters.sources.restrict_to_kinds(["image"])
         within = Filters(names, scope.filters.document_ids, sources)
         asked = RelatedQuery(own, within, scope.depth)
         slots = comparable(known.space_of(own.ontology), names, known).slots
-        near = near_vectors(self._graph, asked, evenly(parts, MAX_PARTS), slots, "words")
+        near = find_near_vectors(self._graph, asked, sample_evenly(parts, MAX_PARTS), slots, "words")
         found = {
             each: ImageThrough(lane="words", rank=way.rank, similarity=way.similarity, space=way.space)
             for each, way in near.items()
@@ -282,7 +294,7 @@ Measured = list[tuple[str, float | None]]
 """Sources, best first, with their similarity if known."""
 
 
-def _without(picture: AskedPicture, found: Sequence[tuple[str, float | None]]) -> Measured:
+def _exclude_query_image(picture: QueryImage, found: Sequence[tuple[str, float | None]]) -> Measured:
     """Return all results except the query image."""
     own = None if picture.own is None else picture.own.source_id
     return [each for each in found if each[0] != own]
@@ -301,7 +313,7 @@ _PLACE: Final = set(DescribedPlace.model_fields)
 _SAME: Final = {"query_text", "ontology", "documents", "where", "limit", "min_similarity"}
 
 
-def images_by_words(search: SearchService, request: ImageSearch) -> ImageHits:
+def find_images_by_text(search: SearchService, request: ImageSearch) -> ImageHits:
     """Find images by text, concepts, and image content if a model embeds text.
 
     Raises:
@@ -324,11 +336,11 @@ def images_by_words(search: SearchService, request: ImageSearch) -> ImageHits:
 def _found(hit: SourceHit) -> ImageHit:
     parts = hit.explanation.lanes if hit.explanation else []
     return ImageHit(
-        **hit.model_dump(include=_PLACE), score=hit.score, through=[_through(each) for each in parts]
+        **hit.model_dump(include=_PLACE), score=hit.score, through=[_describe_lane(each) for each in parts]
     )
 
 
-def _through(part: LanePart) -> ImageThrough:
+def _describe_lane(part: LanePart) -> ImageThrough:
     if part.lane in {TEXT, CONCEPTS}:
         return ImageThrough(lane="words" if part.lane == TEXT else "concepts", rank=part.rank)
     seen = part.lane.startswith(PICTURES)
@@ -359,7 +371,7 @@ class ImageSearchService:
         self._images = images
         self._reader = reader
         self._read_blob = read_blob
-        self._snapshots = snapshots_of(graph)
+        self._snapshots = get_snapshots(graph)
         self._remembered = self._snapshots.filters
         self._lanes = ImageLanes(graph)
 
@@ -371,7 +383,7 @@ class ImageSearchService:
             InvalidInput: The source is a passage, or a filter is invalid.
         """
         if request.source_id is None:
-            return images_by_words(self._search, request)
+            return find_images_by_text(self._search, request)
         own = find_source(self._graph, request.source_id)
         if own.image is None:
             raise InvalidInput(
@@ -391,11 +403,11 @@ class ImageSearchService:
             TooBusy: Too many files are being read.
             InvalidInput: A filter is invalid.
         """
-        picture = AskedPicture(self._images, self._reader, lambda: content)
+        picture = QueryImage(self._images, self._reader, lambda: content)
         _ = picture.looks  # reject an invalid file even if there are no images
         return self._like(picture, request)
 
-    def _like(self, picture: AskedPicture, request: ImageScope) -> ImageHits:
+    def _like(self, picture: QueryImage, request: ImageScope) -> ImageHits:
         watch = Stopwatch("images")
         known = self._snapshots.known(request.ontologies or (), fresh=bool(request.documents))
         names = known.there(request.ontologies)
@@ -417,13 +429,15 @@ class ImageSearchService:
         )
 
     def _join(
-        self, picture: AskedPicture, lanes: Sequence[ImageLaneFound], request: ImageScope
+        self, picture: QueryImage, lanes: Sequence[ImageLaneFound], request: ImageScope
     ) -> list[ImageHit]:
         """Fuse by rank, because cosines of different spaces are not comparable."""
-        kept = [lane.at_least(request.min_similarity) for lane in lanes]
+        kept = [lane.filter_by_similarity(request.min_similarity) for lane in lanes]
         scores = reciprocal_rank_fusion([*lane.found] for lane in kept)
         best = [*scores.items()][: 2 * request.limit]  # spare hits replace deleted images
-        places = {place.source_id: place for place in places_of(self._graph, [each for each, _ in best])}
+        places = {
+            place.source_id: place for place in describe_places(self._graph, [each for each, _ in best])
+        }
         images: list[ImageHit] = []
         for identity, score in best:
             place = places.get(identity)

@@ -13,15 +13,15 @@ import numpy as np
 
 from kg_api.graph.client import Graph
 from kg_api.graph.filters import SourceFilter
-from kg_api.graph.fulltext import MAX_TERMS, SCOPES_A_QUERY, lucene_queries, terms
+from kg_api.graph.fulltext import MAX_TERMS, SCOPES_A_QUERY, build_lucene_queries, terms
 from kg_api.graph.jobs import Progress
-from kg_api.graph.search import ChunkText, Filters, LaneHit, SpaceVectors, WordedPassages, chunk_texts
-from kg_api.graph.similar import NearSource, VectorPart, places_of
+from kg_api.graph.search import ChunkText, Filters, KeywordPassages, LaneHit, SpaceVectors, read_chunk_texts
+from kg_api.graph.similar import NearSource, VectorPart, describe_places
 from kg_api.graph.spaces import Space
-from kg_api.schemas.base import scope_of_document
+from kg_api.schemas.base import build_document_scope
 from kg_api.schemas.search import Degradation, MatchedChunk, Place
 from kg_api.schemas.similarity import Duplicate, RepeatedText, SimilarSearch, SimilarSource
-from kg_api.search.rank import MIN_OVERLAP, PlaceReader, near_duplicates, overlap
+from kg_api.search.rank import MIN_OVERLAP, PlaceReader, group_near_duplicates, overlap
 from kg_api.search.retrieve import strip_chunk
 from kg_api.spaces.snapshot import OntologySnapshot
 
@@ -50,7 +50,7 @@ def duplicate_of(place: Place, similarity: float | None) -> Duplicate:
 _NAMES = set(Duplicate.model_fields) - {"similarity"}
 
 
-def each_once(found: Sequence[NearSource], own: str, least: float | None) -> Iterator[NearSource]:
+def deduplicate_sources(found: Sequence[NearSource], own: str, least: float | None) -> Iterator[NearSource]:
     """Yield the nearest passage per source and parent, without passages that contain the query source.
 
     Args:
@@ -78,15 +78,17 @@ def group_duplicates(own: Place, found: Sequence[NearSource], *, together: bool)
         found: Unique sources, nearest first.
         together: Group near-duplicates.
     """
-    groups = together_by_words(own, [near.place for near in found], together=together)
+    groups = group_by_shared_words(own, [near.place for near in found], together=together)
     return [
         Group(found[first], copy, [found[other] for other in others]) for copy, (first, *others) in groups
     ]
 
 
-def together_by_words(own: Place, places: Sequence[Place], *, together: bool) -> list[tuple[bool, list[int]]]:
+def group_by_shared_words(
+    own: Place, places: Sequence[Place], *, together: bool
+) -> list[tuple[bool, list[int]]]:
     """Return groups of indexes, each with a flag for near-duplicates of the query source."""
-    groups = near_duplicates([own.full_text, *(place.full_text for place in places)])
+    groups = group_near_duplicates([own.full_text, *(place.full_text for place in places)])
     copies = {index - 1 for index in groups[0]}
     if not together:
         return [(at in copies, [at]) for at in range(len(places))]
@@ -106,9 +108,10 @@ def present_similar(
     """Return similar sources with the texts of their nearest chunks."""
     groups = list(groups)
     wanted = [each.first.chunk_id for each in groups] + [parts[each.first.part].chunk_id for each in groups]
-    texts = chunk_texts(graph, [identity for identity in wanted if identity is not None])
+    texts = read_chunk_texts(graph, [identity for identity in wanted if identity is not None])
     told = {
-        place.source_id: place for place in places_of(graph, [each.first.place.source_id for each in groups])
+        place.source_id: place
+        for place in describe_places(graph, [each.first.place.source_id for each in groups])
     }
     return [
         SimilarSource(
@@ -133,7 +136,7 @@ def to_matched_chunk(
     return strip_chunk(whole if chunk_id is None else (texts or {}).get(chunk_id, whole))
 
 
-def evenly(parts: Sequence[VectorPart], most: int) -> list[VectorPart]:
+def sample_evenly(parts: Sequence[VectorPart], most: int) -> list[VectorPart]:
     """Return all parts, or `most` evenly spaced parts."""
     if len(parts) <= most:
         return list(parts)
@@ -161,7 +164,7 @@ _SENTENCE = re.compile(r"[.!?…。！？।]\W*$")
 _MORE = re.compile(r"\s")
 
 
-def repeated_groups(
+def find_repeated_groups(
     texts: Sequence[str],
     documents: Sequence[str],
     same: Sequence[Sequence[int]],
@@ -174,7 +177,7 @@ def repeated_groups(
     Args:
         texts: Texts of the sources.
         documents: Document of each source.
-        same: Groups from `near_duplicates`.
+        same: Groups from `group_near_duplicates`.
         named: Indexes of requested sources. Their groups are not returned.
         whole: The texts are all sources of their documents. A document that consists mostly of repeated text
             is then a copy and keeps its text.
@@ -191,7 +194,7 @@ def repeated_groups(
     ]
 
 
-def repeats(text: str, others: Mapping[str, Sequence[str]]) -> int:
+def count_repeats(text: str, others: Mapping[str, Sequence[str]]) -> int:
     """Return the number of documents that contain a text, including its own.
 
     Args:
@@ -295,7 +298,7 @@ def comparable(space: Space, wanted: Sequence[str] | None, known: OntologySnapsh
     return Comparable(space, list(slots.values()), elsewhere)
 
 
-def under_way(
+def describe_embedding_progress(
     progress: Mapping[str, Progress], ontologies: Collection[str], others: str = "are not compared"
 ) -> list[Degradation]:
     """Return the embedding progress of incomplete ontologies. `others` describes the pending sources."""
@@ -313,7 +316,7 @@ NO_VECTORS = SpaceVectors(vectors={}, properties={}, spaces={})
 MAX_HITS = 1000
 
 
-def similar_by_words(
+def find_similar_by_keywords(
     graph: Graph, own: Place, request: SimilarSearch, scope: Comparable
 ) -> list[SimilarSource]:
     """Return the sources that share the most keywords with a source, best first."""
@@ -321,12 +324,12 @@ def similar_by_words(
     besides = None if request.same_document else own.document_id
     limit = max(50, 3 * request.limit)
     while True:
-        best = sharing_words(graph, own, within, limit, besides=besides)
+        best = find_sources_sharing_words(graph, own, within, limit, besides=besides)
         places = PlaceReader(graph).read(each.source.source_id for each in best)
         found = [
             (places[each.source.source_id], each.score) for each in best if each.source.source_id in places
         ]
-        groups = together_by_words(own, [place for place, _ in found], together=request.group_duplicates)
+        groups = group_by_shared_words(own, [place for place, _ in found], together=request.group_duplicates)
         if len(groups) >= request.limit or len(found) < limit - 1 or limit >= MAX_HITS:
             break
         limit = min(MAX_HITS, 4 * limit)
@@ -359,17 +362,17 @@ def why(own: Place, request: SimilarSearch) -> list[Degradation]:
     return told
 
 
-def sharing_words(
+def find_sources_sharing_words(
     graph: Graph, own: Place, within: Filters, limit: int, *, besides: str | None = None
 ) -> list[LaneHit]:
     """Return other sources that share the most keywords with a source, best first, without `besides`."""
     documents = within.document_ids
     behind = documents is not None and len(documents) > SCOPES_A_QUERY
-    queries = lucene_queries(terms(own.full_text), within.ontologies, None if behind else documents)
+    queries = build_lucene_queries(terms(own.full_text), within.ontologies, None if behind else documents)
     if besides is not None:
-        queries = [f"{query} -scope:{scope_of_document(besides)}" for query in queries]
+        queries = [f"{query} -scope:{build_document_scope(besides)}" for query in queries]
     among = documents if behind else None
-    worded = [WordedPassages(each, NO_VECTORS, limit, (), among, within.sources) for each in queries]
+    worded = [KeywordPassages(each, NO_VECTORS, limit, (), among, within.sources) for each in queries]
     rows = graph.look_up([each.lookup for each in worded])
     found = (each.hits(graph, row).found for each, row in zip(worded, rows, strict=True))
     every = chain.from_iterable(found)

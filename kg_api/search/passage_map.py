@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kg_api.graph.client import Graph, portions
-from kg_api.graph.similar import count_sources, vectors_of
+from kg_api.graph.similar import count_sources, read_search_vectors
 from kg_api.schemas.communities import Community
-from kg_api.schemas.metadata import moments_of
+from kg_api.schemas.metadata import parse_moments
 from kg_api.schemas.search import Degradation
 from kg_api.schemas.similarity import MapCommunity, MapDocument, PassageMap
 from kg_api.search.notes import Stopwatch
@@ -76,7 +76,7 @@ def _directions(apart: Floats) -> Floats:
     return basis
 
 
-def fitted(points: NDArray[np.float64]) -> NDArray[np.float64]:
+def scale_points(points: NDArray[np.float64]) -> NDArray[np.float64]:
     """Scale points to -1 to 1, with the same factor for both axes."""
     furthest = np.abs(points).max() if len(points) else 0.0
     return points / furthest if furthest else points
@@ -114,7 +114,7 @@ def read_passages(
             return
         after, left = rows[-1]["source_id"], left - len(rows)
         documents = {row["source_id"]: row["document_id"] for row in rows}
-        found = vectors_of(graph, list(documents), known.answering, known.new)
+        found = read_search_vectors(graph, list(documents), known.answering, known.new)
         parts = {each: found[each] for each in documents if found.get(each)}
         means = [np.mean([part.vector for part in each], axis=0) for each in parts.values()]
         portion = PassagePortion(
@@ -157,7 +157,7 @@ def _document(document_id: str, row: dict[str, Any] | None) -> MapDocument:
 
 def _day(given: object) -> str | None:
     """Return the first date of a document."""
-    found = moments_of(given)
+    found = parse_moments(given)
     return found[0].start.isoformat()[:DAY] if found else None
 
 
@@ -215,7 +215,7 @@ def _points(passages: Iterable[PassagePortion]) -> tuple[Pieces, np.ndarray, tup
         if each.source_ids:
             points.append(axes.points(each.vectors))
             read.append(PassagePortion(each.source_ids, each.documents, each.communities, each.vectors[:0]))
-    return read, fitted(np.concatenate(points)), axes.explained
+    return read, scale_points(np.concatenate(points)), axes.explained
 
 
 def _first(coming: Iterator[PassagePortion]) -> Pieces:

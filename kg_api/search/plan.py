@@ -16,12 +16,12 @@ from kg_api.graph.client import Graph
 from kg_api.graph.fulltext import (
     KNOWN_QUESTIONS,
     MAX_TERMS,
+    build_fuzzy_queries,
+    build_lucene_queries,
+    find_synonyms,
     find_unfinished,
-    fuzzy_queries,
-    lucene_queries,
-    question_terms,
-    synonyms_in,
-    word_pairs,
+    list_word_pairs,
+    split_question_terms,
 )
 from kg_api.graph.search import CROWDED, MAX_CHUNKS, TEXT_INDEX, Filters, SpaceVectors
 from kg_api.graph.similar import count_sources
@@ -30,15 +30,15 @@ from kg_api.graph.text_analysis import (
     ENGLISH,
     OMITTED,
     Variant,
+    build_fuzzy_clauses,
     detect_language,
+    find_stop_words,
     find_variants,
-    fuzzy_clauses,
     may_be_misspelt,
-    stems_of_question,
-    stop_words_of,
+    stem_question,
 )
 from kg_api.providers.embedding_port import IN_PROCESS
-from kg_api.schemas.base import DIGEST, CursorForm, digest_cursors, scope_of_alias
+from kg_api.schemas.base import DIGEST, CursorForm, build_alias_scope, digest_cursors
 from kg_api.schemas.search import Degradation, Respelling, SourceSearch
 from kg_api.schemas.vocabulary import MAX_PAGED_HITS, SearchMode
 from kg_api.search.notes import Notes, Stopwatch
@@ -75,7 +75,7 @@ class HitPage:
     given: frozenset[bytes] = frozenset()  # hits of previous pages
     may_follow: bool = True  # further pages are available
 
-    def gave(self, identity: str) -> bool:
+    def has_returned(self, identity: str) -> bool:
         """Check whether a previous page returned a hit."""
         return bool(self.given) and self._mark(identity) in self.given
 
@@ -160,8 +160,8 @@ class Wording:
         meant = [*respelt, *self.synonyms][: self.room]  # added words never displace words of the question
         light = self.light | {word.lower() for word in meant}
         words = [*self.words[:MAX_TERMS], *meant]
-        stems = stems_of_question(words, self.languages)
-        return lucene_queries(
+        stems = stem_question(words, self.languages)
+        return build_lucene_queries(
             words,
             self.ontologies,
             self.document_ids,
@@ -173,12 +173,12 @@ class Wording:
             prefix=self.prefix,
         )
 
-    def queries_for(self, word: str) -> list[str]:
-        stems = stems_of_question([word], self.languages)
-        return lucene_queries([word], self.ontologies, self.document_ids, stems=stems)
+    def list_word_queries(self, word: str) -> list[str]:
+        stems = stem_question([word], self.languages)
+        return build_lucene_queries([word], self.ontologies, self.document_ids, stems=stems)
 
-    def queries_near(self, word: str) -> list[str]:
-        return fuzzy_queries(fuzzy_clauses(word), self.ontologies, self.document_ids)
+    def list_similar_word_queries(self, word: str) -> list[str]:
+        return build_fuzzy_queries(build_fuzzy_clauses(word), self.ontologies, self.document_ids)
 
     def _may_be_misspelt(self, word: str) -> bool:
         known = word in self.light or word in ENGLISH or word == self.prefix
@@ -190,7 +190,7 @@ FEW_PAIRS = 3
 
 
 @lru_cache(KNOWN_QUESTIONS)
-def word_question(
+def parse_keywords(
     text: str,
     ontologies: tuple[str, ...] | None,
     document_ids: tuple[str, ...] | None,
@@ -200,17 +200,17 @@ def word_question(
     prefix: str | None,
 ) -> Wording:
     """Return the keywords of a question, cached for the next page."""
-    words = question_terms(text)
+    words = split_question_terms(text)
     return Wording(
         words,
-        stop_words_of(words, languages),
+        find_stop_words(words, languages),
         ontologies,
         document_ids,
         synonyms,
         languages,
         variants=find_variants(text),
-        name=scope_of_alias(text),
-        pairs=word_pairs(text),
+        name=build_alias_scope(text),
+        pairs=list_word_pairs(text),
         prefix=prefix,
         language=detect_language(text),
     )
@@ -443,9 +443,9 @@ class SearchPlanner:
         Args:
             ontologies: Searched ontologies. None: all.
         """
-        return frozenset(each.identity.provider for each in self.spaces_asked(ontologies)) - IN_PROCESS
+        return frozenset(each.identity.provider for each in self.list_query_spaces(ontologies)) - IN_PROCESS
 
-    def spaces_asked(self, ontologies: Sequence[str] | None) -> list[Space]:
+    def list_query_spaces(self, ontologies: Sequence[str] | None) -> list[Space]:
         """Return the spaces whose models embed a question for vector search.
 
         Args:
@@ -477,7 +477,7 @@ class SearchPlanner:
         known.require_known(names)
         with watch.stage("filter") if request.documents or request.where else nullcontext():
             chosen = choose(self._graph, self._remembered, request, known.there(names))
-        filters = replace(chosen.filters, sources=chosen.filters.sources.of_kinds(request.kinds))
+        filters = replace(chosen.filters, sources=chosen.filters.sources.restrict_to_kinds(request.kinds))
         scope = scope_of(request, filters, known, chosen.notes, chosen.matching)
         require_space(request, scope.slugs)
         if request.exact and (request.documents is None or request.where):
@@ -492,12 +492,12 @@ class SearchPlanner:
             see = self._pictures.embed
             seeing = self._pool.submit(copy_context().run, see, text, pictured) if pictured else None
             vectors = self._vectors(request, scope, populating, hypothetical)
-        wording = word_question(
+        wording = parse_keywords(
             text,
             None if filters.ontologies is None else tuple(filters.ontologies),
             None if chosen.in_queries is None else tuple(chosen.in_queries),
-            tuple(synonyms_in(text, known.synonyms_of(filters.ontologies))),
-            known.languages_of(filters.ontologies),
+            tuple(find_synonyms(text, known.select_synonyms(filters.ontologies))),
+            known.get_languages(filters.ontologies),
             prefix=find_unfinished(text) if request.prefix else None,
         )
         if similar is None:

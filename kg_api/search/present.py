@@ -7,10 +7,10 @@ from itertools import pairwise, takewhile
 
 from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph.client import Graph
-from kg_api.graph.fulltext import words_of_question
+from kg_api.graph.fulltext import parse_question_words
 from kg_api.graph.library import find_source, find_summary, neighbours, paragraphs
-from kg_api.graph.names import first_source, is_whole_id, names_place
-from kg_api.graph.search import TEXT_INDEX, chunk_texts, concepts_of
+from kg_api.graph.names import find_first_source, is_source_position, is_whole_id
+from kg_api.graph.search import TEXT_INDEX, read_chunk_texts, read_concepts_of_sources
 from kg_api.schemas.search import (
     CarriedConcept,
     ContextWindow,
@@ -42,7 +42,7 @@ from kg_api.search.retrieve import (
     to_matched_chunk,
     to_parent_chunk,
 )
-from kg_api.spaces.registry import ModelTokenCounter, SpaceRegistry, token_counter
+from kg_api.spaces.registry import ModelTokenCounter, SpaceRegistry, build_space_token_counter
 from kg_api.spaces.snapshot import Snapshots
 
 # Context windows within a token budget
@@ -210,8 +210,8 @@ class Presenter:
         request, found = plan.request, [hit.found for hit in ranking.hits]
         with plan.watch.stage("tell"):
             ids = [each.source.source_id for each in found]
-            carried = concepts_of(self._graph, ids) if request.include_concepts else {}
-            texts = chunk_texts(self._graph, find_needed_texts(found))
+            carried = read_concepts_of_sources(self._graph, ids) if request.include_concepts else {}
+            texts = read_chunk_texts(self._graph, find_needed_texts(found))
             hits = present_hits(plan, ranking.hits, places.read(ids), texts, carried)
         told = UNKNOWN if plan.wording.prefix else nearness(plan, candidates, hits)
         windows = self._windows(plan, hits) if request.expand_context else []
@@ -241,7 +241,7 @@ class Presenter:
         """Add neighbours to each hit, and return all of them as windows within the budget."""
         request = plan.request
         with plan.watch.stage("context"):
-            counter = token_counter(self._spaces.of(plan.scope.models[0]))
+            counter = build_space_token_counter(self._spaces.of(plan.scope.models[0]))
             windows, left_out = read_windows(
                 self._graph, hits, counter, request.window_size, request.token_budget
             )
@@ -262,9 +262,9 @@ class Presenter:
             source = find_source(self._graph, called)
         except NotFound as unknown:
             try:
-                source = find_source(self._graph, first_source(self._graph, called))
+                source = find_source(self._graph, find_first_source(self._graph, called))
             except NotFound as error:
-                raise unknown if is_whole_id(called) or names_place(called) else error from None
+                raise unknown if is_whole_id(called) or is_source_position(called) else error from None
         around = neighbours(self._graph, [source], window)[source.source_id]
         whole = SourceWindow(source_id=source.source_id, window_size=window, sources=around)
         if token_budget is None:
@@ -323,7 +323,9 @@ class Presenter:
         )
 
     def _counter(self, ontology: str) -> ModelTokenCounter:
-        return token_counter(self._spaces.of(self._snapshots.known([ontology]).space_of(ontology)))
+        return build_space_token_counter(
+            self._spaces.of(self._snapshots.known([ontology]).space_of(ontology))
+        )
 
 
 def present_hits(
@@ -337,7 +339,7 @@ def present_hits(
 
     `texts` contains the texts of the chunks from `find_needed_texts`.
     """
-    words = words_of_question(plan.text, plan.wording.prefix)
+    words = parse_question_words(plan.text, plan.wording.prefix)
     shown: list[SourceHit] = []
     for hit in hits:
         found, place = hit.found, places.get(hit.found.source.source_id)

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from kg_api.errors import ConfigurationError, Conflict, InvalidInput, LlmFailed, LlmUnavailable, OtherModel
 from kg_api.graph.client import Graph
-from kg_api.graph.images import having_images
+from kg_api.graph.images import list_ontologies_with_images
 from kg_api.graph.search import Filters
 from kg_api.graph.spaces import Space
-from kg_api.providers.chat import Ask, LanguageModel, hypothetical_answers
+from kg_api.providers.chat import Ask, LanguageModel, write_hypothetical_answers
 from kg_api.schemas.answers import Threshold
 from kg_api.schemas.search import Degradation, SourceSearch
 from kg_api.search.scope import Scope
@@ -51,7 +51,7 @@ class Hyde:
         if down is not None and time.monotonic() < down[0]:
             return [], down[1]
         try:
-            return hypothetical_answers(self._ask, question, count), None
+            return write_hypothetical_answers(self._ask, question, count), None
         except (InvalidInput, LlmFailed) as error:
             return [], str(error)
         except (ConfigurationError, LlmUnavailable) as error:
@@ -140,7 +140,7 @@ class PictureQuestions:
         """Return the image spaces of ontologies whose model embeds text, with the ontologies."""
         answering = known.image_spaces
         reading = [name for name in names if name in answering and reads_text(answering[name])]
-        return group_by_space(having_images(self._graph, reading) if reading else (), answering)
+        return group_by_space(list_ontologies_with_images(self._graph, reading) if reading else (), answering)
 
     def embed(self, text: str, spaces: Sequence[tuple[Space, list[str]]]) -> list[PictureVector]:
         """Embed a question in each image space."""
@@ -247,7 +247,9 @@ class SimilarityFilter:
     """Keep concept hits below the threshold if another hit reaches it."""
 
 
-def filter_by(thresholds: Mapping[str, Threshold], *, keep_carried: bool = False) -> SimilarityFilter:
+def build_similarity_filter(
+    thresholds: Mapping[str, Threshold], *, keep_carried: bool = False
+) -> SimilarityFilter:
     """Return the filter for passages in a prompt.
 
     A language model reads no notes, so no unmeasured hit passes a threshold from the request.

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from kg_api.concepts.search import RRF_K
 from kg_api.errors import RerankUnavailable
 from kg_api.graph.client import Graph
-from kg_api.graph.search import MAX_CHUNKS, LaneHit, chunk_texts, vectors_of
-from kg_api.graph.similar import places_of
-from kg_api.providers.rerank import Reranker, blend
+from kg_api.graph.search import MAX_CHUNKS, LaneHit, read_chunk_texts, read_hit_vectors
+from kg_api.graph.similar import describe_places
+from kg_api.providers.rerank import Reranker, blend_scores
 from kg_api.schemas.search import Degradation, DescribedPlace, SourceSearch
 from kg_api.schemas.spaces import USUAL
-from kg_api.search.fusion import LaneScores, filter_of, fuse
+from kg_api.search.fusion import LaneScores, build_vector_filter, fuse
 from kg_api.search.plan import SearchPlan
 from kg_api.search.retrieve import (
     CONCEPTS,
@@ -34,7 +34,7 @@ from kg_api.search.retrieve import (
     Ranking,
     below,
     find_needed_texts,
-    identity_of,
+    get_hit_key,
     to_matched_chunk,
 )
 from kg_api.suggestions import UNSPACED
@@ -54,7 +54,7 @@ _WORD = regex.compile(rf"[{UNSPACED}]\p{{M}}*|[\p{{L}}\p{{N}}\p{{M}}--[{UNSPACED
 Phrase = tuple[str, ...]
 
 
-def near_duplicates(texts: Sequence[str]) -> list[list[int]]:
+def group_near_duplicates(texts: Sequence[str]) -> list[list[int]]:
     """Group near-duplicate texts. Case, punctuation, and layout do not count.
 
     A text joins the first group whose leader it resembles, so the best hit represents its group.
@@ -65,7 +65,7 @@ def near_duplicates(texts: Sequence[str]) -> list[list[int]]:
     Returns:
         Groups of ascending indexes, in the order of their first member. A unique text forms its own group.
     """
-    return group_alike([phrases_of(text) for text in texts])
+    return group_alike([list_trigrams(text) for text in texts])
 
 
 def group_alike(texts: Sequence[frozenset[Phrase]]) -> list[list[int]]:
@@ -95,11 +95,11 @@ def group_alike(texts: Sequence[frozenset[Phrase]]) -> list[list[int]]:
 
 def overlap(one: str, other: str) -> float:
     """Return the Jaccard index of the phrases of both texts, from 0 to 1."""
-    a, b = phrases_of(one), phrases_of(other)
+    a, b = list_trigrams(one), list_trigrams(other)
     return len(a & b) / len(a | b)
 
 
-def phrases_of(text: str) -> frozenset[Phrase]:
+def list_trigrams(text: str) -> frozenset[Phrase]:
     """Return the word trigrams of a text.
 
     A text with fewer than three words returns its words, and a text without words returns itself.
@@ -129,7 +129,7 @@ class PlaceReader:
         """Return all cached sources by id. Deleted sources are missing."""
         unknown = [each for each in dict.fromkeys(source_ids) if each not in self._known]
         if unknown:
-            self._known.update((place.source_id, place) for place in places_of(self._graph, unknown))
+            self._known.update((place.source_id, place) for place in describe_places(self._graph, unknown))
         return self._known
 
     def __getitem__(self, source_id: str) -> DescribedPlace:
@@ -150,7 +150,7 @@ class PlaceReader:
         if asked not in self._alike:
             for each in asked:
                 if each not in self._phrases:
-                    self._phrases[each] = phrases_of(self._known[each].full_text)
+                    self._phrases[each] = list_trigrams(self._known[each].full_text)
             self._alike[asked] = group_alike([self._phrases[each] for each in asked])
         return self._alike[asked]
 
@@ -162,10 +162,10 @@ MAX_COMPARED = 500
 """Hits that are compared for near-duplicates: five times the largest page."""
 
 
-def thin_out(hits: Sequence[Hit], request: SourceSearch, places: PlaceReader) -> list[Hit]:
+def drop_near_duplicates(hits: Sequence[Hit], request: SourceSearch, places: PlaceReader) -> list[Hit]:
     """Collapse near-duplicates and apply the limit per document."""
     if request.collapse_duplicates:
-        hits = without_duplicates(hits[:MAX_COMPARED], places)
+        hits = drop_duplicates(hits[:MAX_COMPARED], places)
     if request.per_document is not None:
         hits = limit_per_group(hits, lambda hit: hit.found.source.document_id, request.per_document)
     return list(hits)
@@ -176,14 +176,14 @@ def go_on(kept: Sequence[Hit], hits: Sequence[Hit], request: SourceSearch, place
     known = {hit.identity for hit in kept}
     new = [hit for hit in hits if hit.identity not in known]
     if request.collapse_duplicates and new:
-        new = [hit for hit in without_duplicates([*kept, *new], places) if hit.identity not in known]
+        new = [hit for hit in drop_duplicates([*kept, *new], places) if hit.identity not in known]
     every = [*kept, *new]
     if request.per_document is None:
         return every
     return limit_per_group(every, lambda hit: hit.found.source.document_id, request.per_document)
 
 
-def without_duplicates(hits: Sequence[Hit], places: PlaceReader) -> list[Hit]:
+def drop_duplicates(hits: Sequence[Hit], places: PlaceReader) -> list[Hit]:
     """Return the first hit of each near-duplicate group with the ids of the others. Drop deleted sources."""
     hits, kept = places.there(hits), list[Hit]()
     for first, *others in places.alike([hit.found.source.source_id for hit in hits]):
@@ -220,7 +220,7 @@ def similarities(
     return near
 
 
-def marginal_relevance(
+def order_by_marginal_relevance(
     scores: Sequence[float], near: NDArray[np.float64], weight: float, limit: int
 ) -> list[tuple[int, float]]:
     """Order hits by maximal marginal relevance: relevant, and dissimilar to previous hits.
@@ -270,7 +270,7 @@ def _there_may_be_more(plan: SearchPlan, candidates: Candidates) -> bool:
 
     A vector retriever that passed the similarity threshold has none.
     """
-    hidden = not plan.similar.least or filter_of(plan).may_hide(candidates, plan.scope.slugs)
+    hidden = not plan.similar.least or build_vector_filter(plan).may_hide(candidates, plan.scope.slugs)
     return candidates.cut and hidden
 
 
@@ -301,7 +301,7 @@ def take_page(
 
 def _left(plan: SearchPlan, hits: Sequence[Hit]) -> Sequence[Hit]:
     """Return hits that previous pages did not return."""
-    return [hit for hit in hits if not plan.page.gave(hit.identity)] if plan.page.given else hits
+    return [hit for hit in hits if not plan.page.has_returned(hit.identity)] if plan.page.given else hits
 
 
 # Fusion and similarity filter
@@ -313,17 +313,17 @@ def order(plan: SearchPlan, candidates: Candidates) -> Ranking:
     further = {name: lane for name, lane in candidates.lanes.items() if name.startswith(PICTURES)}
     if candidates.fused is not None and not plan.request.graph:  # graph: `fill_from_graph` adds them
         further[CONCEPTS] = candidates.carried
-    return filter_of(plan).apply(join_further(hits, further) if further else hits)
+    return build_vector_filter(plan).apply(join_further(hits, further) if further else hits)
 
 
-def falls_short(plan: SearchPlan, candidates: Candidates, ranking: Ranking, places: PlaceReader) -> bool:
+def needs_more(plan: SearchPlan, candidates: Candidates, ranking: Ranking, places: PlaceReader) -> bool:
     """Check whether deduplication leaves too few hits and a deeper retrieval may add some."""
     request = plan.request
     leaves_out = request.per_document is not None or request.collapse_duplicates or plan.similar.least
     if not (leaves_out and can_go_deeper(plan, candidates)):
         return False
     with plan.watch.stage("thin_out"):
-        return len(thin_out(ranking.hits, request, places)) < request.limit
+        return len(drop_near_duplicates(ranking.hits, request, places)) < request.limit
 
 
 def fuse_lanes(plan: SearchPlan, candidates: Candidates) -> list[Hit]:
@@ -342,7 +342,7 @@ def fuse_lanes(plan: SearchPlan, candidates: Candidates) -> list[Hit]:
             by_vector, own = name.startswith(VECTOR), dict[str, LaneHit]()
             for each in lane:
                 pointed = _pointing(each, words) if by_vector else each
-                own.setdefault(identity_of(pointed, group_by), pointed)
+                own.setdefault(get_hit_key(pointed, group_by), pointed)
             found = {
                 **own,
                 **found,
@@ -353,7 +353,7 @@ def fuse_lanes(plan: SearchPlan, candidates: Candidates) -> list[Hit]:
                 continue
             slug = name.removeprefix(VECTOR)
             further = {
-                identity_of(each, group_by): each.similarity
+                get_hit_key(each, group_by): each.similarity
                 for each in words.values()
                 if each.similarity is not None and plan.scope.space_of(each.source.ontology) == slug
             }
@@ -418,7 +418,7 @@ def fill_from_graph(
     known, there = {hit.identity for hit in best}, {hit.found.source.source_id for hit in best}
     rest = [hit for hit in (refined.hits if reordered else hits) if hit.identity not in known]
     led = [each for each in carried if each.source.source_id not in there]
-    similar = filter_of(plan)
+    similar = build_vector_filter(plan)
     # Below the threshold, keep only concept hits that accompany a similar hit. Ranks include hits that are
     # dropped later
     beside = similar.similar.keep_carried and any(similar.passes(hit) for hit in best)
@@ -428,11 +428,13 @@ def fill_from_graph(
         before = None if hit.passage_rank is None else hit.passage_rank + len(best)
         every.append(hit._replace(fused_rank=rank, passage_rank=before))
     return replace(
-        refined, hits=thin_out(every, plan.request, places), lost=not_among(every, refined.lost, joined.lost)
+        refined,
+        hits=drop_near_duplicates(every, plan.request, places),
+        lost=list_lost_hits(every, refined.lost, joined.lost),
     )
 
 
-def not_among(shown: Sequence[Hit], *lost: Sequence[Hit]) -> list[Hit]:
+def list_lost_hits(shown: Sequence[Hit], *lost: Sequence[Hit]) -> list[Hit]:
     """Return dropped hits once each, without hits that are shown."""
     known = {hit.identity for hit in shown}
     every = {hit.identity: hit for each in lost for hit in each}
@@ -465,7 +467,7 @@ class Ranker:
 
         If no hit on the first page passes the similarity threshold, drop concept hits as well.
         """
-        similar = filter_of(plan)
+        similar = build_vector_filter(plan)
         kept = self._kept(plan, ranking.hits, places)
         best = kept[: plan.request.limit]
         if best and not any(similar.passes(hit) for hit in best):
@@ -477,7 +479,7 @@ class Ranker:
         request, notes = plan.request, list[Degradation]()
         every = self._rerank(plan, hits, places, notes) if request.rerank else hits
         with plan.watch.stage("thin_out"):
-            kept = thin_out(every, request, places)
+            kept = drop_near_duplicates(every, request, places)
         short = len(kept) < request.limit
         if request.mmr_lambda is not None:
             first = max(request.first_stage_limit, request.limit)
@@ -502,7 +504,7 @@ class Ranker:
             return hits
         with plan.watch.stage("rerank"):
             first = self._read(question, hits[:depth], places, notes)
-            return [*first, *_behind(first, hits[depth:])]
+            return [*first, *_append_below(first, hits[depth:])]
 
     def _read(
         self, question: str, hits: Sequence[Hit], places: PlaceReader, notes: list[Degradation]
@@ -517,7 +519,7 @@ class Ranker:
             return hits
         hits = places.there(hits)
         found = [hit.found for hit in hits]
-        texts = chunk_texts(self._graph, find_needed_texts(found))
+        texts = read_chunk_texts(self._graph, find_needed_texts(found))
         passages = [to_matched_chunk(each, places[each.source.source_id], texts).text for each in found]
         try:
             scores = reranker.score(question, passages, seconds=seconds)
@@ -528,14 +530,14 @@ class Ranker:
             why = f"{len(scores)} of {len(hits)} hits were read in {seconds:g} s"
             effect = f"{why}. The other hits follow in the fused order"
             notes.append(Degradation(part="rerank", effect=effect))
-        blended = blend([hit.score for hit in hits[: len(scores)]], scores)
+        blended = blend_scores([hit.score for hit in hits[: len(scores)]], scores)
         read = [
             hit._replace(score=value, rerank_score=score)
             for hit, score, value in zip(hits, scores, blended, strict=False)
         ]
         read.sort(key=lambda hit: (-hit.score, hit.fused_rank))
         placed = [hit._replace(rerank_rank=rank) for rank, hit in enumerate(read, start=1)]
-        return [*placed, *_behind(placed, hits[len(scores) :])]
+        return [*placed, *_append_below(placed, hits[len(scores) :])]
 
     def _diverse(self, plan: SearchPlan, hits: Sequence[Hit], notes: list[Degradation]) -> list[Hit]:
         """Order by maximal marginal relevance. A hit without a vector counts as dissimilar to all others."""
@@ -549,11 +551,11 @@ class Ranker:
             }
             for hit in hits
         ]
-        vectors = vectors_of(self._graph, wanted)
+        vectors = read_hit_vectors(self._graph, wanted)
         spaces = [plan.scope.space_of(hit.found.source.ontology) for hit in hits]
         near = similarities([vectors.get(hit.identity) for hit in hits], spaces)
         weight = plan.request.mmr_lambda or 0.0
-        order = marginal_relevance([hit.score for hit in hits], near, weight, plan.reach)
+        order = order_by_marginal_relevance([hit.score for hit in hits], near, weight, plan.reach)
         chosen = [
             hits[at]._replace(score=value, mmr_score=value, mmr_rank=rank)
             for rank, (at, value) in enumerate(order, start=1)
@@ -565,7 +567,7 @@ class Ranker:
         return [*chosen, *(hit for hit in hits if hit.identity not in taken)]
 
 
-def _behind(first: Sequence[Hit], rest: Sequence[Hit]) -> Sequence[Hit]:
+def _append_below(first: Sequence[Hit], rest: Sequence[Hit]) -> Sequence[Hit]:
     """Return hits in order with scores below those of `first`."""
     return below(min(hit.score for hit in first), rest) if first else rest
 

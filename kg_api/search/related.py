@@ -7,23 +7,42 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
-from kg_api.concepts.search import none_yet, reciprocal_rank_fusion
+from kg_api.concepts.search import describe_missing_concepts, reciprocal_rank_fusion
 from kg_api.graph.client import Graph
 from kg_api.graph.library import find_source, neighbours
-from kg_api.graph.search import TEXT_INDEX, Filters, LaneHit, NearestPassages, SeedPassage, by_concepts
-from kg_api.graph.similar import NearestPictures, VectorPart, places_of, vectors_in, vectors_of
+from kg_api.graph.search import (
+    TEXT_INDEX,
+    Filters,
+    LaneHit,
+    NearestPassages,
+    SeedPassage,
+    find_sources_by_concepts,
+)
+from kg_api.graph.similar import (
+    NearestPictures,
+    VectorPart,
+    describe_places,
+    read_search_vectors,
+    read_source_vectors,
+)
 from kg_api.graph.spaces import Space
-from kg_api.schemas.filters import KIND, conditions_of
+from kg_api.schemas.filters import KIND, list_conditions
 from kg_api.schemas.image_search import RelatedSearch, RelatedSource, RelatedSources, RelatedThrough
 from kg_api.schemas.search import Degradation, Place
 from kg_api.schemas.vocabulary import RelatedLane, SourceKind
-from kg_api.search.near import NO_VECTORS, comparable, evenly, sharing_words, under_way
+from kg_api.search.near import (
+    NO_VECTORS,
+    comparable,
+    describe_embedding_progress,
+    find_sources_sharing_words,
+    sample_evenly,
+)
 from kg_api.search.notes import Stopwatch
 from kg_api.search.question import PictureQuestions, PictureVector
 from kg_api.search.retrieve import PASSAGE
 from kg_api.search.scope import choose_sources
 from kg_api.spaces.images import ImageSpaceRegistry, group_by_space, is_one_space
-from kg_api.spaces.snapshot import OntologySnapshot, snapshots_of
+from kg_api.spaces.snapshot import OntologySnapshot, get_snapshots
 
 # Retrievers between images and passages
 
@@ -39,7 +58,7 @@ class RelatedQuery:
     depth: int  # maximum sources per retriever
 
 
-def in_document(graph: Graph, asked: RelatedQuery) -> Found:
+def find_in_document(graph: Graph, asked: RelatedQuery) -> Found:
     """Return sources of the same document, ordered by distance in reading order."""
     own, within = asked.own, asked.within
     if within.ontologies is not None and own.ontology not in within.ontologies:
@@ -77,11 +96,11 @@ def linked(graph: Graph, asked: RelatedQuery) -> Found:
     }
 
 
-def through_concepts(graph: Graph, asked: RelatedQuery, beside: Sequence[str]) -> Found:
+def find_through_concepts(graph: Graph, asked: RelatedQuery, beside: Sequence[str]) -> Found:
     """Return sources that share concepts with a source or its neighbours. Rare concepts weigh more."""
     own = SeedPassage(asked.own.source_id, PASSAGE)
     seeds = [own, *(SeedPassage(each, PASSAGE / math.sqrt(2)) for each in beside)]
-    found = by_concepts(graph, [], seeds, asked.within, NO_VECTORS, limit=asked.depth + 1)
+    found = find_sources_by_concepts(graph, [], seeds, asked.within, NO_VECTORS, limit=asked.depth + 1)
     hits = (each for each in found if each.source.source_id != asked.own.source_id)
     return {
         each.source.source_id: RelatedThrough(lane="concepts", rank=rank, concepts=[*each.through])
@@ -89,7 +108,7 @@ def through_concepts(graph: Graph, asked: RelatedQuery, beside: Sequence[str]) -
     }
 
 
-def near_vectors(
+def find_near_vectors(
     graph: Graph,
     asked: RelatedQuery,
     parts: Iterable[VectorPart],
@@ -115,19 +134,19 @@ def near_vectors(
         for each, own in zip(lookups, rows, strict=True)
         for hit in each.hits(graph, own).found
     ]
-    return by_similarity(asked, found, lane)
+    return rank_by_similarity(asked, found, lane)
 
 
-def near_in_words(graph: Graph, asked: RelatedQuery) -> Found:
+def find_by_shared_keywords(graph: Graph, asked: RelatedQuery) -> Found:
     """Return sources that share keywords with a source without a vector."""
-    found = sharing_words(graph, asked.own, asked.within, asked.depth)
+    found = find_sources_sharing_words(graph, asked.own, asked.within, asked.depth)
     return {
         each.source.source_id: RelatedThrough(lane="words", rank=rank)
         for rank, each in enumerate(found, start=1)
     }
 
 
-def by_similarity(asked: RelatedQuery, found: Sequence[tuple[str, LaneHit]], lane: RelatedLane) -> Found:
+def rank_by_similarity(asked: RelatedQuery, found: Sequence[tuple[str, LaneHit]], lane: RelatedLane) -> Found:
     """Return each source once, by its nearest part."""
     best: dict[str, tuple[float, str]] = {}
     for space, hit in found:
@@ -149,7 +168,7 @@ class SeenLane:
 
     def __init__(self, graph: Graph, images: ImageSpaceRegistry | None) -> None:
         self._graph = graph
-        self._snapshots = snapshots_of(graph)
+        self._snapshots = get_snapshots(graph)
         self._questions = PictureQuestions(graph, images, self._snapshots)
 
     def find(self, asked: RelatedQuery, known: OntologySnapshot, told: list[Degradation]) -> list[Found]:
@@ -168,22 +187,22 @@ class SeenLane:
             return {}
         groups = group_by_space(known.there(asked.within.ontologies), spaces)
         names = next((names for each, names in groups if each.slug == space.slug), list[str]())
-        parts = vectors_in(self._graph, own.source_id, space)
+        parts = read_source_vectors(self._graph, own.source_id, space)
         questions = [PictureVector(space, names, part.vector) for part in parts]
         near = [hit for each in questions for hit in self._near(asked, each)]
-        return by_similarity(asked, near, "picture_space")
+        return rank_by_similarity(asked, near, "picture_space")
 
     def _passages(self, asked: RelatedQuery, known: OntologySnapshot) -> Found:
         """Return passages near the image's vector, if they share its space."""
         own, space = asked.own, known.image_spaces.get(asked.own.ontology)
         if space is None:
             return {}
-        parts = vectors_in(self._graph, own.source_id, space)
+        parts = read_source_vectors(self._graph, own.source_id, space)
         texts = {each.slug: each for each in known.answering.values()}
         one = [each for each in texts.values() if is_one_space(space.identity, each.identity)]
         slots = [slot for each in one for slot in comparable(each, asked.within.ontologies, known).slots]
         there = [(each, names) for each, names in slots if not self._snapshots.populating(each.index_name)]
-        return near_vectors(self._graph, asked, parts, there, "picture_space")
+        return find_near_vectors(self._graph, asked, parts, there, "picture_space")
 
     def _pictures(self, asked: RelatedQuery, known: OntologySnapshot, told: list[Degradation]) -> Found:
         """Return images near the text of a passage."""
@@ -191,7 +210,7 @@ class SeenLane:
         questions = self._questions.embed(asked.own.full_text, spaces)
         told += [each.degradation for each in questions if each.degradation is not None]
         near = [hit for each in questions for hit in self._near(asked, each)]
-        return by_similarity(asked, near, "picture_space")
+        return rank_by_similarity(asked, near, "picture_space")
 
     def _near(self, asked: RelatedQuery, question: PictureVector) -> Iterator[tuple[str, LaneHit]]:
         if question.vector is None:
@@ -220,7 +239,7 @@ class RelatedService:
     def __init__(self, graph: Graph, images: ImageSpaceRegistry | None = None) -> None:
         self._graph = graph
         self._seeing = SeenLane(graph, images)
-        self._snapshots = snapshots_of(graph)
+        self._snapshots = get_snapshots(graph)
         self._remembered = self._snapshots.filters
         self._progress = self._snapshots.progress()
 
@@ -240,7 +259,7 @@ class RelatedService:
             within = self._within(own, request, told)
         asked = RelatedQuery(own, within, max(DEPTH, 3 * request.limit))
         with watch.stage("document"):
-            lanes = [in_document(self._graph, asked), linked(self._graph, asked)]
+            lanes = [find_in_document(self._graph, asked), linked(self._graph, asked)]
         with watch.stage("concepts"):
             lanes.append(self._through_concepts(asked, known, told))
         with watch.stage("words"):
@@ -263,9 +282,9 @@ class RelatedService:
             within = chosen.filters
             told += chosen.notes
         kinds: Collection[SourceKind] | None = request.kinds
-        if kinds is None and not any(each.field == KIND for each in conditions_of(request.where or ())):
+        if kinds is None and not any(each.field == KIND for each in list_conditions(request.where or ())):
             kinds = [_other(own.kind)]
-        return replace(within, sources=within.sources.of_kinds(kinds))
+        return replace(within, sources=within.sources.restrict_to_kinds(kinds))
 
     def _through_concepts(
         self, asked: RelatedQuery, known: OntologySnapshot, told: list[Degradation]
@@ -273,16 +292,16 @@ class RelatedService:
         own = asked.own
         around = neighbours(self._graph, [own], 1)[own.source_id] if own.kind == "image" else []
         beside = [each.source_id for each in around if each.source_id != own.source_id]
-        found = through_concepts(self._graph, asked, beside)
+        found = find_through_concepts(self._graph, asked, beside)
         if not found:
-            told += none_yet(self._graph, known.there(asked.within.ontologies))
+            told += describe_missing_concepts(self._graph, known.there(asked.within.ontologies))
         return found
 
     def _near_words(self, asked: RelatedQuery, known: OntologySnapshot, told: list[Degradation]) -> Found:
         """Return sources near in the text space. The vector of an image represents its text."""
         own = asked.own
-        vectors = vectors_of(self._graph, [own.source_id], known.answering, known.new)
-        parts = evenly(vectors.get(own.source_id, []), MAX_PARTS)
+        vectors = read_search_vectors(self._graph, [own.source_id], known.answering, known.new)
+        parts = sample_evenly(vectors.get(own.source_id, []), MAX_PARTS)
         scope = comparable(known.space_of(own.ontology), asked.within.ontologies, known)
         if not parts:
             return self._sharing_words(asked, told)
@@ -290,9 +309,9 @@ class RelatedService:
         waiting = self._snapshots.populating(*names)  # images need no index, because all vectors are compared
         told += _filling(waiting)
         told += [each for each in scope.degradations() if each not in told]
-        told += under_way(self._progress.recent(), scope.ontologies)
+        told += describe_embedding_progress(self._progress.recent(), scope.ontologies)
         slots = [(space, names) for space, names in scope.slots if space.index_name not in waiting]
-        return near_vectors(self._graph, asked, parts, slots, "words")
+        return find_near_vectors(self._graph, asked, parts, slots, "words")
 
     def _sharing_words(self, asked: RelatedQuery, told: list[Degradation]) -> Found:
         effect = "the source has no vector yet, so kg searched for shared words, which is less precise"
@@ -300,13 +319,15 @@ class RelatedService:
         if waiting := self._snapshots.populating(TEXT_INDEX):
             told += _filling(waiting)
             return {}
-        return near_in_words(self._graph, asked)
+        return find_by_shared_keywords(self._graph, asked)
 
     def _join(self, lanes: Sequence[Found], limit: int) -> list[RelatedSource]:
         """Fuse by rank, because distances, concept weights, and cosines are not comparable."""
         scores = reciprocal_rank_fusion([*lane] for lane in lanes)
         best = [*scores.items()][: 2 * limit]  # spare hits replace deleted sources
-        places = {place.source_id: place for place in places_of(self._graph, [each for each, _ in best])}
+        places = {
+            place.source_id: place for place in describe_places(self._graph, [each for each, _ in best])
+        }
         return [
             RelatedSource(
                 **places[identity].model_dump(),

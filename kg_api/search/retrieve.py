@@ -14,32 +14,38 @@ from typing import NamedTuple
 import regex
 from cachetools import TTLCache
 
-from kg_api.concepts.search import EMBEDDING, EXTRACTION, none_yet, start_embedding, under_way
+from kg_api.concepts.search import (
+    EMBEDDING,
+    EXTRACTION,
+    describe_missing_concepts,
+    describe_running_jobs,
+    start_embedding,
+)
 from kg_api.errors import Unavailable
 from kg_api.graph.client import Graph
-from kg_api.graph.concept_vectors import least_near
+from kg_api.graph.concept_vectors import get_min_neighbour_cosine
 from kg_api.graph.search import (
     ChunkText,
     ConceptLaneHit,
     ConceptNearness,
     Filters,
+    KeywordPassages,
     LaneHit,
     LaneHits,
     Meaning,
     NearestPassages,
     Seed,
     SeedPassage,
-    WordedPassages,
-    by_concepts,
+    build_vector_lookup,
+    build_word_lookup,
     by_name,
+    find_sources_by_concepts,
+    find_texts_with_similar_words,
     look_up_concepts,
-    lookup_by_vector,
-    lookup_known_words,
-    texts_near,
 )
 from kg_api.graph.similar import NearestPictures
-from kg_api.graph.text_analysis import meant_by
-from kg_api.schemas.base import concept_name, name_id
+from kg_api.graph.text_analysis import suggest_words
+from kg_api.schemas.base import name_id, normalize_concept_name
 from kg_api.schemas.search import Degradation, MatchedChunk, Place, Ranks, Respelling
 from kg_api.schemas.spaces import USUAL, SimilarityCalibration
 from kg_api.schemas.vocabulary import GroupBy
@@ -103,7 +109,7 @@ def below(least: float, hits: Iterable[Hit]) -> list[Hit]:
     return [hit._replace(score=least - number * 1e-6) for number, hit in enumerate(hits, start=1)]
 
 
-def identity_of(found: LaneHit, group_by: GroupBy = "source") -> str:
+def get_hit_key(found: LaneHit, group_by: GroupBy = "source") -> str:
     """Return the deduplication key of a hit: its source id, or its chunk id."""
     return found.chunk.chunk_id if group_by == "chunk" and found.chunk else found.source.source_id
 
@@ -177,9 +183,9 @@ class Ranking:
     more: bool = False  # more hits may follow
 
 
-# Retrievers, all in one round trip. To add a retriever, extend `lanes_of`.
+# Retrievers, all in one round trip. To add a retriever, extend `list_lanes`.
 
-Passages = NearestPassages | WordedPassages | NearestPictures
+Passages = NearestPassages | KeywordPassages | NearestPictures
 """A way to find sources: a lookup and the conversion of its rows to hits."""
 Lane = tuple[str, Passages]
 """A retriever: its name, and its lookup.
@@ -189,7 +195,7 @@ batches of a full-text search that filters by many documents.
 """
 
 
-def lanes_of(plan: SearchPlan) -> Iterator[Lane]:
+def list_lanes(plan: SearchPlan) -> Iterator[Lane]:
     """Yield the retrievers of a plan.
 
     For a hit from several retrievers, the first retriever provides the chunk.
@@ -211,7 +217,7 @@ def lanes_of(plan: SearchPlan) -> Iterator[Lane]:
                     candidates=plan.candidates(each.filters),
                 ),
             )
-    yield from word_lanes(plan)
+    yield from list_word_lanes(plan)
     for each in plan.pictured:
         if each.vector is not None:
             yield (
@@ -228,12 +234,12 @@ def lanes_of(plan: SearchPlan) -> Iterator[Lane]:
             )
 
 
-def word_lanes(plan: SearchPlan) -> Iterator[Lane]:
+def list_word_lanes(plan: SearchPlan) -> Iterator[Lane]:
     """Yield the full-text retrievers."""
     if plan.asks_text:
         asked, pairs, sources = plan.space_vectors, plan.wording.compared_pairs, plan.filters.sources
         for query in plan.wording.queries:
-            yield TEXT, WordedPassages(query, asked, plan.depth, pairs, plan.words_among, sources)
+            yield TEXT, KeywordPassages(query, asked, plan.depth, pairs, plan.words_among, sources)
 
 
 def merge(found: Iterable[tuple[str, LaneHits]]) -> dict[str, Sequence[LaneHit]]:
@@ -255,7 +261,7 @@ MAX_WORDS = 100
 """Words of the question that form candidate names."""
 UNSPACED_NAME = range(2, 13)
 """Characters of a candidate name in a script without spaces. Foreign names keep the space from
-`concept_name`."""
+`normalize_concept_name`."""
 MAX_UNSPACED = 100
 """Characters of the question that form candidate names."""
 
@@ -263,16 +269,16 @@ _UNSPACED = regex.compile(rf"[{UNSPACED}ー]")
 _RUN = regex.compile(rf"[{UNSPACED}ー]+(?: [{UNSPACED}ー]+)*")
 
 
-def names_in(text: str) -> Iterator[str]:
+def iterate_candidate_names(text: str) -> Iterator[str]:
     """Yield each candidate concept name in a question once, the longest first.
 
     A name has up to 6 words, or up to 12 characters in a script without spaces.
     """
-    words = concept_name(text).split()[:MAX_WORDS]
+    words = normalize_concept_name(text).split()[:MAX_WORDS]
     yield from dict.fromkeys((*_spaced_names(words), *_unspaced_names(" ".join(words))))
 
 
-def is_named_within(name: str, other: str) -> bool:
+def is_part_of_name(name: str, other: str) -> bool:
     """Check whether a normalized name is a proper part of another name."""
     if name == other:
         return False
@@ -358,8 +364,12 @@ class ConceptLane:
         within = Filters(plan.scope.names, plan.filters.document_ids, plan.filters.sources)
         near = [*self._nearness(plan)]
         asked = plan.space_vectors
-        found = by_concepts(self._graph, seeds, passages, within, asked, limit=plan.depth, nearness=near)
-        plan.notes.record("concepts", [] if found else none_yet(self._graph, plan.scope.names))
+        found = find_sources_by_concepts(
+            self._graph, seeds, passages, within, asked, limit=plan.depth, nearness=near
+        )
+        plan.notes.record(
+            "concepts", [] if found else describe_missing_concepts(self._graph, plan.scope.names)
+        )
         return found
 
     def _nearness(self, plan: SearchPlan) -> Iterator[ConceptNearness]:
@@ -368,7 +378,9 @@ class ConceptLane:
         waiting = self._snapshots.populating(*(space.concept_index_name for space in models))
         for space in models:
             if space.concept_index_name not in waiting:
-                yield ConceptNearness(space, plan.scope.ontologies[space.slug], least_near(space))
+                yield ConceptNearness(
+                    space, plan.scope.ontologies[space.slug], get_min_neighbour_cosine(space)
+                )
 
     def seeds(self, plan: SearchPlan) -> list[Seed]:
         """Return the concepts that the question names or resembles.
@@ -378,19 +390,19 @@ class ConceptLane:
         that does not know the language finds all concepts similar (ADR 73). A concept-only search has no such
         limit.
         """
-        meanings, names = meanings_of(plan), plan.scope.names
+        meanings, names = list_meanings(plan), plan.scope.names
         told = [
-            *under_way(self._extraction.recent(), names, EXTRACTION),
-            *under_way(self._embedding.recent(), names, EMBEDDING),
+            *describe_running_jobs(self._extraction.recent(), names, EXTRACTION),
+            *describe_running_jobs(self._embedding.recent(), names, EMBEDDING),
             *(start_embedding(self._graph, plan.known, names) if meanings or plan.request.graph else ()),
         ]
         spaces = plan.scope.models if plan.request.graph else [each.space for each in meanings]
         waiting = self._snapshots.populating(*(space.concept_index_name for space in spaces))
         usable = [each for each in meanings if each.space.concept_index_name not in waiting]
-        named = list(names_in(plan.text))
+        named = list(iterate_candidate_names(plan.text))
         weights = self._find_seeds(plan, named, usable)
         effects = [f"the index {name} is {state}: kg matched names only" for name, state in waiting.items()]
-        if _too_many(named, names):
+        if _report_too_many_words(named, names):
             effects.append(TOO_MANY)
         told += [Degradation(part="concepts", effect=effect) for effect in effects]
         plan.notes.record("seeds", told)
@@ -403,7 +415,7 @@ class ConceptLane:
         ids = list(_name_ids(names, plan.scope.names))
         unspaced = is_unspaced(plan.text)
         asked = () if unspaced and not plan.concepts_alone else meanings
-        lookups = [by_name(ids, [], MAX_NAMED), *(lookup_by_vector(each, NEAREST) for each in asked)]
+        lookups = [by_name(ids, [], MAX_NAMED), *(build_vector_lookup(each, NEAREST) for each in asked)]
         found, *nearest = look_up_concepts(self._graph, lookups)
         named = {each.concept.concept_id: NAMED for each in _longest(found)}
         if unspaced and named:
@@ -416,7 +428,7 @@ class ConceptLane:
         return near | named
 
 
-def _too_many(names: Sequence[str], ontologies: Sequence[str]) -> bool:
+def _report_too_many_words(names: Sequence[str], ontologies: Sequence[str]) -> bool:
     return len(names) * len(ontologies) > MAX_NAMES
 
 
@@ -425,7 +437,7 @@ def _name_ids(names: Sequence[str], ontologies: Sequence[str]) -> Iterator[str]:
 
     Above the limit, names of a typical length come first, with the same selection for each ontology.
     """
-    if _too_many(names, ontologies):
+    if _report_too_many_words(names, ontologies):
         names = sorted(names, key=lambda name: abs(len(name.split()) - USUAL_WORDS))
     each = ((name, ontology) for name in names for ontology in ontologies)
     return (name_id(ontology, name) for name, ontology in islice(each, MAX_NAMES))
@@ -433,13 +445,13 @@ def _name_ids(names: Sequence[str], ontologies: Sequence[str]) -> Iterator[str]:
 
 def _longest(named: Sequence[ConceptLaneHit]) -> Iterator[ConceptLaneHit]:
     """Yield concepts whose name is not part of another concept's name."""
-    labels = [concept_name(each.concept.label) for each in named]
+    labels = [normalize_concept_name(each.concept.label) for each in named]
     for each, own in zip(named, labels, strict=True):
-        if not any(is_named_within(own, other) for other in labels):
+        if not any(is_part_of_name(own, other) for other in labels):
             yield each
 
 
-def meanings_of(plan: SearchPlan) -> list[Meaning]:
+def list_meanings(plan: SearchPlan) -> list[Meaning]:
     """Return the question's vectors, each with the ontologies to compare."""
     return [
         Meaning(vector.space, vector.vector, plan.scope.ontologies[vector.space.slug])
@@ -491,10 +503,12 @@ class KnownWords:
 def respell(graph: Graph, wording: Wording, missing: Sequence[str]) -> Wording:
     """Add similar words for missing words. Return the wording unchanged if there are none."""
     missing = missing[:MAX_RETRIED]
-    texts = texts_near(graph, {word: wording.queries_near(word) for word in missing})
+    texts = find_texts_with_similar_words(
+        graph, {word: wording.list_similar_word_queries(word) for word in missing}
+    )
     respelt, room = list[Respelling](), wording.room
     for word in missing:
-        meant = meant_by(word, texts.get(word, ()))
+        meant = suggest_words(word, texts.get(word, ()))
         room -= len(meant)
         if meant and room >= 0:  # the answer reports only corrections that were searched
             respelt.append(Respelling(word=word, meant=meant))
@@ -554,13 +568,13 @@ class Retriever:
 
         If words are unknown, repeat the full-text search with corrections.
         """
-        lanes, wording = [*lanes_of(plan)], plan.wording
+        lanes, wording = [*list_lanes(plan)], plan.wording
         if not lanes and not plan.concepts_alone and not plan.asks_text:
             raise Unavailable("the search indexes are still being populated. Try again in a moment")
         looks = not respelt and wording.room > 0 and any(name == TEXT for name, _ in lanes)
         doubted = self._words.doubted(wording) if looks else []
         with plan.watch.stage("retrieve"):
-            found, known = self._ask(lanes, {word: wording.queries_for(word) for word in doubted})
+            found, known = self._ask(lanes, {word: wording.list_word_queries(word) for word in doubted})
         if not doubted:
             return _candidates(plan, found)
         self._words.remember(wording, known)
@@ -572,7 +586,7 @@ class Retriever:
             # Repeat only the full-text search and keep the other results
             plan.notes.respelt = [*wording.respelt]
             others = [each for each in found if each[0] != TEXT]
-            again, _ = self._ask([*word_lanes(plan.worded(wording))])
+            again, _ = self._ask([*list_word_lanes(plan.worded(wording))])
             return replace(_candidates(plan, [*others, *again]), wording=wording)
 
     def _ask(
@@ -580,7 +594,7 @@ class Retriever:
     ) -> tuple[list[tuple[str, LaneHits]], Sequence[str]]:
         """Return the results of the retrievers, and the known words among `doubted`, in one round trip."""
         lookups = [passages.lookup for _, passages in lanes]
-        rows = self._graph.look_up([*lookups, lookup_known_words(doubted)] if doubted else lookups)
+        rows = self._graph.look_up([*lookups, build_word_lookup(doubted)] if doubted else lookups)
         both = zip(lanes, rows, strict=False)  # known words are in the last row
         found = [(name, passages.hits(self._graph, row)) for (name, passages), row in both]
         return found, rows[-1] if doubted else ()

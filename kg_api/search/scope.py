@@ -9,13 +9,13 @@ from typing import Protocol
 from kg_api.graph.client import Graph
 from kg_api.graph.filters import (
     RememberedFilters,
-    asks_for_absence,
-    documents_having,
     filter_sources,
+    list_matching_document_ids,
+    matches_absent_field,
     split_clauses,
 )
 from kg_api.graph.fulltext import SCOPES_A_QUERY
-from kg_api.graph.names import documents_called
+from kg_api.graph.names import find_documents_by_name
 from kg_api.graph.search import Filters
 from kg_api.graph.spaces import Space
 from kg_api.schemas.filters import Clause
@@ -84,7 +84,9 @@ def choose(
             many documents.
         Conflict: An id prefix is ambiguous.
     """
-    named = None if request.documents is None else documents_called(graph, request.documents, ontologies)
+    named = (
+        None if request.documents is None else find_documents_by_name(graph, request.documents, ontologies)
+    )
     ids = None if named is None else [each for of_ontology in named.values() for each in of_ontology]
     within = Filters(request.ontologies, ids)
     if not request.where:
@@ -103,7 +105,7 @@ def choose_documents(remembered: RememberedFilters, where: Sequence[Clause], wit
     matching = remembered.matching(where, within.ontologies, within.document_ids)
     ids = [each for of_ontology in matching.values() for each in of_ontology]
     notes: list[Degradation] = []
-    if not ids or asks_for_absence(where):
+    if not ids or matches_absent_field(where):
         notes += remembered.describe_unknown_fields(where, within.ontologies)
     if not ids and within.document_ids != []:
         notes.append(Degradation(part="query", effect="no document fits the conditions of the filter"))
@@ -134,10 +136,10 @@ def choose_sources(
     if not of_sources:
         return chosen
     notes = [*chosen.notes]
-    if asks_for_absence(of_sources):
+    if matches_absent_field(of_sources):
         notes += remembered.describe_unknown_fields(of_sources, within.ontologies)
     sources, ids = filter_sources(of_sources, matching), chosen.filters.document_ids
-    if ids != [] and not documents_having(graph, sources, within.ontologies, ids, sources=1):
+    if ids != [] and not list_matching_document_ids(graph, sources, within.ontologies, ids, sources=1):
         notes += remembered.describe_unknown_fields(of_sources, within.ontologies)
         notes.append(Degradation(part="query", effect="no passage fits the conditions of the filter"))
     unique = [each for at, each in enumerate(notes) if each not in notes[:at]]

@@ -11,7 +11,7 @@ from kg_api.graph.client import Graph
 from kg_api.graph.search import WORDS_INDEX
 from kg_api.graph.spaces import Space
 from kg_api.schemas.answers import HybridHits, HybridSearch
-from kg_api.schemas.concepts import ConceptHit, none_fits
+from kg_api.schemas.concepts import ConceptHit, describe_no_match
 from kg_api.schemas.search import DocumentReading, SourceHits, SourceSearch, SourceWindow
 from kg_api.schemas.vocabulary import USUAL_READ
 from kg_api.search.plan import SearchPlan, SearchPlanner
@@ -23,19 +23,19 @@ from kg_api.search.rank import (
     Ranker,
     Reranking,
     can_go_deeper,
-    falls_short,
     fill_from_graph,
     fuse_lanes,
     go_on,
     is_short,
-    not_among,
+    list_lost_hits,
+    needs_more,
     order,
     take_page,
 )
-from kg_api.search.retrieve import Retriever, meanings_of
+from kg_api.search.retrieve import Retriever, list_meanings
 from kg_api.spaces.images import ImageSpaceRegistry
 from kg_api.spaces.registry import SpaceRegistry
-from kg_api.spaces.snapshot import snapshots_of
+from kg_api.spaces.snapshot import get_snapshots
 
 
 class SearchService:
@@ -50,7 +50,7 @@ class SearchService:
         images: ImageSpaceRegistry | None = None,
     ) -> None:
         self._graph = graph
-        snapshots = snapshots_of(graph)
+        snapshots = get_snapshots(graph)
         pictures = PictureQuestions(graph, images, snapshots)
         self._planner = SearchPlanner(graph, spaces, hyde or Hyde(), snapshots, pictures=pictures)
         self._retriever = Retriever(graph, snapshots, fuse_lanes)
@@ -77,8 +77,8 @@ class SearchService:
     def providers(self, ontologies: Sequence[str] | None) -> frozenset[str]:
         return self._planner.providers(ontologies)
 
-    def spaces_asked(self, ontologies: Sequence[str] | None) -> list[Space]:
-        return self._planner.spaces_asked(ontologies)
+    def list_query_spaces(self, ontologies: Sequence[str] | None) -> list[Space]:
+        return self._planner.list_query_spaces(ontologies)
 
     def plan(self, request: SourceSearch, *, concepts_alone: bool) -> SearchPlan:
         return self._planner.plan(request, concepts_alone=concepts_alone)
@@ -92,7 +92,7 @@ class SearchService:
         places, request = PlaceReader(self._graph), plan.request
         candidates = self._retriever.retrieve(plan)
         found = order(plan, candidates)
-        while falls_short(plan, candidates, found, places):
+        while needs_more(plan, candidates, found, places):
             plan = plan.deeper
             candidates = self._retriever.retrieve(plan, candidates)
             found = order(plan, candidates)
@@ -107,7 +107,7 @@ class SearchService:
             plan = plan.deeper
             candidates = self._retriever.retrieve(plan, candidates)
             found = order(plan, candidates)
-        ranking = replace(refined, hits=kept, lost=not_among(kept, found.lost, refined.lost))
+        ranking = replace(refined, hits=kept, lost=list_lost_hits(kept, found.lost, refined.lost))
         page = take_page(plan, candidates, ranking, len(found.hits), places)
         return self._presenter.present(plan, page, places, candidates)
 
@@ -147,7 +147,7 @@ class HybridService:
     def __init__(self, graph: Graph, search: SearchService) -> None:
         self._graph = graph
         self._search = search
-        self._snapshots = snapshots_of(graph)
+        self._snapshots = get_snapshots(graph)
 
     def search(self, request: HybridSearch) -> HybridHits:
         """Find concepts and sources. Limitations are in `degraded`.
@@ -167,7 +167,7 @@ class HybridService:
             next_cursor=found.next_cursor,
             near=found.near,
             note=found.note,
-            concepts_note=none_fits(request.query_text, concepts),
+            concepts_note=describe_no_match(request.query_text, concepts),
             windows=found.windows,
             did_you_mean=found.did_you_mean,
             degraded=plan.notes.unique,
@@ -177,7 +177,7 @@ class HybridService:
     def _concepts(self, plan: SearchPlan, limit: int) -> list[ConceptHit]:
         if not limit:
             return []
-        meanings, names = meanings_of(plan), plan.scope.names
+        meanings, names = list_meanings(plan), plan.scope.names
         waiting = self._snapshots.populating(
             WORDS_INDEX, *(each.space.concept_index_name for each in meanings)
         )

@@ -17,9 +17,9 @@ from kg_api.graph.similar import (
     SimilarityQuery,
     VectorPart,
     count_sources,
+    list_places,
     nearest,
-    places_in,
-    vectors_of,
+    read_search_vectors,
 )
 from kg_api.schemas.communities import Community
 from kg_api.schemas.search import Degradation, Place
@@ -41,14 +41,14 @@ from kg_api.search.near import (
     Comparable,
     Group,
     comparable,
+    count_repeats,
+    deduplicate_sources,
+    describe_embedding_progress,
     describe_repeated,
-    each_once,
-    evenly,
+    find_similar_by_keywords,
     group_duplicates,
     present_similar,
-    repeats,
-    similar_by_words,
-    under_way,
+    sample_evenly,
     why,
 )
 from kg_api.search.notes import Stopwatch
@@ -58,7 +58,7 @@ from kg_api.search.rank import MIN_OVERLAP, overlap
 from kg_api.search.scope import Chosen, choose_documents, choose_sources
 from kg_api.search.source_graph import build_graph
 from kg_api.spaces.plans import read_embedding_state
-from kg_api.spaces.snapshot import OntologySnapshot, ProgressReading, Snapshots, snapshots_of
+from kg_api.spaces.snapshot import OntologySnapshot, ProgressReading, Snapshots, get_snapshots
 
 # Similar documents, based on pairs of similar passages
 
@@ -91,7 +91,7 @@ def similar_documents(
     """
     watch, (indexes, progress) = Stopwatch("similar_documents"), watches
     document = find_document(graph, document_id)
-    places, total = places_in(graph, [document.ontology], [document.document_id], MAX_SOURCES)
+    places, total = list_places(graph, [document.ontology], [document.document_id], MAX_SOURCES)
     scope = comparable(known.space_of(document.ontology), request.ontologies, known)
     scope = among(scope, document.document_id)
     if waiting := indexes.populating(*(space.index_name for space, _ in scope.slots)):
@@ -103,7 +103,7 @@ def similar_documents(
     with watch.stage("nearest"):
         every = list(_nearest(graph, asked, scope))
     with watch.stage("repeated"):
-        apart = {} if request.repeated else _apart(asked, every)
+        apart = {} if request.repeated else _find_repeated_sources(asked, every)
     found = _find_best((each for each in every if each[0] not in apart), request.min_similarity)
     own, compared = [each.place for each in asked], len(asked) - len(apart)
     alike = [_present(best, own, compared, request.pairs) for best in found.values()]
@@ -120,18 +120,18 @@ def similar_documents(
             describe_repeated(own[at].full_text, count, [own[at].source_id]) for at, count in apart.items()
         ],
         degraded=[
-            *_describe_left_out(places, total, len(asked)),
+            *_describe_omitted_nodes(places, total, len(asked)),
             *scope.degradations(),
-            *under_way(progress.recent(), scope.ontologies),
+            *describe_embedding_progress(progress.recent(), scope.ontologies),
         ],
         timings_ms=watch.milliseconds(),
     )
 
 
 def _to_queries(graph: Graph, places: Sequence[Place], known: OntologySnapshot) -> list[SimilarityQuery]:
-    vectors = vectors_of(graph, [place.source_id for place in places], known.answering, known.new)
+    vectors = read_search_vectors(graph, [place.source_id for place in places], known.answering, known.new)
     return [
-        SimilarityQuery(place, evenly(vectors[place.source_id], MAX_PARTS))
+        SimilarityQuery(place, sample_evenly(vectors[place.source_id], MAX_PARTS))
         for place in places
         if vectors.get(place.source_id)
     ]
@@ -148,7 +148,9 @@ def _find_best(nears: Iterable[tuple[int, NearSource]], least: float | None) -> 
     return found
 
 
-def _apart(asked: Sequence[SimilarityQuery], nears: Iterable[tuple[int, NearSource]]) -> dict[int, int]:
+def _find_repeated_sources(
+    asked: Sequence[SimilarityQuery], nears: Iterable[tuple[int, NearSource]]
+) -> dict[int, int]:
     """Return sources that many documents repeat, with the number of documents.
 
     If most of the document is repeated, return none.
@@ -156,7 +158,7 @@ def _apart(asked: Sequence[SimilarityQuery], nears: Iterable[tuple[int, NearSour
     others: defaultdict[int, defaultdict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for at, near in nears:
         others[at][near.place.document_id].append(near.place.full_text)
-    counts = {at: repeats(asked[at].place.full_text, others[at]) for at in sorted(others)}
+    counts = {at: count_repeats(asked[at].place.full_text, others[at]) for at in sorted(others)}
     found = {at: count for at, count in counts.items() if count >= MIN_DOCUMENTS}
     return found if 2 * len(found) <= len(asked) else {}
 
@@ -191,7 +193,7 @@ def _pair(own: Place, near: NearSource) -> AlikePair:
     return AlikePair(own=own, other=near.place, similarity=near.similarity, near_duplicate=same)
 
 
-def _describe_left_out(places: Sequence[Place], total: int, compared: int) -> list[Degradation]:
+def _describe_omitted_nodes(places: Sequence[Place], total: int, compared: int) -> list[Degradation]:
     effects: list[str] = []
     if total > len(places):
         effects.append(f"the document has {total} sources: the first {len(places)} were compared")
@@ -216,7 +218,7 @@ class SimilarityService:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._maps = threading.BoundedSemaphore(MAX_MAPS_AT_ONCE)
-        self._snapshots = snapshots_of(graph)
+        self._snapshots = get_snapshots(graph)
         self._remembered = self._snapshots.filters
         self._progress = self._snapshots.progress()
 
@@ -247,7 +249,7 @@ class SimilarityService:
             degraded=[
                 *degraded,
                 *scope.degradations(),
-                *under_way(self._progress.recent(), scope.ontologies),
+                *describe_embedding_progress(self._progress.recent(), scope.ontologies),
             ],
             timings_ms=watch.milliseconds(),
         )
@@ -301,8 +303,8 @@ class SimilarityService:
             self._maps.release()
 
     def _parts(self, own: Place, known: OntologySnapshot) -> list[VectorPart]:
-        found = vectors_of(self._graph, [own.source_id], known.answering, known.new)
-        return evenly(found.get(own.source_id, []), PARTS_MAX_PARTS)
+        found = read_search_vectors(self._graph, [own.source_id], known.answering, known.new)
+        return sample_evenly(found.get(own.source_id, []), PARTS_MAX_PARTS)
 
     def _narrow(self, request: SimilarSearch, scope: Comparable, own: str) -> Comparable:
         """Apply the request's filter and exclude the compared document."""
@@ -358,7 +360,7 @@ class SimilarityService:
         while True:
             found, more = self._nearest(asked, scope, depth, exact=exact)
             own, least = asked.place, request.min_similarity
-            once = list(each_once(found, own.source_id, least))
+            once = list(deduplicate_sources(found, own.source_id, least))
             groups = group_duplicates(own, once, together=request.group_duplicates)
             more = more and (least is None or found[-1].similarity >= least)
             if len(groups) >= request.limit or not more or depth >= MAX_COMPARED:
@@ -401,7 +403,7 @@ class SimilarityService:
                 "again in a moment"
             )
         with watch.stage("text"):
-            sources = similar_by_words(self._graph, own, request, scope)
+            sources = find_similar_by_keywords(self._graph, own, request, scope)
         return SimilarSources(
             source=own,
             by="text",

@@ -13,18 +13,18 @@ from numpy.typing import NDArray
 from kg_api.errors import NotFound
 from kg_api.graph.client import Graph
 from kg_api.graph.filters import RememberedFilters
-from kg_api.graph.library import sources_called
-from kg_api.graph.names import documents_called
-from kg_api.graph.proposals import links_among
+from kg_api.graph.library import find_sources_by_name
+from kg_api.graph.names import find_documents_by_name
+from kg_api.graph.proposals import read_links
 from kg_api.graph.search import Filters
 from kg_api.graph.similar import (
     NearSource,
     SimilarityQuery,
     VectorPart,
+    describe_places,
+    list_places,
     nearest,
-    places_in,
-    places_of,
-    vectors_of,
+    read_search_vectors,
 )
 from kg_api.schemas.search import Degradation, Place
 from kg_api.schemas.similarity import GraphRequest, RepeatedText, SourceEdge, SourceGraph, SourceNode
@@ -32,14 +32,14 @@ from kg_api.search.near import (
     MAX_PARTS,
     Comparable,
     comparable,
+    deduplicate_sources,
+    describe_embedding_progress,
     describe_repeated,
-    each_once,
-    evenly,
-    repeated_groups,
-    under_way,
+    find_repeated_groups,
+    sample_evenly,
 )
 from kg_api.search.notes import Stopwatch
-from kg_api.search.rank import near_duplicates
+from kg_api.search.rank import group_near_duplicates
 from kg_api.search.scope import Chosen, choose_sources
 from kg_api.spaces.snapshot import OntologySnapshot, ProgressReading
 
@@ -66,7 +66,7 @@ class Vectors:
         return cls((rows / lengths).astype(np.float32), np.cumsum([0, *counts[:-1]], dtype=np.int64))
 
 
-def nearest_pairs(
+def find_nearest_pairs(
     vectors: Vectors, documents: Sequence[str], neighbours: int, least: float | None, *, across: bool
 ) -> dict[tuple[int, int], float]:
     """Connect each source with its most similar sources.
@@ -151,14 +151,16 @@ def choose_nodes(
     known.require_known(request.ontologies)
     if request.source_ids is not None:
         fitting = _fitting(graph, remembered, request, None)
-        return _around(graph, request, sources_called(graph, request.source_ids), known, fitting)
+        return _find_neighbourhood(
+            graph, request, find_sources_by_name(graph, request.source_ids), known, fitting
+        )
     wanted = list(known.embedding_states) if request.ontologies is None else request.ontologies
     named = request.documents
-    called = None if named is None else documents_called(graph, named, known.there(request.ontologies))
+    called = None if named is None else find_documents_by_name(graph, named, known.there(request.ontologies))
     ids = None if called is None else [each for of_ontology in called.values() for each in of_ontology]
     fitting = _fitting(graph, remembered, request, ids)
     filters = fitting.filters
-    places, total = places_in(graph, wanted, filters.document_ids, request.max_nodes, filters.sources)
+    places, total = list_places(graph, wanted, filters.document_ids, request.max_nodes, filters.sources)
     return ChosenSources(places, total, [*fitting.notes])
 
 
@@ -170,7 +172,7 @@ def _fitting(
     return choose_sources(graph, remembered, request.where, within) if request.where else Chosen(within)
 
 
-def _around(
+def _find_neighbourhood(
     graph: Graph,
     request: GraphRequest,
     source_ids: Sequence[str],
@@ -178,11 +180,11 @@ def _around(
     fitting: Chosen,
 ) -> ChosenSources:
     """Return the start sources and their most similar sources, up to `max_nodes`."""
-    seeds = places_of(graph, source_ids)
+    seeds = describe_places(graph, source_ids)
     if missing := sorted(set(source_ids) - {place.source_id for place in seeds}):
         told = ", ".join(map(repr, missing[:10]))
         raise NotFound(f"source {told} not found. Its document may have changed since your search")
-    parts = vectors_of(graph, source_ids, known.answering, known.new)
+    parts = read_search_vectors(graph, source_ids, known.answering, known.new)
     scopes = {space.slug: space for space in (known.space_of(place.ontology) for place in seeds)}
     found: list[NearSource] = []
     degraded = [*fitting.notes]
@@ -234,7 +236,7 @@ def _neighbours(
         ]
         for number, each in enumerate(some):
             own = sorted((near for near in found if near.asked == number), key=lambda near: -near.similarity)
-            once = list(each_once(own, each.place.source_id, request.min_similarity))
+            once = list(deduplicate_sources(own, each.place.source_id, request.min_similarity))
             yield from once[: request.neighbours]
 
 
@@ -285,11 +287,13 @@ def build_graph(
     places = nodes.places
     with watch.stage("vectors"):
         ids = [place.source_id for place in places]
-        every = vectors_of(graph, ids, known.answering, known.new)
-        vectors = {identity: evenly(parts, MAX_PARTS) for identity, parts in every.items()}
+        every = read_search_vectors(graph, ids, known.answering, known.new)
+        vectors = {identity: sample_evenly(parts, MAX_PARTS) for identity, parts in every.items()}
     with watch.stage("groups"):
-        groups = [group for group in near_duplicates([place.full_text for place in places]) if group[1:]]
-        apart = [] if request.repeated else _apart(places, groups, nodes.seeds)
+        groups = [
+            group for group in group_near_duplicates([place.full_text for place in places]) if group[1:]
+        ]
+        apart = [] if request.repeated else _group_repeated_text(places, groups, nodes.seeds)
     with watch.stage("edges"):
         pairs = _pairs(places, vectors, known, request, {at for group in apart for at in group})
         links = _links(graph, places)
@@ -306,7 +310,7 @@ def build_graph(
         spaces=spaces,
         degraded=[
             *_describe_degradations(nodes, vectors, spaces),
-            *under_way(progress.recent(), {place.ontology for place in places}),
+            *describe_embedding_progress(progress.recent(), {place.ontology for place in places}),
         ],
         timings_ms=watch.milliseconds(),
     )
@@ -326,7 +330,7 @@ def _pairs(
             models.setdefault(known.space_of(place.ontology).slug, []).append(number)
     pairs: dict[tuple[int, int], float] = {}
     for numbers in models.values():
-        found = nearest_pairs(
+        found = find_nearest_pairs(
             Vectors.of([[part.vector for part in vectors[places[at].source_id]] for at in numbers]),
             [places[at].document_id for at in numbers],
             request.neighbours,
@@ -337,13 +341,13 @@ def _pairs(
     return pairs
 
 
-def _apart(
+def _group_repeated_text(
     places: Sequence[Place], same: Sequence[Sequence[int]], seeds: Collection[str] | None
 ) -> list[list[int]]:
     """Return groups of repeated text, the largest first, without requested sources."""
     named = [number for number, place in enumerate(places) if place.source_id in (seeds or ())]
     texts, documents = [place.full_text for place in places], [place.document_id for place in places]
-    groups = repeated_groups(texts, documents, same, named, whole=seeds is None)
+    groups = find_repeated_groups(texts, documents, same, named, whole=seeds is None)
     return sorted(groups, key=lambda group: (-len(group), group))
 
 
@@ -371,7 +375,7 @@ def _links(graph: Graph, places: Sequence[Place]) -> dict[tuple[int, int], _Link
     """Return accepted links by node index."""
     numbers = {place.source_id: number for number, place in enumerate(places)}
     links = dict[tuple[int, int], _Link]()
-    for row in links_among(graph, list(numbers)):
+    for row in read_links(graph, list(numbers)):
         a, b = sorted((numbers[row["a"]], numbers[row["b"]]))
         links[a, b] = _Link(row["proposal_id"], row["similarity"])
     return links

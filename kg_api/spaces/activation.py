@@ -10,16 +10,16 @@ from kg_api.errors import Conflict
 from kg_api.graph.client import Graph, Transaction
 from kg_api.graph.spaces import hold_configurations, hold_spaces, write_configuration
 from kg_api.graph.targets import KINDS, MAIN_KINDS
-from kg_api.graph.vectors import count_behind
+from kg_api.graph.vectors import count_missing_embeddings
 from kg_api.schemas.vocabulary import EmbeddedKind, Modality
-from kg_api.spaces.plans import EmbeddingState, kinds_of
+from kg_api.spaces.plans import EmbeddingState, get_embedded_kinds
 
 log = structlog.get_logger()
 
 
-def count_kind_behind(tx: Transaction, state: EmbeddingState, kind: EmbeddedKind) -> tuple[int, int]:
+def count_unbuilt_items(tx: Transaction, state: EmbeddingState, kind: EmbeddedKind) -> tuple[int, int]:
     """Count active items that the new space lacks: not yet built, and rejected."""
-    counts = [count_behind(tx, plan.wanted()) for plan in state.targets(kind)]
+    counts = [count_missing_embeddings(tx, plan.wanted()) for plan in state.targets(kind)]
     return sum(behind for behind, _ in counts), sum(refused for _, refused in counts)
 
 
@@ -34,8 +34,8 @@ def activate(
         anew = configured.using(modality, configured.of(modality).activated())
         if held.get(name) not in (configured, anew):  # a repeated transaction finds its own result
             raise Conflict(f"{name} was reconfigured in the meantime: check, and try again")
-        for kind in kinds_of(modality):
-            behind, refused = count_kind_behind(tx, state, kind)
+        for kind in get_embedded_kinds(modality):
+            behind, refused = count_unbuilt_items(tx, state, kind)
             if behind:
                 raise Conflict(f"{name} is not complete: {behind} {KINDS[kind].plural} are not built yet")
             if refused and kind == MAIN_KINDS[modality] and not accept_refused:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from kg_api.graph.client import Graph
-from kg_api.graph.vectors import ChunkPlace, SourceText, sources_of_document, versions_of
+from kg_api.graph.vectors import ChunkPlace, SourceText, list_document_sources, read_document_versions
 from kg_api.providers.embedding_port import Embedder, TextPart
 from kg_api.schemas.base import digest
 from kg_api.schemas.embedding import Chunking
@@ -26,7 +26,7 @@ def parts(
     embedder: Embedder,
 ) -> list[TextPart]:
     """Return each chunk as a part of its window."""
-    found = windows(text, spans, paragraphs, room_of(embedder))
+    found = windows(text, spans, paragraphs, get_context_size(embedder))
     texts = {window: text[slice(*window)] for window in found}  # shared by all chunks of a window
     return [
         TextPart(texts[window], span.start - window[0], span.end - window[0], before)
@@ -34,7 +34,7 @@ def parts(
     ]
 
 
-def room_of(embedder: Embedder) -> Room:
+def get_context_size(embedder: Embedder) -> Room:
     """Return the context size of a model."""
     around = embedder.count_tokens([""])  # prefix and special tokens
     return Room(
@@ -130,7 +130,7 @@ class Planner:
     def chunks(self, due: Sequence[SourceText], before: Before) -> list[PlannedChunk]:
         """Return the chunks that touch the given sources. `due` is in reading order."""
         if self._chunking.crosses_sources or self._chunking.context != "none":
-            self.versions = versions_of(self._graph, (source.document_id for source in due))
+            self.versions = read_document_versions(self._graph, (source.document_id for source in due))
         if not self._chunking.crosses_sources:
             return self.of_passages(self.passages(due), before)
         wanted = {source.source_id for source in due}
@@ -154,7 +154,7 @@ class Planner:
     def _of_document(self, document_id: str, before: Before) -> list[PlannedChunk]:
         version = self.versions[document_id]
         if self._document is None or self._document[:2] != (document_id, version):
-            passage = SourceGroup(sources_of_document(self._graph, document_id))
+            passage = SourceGroup(list_document_sources(self._graph, document_id))
             planned = list(self._plan([passage] if passage.sources else [], before))
             self._document = (document_id, version, planned)
         return self._document[2]

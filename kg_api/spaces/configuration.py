@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from kg_api.errors import ConfigurationError, Conflict, InvalidInput, NotFound
-from kg_api.extraction.llm import ExtractionRequests, Extractors, extraction_cost
+from kg_api.extraction.llm import ExtractionRequests, Extractors, estimate_extraction_cost
 from kg_api.graph import jobs
 from kg_api.graph.cache import once
 from kg_api.graph.client import Graph, Transaction, portions
@@ -17,12 +17,12 @@ from kg_api.graph.concept_writes import (
     ExtractionCounts,
     StoredExtraction,
     count_extraction,
+    list_unread_sources,
     read_extraction,
     retry_unread,
-    unread_sources,
     write_extraction,
 )
-from kg_api.graph.filters import asks_for_absence, describe_unknown_fields, matching_documents
+from kg_api.graph.filters import describe_unknown_fields, find_matching_documents, matches_absent_field
 from kg_api.graph.library import embedding_status
 from kg_api.graph.similar import count_sources
 from kg_api.graph.spaces import (
@@ -30,17 +30,17 @@ from kg_api.graph.spaces import (
     Space,
     SpaceUse,
     StoredConfiguration,
-    all_spaces,
+    build_layout,
     ensure_index,
     hold_configurations,
     hold_spaces,
-    layout_of,
+    read_spaces,
     renew_documents,
     retry_refused,
     write_configuration,
 )
 from kg_api.graph.spaces import space_of_new as space_of_new_ontologies
-from kg_api.graph.targets import KINDS, MAIN_KINDS, count_embedded, plan_of
+from kg_api.graph.targets import KINDS, MAIN_KINDS, build_plan, count_embedded
 from kg_api.graph.vectors import DocumentAbout, SourceText, count_due, read_refused_sources
 from kg_api.providers.chat import price_of
 from kg_api.providers.embedding_port import describe_unknown_languages
@@ -75,7 +75,7 @@ from kg_api.spaces.activation import activate_complete
 from kg_api.spaces.estimate import Estimator
 from kg_api.spaces.plans import (
     EmbeddingState,
-    embedding_state_of,
+    build_embedding_state,
     read_embedding_state,
     read_embedding_states,
 )
@@ -191,7 +191,7 @@ class EmbeddingRequests:
     ) -> RegenerationStarted:
         """Re-embed the sources of documents that match a filter. Current vectors stay active until then."""
         where, ontologies = asked.where or [], [asked.ontology] if asked.ontology else None
-        documents = matching_documents(self._graph, where, ontologies)
+        documents = find_matching_documents(self._graph, where, ontologies)
         sources = {name: count_sources(self._graph, [name], ids) for name, ids in documents.items()}
         if (total := sum(sources.values())) > MAX_RENEWED:
             raise InvalidInput(
@@ -199,7 +199,7 @@ class EmbeddingRequests:
                 f"{MAX_RENEWED:,}. Narrow the filter, or omit it to re-embed whole ontologies"
             )
         notes = list[str]()
-        if not total or asks_for_absence(where):
+        if not total or matches_absent_field(where):
             notes = [each.effect for each in describe_unknown_fields(self._graph, where, ontologies)]
         notes += [] if total else ["no document fits the filter"]
         parts = [
@@ -238,10 +238,10 @@ class EmbeddingRequests:
 
     def estimate(self, kind: EmbeddedKind, state: EmbeddingState, due: int) -> Cost:
         if kind == "image":
-            return self._estimator.of_images(state.images[-1].space, due)
+            return self._estimator.estimate_images(state.images[-1].space, due)
         if kind == "source":
             return self._estimator.of_ontology(state.target, due=due)
-        return self._estimator.of_texts(kind, state.target, due=due)
+        return self._estimator.estimate_texts(kind, state.target, due=due)
 
     def _quote(self, parts: Sequence[PendingPart]) -> RegenerationStarted:
         quotes = [part.regenerated(cost=self.estimate(part.type, part.state, part.due)) for part in parts]
@@ -259,7 +259,7 @@ class EmbeddingRequests:
     def _request(self, tx: Transaction, part: PendingPart, asked: Regeneration) -> str:
         """Request the job. The total of an unfinished job already includes the pending items."""
         kind, ontology = KINDS[part.type].job, part.state.ontology
-        added = 0 if jobs.is_asked_for(tx, kind, ontology) else part.due
+        added = 0 if jobs.is_requested(tx, kind, ontology) else part.due
         chosen = asked.where is not None
         selection: Selection = "due" if chosen else asked.selection
         force = asked.force and not chosen  # a forced job re-embeds everything
@@ -332,7 +332,7 @@ class ExtractionService:
     def refused(self, ontology: str) -> RefusedSources:
         mark = self._mark(self._extractors.used(read_extraction(self._graph, ontology).config))
         total = count_extraction(self._graph, ontology, mark)["refused"]
-        found = unread_sources(self._graph, ontology, mark, limit=MAX_REJECTED)
+        found = list_unread_sources(self._graph, ontology, mark, limit=MAX_REJECTED)
         return RefusedSources(ontology=ontology, total=total, sources=found)
 
     def _present(self, ontology: str) -> StoredExtraction:
@@ -364,8 +364,8 @@ class ExtractionService:
         unread = counts["total"] - counts["extracted"] - counts["refused"]
         due = unread if mark is None else self._requests.due(stored)
         stale = unread - due if used.extractor == "llm" else 0
-        cost = extraction_cost(graph, name, used, llm, due) if with_cost else None
-        again = extraction_cost(graph, name, used, llm, stale) if with_cost and stale else None
+        cost = estimate_extraction_cost(graph, name, used, llm, due) if with_cost else None
+        again = estimate_extraction_cost(graph, name, used, llm, stale) if with_cost and stale else None
         last, _ = jobs.page_of_jobs(graph, state=None, kind=jobs.EXTRACTION, ontology=name, offset=0, limit=1)
         dead = [job for job in last if job.state is JobState.DEAD]
         return ExtractionStatus(
@@ -472,11 +472,11 @@ class ConfigurationService:
         dry_run: bool,
         along: Along = lambda _: None,
     ) -> EmbeddingConfiguration:
-        spaces = all_spaces(self._graph)
+        spaces = read_spaces(self._graph)
         before = read_embedding_states(self._graph, ontology).get(ontology)
         config = change(before.target.config if before else EmbeddingConfig(space=space_of_new(spaces).slug))
         _require_space(spaces, config.space)
-        wanted = layout_of(config.space, "", config.chunking)
+        wanted = build_layout(config.space, "", config.chunking)
         if before is None:
             images = SpaceUse(Layout(space_of_new_ontologies(self._graph, "image")))
             anew = StoredConfiguration(SpaceUse(wanted), images)
@@ -484,7 +484,7 @@ class ConfigurationService:
             use = before.configured.texts.built(wanted, answers=self._answers(before, "text"), activates=True)
             anew = before.configured.using("text", use)
         anew = replace(anew, embed_on_ingest=config.embed_on_ingest)
-        state = embedding_state_of(ontology, anew, spaces)
+        state = build_embedding_state(ontology, anew, spaces)
         self._estimator.require_usable(state.target)
         if dry_run:
             told = self._present(state, ["nothing was changed: this is a dry run"])
@@ -503,10 +503,10 @@ class ConfigurationService:
         self, before: EmbeddingState, modality: Modality, wanted: Layout, *, dry_run: bool, activates: bool
     ) -> tuple[EmbeddingState, EmbeddingStatus | VectorCounts]:
         """Build texts or images of an ontology in another layout while the current layout stays active."""
-        spaces = all_spaces(self._graph)
+        spaces = read_spaces(self._graph)
         answers = self._answers(before, modality)
         use = before.configured.of(modality).built(wanted, answers=answers, activates=activates)
-        state = embedding_state_of(before.ontology, before.configured.using(modality, use), spaces)
+        state = build_embedding_state(before.ontology, before.configured.using(modality, use), spaces)
         if modality == "text":
             _require_space(spaces, wanted.space)
             self._estimator.require_usable(state.target)
@@ -544,8 +544,8 @@ class ConfigurationService:
         """Estimate the cost of embedding a document's new sources, as its ontology is configured."""
         known = read_embedding_states(self._graph, record.ontology).get(record.ontology)
         if known is None:
-            space = space_of_new(all_spaces(self._graph))
-            plan = plan_of(record.ontology, EmbeddingConfig(space=space.slug), space)
+            space = space_of_new(read_spaces(self._graph))
+            plan = build_plan(record.ontology, EmbeddingConfig(space=space.slug), space)
         else:
             plan = known.target
         crosses = plan.config.crosses_sources and new

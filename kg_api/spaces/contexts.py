@@ -12,7 +12,7 @@ from kg_api.graph.cache import read_contexts, remember_contexts
 from kg_api.graph.client import Graph, portions
 from kg_api.graph.reach import reach
 from kg_api.graph.targets import Plan
-from kg_api.graph.vectors import DocumentAbout, SourceText, about_documents, sources_of_document
+from kg_api.graph.vectors import DocumentAbout, SourceText, list_document_sources, read_document_facts
 from kg_api.providers import chat
 from kg_api.providers.retrying import RetryPolicy, ask_at_once, wait
 from kg_api.schemas.embedding import Chunking
@@ -39,7 +39,7 @@ _MIN_CONTEXT_LENGTH = 60
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _WantedContext:
     """A chunk without a context, and the input of the model."""
 
     key: str
@@ -58,10 +58,10 @@ class _Document:
         """Check whether the title, metadata, and sources are unchanged."""
         return self.about == about and all(self.sources.get(each.source_id) == each for each in sources)
 
-    def wanted(self, model: str, source: SourceText, text: str) -> _Wanted:
+    def wanted(self, model: str, source: SourceText, text: str) -> _WantedContext:
         """Return the request for a chunk that begins in a source."""
         part, chunk = self.parts[self.part_of[source.source_id]], chat.Chunk(text, source.heading)
-        return _Wanted(chat.key_of(model, part, chunk), part, chunk)
+        return _WantedContext(chat.hash_context_inputs(model, part, chunk), part, chunk)
 
 
 class LlmContexts:
@@ -89,17 +89,17 @@ class LlmContexts:
 
     def _documents(self, sources: Sequence[SourceText]) -> dict[str, _Document]:
         found: dict[str, _Document] = {}
-        about = about_documents(self._graph, [source.document_id for source in sources])
+        about = read_document_facts(self._graph, [source.document_id for source in sources])
         for document_id in dict.fromkeys(source.document_id for source in sources):
             mine = [source for source in sources if source.document_id == document_id]
             known = about.get(document_id, DocumentAbout("", {}))
             last = self._last  # an abandoned batch may still run in parallel
             if last is None or not last.says(known, mine):
-                self._last = last = _divide(known, sources_of_document(self._graph, document_id))
+                self._last = last = _divide(known, list_document_sources(self._graph, document_id))
             found[document_id] = last
         return found
 
-    def _contexts(self, wanted: Mapping[str, _Wanted]) -> dict[str, str]:
+    def _contexts(self, wanted: Mapping[str, _WantedContext]) -> dict[str, str]:
         known = read_contexts(self._graph, list(wanted))
         requests = _by_part(each for key, each in wanted.items() if key not in known)
         written = [partial(self._write, part, mine) for part, mine in requests.items()]
@@ -107,11 +107,11 @@ class LlmContexts:
             known |= each
         return known
 
-    def _write(self, part: chat.DocumentPart, wanted: Sequence[_Wanted]) -> dict[str, str]:
+    def _write(self, part: chat.DocumentPart, wanted: Sequence[_WantedContext]) -> dict[str, str]:
         found: dict[str, str] = {}
         for batch in portions(wanted, chat.TOGETHER):
             wait(0)
-            texts = chat.situate(self._ask, part, [each.chunk for each in batch])
+            texts = chat.write_chunk_contexts(self._ask, part, [each.chunk for each in batch])
             new = {each.key: cap(text) for each, text in zip(batch, texts, strict=True)}
             remember_contexts(self._graph, new)
             found |= new
@@ -147,7 +147,7 @@ class LlmQuote:
             for sources in sample
             if sources
         }
-        self._wanted: dict[str, _Wanted] = {}
+        self._wanted: dict[str, _WantedContext] = {}
 
     def __call__(self, chunks: Sequence[tuple[SourceText, str]]) -> list[str]:
         """Return a text of typical length for each chunk."""
@@ -189,13 +189,13 @@ def cap(text: str) -> str:
 
 def _divide(about: DocumentAbout, sources: Sequence[SourceText]) -> _Document:
     paragraphs = [chat.HeadedParagraph(source.full_text, source.heading) for source in sources]
-    parts, numbers = chat.document_parts(about.title, about.metadata, paragraphs)
+    parts, numbers = chat.divide_document(about.title, about.metadata, paragraphs)
     by_id = {source.source_id: source for source in sources}
     return _Document(about, by_id, parts, dict(zip(by_id, numbers, strict=True)))
 
 
-def _by_part(wanted: Iterable[_Wanted]) -> dict[chat.DocumentPart, list[_Wanted]]:
-    found: dict[chat.DocumentPart, list[_Wanted]] = {}
+def _by_part(wanted: Iterable[_WantedContext]) -> dict[chat.DocumentPart, list[_WantedContext]]:
+    found: dict[chat.DocumentPart, list[_WantedContext]] = {}
     for each in wanted:
         found.setdefault(each.part, []).append(each)
     return found
@@ -239,7 +239,7 @@ class Contexts:
                 return partial(self._template, pattern), None
             return partial(_templates, pattern, about), None
         if about is None:
-            about = about_documents(
+            about = read_document_facts(
                 self._graph, [source.document_id for sources in sample for source in sources[:1]]
             )
         llm = LlmSettings() if self._settings is None else self._settings.llm
@@ -276,7 +276,7 @@ class Contexts:
         return self._sentence_vectors
 
     def _template(self, pattern: str | None, chunks: Sequence[tuple[SourceText, str]]) -> list[str]:
-        about = about_documents(self._graph, [source.document_id for source, _ in chunks])
+        about = read_document_facts(self._graph, [source.document_id for source, _ in chunks])
         return _templates(pattern, about, chunks)
 
 

@@ -15,14 +15,14 @@ from kg_api.graph.client import Graph
 from kg_api.graph.spaces import (
     Space,
     StoredConfiguration,
-    all_spaces,
     find_space,
+    get_default_spaces,
     read_configurations,
-    spaces_of_new,
+    read_spaces,
 )
 from kg_api.graph.targets import KINDS, Plan, sample_texts
-from kg_api.graph.vectors import DocumentAbout, SourceText, sources_of_document
-from kg_api.providers.embedding_port import IN_PROCESS, Embedder, refusal_of_parts
+from kg_api.graph.vectors import DocumentAbout, SourceText, list_document_sources
+from kg_api.providers.embedding_port import IN_PROCESS, Embedder, describe_part_rejection
 from kg_api.providers.remote_embedding import list_learned
 from kg_api.schemas.embedding import SIZES, Cost
 from kg_api.schemas.spaces import EmbeddingHealth, NewSpace, SpaceHealth, SpaceInfo, SpaceState
@@ -61,7 +61,7 @@ class Estimator:
         sample: list[Sequence[SourceText]] = []
         ids: list[str] = row["sample"] if due else []
         for document_id in ids:
-            sample.append(sources_of_document(self._graph, document_id)[:SAMPLED_SOURCES])
+            sample.append(list_document_sources(self._graph, document_id)[:SAMPLED_SOURCES])
             if sum(map(len, sample)) >= SAMPLED_SOURCES:
                 break
         seen = sum(map(len, sample))
@@ -69,7 +69,7 @@ class Estimator:
             plan, sample, documents=row["documents"], sources=due, factor=due / seen if seen else 0.0
         )
 
-    def of_texts(self, kind: EmbeddedKind, plan: Plan, *, due: int) -> Cost:
+    def estimate_texts(self, kind: EmbeddedKind, plan: Plan, *, due: int) -> Cost:
         """Estimate the cost of concepts or relationships from a sample. Each is one text."""
         texts = sample_texts(self._graph, kind, plan.ontology, SAMPLED_SOURCES)
         try:
@@ -90,7 +90,7 @@ class Estimator:
             notes=[f"estimated from {len(texts)} of {due} {KINDS[kind].noun}s"] if len(texts) < due else [],
         )
 
-    def of_images(self, space: Space, due: int) -> Cost:
+    def estimate_images(self, space: Space, due: int) -> Cost:
         """Estimate the cost of images. Image prices of providers are unknown."""
         provider = space.identity.provider
         free = provider in IN_PROCESS
@@ -107,7 +107,7 @@ class Estimator:
 
     def require_usable(self, plan: Plan) -> None:
         """Reject a configuration that no job can execute."""
-        if plan.config.is_late and (refusal := refusal_of_parts(plan.space.identity)):
+        if plan.config.is_late and (refusal := describe_part_rejection(plan.space.identity)):
             raise InvalidInput(refusal)
         self._contexts.require_usable(plan.config)
 
@@ -240,10 +240,10 @@ class ModelService:
         self._price_of = price_of
         self._batch_size_of = batch_size_of
 
-    def infos(self) -> list[SpaceInfo]:
+    def list_space_infos(self) -> list[SpaceInfo]:
         uses = _uses(read_configurations(self._graph))
-        of_new = spaces_of_new(self._graph)
-        return [self._info(space, uses, of_new) for space in all_spaces(self._graph).values()]
+        of_new = get_default_spaces(self._graph)
+        return [self._info(space, uses, of_new) for space in read_spaces(self._graph).values()]
 
     def add(self, new: NewSpace) -> SpaceInfo:
         """Create a space, or return an existing one."""
@@ -255,7 +255,7 @@ class ModelService:
             raise InvalidInput(str(error)) from error
         uses = _uses(read_configurations(self._graph))
         space = find_space(self._graph, opened.space.slug)
-        return self._info(space, uses, spaces_of_new(self._graph))
+        return self._info(space, uses, get_default_spaces(self._graph))
 
     def health(self) -> EmbeddingHealth:
         """Check every model with its probe."""

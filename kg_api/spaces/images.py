@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kg_api.graph.client import Graph
-from kg_api.graph.spaces import Space, all_spaces
+from kg_api.graph.spaces import Space, read_spaces
 from kg_api.normal_form import normalise_width
-from kg_api.providers.embedding_port import ImageEmbedder, Pixels, Rendering, probe_picture
+from kg_api.providers.embedding_port import ImageEmbedder, Pixels, Rendering, draw_probe_image
 from kg_api.schemas.spaces import FIRST_IMAGE_SLUG, ModelChoice, SpaceIdentity
 from kg_api.spaces.open_spaces import FAULTS, OpenSpaces, WatchedModel
 
@@ -32,14 +32,14 @@ class OpenImageSpace(WatchedModel[ImageEmbedder]):
 
     @staticmethod
     def answer_probe(embedder: ImageEmbedder) -> NDArray[np.float32]:
-        return embedder.embed_images([probe_picture(embedder.rendering)])[0]
+        return embedder.embed_images([draw_probe_image(embedder.rendering)])[0]
 
     def check(self) -> None:
         asked_at = time.monotonic()
         try:
             self._compare(self.answer_probe(self.embedder()), asked_at)
         except FAULTS as error:
-            self._leave_alone(error)
+            self._open_circuit(error)
             raise
 
     def embed_pixels(self, images: Sequence[Pixels]) -> NDArray[np.float32]:
@@ -53,11 +53,11 @@ class OpenImageSpace(WatchedModel[ImageEmbedder]):
     def _asked(self, ask: Callable[[], NDArray[np.float32]]) -> NDArray[np.float32]:
         if failure := self._breaker.open_failure:
             raise failure.again()
-        self.assure()
+        self.ensure_verified()
         try:
             return ask()
         except FAULTS as error:
-            self._leave_alone(error)
+            self._open_circuit(error)
             raise
 
 
@@ -78,7 +78,7 @@ class ImageSpaceRegistry(OpenSpaces[ImageEmbedder, OpenImageSpace]):
     def ensure_first(self) -> OpenImageSpace:
         """Register the first image space for the model of the settings, unless one exists."""
         # Opening compares the models, so no other model embeds an image.
-        known = all_spaces(self._graph)
+        known = read_spaces(self._graph)
         return self.of(known[self.first]) if self.first in known else self.open_first(self._open_model(None))
 
     def render(self, opened: OpenImageSpace, content: bytes) -> Pixels:

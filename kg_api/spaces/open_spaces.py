@@ -26,13 +26,13 @@ from kg_api.errors import (
     OtherModel,
 )
 from kg_api.graph.client import Graph
-from kg_api.graph.reach import reaching
+from kg_api.graph.reach import limit_visible_ontologies
 from kg_api.graph.spaces import (
     Space,
-    all_spaces,
-    display_name,
     ensure_space,
     find_space,
+    format_model_name,
+    read_spaces,
     remember_calibration,
     remember_labels,
     remember_probe,
@@ -156,7 +156,7 @@ class WatchedModel(ABC, Generic[ModelT]):
     def check(self) -> None:
         """Send the probe to the model and compare the vectors. The first vector is stored."""
 
-    def assure(self) -> None:
+    def ensure_verified(self) -> None:
         if self._breaker.is_due:
             self.check()
 
@@ -174,7 +174,7 @@ class WatchedModel(ABC, Generic[ModelT]):
         try:
             self.embedder()
         except FAULTS as error:
-            self._leave_alone(error)
+            self._open_circuit(error)
             return str(error)
         return None
 
@@ -199,8 +199,8 @@ class WatchedModel(ABC, Generic[ModelT]):
             embedder.close()
             of = " --modality image" if self.space.is_of_images else ""
             raise ConfigurationError(
-                f"the space {self.space.slug!r} uses {display_name(self.space.identity)}, but this "
-                f"process has {display_name(embedder.identity)}. Add another space for that model (kg "
+                f"the space {self.space.slug!r} uses {format_model_name(self.space.identity)}, but this "
+                f"process has {format_model_name(embedder.identity)}. Add another space for that model (kg "
                 f"admin spaces create{of})"
             )
         log.info("model opened", space=self.space.slug, seconds=round(time.perf_counter() - begun, 2))
@@ -214,7 +214,7 @@ class WatchedModel(ABC, Generic[ModelT]):
         check_probe(self.space, answered)
         self._breaker.proven(asked_at)
 
-    def _leave_alone(self, error: Fault) -> None:
+    def _open_circuit(self, error: Fault) -> None:
         self._breaker.failed(error)
         log.warning(
             "circuit open: no requests to the model",
@@ -263,7 +263,7 @@ class OpenSpaces(Generic[EmbedderT, OpenT]):
         return self.of(find_space(self._graph, slug or self.first))
 
     def all(self) -> list[OpenT]:
-        spaces = all_spaces(self._graph).values()
+        spaces = read_spaces(self._graph).values()
         return [self.of(space) for space in spaces if space.identity.modality == self.modality]
 
     def open_first(self, embedder: EmbedderT) -> OpenT:
@@ -277,7 +277,7 @@ class OpenSpaces(Generic[EmbedderT, OpenT]):
 
     def add(self, new: NewSpace, fingerprint: str = "") -> OpenT:
         """Register another space: open and probe its model, then create its index."""
-        known, slug = all_spaces(self._graph), new.slug
+        known, slug = read_spaces(self._graph), new.slug
         if slug in known and known[slug].dropping:
             raise Conflict(f"the space {slug!r} is being deleted. Try again when the deletion is complete")
         if len(known) >= MAX_SPACES and slug not in known:
@@ -287,7 +287,7 @@ class OpenSpaces(Generic[EmbedderT, OpenT]):
         embedder = self._open(new)
         try:
             if fingerprint and embedder.identity.fingerprint != fingerprint:
-                name = display_name(embedder.identity)
+                name = format_model_name(embedder.identity)
                 told = f"this kg opens {name}, with other weights or settings"
                 raise ConfigurationError(told)  # noqa: TRY301 - closed below
             answered = self.opened_as.answer_probe(embedder)  # before registration, which is permanent
@@ -344,7 +344,7 @@ def check_probe(space: Space, answered: NDArray[np.float32]) -> None:
     cosine = float(np.dot(space.probe.astype(np.float64), answered.astype(np.float64)))
     if cosine < MIN_COSINE:
         raise OtherModel(
-            f"another model responds for the space {space.slug!r} ({display_name(space.identity)}): "
+            f"another model responds for the space {space.slug!r} ({format_model_name(space.identity)}): "
             f"its probe text has the cosine {cosine:.3f} with the stored probe, below the minimum of "
             f"{MIN_COSINE}. Vectors of two models cannot be compared. Restore the former model, or "
             "add a space for the new model with `kg admin spaces create`"
@@ -429,7 +429,7 @@ class OpenSpace(WatchedModel[Embedder]):
         try:
             self._prove([], query=True)
         except OtherModel as error:
-            self._leave_alone(error)
+            self._open_circuit(error)
             raise
         except FAULTS:
             self._breaker.doubted()
@@ -465,7 +465,7 @@ class OpenSpace(WatchedModel[Embedder]):
                 remember_labels(self._graph, self.space, calibrate_labels(questions, vectors))
         except KgError as error:  # retried in a minute
             if isinstance(error, OtherModel):
-                self._leave_alone(error)
+                self._open_circuit(error)
             log.warning("concepts not calibrated", space=self.space.slug, reason=str(error))
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
@@ -476,7 +476,7 @@ class OpenSpace(WatchedModel[Embedder]):
         try:
             return self._question(normalise_width(text))
         except FAULTS as error:
-            self._leave_alone(error)
+            self._open_circuit(error)
             raise
 
     def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -486,13 +486,13 @@ class OpenSpace(WatchedModel[Embedder]):
             if self._breaker.lasting or identity.query_prefix != identity.passage_prefix:
                 vectors = self.embedder().embed_passages(texts)
                 if self._breaker.lasting:
-                    self.assure()
+                    self.ensure_verified()
                 else:  # the probe is a question and has another vector as a passage
                     self.check()  # always, because passages are stored permanently
                 return vectors
             return self._prove(texts, query=False)
         except OtherModel as error:
-            self._leave_alone(error)
+            self._open_circuit(error)
             raise
         except FAULTS:
             self._breaker.doubted()
@@ -515,7 +515,7 @@ class OpenSpace(WatchedModel[Embedder]):
         """Run work in the background, unless the space is closed (for example after a re-creation)."""
 
         def for_all() -> None:
-            with reaching(None):
+            with limit_visible_ontologies(None):
                 work()
 
         with contextlib.suppress(RuntimeError):

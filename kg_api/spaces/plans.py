@@ -8,14 +8,21 @@ from dataclasses import dataclass
 from kg_api.errors import NotFound, Unavailable
 from kg_api.graph import library
 from kg_api.graph.client import Graph, Row
-from kg_api.graph.names import unknown_ontology
+from kg_api.graph.names import report_unknown_ontology
 from kg_api.graph.reach import reaches
-from kg_api.graph.spaces import Layout, Mark, Space, StoredConfiguration, all_spaces, read_configurations
-from kg_api.graph.targets import KINDS, MAIN_KINDS, Plan, plan_of
+from kg_api.graph.spaces import (
+    Fingerprint,
+    Layout,
+    Space,
+    StoredConfiguration,
+    read_configurations,
+    read_spaces,
+)
+from kg_api.graph.targets import KINDS, MAIN_KINDS, Plan, build_plan
 from kg_api.providers.embedding_port import describe_unknown_languages
 from kg_api.schemas.documents import OntologySummary
 from kg_api.schemas.vocabulary import EmbeddedKind, Modality
-from kg_api.suggestions import no_ontology
+from kg_api.suggestions import describe_unknown_ontology
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +36,7 @@ class EmbeddingState:
     """Maintained plans for images in the same order. Empty without a registered image space."""
 
     @property
-    def identity(self) -> tuple[StoredConfiguration, list[Mark]]:
+    def identity(self) -> tuple[StoredConfiguration, list[Fingerprint]]:
         """A value that changes with the stored configuration and with the models."""
         return self.configured, [plan.mark for plan in (*self.texts, *self.images)]
 
@@ -52,7 +59,7 @@ class EmbeddingState:
             return [*(self.texts if kind == "source" else self.images)]
         spaces = {plan.space.slug: plan.space.at("") for plan in self.texts}  # independent of chunking
         return [
-            plan_of(
+            build_plan(
                 self.ontology,
                 self.target.config,
                 space,
@@ -81,11 +88,11 @@ class EmbeddingState:
         }
 
 
-def kinds_of(modality: Modality) -> list[EmbeddedKind]:
+def get_embedded_kinds(modality: Modality) -> list[EmbeddedKind]:
     return [name for name, kind in KINDS.items() if kind.modality == modality]
 
 
-def embedding_state_of(
+def build_embedding_state(
     ontology: str, configured: StoredConfiguration, spaces: Mapping[str, Space]
 ) -> EmbeddingState:
     """Return the plans of one ontology."""
@@ -99,12 +106,12 @@ def embedding_state_of(
     def plan(layout: Layout) -> Plan:
         config = layout.config(embed_on_ingest=configured.embed_on_ingest)
         first = spaces[answering.space].at(answering.slot)
-        return plan_of(ontology, config, spaces[layout.space].at(layout.slot), answering=first)
+        return build_plan(ontology, config, spaces[layout.space].at(layout.slot), answering=first)
 
     # Without a previous start with images, no image space exists
     seen = [layout for layout in configured.images.kept_up if layout.space in spaces]
     images = [
-        plan_of(
+        build_plan(
             ontology,
             layout.config(embed_on_ingest=configured.embed_on_ingest),
             spaces[layout.space],
@@ -120,8 +127,8 @@ def read_embedding_states(graph: Graph, name: str | None = None) -> dict[str, Em
     """Return the visible ontologies sorted by name, or the one with this name."""
     configurations = read_configurations(graph, name)  # read first: then all their spaces exist
     seen = {ontology: each for ontology, each in configurations.items() if reaches(ontology)}
-    spaces = all_spaces(graph)
-    return {ontology: embedding_state_of(ontology, each, spaces) for ontology, each in seen.items()}
+    spaces = read_spaces(graph)
+    return {ontology: build_embedding_state(ontology, each, spaces) for ontology, each in seen.items()}
 
 
 def list_ontologies(graph: Graph) -> list[OntologySummary]:
@@ -138,7 +145,7 @@ def list_ontologies(graph: Graph) -> list[OntologySummary]:
 def read_embedding_state(graph: Graph, ontology: str) -> EmbeddingState:
     embedding_states = read_embedding_states(graph, ontology)
     if ontology not in embedding_states:
-        raise unknown_ontology(graph, ontology)
+        raise report_unknown_ontology(graph, ontology)
     return embedding_states[ontology]
 
 
@@ -146,5 +153,7 @@ def select_embedding_states(graph: Graph, names: Sequence[str] | None) -> list[E
     """Return the states of the named ontologies. None: all."""
     embedding_states = read_embedding_states(graph)
     if unknown := [name for name in names or () if name not in embedding_states]:
-        raise NotFound(f"{no_ontology(unknown, embedding_states)}. `kg ontologies` lists the existing ones")
+        raise NotFound(
+            f"{describe_unknown_ontology(unknown, embedding_states)}. `kg ontologies` lists the existing ones"
+        )
     return [embedding_states[name] for name in (embedding_states if names is None else names)]

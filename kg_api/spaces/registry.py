@@ -53,7 +53,7 @@ MAX_IMAGE_BATCH = 16
 """Images decoded at once, independent of the text batch. An image for a remote model may have 3 MB."""
 
 
-def price_of_space(settings: Settings, space: Space) -> float | None:
+def get_space_price(settings: Settings, space: Space) -> float | None:
     """Return US dollars per million tokens. None: unknown."""
     if space.is_of_images:
         return 0.0 if space.identity.provider in IN_PROCESS else None
@@ -62,7 +62,7 @@ def price_of_space(settings: Settings, space: Space) -> float | None:
     return price_of(ModelChoice(provider, identity.model, identity.dimensions), settings)
 
 
-def batch_size_of_space(settings: Settings, space: Space) -> int:
+def get_space_batch_size(settings: Settings, space: Space) -> int:
     """Return the texts or images per request to the model."""
     batch = settings.worker.sources_a_batch
     if space.is_of_images:
@@ -79,7 +79,7 @@ def is_paid(settings: Settings, space: Space) -> bool:
     if provider in IN_PROCESS:
         return False
     address = served[provider].base_url if provider in served else ""
-    return not is_loopback(urlsplit(address).hostname or "") or bool(price_of_space(settings, space))
+    return not is_loopback(urlsplit(address).hostname or "") or bool(get_space_price(settings, space))
 
 
 # Passage vectors with a cache
@@ -152,7 +152,7 @@ class ModelTokenCounter:
         return [max(0, self.embedder.count_tokens([text]) - around) for text in texts]
 
 
-def token_counter(opened: OpenSpace) -> ModelTokenCounter:
+def build_space_token_counter(opened: OpenSpace) -> ModelTokenCounter:
     """Return the token counter of a space. If the model is unavailable, the counter estimates."""
     try:
         return ModelTokenCounter(opened.embedder())

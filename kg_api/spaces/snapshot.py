@@ -9,15 +9,15 @@ from functools import partial
 from kg_api.errors import NotFound
 from kg_api.graph.client import Graph
 from kg_api.graph.filters import RememberedFilters
-from kg_api.graph.fulltext import OntologyWords, all_words
-from kg_api.graph.jobs import SOURCE_EMBEDDING, Progress, embedding_progress
+from kg_api.graph.fulltext import OntologyWords, read_all_word_settings
+from kg_api.graph.jobs import SOURCE_EMBEDDING, Progress, read_embedding_progress
 from kg_api.graph.reach import reach, reaches
 from kg_api.graph.schema import index_states
-from kg_api.graph.search import Crowds, SharedReading
-from kg_api.graph.spaces import Space, all_spaces, count_ontologies, read_configurations
-from kg_api.spaces.plans import EmbeddingState, embedding_state_of
+from kg_api.graph.search import CachedRead, OntologySizes
+from kg_api.graph.spaces import Space, count_ontologies, read_configurations, read_spaces
+from kg_api.spaces.plans import EmbeddingState, build_embedding_state
 from kg_api.spaces.registry import space_of_new
-from kg_api.suggestions import MAX_NAMED, no_ontology
+from kg_api.suggestions import MAX_NAMED, describe_unknown_ontology
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +39,12 @@ class OntologySnapshot:
         words = {name: each for name, each in self.words.items() if reaches(name)}
         return replace(self, embedding_states=states, words=words)
 
-    def synonyms_of(self, wanted: Sequence[str] | None) -> list[Sequence[str]]:
+    def select_synonyms(self, wanted: Sequence[str] | None) -> list[Sequence[str]]:
         """Return the synonym groups of some ontologies, or of all."""
         names = self.words if wanted is None else wanted
         return [group for name in names if name in self.words for group in self.words[name].synonyms]
 
-    def languages_of(self, wanted: Sequence[str] | None) -> frozenset[str | None]:
+    def get_languages(self, wanted: Sequence[str] | None) -> frozenset[str | None]:
         """Return the languages of some ontologies, or of all. None: each source has its own language."""
         names = self.embedding_states if wanted is None else wanted
         return frozenset(self.words[name].language if name in self.words else None for name in names)
@@ -77,11 +77,11 @@ class OntologySnapshot:
     def require_known(self, wanted: Sequence[str] | None) -> None:
         """Raise NotFound if a requested ontology does not exist."""
         if unknown := [name for name in wanted or () if name not in self.embedding_states]:
-            told = no_ontology(unknown[:MAX_NAMED], self.embedding_states)
+            told = describe_unknown_ontology(unknown[:MAX_NAMED], self.embedding_states)
             raise NotFound(f"{told}. `kg ontologies` lists the existing ones")
 
 
-ProgressReading = SharedReading[dict[str, Progress]]
+ProgressReading = CachedRead[dict[str, Progress]]
 """Progress of one kind of unfinished jobs, by ontology."""
 
 
@@ -91,9 +91,9 @@ class Snapshots:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self.filters = RememberedFilters(graph)
-        self._crowds = Crowds(graph)
-        self._ontologies = SharedReading(self._read)
-        self._indexes = SharedReading(lambda: index_states(graph))
+        self._crowds = OntologySizes(graph)
+        self._ontologies = CachedRead(self._read)
+        self._indexes = CachedRead(lambda: index_states(graph))
         self._absent = frozenset[str]()
         self._progress: dict[str, ProgressReading] = {}
 
@@ -132,14 +132,16 @@ class Snapshots:
 
     def progress(self, kind: str = SOURCE_EMBEDDING) -> ProgressReading:
         """Return the shared reading of a kind of jobs."""
-        read = partial(embedding_progress, self._graph, kind)
-        return self._progress.setdefault(kind, SharedReading(read))
+        read = partial(read_embedding_progress, self._graph, kind)
+        return self._progress.setdefault(kind, CachedRead(read))
 
     def _read(self) -> OntologySnapshot:
         configurations = read_configurations(self._graph)
-        spaces = all_spaces(self._graph)
-        states = {name: embedding_state_of(name, each, spaces) for name, each in configurations.items()}
-        return OntologySnapshot(states, space_of_new(spaces), self._crowds.of, all_words(self._graph))
+        spaces = read_spaces(self._graph)
+        states = {name: build_embedding_state(name, each, spaces) for name, each in configurations.items()}
+        return OntologySnapshot(
+            states, space_of_new(spaces), self._crowds.of, read_all_word_settings(self._graph)
+        )
 
 
 _shared: dict[Graph, Snapshots] = {}
@@ -154,6 +156,6 @@ def forget_snapshots(graph: Graph) -> None:
     _shared.pop(graph, None)
 
 
-def snapshots_of(graph: Graph) -> Snapshots:
+def get_snapshots(graph: Graph) -> Snapshots:
     """Return the shared snapshots, or new ones if none are shared."""
     return _shared.get(graph) or Snapshots(graph)

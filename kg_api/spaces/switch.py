@@ -23,12 +23,12 @@ from kg_api.graph.spaces import (
     begin_dropping,
     find_space,
     forget_vectors,
+    get_default_spaces,
+    get_previous_default_space,
     hold_configurations,
     hold_spaces,
     set_space_of_new,
     space_of_new,
-    space_of_new_before,
-    spaces_of_new,
     write_configuration,
 )
 from kg_api.graph.targets import KINDS, MAIN_KINDS, Plan, check_image_vectors
@@ -43,12 +43,12 @@ from kg_api.schemas.embedding import (
     SwitchedOntology,
 )
 from kg_api.schemas.spaces import FIRST_IMAGE_SLUG, FIRST_SLUG
-from kg_api.spaces.activation import activate, activate_complete, count_kind_behind, describe_refused
+from kg_api.spaces.activation import activate, activate_complete, count_unbuilt_items, describe_refused
 from kg_api.spaces.configuration import ConfigurationService, EmbeddingRequests
 from kg_api.spaces.images import ImageSpaceRegistry
 from kg_api.spaces.plans import (
     EmbeddingState,
-    kinds_of,
+    get_embedded_kinds,
     read_embedding_state,
     read_embedding_states,
     select_embedding_states,
@@ -90,9 +90,9 @@ class SpaceChecker:
         plan = state.targets(main)[0]
         index = self._check_index(plan.space.index_names[0])
         yield index
-        for kind in sorted(kinds_of(modality), key=lambda each: each != main):
+        for kind in sorted(get_embedded_kinds(modality), key=lambda each: each != main):
             behind, set_aside = self._graph.transaction(
-                lambda tx, kind=kind: count_kind_behind(tx, state, kind)
+                lambda tx, kind=kind: count_unbuilt_items(tx, state, kind)
             )
             told = f"{name}: {behind} {KINDS[kind].plural} are not built yet"
             if kind == main:
@@ -220,7 +220,7 @@ class SwitchService:
         modality = space.identity.modality
         back = self._find_rollbacks(space, ontologies)
         now = {state.ontology: use.target.space for state, use in back}
-        before = space_of_new_before(self._graph, slug) or Counter(now.values()).most_common(1)[0][0]
+        before = get_previous_default_space(self._graph, slug) or Counter(now.values()).most_common(1)[0][0]
 
         def switch(tx: Transaction) -> None:
             hold_spaces(tx, {before, *now.values()})
@@ -337,12 +337,12 @@ class DropService:
                 raise Conflict(
                     f"{slug} is used by {told}: activate another space for them first, or roll back"
                 )
-            if slug in spaces_of_new(self._graph).values():
+            if slug in get_default_spaces(self._graph).values():
                 raise Conflict(
                     f"{slug} is the space of new ontologies: activate another one first, for all of them"
                 )
         job_id = self._graph.transaction(lambda tx: _drop(tx, space, chosen, whole=ontology is None))
-        gone = [each.ontology for each in chosen if _returns_to(each.configured, space)]
+        gone = [each.ontology for each in chosen if _is_rollback(each.configured, space)]
         notes = [f"{', '.join(gone)}: can no longer be rolled back to this space"] if gone else []
         if slug in {FIRST_SLUG, FIRST_IMAGE_SLUG} and ontology is None:
             notes.append("the next start creates the space again, empty, for the model in the settings")
@@ -350,7 +350,7 @@ class DropService:
         return SpaceDropped(slug=slug, ontologies=names, job_id=job_id, notes=notes)
 
 
-def _returns_to(configured: StoredConfiguration, space: Space) -> bool:
+def _is_rollback(configured: StoredConfiguration, space: Space) -> bool:
     previous: Layout | None = configured.of(space.identity.modality).previous
     return previous is not None and previous.space == space.slug
 
@@ -365,7 +365,7 @@ def _drop(tx: Transaction, space: Space, chosen: Sequence[EmbeddingState], *, wh
             raise Conflict(f"{name} has just started using {space.slug}: check, and try again")
         if not unused:
             raise Conflict(f"{name} still uses all of its vectors in {space.slug}")
-        if _returns_to(configured, space):
+        if _is_rollback(configured, space):
             modality = space.identity.modality
             use = replace(configured.of(modality), previous=None)
             write_configuration(tx, name, configured.using(modality, use))

@@ -51,7 +51,7 @@ def find_words(text: str, start: int, end: int) -> Iterator[Span]:
     return (word.span() for word in _WORD.finditer(text, start, end))
 
 
-def word_borders(text: str, start: int, end: int) -> Iterator[int]:
+def find_word_boundaries(text: str, start: int, end: int) -> Iterator[int]:
     return (begin for begin, _ in find_words(text, start, end) if begin > start)
 
 
@@ -85,7 +85,7 @@ def divide(text: str, span: Span, measure: Measure, most: int) -> list[Span]:
         return (begin for begin, _ in clusters(text, start, end, finest) if begin > start)
 
     prose = prose_levels(text, *span, words(text, *span))[:2]  # lines and sentences, in the better order
-    better = (_unbroken(kind) for kind in (*prose, clause_borders, word_borders))
+    better = (_unbroken(kind) for kind in (*prose, clause_borders, find_word_boundaries))
     return cut(text, span, size, (*better, cluster_borders), above=most, most=most, measure=measure)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 
-from kg_api.schemas.embedding import date_and_people, fill_template
+from kg_api.schemas.embedding import fill_template, find_date_and_people
 from kg_api.schemas.metadata import MetadataValue
 from kg_api.text.markdown import plain_title
 
@@ -27,7 +27,7 @@ def template(
         text: Chunk. The line omits headings at the start of the chunk.
     """
     path = _path(_without_repeats((title, *heading)), text)
-    rest = map(_in_bounds, date_and_people(metadata))
+    rest = map(_in_bounds, find_date_and_people(metadata))
     ending = ", ".join(part for part in rest if part)
     line = _shorten(path, MAX_LINE_LENGTH - (len(ending) + 3 if ending else 0))
     return f"{line} ({ending})" if line and ending else line or ending
@@ -40,7 +40,7 @@ def by_template(
 
     The template has the fields title, heading, date, and author. See `template` for the arguments.
     """
-    date, people = map(_in_bounds, date_and_people(metadata))
+    date, people = map(_in_bounds, find_date_and_people(metadata))
     above = _without_repeats((title, *heading))[1:] if title else heading
     path = _shorten(_path(above, text), MAX_LINE_LENGTH // 2)
     values = {"title": plain_title(title), "heading": path, "date": date, "author": people}

@@ -69,7 +69,7 @@ def line_borders(text: str, start: int, end: int) -> Iterator[int]:
     return (border for border in found if border < end)
 
 
-def word_borders(text: str, start: int, end: int) -> Iterator[int]:
+def find_cut_boundaries(text: str, start: int, end: int) -> Iterator[int]:
     found = (word.start() for word in _WORD.finditer(text, start, end))
     return (border for border in found if border > start)
 
@@ -96,15 +96,15 @@ def character_borders(text: str, start: int, end: int) -> Iterator[int]:
     return (begin for begin, _ in clusters(text, start, end, _CLUSTER_STEP) if begin > start)
 
 
-LINES: tuple[Borders, ...] = (blank_line_borders, line_borders, word_borders, character_borders)
+LINES: tuple[Borders, ...] = (blank_line_borders, line_borders, find_cut_boundaries, character_borders)
 
 
 def prose_levels(text: str, start: int, end: int, size: int) -> tuple[Borders, ...]:
     """Return boundary functions for prose of `size` words: sentences first, unless lines are paragraphs."""
     lines = 1 + sum(1 for _ in line_borders(text, start, end))
     if lines > 1 and size / lines > _WORDS_OF_A_WRAPPED_LINE:
-        return (line_borders, sentence_borders, word_borders, character_borders)
-    return (sentence_borders, line_borders, word_borders, character_borders)
+        return (line_borders, sentence_borders, find_cut_boundaries, character_borders)
+    return (sentence_borders, line_borders, find_cut_boundaries, character_borders)
 
 
 def cut(

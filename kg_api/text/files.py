@@ -15,7 +15,7 @@ from typing import NamedTuple
 from pathspec import GitIgnoreSpec
 
 from kg_api.errors import InvalidInput
-from kg_api.schemas.base import document_name
+from kg_api.schemas.base import normalize_document_name
 
 IGNORED = "ignored by .gitignore"
 EXCLUDED = "excluded by --exclude"
@@ -171,7 +171,9 @@ def select(
             if within and (kind := _unwanted(found, suffixes, chosen)):
                 selection.leave_out(found, kind)
                 continue
-            document = document_name(prefix + (found.relative_to(path).as_posix() if within else path.name))
+            document = normalize_document_name(
+                prefix + (found.relative_to(path).as_posix() if within else path.name)
+            )
             _take(FileToIngest(found, document, path if within else None), owners, selection)
     return selection
 
@@ -222,7 +224,7 @@ def _below(
 
     def unlisted(error: OSError) -> None:
         below = Path(error.filename).relative_to(path)
-        beginning = document_name(prefix + (f"{below.as_posix()}/" if below.parts else ""))
+        beginning = normalize_document_name(prefix + (f"{below.as_posix()}/" if below.parts else ""))
         reason = f"cannot be listed: {error.strerror}"
         selection.problems.append(FileProblem(to_printable(error.filename), reason, beginning))
 

@@ -121,7 +121,7 @@ class ImageReference(NamedTuple):
     key: str
 
 
-def key_of(reference: str) -> str | None:
+def normalize_reference(reference: str) -> str | None:
     """Return the normalized path of a relative reference, or None for other references.
 
     The path is unquoted, uses `/`, and has no query.
@@ -133,7 +133,7 @@ def key_of(reference: str) -> str | None:
     return path if len(path) <= MAX_LENGTH and path not in {".", ".."} else None
 
 
-def reference_to(key: str) -> str:
+def build_reference(key: str) -> str:
     """Return a reference with this key."""
     return quote(key)
 
@@ -148,14 +148,14 @@ def references(text: str, form: Format) -> tuple[str, ...]:
 
 def mentions(text: str) -> Iterator[ImageReference]:
     """Yield the images of a Markdown text, in Markdown or HTML syntax, outside code and comments."""
-    return _beside(_but_shown(text, _named(text)))
+    return _iterate_local_references(_but_shown(text, _named(text)))
 
 
 def mentions_in_tags(text: str) -> Iterator[ImageReference]:
     """Yield the images of an HTML text, outside comments, scripts, and code."""
     found = list(_in_tags(text))
     shown = shown_in_html(text) if found else []
-    return _beside(compress(found, outside((each.start for each in found), shown)))
+    return _iterate_local_references(compress(found, outside((each.start for each in found), shown)))
 
 
 def count_elsewhere(text: str) -> int:
@@ -164,10 +164,10 @@ def count_elsewhere(text: str) -> int:
     return len({each.key for each in _but_shown(text, found)})
 
 
-def _beside(found: Iterable[ImageReference]) -> Iterator[ImageReference]:
+def _iterate_local_references(found: Iterable[ImageReference]) -> Iterator[ImageReference]:
     """Yield the references to local files, with their keys."""
     for each in found:
-        if key := key_of(each.key):
+        if key := normalize_reference(each.key):
             yield each._replace(key=key)
 
 
@@ -210,7 +210,7 @@ def _label(words: str) -> str:
 # References of a file
 
 
-def references_of(content: bytes, form: Format) -> tuple[str, ...]:
+def list_references(content: bytes, form: Format) -> tuple[str, ...]:
     """Return the keys of the images in a file (empty if the file is unreadable)."""
     if form not in {"markdown", "html"}:
         return ()
@@ -241,7 +241,7 @@ class FilesBeside:
     missing: list[str] = field(default_factory=list[str])
 
 
-def find_beside(
+def find_linked_image(
     document: Path, root: Path, key: str, is_private: Callable[[Path], bool] = lambda _: False
 ) -> Path | None:
     """Return the path of an image with links resolved, or None if it is missing or outside the folder.
@@ -262,7 +262,7 @@ def find_beside(
     return None if hidden or any(map(is_private, found.parents)) else found
 
 
-def read_beside(
+def read_linked_images(
     paths: Iterable[tuple[str, Path | None]], read: ReadFile, most: int = MAX_BYTES
 ) -> FilesBeside:
     """Read images. A file that is missing, too large, or not an image counts as missing.
@@ -295,18 +295,20 @@ def read_regular(path: Path, most: int) -> bytes:
         return file.read(most + 1)
 
 
-def references_in(content: bytes, name: str) -> tuple[str, ...]:
+def list_file_references(content: bytes, name: str) -> tuple[str, ...]:
     """Return the keys of the images in a file. Its extension determines its format."""
     kind = PurePath(name).suffix.lower()
     for form, suffixes in _NAMING.items():
         if kind in suffixes:
-            return references_of(content, form)
+            return list_references(content, form)
     return ()
 
 
-def files_beside(document: Path, root: Path, content: bytes) -> dict[str, bytes]:
-    keys = references_in(content, document.name)
-    return read_beside(((key, find_beside(document, root, key)) for key in keys), read_regular).files
+def read_linked_files(document: Path, root: Path, content: bytes) -> dict[str, bytes]:
+    keys = list_file_references(content, document.name)
+    return read_linked_images(
+        ((key, find_linked_image(document, root, key)) for key in keys), read_regular
+    ).files
 
 
 # Data URLs

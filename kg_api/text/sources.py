@@ -89,7 +89,7 @@ def split(document: ParsedDocument, limits: SplitLimits = _DEFAULTS) -> list[Sou
     return kept
 
 
-def blocks_of(document: ParsedDocument, spans: Sequence[SourceSpan]) -> list[tuple[SourceBlock, ...]]:
+def assign_blocks(document: ParsedDocument, spans: Sequence[SourceSpan]) -> list[tuple[SourceBlock, ...]]:
     """Return the blocks of each source. Text outside blocks belongs to the previous or the first block."""
     blocks = document.blocks or (Block("paragraph", 0, len(document.text)),)
     starts = [block.start for block in blocks]

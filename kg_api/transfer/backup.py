@@ -33,9 +33,9 @@ from kg_api.graph.client import Graph
 from kg_api.graph.readiness import DatabaseProbe
 from kg_api.graph.schema import require_known_schema
 from kg_api.local import neo4j, processes
-from kg_api.local.neo4j import choose_bolt_port, neo4j_role
+from kg_api.local.neo4j import build_neo4j_role, choose_bolt_port
 from kg_api.local.processes import Home, OnWait, ProcessId
-from kg_api.settings import Settings, given_variables, variables
+from kg_api.settings import Settings, list_set_variables, variables
 
 log = structlog.get_logger()
 
@@ -311,7 +311,7 @@ def running_database(
     home: Home, settings: Settings, on_wait: OnWait, needed_by_others: Callable[[], bool]
 ) -> Generator[RunningDatabase]:
     """Yield the Neo4j of a home. Start it if necessary, and stop it afterwards."""
-    role, seconds = neo4j_role(home, settings), settings.neo4j.start_timeout_seconds
+    role, seconds = build_neo4j_role(home, settings), settings.neo4j.start_timeout_seconds
     ours = processes.running(role) is None
     if ours:
         choose_bolt_port(home, settings)
@@ -380,7 +380,7 @@ class BackupMaker:
                 home=str(self._home.path),
                 counts=before,
                 counts_exact=before == database.count(),
-                settings=sorted(given_variables() & known),
+                settings=sorted(list_set_variables() & known),
                 left_out=left_out,
                 files=self._hash(part),
                 seconds=round(time.monotonic() - started, 3),
@@ -542,14 +542,14 @@ class BackupSchedule:
             else:
                 paused = known.paused_seconds
                 log.info("backup made", path=known.path, bytes=known.bytes, paused_seconds=paused)
-        is_due = now >= max(self._not_before, due_at(known, self._every))
+        is_due = now >= max(self._not_before, get_next_backup_time(known, self._every))
         if "neo4j" in working and is_due and not (known and known.running()):
             self._not_before = now + min(self._every, RETRY_SECONDS)
             self._process = self._start()
             log.info("backup starts", pid=self._process.pid)
 
 
-def due_at(known: BackupRecord | None, every_seconds: float) -> float:
+def get_next_backup_time(known: BackupRecord | None, every_seconds: float) -> float:
     """Return the time of the next backup, in seconds since 1970."""
     if known is None:
         return 0.0
@@ -595,10 +595,10 @@ def list_backups(folder: Path) -> list[FoundBackup]:
     """Return the backups of a folder, newest first."""
     found = [*folder.glob("kg-*"), *folder.glob(f"{UNFINISHED}kg-*")]
     ordered = sorted(found, key=lambda path: path.name.removeprefix(UNFINISHED), reverse=True)
-    return [look_at(path) for path in ordered if path.is_dir()]
+    return [inspect_backup(path) for path in ordered if path.is_dir()]
 
 
-def look_at(path: Path) -> FoundBackup:
+def inspect_backup(path: Path) -> FoundBackup:
     """Check the manifest of a backup, and the existence and size of every file."""
     if path.name.startswith(UNFINISHED):
         at_work = processes.load(path / OWNER) is not None

@@ -131,7 +131,7 @@ def read_manifest(folder: Path, check_bounds: CheckBounds) -> bundles.Manifest:
     return found
 
 
-def keys_of(line: bundles.BundledLine) -> list[str]:
+def list_file_keys(line: bundles.BundledLine) -> list[str]:
     """Return the keys of the files that a line needs."""
     if isinstance(line, bundles.BundledDocument) and line.original is not None:
         return [line.original]
@@ -314,7 +314,7 @@ def check_bundle(folder: Path, check_bounds: CheckBounds, advance: Advance) -> b
             check = FileCheck(told.path, told.configuration, check_bounds)
             with check.naming(), open_plain(folder / told.path) as file:
                 for raw in raw_lines(file):
-                    keys.update(keys_of(check.add(raw)))
+                    keys.update(list_file_keys(check.add(raw)))
                     advance(len(raw))
                 found = check.end()
             _compare(told, found)

@@ -17,8 +17,8 @@ from kg_api.graph.bundle import (
     StoredPart,
     by_document,
     count_documents,
-    documents_behind,
     have_changed,
+    list_documents_after,
     read_part,
 )
 from kg_api.graph.client import Graph, Row, portions
@@ -29,7 +29,7 @@ from kg_api.graph.proposals import read_proposals
 from kg_api.graph.relations import RelationRow
 from kg_api.graph.review import count_waiting
 from kg_api.graph.schema import list_known
-from kg_api.graph.spaces import display_name
+from kg_api.graph.spaces import format_model_name
 from kg_api.schemas import bundles
 from kg_api.schemas.base import Body
 from kg_api.schemas.spaces import NewSpace
@@ -242,7 +242,7 @@ class ExportService:
         for _ in range(LOOKS):
             plan = read_embedding_state(self._graph, ontology).answering
             documents, sources = list[Row](), 0
-            for row in documents_behind(self._graph, ontology, after, DOCUMENTS_A_PAGE):
+            for row in list_documents_after(self._graph, ontology, after, DOCUMENTS_A_PAGE):
                 sources += row["sources"]
                 if documents and sources > bundles.SOURCES_A_PART:
                     break
@@ -269,7 +269,7 @@ class ExportService:
             ontology=name,
             embedding=plan.config,
             space_fingerprint=plan.space.fingerprint,
-            model=display_name(identity),
+            model=format_model_name(identity),
             space=NewSpace(
                 slug=plan.space.slug,
                 provider=cast("Provider", identity.provider),

@@ -10,15 +10,15 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from kg_api.blobs.images import StoredFiles
-from kg_api.blobs.store import key_of
+from kg_api.blobs.store import compute_blob_key
 from kg_api.errors import InvalidInput, KgError, TooBusy, Unavailable
 from kg_api.graph.bundle import (
     StoredSource,
+    find_pending_documents,
     hold_documents,
     keep_changes,
+    read_stored_sources,
     require_own_chunks,
-    stored_sources,
-    waiting_among,
 )
 from kg_api.graph.client import Graph, Transaction
 from kg_api.graph.concept_writes import write_extraction, write_extractions
@@ -30,7 +30,7 @@ from kg_api.graph.document_writes import (
 )
 from kg_api.graph.fulltext import write_language, write_synonyms
 from kg_api.graph.proposals import write_configuration
-from kg_api.graph.spaces import Mark, Space, all_spaces, text_spaces
+from kg_api.graph.spaces import Fingerprint, Space, read_spaces, read_text_spaces
 from kg_api.graph.vectors import ChunkPlace, EmbeddedBatch, NewChunk, NewParent, SourceText, write_batch
 from kg_api.schemas.base import content_hash, document_id, source_ids
 from kg_api.schemas.bundles import (
@@ -155,7 +155,7 @@ def _source(identity: str, paragraph: int, line: BundledSource, own_hash: str) -
     )
 
 
-def places_of(lines: Iterable[BundledVectors | BundledConcepts]) -> range:
+def get_source_range(lines: Iterable[BundledVectors | BundledConcepts]) -> range:
     """Return the range of sources that lines and their chunks cover."""
     places = set[int]()
     for line in lines:
@@ -238,7 +238,7 @@ def _quote(quote: BundledQuote, text: str) -> Quote:
     return Quote(text[quote.start : quote.end], quote.start, quote.end, quote.score, quote.said)
 
 
-class _CameMeanwhile(Exception):
+class _ConcurrentDocument(Exception):
     """Another transaction has just stored a new document."""
 
 
@@ -252,7 +252,7 @@ class ImportService:
 
     def keep(self, key: str, content: bytes) -> KeptBlob:
         """Store a file for an hour, or as long as a document uses it."""
-        if key_of(content) != key:
+        if compute_blob_key(content) != key:
             raise InvalidInput(f"the file does not match its name {key}: it was changed or cut off")
         self._files.keep([content])
         return KeptBlob(key=key)
@@ -280,7 +280,7 @@ class ImportService:
                 forget_evidence_of_gone(self._graph, [each.record for each in given if each.record])
             call = _Storing(state, given, self._extract, replace=replace)
             for _ in range(TRIES):
-                with suppress(_CameMeanwhile):
+                with suppress(_ConcurrentDocument):
                     return self._graph.transaction(call.run)
             raise TooBusy("others store these documents at this moment: try again")
         except Unavailable:
@@ -316,15 +316,25 @@ class _Storing:
         done = ImportedLines()
         self._store_documents(tx, done)
         hashes = hold_documents(tx, [each.document_id for each in self._given])
-        vectors = [line for each in self._given for line in each.vectors if self._is_of(line, hashes)]
-        concepts = [line for each in self._given for line in each.concepts if self._is_of(line, hashes)]
+        vectors = [
+            line
+            for each in self._given
+            for line in each.vectors
+            if self._belongs_to_stored_text(line, hashes)
+        ]
+        concepts = [
+            line
+            for each in self._given
+            for line in each.concepts
+            if self._belongs_to_stored_text(line, hashes)
+        ]
         self._write_vectors(tx, vectors, done)
         self._write_concepts(tx, concepts, done)
         return done
 
     def _store_documents(self, tx: Transaction, done: ImportedLines) -> None:
         ids = [each.document_id for each in self._given if each.record]
-        known, waiting = hold_documents(tx, ids), waiting_among(tx, ids)
+        known, waiting = hold_documents(tx, ids), find_pending_documents(tx, ids)
         chosen: list[DocumentRecord] = []
         for each in self._given:
             if each.record is None:
@@ -344,7 +354,7 @@ class _Storing:
             self._chosen, self._store = chosen, storing(chosen, self._extract)
         results = [result.change.change for result in self._store(tx)]
         if "updated" in results and not self._replace:
-            raise _CameMeanwhile
+            raise _ConcurrentDocument
         new = {
             each.document_id for each, result in zip(chosen, results, strict=True) if result != "unchanged"
         }
@@ -387,14 +397,16 @@ class _Storing:
                 done.concepts += written.done
 
     def _read_sources(
-        self, tx: Transaction, lines: Sequence[BundledVectors | BundledConcepts], mark: Mark
+        self, tx: Transaction, lines: Sequence[BundledVectors | BundledConcepts], mark: Fingerprint
     ) -> dict[str, dict[int, StoredSource]]:
-        return stored_sources(tx, {self._id(line) for line in lines}, mark, places_of(lines))
+        return read_stored_sources(tx, {self._id(line) for line in lines}, mark, get_source_range(lines))
 
     def _id(self, line: BundledVectors | BundledConcepts) -> str:
         return document_id(self._state.ontology, line.document)
 
-    def _is_of(self, line: BundledVectors | BundledConcepts, hashes: Mapping[str, str | None]) -> bool:
+    def _belongs_to_stored_text(
+        self, line: BundledVectors | BundledConcepts, hashes: Mapping[str, str | None]
+    ) -> bool:
         """Return whether a line belongs to the stored text."""
         return hashes.get(self._id(line)) == line.content_hash
 
@@ -462,13 +474,13 @@ class MovingService:
 
     def _find_space(self, wanted: BundledOntology, notes: list[str]) -> Space:
         """Return or create the space of the bundle's model, or fall back to the space of new ontologies."""
-        spaces = text_spaces(self._graph)
+        spaces = read_text_spaces(self._graph)
         same = [each for each in spaces.values() if each.fingerprint == wanted.space_fingerprint]
         if found := next((each for each in same if not each.dropping), None):
             return found
         if wanted.space:
             slug = wanted.space.slug
-            if slug == FIRST_SLUG or slug in all_spaces(self._graph):
+            if slug == FIRST_SLUG or slug in read_spaces(self._graph):
                 slug = f"imported_{wanted.space_fingerprint[:8]}"
             try:
                 new = wanted.space.model_copy(update={"slug": slug})

@@ -21,7 +21,7 @@ from kg_api.graph.client import Graph
 from kg_api.graph.keys import end_all_sessions, limit_keys, read_keys
 from kg_api.graph.schema import check_records
 from kg_api.local import neo4j, processes
-from kg_api.local.neo4j import neo4j_role
+from kg_api.local.neo4j import build_neo4j_role
 from kg_api.local.processes import Home, OnWait
 from kg_api.schemas.operations import ApiKey
 from kg_api.settings import Settings
@@ -215,13 +215,13 @@ class Restorer:
                     "Nothing was changed."
                 )
 
-    def try_out(
+    def verify_restored_data(
         self, manifest: BackupManifest, current_keys: Sequence[ApiKey] | None, on_wait: OnWait
     ) -> tuple[BackupCounts, RestoredKeys]:
         """Start Neo4j with the restored data, count its contents, limit its API keys, and stop it."""
         own = self._settings.neo4j.model_copy(update={"port": None})
         settings = self._settings.model_copy(update={"home": self._aside.path, "neo4j": own})
-        self._aside.remember(neo4j=processes.free_port())
+        self._aside.remember(neo4j=processes.find_free_port())
         try:
             with running_database(self._aside, settings, on_wait, lambda: False) as database:
                 schema, counts = database.schema_version(), database.count()
@@ -244,5 +244,5 @@ class Restorer:
 
     def _clear(self) -> None:
         if self._aside.path.exists():
-            processes.stop(neo4j_role(self._aside, self._settings))
+            processes.stop(build_neo4j_role(self._aside, self._settings))
             shutil.rmtree(self._aside.path)

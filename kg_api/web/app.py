@@ -23,13 +23,13 @@ from kg_api.web.mcp_mount import PATH, McpMount
 from kg_api.web.middleware import RequestLog
 from kg_api.web.page_mount import PAGES, ErrorPages, mount
 from kg_api.web.shared import openapi, problems
-from kg_api.web.shared.health import ModelHealth, QueueWatch, Surroundings
+from kg_api.web.shared.health import ModelHealth, ProcessHealth, QueueWatch
 from kg_api.web.shared.limits import LARGE_AT_ONCE, BodyLimit, OriginCheck, allowed_hosts
-from kg_api.web.shared.opening import Opening
+from kg_api.web.shared.opening import StartUp
 from kg_api.web.shared.routes import guarded_routes
 from kg_api.web.shared.scopes import PublicPaths
 from kg_api.web.shared.security import (
-    Doorkeeper,
+    Authenticator,
     Guard,
     TokenRate,
     keys_required,
@@ -74,7 +74,7 @@ def create_app(
     With `opened`, the application accepts requests only when the service is ready. Otherwise `/health`
     answers at once.
     """
-    opening = Opening(settings, on_hopeless)
+    opening = StartUp(settings, on_hopeless)
     home = Home(settings.home)
     mcp = McpMount(opening, settings.api)
     writer = AuditWriter(lambda: opening.container().graph)
@@ -114,7 +114,7 @@ def create_app(
         has_files = path.startswith(WITH_FILES) or path == "/ui/documents"
         return settings.api.max_document_bytes if has_files else settings.api.max_request_bytes
 
-    door = Doorkeeper(KeyCheck(lambda: opening.container().graph), home.folder_key)
+    door = Authenticator(KeyCheck(lambda: opening.container().graph), home.folder_key)
     app.state.audit, app.state.door, app.state.sign_in_limit = writer, door, sign_in_limit()
     pages = settings.api.allowed_web_pages
     app.add_middleware(
@@ -134,12 +134,12 @@ def create_app(
     return app
 
 
-def _set_state(app: FastAPI, settings: Settings, opening: Opening, home: Home) -> None:
+def _set_state(app: FastAPI, settings: Settings, opening: StartUp, home: Home) -> None:
     app.state.opening = opening
     app.state.model_health = ModelHealth()
     app.state.queue = QueueWatch(opening)
     app.state.results = SavedResults(home.evaluations)
-    app.state.surroundings = Surroundings(settings)
+    app.state.surroundings = ProcessHealth(settings)
     app.state.large_bodies = CapacityLimiter(LARGE_AT_ONCE)
     app.state.streams = JobStreams(settings.api.share(settings.api.event_streams))
     app.state.build_counts = BuildCounts()

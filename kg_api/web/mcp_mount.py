@@ -22,7 +22,7 @@ from kg_api.mcp.library import Library
 from kg_api.mcp.server import make_server
 from kg_api.settings import ApiSettings
 from kg_api.web.shared.limits import read_bounded
-from kg_api.web.shared.opening import Opening
+from kg_api.web.shared.opening import StartUp
 
 PATH = "/mcp"
 
@@ -30,7 +30,7 @@ PATH = "/mcp"
 class McpMount:
     """ASGI application at /mcp. It answers during `running`."""
 
-    def __init__(self, opening: Opening, settings: ApiSettings) -> None:
+    def __init__(self, opening: StartUp, settings: ApiSettings) -> None:
         self._library = Library(opening.container)
         self._settings = settings
         self._manager: StreamableHTTPSessionManager | None = None

@@ -15,11 +15,11 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kg_api.metrics import METHODS, NO_ROUTE, meters
-from kg_api.schemas.operations import without_secrets
+from kg_api.schemas.operations import redact_keys
 from kg_api.tracing import TRACEPARENT, Span, SpanKind, annotate, root_span
 from kg_api.web.shared.limits import OriginCheck
 from kg_api.web.shared.problems import of_bug, of_ending, problem
-from kg_api.web.shared.security import key_of
+from kg_api.web.shared.security import get_sender_fields
 from kg_api.wording import HOME_HEADER
 
 log = structlog.get_logger()
@@ -122,10 +122,10 @@ class _Answer:
         told(
             "request",
             method=scope["method"],
-            path=without_secrets(scope["path"][:500]),
+            path=redact_keys(scope["path"][:500]),
             status=self.status,
             ms=round(seconds * 1000, 1),
-            **key_of(scope),
+            **get_sender_fields(scope),
         )
 
 

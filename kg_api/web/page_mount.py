@@ -15,11 +15,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from kg_api.web.shared.openapi import MEDIA_TYPE
 from kg_api.web.shared.problems import MAX_SHOWN_PATH
 from kg_api.web.shared.scopes import is_page
-from kg_api.web.shared.security import caller_of, check_csrf, viewed_by
+from kg_api.web.shared.security import check_csrf, read_caller, set_viewer
 from kg_api.web.ui import rendering
 from kg_api.web.ui.rendering import render, wants_part
 from kg_api.web.ui.routes import embedding, evaluation, knowledge, library, operation, queries
-from kg_api.web.ui.sign_in import lead_to_page, lead_to_sign_in, page_before
+from kg_api.web.ui.sign_in import get_previous_page, lead_to_page, redirect_to_sign_in
 
 PAGES = tuple(each.pages.router for each in (queries, library, embedding, knowledge, operation, evaluation))
 
@@ -109,7 +109,7 @@ class _Problem:
         has_key = request.headers.get("authorization", "").lower().startswith("bearer ")  # browsers send none
         is_opened = request.method == "GET" and not wants_part(request)
         if start["status"] == HTTPStatus.UNAUTHORIZED and not has_key:
-            page, kept = lead_to_sign_in(request), {"x-request-id"}
+            page, kept = redirect_to_sign_in(request), {"x-request-id"}
         elif start["status"] == HTTPStatus.METHOD_NOT_ALLOWED and is_opened:
             page, kept = lead_to_page(request), {"x-request-id"}
         else:
@@ -120,7 +120,7 @@ class _Problem:
     def _page(self, request: Request, status: int) -> Response:
         problem: dict[str, Any] = json.loads(self._body)
         shown = {"heading": heading_of(problem), "sentences": sentences_of(problem, request.url.path)}
-        shown["back"] = page_before(request)
+        shown["back"] = get_previous_page(request)
         template = "problem/part.html" if wants_part(request) else "problem/page.html"
-        with viewed_by(caller_of(self._scope)):
+        with set_viewer(read_caller(self._scope)):
             return render(template, shown, status)

@@ -25,7 +25,15 @@ from fastapi import FastAPI
 from kg_api.errors import ConfigurationError, KgError
 from kg_api.graph.reach import fail_without_caller
 from kg_api.local import processes
-from kg_api.local.processes import Home, free_port, holder, is_free, is_held_by_kg_of, listen_on, near_host
+from kg_api.local.processes import (
+    Home,
+    choose_local_host,
+    find_free_port,
+    holder,
+    is_free,
+    is_port_held_by_home,
+    open_listener,
+)
 from kg_api.logs import configure_logs
 from kg_api.settings import Settings
 from kg_api.tracing import tracing
@@ -165,9 +173,9 @@ def serve(settings: Settings, *, managed: bool = False) -> None:
     with closing(_listen(settings, home, managed=managed)) as listening:
         port = listening.getsockname()[1]
         if managed:
-            home.remember(api=port, api_host=near_host(settings.api.host))
+            home.remember(api=port, api_host=choose_local_host(settings.api.host))
         announced = _announce(home, settings.api.host, port)
-        workers = Workers(partial(serve_beside, settings), listening, settings.api.process_count - 1)
+        workers = Workers(partial(serve_when_ready, settings), listening, settings.api.process_count - 1)
         server.end_others = workers.end
         workers.start()
         try:
@@ -182,7 +190,7 @@ def serve(settings: Settings, *, managed: bool = False) -> None:
         raise hopeless[0]
 
 
-def serve_beside(settings: Settings, listening: socket) -> None:
+def serve_when_ready(settings: Settings, listening: socket) -> None:
     """Serve the socket of the main process as soon as the service is ready."""
     configure_logs(settings.log)
 
@@ -237,16 +245,18 @@ def _listen(settings: Settings, home: Home, *, managed: bool) -> socket:
         candidates = iter((asked or DEFAULT_PORT,))
     else:
         known = dict.fromkeys((home.api_port() or DEFAULT_PORT, DEFAULT_PORT))
-        candidates = chain(known, (free_port() for _ in range(PORTS_TRIED)))
+        candidates = chain(known, (find_free_port() for _ in range(PORTS_TRIED)))
     port = DEFAULT_PORT
     for port in candidates:
         if managed:
             # Wait for remaining processes of a killed service of this home at its port
             until = time.monotonic() + ORPHAN_SECONDS
-            while not is_free(port, host) and is_held_by_kg_of(home.path, port) and time.monotonic() < until:
+            while (
+                not is_free(port, host) and is_port_held_by_home(home.path, port) and time.monotonic() < until
+            ):
                 time.sleep(EARLIER_POLL_SECONDS)
         try:
-            return listen_on(host, port)
+            return open_listener(host, port)
         except OSError as error:
             if error.errno != errno.EADDRINUSE:
                 raise ConfigurationError(

@@ -59,7 +59,7 @@ DIGITS = re.compile("[0-9a-f]{8,}")  # prefix of an id, which the service comple
 def take_concept(client: KgClient, text: str, ontology: str | None) -> str:
     """Return the id, or an id prefix, of the concept for a phrase. Report a concept with another name."""
     from kg_api.errors import NotFound
-    from kg_api.schemas.concepts import find_meant, nearest_labels
+    from kg_api.schemas.concepts import find_meant, format_nearest_labels
 
     if ID.fullmatch(text):
         return text
@@ -69,7 +69,7 @@ def take_concept(client: KgClient, text: str, ontology: str | None) -> str:
         return text
     if best is None:
         note_all(found)
-        nearest = nearest_labels(found.concepts)
+        nearest = format_nearest_labels(found.concepts)
         raise NotFound(
             f"no concept fits {text!r}{nearest}; `kg concepts list -o ONTOLOGY` shows the existing ones"
         )

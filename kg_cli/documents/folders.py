@@ -62,7 +62,7 @@ def add(
         folder = client.add_folder(
             where,
             ontology=ontology,
-            every_seconds=interval_of(every),
+            every_seconds=parse_interval(every),
             prefix=prefix or None,
             review=review,
             grant=grant_to_follow(where, ontology),
@@ -75,7 +75,7 @@ def print_folders(found: FolderList) -> None:
     for each in found.folders:
         prefix = f" as {each.prefix}" if each.prefix else ""
         review = ", with review" if each.review else ""
-        where = f" -> {each.ontology}{prefix}, every {duration_of(each.every_seconds)}{review}"
+        where = f" -> {each.ontology}{prefix}, every {render_duration(each.every_seconds)}{review}"
         parts: list[Part] = [(each.path, "bold"), where, (f"\n  {each.folder_id}", "dim")]
         parts.append(f"\n  {pluralize(each.documents, 'document')}; {_last(each)}")
         console.line([*parts, *((f"\n  {wrong}", "red") for wrong in _wrong(each))])
@@ -229,12 +229,12 @@ def _counts(scan: FolderScan) -> str:
     return ", ".join(told)
 
 
-def duration_of(seconds: int) -> str:
+def render_duration(seconds: int) -> str:
     letter, size = next(each for each in SECONDS.items() if seconds % each[1] == 0)
     return f"{seconds // size}{letter}"
 
 
-def seconds_of(time: str) -> int:
+def parse_duration(time: str) -> int:
     """Parse a duration such as 30s, 5m, 2h or 1d. A number without a unit means seconds."""
     found = re.fullmatch(r"([0-9]{1,9})([smhd]?)", time.strip().lower())
     if found is None:
@@ -242,11 +242,11 @@ def seconds_of(time: str) -> int:
     return int(found[1]) * SECONDS[found[2] or "s"]
 
 
-def interval_of(time: str) -> int:
+def parse_interval(time: str) -> int:
     """Parse and check the time between two scans of a folder."""
     from kg_api.schemas.folders import MAX_SCAN_SECONDS, MIN_SCAN_SECONDS
 
-    seconds = seconds_of(time)
+    seconds = parse_duration(time)
     if not MIN_SCAN_SECONDS <= seconds <= MAX_SCAN_SECONDS:
         bounds = f"between {MIN_SCAN_SECONDS}s and {MAX_SCAN_SECONDS // 86_400}d"
         raise InvalidInput(f"--every: {time!r} is not {bounds}")

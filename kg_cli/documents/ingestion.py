@@ -24,7 +24,7 @@ from kg_api.schemas.documents import DocumentOutcome, Ingested
 from kg_api.schemas.embedding import Cost, DocumentPreview
 from kg_api.schemas.filters import read_value
 from kg_api.schemas.formats import CONVERTED_SUFFIXES, NOT_READ, UNREAD_PICTURES, OcrMode
-from kg_api.schemas.metadata import Metadata, MetadataValue, file_time
+from kg_api.schemas.metadata import Metadata, MetadataValue, format_file_time
 from kg_api.schemas.problems import PASSING
 from kg_api.text.documents import SUFFIXES
 from kg_api.text.files import FileSelection, FileToIngest, to_printable
@@ -94,7 +94,7 @@ class Destination:
             "document": file.document,
             "uri": file.path.resolve().as_uri(),
             "metadata": self.metadata,
-            "modified": file_time(file.path.stat().st_mtime),
+            "modified": format_file_time(file.path.stat().st_mtime),
             "duplicates": "skip" if self.skip_duplicates else None,
             "review": self.review,
             "ocr": None if self.ocr == "auto" else self.ocr,
@@ -140,12 +140,12 @@ def divide(files: Sequence[FileToIngest]) -> Iterator[list[FileToIngest]]:
 
 def send_file(send: Callable[..., T], file: FileToIngest, into: Destination) -> T:
     """Send a file with its options and the images that it names. Retry while the service is unavailable."""
-    from kg_api.text.linked_files import files_beside, reference_to
+    from kg_api.text.linked_files import build_reference, read_linked_files
 
     content = file.path.read_bytes()
     alone = partial(send, content, **into.about(file))
-    beside = files_beside(file.path, file.root, content)
-    images = {reference_to(key): image for key, image in beside.items()}
+    beside = read_linked_files(file.path, file.root, content)
+    images = {build_reference(key): image for key, image in beside.items()}
     if not images:
         return patiently(alone)
     try:
@@ -192,11 +192,11 @@ def _decode(
     """
     from kg_api.text.decoding import decode
     from kg_api.text.documents import plain_format
-    from kg_api.text.linked_files import references_in
+    from kg_api.text.linked_files import list_file_references
 
     try:
         content = file.path.read_bytes()
-        if plain_format(content) or references_in(content, file.path.name):
+        if plain_format(content) or list_file_references(content, file.path.name):
             return None
         text, notes = decode(content)
         return {**into.about(file), "text": text}, notes

@@ -18,12 +18,12 @@ from typing import Any, Literal, TypeVar, cast
 from kg_api import __version__
 from kg_api.client import KgClient
 from kg_api.errors import Conflict, InvalidInput, KgError, NotFound, Unavailable
-from kg_api.evaluation.run import EVALUATED, SentDocument, as_sent, describe_embedding
+from kg_api.evaluation.run import EVALUATED, SentDocument, build_sent_document, describe_embedding
 from kg_api.evaluation.sets import (
     MAX_SOURCES,
-    judged_queries,
+    build_judged_queries,
+    build_pair_query,
     numbered,
-    pair_query,
     sample_quotes,
     write_set,
 )
@@ -61,7 +61,7 @@ def take_in(client: KgClient, questions: QuestionSet, choice: Choice, ontology: 
     # name of the set, content, and a configuration other than the default
     words = re.sub(r"[^\w.\-]+", "-", questions.name).strip("-.")[:_MAX_NAME_LENGTH]
     name = ontology or "-".join(filter(None, ["eval", words, questions.corpus_hash[:8], choice.corpus]))
-    sent = {each.document: as_sent(each, choice.titles) for each in questions.documents}
+    sent = {each.document: build_sent_document(each, choice.titles) for each in questions.documents}
     stored = {each.document: each for each in _list_stored(client, name)}
     if strangers := sorted(stored.keys() - sent.keys()):
         raise Conflict(
@@ -87,7 +87,7 @@ def take_in(client: KgClient, questions: QuestionSet, choice: Choice, ontology: 
 
 def in_place(client: KgClient, questions: QuestionSet, ontology: str) -> Corpus:
     """Use an existing ontology, which must contain the documents of the set and may contain more."""
-    sent = {each.document: as_sent(each, "field") for each in questions.documents}
+    sent = {each.document: build_sent_document(each, "field") for each in questions.documents}
     stored = {each.document: each for each in _list_stored(client, ontology)}
     for each in sent.values():
         there = stored.get(each.document)
@@ -219,7 +219,7 @@ def _question(client: KgClient, concept: Concept, used: set[str]) -> tuple[SetQu
     few = [each for each in beside if each.concept.sources <= MAX_SOURCES]
     for each in sorted(few, key=lambda one: (-one.concept.sources, one.concept.concept_id)):
         other = patiently(partial(client.concept, each.concept.concept_id, limit=_QUOTES))
-        if query := pair_query(details, other, each.sources):
+        if query := build_pair_query(details, other, each.sources):
             return query, {concept.concept_id, each.concept.concept_id}
     return None
 
@@ -288,7 +288,7 @@ def _take_judged(
 ) -> tuple[list[SetDocument], list[SetQuery], dict[str, Any]]:
     if wanted.easy:
         raise InvalidInput("--kind judgements uses the judged questions only. Omit --easy.")
-    judged, notes = judged_queries(
+    judged, notes = build_judged_queries(
         _read_pages(partial(client.judgements, wanted.ontology), lambda page: page.judgements)
     )
     documents = _documents(client, wanted.ontology)

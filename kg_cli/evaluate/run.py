@@ -15,7 +15,7 @@ from kg_api.evaluation.comparing import compare
 from kg_api.evaluation.results import Run, measure
 from kg_api.evaluation.run import AnswerFile, ask_all, describe_kg
 from kg_api.evaluation.saved import read_result
-from kg_api.evaluation.scores import families, main_metrics, ranks
+from kg_api.evaluation.scores import families, list_main_metrics, ranks
 from kg_api.evaluation.sets import SEED, read_set, sample_queries
 from kg_api.local import processes
 from kg_api.schemas.evaluation import (
@@ -218,7 +218,7 @@ def print_result(saved: SavedResult) -> None:
     rows = [[name, *(f"{result.metrics[f'{name}@{k}']:.4f}" for k in at)] for name in names]
     title = f"{result.data.name}: {result.label} ({pluralize(result.data.asked, 'question')})"
     console.print_table(["measure", *(f"@{k}" for k in at)], rows, title=title)
-    names = main_metrics(result.target, result.metrics)
+    names = list_main_metrics(result.target, result.metrics)
     rows = [[name, "{:.4f} to {:.4f}".format(*result.intervals[name])] for name in names]
     console.print_table(["measure", "95 % interval"], rows)
     latencies = {"whole request": result.latency_ms, **result.stages_ms}

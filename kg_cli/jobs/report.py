@@ -17,7 +17,7 @@ from tenacity import RetryCallState
 
 from kg_api.client import KgClient
 from kg_api.errors import KgError, Unavailable
-from kg_api.evaluation.run import ask_again
+from kg_api.evaluation.run import retry_call
 from kg_api.schemas.documents import EmbeddingStatus
 from kg_api.schemas.operations import FINISHED, JOB_KINDS, Job, JobAhead, JobPage, JobWaiting, QueueStatus
 from kg_api.schemas.vocabulary import JobState
@@ -50,11 +50,11 @@ def describe_set_aside(job: Job) -> str:
     return f"{name_of(job)}: {pluralize(job.set_aside, noun)} failed; see: {where}"
 
 
-def state_of(job: Job) -> str:
+def describe_state(job: Job) -> str:
     """Return the state of a job with the reason for a wait."""
     if job.stalled:
         return "stalled: its worker sends no heartbeat"
-    if job.state is JobState.QUEUED and (seconds := _seconds_to(job.run_after)) > 1:
+    if job.state is JobState.QUEUED and (seconds := _count_seconds_until(job.run_after)) > 1:
         return f"queued, retried in {duration(seconds)}"
     if job.waits_for:
         return f"queued, {waits_for(job.waits_for)}"
@@ -62,14 +62,14 @@ def state_of(job: Job) -> str:
 
 
 def progress_of(job: Job | JobAhead) -> str:
-    return f"{job.done}/{total_of(job)}"
+    return f"{job.done}/{get_total(job)}"
 
 
-def total_of(job: Job | JobAhead) -> int:
+def get_total(job: Job | JobAhead) -> int:
     return max(job.total, job.done)
 
 
-def speed_of(job: Job) -> str:
+def describe_speed(job: Job) -> str:
     """Return the rate and the time left, or a short reason if both are unknown."""
     if job.state in FINISHED:
         return f"{job.set_aside} failed" if job.set_aside else job.state.value
@@ -103,7 +103,7 @@ def duration(seconds: float) -> str:
 
 def moment(time: dt.datetime) -> str:
     """Return a time and its distance from now."""
-    seconds = -_seconds_to(time)
+    seconds = -_count_seconds_until(time)
     away = f"{duration(seconds)} ago" if seconds >= 0 else f"in {duration(-seconds)}"
     return f"{time.astimezone(dt.UTC):%Y-%m-%d %H:%M:%S} UTC ({away})"
 
@@ -112,7 +112,7 @@ def _left(ahead: JobAhead) -> str:
     return "" if ahead.eta_seconds is None else f", about {duration(ahead.eta_seconds)}"
 
 
-def _seconds_to(time: dt.datetime) -> float:
+def _count_seconds_until(time: dt.datetime) -> float:
     return (time - dt.datetime.now(tz=dt.UTC)).total_seconds()
 
 
@@ -144,7 +144,9 @@ class JobBars(Progress):
         self._say_once(job, "error", reason, f"{name_of(job)}: {reason}")
         ahead = job.waits_for
         self._say_once(job, "wait", ahead and ahead.job_id, ahead and f"{name_of(job)} {waits_for(ahead)}")
-        self.update(self._bars[job.job_id], completed=job.done, total=total_of(job), speed=speed_of(job))
+        self.update(
+            self._bars[job.job_id], completed=job.done, total=get_total(job), speed=describe_speed(job)
+        )
 
     def _say_once(self, job: Job, kind: str, reason: str | None, told: str | None) -> None:
         if reason and told and reason != self._told.get((job.job_id, kind)):
@@ -171,8 +173,8 @@ def print_jobs(jobs: Sequence[Job], kind: str | None = None) -> None:
     for job in jobs:
         state = "stalled" if job.stalled else job.state.value.replace("_", " ")
         moving = job.rate or job.set_aside or job.waits_for
-        progress = f"{progress_of(job)}, {speed_of(job)}" if moving else progress_of(job)
-        ago = f"{duration(-_seconds_to(job.created_at))} ago"
+        progress = f"{progress_of(job)}, {describe_speed(job)}" if moving else progress_of(job)
+        ago = f"{duration(-_count_seconds_until(job.created_at))} ago"
         error = [[((job.error or "")[:MAX_ERROR_LENGTH], "red")]] if has_errors else []
         rows.append([job.job_id[:SHORT_ID], name_of(job), state, progress, ago, *error])
     if rows:
@@ -201,7 +203,7 @@ def print_job(job: Job, kg: KgClient) -> None:
 
 def _fields(job: Job) -> Iterator[tuple[str, Shown]]:
     yield "id", job.job_id
-    yield "state", state_of(job)
+    yield "state", describe_state(job)
     moving = job.state not in FINISHED and job.rate
     parts = [
         progress_of(job),
@@ -286,7 +288,7 @@ class JobFailed(KgError):
 
 def patiently(call: Callable[[], T]) -> T:
     """Call the service and retry while it is unavailable. The call must be idempotent."""
-    return ask_again(call, (Unavailable,), AWAY_SECONDS, POLL_SECONDS * 2, _print_once)
+    return retry_call(call, (Unavailable,), AWAY_SECONDS, POLL_SECONDS * 2, _print_once)
 
 
 def _print_once(state: RetryCallState) -> None:

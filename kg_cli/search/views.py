@@ -52,7 +52,7 @@ MAX_EXCERPT = 60
 Marks = Sequence[tuple[int, int]]  # start and end of each marked place
 
 
-def marks_in(source: SourcePlace, matches: Iterable[WordMatch], start: int, text: str) -> Marks:
+def find_marks(source: SourcePlace, matches: Iterable[WordMatch], start: int, text: str) -> Marks:
     """Return the matches of a source relative to a text that begins at `start` of the same document."""
     return [*_shift(((each.start, each.end) for each in matches), source.start - start, len(text))]
 
@@ -89,11 +89,11 @@ def _shift(marks: Iterable[tuple[int, int]], by: int, length: int) -> Iterator[t
 # Passages
 
 
-def title_of(place: SourcePlace, width: int = sys.maxsize) -> list[Part]:
+def format_title(place: SourcePlace, width: int = sys.maxsize) -> list[Part]:
     """Return document, place and date. To fit the width, drop the date, the first headings, and letters."""
-    from kg_api.schemas.metadata import date_of
+    from kg_api.schemas.metadata import find_document_date
 
-    day = (date_of(getattr(place, "metadata", {})) or "")[:DATE]
+    day = (find_document_date(getattr(place, "metadata", {})) or "")[:DATE]
     name, steps = f"{place.ontology} / {place.document}", _where(place).split(" > ")
     where, date = " > ".join(steps), f"  {day}" if day else ""
     if len(name) + 2 + len(where) + len(date) > width:
@@ -130,7 +130,7 @@ def print_passage(
 
     width = console.stdout().width - INDENT
     end = f"  {identity if whole else identity[:SHORT_ID]}  {measure}".rstrip()
-    title = console.styled(title_of(place, width - len(end)))
+    title = console.styled(format_title(place, width - len(end)))
     title.truncate(max(width - len(end), INDENT), overflow="ellipsis")
     console.line(Text.assemble((f"{number:>{INDENT - 2}}  ", "bold"), title, (end, "dim")))
     if whole:
@@ -207,7 +207,7 @@ def _print_ranking(hits: Sequence[SourceHit], *, full: bool, first: int, spaces:
             first + number,
             hit,
             part.text,
-            marks_in(hit, hit.matches, part.start, part.text),
+            find_marks(hit, hit.matches, part.start, part.text),
             identity=hit.source_id,
             measure=f"{similarity} {hit.space}" if spaces and hit.space else similarity,
             notes=notes,
@@ -267,13 +267,13 @@ def print_context(context: SourceWindow) -> None:
 
 def print_reading(part: DocumentReading) -> None:
     """Print paragraphs in document order below the title, and how to continue."""
-    from kg_api.schemas.metadata import date_of
+    from kg_api.schemas.metadata import find_document_date
 
     note_all(part)
     about = part.document
     name = f"{about.ontology}/{about.document}"
     known = [name.replace("/", " / ", 1), about.title if about.title != about.document else ""]
-    console.block(", ".join(filter(None, [*known, date_of(about.metadata)])) + "\n", "bold")
+    console.block(", ".join(filter(None, [*known, find_document_date(about.metadata)])) + "\n", "bold")
     console.block("".join(each.full_text for each in part.sources).rstrip())
     paragraphs = pluralize(about.sources, "paragraph")
     if part.next is None:
@@ -371,7 +371,7 @@ def print_graph(graph: SourceGraph) -> None:
     """Print the pairs of a graph, the most similar first, and the size of the graph."""
     note_all(graph)
     nodes: dict[str, list[Part]] = {
-        node.source_id: [*title_of(node), (f"\n{node.source_id}\n", "dim")] for node in graph.nodes
+        node.source_id: [*format_title(node), (f"\n{node.source_id}\n", "dim")] for node in graph.nodes
     }
     rows: list[list[Shown]] = []
     for edge in graph.edges[:MAX_EDGES]:
@@ -435,7 +435,7 @@ def _node(node: AnyNode, names: dict[str, str]) -> Shown:
         where = f"  ({node.concept.ontology}, {pluralize(node.concept.sources, 'source')})"
         return [(node.concept.label, "bold"), where, about, how]
     if node.kind != "document":
-        return [*title_of(node.source), "\n", *excerpt(node.source.full_text), how]
+        return [*format_title(node.source), "\n", *excerpt(node.source.full_text), how]
     title = f"  {node.document.title}" if node.document.title else ""
     size = f"{title}  ({pluralize(node.document.sources, 'source')})"
     return [(f"{node.document.ontology} / {node.document.document}", "bold"), size, how]

@@ -21,10 +21,10 @@ from rich.text import Text
 
 from kg_api import __version__
 from kg_api.client import KgClient
-from kg_api.convert.shared.ocr import INSTALL, choose, installed
+from kg_api.convert.shared.ocr import INSTALL, choose, list_installed_engines
 from kg_api.errors import ConfigurationError, Forbidden, KgError, Unauthorized
 from kg_api.local import neo4j, processes, supervisor
-from kg_api.local.neo4j import disk_room
+from kg_api.local.neo4j import build_disk_room
 from kg_api.local.processes import Home, exchange
 from kg_api.schemas.operations import Job, QueueStatus
 from kg_api.settings import Settings, load_settings
@@ -34,7 +34,7 @@ from kg_cli.jobs.report import duration, name_of
 from kg_cli.stack.report import describe_last
 from kg_cli.stack.roles import database_trouble, stack_roles, supervisor_role
 from kg_cli.terminal import console
-from kg_cli.terminal.connect import client_of, headers_for, shown_address
+from kg_cli.terminal.connect import build_auth_headers, connect_client, shown_address
 
 GIB = 1024**3
 DISK_FAIL_GIB = 0.5
@@ -95,7 +95,7 @@ def examine_home(home: Home, settings: Settings) -> Findings:
     if free >= DISK_WARN_GIB:
         yield _ok("disk", f"{free:.1f} GiB free")
         return
-    refused = disk_room(home, settings).shortage() if settings.neo4j.uri is None else None
+    refused = build_disk_room(home, settings).shortage() if settings.neo4j.uri is None else None
     grade = _fail if free < DISK_FAIL_GIB else _warn
     told = refused or f"{free:.1f} GiB free at {folder}"
     yield grade("disk", told, "free some space, or set KG_HOME to another disk")
@@ -114,7 +114,7 @@ def examine_ocr(_: Home, settings: Settings) -> Findings:
     """Check OCR for pages that are images. kg works without OCR."""
     engine, reason = choose(settings.conversion)
     if engine:
-        others = [each for each in installed() if each != engine]
+        others = [each for each in list_installed_engines() if each != engine]
         too = f"; {others[0]} is installed too" if others else ""
         yield _ok("ocr", f"{engine} reads PDF pages without text{too}")
     elif settings.conversion.ocr in {"auto", "off"}:
@@ -163,7 +163,7 @@ def examine_tracing(_: Home, settings: Settings) -> Findings:
 def examine_neo4j(home: Home, settings: Settings) -> Findings:
     """Check Java and the jars of the managed Neo4j, and whether the Neo4j in use answers."""
     if uri := settings.neo4j.uri:
-        if not neo4j.uri_answers(uri):
+        if not neo4j.is_bolt_reachable(uri):
             yield _fail("KG_NEO4J__URI", f"{uri} does not answer", "start that Neo4j, or correct the address")
         elif reason := database_trouble(home, settings):
             yield _fail("KG_NEO4J__URI", reason, "see its log, and restart it")
@@ -246,7 +246,7 @@ def examine_processes(home: Home, settings: Settings) -> Findings:
             again = f", started again {supervisor.times(known.restarts)}" if known and known.restarts else ""
             yield _ok(name, f"runs (pid {process.pid}){again}")
         else:
-            when = supervisor.trouble_of(name, known) if known else None
+            when = supervisor.describe_trouble(name, known) if known else None
             waits, why = f", waits for {when}" if when else "", known.message if known else ""
             yield _fail(name, f"not running{waits}. {why}".strip(), f"start it with: kg up; {log}")
     if processes.running(supervisor_role(home, settings)) is None:
@@ -261,7 +261,7 @@ def _examine_service(
     url: str, settings: Settings, *, fix: str, start: str, patience: float = 0.0
 ) -> Findings:
     home = None if url == settings.api_url else Home(settings.home)
-    answer = processes.ask_ready(url, headers_for(url, settings, "GET", "/ready"), home=home)
+    answer = processes.ask_ready(url, build_auth_headers(url, settings, "GET", "/ready"), home=home)
     if not answer.serves:
         yield _fail("service", f"waits for {answer.waiting_for}", fix)
         return
@@ -272,7 +272,7 @@ def _examine_service(
 
 def _examine_models(url: str, settings: Settings) -> Findings:
     """Report the service's known state of its models, without a request to a model."""
-    with client_of(url, settings, timeout_seconds=ANSWER_SECONDS) as client:
+    with connect_client(url, settings, timeout_seconds=ANSWER_SECONDS) as client:
         try:
             checks = [each for each in client.readiness().checks if each.name == "model"]
             listed = client.ontologies().ontologies
@@ -289,7 +289,7 @@ def _examine_models(url: str, settings: Settings) -> Findings:
 
 
 def examine_jobs(url: str, settings: Settings, *, start: str, patience_seconds: float = 0.0) -> Findings:
-    with client_of(url, settings, timeout_seconds=ANSWER_SECONDS) as client:
+    with connect_client(url, settings, timeout_seconds=ANSWER_SECONDS) as client:
         try:
             yield from _examine_queue(client, settings, start, patience_seconds)
         except KgError as error:

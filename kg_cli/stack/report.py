@@ -28,9 +28,9 @@ from kg_api.transfer.backup import read_record
 from kg_api.wording import pluralize
 from kg_cli.jobs.report import duration, name_of, print_dead, waits_for
 from kg_cli.stack import roles
-from kg_cli.stack.roles import ALREADY, backups_of, neo4j_uri, stack_roles, supervisor_role
+from kg_cli.stack.roles import ALREADY, neo4j_uri, schedule_backups, stack_roles, supervisor_role
 from kg_cli.terminal import console
-from kg_cli.terminal.connect import client_of, headers_for, shown_address
+from kg_cli.terminal.connect import build_auth_headers, connect_client, shown_address
 from kg_cli.terminal.console import runnable
 
 T = TypeVar("T")
@@ -90,7 +90,7 @@ def start_in_background(settings: Settings, *, open_page: bool) -> None:
                     roles.stop_all(home, settings, lambda name: show(f"{name} to stop"))
                 raise
         found = look(settings)
-    print_up(found, open_page=open_page)
+    print_started(found, open_page=open_page)
     if found.version != __version__:
         told = f"kg {found.version} runs here, this is {__version__}: `kg down` and `kg up` change over"
         console.say(told)
@@ -103,7 +103,7 @@ def start_in_foreground(settings: Settings, *, open_page: bool) -> None:
     home = Home(settings.home).create()
     roles.choose_ports(home, settings)
     fetch_parts(settings)
-    roles.take_over(home, settings)
+    roles.register_supervisor(home, settings)
     with supervising(home, settings) as (watch, stop):
         watcher = threading.Thread(target=watch.run, args=(stop,), name="supervisor")
         watcher.start()
@@ -111,7 +111,7 @@ def start_in_foreground(settings: Settings, *, open_page: bool) -> None:
             with console.waiting_line() as show:
                 wait_until_ready(home, settings, show, stop)
             if not stop.is_set():
-                print_up(look(settings), open_page=open_page)
+                print_started(look(settings), open_page=open_page)
             stop.wait()
         finally:
             stop.set()
@@ -172,7 +172,7 @@ def supervising(home: Home, settings: Settings) -> Generator[tuple[Supervisor, t
 
     try:
         with filelock.FileLock(home.run / "supervisor.lock", timeout=0):
-            besides = backups_of(home, settings)
+            besides = schedule_backups(home, settings)
             yield Supervisor(stack_roles(home, settings), publish, besides=besides), stop
     except filelock.Timeout as error:
         raise Conflict(ALREADY.format(home.path)) from error
@@ -245,7 +245,7 @@ def look(settings: Settings, *, with_jobs: bool = True) -> StackStatus:
     answer = processes.ApiAnswer(reached=False, waiting_for=reason or "`kg up`")
     jobs, to_review, refusal = None, None, None
     if url and reason is None:
-        headers = headers_for(url, settings, "GET", "/ready")
+        headers = build_auth_headers(url, settings, "GET", "/ready")
         expected = None if remote else home
         answer = processes.ask_ready(url, headers, home=expected, timeout=READY_SECONDS)
         if with_jobs and answer.serves:
@@ -272,14 +272,14 @@ def look(settings: Settings, *, with_jobs: bool = True) -> StackStatus:
 
 def _ask_queue(settings: Settings, url: str) -> tuple[QueueStatus | None, int | None, str | None]:
     """Return the queue, the number of documents to approve, and the reason if access is denied."""
-    with client_of(url, settings, timeout_seconds=QUEUE_SECONDS) as client:
+    with connect_client(url, settings, timeout_seconds=QUEUE_SECONDS) as client:
         try:
-            return _answer_of(client.queue), _answer_of(lambda: client.waiting(limit=1).total), None
+            return _call_or_none(client.queue), _call_or_none(lambda: client.waiting(limit=1).total), None
         except Unauthorized as error:
             return None, None, str(error)
 
 
-def _answer_of(ask: Callable[[], T]) -> T | None:
+def _call_or_none(ask: Callable[[], T]) -> T | None:
     try:
         return ask()
     except Unauthorized:
@@ -299,7 +299,7 @@ def describe_last(home: Home) -> str | None:
     return f"{ago}; the last attempt failed: {trouble}" if trouble else ago
 
 
-def print_up(status: StackStatus, *, open_page: bool = False) -> None:
+def print_started(status: StackStatus, *, open_page: bool = False) -> None:
     """Print the addresses and the next steps. Open the page for a person at the terminal."""
     console.line(Text.assemble(("kg is up", "bold green"), f" at {status.api_url}"))
     if not status.ready:

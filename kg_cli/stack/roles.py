@@ -16,8 +16,8 @@ import filelock
 
 from kg_api.errors import Conflict, ManagedProcessError
 from kg_api.local import processes, supervisor
-from kg_api.local.neo4j import choose_bolt_port, neo4j_role
-from kg_api.local.processes import Home, ProcessId, Role, near_host
+from kg_api.local.neo4j import build_neo4j_role, choose_bolt_port
+from kg_api.local.processes import Home, ProcessId, Role, choose_local_host
 from kg_api.settings import Settings
 from kg_api.transfer.backup import HOUR, BackupSchedule, continue_forgotten
 from kg_api.transfer.restore import finish_swap
@@ -76,14 +76,14 @@ def _own_role(
 
 def _managed_neo4j(home: Home, settings: Settings) -> Role:
     """Return the managed Neo4j, which is ready if it answers a query, and broken if it has panicked."""
-    neo4j = neo4j_role(home, settings)
+    neo4j = build_neo4j_role(home, settings)
 
     @cache  # per URI, because Neo4j changes its port if another program has taken it
-    def probe_at(_uri: str | None) -> DatabaseProbe:
+    def open_probe(_uri: str | None) -> DatabaseProbe:
         return _probe(home, settings)  # only the supervisor loads the driver
 
     def probe() -> DatabaseProbe:
-        return probe_at(home.bolt_uri())
+        return open_probe(home.bolt_uri())
 
     def broken() -> str | None:
         continue_forgotten(home, processes.running(neo4j))
@@ -97,7 +97,7 @@ def database_trouble(home: Home, settings: Settings) -> str | None:
     """Query the database in use. Return the reason if it does not answer, or None."""
     from kg_api.graph.readiness import DatabaseProbe
 
-    if settings.neo4j.uri is None and (reason := neo4j_role(home, settings).waiting_for()):
+    if settings.neo4j.uri is None and (reason := build_neo4j_role(home, settings).waiting_for()):
         return reason
     with _graph(home, settings) as graph:
         return DatabaseProbe(graph).trouble()
@@ -130,7 +130,7 @@ def own_environment(home: Home, settings: Settings) -> dict[str, str]:
     return processes.inherit() | {name: str(path.absolute()) for name, path in chosen.items() if path}
 
 
-def backups_of(home: Home, settings: Settings) -> Callable[[set[str]], None]:
+def schedule_backups(home: Home, settings: Settings) -> Callable[[set[str]], None]:
     """Return the backup schedule for the supervisor, which does nothing if no backups are configured."""
     every = settings.backup.every_hours
     if every is None or settings.neo4j.uri is not None:
@@ -167,7 +167,7 @@ def launch(home: Home, settings: Settings) -> None:
         processes.start(supervisor_role(home, settings))  # created again with the chosen ports
 
 
-def take_over(home: Home, settings: Settings) -> None:
+def register_supervisor(home: Home, settings: Settings) -> None:
     """Register this process as the supervisor for `kg down` and `kg status`, and choose the ports."""
     with changing(home):
         watcher = supervisor_role(home, settings)
@@ -188,7 +188,7 @@ def _begin(home: Home, settings: Settings) -> None:
 
 
 def leave(home: Home, settings: Settings, on_stop: Callable[[str], None]) -> None:
-    """Stop every process after `take_over`, and remove the records of the supervisor."""
+    """Stop every process after `register_supervisor`, and remove the records of the supervisor."""
     for role in reversed(stack_roles(home, settings)):
         _stop_one(role, on_stop)
     supervisor_role(home, settings).pid_file.unlink(missing_ok=True)
@@ -226,7 +226,7 @@ def choose_ports(home: Home, settings: Settings) -> None:
         variable="KG_API__PORT",
         host=host,
     )
-    home.remember(api=port, api_host=near_host(host))
+    home.remember(api=port, api_host=choose_local_host(host))
 
 
 def refuse_other_database(home: Home, settings: Settings) -> None:

@@ -17,7 +17,7 @@ def open_client() -> KgClient:
     from kg_api.settings import load_settings
 
     settings = load_settings()
-    return client_of(service_url(settings), settings)
+    return connect_client(service_url(settings), settings)
 
 
 def service_url(settings: Settings) -> str:
@@ -43,7 +43,7 @@ def shown_address(url: str) -> str:
     return f"{scheme}{separator}{rest.rpartition('@')[2]}"
 
 
-def client_of(url: str, settings: Settings, **options: Any) -> KgClient:
+def connect_client(url: str, settings: Settings, **options: Any) -> KgClient:
     """Return a client with the API key of the settings or the key of this home.
 
     A URL other than KG_API_URL comes from a record of this home. Only a service of this home may answer
@@ -64,10 +64,10 @@ def client_of(url: str, settings: Settings, **options: Any) -> KgClient:
         )
 
     expected = None if instance is None else ExpectedHome(instance, describe_other)
-    return KgClient(url, api_key=key_for(url, settings), expected_home=expected, **options)
+    return KgClient(url, api_key=find_api_key(url, settings), expected_home=expected, **options)
 
 
-def key_for(url: str, settings: Settings) -> KeySource:
+def find_api_key(url: str, settings: Settings) -> KeySource:
     """Return the API key of the settings, or a function that proves access to this home.
 
     None for any URL except that of this home's service, because other services must not get the proof.
@@ -84,9 +84,9 @@ def key_for(url: str, settings: Settings) -> KeySource:
     return lambda method, path: make_proof(key, time.time(), method, path)
 
 
-def headers_for(url: str, settings: Settings, method: str, path: str) -> dict[str, str]:
+def build_auth_headers(url: str, settings: Settings, method: str, path: str) -> dict[str, str]:
     """Return the headers that authenticate one request, or none for a malformed key."""
-    key = key_for(url, settings)
+    key = find_api_key(url, settings)
     sent = key(method, path) if callable(key) else key
     return {"Authorization": f"Bearer {sent}"} if sent and sent.isascii() and sent.isprintable() else {}
 
@@ -97,7 +97,7 @@ def grant_to_follow(path: str, ontology: str) -> str | None:
     The grant is derived from this home's key, which is never sent.
     """
     from kg_api.local.processes import Home
-    from kg_api.schemas.folders import folder_grant
+    from kg_api.schemas.folders import build_folder_grant
     from kg_api.settings import load_settings
     from kg_api.wording import is_loopback
 
@@ -112,4 +112,4 @@ def grant_to_follow(path: str, ontology: str) -> str | None:
         port == each.port and (is_loopback(host) or (bool(host) and host == each.host))
         for each in home.services()
     )
-    return folder_grant(key, path, ontology) if is_ours else None
+    return build_folder_grant(key, path, ontology) if is_ours else None

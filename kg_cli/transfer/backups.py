@@ -11,7 +11,7 @@ from rich.text import Text
 
 from kg_api.errors import Conflict, InvalidInput, NotFound
 from kg_api.local import processes
-from kg_api.local.neo4j import NAME, neo4j_role
+from kg_api.local.neo4j import NAME, build_neo4j_role
 from kg_api.local.processes import Home
 from kg_api.settings import Settings, load_settings
 from kg_api.transfer import backup
@@ -70,7 +70,7 @@ def make_backup(folder: Path | None, keep: int | None, *, as_json: bool) -> None
     """Make a backup of this home and print its path, content and duration."""
     settings = managed_settings()
     home = Home(settings.home)
-    place = folder_of(folder)
+    place = choose_backup_folder(folder)
     if any(place.is_relative_to(copied) for copied in (home.neo4j, home.blobs)):
         raise InvalidInput(f"{place} is a part of what is backed up: name another folder")
     if not (home.has_data() or home.restore_file.exists()):
@@ -112,7 +112,7 @@ def managed_settings() -> Settings:
     return settings
 
 
-def folder_of(named: Path | None) -> Path:
+def choose_backup_folder(named: Path | None) -> Path:
     """Return the folder of backups: the given one, that of the settings, or that of the home."""
     settings = load_settings()
     folder = named or settings.backup.folder or Home(settings.home).backups
@@ -138,7 +138,7 @@ def restore_backup(named: Path, *, replace: bool, agreed: bool, as_json: bool) -
     """Restore a backup into this home, and print the restored content and the next step."""
     settings = managed_settings()
     home = Home(settings.home)
-    found = find_backup(named, folder_of(None))
+    found = find_backup(named, choose_backup_folder(None))
     manifest = read_backup(found)
     _refuse_running(home, settings)
     if holds_data(home) and not replace:
@@ -178,7 +178,7 @@ def _restore(
     home: Home, settings: Settings, found: Path, manifest: BackupManifest
 ) -> tuple[BackupCounts, RestoredKeys]:
     _refuse_running(home, settings)
-    processes.stop(neo4j_role(home, settings))
+    processes.stop(build_neo4j_role(home, settings))
     if finished := finish_swap(home):
         console.note(f"an interrupted restore of {finished} was finished first")
     fetch_parts(settings)
@@ -187,7 +187,7 @@ def _restore(
         with restorer.aside():
             restorer.copy(found, manifest)
             current = read_current_keys(home, settings, progress.on_wait)
-            counts, keys = restorer.try_out(manifest, current, progress.on_wait)
+            counts, keys = restorer.verify_restored_data(manifest, current, progress.on_wait)
             swap(home, found)
     return counts, keys
 
@@ -202,7 +202,7 @@ def _refuse_running(home: Home, settings: Settings) -> None:
 
 
 def print_backups(folder: Path | None, *, as_json: bool) -> None:
-    place = folder_of(folder)
+    place = choose_backup_folder(folder)
     found = list_backups(place)
     if as_json:
         console.print_json({"folder": str(place), "backups": [each.as_json() for each in found]})

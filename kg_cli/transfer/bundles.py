@@ -27,7 +27,7 @@ from kg_api.schemas.bundles import (
     ImportedLines,
     Manifest,
 )
-from kg_api.suggestions import no_ontology
+from kg_api.suggestions import describe_unknown_ontology
 from kg_api.transfer.bundles import (
     BLOBS,
     MANIFEST,
@@ -35,7 +35,7 @@ from kg_api.transfer.bundles import (
     FileCheck,
     blob_path,
     file_name,
-    keys_of,
+    list_file_keys,
     open_plain,
     raw_lines,
     read_blob,
@@ -56,7 +56,7 @@ Advance = Callable[[int], None]
 LOOKS = 5  # export attempts if the embedding configuration of an ontology changes
 
 
-class EmbeddedOtherwise(Exception):
+class EmbeddingChange(Exception):
     """The embedding configuration of the ontology has changed during its export."""
 
 
@@ -140,7 +140,7 @@ def _export_ontology(
     for _ in range(LOOKS):
         try:
             return _write_pages(client, folder, configuration, progress, count)
-        except EmbeddedOtherwise:
+        except EmbeddingChange:
             console.say(f"{name} is embedded in another way now: it is exported from its beginning again")
             count(-written)
             configuration = patiently(lambda: client.export_offer([name])).ontologies[0]
@@ -165,10 +165,10 @@ def _write_pages(
                 with check.naming():
                     line = check.add(raw + b"\n")
                 if isinstance(line, BundledVectors) and line.mark != configuration.mark:
-                    raise EmbeddedOtherwise
+                    raise EmbeddingChange
                 if isinstance(line, BundledDocument):
                     after, documents = line.document, documents + 1
-                for key in keys_of(line):
+                for key in list_file_keys(line):
                     _fetch_blob(client, folder, key, progress)
             file.write(page)
             advance(documents)
@@ -210,7 +210,7 @@ class OntologyImport:
 def choose(manifest: Manifest, ontologies: Sequence[str] | None) -> list[BundledFile]:
     known = {each.configuration.ontology: each for each in manifest.files}
     if unknown := [name for name in ontologies or () if name not in known]:
-        raise NotFound(f"{no_ontology(unknown, known)} in the bundle")
+        raise NotFound(f"{describe_unknown_ontology(unknown, known)} in the bundle")
     return [known[name] for name in (known if ontologies is None else dict.fromkeys(ontologies))]
 
 
@@ -223,7 +223,7 @@ def import_ontology(
     done, sent = ImportedLines(), set(manifest.blobs.lost)
     for parcel in parcels(folder / file.path):
         documents = [line.document for _, line in parcel if isinstance(line, BundledDocument)]
-        for key in [key for _, line in parcel for key in keys_of(line) if key not in sent]:
+        for key in [key for _, line in parcel for key in list_file_keys(line) if key not in sent]:
             sent.add(key)
             content = read_blob(folder, key)
             try:

@@ -14,7 +14,7 @@ from kg_api.graph.client import Graph, Row, Transaction
 from kg_api.graph.concept_writes import write_extractions
 from kg_api.graph.document_writes import store_document
 from kg_api.graph.jobs import EXTRACTION
-from kg_api.graph.vectors import DocumentAbout, sources_of_document
+from kg_api.graph.vectors import DocumentAbout, list_document_sources
 from kg_api.ingest.records import Incoming, to_record
 from kg_api.schemas.base import document_id
 from kg_api.schemas.vocabulary import JobState
@@ -28,7 +28,7 @@ FORGET = "MATCH (s:Source) REMOVE s.block_kinds, s.block_starts"
 
 def kinds(graph: Graph) -> dict[str, tuple[str, ...]]:
     """The kinds of blocks of each source, by text."""
-    found = sources_of_document(graph, document_id("notes", "a.md"))
+    found = list_document_sources(graph, document_id("notes", "a.md"))
     return {source.full_text.strip(): tuple(block.kind for block in source.blocks) for source in found}
 
 
@@ -89,7 +89,7 @@ def test_a_text_that_is_prose_now_is_read_again(graph: Graph, driver: neo4j.Driv
 def test_what_was_read_by_blocks_of_before_is_not_stored(graph: Graph, driver: neo4j.Driver) -> None:
     configure_extraction(graph, extractor="keyphrase")
     ingest(graph, "They came with Carla Jones to the Silver Harbour.\n")
-    source = sources_of_document(graph, document_id("notes", "a.md"))
+    source = list_document_sources(graph, document_id("notes", "a.md"))
     found = KeyphraseExtractor(6).extract(source, source, DocumentAbout("", {}))
     rows(driver, "MATCH (s:Source) SET s.block_kinds = ['code']")
     assert graph.transaction(lambda tx: write_extractions(tx, "notes", found, "mark")).done == 0

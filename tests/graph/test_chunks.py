@@ -14,9 +14,9 @@ from kg_api.graph.cache import prune_cache, read_vectors, remember_vectors
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
 from kg_api.graph.jobs import enqueue_slot
-from kg_api.graph.search import chunk_texts
+from kg_api.graph.search import read_chunk_texts
 from kg_api.graph.spaces import find_space
-from kg_api.graph.vectors import chunk_ids_of
+from kg_api.graph.vectors import read_chunk_ids
 from kg_api.schemas.documents import DocumentRecord
 from kg_api.schemas.spaces import NewSpace
 from tests.graph.test_embedding_jobs import CountingEmbedder
@@ -120,7 +120,7 @@ def test_small_chunks_have_the_larger_one_that_is_read(graph: Graph, driver: neo
     run_jobs(graph, batch_size=2)
     found = chunks(driver)
     assert all(len(each["parents"]) == 1 for each in found)
-    texts = chunk_texts(graph, [parent for each in found for parent in each["parents"]])
+    texts = read_chunk_texts(graph, [parent for each in found for parent in each["parents"]])
     for each in found:
         assert each["text"] in texts[each["parents"][0]].text
         assert len(each["text"]) <= 150
@@ -218,8 +218,8 @@ def test_chunks_of_one_space_do_not_count_for_another(graph: Graph) -> None:
     run_jobs(graph, spaces=spaces)
     ids = [source.source_id for source in stored.sources]
     first = find_space(graph)
-    assert len(chunk_ids_of(graph, ids, first)) > 1
-    assert chunk_ids_of(graph, ids, replace(first, slug="other")) == set()
+    assert len(read_chunk_ids(graph, ids, first)) > 1
+    assert read_chunk_ids(graph, ids, replace(first, slug="other")) == set()
 
 
 EDITS = {

@@ -8,7 +8,7 @@ import pytest
 from kg_api.discovery.communities import read_concept_graph
 from kg_api.errors import NotFound
 from kg_api.graph.client import Graph
-from kg_api.graph.communities import fewest_ties
+from kg_api.graph.communities import get_min_ties
 from kg_api.graph.concept_merges import merge_concepts
 from kg_api.graph.document_writes import delete_document, delete_ontology, store_document
 from kg_api.graph.jobs import COMMUNITY_DETECTION, page_of_jobs
@@ -167,8 +167,8 @@ def test_an_ontology_takes_its_communities_along(notes: Detecting, driver: neo4j
 
 
 def test_no_more_concepts_are_looked_at_than_wanted(notes: Detecting) -> None:
-    assert fewest_ties(notes.graph, "notes", 1000) == 2
-    least = fewest_ties(notes.graph, "notes", 3)
+    assert get_min_ties(notes.graph, "notes", 1000) == 2
+    least = get_min_ties(notes.graph, "notes", 3)
     read = read_concept_graph(notes.graph, "notes", most=3, between=lambda: None)
     assert least == 9, "those of the bakery are in eight sources, the hub in more"
     assert len(read.concept_ids) == 1

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from kg_api.errors import Conflict, DatabaseUnavailable, InvalidInput
 from kg_api.graph import search
 from kg_api.graph.client import Graph
-from kg_api.graph.concept_vectors import least_near, want_concepts
+from kg_api.graph.concept_vectors import get_min_neighbour_cosine, want_concepts
 from kg_api.graph.document_writes import store_document
 from kg_api.graph.jobs import cancel_job, enqueue_slot, page_of_jobs
 from kg_api.graph.schema import index_states
-from kg_api.graph.search import ConceptNearness, Filters, Seed, by_concepts
+from kg_api.graph.search import ConceptNearness, Filters, Seed, find_sources_by_concepts
 from kg_api.graph.targets import Plan, count_embedded
 from kg_api.providers.embedding import DeterministicEmbedder
-from kg_api.schemas.base import concept_id, concept_text
+from kg_api.schemas.base import build_concept_text, concept_id
 from kg_api.schemas.embedding import Regeneration, SpaceBuild
 from kg_api.search.near import NO_VECTORS
 from kg_api.spaces.plans import read_embedding_state, read_embedding_states
@@ -39,7 +39,7 @@ def test_concepts_are_embedded_by_what_is_said_of_them(kg: Kg, driver: neo4j.Dri
     kg.work()
     assert counts(kg) == (6, 6, 0, 0, 0)
     assert kinds(kg.graph) == [("concept_embedding", "completed")]
-    text = concept_text("bees", "Insects.", ["apis", "honey makers"])
+    text = build_concept_text("bees", "Insects.", ["apis", "honey makers"])
     expected = (
         kg.spaces.of(read_embedding_states(kg.graph)["notes"].target.space).embedder().embed_passages([text])
     )
@@ -287,9 +287,9 @@ def near(kg: Kg, driver: neo4j.Driver, *labels: str) -> set[tuple[str, float]]:
     rows(driver, "MATCH (:Concept)-[a:APPEARS_IN]->() SET a.verified = true")  # no text says these names
     space = read_embedding_state(kg.graph, "notes").answering.space
     seeds = [Seed(concept_id("notes", label), 1.0) for label in labels]
-    within = ConceptNearness(space, ["notes"], least_near(space))
+    within = ConceptNearness(space, ["notes"], get_min_neighbour_cosine(space))
     filters = Filters(["notes"])
-    hits = by_concepts(kg.graph, seeds, [], filters, NO_VECTORS, limit=10, nearness=[within])
+    hits = find_sources_by_concepts(kg.graph, seeds, [], filters, NO_VECTORS, limit=10, nearness=[within])
     every = {(each.label, round(hit.score, 6)) for hit in hits for each in hit.through}
     return {(name, score) for name, score in every if name not in labels}
 
@@ -347,7 +347,7 @@ def test_each_space_goes_on_from_as_many_concepts(
     seeds = [Seed(concept_id("notes", NEST), 9.0), Seed(concept_id("other", NEST), 1.0)]
 
     def found() -> set[tuple[str, str]]:
-        hits = by_concepts(
+        hits = find_sources_by_concepts(
             learned.graph, seeds, [], Filters(["notes", "other"]), NO_VECTORS, limit=10, nearness=within
         )
         return {(hit.source.ontology, each.label) for hit in hits for each in hit.through}

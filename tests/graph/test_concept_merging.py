@@ -19,7 +19,7 @@ from kg_api.graph.concept_merges import merge_concepts, read_concept_merges, unm
 from kg_api.graph.concepts import Text
 from kg_api.graph.document_writes import delete_document, store_document
 from kg_api.graph.spaces import Space
-from kg_api.schemas.base import concept_id, concept_text_hash
+from kg_api.schemas.base import concept_id, hash_concept_text
 from kg_api.schemas.concepts import ConceptMerge
 from kg_api.schemas.documents import DocumentRecord
 from kg_api.schemas.spaces import SimilarityCalibration
@@ -90,7 +90,7 @@ def test_the_one_that_stays_has_both_names_and_is_due_for_embedding(
     assert kept["search_terms"] == [MANY, "genexp"]
     assert kept["description"] == "Lazy."
     assert kept["text_hash"] != before
-    assert kept["text_hash"] == concept_text_hash(ONE, "Lazy.", [MANY, "genexp"])
+    assert kept["text_hash"] == hash_concept_text(ONE, "Lazy.", [MANY, "genexp"])
     names = rows(driver, "MATCH (n:ConceptName)-[:NAMES]->(:Concept {label: $l}) RETURN n.name AS n", l=ONE)
     assert {row["n"] for row in names} == {ONE, MANY}
 

@@ -11,11 +11,11 @@ import neo4j
 import pytest
 
 from kg_api.concepts import network
-from kg_api.concepts.search import ConceptService, find_concepts, with_fits
+from kg_api.concepts.search import ConceptService, add_match_kinds, find_concepts
 from kg_api.errors import EmbeddingUnavailable, InvalidInput, NotFound, Unavailable
 from kg_api.graph import concepts
 from kg_api.graph.client import Graph
-from kg_api.graph.proposals import find_apart
+from kg_api.graph.proposals import find_unconnected_pairs
 from kg_api.graph.search import Meaning
 from kg_api.graph.spaces import find_space
 from kg_api.schemas.base import concept_id
@@ -427,7 +427,7 @@ def _fits(kg: Kg, meaning: Meaning, similarity: float | None) -> str | None:
         similarity=similarity,
         score=1,
     )
-    (told,) = with_fits(kg.graph, [hit], (), (), [meaning])
+    (told,) = add_match_kinds(kg.graph, [hit], (), (), [meaning])
     return told.fits
 
 
@@ -461,9 +461,14 @@ def test_a_concept_of_very_many_sources_connects_no_concepts_wherever_it_stands(
     near, far = (ALPHA, MIDDLE), (ALPHA, BETA)
     for hops, pair in ((2, near), (3, far)):
         for asked in (pair, (pair[1], pair[0])):
-            assert find_apart(graph, "concept", [asked], hops=hops, most_sources=50) == set()
-            assert find_apart(graph, "concept", [asked], hops=hops, most_sources=1) == {asked}
-            assert find_apart(graph, "concept", [asked], hops=hops - 1, most_sources=50) == {asked}
+            assert find_unconnected_pairs(graph, "concept", [asked], hops=hops, most_sources=50) == set()
+            assert find_unconnected_pairs(graph, "concept", [asked], hops=hops, most_sources=1) == {asked}
+            assert find_unconnected_pairs(graph, "concept", [asked], hops=hops - 1, most_sources=50) == {
+                asked
+            }
     assert (
-        find_apart(graph, "concept", [(ALPHA, concept_id("notes", "hub"))], hops=3, most_sources=0) == set()
+        find_unconnected_pairs(
+            graph, "concept", [(ALPHA, concept_id("notes", "hub"))], hops=3, most_sources=0
+        )
+        == set()
     )

@@ -13,7 +13,7 @@ from kg_api.graph.concept_merges import merge_concepts
 from kg_api.graph.concept_vectors import want_concepts
 from kg_api.graph.concepts import TERMS
 from kg_api.graph.document_writes import delete_document, store_document
-from kg_api.schemas.base import concept_id, concept_text_hash
+from kg_api.schemas.base import concept_id, hash_concept_text
 from kg_api.schemas.documents import DocumentRecord
 from tests.support.concepts import check_invariants, extraction, found, picture, quote, write
 from tests.support.cypher import rows
@@ -49,7 +49,7 @@ def said(driver: neo4j.Driver) -> tuple[str, str, list[str]]:
     """Label, description and terms of the one concept; its hash is theirs."""
     (row,) = rows(driver, "MATCH (c:Concept) RETURN properties(c) AS map")
     label, description, terms = (row["map"][each] for each in ("label", "description", "search_terms"))
-    assert row["map"]["text_hash"] == concept_text_hash(label, description, terms)
+    assert row["map"]["text_hash"] == hash_concept_text(label, description, terms)
     return label, description, terms
 
 

@@ -14,9 +14,14 @@ import pytest
 from kg_api.errors import DatabaseUnavailable
 from kg_api.graph import concept_writes
 from kg_api.graph.client import Graph, Row, Transaction
-from kg_api.graph.concept_writes import count_for_extraction, due_for_extraction
+from kg_api.graph.concept_writes import count_for_extraction, list_pending_extractions
 from kg_api.graph.concepts import TERMS
-from kg_api.graph.document_writes import delete_document, delete_ontology, forget_evidence_of, store_document
+from kg_api.graph.document_writes import (
+    delete_document,
+    delete_evidence_in_parts,
+    delete_ontology,
+    store_document,
+)
 from kg_api.schemas.base import concept_id, name_id
 from kg_api.schemas.concepts import ExtractedConcept, ExtractedRelation, Extraction, Quote
 from kg_api.schemas.documents import DocumentRecord
@@ -132,12 +137,12 @@ def test_a_source_that_changed_is_passed_over(
 
 
 def test_sources_are_due_until_they_are_read(graph: Graph, bees: DocumentRecord) -> None:
-    assert [each.paragraph for each in due_for_extraction(graph, "notes", "m1", ("", -1), 2)] == [0, 1]
+    assert [each.paragraph for each in list_pending_extractions(graph, "notes", "m1", ("", -1), 2)] == [0, 1]
     after = (bees.document_id, 0)
-    assert [each.paragraph for each in due_for_extraction(graph, "notes", "m1", after, 2)] == [1, 2]
+    assert [each.paragraph for each in list_pending_extractions(graph, "notes", "m1", after, 2)] == [1, 2]
     refused = Extraction(bees.sources[1].source_id, bees.sources[1].content_hash, refused="too\nlong")
     assert write(graph, labelled(bees, 0), refused) == 2
-    assert [each.paragraph for each in due_for_extraction(graph, "notes", "m1", ("", -1), 9)] == [2]
+    assert [each.paragraph for each in list_pending_extractions(graph, "notes", "m1", ("", -1), 9)] == [2]
     assert count_for_extraction(graph, "notes", "m1") == 1
     assert count_for_extraction(graph, "notes", "m2") == 3
 
@@ -246,7 +251,7 @@ def test_a_paragraph_that_changes_loses_its_evidence(
     store_document(graph, record("bees.md", [BEES[2], "Bees waggle.", BEES[1] + "\n"]))
     check_invariants(driver)
     assert concepts(driver) == {"Flowers": 1, "Wasps": 1}
-    assert [each.paragraph for each in due_for_extraction(graph, "notes", "m1", ("", -1), 9)] == [1]
+    assert [each.paragraph for each in list_pending_extractions(graph, "notes", "m1", ("", -1), 9)] == [1]
 
 
 def test_ontologies_keep_their_concepts_apart(
@@ -275,7 +280,11 @@ def test_what_was_imported_and_what_was_extracted_stand_side_by_side(
     write(graph, labelled(bees, 0, "dance"), mark="file", imported=True)
     check_invariants(driver)
     assert concepts(driver) == {"dance": 1, "show": 1}  # "Bees" was the import's; so the source is due again
-    assert [each.paragraph for each in due_for_extraction(graph, "notes", "m1", ("", -1), 9)] == [0, 1, 2]
+    assert [each.paragraph for each in list_pending_extractions(graph, "notes", "m1", ("", -1), 9)] == [
+        0,
+        1,
+        2,
+    ]
     write(graph, labelled(bees, 0, "show", "Bees"))
     assert concepts(driver) == {"dance": 1, "show": 1, "Bees": 1}
 
@@ -492,7 +501,7 @@ def test_of_documents_that_stay_after_all_nothing_is_forgotten(
         asked.append(document_id)
         return document_id == other.document_id
 
-    forget_evidence_of(graph, [five.document_id, other.document_id], goes)
+    delete_evidence_in_parts(graph, [five.document_id, other.document_id], goes)
     assert asked == [five.document_id] * 3 + [other.document_id]
     assert concepts(driver) == {"Common": 5, **{f"thing{n}": 1 for n in range(5)}}
 

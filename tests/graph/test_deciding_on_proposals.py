@@ -18,7 +18,7 @@ from kg_api.graph.client import Graph, Row, Transaction
 from kg_api.graph.proposals import (
     DueNode,
     drop_weakest,
-    find_apart,
+    find_unconnected_pairs,
     hold_proposals,
     write_configuration,
     write_proposals,
@@ -199,10 +199,10 @@ def test_a_frequent_concept_connects_nothing_on_any_step(graph: Graph, driver: n
         a=concept_id("notes", "owls"),
         b=concept_id("notes", "prey"),
     )
-    assert find_apart(graph, "source", [pair], hops=2, most_sources=50) == set()
+    assert find_unconnected_pairs(graph, "source", [pair], hops=2, most_sources=50) == set()
     write(graph, *(labelled(many, n, "owls") for n in range(60)))
-    assert find_apart(graph, "source", [pair], hops=2, most_sources=50) == {pair}
-    assert find_apart(graph, "source", [pair], hops=3, most_sources=50) == {pair}
+    assert find_unconnected_pairs(graph, "source", [pair], hops=2, most_sources=50) == {pair}
+    assert find_unconnected_pairs(graph, "source", [pair], hops=3, most_sources=50) == {pair}
 
 
 @pytest.mark.parametrize("name", ["count_due", "due"])

@@ -15,7 +15,15 @@ from kg_api.graph.document_writes import store_document
 from kg_api.graph.jobs import enqueue_slot
 from kg_api.graph.library import list_ontologies
 from kg_api.graph.spaces import hold_configurations, retry_refused
-from kg_api.graph.vectors import BEGINNING, Wanted, count_due, due_sources, flag, is_noted, reject_source
+from kg_api.graph.vectors import (
+    BEGINNING,
+    PendingQuery,
+    count_due,
+    flag,
+    is_noted,
+    list_pending_sources,
+    reject_source,
+)
 from kg_api.spaces.plans import read_embedding_state
 from tests.support.cypher import STATEMENTS, rows
 from tests.support.embedding import configure_in_place, run_jobs, status
@@ -43,7 +51,7 @@ def tick(graph: Graph) -> None:
     run_jobs(graph)
 
 
-def wanted(graph: Graph) -> Wanted:
+def wanted(graph: Graph) -> PendingQuery:
     state = read_embedding_state(graph, "notes")
     return state.target.wanted()
 
@@ -63,7 +71,10 @@ def _hits(plan: dict[str, Any]) -> int:
 
 
 def due(graph: Graph) -> set[str]:
-    return {each.full_text.strip() for each in due_sources(graph, wanted(graph), after=BEGINNING, limit=1000)}
+    return {
+        each.full_text.strip()
+        for each in list_pending_sources(graph, wanted(graph), after=BEGINNING, limit=1000)
+    }
 
 
 def test_nothing_is_read_where_nothing_is_due(embedded: Graph, driver: neo4j.Driver) -> None:
@@ -148,7 +159,7 @@ def test_what_is_rejected_when_all_is_made_anew_is_counted_and_tried_again(embed
     state = read_embedding_state(embedded, "notes")
     space, mark = state.target.space, state.target.mark
     everything = replace(wanted(embedded), forced_at=datetime.now(UTC))
-    source = due_sources(embedded, everything, after=BEGINNING, limit=1)[0]
+    source = list_pending_sources(embedded, everything, after=BEGINNING, limit=1)[0]
     embedded.transaction(lambda tx: reject_source(tx, source, space, mark, "it is too odd"))
     assert (status(embedded).refused, status(embedded).embedded) == (1, MANY - 1)
     assert embedded.transaction(lambda tx: retry_refused(tx, "notes", mark)) == 1

@@ -18,7 +18,7 @@ from kg_api.graph.vectors import (
     BEGINNING,
     EmbeddedBatch,
     SourceText,
-    due_sources,
+    list_pending_sources,
     read_refused_sources,
     write_batch,
 )
@@ -120,7 +120,7 @@ def one_due(graph: Graph) -> tuple[SourceText, EmbeddedBatch]:
     open_spaces(graph)
     embedding_state = read_embedding_state(graph, "notes")
     wanted = embedding_state.target.wanted()
-    (due,) = due_sources(graph, wanted, after=BEGINNING, limit=9)
+    (due,) = list_pending_sources(graph, wanted, after=BEGINNING, limit=9)
     vector = small_embedder().embed_passages([due.full_text])[0]
     ids = frozenset({due.source_id})
     return due, EmbeddedBatch("notes", [due], ids, {due.source_id: vector}, [], [], frozenset())

@@ -86,7 +86,7 @@ def test_a_picture_comes_changes_and_goes_with_its_documents(followed: Followed,
     (folder / "docs" / "note.md").unlink()
     assert followed.scan() == {"changed": 1, "removed": 2, "unchanged": 1}
     assert followed.shown() == {}
-    followed.images.tidy()
+    followed.images.delete_unused_files()
     assert not [path for path in followed.blobs.rglob("*/*") if path.is_file()]
 
 
@@ -110,7 +110,7 @@ def test_while_nothing_changes_no_file_is_read(
         raise AssertionError("it was read")
 
     monkeypatch.setattr(folder_listing, "read_settled", refuse)
-    monkeypatch.setattr(folder_listing, "references_in", refuse)
+    monkeypatch.setattr(folder_listing, "list_file_references", refuse)
     assert followed.scan() == {"unchanged": 4}
 
 
@@ -188,7 +188,7 @@ def test_what_waits_without_its_files_is_read_again_by_the_next_scan(
     rows(driver, "MATCH (f:Folder) SET f.review = true")
     assert followed.scan() == {"waiting": 4}
     rows(driver, "MATCH (w:WaitingDocument) SET w.blobs = []")
-    assert followed.images.tidy() == 2
+    assert followed.images.delete_unused_files() == 2
     review, every = ReviewService(followed.graph, lambda *_: None), Approval(ontology="notes", all=True)
     told = [each.problem.detail for each in review.approve(every).outcomes if each.problem]
     assert len(told) == 3

@@ -199,7 +199,7 @@ def test_a_document_under_a_decomposed_name_becomes_one_under_the_composed(
     below = folder / "U\u0308ber"
     below.mkdir()
     (below / "A\u0301.md").write_text("Above.\n")
-    monkeypatch.setattr(files, "document_name", str)  # as it was once
+    monkeypatch.setattr(files, "normalize_document_name", str)  # as it was once
     followed = follow(graph, folder)
     work(graph)
     assert "U\u0308ber/A\u0301.md" in documents(graph)
@@ -264,7 +264,7 @@ def test_pictures_are_read_once_there_is_an_ocr(
     settle(folder)
     followed = follow(graph, folder)
     with monkeypatch.context() as without:
-        without.setattr(ocr, "installed", list)
+        without.setattr(ocr, "list_installed_engines", list)
         assert counts(scan(graph, followed)) == {"added": 3, "refused": 1}
         calls.clear()
         assert counts(scan(graph, followed)) == {"unchanged": 3, "refused": 1}

@@ -11,7 +11,7 @@ from kg_api.graph.client import Graph
 from kg_api.graph.concept_vectors import want_concepts
 from kg_api.graph.concept_writes import write_extractions
 from kg_api.graph.document_writes import store_document
-from kg_api.graph.search import ConceptNearness, Seed, near_concepts
+from kg_api.graph.search import ConceptNearness, Seed, find_near_concepts
 from kg_api.schemas.answers import HybridSearch
 from kg_api.schemas.base import concept_id
 from kg_api.schemas.search import SourceHits, SourceSearch
@@ -57,7 +57,7 @@ def test_concepts_near_in_meaning_are_of_the_same_ontology(graph: Graph) -> None
     own.work()
     space = read_embedding_state(graph, "notes").answering.space
     seeds = [Seed(concept_id("notes", "Guild of Keepers"), 1.0)]
-    near = near_concepts(graph, ConceptNearness(space, ontologies, 0.2), seeds)
+    near = find_near_concepts(graph, ConceptNearness(space, ontologies, 0.2), seeds)
     assert [each.concept_id for each in near] == [concept_id("notes", "Guild of Keepers choir")]
     own.spaces.close()
 

@@ -13,11 +13,11 @@ import neo4j
 import pytest
 
 from kg_api.blobs.images import ImageKeeper, ImageService, StoredFiles
-from kg_api.blobs.store import MARKER, FileBlobStore, key_of
+from kg_api.blobs.store import MARKER, FileBlobStore, compute_blob_key
 from kg_api.errors import Conflict, FileLost, FileStoreFull, NotFound, Unavailable
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import delete_document, store_document, store_documents, storing
-from kg_api.graph.images import find_image, hold_blobs, known_store, list_images, lose_blob
+from kg_api.graph.images import find_image, get_known_store, hold_blobs, list_images, mark_blob_lost
 from kg_api.graph.library import change_called, find_source, neighbours
 from kg_api.graph.review import reject_waiting
 from kg_api.ingest.folders import FolderSync
@@ -179,9 +179,9 @@ def test_a_followed_folder_brings_a_lost_file_again(pictures: Pictures, graph: G
     pictures.damage(BOAT)
     assert counts(scan(graph, followed, handler=handler)) == {"unchanged": 1}
     with pytest.raises(FileLost, match="damaged"):
-        pictures.read(key_of(BOAT))
+        pictures.read(compute_blob_key(BOAT))
     assert counts(scan(graph, followed, handler=handler)) == {"unchanged": 1}
-    assert pictures.read(key_of(BOAT)) == BOAT
+    assert pictures.read(compute_blob_key(BOAT)) == BOAT
 
 
 def test_a_file_that_was_lost_before_anything_used_it_can_be_lost_again(
@@ -190,7 +190,7 @@ def test_a_file_that_was_lost_before_anything_used_it_can_be_lost_again(
     pictures.stored.keep([BOAT])
     pictures.lose(BOAT)
     with pytest.raises(FileLost):
-        pictures.read(key_of(BOAT))
+        pictures.read(compute_blob_key(BOAT))
     pictures.add(BOAT, "boat.jpg")
     assert rows(driver, "MATCH (b:Blob) WHERE b.lost RETURN b.key AS key") == []
 
@@ -203,7 +203,7 @@ class Missed(FileBlobStore):
         self._graph = graph
 
     def put(self, name: str, content: bytes) -> bool:
-        lose_blob(self._graph, key_of(content))
+        mark_blob_lost(self._graph, compute_blob_key(content))
         return super().put(name, content)
 
 
@@ -212,7 +212,7 @@ def test_a_file_that_was_missed_until_it_was_written_is_not_lost(
 ) -> None:
     StoredFiles(graph, Missed(graph, pictures.folder)).keep([BOAT])
     assert rows(driver, "MATCH (b:Blob) RETURN b.key AS key, b.lost AS lost") == [
-        {"key": key_of(BOAT), "lost": None}
+        {"key": compute_blob_key(BOAT), "lost": None}
     ]
 
 
@@ -239,19 +239,19 @@ def as_before_there_were_markers(pictures: Pictures, driver: neo4j.Driver) -> No
 
 
 def test_the_first_store_that_is_used_is_the_one(pictures: Pictures, graph: Graph) -> None:
-    assert known_store(graph) is None
+    assert get_known_store(graph) is None
     pictures.add(BOAT, "boat.jpg")
     marker = FileBlobStore(pictures.folder).identity()
-    assert marker == known_store(graph) is not None
+    assert marker == get_known_store(graph) is not None
     pictures.add(PLAN, "plan.png")
-    assert FileBlobStore(pictures.folder).identity() == known_store(graph) == marker
+    assert FileBlobStore(pictures.folder).identity() == get_known_store(graph) == marker
 
 
 def test_nothing_is_kept_given_or_deleted_by_a_store_that_is_not_mounted(
     pictures: Pictures, elsewhere: Pictures, graph: Graph
 ) -> None:
     identity = pictures.add(BOAT, "boat.jpg")
-    for ask in (lambda: elsewhere.add(PLAN, "plan.png"), lambda: elsewhere.read(key_of(BOAT))):
+    for ask in (lambda: elsewhere.add(PLAN, "plan.png"), lambda: elsewhere.read(compute_blob_key(BOAT))):
         with pytest.raises(Unavailable, match=ANOTHER):
             ask()
     delete_document(graph, identity)
@@ -277,9 +277,9 @@ def test_a_store_of_before_is_known_by_its_files(
     with pytest.raises(Unavailable, match=ANOTHER):
         elsewhere.add(PLAN, "plan.png")
     pictures.add(PLAN, "plan.png")
-    assert FileBlobStore(pictures.folder).identity() == known_store(graph) is not None
+    assert FileBlobStore(pictures.folder).identity() == get_known_store(graph) is not None
     with pytest.raises(Unavailable, match=ANOTHER):
-        elsewhere.read(key_of(BOAT))
+        elsewhere.read(compute_blob_key(BOAT))
 
 
 def as_before_there_were_generations(pictures: Pictures, driver: neo4j.Driver) -> None:
@@ -309,7 +309,7 @@ def test_one_file_that_is_in_another_store_too_makes_it_not_theirs(
         elsewhere.add(PLAN, "again.png")
     (pictures.folder / MARKER).unlink(missing_ok=True)
     pictures.add(PLAN, "again.png")
-    assert pictures.read(key_of(BOAT)) == BOAT
+    assert pictures.read(compute_blob_key(BOAT)) == BOAT
 
 
 def test_where_all_files_are_lost_somebody_says_so(pictures: Pictures, elsewhere: Pictures) -> None:
@@ -320,9 +320,9 @@ def test_where_all_files_are_lost_somebody_says_so(pictures: Pictures, elsewhere
     assert json.loads(marker[0])
     (elsewhere.folder / marker[2]).write_text(marker[0])
     with pytest.raises(FileLost):
-        elsewhere.read(key_of(BOAT))
+        elsewhere.read(compute_blob_key(BOAT))
     elsewhere.add(BOAT, "boat.jpg")
-    assert elsewhere.read(key_of(BOAT)) == BOAT
+    assert elsewhere.read(compute_blob_key(BOAT)) == BOAT
 
 
 def test_a_marker_that_was_lost_is_made_again(pictures: Pictures, graph: Graph) -> None:
@@ -332,25 +332,25 @@ def test_a_marker_that_was_lost_is_made_again(pictures: Pictures, graph: Graph) 
         if content is not None:
             (pictures.folder / MARKER).write_bytes(content)
         pictures.add(PLAN, "plan.png")
-        assert FileBlobStore(pictures.folder).identity() == known_store(graph)
+        assert FileBlobStore(pictures.folder).identity() == get_known_store(graph)
 
 
 def test_a_database_that_was_emptied_takes_the_store_that_there_is(
     pictures: Pictures, graph: Graph, driver: neo4j.Driver
 ) -> None:
     pictures.add(BOAT, "boat.jpg")
-    before = known_store(graph)
+    before = get_known_store(graph)
     wipe(driver)
     pictures.add(PLAN, "plan.png")
-    assert known_store(graph) == FileBlobStore(pictures.folder).identity() == before
+    assert get_known_store(graph) == FileBlobStore(pictures.folder).identity() == before
 
 
 def test_many_may_be_the_first(pictures: Pictures, graph: Graph, driver: neo4j.Driver) -> None:
     files = {f"{at}.png": encoded(drawn(20 + at, 30)) for at in range(12)}
     with ThreadPoolExecutor(12) as threads:
         list(threads.map(lambda name: pictures.add(files[name], name), files))
-    assert rows(driver, "MATCH (s:BlobStore) RETURN s.store_id AS id") == [{"id": known_store(graph)}]
-    assert FileBlobStore(pictures.folder).identity() == known_store(graph)
+    assert rows(driver, "MATCH (s:BlobStore) RETURN s.store_id AS id") == [{"id": get_known_store(graph)}]
+    assert FileBlobStore(pictures.folder).identity() == get_known_store(graph)
 
 
 class Filling(FileBlobStore):
@@ -396,14 +396,14 @@ def test_a_wrong_store_is_looked_through_once_and_the_right_one_seen_at_once(
 
     def refused() -> None:
         with pytest.raises(Unavailable, match=ANOTHER):
-            stored.read(key_of(BOAT))
+            stored.read(compute_blob_key(BOAT))
 
     with ThreadPoolExecutor(8) as threads:
         for each in [threads.submit(refused) for _ in range(50)]:
             each.result(30)
     assert store.looked == 2
     shutil.copytree(pictures.folder, elsewhere.folder, dirs_exist_ok=True)
-    assert stored.read(key_of(BOAT)) == BOAT
+    assert stored.read(compute_blob_key(BOAT)) == BOAT
     stored.keep([PLAN])
     assert store.looked == 2
 
@@ -519,7 +519,9 @@ def test_what_others_hold_now_is_not_taken_for_what_was_held(
     made = pictures.record(BOAT, "x.jpg", review=review)
     graph.write("blobs/hold", hold_id=made.hold, keys=[], seconds=-1)
     assert pictures.collect() == 2
-    hold_blobs(graph, [key_of(BOAT), made.sources[0].image.thumbnail_key if made.sources[0].image else ""])
+    hold_blobs(
+        graph, [compute_blob_key(BOAT), made.sources[0].image.thumbnail_key if made.sources[0].image else ""]
+    )
     with pytest.raises(Conflict, match="Send the document again"):
         store_document(graph, made)
 
@@ -538,10 +540,10 @@ def test_what_is_damaged_is_mended_by_ingesting_it_again(pictures: Pictures, con
     for path in pictures.paths(BOAT) if content is not None else ():
         path.write_bytes(content or b"")
     with pytest.raises(FileLost, match="damaged"):
-        pictures.read(key_of(BOAT))
+        pictures.read(compute_blob_key(BOAT))
     made = pictures.record(BOAT, "boat.jpg")
     assert store_document(pictures.graph, made).change.change == "unchanged"
-    assert pictures.read(key_of(BOAT)) == BOAT
+    assert pictures.read(compute_blob_key(BOAT)) == BOAT
 
 
 def test_who_deletes_a_document_waits_for_some_files_and_the_others_go_later(

@@ -13,7 +13,7 @@ import pytest
 from kg_api.errors import Conflict, LeaseLost, NotFound, TooBusy
 from kg_api.graph import jobs
 from kg_api.graph.client import Graph, Transaction
-from kg_api.graph.jobs import request_job, would_be_taken
+from kg_api.graph.jobs import can_accept_request, request_job
 from kg_api.schemas.operations import Job
 from kg_api.schemas.vocabulary import JobState
 from tests.support.cypher import rows
@@ -275,7 +275,7 @@ def test_parts_are_not_among_the_jobs_of_a_list(graph: Graph) -> None:
     job_id = pausing(graph)
     page, total = jobs.page_of_jobs(graph, state=None, kind="test", ontology=None, offset=0, limit=9)
     assert ([each.job_id for each in page], total, page[0].parts) == ([job_id], 1, 3)
-    assert jobs.embedding_progress(graph) == {}
+    assert jobs.read_embedding_progress(graph) == {}
 
 
 def end_by_cancelling(graph: Graph, job_id: str) -> None:
@@ -351,28 +351,28 @@ def test_dead_parts_do_not_make_the_work_rest(graph: Graph) -> None:
     pausing(graph)
     _, owner = owned(graph, "w")
     jobs.fail(graph, owner, "E: x", delay_seconds=0, max_failures=1, permanent=True)
-    assert not jobs.rests(graph, "test", "notes", at_most=600)
+    assert not jobs.must_wait_to_restart(graph, "test", "notes", at_most=600)
 
 
 def test_only_jobs_that_could_be_had_end_a_turn(graph: Graph) -> None:
     request(graph)
     job, _ = owned(graph, "w")
-    assert not jobs.others_wait(graph, job, ["test"]), "nobody waits"
+    assert not jobs.should_yield(graph, job, ["test"]), "nobody waits"
     graph.transaction(lambda tx: jobs.request_job(tx, "strange", "other", added=1))
-    assert not jobs.others_wait(graph, job, ["test"]), "nobody here can do that one"
+    assert not jobs.should_yield(graph, job, ["test"]), "nobody here can do that one"
     request(graph, "later")
     _, later = owned(graph, "other")
     jobs.give_back(graph, later, delay_seconds=3600)
-    assert not jobs.others_wait(graph, job, ["test"]), "it is not its time"
+    assert not jobs.should_yield(graph, job, ["test"]), "it is not its time"
     request(graph, "ready")
-    assert jobs.others_wait(graph, job, ["test"])
+    assert jobs.should_yield(graph, job, ["test"])
 
 
 def test_parts_of_one_job_do_not_end_each_others_turns(graph: Graph) -> None:
     request(graph)
     whole, owner = owned(graph, "w")
     jobs.add_parts(graph, owner, "test", "notes", ["a:b", "b:c"])
-    assert not jobs.others_wait(graph, whole, ["test"])
+    assert not jobs.should_yield(graph, whole, ["test"])
 
 
 def test_workers_that_are_many_do_not_take_a_job_twice_nor_go_away_empty(graph: Graph) -> None:
@@ -412,7 +412,7 @@ def test_a_text_is_not_refused_because_others_asked_for_work_in_between(
         return request_job(tx, "test", "concepts of the text", added=1, limited=limited)
 
     monkeypatch.setattr(graph, "most_queued", 1)
-    assert graph.transaction(lambda tx: would_be_taken(tx, "test", "concepts of the text"))
+    assert graph.transaction(lambda tx: can_accept_request(tx, "test", "concepts of the text"))
     request(graph, "of others")
     with pytest.raises(TooBusy):
         graph.transaction(partial(ask, limited=True))
@@ -445,8 +445,8 @@ def test_ticks_of_one_slot_are_one_job(graph: Graph, driver: neo4j.Driver) -> No
 def test_kinds_that_a_worker_does_not_know_are_told(graph: Graph) -> None:
     for number in range(3):
         request(graph, f"o{number}")
-    assert jobs.unknown_kinds(graph, ["test"]) == {}
-    assert jobs.unknown_kinds(graph, ["other"]) == {"test": 3}
+    assert jobs.count_unknown_kinds(graph, ["test"]) == {}
+    assert jobs.count_unknown_kinds(graph, ["other"]) == {"test": 3}
 
 
 def test_workers_are_known_while_they_live(graph: Graph, driver: neo4j.Driver) -> None:

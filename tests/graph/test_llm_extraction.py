@@ -20,7 +20,7 @@ from kg_api.graph.concept_writes import add_spent, read_extraction, write_extrac
 from kg_api.graph.document_writes import store_document
 from kg_api.providers.chat import Prompt, Reply
 from kg_api.schemas.answers import HybridSearch
-from kg_api.schemas.base import concept_text_hash
+from kg_api.schemas.base import hash_concept_text
 from kg_api.schemas.concepts import ExtractedConcept, Extraction, ExtractionConfig, Quote
 from kg_api.schemas.search import SourceSearch
 from kg_api.schemas.vocabulary import JobState
@@ -185,7 +185,7 @@ def texts_of(driver: neo4j.Driver) -> dict[str, tuple[str, list[str]]]:
     """By label, what is said of each concept; what is embedded is that."""
     said = rows(driver, "MATCH (c:Concept) RETURN properties(c) AS map")
     maps = [row["map"] for row in said]
-    hashes = [concept_text_hash(each["label"], each["description"], each["search_terms"]) for each in maps]
+    hashes = [hash_concept_text(each["label"], each["description"], each["search_terms"]) for each in maps]
     assert [each["text_hash"] for each in maps] == hashes
     return {each["label"]: (each["description"], each["search_terms"]) for each in maps}
 

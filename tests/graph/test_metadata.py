@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
-from kg_api.graph.filters import describe_unknown_fields, matching_documents
+from kg_api.graph.filters import describe_unknown_fields, find_matching_documents
 from kg_api.graph.library import change_called, find_document
 from kg_api.schemas.base import digest
 from kg_api.schemas.documents import DocumentChange, DocumentRecord
@@ -60,7 +60,7 @@ def test_what_is_left_out_of_it_later_goes(graph: Graph, driver: neo4j.Driver) -
 
 
 def names(graph: Graph, *where: object) -> str:
-    found = matching_documents(graph, WHERE.validate_python(list(where)), None, in_order=True)
+    found = find_matching_documents(graph, WHERE.validate_python(list(where)), None, in_order=True)
     known = {record(name, ["x"]).document_id: name for name in DOCUMENTS}
     return "".join(known[each] for ids in found.values() for each in ids)
 

@@ -16,7 +16,7 @@ from kg_api.graph.concept_writes import read_extraction
 from kg_api.graph.document_writes import delete_called, store_document
 from kg_api.graph.fulltext import read_language, read_synonyms
 from kg_api.graph.library import change_called, find_document
-from kg_api.graph.names import names_of_ontologies
+from kg_api.graph.names import list_ontology_names
 from kg_api.graph.proposals import read_proposals
 from kg_api.schemas.concepts import ExtractedRelation, ExtractionConfig
 from kg_api.schemas.documents import DocumentChange
@@ -126,7 +126,7 @@ def test_an_ontology_is_made_with_all_its_configuration_or_not_at_all(
     with pytest.raises(DatabaseUnavailable):
         mover.open(wanted)
     monkeypatch.undo()
-    assert "moved" not in names_of_ontologies(graph)
+    assert "moved" not in list_ontology_names(graph)
     assert mover.open(wanted).created
     assert read_embedding_state(graph, "moved").target.config.strategy == "count"
     language = read_language(graph, "moved")

@@ -18,7 +18,7 @@ from kg_api.graph import jobs
 from kg_api.graph.client import Graph
 from kg_api.graph.concept_vectors import want_concepts
 from kg_api.graph.document_writes import store_document
-from kg_api.graph.jobs import lately, queue_status, retry_job
+from kg_api.graph.jobs import list_recent_jobs, read_queue_status, retry_job
 from kg_api.jobs.embedding import EmbeddingJob, SourceEmbedding, TextModels
 from kg_api.jobs.runner import Runner
 from kg_api.providers.embedding import DeterministicEmbedder
@@ -226,7 +226,7 @@ def test_work_that_waits_for_a_provider_holds_nobody_up(graph: Graph) -> None:
     jobs.give_back(graph, owner(sources), error="waiting: it does not answer", delay_seconds=3600)
     concepts = claim(graph)
     assert concepts is not None
-    assert not jobs.others_wait(graph, concepts, ALL)
+    assert not jobs.should_yield(graph, concepts, ALL)
 
 
 def test_a_turn_ends_at_once_for_what_is_worth_more_and_only_then(graph: Graph) -> None:
@@ -234,15 +234,15 @@ def test_a_turn_ends_at_once_for_what_is_worth_more_and_only_then(graph: Graph) 
     concepts = claim(graph)
     assert concepts is not None
     request(graph, "b", kind="concept_embedding")
-    assert not jobs.others_wait(graph, concepts, ALL, over=False), "one of its own rank waits for its turn"
-    assert jobs.others_wait(graph, concepts, ALL, over=True)
+    assert not jobs.should_yield(graph, concepts, ALL, over=False), "one of its own rank waits for its turn"
+    assert jobs.should_yield(graph, concepts, ALL, over=True)
     request(graph, "c", kind="source_embedding")
-    assert jobs.others_wait(graph, concepts, ALL, over=False)
+    assert jobs.should_yield(graph, concepts, ALL, over=False)
     sources = claim(graph, "other")
     assert sources is not None
     assert sources.kind == "source_embedding"
-    assert jobs.others_wait(graph, concepts, ALL, over=False), "it is at work elsewhere"
-    assert not jobs.others_wait(graph, sources, ALL, over=True), "concepts never end the turn of sources"
+    assert jobs.should_yield(graph, concepts, ALL, over=False), "it is at work elsewhere"
+    assert not jobs.should_yield(graph, sources, ALL, over=True), "concepts never end the turn of sources"
 
 
 def test_a_job_that_a_person_puts_first_shares_turns_with_sources(graph: Graph) -> None:
@@ -251,9 +251,9 @@ def test_a_job_that_a_person_puts_first_shares_turns_with_sources(graph: Graph) 
     waiting = request(graph, "b", kind="concept_embedding")
     sources = claim(graph)
     assert sources is not None
-    assert not jobs.others_wait(graph, sources, ALL)
+    assert not jobs.should_yield(graph, sources, ALL)
     retry_job(graph, waiting)
-    assert jobs.others_wait(graph, sources, ALL)
+    assert jobs.should_yield(graph, sources, ALL)
     jobs.give_back(graph, owner(sources))
     concepts = claim(graph)
     assert concepts is not None
@@ -268,9 +268,9 @@ def test_new_text_puts_a_job_first_again_that_was_at_what_is_stale(graph: Graph)
     assert job is not None
     assert jobs.lower(graph, owner(job), wanted=job.wanted, rank=1) == 1
     stale = replace(job, rank=1)
-    assert not jobs.others_wait(graph, stale, ALL, over=False)
+    assert not jobs.should_yield(graph, stale, ALL, over=False)
     request(graph, "a", kind="source_embedding")
-    assert jobs.others_wait(graph, stale, ALL, over=False), "it yields to itself"
+    assert jobs.should_yield(graph, stale, ALL, over=False), "it yields to itself"
     asked = jobs.lower(graph, owner(job), wanted=job.wanted, rank=1)
     assert isinstance(asked, jobs.JobRequest)
     assert asked.wanted == 2, "what came in between is looked at first"
@@ -291,8 +291,11 @@ def test_who_waits_is_told_for_what(graph: Graph) -> None:
     assert told.rate is not None
     assert told.eta_seconds == pytest.approx(220 / told.rate, rel=0.1, abs=0.1)
     assert jobs.find_job(graph, ahead).waits_for is None
-    assert [each.waits_for and each.waits_for.job_id for each in lately(graph, None)] == [None, ahead]
-    (line,) = queue_status(graph).waits
+    assert [each.waits_for and each.waits_for.job_id for each in list_recent_jobs(graph, None)] == [
+        None,
+        ahead,
+    ]
+    (line,) = read_queue_status(graph).waits
     assert (line.job_id, line.waits_for.job_id) == (waiting, ahead)
     assert jobs.finish(graph, owner(job), wanted=job.wanted) is None
     assert jobs.find_job(graph, waiting).waits_for is None

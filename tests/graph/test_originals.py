@@ -10,7 +10,7 @@ import neo4j
 import pytest
 
 from kg_api.blobs.images import ImageKeeper, StoredFiles
-from kg_api.blobs.store import FileBlobStore, key_of
+from kg_api.blobs.store import FileBlobStore, compute_blob_key
 from kg_api.convert.pdf import convert
 from kg_api.errors import Conflict
 from kg_api.graph.client import Graph
@@ -42,7 +42,7 @@ class InThisProcess:
     def convert_with(self, data: bytes, form: str, beside: Mapping[str, bytes]) -> Converted:
         raise NotImplementedError
 
-    def pictures_read_by(self) -> str:
+    def get_ocr_fingerprint(self) -> str:
         return "nothing"
 
 
@@ -93,7 +93,7 @@ def library(graph: Graph, driver: neo4j.Driver, tmp_path: Path) -> Library:
 
 def test_the_same_pdf_twice_is_one_file(library: Library) -> None:
     assert [library.add(PDF, "a.pdf"), library.add(PDF, "b.pdf")] == ["created", "created"]
-    key = key_of(PDF)
+    key = compute_blob_key(PDF)
     assert (library.used, library.files) == ({"a.pdf": key, "b.pdf": key}, {key})
     assert library.stored.read(key) == PDF
     assert library.collect() == 0
@@ -108,8 +108,8 @@ def test_another_pdf_takes_its_place_though_it_says_the_same(library: Library) -
     again = PDF + b"\n% saved again"
     assert library.add(PDF, "a.pdf") == "unchanged"
     assert library.add(again, "a.pdf") == "updated"
-    assert library.used == {"a.pdf": key_of(again)}
-    assert (library.collect(), library.files) == (1, {key_of(again)})
+    assert library.used == {"a.pdf": compute_blob_key(again)}
+    assert (library.collect(), library.files) == (1, {compute_blob_key(again)})
 
 
 def test_what_was_taken_in_before_has_its_file_when_it_comes_again(library: Library) -> None:
@@ -117,7 +117,7 @@ def test_what_was_taken_in_before_has_its_file_when_it_comes_again(library: Libr
     assert (library.used, library.files) == ({}, set())
     stored = store_document(library.graph, library.record(PDF, "a.pdf"))
     assert (stored.change.change, stored.change.added, stored.job_id) == ("updated", 0, None)
-    assert library.used == {"a.pdf": key_of(PDF)}
+    assert library.used == {"a.pdf": compute_blob_key(PDF)}
     assert library.add(PDF, "a.pdf", keep=False) == "updated"
     assert (library.used, library.collect(), library.files) == ({}, 1, set())
 
@@ -132,12 +132,12 @@ def test_a_document_that_is_no_pdf_any_more_lets_its_file_go(library: Library) -
 def test_a_pdf_that_waits_keeps_its_file_until_it_is_rejected(library: Library) -> None:
     for name in ("a.pdf", "b.pdf"):
         store_document(library.graph, library.record(PDF, name, review=True))
-    assert (library.used, library.collect(), library.files) == ({}, 0, {key_of(PDF)})
+    assert (library.used, library.collect(), library.files) == ({}, 0, {compute_blob_key(PDF)})
     approved = ReviewService(library.graph, lambda *_: None).approve(
         Approval(ontology="notes", documents=["a.pdf"])
     )
     assert [each.problem for each in approved.outcomes] == [None]
-    assert library.used == {"a.pdf": key_of(PDF)}
+    assert library.used == {"a.pdf": compute_blob_key(PDF)}
     library.delete("a.pdf")
     assert library.collect() == 0
     reject_waiting(library.graph, "notes", ["b.pdf"], limit=10)
@@ -148,7 +148,7 @@ def test_a_pdf_that_is_left_out_leaves_no_file(library: Library) -> None:
     library.add(PDF, "a.pdf")
     again = replace(library.record(PDF + b"%", "b.pdf"), skip_duplicate=True)
     assert store_document(library.graph, again).change.change == "skipped"
-    assert (library.collect(), library.files) == (1, {key_of(PDF)})
+    assert (library.collect(), library.files) == (1, {compute_blob_key(PDF)})
 
 
 def test_a_document_whose_file_has_gone_is_refused(library: Library) -> None:
@@ -163,11 +163,11 @@ def test_a_document_whose_file_has_gone_is_refused(library: Library) -> None:
 def test_many_pdfs_of_one_batch(library: Library) -> None:
     made = [library.record((PDF, OTHER)[number % 2], f"{number}.pdf") for number in range(20)]
     store_documents(library.graph, made)
-    assert (len(library.used), library.files) == (20, {key_of(PDF), key_of(OTHER)})
-    hold_blobs(library.graph, [key_of(PDF)])
+    assert (len(library.used), library.files) == (20, {compute_blob_key(PDF), compute_blob_key(OTHER)})
+    hold_blobs(library.graph, [compute_blob_key(PDF)])
     for number in range(20):
         library.delete(f"{number}.pdf")
-    assert (library.collect(), library.files) == (1, {key_of(PDF)})
+    assert (library.collect(), library.files) == (1, {compute_blob_key(PDF)})
 
 
 def test_pdfs_of_a_followed_folder_are_read_again_to_be_kept(library: Library, tmp_path: Path) -> None:
@@ -186,4 +186,4 @@ def test_pdfs_of_a_followed_folder_are_read_again_to_be_kept(library: Library, t
     scan(keep=False)
     assert library.used == {}
     scan(keep=True)
-    assert library.used == {"a.pdf": key_of(PDF)}
+    assert library.used == {"a.pdf": compute_blob_key(PDF)}

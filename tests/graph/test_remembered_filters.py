@@ -17,7 +17,7 @@ from kg_api.graph.filters import (
     KEPT_SECONDS,
     SETTLED_SECONDS,
     RememberedFilters,
-    matching_documents,
+    find_matching_documents,
     prune_writes,
     read_keys,
 )
@@ -50,14 +50,14 @@ def test_each_write_is_seen(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> No
 
     def counted(*given: Any) -> dict[str, list[str]]:
         asked.append(given)
-        return matching_documents(*given)
+        return find_matching_documents(*given)
 
-    monkeypatch.setattr("kg_api.graph.filters.matching_documents", counted)
+    monkeypatch.setattr("kg_api.graph.filters.find_matching_documents", counted)
 
     def right() -> int:
         for _ in range(3):
             now[0] += SETTLED_SECONDS
-            assert remembered.matching(WHERE, None) == matching_documents(graph, WHERE, None)
+            assert remembered.matching(WHERE, None) == find_matching_documents(graph, WHERE, None)
         return sum(map(len, remembered.matching(WHERE, None).values()))
 
     one, other = told("one", tags=["ops"]), told("other", version=1)
@@ -87,9 +87,9 @@ def test_what_was_asked_right_behind_a_write_is_not_kept_however_long_it_took(
     def slow(*given: Any) -> dict[str, list[str]]:
         asked.append(given)
         now[0] += 2 * SETTLED_SECONDS
-        return matching_documents(*given)
+        return find_matching_documents(*given)
 
-    monkeypatch.setattr("kg_api.graph.filters.matching_documents", slow)
+    monkeypatch.setattr("kg_api.graph.filters.find_matching_documents", slow)
     store_document(graph, told("one", tags=["ops"]))
     for times in (1, 2, 2):
         remembered.matching(WHERE, None)
@@ -146,6 +146,6 @@ def test_a_text_that_is_no_date_is_not_compared_with_dates(graph: Graph, line: s
     for name, value in (("dated", "2024-05-01"), ("note", "soon")):
         store_document(graph, told(name, reviewed=value))
     where = DocumentFilter.model_validate({"where": [line]}).where
-    found = matching_documents(graph, where, None)
+    found = find_matching_documents(graph, where, None)
     names = {record(name, [name]).document_id: name for name in ("dated", "note")}
     assert sorted(names[each] for ids in found.values() for each in ids) == fits

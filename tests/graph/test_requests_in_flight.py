@@ -162,7 +162,7 @@ def test_a_provider_that_wants_a_rest_is_left_alone_by_all(
 def test_a_cancelled_job_ends_soon_and_writes_nothing_after(graph: Graph, asking: Asking) -> None:
     job_id, released = seed(graph), threading.Event()
     spaces = open_spaces(graph, asking.embedder)
-    spaces.get().assure()
+    spaces.get().ensure_verified()
     asking.server.load.takes = lambda body: float(any("number" in each for each in body["input"])) * 5
     settings = WorkerSettings(lease_seconds=2, heartbeat_seconds=0.2)
     models = TextModels(spaces, CachedPassages(graph, keeps=False), AT_ONCE)

@@ -9,7 +9,7 @@ from kg_api.errors import Conflict, InvalidInput, NotFound
 from kg_api.graph.document_writes import delete_document, store_document
 from kg_api.graph.jobs import enqueue_slot, find_job
 from kg_api.graph.schema import index_states
-from kg_api.graph.spaces import is_still_wanted, leftovers, space_of_new_before
+from kg_api.graph.spaces import get_previous_default_space, is_still_wanted, leftovers
 from kg_api.schemas.base import document_id
 from kg_api.schemas.embedding import EmbeddingConfig, SpaceBuild
 from kg_api.schemas.vocabulary import JobState
@@ -226,7 +226,7 @@ def test_a_space_of_a_name_that_was_used_before_is_not_gone_back_to(kg: Kg, driv
     rows(driver, "MATCH (e:EmbeddingSpace) SET e.dropping = e.dropping - duration({seconds: 60})")
     kg.work()
     kg.add("x")
-    assert space_of_new_before(kg.graph, "y") is None
+    assert get_previous_default_space(kg.graph, "y") is None
 
 
 def test_new_ontologies_go_back_to_the_space_that_was_theirs(kg: Kg) -> None:

@@ -14,7 +14,7 @@ from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
 from kg_api.graph.documents import change_document
 from kg_api.graph.fulltext import choose_language
-from kg_api.graph.names import documents_called, identify_document
+from kg_api.graph.names import find_documents_by_name, identify_document
 from kg_api.graph.spaces import ensure_space
 from kg_api.schemas.base import document_id
 from kg_api.schemas.documents import DocumentChange, DocumentRecord
@@ -305,7 +305,7 @@ def test_alias_names_one_document(empty: Library) -> None:
             identify_document(graph, called, ontology)
     with pytest.raises(NotFound):
         identify_document(graph, "K9s")
-    assert documents_called(graph, ["K8S"], ["case"]) == {"case": [a]}
-    assert [*documents_called(graph, ["K8S"], ["case", "more"])] == ["case", "more"]
+    assert find_documents_by_name(graph, ["K8S"], ["case"]) == {"case": [a]}
+    assert [*find_documents_by_name(graph, ["K8S"], ["case", "more"])] == ["case", "more"]
     with pytest.raises(Conflict):
-        documents_called(graph, ["both"], ["case"])
+        find_documents_by_name(graph, ["both"], ["case"])

@@ -12,7 +12,7 @@ import pytest
 from kg_api.graph import search
 from kg_api.graph.client import Graph, Lookup
 from kg_api.graph.document_writes import store_document, store_documents
-from kg_api.graph.search import Crowds, Filters, NearestPassages, by_vector
+from kg_api.graph.search import Filters, NearestPassages, OntologySizes, by_vector
 from kg_api.graph.spaces import find_space
 from kg_api.schemas.search import SourceSearch
 from kg_api.search import plan
@@ -79,7 +79,7 @@ def harbours(stored: Stored, migrated_graph: Graph, monkeypatch: pytest.MonkeyPa
 
 
 def test_an_ontology_is_as_crowded_as_it_is_large(harbours: Kg) -> None:
-    counted = Crowds(harbours.graph)
+    counted = OntologySizes(harbours.graph)
     scopes = (None, ["small"], ["large", "small"], ["nowhere"], [])
     assert [counted.of(names) for names in scopes] == [ALL, FEW, FEW + MANY, 0, 0]
 
@@ -101,13 +101,13 @@ def test_chunks_are_counted_where_they_are(
     count = "MATCH (n:Source|Chunk) WHERE n.ontology = $ontology RETURN count(n) AS many"
     (there,) = rows(driver, count, ontology="small")
     assert there["many"] > 5 * FEW
-    counted = Crowds(kg.graph)
+    counted = OntologySizes(kg.graph)
     assert [counted.of([name]) for name in ("small", "large")] == [there["many"], MANY]
     assert counted.of(["small", "large"]) == there["many"] + MANY
 
 
 def test_few_passages_are_not_told_apart(kg: Kg) -> None:
-    assert Crowds(kg.graph).of(["nowhere"]) == len(TEXTS)
+    assert OntologySizes(kg.graph).of(["nowhere"]) == len(TEXTS)
 
 
 def test_a_search_in_a_small_ontology_pays_for_its_own_crowd(

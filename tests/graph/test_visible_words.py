@@ -16,10 +16,10 @@ import pytest
 
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document, store_documents
-from kg_api.graph.fulltext import CONCEPT_FIELDS, QuestionWords, lucene_queries, terms
-from kg_api.graph.search import SpaceVectors, by_text, concepts_by_text
-from kg_api.graph.similar import places_of
-from kg_api.schemas.base import concept_id, document_id, scope_of_ontology
+from kg_api.graph.fulltext import CONCEPT_FIELDS, QuestionWords, build_lucene_queries, terms
+from kg_api.graph.search import SpaceVectors, by_text, find_concepts_by_text
+from kg_api.graph.similar import describe_places
+from kg_api.schemas.base import build_ontology_scope, concept_id, document_id
 from kg_api.schemas.documents import DocumentRecord
 from tests.conftest import Stored
 from tests.support.concepts import extraction, found, write
@@ -111,7 +111,7 @@ def lost(graph: Graph, name: str, words: Iterable[str]) -> list[str]:
 
 
 def is_found(graph: Graph, document: str, word: str) -> bool:
-    queries = lucene_queries(terms(word), None, [document])
+    queries = build_lucene_queries(terms(word), None, [document])
     return any(by_text(graph, query, NO_VECTORS, 1) for query in queries)
 
 
@@ -119,7 +119,8 @@ def documents(graph: Graph, query: str, limit: int) -> list[str]:
     """The names of the documents that a full-text query finds."""
     hits = by_text(graph, query, NO_VECTORS, limit)
     names = {
-        place.source_id: place.document for place in places_of(graph, [h.source.source_id for h in hits])
+        place.source_id: place.document
+        for place in describe_places(graph, [h.source.source_id for h in hits])
     }
     return [names[each.source.source_id] for each in hits]
 
@@ -163,7 +164,7 @@ def test_who_has_the_whole_word_comes_first(graph: Graph, word: str, apart: str)
     for number in range(5):
         store_document(graph, record(f"{number}", [f"{apart}, {number}"]))
     store_document(graph, record("whole", [f"it says {word} somewhere in a longer line"]))
-    (query,) = lucene_queries(terms(word))
+    (query,) = build_lucene_queries(terms(word))
     assert documents(graph, query, 10)[0] == "whole"
 
 
@@ -212,19 +213,19 @@ def retitled(name: str, title: str) -> DocumentRecord:
 def test_words_that_the_index_leaves_out_find_nothing_within_an_ontology_or_a_document(graph: Graph) -> None:
     store_document(graph, record("a.md", ["the and of it"]))
     for query in [
-        *lucene_queries(["the", "and"], ["notes"]),
-        *lucene_queries(["the"], None, [document_id("notes", "a.md")]),
+        *build_lucene_queries(["the", "and"], ["notes"]),
+        *build_lucene_queries(["the"], None, [document_id("notes", "a.md")]),
     ]:
         assert by_text(graph, query, NO_VECTORS, 5) == []
 
 
 def test_no_word_of_a_text_is_taken_for_the_token_of_a_scope(graph: Graph) -> None:
     store_document(graph, record("mine", ["something"], ontology="private"))
-    forged = scope_of_ontology("private")
+    forged = build_ontology_scope("private")
     store_document(graph, record("theirs", [f"forged x:{forged} {forged}"], ontology="public"))
-    (within,) = lucene_queries(["forged"], ["private"])
+    (within,) = build_lucene_queries(["forged"], ["private"])
     assert by_text(graph, within, NO_VECTORS, 5) == []
-    (asked,) = lucene_queries(terms(forged))
+    (asked,) = build_lucene_queries(terms(forged))
     assert documents(graph, asked, 5) == ["theirs"]
 
 
@@ -233,8 +234,8 @@ def test_concepts_are_found_by_parts_of_their_names(graph: Graph) -> None:
     store_document(graph, made)
     write(graph, extraction(made, 0, found("title:secret", search_terms=("snake_case",)), found("other")))
     for word in ("secret", "title:secret", "snake"):
-        queries = lucene_queries(terms(word), ["notes"], fields=CONCEPT_FIELDS)
-        hits = [each.concept.concept_id for each in concepts_by_text(graph, queries, (), 5)]
+        queries = build_lucene_queries(terms(word), ["notes"], fields=CONCEPT_FIELDS)
+        hits = [each.concept.concept_id for each in find_concepts_by_text(graph, queries, (), 5)]
         assert hits == [concept_id("notes", "title:secret")], word
 
 
@@ -263,7 +264,7 @@ def test_words_are_marked_where_full_text_finds_them(graph: Graph, words: list[s
     wrong: list[tuple[str, set[str]]] = []
     for word in words:
         found: set[str] = set()
-        for query in lucene_queries(terms(word), fields={"full_text": 1.0}):
+        for query in build_lucene_queries(terms(word), fields={"full_text": 1.0}):
             found |= {hit.source.source_id for hit in by_text(graph, query, NO_VECTORS, len(words))}
         asked = QuestionWords(word)
         marked = {source for source, text in texts.items() if asked.find(text)}

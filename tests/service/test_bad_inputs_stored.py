@@ -18,7 +18,7 @@ from kg_api.providers.embedding import DeterministicEmbedder
 from kg_api.providers.embedding_port import Vectors
 from kg_api.schemas.search import SourceSearch
 from kg_api.search.service import SearchService
-from kg_api.spaces.snapshot import snapshots_of
+from kg_api.spaces.snapshot import get_snapshots
 from tests.service.asking import CANARY, embedded, found, ingest, nodes, search, texts
 from tests.support.embedders import small_embedder
 from tests.support.embedding import open_spaces, run_jobs
@@ -76,7 +76,7 @@ def test_30_an_index_that_is_not_there_is_told_and_the_other_lane_answers(
         session.run("DROP INDEX passage_embedding").consume()
     try:
         service = SearchService(graph, spaces)
-        missing = snapshots_of(graph).populating("passage_embedding", "source_words")
+        missing = get_snapshots(graph).populating("passage_embedding", "source_words")
         answer = service.search(asked)
     finally:
         ensure_space(graph, embedder.identity)

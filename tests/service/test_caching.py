@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from kg_api.web.shared.security import OWN as KEPT_BY_ONE
-from kg_api.web.ui.rendering import PREFIX, address_of
+from kg_api.web.ui.rendering import PREFIX, get_asset_url
 from tests.support.browsing import signed_in, token_in
 from tests.support.routes import PAGES, PUBLIC, PUBLIC_PAGES, ROUTES
 from tests.support.running import Service
@@ -108,7 +108,9 @@ def test_what_is_not_there_is_kept_by_nobody_else_either(everything: httpx.Clien
 
 
 def test_what_is_public_may_be_kept(door: httpx.Client) -> None:
-    asset = dict(zip(("digest", "name"), address_of("page.css").removeprefix(PREFIX).split("/"), strict=True))
+    asset = dict(
+        zip(("digest", "name"), get_asset_url("page.css").removeprefix(PREFIX).split("/"), strict=True)
+    )
     for route in (each for each in (*PUBLIC, *PUBLIC_PAGES) if each.startswith("GET ")):
         status, keeping = kept(door, route.removeprefix("GET ").format(**asset))
         assert status < 400, route

@@ -14,7 +14,7 @@ from kg_api import __version__
 from kg_api.client import KgClient
 from kg_api.graph.client import Graph
 from kg_api.graph.spaces import ensure_space
-from kg_api.local.processes import free_port
+from kg_api.local.processes import find_free_port
 from tests.neo4j_server import Neo4jServer
 from tests.service.asking import embedded, problem, search, texts, vector
 from tests.support.embedders import small_embedder
@@ -133,7 +133,7 @@ def errors_and_descriptions(http: httpx.Client) -> str:
 def test_a_wrong_password_ends_it_with_a_reason_that_does_not_tell_it(
     server: Neo4jServer, tmp_path: Path
 ) -> None:
-    env = environment(server, KG_NEO4J__PASSWORD=SECRET, KG_API__PORT=str(free_port()))
+    env = environment(server, KG_NEO4J__PASSWORD=SECRET, KG_API__PORT=str(find_free_port()))
     with started(["serve"], env, tmp_path / "log") as running:
         assert running.process.wait(60) == 78
     assert "KG_NEO4J__PASSWORD" in running.output()
@@ -146,14 +146,14 @@ def test_without_its_model_and_without_vectors_it_ends_with_a_reason(
 ) -> None:
     driver.execute_query("MATCH (e:EmbeddingSpace) DELETE e")
     odd = {"KG_EMBEDDING__PROVIDER": "local", "KG_EMBEDDING__MODEL_FOLDER": str(tmp_path)}
-    env = environment(server, KG_API__PORT=str(free_port()), **odd)
+    env = environment(server, KG_API__PORT=str(find_free_port()), **odd)
     with started(["serve"], env, tmp_path / "log") as running:
         assert running.process.wait(60) == 78
     assert "model.onnx" in running.output()
 
 
 def test_without_a_database_it_lives_waits_and_says_for_what(server: Neo4jServer, tmp_path: Path) -> None:
-    port, nowhere = free_port(), free_port()
+    port, nowhere = find_free_port(), find_free_port()
     env = environment(server, KG_NEO4J__URI=f"bolt://127.0.0.1:{nowhere}", KG_API__PORT=str(port))
     with started(["serve"], env, tmp_path / "log") as running:
         url = f"http://127.0.0.1:{port}"
@@ -181,7 +181,7 @@ def test_a_newer_schema_ends_it_and_nothing_is_changed(
     with driver.session() as session:
         session.run("CREATE (:Migration {name: '999_future', kg_version: '9.9'})").consume()
     try:
-        env = environment(server, KG_API__PORT=str(free_port()))
+        env = environment(server, KG_API__PORT=str(find_free_port()))
         with started(["serve"], env, tmp_path / "log") as running:
             assert running.process.wait(60) == 78
     finally:

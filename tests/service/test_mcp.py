@@ -18,7 +18,7 @@ from mcp_types import CallToolResult, ImageContent, TextContent
 
 from kg_api.client import KgClient
 from kg_api.graph.client import Graph
-from kg_api.local.processes import free_port
+from kg_api.local.processes import find_free_port
 from tests.neo4j_server import Neo4jServer
 from tests.service.asking import embedded, ingest
 from tests.service.conftest import sharing
@@ -291,9 +291,9 @@ def test_headers_and_body_must_agree(http: httpx.Client, wrong: dict[str, str]) 
 
 
 def test_a_service_that_is_not_ready_says_so(server: Neo4jServer, tmp_path: Path) -> None:
-    port = free_port()
+    port = find_free_port()
     url = f"http://127.0.0.1:{port}"
-    away = f"bolt://127.0.0.1:{free_port()}"
+    away = f"bolt://127.0.0.1:{find_free_port()}"
     env = environment(server, KG_API__PORT=str(port), KG_NEO4J__URI=away)
 
     def up() -> bool:

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kg_api.graph.client import Graph
-from kg_api.graph.fulltext import lucene_queries, terms
+from kg_api.graph.fulltext import build_lucene_queries, terms
 from kg_api.graph.search import SpaceVectors, by_text
 from tests.service.asking import embedded, found, ingest, search, texts
 
@@ -146,7 +146,7 @@ ANY_TEXT = st.text(max_size=300) | st.lists(st.sampled_from(SIGNS)).map(" ".join
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(ANY_TEXT)
 def test_the_server_takes_what_is_made_of_any_text(graph: Graph, text: str) -> None:
-    for query in lucene_queries(terms(text), ["notes"], None):
+    for query in build_lucene_queries(terms(text), ["notes"], None):
         assert by_text(graph, query, SpaceVectors({}, {}, {}), 5) == []
 
 

@@ -8,7 +8,7 @@ import neo4j
 
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
-from kg_api.schemas.base import concept_id, concept_text
+from kg_api.schemas.base import build_concept_text, concept_id
 from kg_api.schemas.concepts import ExtractedConcept, ExtractedRelation
 from kg_api.schemas.documents import DocumentRecord
 from tests.support.concepts import extraction, found, quote, write
@@ -73,7 +73,7 @@ def embed_concepts(driver: neo4j.Driver, ontology: str = "notes") -> None:
         "c.description AS description, c.search_terms AS terms",
         ontology=ontology,
     )
-    texts = [concept_text(each["label"], each["description"], each["terms"]) for each in stored]
+    texts = [build_concept_text(each["label"], each["description"], each["terms"]) for each in stored]
     vectors = small_embedder().embed_passages(texts)
     given = [
         {"id": each["id"], "vector": vector.tolist()} for each, vector in zip(stored, vectors, strict=True)

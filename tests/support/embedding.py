@@ -10,7 +10,7 @@ from typing import Any
 from kg_api.concepts.merging import link_embedded
 from kg_api.graph.client import Graph
 from kg_api.graph.library import embedding_status
-from kg_api.graph.spaces import SpaceUse, StoredConfiguration, layout_of, write_configuration
+from kg_api.graph.spaces import SpaceUse, StoredConfiguration, build_layout, write_configuration
 from kg_api.jobs.backfill import Backfill
 from kg_api.jobs.cleanup import SpaceCleanup
 from kg_api.jobs.embedding import EmbeddingJob, SourceEmbedding, TextModels
@@ -78,7 +78,7 @@ def configure_in_place(graph: Graph, ontology: str, **config: Any) -> None:
     """Set how an ontology is embedded without building beside: what is there is stale from now on."""
     given = EmbeddingConfig(**config)
     configured = StoredConfiguration(
-        SpaceUse(layout_of(given.space, "", given.chunking)), embed_on_ingest=given.embed_on_ingest
+        SpaceUse(build_layout(given.space, "", given.chunking)), embed_on_ingest=given.embed_on_ingest
     )
     graph.transaction(lambda tx: write_configuration(tx, ontology, configured))
 

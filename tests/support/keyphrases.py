@@ -11,7 +11,7 @@ from kg_api.schemas.base import content_hash
 from kg_api.schemas.concepts import Extraction
 from kg_api.schemas.documents import Format, SourceSpan
 from kg_api.text.documents import parse
-from kg_api.text.sources import blocks_of
+from kg_api.text.sources import assign_blocks
 
 ABOUT = DocumentAbout("", {})
 
@@ -25,7 +25,7 @@ def sources(*texts: str, form: Format = "markdown") -> Sequence[SourceText]:
         start += len(text)
     parsed = parse("".join(texts), "", form)
     spans = [SourceSpan(each.start, each.start + len(each.full_text), each.heading) for each in found]
-    blocks = zip(found, blocks_of(parsed, spans), strict=True)
+    blocks = zip(found, assign_blocks(parsed, spans), strict=True)
     return [replace(source, blocks=known) for source, known in blocks]
 
 

@@ -69,7 +69,7 @@ class Kg:
 
     def states(self) -> dict[str, str]:
         """The spaces' states by name."""
-        return {each.slug: each.state for each in self.models.infos()}
+        return {each.slug: each.state for each in self.models.list_space_infos()}
 
 
 def first(hits: SourceHits) -> str:

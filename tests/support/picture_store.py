@@ -10,10 +10,10 @@ from pathlib import Path
 from PIL import Image
 
 from kg_api.blobs.images import ImageKeeper, StoredFiles
-from kg_api.blobs.store import FileBlobStore, key_of
+from kg_api.blobs.store import FileBlobStore, compute_blob_key
 from kg_api.convert.image.embedded import convert
 from kg_api.convert.image.stripping import stripped
-from kg_api.convert.kinds import convert_with
+from kg_api.convert.kinds import convert_with_references
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
 from kg_api.ingest.reader import DocumentReader
@@ -31,9 +31,9 @@ class InThisProcess:
         return convert(data, ConversionSettings())
 
     def convert_with(self, data: bytes, form: str, beside: Mapping[str, bytes]) -> Converted:
-        return convert_with(data, form, ConversionSettings(), beside)
+        return convert_with_references(data, form, ConversionSettings(), beside)
 
-    def pictures_read_by(self) -> str:
+    def get_ocr_fingerprint(self) -> str:
         return "nothing"
 
 
@@ -65,7 +65,7 @@ class Pictures:
         """The stored file of an image, which has no metadata; several, where some wait for being deleted."""
         with Image.open(io.BytesIO(content)) as image:
             kept = stripped(content, image)
-        return list(self.folder.rglob(f"{key_of(kept)}*"))
+        return list(self.folder.rglob(f"{compute_blob_key(kept)}*"))
 
     def record(
         self, content: bytes, name: str, *, review: bool = False, ontology: str = "notes"

@@ -6,7 +6,7 @@ from typing import Final
 
 from kg_api.schemas.vocabulary import KeyScope
 from kg_api.web.app import ROUTES as DECLARED
-from kg_api.web.shared.scopes import rule_of
+from kg_api.web.shared.scopes import get_route_rule
 
 PUBLIC: Final = (
     "GET /",
@@ -218,7 +218,7 @@ PAGES: Final[dict[str, KeyScope]] = {
 """What people see in a browser; it is not in the OpenAPI document."""
 
 _RULES = {
-    f"{method} {route.path_format}": (rule_of(route.endpoint), route.path_format)
+    f"{method} {route.path_format}": (get_route_rule(route.endpoint), route.path_format)
     for route in DECLARED
     for method in route.methods or ()
 }

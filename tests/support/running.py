@@ -14,7 +14,7 @@ from pathlib import Path
 
 import httpx
 
-from kg_api.local.processes import free_port
+from kg_api.local.processes import find_free_port
 from tests.neo4j_server import Neo4jServer
 from tests.support.forked import KG, ForkedProcess
 
@@ -110,7 +110,7 @@ class Service(Running):
 
 def serve(server: Neo4jServer, folder: Path, **more: str) -> Service:
     """Start the REST service and wait until it is ready."""
-    port = free_port()
+    port = find_free_port()
     url = f"http://127.0.0.1:{port}"
     home = str(folder / "home")
     env = environment(server, **{"KG_API__PORT": str(port), "KG_HOME": home, **more})

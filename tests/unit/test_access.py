@@ -26,14 +26,14 @@ from kg_api.access.keys import (
     make_proof,
     make_token,
     parse_token,
-    proves,
+    verify_proof,
 )
 from kg_api.errors import Forbidden, Unavailable
 from kg_api.graph import reach as module
 from kg_api.graph.client import Graph
-from kg_api.graph.reach import looked_into, reach, reaches, reaching, require, within
+from kg_api.graph.reach import limit_visible_ontologies, reach, reaches, require, resolve_ontologies, within
 from kg_api.providers.retrying import Limiter, RetryableError
-from kg_api.schemas.operations import key_id_in, without_secrets
+from kg_api.schemas.operations import extract_key_id, redact_keys
 from kg_api.sections import OpenAISettings
 from tests.unit.test_retrying import Time
 
@@ -59,20 +59,20 @@ def test_a_token_is_known_by_its_hash_alone() -> None:
 def test_what_has_not_the_form_is_no_token(text: str) -> None:
     assert parse_token(text) is None
     assert not is_proof(text)
-    assert not proves(text, "key", NOW, "GET", "/")
+    assert not verify_proof(text, "key", NOW, "GET", "/")
 
 
 @pytest.mark.parametrize(("later", "good"), [(0, True), (59, True), (-59, True), (62, False), (-62, False)])
 def test_a_proof_of_a_home_is_good_for_a_minute(later: float, *, good: bool) -> None:
     proof = make_proof("key", NOW, "GET", "/jobs")
     assert is_proof(proof)
-    assert proves(proof, "key", NOW + later, "GET", "/jobs") is good
-    assert not proves(proof, "other", NOW, "GET", "/jobs")
-    assert not proves(proof, None, NOW, "GET", "/jobs")
-    assert not proves(proof, "key", NOW, "POST", "/jobs")
-    assert not proves(proof, "key", NOW, "GET", "/keys")
+    assert verify_proof(proof, "key", NOW + later, "GET", "/jobs") is good
+    assert not verify_proof(proof, "other", NOW, "GET", "/jobs")
+    assert not verify_proof(proof, None, NOW, "GET", "/jobs")
+    assert not verify_proof(proof, "key", NOW, "POST", "/jobs")
+    assert not verify_proof(proof, "key", NOW, "GET", "/keys")
     moved = proof.replace(str(int(NOW)), str(int(NOW) + GOOD_SECONDS))
-    assert not proves(moved, "key", NOW, "GET", "/jobs"), "another moment needs another proof"
+    assert not verify_proof(moved, "key", NOW, "GET", "/jobs"), "another moment needs another proof"
 
 
 def test_scopes_include_those_below() -> None:
@@ -105,8 +105,8 @@ def test_without_a_database_nobody_is_taken_for_anybody() -> None:
     ],
 )
 def test_a_key_is_called_by_its_id_whatever_is_given_of_it(called: str, meant: str) -> None:
-    assert key_id_in(called) == meant
-    assert "sss" not in without_secrets(f"/keys/{called}/revoke")
+    assert extract_key_id(called) == meant
+    assert "sss" not in redact_keys(f"/keys/{called}/revoke")
 
 
 @given(st.text(string.ascii_letters + string.digits + "-_", min_size=20, max_size=160))
@@ -184,7 +184,7 @@ def test_all_is_seen_where_nothing_is_said() -> None:
 
 def test_service_thread_that_lost_its_request_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_needs_caller", True)
-    with reaching(None), ThreadPoolExecutor(1) as pool:
+    with limit_visible_ontologies(None), ThreadPoolExecutor(1) as pool:
         assert reach() is None
         assert pool.submit(copy_context().run, reach).result() is None
         with pytest.raises(RuntimeError, match="visible ontologies are not set"):
@@ -192,19 +192,19 @@ def test_service_thread_that_lost_its_request_fails(monkeypatch: pytest.MonkeyPa
 
 
 def test_some_are_seen_and_others_are_refused() -> None:
-    with reaching(["b", "a"]):
+    with limit_visible_ontologies(["b", "a"]):
         assert reach() == ["a", "b"]
         assert (reaches("a"), reaches("c"), reaches(None)) == (True, False, False)
         assert within(None) == ["a", "b"]
-        assert looked_into(["b"]) == ["b"]
-        for refused in (lambda: within("c"), lambda: looked_into(["a", "c"]), lambda: require("c")):
+        assert resolve_ontologies(["b"]) == ["b"]
+        for refused in (lambda: within("c"), lambda: resolve_ontologies(["a", "c"]), lambda: require("c")):
             with pytest.raises(Forbidden, match="this key is limited to 'a', 'b' and cannot see 'c'"):
                 refused()
     assert reach() is None
 
 
 def test_a_thread_sees_what_its_request_does() -> None:
-    with ThreadPoolExecutor(1) as pool, reaching(["a"]):
+    with ThreadPoolExecutor(1) as pool, limit_visible_ontologies(["a"]):
         assert pool.submit(copy_context().run, reach).result() == ["a"]
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from kg_api.errors import ConfigurationError
 from kg_api.settings import load_settings
-from kg_api.suggestions import nearest, spelt_nearly
+from kg_api.suggestions import find_similar_spellings, nearest
 from kg_api.wording import are, pluralize
 
 NAMES = ["handbook", "notes", "guide/install.md", "Büro 2", "本棚"]
@@ -51,7 +51,7 @@ def test_one_is_no_plural() -> None:
     ],
 )
 def test_only_a_slip_is_spelt_nearly_the_same(wanted: str, meant: list[str]) -> None:
-    assert spelt_nearly(wanted, ["author", "tags", "date", "uri", "updated_at"]) == meant
+    assert find_similar_spellings(wanted, ["author", "tags", "date", "uri", "updated_at"]) == meant
 
 
 MISSPELT = {

@@ -12,11 +12,11 @@ from kg_api.client.call import post
 from kg_api.convert.shared import ocr
 from kg_api.ingest.records import DocumentPages
 from kg_api.local.processes import Home
-from kg_api.mcp.tools import hit_of
+from kg_api.mcp.tools import build_hit
 from kg_api.schemas.documents import Ingested, WordBox, unpack
 from kg_api.schemas.search import DescribedPlace, SourceHit
 from kg_api.settings import load_settings
-from kg_cli.search.views import title_of
+from kg_cli.search.views import format_title
 from kg_cli.stack import doctor
 from kg_cli.terminal.console import styled
 
@@ -54,11 +54,14 @@ def test_a_passage_of_a_page_that_was_read_is_marked_even_without_words() -> Non
 
 
 def test_hits_say_that_they_were_read_by_ocr() -> None:
-    assert "page 2 > ¶3 (OCR, confidence 0.93)" in styled(title_of(DescribedPlace.model_validate(READ))).plain
-    assert "OCR" not in styled(title_of(DescribedPlace.model_validate(PLACE))).plain
+    assert (
+        "page 2 > ¶3 (OCR, confidence 0.93)"
+        in styled(format_title(DescribedPlace.model_validate(READ))).plain
+    )
+    assert "OCR" not in styled(format_title(DescribedPlace.model_validate(PLACE))).plain
     chunk = {"text": "Blueberries", "start": 100, "end": 120}
     hit = SourceHit.model_validate({**READ, "similarity": None, "score": 1, "ranks": {}, "chunk": chunk})
-    assert hit_of(hit)["ocr_confidence"] == 0.934
+    assert build_hit(hit)["ocr_confidence"] == 0.934
 
 
 @pytest.mark.parametrize(
@@ -74,8 +77,8 @@ def test_the_doctor_says_which_ocr_there_is(
     monkeypatch: pytest.MonkeyPatch, setting: str, there: list[str], state: str, told: str
 ) -> None:
     monkeypatch.setenv("KG_CONVERSION__OCR", setting)
-    monkeypatch.setattr(ocr, "installed", lambda: there)
-    monkeypatch.setattr(doctor, "installed", lambda: there)
+    monkeypatch.setattr(ocr, "list_installed_engines", lambda: there)
+    monkeypatch.setattr(doctor, "list_installed_engines", lambda: there)
     (finding,) = doctor.examine_ocr(Home(Path()), load_settings())
     assert (finding.state, told in finding.detail) == (state, True), finding
 

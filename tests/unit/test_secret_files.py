@@ -8,7 +8,7 @@ import pytest
 from pydantic import SecretStr
 
 from kg_api.errors import ConfigurationError
-from kg_api.settings import given_variables, load_settings, secret_variables
+from kg_api.settings import list_secret_variables, list_set_variables, load_settings
 
 PASSWORDS = [
     *("a/b:c@d", " two words ", "$HOME`x`\"'", "pässwörd-密码", "#%&?=+;", '{"json": 1}'),
@@ -33,7 +33,7 @@ def test_password_is_read_as_it_is(
 
 
 def test_every_secret_can_come_from_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    names = secret_variables()
+    names = list_secret_variables()
     assert {"KG_API_KEY", "KG_NEO4J__PASSWORD", "KG_LLM__API_KEY", "KG_RERANK__API_KEY"} <= {*names}
     assert {"OPENAI_API_KEY", "NOMIC_API_KEY", "COHERE_API_KEY"} <= {*names}
     for name in names:
@@ -44,7 +44,7 @@ def test_every_secret_can_come_from_a_file(tmp_path: Path, monkeypatch: pytest.M
     assert settings.api_key == SecretStr("sk-kg-api-key")
     assert settings.openai.api_key == SecretStr("sk-openai-api-key")
     assert settings.llm.api_key == SecretStr("sk-kg-llm--api-key")
-    assert {*names} <= given_variables()
+    assert {*names} <= list_set_variables()
 
 
 def test_unusable_file_is_rejected_with_its_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

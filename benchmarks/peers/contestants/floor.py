@@ -19,7 +19,7 @@ from benchmarks.peers.contestants import Search
 from benchmarks.peers.contestants.kg import Kg
 from benchmarks.peers.embedder import SameEmbedder
 from benchmarks.peers.job import Place
-from kg_api.local.processes import free_port
+from kg_api.local.processes import find_free_port
 
 START_SECONDS = 60.0
 
@@ -29,7 +29,7 @@ class Floor(Kg):
 
     def __init__(self, place: Place, embedder: SameEmbedder) -> None:
         super().__init__(place, embedder)
-        port = free_port()
+        port = find_free_port()
         given: dict[str, Any] = {
             "bolt": place.bolt,
             "password": place.password,

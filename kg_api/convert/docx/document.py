@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from html import unescape
 
-from kg_api.convert.docx.styles import VALUE, Numbering, ParagraphNumber, Styles, is_on
+from kg_api.convert.docx.styles import VALUE, Numbering, ParagraphNumber, Styles, is_switched_on
 from kg_api.convert.docx.text import (
     DELETED,
     HIDDEN,
@@ -24,7 +24,7 @@ from kg_api.convert.ooxml.package import WORD_PARTS, Package, XmlElement, q
 from kg_api.convert.ooxml.text import BULLET, ListWriter, format_number
 from kg_api.convert.shared.accounting import note_missing
 from kg_api.convert.shared.containers import core_properties, open_office, read_entry
-from kg_api.convert.shared.markdown_text import MarkdownWriter, fence, heading, one_line, paragraph, table
+from kg_api.convert.shared.markdown_text import MarkdownWriter, fence, heading, join_lines, paragraph, table
 from kg_api.errors import UnreadableDocument
 from kg_api.schemas.documents import Converted
 from kg_api.schemas.images import ReadImage
@@ -197,7 +197,7 @@ class _Document:
         settings = element.find(_SETTINGS)
         mark = None if settings is None else settings.find(q("w:rPr"))
         gone = mark is not None and (
-            is_on(mark.find(q("w:vanish")))
+            is_switched_on(mark.find(q("w:vanish")))
             or mark.find(q("w:del")) is not None
             or mark.find(q("w:moveFrom")) is not None
         )
@@ -253,7 +253,7 @@ class _Document:
             line, found = self._read_row(row, parts)
             if any(line):
                 lines.append(line)
-            said = one_line(" ".join(line))
+            said = join_lines(" ".join(line))
             anchored += [(each, said) for each in found]
         if len(lines) > 1:
             self._writer.add(table(lines))
@@ -267,7 +267,7 @@ class _Document:
         settings = row.find(q("w:trPr"))
         if settings is None:
             return False
-        hidden, deleted = is_on(settings.find(q("w:hidden"))), settings.find(q("w:del")) is not None
+        hidden, deleted = is_switched_on(settings.find(q("w:hidden"))), settings.find(q("w:del")) is not None
         if hidden or deleted:
             self.reader.leave_out(row, DELETED if deleted else HIDDEN)
         return hidden or deleted
@@ -330,7 +330,7 @@ class _Document:
                     text = read_control_state(child.find(q("w:sdtPr")))
                 texts.append(text)
                 anchored += more
-        return one_line(" ".join(texts)), anchored
+        return join_lines(" ".join(texts)), anchored
 
     # Footnotes and endnotes
 

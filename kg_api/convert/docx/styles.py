@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kg_api.convert.ooxml.package import XmlElement, q
 from kg_api.convert.ooxml.text import BULLET, Script, format_number
-from kg_api.convert.shared.markdown_text import one_line
+from kg_api.convert.shared.markdown_text import join_lines
 
 VALUE = q("w:val")
 _STYLE, _NAME, _BASE, _ID, _TYPE = q("w:style"), q("w:name"), q("w:basedOn"), q("w:styleId"), q("w:type")
@@ -23,7 +23,7 @@ _BODY_LEVEL = 9
 _SCRIPTS: dict[str, Script] = {"superscript": "raised", "subscript": "lowered"}
 
 
-def is_on(element: XmlElement | None) -> bool:
+def is_switched_on(element: XmlElement | None) -> bool:
     """Return whether an on/off property is present and not switched off."""
     return element is not None and element.get(VALUE, "1") not in {"0", "false", "off", "none"}
 
@@ -118,8 +118,8 @@ class Styles:
         return Look(
             look.script if shift is None else _SCRIPTS.get(shift.get(VALUE, ""), ""),
             look.moved if move is None else _read_move(move),
-            (look.struck if struck is None else is_on(struck)) or is_on(double),
-            look.hidden if hidden is None else is_on(hidden),
+            (look.struck if struck is None else is_switched_on(struck)) or is_switched_on(double),
+            look.hidden if hidden is None else is_switched_on(hidden),
             look.font if font is None else font.get(_ASCII, look.font),
         )
 
@@ -130,15 +130,15 @@ class Styles:
         every = [*chains[0], *chains[1], *defaults]
         # A toggle property in both paragraph style and character style is off (ECMA-376, 17.7.3).
         struck, hidden = (
-            sum(is_on(_find_first(chain, name)) for chain in chains) == 1
-            or is_on(_find_first(defaults, name))
+            sum(is_switched_on(_find_first(chain, name)) for chain in chains) == 1
+            or is_switched_on(_find_first(defaults, name))
             for name in (_STRIKE, _VANISH)
         )
         shift, font = _find_first(every, _SHIFT), _find_first(every, _FONTS)
         return Look(
             "" if shift is None else _SCRIPTS.get(shift.get(VALUE, ""), ""),
             _read_move(_find_first(chains[0], _MOVE)),
-            struck or is_on(_find_first(every, _DOUBLE)),
+            struck or is_switched_on(_find_first(every, _DOUBLE)),
             hidden,
             "" if font is None else font.get(_ASCII, ""),
         )
@@ -231,7 +231,7 @@ class Numbering:
         if level.form == "bullet":
             return ParagraphNumber(at, BULLET)
         text = _PLACE.sub(lambda number: self._format(found, level, int(number[1]) - 1, counts), level.text)
-        return ParagraphNumber(at, one_line(text)) if text.strip() else None
+        return ParagraphNumber(at, join_lines(text)) if text.strip() else None
 
     def _format(self, found: _List, level: _Level, at: int, counts: list[int | None]) -> str:
         shown, value = found.levels.get(at), counts[at]
@@ -312,7 +312,7 @@ def _add_level(found: _List, element: XmlElement) -> None:
             _to_int(said["start"].get(VALUE, ""), 0) if "start" in said else 0,
             _to_int(said["lvlRestart"].get(VALUE, ""), 0) if "lvlRestart" in said else None,
             said["pStyle"].get(VALUE, "") if "pStyle" in said else "",
-            is_on(said.get("isLgl")),
+            is_switched_on(said.get("isLgl")),
         )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from kg_api.convert.docx.styles import VALUE, Look, Styles, is_on
+from kg_api.convert.docx.styles import VALUE, Look, Styles, is_switched_on
 from kg_api.convert.ooxml.drawings import read_formula
 from kg_api.convert.ooxml.package import XmlElement, q
 from kg_api.convert.ooxml.text import InlineText, is_symbol_font, translate_symbols
@@ -117,7 +117,9 @@ def read_check_box(data: XmlElement | None) -> str:
     if box is None:
         return _UNCHECKED
     checked = box.find(q("w:checked"))
-    return _CHECKED if is_on(box.find(q("w:default")) if checked is None else checked) else _UNCHECKED
+    return (
+        _CHECKED if is_switched_on(box.find(q("w:default")) if checked is None else checked) else _UNCHECKED
+    )
 
 
 def read_control_state(properties: XmlElement | None) -> str:

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import chain
 
-from kg_api.convert.html.elements import MACHINERY, Element, ignored, walk, words
+from kg_api.convert.html.elements import MACHINERY, Element, get_skip_reason, walk, words
 from kg_api.convert.ooxml.text import format_number
-from kg_api.convert.shared.markdown_text import lower_text, one_line, raise_text
+from kg_api.convert.shared.markdown_text import join_lines, lower_text, raise_text
 
 _INTEGER = re.compile(r"\s*([+-]?[0-9]{1,10})(?![0-9])")
 _STYLE = re.compile(r"(?:^|;)\s*list-style(?:-type)?\s*:([^;]*)", re.IGNORECASE)
@@ -82,7 +82,7 @@ _MAX_SPAN = 100
 _MAX_CELLS = 2_000_000
 
 
-def inline_text(element: Element, left_out: Counter[str] | None = None) -> str:
+def get_inline_text(element: Element, left_out: Counter[str] | None = None) -> str:
     """Return the text of an element, with spaces between blocks."""
     pieces = list[str]()
     walker = walk(element)
@@ -91,7 +91,7 @@ def inline_text(element: Element, left_out: Counter[str] | None = None) -> str:
             pieces.append(" ")
         if event == "end":
             pieces.append((each.tail or "") if each is not element else "")
-        elif each is not element and (reason := ignored(each)):
+        elif each is not element and (reason := get_skip_reason(each)):
             walker.skip_subtree()
             if left_out is not None:
                 count_words(each, reason, left_out)
@@ -111,13 +111,13 @@ def rows(table: Element, left_out: Counter[str]) -> list[list[str]]:
     waiting: dict[int, int] = {}  # remaining rows of a spanning cell above, by column
     cells, hidden = 0, set[Element]()
     for group in table.iterchildren("thead", "tbody", "tfoot"):
-        if reason := ignored(group):
+        if reason := get_skip_reason(group):
             hidden.add(group)
             count_words(group, reason, left_out)
     for row in table.iter("tr"):
         if hidden and row.getparent() in hidden:
             continue
-        if reason := ignored(row):
+        if reason := get_skip_reason(row):
             count_words(row, reason, left_out)
             continue
         line = _row(row, waiting, left_out)
@@ -142,11 +142,11 @@ def _row(row: Element, waiting: dict[int, int], left_out: Counter[str]) -> list[
         width, height = _span(cell, "colspan"), _span(cell, "rowspan")
         if height > 1:
             waiting.update({len(line) + at: height - 1 for at in range(width)})
-        if reason := ignored(cell):
+        if reason := get_skip_reason(cell):
             count_words(cell, reason, left_out)
             line.append("")
         else:
-            line.append(inline_text(cell, left_out))
+            line.append(get_inline_text(cell, left_out))
         line += [""] * (width - 1)
     _skip(line, waiting)
     return line
@@ -185,7 +185,7 @@ def label_items(root: Element, layout: set[Element]) -> None:
             continue
         numbering = ListNumbering(items)
         for item in items.iterchildren("li"):
-            if not ignored(item) and (label := numbering.count(item)):
+            if not get_skip_reason(item) and (label := numbering.count(item)):
                 item.text = f"{label} {(item.text or '').lstrip()}"
 
 
@@ -219,8 +219,8 @@ def write_formula(element: Element, depth: int = 0) -> str:
     parts = [write_formula(each, depth + 1) for each in element.iterchildren()]
     if parts and (write := _FORMS.get(tag)):
         return write(parts[0], parts[1:])
-    between = [one_line(each.tail or "") for each in element.iterchildren()]
-    return one_line(element.text or "") + "".join(map(str.__add__, parts, between))
+    between = [join_lines(each.tail or "") for each in element.iterchildren()]
+    return join_lines(element.text or "") + "".join(map(str.__add__, parts, between))
 
 
 def _raise(base: str, rest: list[str]) -> str:

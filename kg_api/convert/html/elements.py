@@ -66,7 +66,7 @@ _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _ANCHORS = frozenset({"", "¶", "#", "§", "🔗", "link", "↑", "↩", "↩︎", "^"})
 
 
-def ignored(element: Element) -> str:
+def get_skip_reason(element: Element) -> str:
     """Return the reason to skip an element with its content (empty: content)."""
     tag, attributes = str(element.tag), element.attrib
     if reason := _TAGS.get(tag):
@@ -199,14 +199,14 @@ def content(tree: Element) -> Element:
     found = found or list(body.iter("article"))
     if len(found) != 1:
         return body
-    return found[0] if visible_words(found[0]) > _FULL_SHARE * visible_words(body) else body
+    return found[0] if count_visible_words(found[0]) > _FULL_SHARE * count_visible_words(body) else body
 
 
-def visible_words(element: Element) -> int:
-    return words_by_reason(element)[""]
+def count_visible_words(element: Element) -> int:
+    return count_words_by_reason(element)[""]
 
 
-def words_by_reason(element: Element, without: Element | None = None) -> Counter[str]:
+def count_words_by_reason(element: Element, without: Element | None = None) -> Counter[str]:
     """Count the words of the content (key "") and skipped words by reason, outside the element `without`."""
     count: Counter[str] = Counter()
     content = 0
@@ -217,7 +217,7 @@ def words_by_reason(element: Element, without: Element | None = None) -> Counter
                 content += len(text.split())
         elif each is without:
             walker.skip_subtree()
-        elif reason := ignored(each):
+        elif reason := get_skip_reason(each):
             walker.skip_subtree()
             count[reason] += 0 if reason == MACHINERY else sum(1 for _ in words(each))
         elif text := each.text:

@@ -13,16 +13,16 @@ from kg_api.convert.html.blocks import (
     BLOCKS,
     ListNumbering,
     count_words,
-    inline_text,
+    get_inline_text,
     label_items,
     layout,
     rows,
 )
-from kg_api.convert.html.elements import Element, content, ignored, parse, walk, words_by_reason
+from kg_api.convert.html.elements import Element, content, count_words_by_reason, get_skip_reason, parse, walk
 from kg_api.convert.html.simplify import apply_sheet, simplify
 from kg_api.convert.image.embedded import ImagesWithin
-from kg_api.convert.shared.containers import iso_date, keywords, metadata, one_or_list
-from kg_api.convert.shared.markdown_text import MarkdownWriter, fence, heading, one_line, paragraph, table
+from kg_api.convert.shared.containers import keywords, metadata, parse_date, unwrap_single
+from kg_api.convert.shared.markdown_text import MarkdownWriter, fence, heading, join_lines, paragraph, table
 from kg_api.errors import UnreadableDocument
 from kg_api.schemas.documents import Converted
 from kg_api.schemas.images import ReadImage
@@ -30,7 +30,7 @@ from kg_api.schemas.metadata import MetadataValue
 from kg_api.settings import DEFAULT_CONVERSION as DEFAULTS
 from kg_api.settings import ConversionSettings
 from kg_api.text.decoding import binary_kind, declared_encoding, decode_declared
-from kg_api.text.linked_files import from_data_uri, is_data_uri, key_of
+from kg_api.text.linked_files import from_data_uri, is_data_uri, normalize_reference
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LISTS = frozenset({"ul", "ol", "dl", "menu", "dir"})
@@ -99,7 +99,7 @@ class PageWalk:
 
     def _is_whole(self, element: Element, tag: str) -> bool:
         """Skip an element or write it completely, or return False to visit its content."""
-        if reason := ignored(element):
+        if reason := get_skip_reason(element):
             if tag in BLOCKS:
                 self._flush()
             count_words(element, reason, self.left_out)
@@ -112,17 +112,17 @@ class PageWalk:
         elif tag == "table" and element not in self._layout and not self._level:
             self._flush()
             for caption in element.iterchildren("caption"):
-                if not ignored(caption):
-                    self._add(paragraph(inline_text(caption, self.left_out)))
+                if not get_skip_reason(caption):
+                    self._add(paragraph(get_inline_text(caption, self.left_out)))
             cells = rows(element, self.left_out)
             if len(cells) > 1:
                 self._add(table(cells))
             else:
-                self._add(paragraph(" ".join(one_line(cell) for row in cells for cell in row)))
+                self._add(paragraph(" ".join(join_lines(cell) for row in cells for cell in row)))
             for image in element.iter("img"):
                 above = takewhile(lambda each: each is not element, image.iterancestors())
-                if not any(ignored(each) for each in (image, *above)):
-                    self._take(image, lambda image=image: _row_of(image))
+                if not any(get_skip_reason(each) for each in (image, *above)):
+                    self._take(image, lambda image=image: _find_image_row(image))
             self._add_images()
         else:
             return False
@@ -198,7 +198,7 @@ class PageWalk:
         if self._level:  # a block inside a heading does not end the heading
             self._words.append(" ")
             return
-        text, self._words = one_line("".join(self._words)), []
+        text, self._words = join_lines("".join(self._words)), []
         if text:
             level, text = self._innermost(), self._take_label() + text
             self._ended = None
@@ -215,8 +215,8 @@ class PageWalk:
         if found:
             figure = next((each for each in element.iterancestors() if each.tag == "figure"), None)
             captions = () if figure is None else figure.iter("figcaption")
-            caption = one_line(" ".join(inline_text(each) for each in captions))
-            told = dict.fromkeys(filter(None, (one_line(element.get("alt", "")), caption)))
+            caption = join_lines(" ".join(get_inline_text(each) for each in captions))
+            told = dict.fromkeys(filter(None, (join_lines(element.get("alt", "")), caption)))
             name = unquote(address.partition("?")[0].rpartition("/")[2])
             name = "image" if address.lower().startswith(("data:", "cid:")) else name
             self._images.append((found, ". ".join(told) or else_words(), name))
@@ -252,7 +252,7 @@ class PageWalk:
         for event, each in walker:
             if event == "end":
                 lines.append((each.tail or "") if each is not element else "")
-            elif each is not element and (reason := ignored(each)):
+            elif each is not element and (reason := get_skip_reason(each)):
                 walker.skip_subtree()
                 count_words(each, reason, self.left_out)
             else:
@@ -260,9 +260,9 @@ class PageWalk:
         return "".join(lines)
 
 
-def _row_of(image: Element) -> str:
+def _find_image_row(image: Element) -> str:
     row = next((each for each in image.iterancestors() if each.tag == "tr"), None)
-    return "" if row is None else one_line(inline_text(row))
+    return "" if row is None else join_lines(get_inline_text(row))
 
 
 # Page and metadata
@@ -289,7 +289,7 @@ def convert(
     images = ImagesWithin(settings)
 
     def find_image(address: str) -> ReadImage | None:
-        given = (beside or {}).get(key_of(address) or "")
+        given = (beside or {}).get(normalize_reference(address) or "")
         return images.read(from_data_uri(address) if is_data_uri(address) else given)
 
     made = convert_text(text, notes, find_image)
@@ -324,7 +324,7 @@ def write_page(tree: Element, writer: MarkdownWriter, images: FindImage | None =
     body = tree.find("body")
     if body is None or part is body:
         return walk.left_out
-    beside = words_by_reason(body, without=part)
+    beside = count_words_by_reason(body, without=part)
     beside["content next to the main part"] = beside.pop("", 0)
     return walk.left_out + beside
 
@@ -356,10 +356,10 @@ def _head(tree: Element) -> tuple[str, dict[str, MetadataValue]]:
     for meta in tree.iter("meta"):
         name = (meta.get("name") or meta.get("property") or "").strip().lower()
         said.setdefault(name, []).append(meta.get("content") or "")
-    title = next((one_line("".join(each.itertext())) for each in tree.iter("title")), "")
-    return title or one_line(said.get("og:title", [""])[0]), metadata(
-        author=one_or_list(author for name in _AUTHORS for author in said.get(name, [])),
-        date=next(filter(None, (iso_date(each) for name in _DATES for each in said.get(name, []))), ""),
+    title = next((join_lines("".join(each.itertext())) for each in tree.iter("title")), "")
+    return title or join_lines(said.get("og:title", [""])[0]), metadata(
+        author=unwrap_single(author for name in _AUTHORS for author in said.get(name, [])),
+        date=next(filter(None, (parse_date(each) for name in _DATES for each in said.get(name, []))), ""),
         description=next(iter(said.get("description", []) + said.get("og:description", [])), ""),
         tags=[word for each in said.get("keywords", []) for word in keywords(each)],
         language=tree.get("lang")

@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Callable
 
 from kg_api.convert.html.blocks import BLOCKS, write_formula
-from kg_api.convert.html.elements import FORMS, Element, ignored, parse_html, words
-from kg_api.convert.shared.markdown_text import lower_text, one_line, raise_text
+from kg_api.convert.html.elements import FORMS, Element, get_skip_reason, parse_html, words
+from kg_api.convert.shared.markdown_text import join_lines, lower_text, raise_text
 
 _STRUCK_TAGS = frozenset({"del", "s", "strike"})
 _STRUCK = re.compile(r"text-decoration(?:-line)?\s*:[^;]*line-through", re.IGNORECASE)
@@ -151,7 +151,7 @@ def _replace(element: Element, text: str, tag: str = "span") -> None:
 def _is_plain(element: Element) -> bool:
     """Return whether an element contains only text and inline markup."""
     below = [*element.iterdescendants()]
-    return not any(each.tag in BLOCKS or each.tag in _WHOLE or ignored(each) for each in below)
+    return not any(each.tag in BLOCKS or each.tag in _WHOLE or get_skip_reason(each) for each in below)
 
 
 def _write_script(element: Element, write: Callable[[str], str]) -> None:
@@ -186,7 +186,7 @@ def _write_reading(ruby: Element) -> None:
     for child in ruby.iterchildren():
         text = "".join(child.itertext())
         if child.tag in {"rt", "rtc"}:
-            readings.append(one_line(text))
+            readings.append(join_lines(text))
         elif child.tag != "rp":
             bases.append(text)
         bases.append(child.tail or "")
@@ -197,7 +197,7 @@ def _write_reading(ruby: Element) -> None:
         _replace(ruby, f"{base}({reading})" if reading else base)
     else:  # a character that is an image
         for child in [*ruby.iter("rt", "rp")]:
-            _replace(child, f"({one_line(''.join(child.itertext()))})" if child.tag == "rt" else "")
+            _replace(child, f"({join_lines(''.join(child.itertext()))})" if child.tag == "rt" else "")
 
 
 def _separate_labels(drawing: Element) -> None:
@@ -237,12 +237,12 @@ def _write_field(field: Element, tag: str) -> int:
         if "multiple" not in field.attrib:
             enabled = [each for each in options if "disabled" not in each.attrib]
             chosen = chosen[-1:] or enabled[:1]
-        shown = [one_line(each.get("label") or "".join(each.itertext())) for each in chosen]
+        shown = [join_lines(each.get("label") or "".join(each.itertext())) for each in chosen]
         others = sum(1 for each in options if each not in chosen for _ in words(each))
         _replace(field, f" {', '.join(filter(None, shown))} ")
         return others
     kind = field.get("type", "text").strip().lower()
-    value = one_line(field.get("value", ""))
+    value = join_lines(field.get("value", ""))
     if kind in {"checkbox", "radio"}:
         _replace(field, "[x] " if "checked" in field.attrib else "[ ] ")
     elif kind in _BUTTONS:

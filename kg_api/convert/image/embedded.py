@@ -22,17 +22,17 @@ from kg_api.convert.image.file import (
     TYPES,
     AboutImage,
     about,
-    difference_hash,
-    frames_of,
+    compute_difference_hash,
+    count_frames,
+    get_upright_rotation,
     opened,
     shown,
     small,
     thumbnail,
-    turn_of,
 )
 from kg_api.convert.image.stripping import stripped
-from kg_api.convert.shared.markdown_text import MarkdownWriter, words_before
-from kg_api.convert.shared.ocr import EngineName, OcrFailed, PixelLine, mean_confidence, open_engine
+from kg_api.convert.shared.markdown_text import MarkdownWriter, get_last_words
+from kg_api.convert.shared.ocr import EngineName, OcrFailed, PixelLine, compute_mean_confidence, open_engine
 from kg_api.errors import UnreadableDocument
 from kg_api.schemas.documents import Block, Converted
 from kg_api.schemas.images import FoundImage, ReadImage
@@ -63,17 +63,23 @@ def _read(data: bytes, settings: ConversionSettings) -> tuple[ReadImage, AboutIm
     The metadata comes from the original file, and size and preview from the stored file.
     """
     with opened(data, settings.image_max_megapixels) as picture:
-        frames = frames_of(picture)
+        frames = count_frames(picture)
         said = about(picture, keep_place=settings.image_keep_place)
         content = data if settings.image_keep_place else stripped(data, picture)
     with opened(content, settings.image_max_megapixels) as picture:
         kind = TYPES[picture.format or ""]
-        width, height = picture.size[::-1] if turn_of(picture) in ON_THEIR_SIDE else picture.size
+        width, height = picture.size[::-1] if get_upright_rotation(picture) in ON_THEIR_SIDE else picture.size
         preview = small(picture)
     original_hash = hashlib.sha256(data)
     original_hash.update(b"" if settings.image_keep_place else b"stripped")
     image = ReadImage(
-        kind, width, height, difference_hash(preview), thumbnail(preview), content, original_hash.hexdigest()
+        kind,
+        width,
+        height,
+        compute_difference_hash(preview),
+        thumbnail(preview),
+        content,
+        original_hash.hexdigest(),
     )
     return image, said, frames
 
@@ -152,7 +158,7 @@ class MailImages:
         self._named = set[str]()
         self._taken = set[int]()
 
-    def are_named_by(self, pages: Iterable[str]) -> None:
+    def record_references(self, pages: Iterable[str]) -> None:
         """Record the images that HTML parts refer to. HTML defines their position, not their own part."""
         self._named = {unquote(each) for page in pages for each in _CID.findall(page)}
 
@@ -178,7 +184,7 @@ class MailImages:
             replace(each, start=begin + each.start, end=begin + each.end) for each in page.images
         ]
 
-    def not_taken(self) -> list[str]:
+    def list_rejected_images(self) -> list[str]:
         """Return the names of attached images that are invalid or too small."""
         left = (each for each in self._parts.values() if id(each.part) not in self._taken)
         return [each.name for each in left if each.part.get_content_disposition() == "attachment"]
@@ -294,7 +300,7 @@ class NotebookImages:
     def write_output(self, writer: MarkdownWriter, content: str) -> None:
         """Write an image output. Its text is the prose before."""
         if image := self._read(content):
-            writer.image(image, words_before(self._prose.split("\n\n")), "output")
+            writer.image(image, get_last_words(self._prose.split("\n\n")), "output")
 
     def notes(self) -> tuple[str, ...]:
         return self._images.notes()
@@ -336,5 +342,5 @@ def convert_words(data: bytes, engine: EngineName, settings: ConversionSettings)
 def _notes(lines: list[PixelLine], engine: EngineName) -> tuple[str, ...]:
     if not lines:
         return ()
-    mean = mean_confidence([(word.text, word.confidence) for line in lines for word in line.words])
+    mean = compute_mean_confidence([(word.text, word.confidence) for line in lines for word in line.words])
     return (f"OCR read the words of the image ({engine}, confidence {mean:.0%})",)

@@ -15,8 +15,8 @@ from typing import Any, cast
 import numpy as np
 from PIL import Image, UnidentifiedImageError
 
-from kg_api.convert.shared.containers import iso_date, metadata
-from kg_api.convert.shared.markdown_text import one_line
+from kg_api.convert.shared.containers import metadata, parse_date
+from kg_api.convert.shared.markdown_text import join_lines
 from kg_api.errors import UnreadableDocument
 from kg_api.providers.embedding_port import Rendering
 from kg_api.schemas.images import ImageType, RenderedImage
@@ -69,7 +69,7 @@ def about(picture: Image.Image, *, keep_place: bool) -> AboutImage:
 def _words(said: object) -> str:
     if isinstance(said, bytes):  # UTF-16 from Windows, any encoding from others
         said = said.decode("utf-16-le" if b"\0" in said else "utf-8", "replace")
-    words = one_line(str(said or "").replace("\0", " ")[:_MAX_LENGTH])
+    words = join_lines(str(said or "").replace("\0", " ")[:_MAX_LENGTH])
     return "" if words.lower() in _NO_WORDS else words
 
 
@@ -78,7 +78,7 @@ def _date(said: object) -> str:
     words = _words(said)
     if found := _DATE.fullmatch(words):
         words = f"{found[1]}-{found[2]}-{found[3]}{found[4]}"
-    return iso_date(words)
+    return parse_date(words)
 
 
 def _degrees(said: Mapping[int, Any], side: int, number: int, negative: str) -> float:
@@ -117,18 +117,18 @@ def opened(data: bytes, max_megapixels: float) -> Generator[Image.Image]:
     except UnreadableDocument:
         raise
     except UnidentifiedImageError:
-        raise UnreadableDocument(_no_picture(data)) from None
+        raise UnreadableDocument(_describe_non_image(data)) from None
     except _DAMAGE as error:
         raise UnreadableDocument(
             f"the image is damaged ({error!s:.200}). Open the image in its original program and save it again"
         ) from error
 
 
-def frames_of(picture: Image.Image) -> int:
+def count_frames(picture: Image.Image) -> int:
     return int(cast("Any", picture).n_frames) if hasattr(picture, "n_frames") else 1
 
 
-def _no_picture(data: bytes) -> str:
+def _describe_non_image(data: bytes) -> str:
     """Return the actual kind of the file, and a remedy."""
     if not data:
         return "the file is not an image: it is empty (0 bytes). Copy the file again"
@@ -155,7 +155,7 @@ def _check(picture: Image.Image, max_megapixels: float) -> None:
             f"the image has {picture.width:,} x {picture.height:,} pixels, more than "
             f"{max_megapixels:g} million (KG_CONVERSION__IMAGE_MAX_MEGAPIXELS). Make the image smaller"
         )
-    if (frames := frames_of(picture)) > MAX_FRAMES:
+    if (frames := count_frames(picture)) > MAX_FRAMES:
         raise UnreadableDocument(
             f"the image has {frames:,} frames, more than {MAX_FRAMES:,}. Split the image"
         )
@@ -189,7 +189,7 @@ def small(picture: Image.Image) -> Image.Image:
 
 def shown(picture: Image.Image, max_pixels: float) -> Image.Image:
     """Return the upright image in RGB with at most `max_pixels`, without keeping the full image in memory."""
-    turn = turn_of(picture)
+    turn = get_upright_rotation(picture)
     factor = max(1, int(math.sqrt(picture.width * picture.height / max_pixels)))
     if factor > 1:
         # JPEG supports decoding at a smaller size
@@ -202,7 +202,7 @@ def shown(picture: Image.Image, max_pixels: float) -> Image.Image:
     return made.transpose(turn) if turn is not None else made
 
 
-def turn_of(picture: Image.Image) -> Image.Transpose | None:
+def get_upright_rotation(picture: Image.Image) -> Image.Transpose | None:
     """Return the rotation that makes a photograph upright. Pillow rotates a TIFF while decoding."""
     if picture.format == "TIFF":
         return None
@@ -242,7 +242,7 @@ def thumbnail(picture: Image.Image) -> bytes:
     return content.getvalue()
 
 
-def difference_hash(picture: Image.Image) -> str:
+def compute_difference_hash(picture: Image.Image) -> str:
     """Return a 64-bit hash of brightness differences between neighboring pixels.
 
     Cropping or resizing changes few bits. Source: dHash by Neal Krawetz, "Kind of Like That" (The Hacker
@@ -277,7 +277,7 @@ def render_opened(picture: Image.Image, rendering: Rendering) -> Image.Image:
     JPEG decoding and averaging first reduce the image to at least three times the target size. Then one
     resampling step follows.
     """
-    turn = turn_of(picture)
+    turn = get_upright_rotation(picture)
     wanted = (rendering.width, rendering.height)
     if turn in ON_THEIR_SIDE:
         wanted = (rendering.height, rendering.width)

@@ -8,7 +8,7 @@ from typing import Any
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
-from kg_api.convert.image.file import ORIENTATION, flat, frames_of
+from kg_api.convert.image.file import ORIENTATION, count_frames, flat
 
 _WORDS = frozenset({0x010E, 0x0132, 0x013B, 0x8298, 0x9C9B, 0x9C9C})
 """EXIF tags of description, modification date, author, copyright, and Windows title and comment."""
@@ -45,7 +45,7 @@ def stripped(data: bytes, picture: Image.Image) -> bytes:
             for key, said in picture.info.items():
                 if picture.format == "PNG" and str(key).lower() in _PNG_WORDS:
                     words.add_text(str(key), str(said))
-            several = picture.format == "PNG" and frames_of(picture) > 1
+            several = picture.format == "PNG" and count_frames(picture) > 1
             picture.load()
             shown = picture if picture.mode in _SAVED_MODES else flat(picture, (1, 1))
             shown.save(

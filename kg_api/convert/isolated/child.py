@@ -25,7 +25,7 @@ from typing import Any, BinaryIO, Literal
 
 from pydantic import TypeAdapter
 
-from kg_api.convert.kinds import convert, convert_with, load
+from kg_api.convert.kinds import convert, convert_with_references, load
 from kg_api.errors import UnreadableDocument
 from kg_api.providers.embedding_port import Rendering
 from kg_api.schemas.documents import Converted
@@ -82,7 +82,7 @@ def main() -> None:
     requests, answers = os.fdopen(0, "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # output of libraries must not mix with responses
     faulthandler.disable()
-    end_with(parent)
+    end_with_parent(parent)
     enter(max_bytes, shutil.which("tesseract"))
     send(answers, READY)
     while select.select([requests], [], [], idle_seconds)[0]:
@@ -116,7 +116,7 @@ def _answer(request: Request, content: bytes, settings: ConversionSettings) -> A
             for name, length in request.beside:
                 images[name] = content[at : at + length]
                 at += length
-            return convert_with(document, form, settings, images)
+            return convert_with_references(document, form, settings, images)
         case "render":
             return load("image.file").render(content, request.rendering, settings)
         case "page":
@@ -157,7 +157,7 @@ def enter(max_bytes: int, program: str | None = None) -> None:
     sys.addaudithook(partial(_refuse, program))
 
 
-def end_with(parent: int) -> None:
+def end_with_parent(parent: int) -> None:
     """End this process when its parent ends, even during a conversion."""
 
     def watch() -> None:

@@ -74,7 +74,7 @@ class ConverterDied(Exception):
 
 
 @dataclass(slots=True)
-class Spent:
+class SpentBudget:
     """Time that the requests for one file have used of its limit, without the wait for a process."""
 
     seconds: float = 0
@@ -108,9 +108,9 @@ class ConverterProcess:
     def is_usable(self) -> bool:
         return self._process.poll() is None and self._files < MAX_FILES
 
-    def ask(self, request: Request, parts: Sequence[bytes], spent: Spent | None = None) -> Answer:
+    def ask(self, request: Request, parts: Sequence[bytes], spent: SpentBudget | None = None) -> Answer:
         """Return the result for a file, or the reason for its failure."""
-        spent = spent or Spent()
+        spent = spent or SpentBudget()
         self._files += 1
         seconds = self._settings.max_seconds
         if request.do == "page":
@@ -121,10 +121,10 @@ class ConverterProcess:
         begun = time.monotonic()
         try:
             if not self._is_ready:
-                with self._ended_after(START_SECONDS, threading.Event()):
+                with self._limit_seconds(START_SECONDS, threading.Event()):
                     self._is_ready = receive(self._answers, len(READY)) == READY  # False after a crash
                 begun = time.monotonic()
-            with self._ended_after(seconds - spent.seconds, late):
+            with self._limit_seconds(seconds - spent.seconds, late):
                 send(self._requests, REQUESTS.dump_json(request))
                 send(self._requests, *parts)
                 most = max(MIN_OUTPUT, OUTPUT_PER_INPUT * sum(map(len, parts)))
@@ -140,7 +140,7 @@ class ConverterProcess:
             spent.seconds += time.monotonic() - begun
 
     @contextlib.contextmanager
-    def _ended_after(self, seconds: float, late: threading.Event) -> Generator[None]:
+    def _limit_seconds(self, seconds: float, late: threading.Event) -> Generator[None]:
         """Kill the process if the block exceeds a time limit, and set `late`."""
 
         def end_late() -> None:
@@ -241,7 +241,7 @@ class ConverterPool:
                 raise UnreadableDocument(f"OCR could not read every page, as `ocr` requires: {reason}")
             with self._ocr.place():
                 return note_pictures(self._answer(Converted, Request("ocr-all", engine), data), "")
-        spent = Spent()
+        spent = SpentBudget()
         made = self._answer(Converted, Request("convert", form), data, spent=spent)
         if form == "image":
             _require_one_image(made)
@@ -258,7 +258,7 @@ class ConverterPool:
             return note_pictures(made, f"OCR ({engine}) failed: {error}")
         return note_pictures(read, "")
 
-    def _add_words(self, made: Converted, data: bytes, spent: Spent) -> Converted:
+    def _add_words(self, made: Converted, data: bytes, spent: SpentBudget) -> Converted:
         """Append the text from OCR to the text of an image."""
         engine, _ = choose(self._settings)
         if engine is None:
@@ -284,7 +284,7 @@ class ConverterPool:
         _require_one_image(made)
         return made.images[0].image
 
-    def pictures_read_by(self) -> str:
+    def get_ocr_fingerprint(self) -> str:
         """Return the fingerprint of the current OCR engine and its limits."""
         return fingerprint(self._settings)
 
@@ -302,7 +302,7 @@ class ConverterPool:
 
     def draw_page(self, read: Callable[[], bytes], wanted: PageToDraw) -> DrawnPage:
         with self._queue.place():
-            return _require(DrawnPage, self._ask(Request("page", page=wanted), (read(),), Spent()))
+            return _require(DrawnPage, self._ask(Request("page", page=wanted), (read(),), SpentBudget()))
 
     def close(self) -> None:
         """End idle processes now, and busy ones after their file."""
@@ -313,12 +313,12 @@ class ConverterPool:
             process.end()
 
     def _answer(
-        self, kind: type[_Kind], request: Request, *parts: bytes, spent: Spent | None = None
+        self, kind: type[_Kind], request: Request, *parts: bytes, spent: SpentBudget | None = None
     ) -> _Kind:
         with self._queue.place():
-            return _require(kind, self._ask(request, parts, spent or Spent()))
+            return _require(kind, self._ask(request, parts, spent or SpentBudget()))
 
-    def _ask(self, request: Request, parts: Sequence[bytes], spent: Spent) -> Answer:
+    def _ask(self, request: Request, parts: Sequence[bytes], spent: SpentBudget) -> Answer:
         try:
             try:
                 return self._ask_once(request, parts, spent)
@@ -342,7 +342,7 @@ class ConverterPool:
         return replace(made, notes=(*made.notes, f"skipped: the images, because with them {reason}"))
 
     def _ask_once(
-        self, request: Request, parts: Sequence[bytes], spent: Spent, *, fresh: bool = False
+        self, request: Request, parts: Sequence[bytes], spent: SpentBudget, *, fresh: bool = False
     ) -> Answer:
         process: ConverterProcess | None = None
         while process is None and not fresh:

@@ -18,8 +18,8 @@ from kg_api.convert.ooxml.text import (
 )
 from kg_api.convert.shared.markdown_text import (
     MarkdownWriter,
+    join_lines,
     lower_text,
-    one_line,
     paragraph,
     raise_text,
     table,
@@ -130,7 +130,7 @@ def read_paragraph(paragraph: XmlElement) -> str:
     for child in paragraph:
         if child.tag in {_RUN, _FIELD}:
             _add_run(text, child)
-            said = (_text_of(child)).strip()
+            said = (_get_drawing_text(child)).strip()
             number_only = number_only and (not said or child.get("type", "") == "slidenum")
         elif child.tag == _BREAK:
             text.add("\n")
@@ -140,7 +140,7 @@ def read_paragraph(paragraph: XmlElement) -> str:
     return "" if number_only else text.render()
 
 
-def _text_of(run: XmlElement) -> str:
+def _get_drawing_text(run: XmlElement) -> str:
     found = run.find(_DRAWING_TEXT)
     return "" if found is None else (found.text or "").replace("_x000B_", "\n").replace("\v", "\n")
 
@@ -149,12 +149,12 @@ def _add_run(text: InlineText, run: XmlElement) -> None:
     properties = run.find(_PROPERTIES)
     script: Script = ""
     if properties is None:
-        text.add(_text_of(run))
+        text.add(_get_drawing_text(run))
         return
     shift = properties.get("baseline", "0").removesuffix("%")
     if shift.lstrip("-").replace(".", "").strip("0"):
         script = "lowered" if shift.startswith("-") else "raised"
-    shown = _translate(_text_of(run), properties)
+    shown = _translate(_get_drawing_text(run), properties)
     text.add(shown, script, struck=properties.get("strike", "") in _STRUCK)
 
 
@@ -173,7 +173,7 @@ def _translate(text: str, properties: XmlElement) -> str:
 
 def read_lines(element: XmlElement) -> list[str]:
     """Return the non-empty paragraphs below an element, each on one line."""
-    return [line for each in element.iter(q("a:p")) if (line := one_line(read_paragraph(each)))]
+    return [line for each in element.iter(q("a:p")) if (line := join_lines(read_paragraph(each)))]
 
 
 # Charts: titles as paragraphs, and cached values as tables
@@ -202,7 +202,7 @@ def read_chart(root: XmlElement) -> list[str]:
 
 
 def _read_text(element: XmlElement) -> str:
-    return one_line(" ".join(each.text or "" for each in element.iter(q("c:v"))))
+    return join_lines(" ".join(each.text or "" for each in element.iter(q("c:v"))))
 
 
 def _read_points(series: XmlElement, *names: str) -> tuple[str, ...]:
@@ -219,7 +219,7 @@ def _read_points(series: XmlElement, *names: str) -> tuple[str, ...]:
             text = value.text or ""
             form = parse_number_format(each.get("formatCode", "") or usual)
             text = format_number(text, form) if is_number else text
-            points[int(at)] = one_line(f"{text} {points.get(int(at), '')}")
+            points[int(at)] = join_lines(f"{text} {points.get(int(at), '')}")
     return tuple(points.get(at, "") for at in range(max(points, default=-1) + 1))
 
 

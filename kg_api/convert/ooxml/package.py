@@ -14,7 +14,7 @@ from urllib.parse import unquote
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType]: no types
 
 from kg_api.convert.ooxml.text import is_symbol_font
-from kg_api.convert.shared.containers import XmlElement, local_name, read_entry
+from kg_api.convert.shared.containers import XmlElement, get_local_name, read_entry
 from kg_api.errors import UnreadableDocument
 
 _PREFIXES = {
@@ -182,10 +182,10 @@ def _read_paragraphs(root: XmlElement, unshown: Collection[XmlElement]) -> Itera
     unseen = {*unshown} | {text for each in _find_unseen(root) for text in each.iter("{*}t")}
     owner, pieces = None, list[str]()
     for each in root.iter("{*}t", "{*}tab", "{*}br", "{*}cr"):
-        if local_name(each) != "t":
+        if get_local_name(each) != "t":
             pieces.append(" ")
         elif each.text and each not in unseen:
-            above = next((up for up in _climb(each) if local_name(up) in {"p", "rt", "oMath"}), each)
+            above = next((up for up in _climb(each) if get_local_name(up) in {"p", "rt", "oMath"}), each)
             if above is not owner:
                 yield "".join(pieces)
                 pieces = []
@@ -201,7 +201,7 @@ def _find_unseen(root: XmlElement) -> Iterator[XmlElement]:
     yield from (each for each in root.iter("{*}fld") if each.get("type", "") == "slidenum")
     for each in root.iter("{*}ph", "{*}cNvPr"):
         if each.get("type", "") in _FOOTERS or each.get("hidden", "0") in {"1", "true"}:
-            yield next((up for up in _climb(each) if local_name(up) in _SHAPES), each)
+            yield next((up for up in _climb(each) if get_local_name(up) in _SHAPES), each)
 
 
 def _climb(element: XmlElement) -> Iterator[XmlElement]:

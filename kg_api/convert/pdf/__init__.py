@@ -10,9 +10,9 @@ import pypdfium2 as pdfium
 
 from kg_api.convert.pdf.annotations import Annotations
 from kg_api.convert.pdf.blocks import blocks, headings, markdown, place_words
-from kg_api.convert.pdf.characters import PageText, put_shown, without_text
+from kg_api.convert.pdf.characters import PageText, list_pages_without_text, put_shown
 from kg_api.convert.pdf.document import metadata, opened, outline, title
-from kg_api.convert.pdf.images import PdfImages, PlacedPicture, images_of, with_pictures
+from kg_api.convert.pdf.images import PdfImages, PlacedPicture, insert_images, locate_images
 from kg_api.convert.pdf.layout import Column, Line, TextRun, columns, rows
 from kg_api.convert.pdf.removal import forget_unknown, leave_out, take_out_unreadable
 from kg_api.convert.shared.accounting import note_missing
@@ -36,7 +36,7 @@ def convert(
         forget_unknown(pages)
         if pictures:
             pictures.read(document, pages)
-        pictured = without_text(pages)
+        pictured = list_pages_without_text(pages)
         put_shown(pages)
         notes = (
             *(pictures.notes() if pictures else ()),
@@ -44,7 +44,7 @@ def convert(
             *annotations.list_notes(),
             *_notes(leave_out(pages)),
         )
-        made = _converted(document, pages, list(images.read(document)))
+        made = _assemble_document(document, pages, list(images.read(document)))
         known = "\n".join([made.text, *(text for page in pages for text in page.left_out)])
         missing = note_missing([page.plain for page in pages], known, "the pages")
         return replace(
@@ -55,15 +55,20 @@ def convert(
         )
 
 
-def _converted(
+def _assemble_document(
     document: pdfium.PdfDocument, pages: list[PageText], images: Sequence[PlacedPicture]
 ) -> Converted:
     lines = [line for number, page in enumerate(pages) for line in _lines(page, number)]
-    found = with_pictures(blocks(lines, headings(lines, outline(document))), images)
+    found = insert_images(blocks(lines, headings(lines, outline(document))), images)
     text, offsets, begins = markdown(found, len(pages))
     words = place_words(text, found, begins)
     return Converted(
-        text, title(document), metadata(document), offsets, words=words, images=images_of(text, found, begins)
+        text,
+        title(document),
+        metadata(document),
+        offsets,
+        words=words,
+        images=locate_images(text, found, begins),
     )
 
 

@@ -20,7 +20,14 @@ from pypdfium2 import raw
 
 from kg_api.convert.pdf.characters import PageText, open_text, read
 from kg_api.convert.pdf.layout import ASCENT, DESCENT, FoundRun, TextRun
-from kg_api.convert.pdf.letters import Box, PageObjects, list_form_texts, list_objects, plain_text, turn_box
+from kg_api.convert.pdf.letters import (
+    Box,
+    PageObjects,
+    get_visible_text,
+    list_form_texts,
+    list_objects,
+    turn_box,
+)
 from kg_api.wording import name_pages, pluralize
 
 CHECKED, UNCHECKED = "☒", "☐"
@@ -185,7 +192,7 @@ class Annotations:
     def _flatten(self, page: pdfium.PdfPage, number: int) -> tuple[pdfium.PdfPage, PageObjects, PageText]:
         before = list_objects(page)
         text_page = open_text(page, before.texts)
-        plain = plain_text(text_page.get_text_range(errors="ignore"))
+        plain = get_visible_text(text_page.get_text_range(errors="ignore"))
         text_page.close()
         count = raw.FPDFPage_CountObjects(page.raw)
         raw.FPDFPage_Flatten(page.raw, raw.FLAT_NORMALDISPLAY)
@@ -207,7 +214,7 @@ class Annotations:
             taken = set(map(id, own))
             left = [each for each in left if id(each) not in taken]
             turn = own[0].turn if own else text.rotation if text.turn is None else text.turn
-            shown = own if own and not self._says_more(item, own) else list(_write(item, own, turn))
+            shown = own if own and not self._replaces_appearance(item, own) else list(_write(item, own, turn))
             # Skip a text that the page content has at the same position.
             place = turn_box(item.box, text.turn or 0)
             there = " ".join(each.text for each in text.pieces if _is_within(each, place))
@@ -215,7 +222,7 @@ class Annotations:
             yield from () if there and words in _letters(there) else shown
         yield from left
 
-    def _says_more(self, item: _Item, own: Sequence[FoundRun]) -> bool:
+    def _replaces_appearance(self, item: _Item, own: Sequence[FoundRun]) -> bool:
         """Return whether the value replaces its appearance."""
         if item.kind != "value":
             return item.kind == "mark"

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Literal
 
 from kg_api.convert.pdf.layout import Line, Vocabulary
-from kg_api.convert.shared.markdown_text import fence, heading, paragraph, picture, table, words_before
+from kg_api.convert.shared.markdown_text import fence, get_last_words, heading, paragraph, picture, table
 from kg_api.schemas.documents import WordBox
 from kg_api.schemas.images import ReadImage
 
@@ -40,7 +40,7 @@ class Heading:
     lines: list[Line]
 
 
-def body_size(lines: Iterable[Line]) -> float:
+def find_body_size(lines: Iterable[Line]) -> float:
     sizes: Counter[float] = Counter()
     for line in lines:
         sizes[round(line.size * 2) / 2] += 0 if line.mono else len(line.text)
@@ -63,7 +63,9 @@ def headings(lines: Sequence[Line], outline: Sequence[OutlineEntry]) -> dict[int
                 break
     taken = {id(line) for heading in found for line in heading.lines}
     groups = [
-        group for group in _groups(lines, body_size(lines)) if not any(id(line) in taken for line in group)
+        group
+        for group in _groups(lines, find_body_size(lines))
+        if not any(id(line) in taken for line in group)
     ]
     # Skip lines of a table of contents: the text of a heading elsewhere, with its page number.
     titles = {_letters(entry.title) for entry in outline} | {_letters(_words(group)) for group in groups}
@@ -325,7 +327,7 @@ class _Builder:
                 open_block.lines.append(line)
             else:
                 self.blocks.append(PdfBlock("code", [line]))
-        elif open_block and self._goes_on(open_block, line):
+        elif open_block and self._continues_block(open_block, line):
             open_block.lines.append(line)
         elif _BULLET.match(line.text):
             self.blocks.append(PdfBlock("item", [line], mark="-"))
@@ -338,13 +340,20 @@ class _Builder:
         """Return whether a monospace line continues a sentence, as a long name may fill a line."""
         last = block.last
         full = last.right > last.column.right - 0.2 * last.column.width
-        return last.column is line.column and full and not self._is_apart(last, line) and not _ends(last.text)
+        return (
+            last.column is line.column
+            and full
+            and not self._starts_new_block(last, line)
+            and not _ends(last.text)
+        )
 
-    def _goes_on(self, block: PdfBlock, line: Line) -> bool:
+    def _continues_block(self, block: PdfBlock, line: Line) -> bool:
         last = block.last
         if block.kind in {"heading", "code", "table"} or last.column is not line.column or _is_begun(line):
             return False
-        if self._is_apart(last, line) or abs(last.size - line.size) > 0.12 * max(last.size, line.size):
+        if self._starts_new_block(last, line) or abs(last.size - line.size) > 0.12 * max(
+            last.size, line.size
+        ):
             return False
         if (
             _LEADERS.search(last.text)
@@ -354,7 +363,7 @@ class _Builder:
             return False
         return not (_is_indented(block, line) or _stops_early(last, line))
 
-    def _is_apart(self, last: Line, line: Line) -> bool:
+    def _starts_new_block(self, last: Line, line: Line) -> bool:
         distance = last.baseline - line.baseline
         size = max(last.size, line.size)
         return distance > self.usual * size * 1.18 + 1.5 or distance < -0.5 * size
@@ -425,7 +434,7 @@ def markdown(blocks: Sequence[PdfBlock], pages: int) -> tuple[str, tuple[int, ..
     offset = 0
     for i, block in enumerate(blocks):
         is_image = block.kind == "image"
-        text = picture(block.label or words_before(parts), block.name) if is_image else _block(block, words)
+        text = picture(block.label or get_last_words(parts), block.name) if is_image else _block(block, words)
         if not text:
             each.append(offset)
             continue

@@ -26,12 +26,12 @@ from kg_api.convert.pdf.letters import (
     SizedText,
     Style,
     Styles,
-    accented,
     along,
     are_cjk,
+    combine_accent,
+    get_visible_text,
     is_from_right,
     letters,
-    plain_text,
     write_scripts,
     written,
 )
@@ -168,7 +168,7 @@ def put_shown(pages: Iterable[PageText]) -> None:
         page.shown = []
 
 
-def without_text(pages: Sequence[PageText]) -> tuple[int, ...]:
+def list_pages_without_text(pages: Sequence[PageText]) -> tuple[int, ...]:
     """Return the 1-based numbers of pages with content but without text."""
     return tuple(n for n, page in enumerate(pages, 1) if not (page.pieces or page.across or page.is_blank))
 
@@ -191,7 +191,7 @@ class _Open:
         size = style.size
         if style is not self.style:
             size = max(self.style.size, size)
-            if not self._is_beside(style, size):
+            if not self._is_adjacent(style, size):
                 return False
         gap, step = left - self.last_right, left - self.last_left
         if -_OVERLAP * size < gap < _WIDE_GAP * size:
@@ -206,13 +206,13 @@ class _Open:
 
     def takes_from_right(self, style: Style, right: float) -> bool:
         size = max(self.style.size, style.size)
-        return self._is_beside(style, size) and -_OVERLAP * size < self.last_left - right < _WIDE_GAP * size
+        return self._is_adjacent(style, size) and -_OVERLAP * size < self.last_left - right < _WIDE_GAP * size
 
-    def _is_beside(self, style: Style, size: float) -> bool:
+    def _is_adjacent(self, style: Style, size: float) -> bool:
         near = abs(style.baseline - self.style.baseline) < _OTHER_BASELINE * size
         return near and style.turn == self.style.turn
 
-    def is_apart(self, style: Style, left: float, text: str, *, inserted: bool) -> bool:
+    def has_missing_space(self, style: Style, left: float, text: str, *, inserted: bool) -> bool:
         """Return whether a missing space precedes the letter. Letter-spaced text has no such spaces."""
         gap = left - self.last_right
         if gap <= _NARROW_SPACE * style.size and not inserted:  # fast path for nearly all letters
@@ -232,7 +232,7 @@ class _Open:
             if style.size != before.size or style.baseline != before.baseline:
                 self.starts.append((len(self.letters), style))
         over = left < (self.last_left + self.last_right) / 2
-        if over and (letter := accented(self.letters[-1], text)):
+        if over and (letter := combine_accent(self.letters[-1], text)):
             self.letters[-1] = letter
         else:
             self.letters.append(f" {text}" if space else text)
@@ -327,7 +327,7 @@ class _Reader:
         style, last, bottom = self.style, self.open, self.box.bottom
         left, right = along(style.turn, self.box)
         if last and last.takes(style, left, bottom):
-            space = self.space or last.is_apart(style, left, text, inserted=self.inserted)
+            space = self.space or last.has_missing_space(style, left, text, inserted=self.inserted)
             last.add(style, text, left, right, space=space)
             last.last_bottom = bottom
         elif last and is_from_right(code) and last.takes_from_right(style, right):
@@ -343,7 +343,7 @@ class _Reader:
 
     def _turn_down(self, last: _Open, i: int) -> None:
         """Treat the rest of a text object, and its first letter, as vertical text."""
-        self.style = self.styles.downwards(self.style, i)
+        self.style = self.styles.get_vertical_style(self.style, i)
         if len(last.letters) > 1:
             self._close()
             return
@@ -388,7 +388,7 @@ def read(page: pdfium.PdfPage, objects: PageObjects, of_annotations: Container[i
     text_page = open_text(page, objects.texts)
     try:
         runs = _Reader(text_page, of_annotations).read()
-        plain = plain_text(text_page.get_text_range(errors="ignore"))
+        plain = get_visible_text(text_page.get_text_range(errors="ignore"))
     finally:
         text_page.close()
     found = stack([each for each in runs if not each.is_annotation])

@@ -12,7 +12,7 @@ import pypdfium2 as pdfium
 from pypdfium2 import raw
 
 from kg_api.convert.pdf.blocks import OutlineEntry
-from kg_api.convert.shared.containers import iso_date
+from kg_api.convert.shared.containers import parse_date
 from kg_api.errors import UnreadableDocument
 from kg_api.schemas.metadata import MetadataValue
 
@@ -102,7 +102,9 @@ def _date(value: str) -> str:
         return ""
     day = "-".join(filter(None, found.groups()[:3]))
     zone = (found[7] or "").upper().replace("'", ":")
-    return iso_date(f"{day}T{found[4]}:{found[5]}:{found[6] or '00'}{zone}" if found[3] and found[5] else day)
+    return parse_date(
+        f"{day}T{found[4]}:{found[5]}:{found[6] or '00'}{zone}" if found[3] and found[5] else day
+    )
 
 
 def outline(document: pdfium.PdfDocument) -> list[OutlineEntry]:

@@ -183,7 +183,7 @@ _TURNS = (PdfMatrix(), PdfMatrix(0, -1, 1, 0), PdfMatrix(-1, 0, 0, -1), PdfMatri
 """Clockwise rotations by quarter turns."""
 
 
-def file_of(part: DrawnObject, page: pdfium.PdfPage, turn: int) -> bytes:
+def encode_drawn_image(part: DrawnObject, page: pdfium.PdfPage, turn: int) -> bytes:
     """Return an image as JPEG or PNG (empty: one color only), rotated for lines with `turn`."""
     part = DrawnObject(part.handle, part.matrix.multiply(_TURNS[turn]))
     drawn = _draw(part, page)
@@ -231,7 +231,7 @@ class PlacedPicture:
     name: str
 
 
-def with_pictures(blocks: Sequence[PdfBlock], pictures: Sequence[PlacedPicture]) -> list[PdfBlock]:
+def insert_images(blocks: Sequence[PdfBlock], pictures: Sequence[PlacedPicture]) -> list[PdfBlock]:
     """Insert the images of a document between its blocks."""
     if not pictures:
         return list(blocks)
@@ -249,7 +249,7 @@ def with_pictures(blocks: Sequence[PdfBlock], pictures: Sequence[PlacedPicture])
     return [*chain.from_iterable(parts), *slots[len(blocks)]]
 
 
-def images_of(text: str, blocks: Sequence[PdfBlock], begins: Sequence[int]) -> tuple[FoundImage, ...]:
+def locate_images(text: str, blocks: Sequence[PdfBlock], begins: Sequence[int]) -> tuple[FoundImage, ...]:
     """Return the images with the positions of their text."""
     found: list[FoundImage] = []
     for block, begin in zip(blocks, begins, strict=True):
@@ -353,7 +353,7 @@ class PdfImages:
             self._left_out[f"images of more than {self._max_megapixels:g} megapixels"] += 1
             return None
         try:
-            made = file_of(item, page, self._turns[picture.page])
+            made = encode_drawn_image(item, page, self._turns[picture.page])
         except (pdfium.PdfiumError, ValueError):
             made = b""
         self._left_out[_BROKEN] += not made

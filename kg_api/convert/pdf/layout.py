@@ -151,7 +151,12 @@ def rows(pieces: Iterable[TextRun]) -> list[list[TextRun]]:
     mains: list[TextRun] = []
     for piece in sorted(pieces, key=lambda piece: -piece.baseline):
         at = next(
-            (i for i in range(len(mains) - 1, max(-1, len(mains) - 3), -1) if _beside(piece, mains[i])), -1
+            (
+                i
+                for i in range(len(mains) - 1, max(-1, len(mains) - 3), -1)
+                if _is_side_by_side(piece, mains[i])
+            ),
+            -1,
         )
         if at < 0:
             found.append([piece])
@@ -167,7 +172,7 @@ def rows(pieces: Iterable[TextRun]) -> list[list[TextRun]]:
     return found
 
 
-def _beside(one: TextRun, other: TextRun) -> bool:
+def _is_side_by_side(one: TextRun, other: TextRun) -> bool:
     overlap = min(one.top, other.top) - max(one.bottom, other.bottom)
     small = min(one.size, other.size) < 0.9 * max(one.size, other.size)  # possibly a superscript or subscript
     return overlap >= (0.25 if small else 0.5) * min(one.top - one.bottom, other.top - other.bottom)

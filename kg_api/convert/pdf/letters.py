@@ -64,7 +64,7 @@ def is_from_right(code: int) -> bool:
     return code >= _FIRST_FROM_RIGHT and unicodedata.bidirectional(chr(code)) in {"R", "AL"}
 
 
-def accented(accent: str, letter: str) -> str | None:
+def combine_accent(accent: str, letter: str) -> str | None:
     """Return the letter combined with a separately drawn accent, or None."""
     mark = _ACCENTS.get(accent)
     return unicodedata.normalize("NFC", letter[0] + mark + letter[1:]) if mark and letter.isalpha() else None
@@ -78,7 +78,7 @@ def written(parts: Sequence[str]) -> str:
     return text
 
 
-def plain_text(text: str) -> str:
+def get_visible_text(text: str) -> str:
     """Return PDFium's text of a page with visible letters."""
     return text.replace("\r\n", "\n").translate(_LETTERS)
 
@@ -135,7 +135,7 @@ class Styles:
         self.font = self._font(text_object)
         return Style(turn, baseline, round(size, 1), self.font.bold, self.font.mono)
 
-    def downwards(self, style: Style, i: int) -> Style:
+    def get_vertical_style(self, style: Style, i: int) -> Style:
         """Return the style of a text object with vertically stacked letters."""
         raw.FPDFText_GetMatrix(self._page, i, self._matrix)
         return style._replace(turn=DOWN, baseline=self._matrix.e)

@@ -235,7 +235,7 @@ class PageLetters:
         return Box(min(across), min(down), max(across), max(down))
 
 
-def of_parts(boxes: Iterable[PageBox], size: tuple[int, int]) -> list[Box]:
+def convert_boxes(boxes: Iterable[PageBox], size: tuple[int, int]) -> list[Box]:
     """Convert boxes in 1/10,000 of the page to pixels."""
     width, height = size[0] / _SCALE, size[1] / _SCALE
     return join_boxes(
@@ -311,8 +311,8 @@ def _mark(page: pdfium.PdfPage, picture: Image.Image, wanted: PageToDraw) -> int
         words = find_words(wanted.words, on_page.stream)
         _fill(picture, on_page.boxes(passage), _PASSAGE, _PASSAGE_EDGE)
         _fill(picture, on_page.boxes(words), _WORD, _WORD_EDGE)
-    _fill(picture, of_parts(wanted.passage_boxes, picture.size), _PASSAGE, _PASSAGE_EDGE)
-    _fill(picture, of_parts(wanted.word_boxes, picture.size), _WORD, _WORD_EDGE)
+    _fill(picture, convert_boxes(wanted.passage_boxes, picture.size), _PASSAGE, _PASSAGE_EDGE)
+    _fill(picture, convert_boxes(wanted.word_boxes, picture.size), _WORD, _WORD_EDGE)
     return sum(map(len, (passage, words, wanted.passage_boxes, wanted.word_boxes)))
 
 

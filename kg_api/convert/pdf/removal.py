@@ -30,11 +30,11 @@ _SAID_SHARE, _MAX_WORD = 0.75, 20  # measured: text 0.79 to 1, letters of unknow
 def take_out_unreadable(pages: Sequence[PageText]) -> None:
     """Move unreadable pieces from the text of the pages to `unreadable`."""
     suspects = [[run for run in (*page.pieces, *page.across) if _is_suspect(run)] for page in pages]
-    if not any(suspects) or _says_words(run for some in suspects for run in some):
+    if not any(suspects) or _is_readable(run for some in suspects for run in some):
         return
     for page, some in zip(pages, suspects, strict=True):
         letters = sum(len(run.text) for run in some)
-        if some and not (letters >= _MIN_LETTERS and _says_words(some)):
+        if some and not (letters >= _MIN_LETTERS and _is_readable(some)):
             page.unreadable = [run for run in (*page.pieces, *page.across) if _is_suspect(run, 1)]
             page.left_out += [run.text for run in page.unreadable]
             taken = set(map(id, page.unreadable))
@@ -46,7 +46,7 @@ def _is_suspect(run: TextRun, few: int = _FEW) -> bool:
     return run.unmapped >= max(few, _MOST * len(run.text.replace(" ", "")))
 
 
-def _says_words(runs: Iterable[TextRun]) -> bool:
+def _is_readable(runs: Iterable[TextRun]) -> bool:
     """Return whether codes form words of a language or numbers."""
     tokens = " ".join(run.text for run in runs).split()
     rest = [token for token in tokens if not _NUMBER.fullmatch(token)]
@@ -100,7 +100,7 @@ def leave_out(pages: Sequence[PageText]) -> tuple[int, int]:
     for number, page in enumerate(pages):
         ends += _ends(number, page.pieces, page.height)
         ends += _ends(number, page.across, page.breadth) if page.is_vertical else ()
-    repeated = [*_same_words(ends), *_with_page_numbers(ends, len(pages))]
+    repeated = [*_find_recurring_rows(ends), *_find_numbered_rows(ends, len(pages))]
     gone: dict[int, set[int]] = defaultdict(set)
     lines: set[tuple[int, int]] = set()
     for row in repeated:
@@ -130,7 +130,7 @@ def _ends(number: int, pieces: Sequence[TextRun], height: float) -> Iterable[_Ro
         yield _Row(number, round(row[0].baseline / 4), " ".join(words.split()), row)
 
 
-def _same_words(ends: list[_Row]) -> Iterable[_Row]:
+def _find_recurring_rows(ends: list[_Row]) -> Iterable[_Row]:
     """Yield rows that recur on nearby pages. Left and right pages may differ."""
     groups: dict[tuple[int, str], list[_Row]] = defaultdict(list)
     for row in ends:
@@ -143,7 +143,7 @@ def _same_words(ends: list[_Row]) -> Iterable[_Row]:
             yield from group
 
 
-def _with_page_numbers(ends: list[_Row], count: int) -> Iterable[_Row]:
+def _find_numbered_rows(ends: list[_Row], count: int) -> Iterable[_Row]:
     """Yield rows that start or end with the page number, at a position where enough pages have one."""
     groups: dict[tuple[int, int], list[_Row]] = defaultdict(list)
     for row in ends:

@@ -15,7 +15,7 @@ import pypdfium2 as pdfium
 from pypdfium2 import raw
 
 from kg_api.convert.pdf import convert as convert_pdf
-from kg_api.convert.pdf.characters import PageText, without_text
+from kg_api.convert.pdf.characters import PageText, list_pages_without_text
 from kg_api.convert.pdf.layout import FoundRun, PageWord, TextRun
 from kg_api.convert.pdf.letters import Box, turn_box
 from kg_api.convert.shared.ocr import (
@@ -25,7 +25,7 @@ from kg_api.convert.shared.ocr import (
     Picture,
     PixelLine,
     PixelWord,
-    mean_confidence,
+    compute_mean_confidence,
     open_engine,
 )
 from kg_api.errors import UnreadableDocument
@@ -163,7 +163,7 @@ class PictureReader:
     def read(self, document: pdfium.PdfDocument, pages: list[PageText]) -> None:
         """Replace pages without text, and unreadable lines, by the text from OCR."""
         ends = time.monotonic() + self.limits.ocr_max_seconds
-        pictures = set(without_text(pages))
+        pictures = set(list_pages_without_text(pages))
         chosen = [
             number
             for number, page in enumerate(pages, 1)
@@ -222,7 +222,7 @@ class PictureReader:
             found.across = [each.run for each in before.shown if each.turn != before.rotation]
             found.plain = "\n".join(each.run.text for each in before.shown)
             pages[number - 1] = found
-        self.confidences[number] = mean_confidence(words)
+        self.confidences[number] = compute_mean_confidence(words)
 
     def _notes(self) -> Iterator[str]:
         if self.confidences:

@@ -18,7 +18,7 @@ from typing import Any, cast
 import defusedxml
 from defusedxml.ElementTree import fromstring
 
-from kg_api.convert.shared.markdown_text import one_line
+from kg_api.convert.shared.markdown_text import join_lines
 from kg_api.errors import UnreadableDocument
 from kg_api.schemas.metadata import MetadataValue
 
@@ -43,10 +43,10 @@ def _value(value: object) -> MetadataValue:
 
 
 def _short(text: str) -> str:
-    return one_line(text[: 10 * _MAX_LENGTH])[:_MAX_LENGTH]
+    return join_lines(text[: 10 * _MAX_LENGTH])[:_MAX_LENGTH]
 
 
-def one_or_list(values: Iterable[object]) -> str | list[str]:
+def unwrap_single(values: Iterable[object]) -> str | list[str]:
     """Return a single value as a string, and several as a list."""
     words = list(dict.fromkeys(filter(None, (_short(str(each)) for each in values))))
     return words[0] if len(words) == 1 else words
@@ -57,7 +57,7 @@ def keywords(text: str) -> list[str]:
     return [word.strip() for word in re.split(r"[;,\n]", text) if word.strip()]
 
 
-def iso_date(text: str) -> str:
+def parse_date(text: str) -> str:
     """Return a date in any common notation as ISO 8601 (empty: not a date)."""
     words = text.strip()[:100]
     if _PARTIAL.fullmatch(words):
@@ -103,7 +103,7 @@ def open_archive(data: bytes, kind: str, *, needs: str = "") -> zipfile.ZipFile:
             "without a password"
         )
     if (records := data.count(_RECORD)) > _MAX_RECORDS:
-        raise _too_many(records)
+        raise _report_too_many_entries(records)
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
     except _DAMAGE as error:
@@ -118,7 +118,7 @@ def _check(archive: zipfile.ZipFile, kind: str) -> None:
     entries = archive.infolist()
     unpacked, packed = sum(each.file_size for each in entries), sum(each.compress_size for each in entries)
     if len(entries) > MAX_ENTRIES:
-        raise _too_many(len(entries))
+        raise _report_too_many_entries(len(entries))
     largest = max(entries, key=lambda each: each.file_size, default=None)
     if largest and largest.file_size > MAX_ENTRY_BYTES:
         raise UnreadableDocument(
@@ -135,7 +135,7 @@ def _check(archive: zipfile.ZipFile, kind: str) -> None:
         raise UnreadableDocument(f"the file is encrypted. Save {kind} without a password")
 
 
-def _too_many(entries: int) -> UnreadableDocument:
+def _report_too_many_entries(entries: int) -> UnreadableDocument:
     return UnreadableDocument(f"the file has {entries:,} entries, more than {MAX_ENTRIES:,}")
 
 
@@ -159,7 +159,7 @@ _DOCTYPES = tuple("<!DOCTYPE".encode(encoding) for encoding in ("utf-8", "utf-16
 _PLACES = ("docProps/core.xml", "meta.xml")
 
 
-def local_name(element: Any) -> str:
+def get_local_name(element: Any) -> str:
     """Return the name of an element without its namespace, because programs differ in namespaces."""
     return str(element.tag).rpartition("}")[2]
 
@@ -213,11 +213,11 @@ def core_properties(archive: zipfile.ZipFile) -> tuple[str, dict[str, MetadataVa
         return "", {}
     said: dict[str, list[str]] = {}
     for each in found:
-        said.setdefault(local_name(each), []).append(str(each.text or "").strip())
-    return one_line(_first(said, "title")), metadata(
-        author=one_or_list(said.get("creator", []) or said.get("initial-creator", [])),
-        date=iso_date(_first(said, "created") or _first(said, "creation-date")),
-        modified=iso_date(_first(said, "modified") or (_first(said, "date"))),
+        said.setdefault(get_local_name(each), []).append(str(each.text or "").strip())
+    return join_lines(_first(said, "title")), metadata(
+        author=unwrap_single(said.get("creator", []) or said.get("initial-creator", [])),
+        date=parse_date(_first(said, "created") or _first(said, "creation-date")),
+        modified=parse_date(_first(said, "modified") or (_first(said, "date"))),
         subject=_first(said, "subject"),
         description=_first(said, "description"),
         tags=[word for each in said.get("keywords", []) + said.get("keyword", []) for word in keywords(each)],

@@ -42,7 +42,7 @@ _BRACKETED = re.compile(r"(?:\[[^\[\]]*\])+|\([^()]*[^\W\d_]{3}[^()]*\)")
 _MARKS = re.compile(r"^[ \t]*(?:#{1,6}|[-*+>]|\d{1,9}\\?[.)])[ \t]+|[|`]+|^[ |:-]+$", re.MULTILINE)
 
 
-def storable(text: str) -> str:
+def remove_unstorable(text: str) -> str:
     """Remove invisible characters and characters that the database rejects. Newlines and spaces stay."""
     if text.isascii() and text.isprintable():
         return text
@@ -50,16 +50,16 @@ def storable(text: str) -> str:
     return shown.translate(_LIGATURES) if _LIGATURE.search(shown) else shown  # translate is slow
 
 
-def one_line(text: str) -> str:
+def join_lines(text: str) -> str:
     """Return the visible text on one line with single spaces."""
     if text.isascii() and text.isprintable():  # fast path: no whitespace except spaces
         return " ".join(text.split()) if " " in text else text
-    return " ".join(storable(text).split())
+    return " ".join(remove_unstorable(text).split())
 
 
 def paragraph(text: str) -> str:
     """Return one line that Markdown parses as a paragraph, regardless of its start."""
-    line = one_line(text)
+    line = join_lines(text)
     if _MARK.match(line):
         return "\\" + line
     return _NUMBER.sub(r"\1\\\2", line, count=1) if _NUMBER.match(line) else line
@@ -81,7 +81,7 @@ def lower_text(text: str) -> str:
 
 
 def _shift(text: str, forms: Mapping[int, int], mark: str) -> str:
-    words = one_line(text)
+    words = join_lines(text)
     if len(words) > _MAX_SCRIPT:  # a sentence in small print
         return f" {text} "
     if mark == "^" and words in _TRADE_MARKS:
@@ -98,13 +98,13 @@ def _shift(text: str, forms: Mapping[int, int], mark: str) -> str:
 
 def heading(level: int, text: str) -> str:
     """Return a heading of level 1 to 6, with escaped hashes at its end."""
-    line = one_line(text)
+    line = join_lines(text)
     return f"{'#' * min(max(level, 1), 6)} {_CLOSING.sub(lambda hashes: chr(92) + hashes[0], line)}"
 
 
 def fence(code: str, language: str = "") -> str:
     """Return code between fences that are longer than any fence inside."""
-    lines = storable(code).replace("\r\n", "\n").replace("\r", "\n").strip("\n").rstrip()
+    lines = remove_unstorable(code).replace("\r\n", "\n").replace("\r", "\n").strip("\n").rstrip()
     ticks = "`" * max(3, 1 + max((len(run) for run in _TICKS.findall(lines)), default=0))
     info = re.sub(r"[^\w+#.-]", "", language)[:_MAX_INFO]
     return f"{ticks}{info}\n{lines}\n{ticks}"
@@ -117,7 +117,8 @@ def table(rows: Iterable[Sequence[str]]) -> str:
     names its columns.
     """
     lines = [
-        list(row) if _are_plain(row) else [one_line(cell).replace("|", "\\|") for cell in row] for row in rows
+        list(row) if _are_plain(row) else [join_lines(cell).replace("|", "\\|") for cell in row]
+        for row in rows
     ]
     width = max(map(len, lines), default=0)
     if not width:
@@ -160,11 +161,11 @@ def _row(cells: Sequence[str]) -> str:
 
 def picture(words: str, name: str) -> str:
     """Return the line of an image with its search text and file name."""
-    label = one_line(words).translate(_BRACKETS)[:_MAX_LABEL]
-    return f"![{label}]({quote(one_line(name)[-_MAX_NAME:])})"
+    label = join_lines(words).translate(_BRACKETS)[:_MAX_LABEL]
+    return f"![{label}]({quote(join_lines(name)[-_MAX_NAME:])})"
 
 
-def words_before(blocks: Sequence[str]) -> str:
+def get_last_words(blocks: Sequence[str]) -> str:
     """Return the last words of the last text block, for an image without its own text."""
     said = next(
         (each for each in reversed(blocks) if each.strip() and not each.lstrip().startswith("![")), ""
@@ -207,7 +208,7 @@ class MarkdownWriter:
 
     def image(self, image: ReadImage, words: str, name: str, indent: str = "") -> None:
         """Add an image as a block. Its text is `words`, or the words before it."""
-        block = picture(one_line(words) or words_before(self._parts), name)
+        block = picture(join_lines(words) or get_last_words(self._parts), name)
         self.add(block, indent)
         end = self._length - len("\n\n")
         self.images.append(FoundImage(end - len(block), end, image))

@@ -45,10 +45,10 @@ class PixelLine:
 
     @property
     def confidence(self) -> float:
-        return mean_confidence([(word.text, word.confidence) for word in self.words])
+        return compute_mean_confidence([(word.text, word.confidence) for word in self.words])
 
 
-def mean_confidence(words: Sequence[tuple[str, float]]) -> float:
+def compute_mean_confidence(words: Sequence[tuple[str, float]]) -> float:
     """Return the mean confidence of words, weighted by letters."""
     letters = sum(len(text) for text, _ in words)
     return sum(len(text) * confidence for text, confidence in words) / max(1, letters)
@@ -71,7 +71,7 @@ INSTALL = "install tesseract, or kg with the extra `ocr` (pip install '.[ocr]' i
 _DECIDE = {"ocr_languages", "ocr_max_pages", "ocr_max_seconds", "ocr_max_megapixels", "max_memory_mb"}
 
 
-def installed() -> list[EngineName]:
+def list_installed_engines() -> list[EngineName]:
     """Return the installed engines, fastest first."""
     found: list[EngineName] = ["tesseract"] if shutil.which("tesseract") else []
     return [*found, "rapidocr"] if find_spec("rapidocr") else found
@@ -81,7 +81,7 @@ def choose(settings: ConversionSettings) -> tuple[EngineName | None, str]:
     """Return the engine, or None with the reason."""
     if settings.ocr == "off":
         return None, "OCR is off (KG_CONVERSION__OCR)"
-    there = installed()
+    there = list_installed_engines()
     if settings.ocr == "auto":
         return (there[0], "") if there else (None, f"no OCR is installed: {INSTALL}")
     if settings.ocr not in there:

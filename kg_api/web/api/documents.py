@@ -25,7 +25,7 @@ from kg_api.graph.filters import count_facets
 from kg_api.graph.fulltext import choose_language, read_language, read_synonyms, write_synonyms
 from kg_api.graph.names import require_ontologies
 from kg_api.graph.review import count_waiting, list_waiting
-from kg_api.ingest.records import Incoming, incoming_of
+from kg_api.ingest.records import Incoming, build_incoming
 from kg_api.schemas.base import Called, NodeId, Text
 from kg_api.schemas.documents import (
     Approval,
@@ -56,7 +56,7 @@ from kg_api.schemas.languages import LanguageChoice, OntologyLanguage, SynonymLi
 from kg_api.schemas.search import ImagePage
 from kg_api.schemas.vocabulary import DEFAULT_PAGE_WIDTH, MAX_PAGE_WIDTH, MAX_QUERY_CHARACTERS, MIN_PAGE_WIDTH
 from kg_api.spaces import plans
-from kg_api.text.linked_files import MAX_REFERENCES, key_of
+from kg_api.text.linked_files import MAX_REFERENCES, normalize_reference
 from kg_api.web.shared.dependencies import (
     CalledDocument,
     IdempotencyKey,
@@ -69,7 +69,7 @@ from kg_api.web.shared.dependencies import (
     WhereFilter,
 )
 from kg_api.web.shared.limits import media_type, parse_text, read_model, require_type, valid
-from kg_api.web.shared.openapi import BINARY, request_body, schema_of
+from kg_api.web.shared.openapi import BINARY, build_openapi_schema, request_body
 from kg_api.web.shared.routes import ApiRoute
 from kg_api.web.shared.scoped import Routes, example
 from kg_api.web.shared.security import CSRF_FIELD, OWN
@@ -325,7 +325,7 @@ CONVERSATION = request_body(
 )
 BATCH = request_body(DocumentBatch, {"documents": [DOCUMENT, {**DOCUMENT, "document": "notes/workers.md"}]})
 _BATCHED = BATCH["requestBody"]["content"]["application/json"]["schema"]
-_BATCHED["properties"]["documents"]["items"] = schema_of(DocumentText)
+_BATCHED["properties"]["documents"]["items"] = build_openapi_schema(DocumentText)
 
 
 def _ingesting(body: dict[str, Any], outcome: type[BaseModel] = Ingested) -> dict[str, Any]:
@@ -401,7 +401,7 @@ async def _take(request: Request, text: Callable[[Incoming], Taken], content: Ta
     kind = media_type(request)
     if kind == "application/json":
         body = await read_model(request, DocumentText)
-        return await run_in_threadpool(text, incoming_of(body, body.text))
+        return await run_in_threadpool(text, build_incoming(body, body.text))
     if kind == "multipart/form-data":
         return await _from_upload(request, content)
     raise HTTPException(415, "send application/json, or a file as multipart/form-data")
@@ -427,12 +427,12 @@ async def _from_upload(request: Request, taken: TakeFile[Taken]) -> Taken:
             if not isinstance(image, UploadFile):
                 told = "each part is a file with the reference in the document as its name"
                 raise HTTPException(422, f"{IMAGES}: {told}")
-            if (key := key_of(image.filename or "")) is None:
+            if (key := normalize_reference(image.filename or "")) is None:
                 told = f"{(image.filename or '')[:100]!r} is not a relative reference, such as img/boat.png"
                 raise HTTPException(422, f"{IMAGES}: {told}")
             beside[key] = await image.read()
         content = await file.read()
-    return await run_in_threadpool(taken, content, incoming_of(upload, ""), beside)
+    return await run_in_threadpool(taken, content, build_incoming(upload, ""), beside)
 
 
 @stored.get("/ontologies/{ontology}/language", "read", "Get the language of an ontology")

@@ -84,7 +84,7 @@ def regenerate(
 
 @spaces.get("/embedding/spaces", "read", "List embedding spaces and their models")
 def list_spaces(container: Open) -> SpaceList:
-    return SpaceList(spaces=container.models.infos())
+    return SpaceList(spaces=container.models.list_space_infos())
 
 
 @spaces.post("/embedding/spaces", "admin", "Create an embedding space", status_code=201)

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, StringConstraints
 
 from kg_api.graph.judgements import delete_judgements, judge, list_judgements, list_questions
 from kg_api.graph.names import require_ontologies
-from kg_api.schemas.base import NodeId, storable
+from kg_api.schemas.base import NodeId, require_storable
 from kg_api.schemas.evaluation import (
     Comparison,
     EvalResult,
@@ -78,7 +78,7 @@ def remove_judgements(
 # Saved results
 
 
-_Named = Annotated[str, StringConstraints(min_length=1, max_length=300), AfterValidator(storable)]
+_Named = Annotated[str, StringConstraints(min_length=1, max_length=300), AfterValidator(require_storable)]
 ResultName = Annotated[_Named, Path(description="Name of a saved result, from the list.")]
 ResultNames = Annotated[list[_Named], Query(alias="name", max_length=MAX_COMPARED)]
 Metrics = Annotated[

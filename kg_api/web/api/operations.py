@@ -15,12 +15,12 @@ from fastapi.responses import FileResponse, JSONResponse, RedirectResponse
 
 from kg_api import __version__
 from kg_api.access import keys
-from kg_api.access.keys import ids_called
-from kg_api.graph.jobs import cancel_job, find_job, page_of_jobs, queue_status
+from kg_api.access.keys import find_key_ids
+from kg_api.graph.jobs import cancel_job, find_job, page_of_jobs, read_queue_status
 from kg_api.graph.keys import page_of_audit, read_keys
 from kg_api.graph.names import identify_job, require_ontologies
-from kg_api.graph.reach import reaching
-from kg_api.metrics import CONTENT_TYPE, BackupGauges, QueueGauges, exposition
+from kg_api.graph.reach import limit_visible_ontologies
+from kg_api.metrics import CONTENT_TYPE, BackupGauges, QueueGauges, render_metrics
 from kg_api.schemas.base import Text
 from kg_api.schemas.operations import (
     ApiKey,
@@ -40,7 +40,7 @@ from kg_api.schemas.operations import (
 from kg_api.schemas.vocabulary import MAX_KEY_NAME, JobState
 from kg_api.web.shared.dependencies import JobId, Offset, OntologyFilter, Open, PageSize
 from kg_api.web.shared.forwarded import below_prefix
-from kg_api.web.shared.health import QueueWatch, Surroundings, readiness_of, without_names
+from kg_api.web.shared.health import ProcessHealth, QueueWatch, check_readiness, without_names
 from kg_api.web.shared.openapi import event_stream
 from kg_api.web.shared.routes import GuardedRoute
 from kg_api.web.shared.scoped import Routes, example
@@ -64,7 +64,7 @@ def list_audit(
 ) -> AuditPage:
     """Entries appear within a second after the response and are kept for a year."""
     graph = container.graph
-    key_ids = None if key is None else [key] if key in NO_KEYS else ids_called(read_keys(graph), key)
+    key_ids = None if key is None else [key] if key in NO_KEYS else find_key_ids(read_keys(graph), key)
     from_then = since.replace(tzinfo=UTC) if since is not None and since.tzinfo is None else since
     entries, total = page_of_audit(graph, key_ids=key_ids, since=from_then, offset=offset, limit=limit)
     return AuditPage(entries=entries, total=total, offset=offset, limit=limit)
@@ -101,8 +101,8 @@ def ready(request: Request, response: Response) -> Readiness:
 
 def shown_readiness(request: Request, around: Sequence[Check] = ()) -> Readiness:
     """Return the readiness. Hide names of spaces and models, unless the sender can see all ontologies."""
-    with reaching(None):  # readiness does not depend on the key
-        readiness = readiness_of(request.app.state.opening, request.app.state.queue, around)
+    with limit_visible_ontologies(None):  # readiness does not depend on the key
+        readiness = check_readiness(request.app.state.opening, request.app.state.queue, around)
     return readiness if asking(request).ontologies is None else without_names(readiness)
 
 
@@ -178,7 +178,7 @@ def retry(container: Open, job_id: JobId) -> Job:
 
 @jobs.get("/queue", "read", "Get the status of the queue and its workers")
 def get_queue(container: Open) -> QueueStatus:
-    return queue_status(container.graph)
+    return read_queue_status(container.graph)
 
 
 # API keys
@@ -238,10 +238,10 @@ TEXT: dict[int | str, dict[str, Any]] = {
 @requires("read")
 def metrics(request: Request) -> Response:
     watch: QueueWatch = request.app.state.queue
-    surroundings: Surroundings = request.app.state.surroundings
+    surroundings: ProcessHealth = request.app.state.surroundings
     last = surroundings.last_backup()
     backups = BackupGauges(last and last.made, failed=None if last is None else last.trouble() is not None)
-    return Response(exposition(QueueGauges(watch.status_if_known()), backups), media_type=CONTENT_TYPE)
+    return Response(render_metrics(QueueGauges(watch.status_if_known()), backups), media_type=CONTENT_TYPE)
 
 
 # Start page and API documentation without external resources

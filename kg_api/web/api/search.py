@@ -68,7 +68,7 @@ log = structlog.get_logger()
 
 
 @asynccontextmanager
-async def closed_after(writing: Writing) -> AsyncGenerator[None]:
+async def close_answer(writing: Writing) -> AsyncGenerator[None]:
     """Close an answer after the block, also on cancellation."""
     try:
         yield
@@ -142,7 +142,7 @@ def answer(
     request = narrowed(container.graph, request)
     if request.stream:
         writing = container.answer.begin(request)
-        return EventStream(partial(_events, writing), closed_after(writing))
+        return EventStream(partial(_events, writing), close_answer(writing))
     return container.answer.answer(request)
 
 

@@ -12,14 +12,14 @@ from kg_api.evaluation.saved import SavedResults
 from kg_api.schemas.base import Called, NodeId, OntologyName
 from kg_api.schemas.filters import MAX_CONDITIONS
 from kg_api.schemas.vocabulary import MAX_OFFSET, MAX_PAGE
-from kg_api.web.shared.opening import Opening
+from kg_api.web.shared.opening import StartUp
 from kg_api.web.shared.security import asking
 
 # These are async, because a thread switch would take much of the time of a small request
 
 
 async def _container(request: Request) -> Container:
-    opening: Opening = request.app.state.opening
+    opening: StartUp = request.app.state.opening
     return opening.container()
 
 

@@ -47,7 +47,7 @@ class Forwarded:
         prefix = self._root_path
         if (scope.get("client") or ("",))[0] in self._proxied.trusted_hosts:
             headers = Headers(scope=scope)
-            prefix = prefix or _prefix_in(headers.get("x-forwarded-prefix", ""))
+            prefix = prefix or _read_prefix(headers.get("x-forwarded-prefix", ""))
             if host := headers.get("x-forwarded-host"):
                 scope[FORWARDED_HOST] = host
         if self._root_path:
@@ -90,7 +90,7 @@ def pieces_below_prefix(pieces: Iterable[str]) -> Iterator[str]:
     yield page_below_prefix(rest)
 
 
-def _prefix_in(header: str) -> str:
+def _read_prefix(header: str) -> str:
     """Return the prefix in a header, or "". With several proxies, the first is the outermost."""
     prefix = header.partition(",")[0].strip().rstrip("/")
     return prefix if _PREFIX.fullmatch(prefix) else ""

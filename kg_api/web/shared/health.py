@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 from kg_api.container import Container
 from kg_api.errors import KgError
 from kg_api.graph.client import Graph
-from kg_api.graph.jobs import is_touched, queue_status
+from kg_api.graph.jobs import is_touched, read_queue_status
 from kg_api.graph.schema import index_states
-from kg_api.graph.search import TEXT_INDEX, SharedReading
-from kg_api.graph.spaces import Space, all_spaces
+from kg_api.graph.search import TEXT_INDEX, CachedRead
+from kg_api.graph.spaces import Space, read_spaces
 from kg_api.local import processes, supervisor
-from kg_api.local.neo4j import disk_room
+from kg_api.local.neo4j import build_disk_room
 from kg_api.local.processes import Home
 from kg_api.schemas.operations import Check, QueueStatus, Readiness
 from kg_api.schemas.spaces import EmbeddingHealth
@@ -25,7 +25,7 @@ from kg_api.spaces.plans import EmbeddingState, read_embedding_states
 from kg_api.spaces.registry import space_of_new
 from kg_api.transfer import backup
 from kg_api.transfer.backup import BackupRecord
-from kg_api.web.shared.opening import Opening
+from kg_api.web.shared.opening import StartUp
 from kg_api.wording import pluralize
 
 REMEMBERED_SECONDS = 30.0
@@ -61,9 +61,9 @@ class ModelHealth:
 class QueueWatch:
     """Queue status, cached for one second."""
 
-    def __init__(self, opening: Opening) -> None:
+    def __init__(self, opening: StartUp) -> None:
         self._opening = opening
-        self._looking = SharedReading(lambda: queue_status(opening.container().graph))
+        self._looking = CachedRead(lambda: read_queue_status(opening.container().graph))
 
     def status(self) -> QueueStatus:
         """Return the queue status, at most one second old.
@@ -112,7 +112,7 @@ PASSING_DEATHS = 2
 """Number of consecutive deaths of a process after which the service is not ready. One restart is quick."""
 
 
-class Surroundings:
+class ProcessHealth:
     """Supervisor and disk of the home of this service."""
 
     def __init__(self, settings: Settings) -> None:
@@ -141,16 +141,16 @@ class Surroundings:
         said = supervisor.read(self._home)
         if said.neo4j_uri != uri or processes.load(self._home.pid_file("supervisor")) is None:
             return None
-        dying = {name: told for name, told in said.roles.items() if supervisor.trouble_of(name, told)}
+        dying = {name: told for name, told in said.roles.items() if supervisor.describe_trouble(name, told)}
         grave = any(told.state == "failed" or told.deaths >= PASSING_DEATHS for told in dying.values())
-        waits = "; ".join(supervisor.trouble_of(name, told) or "" for name, told in dying.items())
+        waits = "; ".join(supervisor.describe_trouble(name, told) or "" for name, told in dying.items())
         restarts = sum(told.restarts for told in said.roles.values())
         return Check(
             name="processes", ok=not grave, detail=waits or f"all running, {pluralize(restarts, 'restart')}"
         )
 
     def _disk(self) -> Check | None:
-        room = disk_room(self._home, self._settings)
+        room = build_disk_room(self._home, self._settings)
         if self._settings.neo4j.uri is not None or (free := room.free_bytes()) is None:
             return None
         shortage = room.shortage()
@@ -165,7 +165,7 @@ DEGRADING = frozenset({"model", "disk"})
 """Checks that can fail without affecting readiness."""
 
 
-def readiness_of(opening: Opening, queue: QueueWatch, around: Sequence[Check] = ()) -> Readiness:
+def check_readiness(opening: StartUp, queue: QueueWatch, around: Sequence[Check] = ()) -> Readiness:
     """Return the readiness of all parts.
 
     Without a model or with a full disk, the service stays ready: full-text search still works.
@@ -175,7 +175,7 @@ def readiness_of(opening: Opening, queue: QueueWatch, around: Sequence[Check] = 
     try:
         container = opening.container()
         graph = container.graph
-        states, new = [*read_embedding_states(graph).values()], space_of_new(all_spaces(graph))
+        states, new = [*read_embedding_states(graph).values()], space_of_new(read_spaces(graph))
         checks = [*_index_checks(graph, states, new), *_model_checks(container, states, new)]
         checks += [queue.check(), *around]
     except KgError as error:

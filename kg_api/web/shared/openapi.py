@@ -14,7 +14,7 @@ from kg_api.schemas.answers import Answered, AnswerEvent
 from kg_api.schemas.operations import Job
 from kg_api.schemas.problems import Problem
 from kg_api.web.shared.forwarded import path_prefix
-from kg_api.web.shared.scopes import rule_of
+from kg_api.web.shared.scopes import get_route_rule
 
 MEDIA_TYPE = "application/problem+json"
 _SCHEMAS = "#/components/schemas/"
@@ -39,7 +39,7 @@ def _describe_keys(document: dict[str, Any], routes: Iterable[APIRoute]) -> None
     """Add the required scope to each operation. The empty alternative covers services without keys."""
     document["components"]["securitySchemes"] = {"key": KEYS}
     for route in routes:
-        rule = rule_of(route.endpoint)
+        rule = get_route_rule(route.endpoint)
         if not route.include_in_schema or rule.scope is None:
             continue
         for method in route.methods or ():
@@ -51,7 +51,7 @@ def _describe_keys(document: dict[str, Any], routes: Iterable[APIRoute]) -> None
 BINARY: Final = {"type": "string", "format": "binary"}
 
 
-def schema_of(model: type[BaseModel]) -> dict[str, Any]:
+def build_openapi_schema(model: type[BaseModel]) -> dict[str, Any]:
     schema = model.model_json_schema(ref_template=_SCHEMAS + "{model}")
     return {name: value for name, value in schema.items() if name != "$defs"}
 
@@ -73,9 +73,11 @@ def request_body(
         required: Required parts of the form.
         parts: Schemas of the files in the form.
     """
-    content: dict[str, Any] = {"application/json": {"schema": schema_of(model), "example": example}}
+    content: dict[str, Any] = {
+        "application/json": {"schema": build_openapi_schema(model), "example": example}
+    }
     if form is not None:
-        properties = {**(parts or {}), **schema_of(form)["properties"]}
+        properties = {**(parts or {}), **build_openapi_schema(form)["properties"]}
         of_form = {"type": "object", "required": [*required], "properties": properties}
         content["multipart/form-data"] = {"schema": of_form}
     return {"requestBody": {"required": True, "content": content}}

@@ -10,7 +10,7 @@ import structlog
 
 from kg_api.container import Container, open_container
 from kg_api.errors import KgError, Unavailable
-from kg_api.graph.reach import reaching
+from kg_api.graph.reach import limit_visible_ontologies
 from kg_api.machine import freeze_heap
 from kg_api.settings import Settings
 
@@ -19,7 +19,7 @@ log = structlog.get_logger()
 RETRY_SECONDS = 1.0
 
 
-class Opening:
+class StartUp:
     """Container that a thread opens with retries."""
 
     def __init__(self, settings: Settings, on_hopeless: Callable[[KgError], None]) -> None:
@@ -75,7 +75,7 @@ class Opening:
     def _open(self) -> None:
         while not self._closing.is_set():
             try:
-                with reaching(None):
+                with limit_visible_ontologies(None):
                     self._container = open_container(self._settings, needs_embedder=False)
             except Unavailable as error:
                 self._reason = str(error)

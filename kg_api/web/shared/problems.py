@@ -15,8 +15,8 @@ from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute, Match
 
 from kg_api.errors import KgError, RateExceeded, StorageFull, TooBusy, Unavailable
-from kg_api.schemas.operations import without_secrets
-from kg_api.schemas.problems import SOMETHING_WRONG, Problem, problem_of, problem_of_fields, to_unicode
+from kg_api.schemas.operations import redact_keys
+from kg_api.schemas.problems import SOMETHING_WRONG, Problem, build_field_problem, build_problem, to_unicode
 from kg_api.web.shared.openapi import MEDIA_TYPE
 
 log = structlog.get_logger()
@@ -55,7 +55,7 @@ def _response(told: Problem) -> Response:
 
 
 def of_error(error: KgError) -> Response:
-    response = _response(problem_of(error))
+    response = _response(build_problem(error))
     if isinstance(error, RateExceeded):
         response.headers["Retry-After"] = str(error.retry_after_seconds)
     return response
@@ -81,7 +81,7 @@ def _on_kg_error(_: Request, error: KgError) -> Response:
 
 
 def _on_invalid(_: Request, error: RequestValidationError) -> Response:
-    return _response(problem_of_fields(error.errors()))
+    return _response(build_field_problem(error.errors()))
 
 
 def _on_http_error(request: Request, error: HTTPException) -> Response:
@@ -89,18 +89,18 @@ def _on_http_error(request: Request, error: HTTPException) -> Response:
     nowhere = error.status_code == HTTPStatus.NOT_FOUND and error.detail == title
     response = problem(error.status_code, "http", title, _nowhere(request) if nowhere else error.detail)
     response.headers.update(error.headers or {})
-    if error.status_code == METHOD_NOT_ALLOWED and (methods := _methods_of(request)):
+    if error.status_code == METHOD_NOT_ALLOWED and (methods := _list_methods(request)):
         response.headers["Allow"] = ", ".join(methods)
     return response
 
 
 def _nowhere(request: Request) -> str:
     """Return the message for a path without a route."""
-    asked = f"{request.method} {without_secrets(request.url.path[:MAX_SHOWN_PATH])}"
+    asked = f"{request.method} {redact_keys(request.url.path[:MAX_SHOWN_PATH])}"
     return f"nothing found at {asked}. /openapi.json describes all paths"
 
 
-def _methods_of(request: Request) -> list[str]:
+def _list_methods(request: Request) -> list[str]:
     """Return all methods of a path. Each route knows only its own."""
     known: Sequence[BaseRoute] = request.app.state.known_routes
     routes = [each for each in known if each.matches(request.scope)[0] is not Match.NONE]
@@ -114,4 +114,4 @@ def of_ending() -> Response:
 
 def of_bug() -> Response:
     """Return the response for unexpected errors. It contains no details."""
-    return _response(problem_of(KgError(SOMETHING_WRONG)))
+    return _response(build_problem(KgError(SOMETHING_WRONG)))

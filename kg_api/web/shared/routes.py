@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from kg_api.errors import InvalidInput, KgError
 from kg_api.web.shared.limits import parse, read_body, require_type
-from kg_api.web.shared.scopes import rule_of
+from kg_api.web.shared.scopes import get_route_rule
 from kg_api.web.shared.security import audit, check_access
 
 NOTHING_ASKED = frozenset({b"", b"{}"})
@@ -25,7 +25,7 @@ class GuardedRoute(APIRoute):
     """Route that checks the key before it reads the request and records changes in the audit log."""
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
-        self.rule = rule_of(endpoint)
+        self.rule = get_route_rule(endpoint)
         super().__init__(path, endpoint, **options)
 
     def get_route_handler(self) -> Handler:

@@ -61,7 +61,7 @@ def _declare(rule: Rule) -> Callable[[EndpointT], EndpointT]:
     return declare
 
 
-def rule_of(endpoint: Callable[..., Any]) -> Rule:
+def get_route_rule(endpoint: Callable[..., Any]) -> Rule:
     """Return the rule of a route.
 
     Raises:
@@ -77,7 +77,7 @@ class PublicPaths:
     """Paths without authentication, known before routing."""
 
     def __init__(self, routes: Iterable[APIRoute]) -> None:
-        rules = [(each.path_format, rule_of(each.endpoint)) for each in routes]
+        rules = [(each.path_format, get_route_rule(each.endpoint)) for each in routes]
         paths = {path.partition("{")[0] for path, rule in rules if rule.scope is None} | {*BESIDE_ROUTES}
         self.identified = {path for path, rule in rules if rule.identified}
         self._exact = {each for each in paths if len(each) == 1 or not each.endswith("/")}

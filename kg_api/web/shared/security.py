@@ -41,13 +41,13 @@ from kg_api.access.keys import (
     is_proof,
     parse_session_token,
     parse_token,
-    proves,
+    verify_proof,
 )
 from kg_api.errors import ConfigurationError, Forbidden, KgError, RateExceeded, Unauthorized, Unavailable
 from kg_api.graph.keys import AuditRecord
-from kg_api.graph.reach import reaching, require
-from kg_api.metrics import within_budget
-from kg_api.schemas.operations import without_secrets
+from kg_api.graph.reach import limit_visible_ontologies, require
+from kg_api.metrics import charge_budget
+from kg_api.schemas.operations import redact_keys
 from kg_api.schemas.vocabulary import KeyScope
 from kg_api.settings import ApiSettings
 from kg_api.web.shared.forwarded import path_prefix
@@ -60,7 +60,7 @@ OWN: Final = "private, no-cache"
 """Cache-Control for private responses. A proxy must not store them, and a browser must revalidate them."""
 
 
-def _to_sender_alone(send: Send) -> Send:
+def _mark_private(send: Send) -> Send:
     """Mark responses as private. A cookie alone does not keep shared caches from storing them."""
 
     async def send_own(message: Message) -> None:
@@ -156,7 +156,7 @@ class TokenRate:
         self._spent: Counter[str] = Counter()
         self._lock = threading.Lock()
 
-    def budget_of(self, access: Access) -> KeyBudget | None:
+    def get_budget(self, access: Access) -> KeyBudget | None:
         """Return the budget of a key. None without a limit or for the local user."""
         return KeyBudget(self, access.key_id) if self.most is not None and access.is_key else None
 
@@ -295,7 +295,7 @@ _STATE: Final = "kg_caller"
 _VIEWER: Final[ContextVar[Caller | None]] = ContextVar("viewer", default=None)
 
 
-def caller_of(scope: Scope) -> Caller:
+def read_caller(scope: Scope) -> Caller:
     """Return the sender of a request as far as known."""
     return scope.setdefault("state", {}).setdefault(_STATE, Caller())
 
@@ -320,7 +320,7 @@ def may(scope: KeyScope, ontology: str | None = None) -> bool:
 
 
 @contextmanager
-def viewed_by(caller: Caller) -> Generator[None]:
+def set_viewer(caller: Caller) -> Generator[None]:
     """Make the signed-in user available to pages in the block."""
     token = _VIEWER.set(caller if caller.session and caller.known else None)
     try:
@@ -349,7 +349,7 @@ async def check_csrf(request: Request) -> None:
     Raises:
         Forbidden: The CSRF token is missing or belongs to another session.
     """
-    token = caller_of(request.scope).session
+    token = read_caller(request.scope).session
     if token is None or request.method in READING:
         return
     sent = request.headers.get(CSRF_HEADER) or await _sent_by_form(request)
@@ -424,7 +424,7 @@ NO_GOOD: Final = (
 NOT_NOW: Final = "no key can be looked up at the moment, for the database does not answer: try again"
 
 
-class Doorkeeper:
+class Authenticator:
     """Identification of the sender of a request.
 
     Args:
@@ -446,13 +446,13 @@ class Doorkeeper:
             RateExceeded: The address has sent too many invalid keys.
             Unavailable: The database cannot look up the key.
         """
-        sent = _sent_in(Headers(scope=scope))
+        sent = _read_sent_key(Headers(scope=scope))
         if sent is None:
             return await self._in_session(scope)
         if is_proof(sent):
             # Ignore a proof of another home. The client sends it automatically
             path = scope["raw_path"].decode("latin-1")
-            return LOCAL if proves(sent, self._home_key(), time.time(), scope["method"], path) else None
+            return LOCAL if verify_proof(sent, self._home_key(), time.time(), scope["method"], path) else None
         token = parse_token(sent)
         if token is None or self._check.known(token) or self._check.was_good(token):
             access = await self.owner_of_key(scope, sent)
@@ -473,7 +473,7 @@ class Doorkeeper:
         """
         if (token := parse_token(key)) is None:
             return None
-        caller_of(scope).claimed_key = token.key_id
+        read_caller(scope).claimed_key = token.key_id
         return await self._owner(token)
 
     def forget(self, session: SessionToken) -> None:
@@ -484,7 +484,7 @@ class Doorkeeper:
         if (token := usable_session(scope)) is None:
             return None
         if access := await self._owner(token):
-            caller_of(scope).session = token
+            read_caller(scope).session = token
         return access
 
     async def _owner(self, token: Token) -> Access | None:
@@ -515,7 +515,7 @@ class Guard:
         self,
         app: ASGIApp,
         *,
-        door: Doorkeeper,
+        door: Authenticator,
         rate: MinuteLimit,
         tokens: TokenRate,
         bodies: BodyLimit,
@@ -532,10 +532,10 @@ class Guard:
             return
         path = scope["path"]
         if path not in self._public or path in self._public.identified:
-            send = _to_sender_alone(send)
-        caller = caller_of(scope)
+            send = _mark_private(send)
+        caller = read_caller(scope)
         try:
-            access = caller.known = await self._access_of(scope)
+            access = caller.known = await self._get_access(scope)
             self._bodies.check_announced(scope)
         except KgError as error:
             response = of_error(error)
@@ -546,13 +546,13 @@ class Guard:
         with (
             self._bodies.limited(scope, receive) as limited,
             structlog.contextvars.bound_contextvars(key=access.key_id),
-            reaching(access.ontologies),
-            within_budget(self._tokens.budget_of(access)),
-            viewed_by(caller),
+            limit_visible_ontologies(access.ontologies),
+            charge_budget(self._tokens.get_budget(access)),
+            set_viewer(caller),
         ):
             await self.app(scope, limited, send)
 
-    async def _access_of(self, scope: Scope) -> Access:
+    async def _get_access(self, scope: Scope) -> Access:
         path = scope["path"]
         if path in self._public.identified:  # health probes need a response even during failures
             with suppress(KgError):
@@ -571,12 +571,12 @@ class Guard:
 
 def asking(request: Request) -> Access:
     """Return the access of the sender of a routed request."""
-    return caller_of(request.scope).access
+    return read_caller(request.scope).access
 
 
-def key_of(scope: Scope) -> dict[str, str]:
+def get_sender_fields(scope: Scope) -> dict[str, str]:
     """Return the log fields of the sender: the key id, or the claimed key id of a rejected request."""
-    caller = caller_of(scope)
+    caller = read_caller(scope)
     if caller.claimed_key and not (caller.known and caller.known.is_key):
         return {"claimed_key": caller.claimed_key}
     return {"key": caller.known.key_id} if caller.known else {}
@@ -610,7 +610,7 @@ def check_access(request: Request, rule: Rule, path_format: str) -> None:
     require(*filter(None, [request.path_params.get("ontology"), *named]))
 
 
-def _sent_in(headers: Headers) -> str | None:
+def _read_sent_key(headers: Headers) -> str | None:
     """Return the key of the request, or None without a key of kg, as with the credentials of a proxy."""
     sent = [each.partition(" ") for each in headers.getlist("authorization")]
     keys = [key.strip() for kind, _, key in sent if kind.lower() == "bearer"]
@@ -637,7 +637,7 @@ OUTCOMES: Final = frozenset(
 
 def note_outcome(request: Request, answer: BaseModel) -> None:
     """Record the changes of a request whose response is a page."""
-    caller_of(request.scope).outcome = present_outcome(answer.model_dump(mode="json"))
+    read_caller(request.scope).outcome = present_outcome(answer.model_dump(mode="json"))
 
 
 def present_outcome(answer: Mapping[str, Any]) -> dict[str, str | int | bool]:
@@ -667,7 +667,7 @@ def audit(request: Request, status: int, body: bytes = b"") -> None:
     """
     if not (200 <= status < 300 or status == SEE_OTHER or status >= 500):  # noqa: PLR2004 - HTTP ranges
         return
-    caller = caller_of(request.scope)
+    caller = read_caller(request.scope)
     if caller.outcome is None and len(body) <= MAX_READ:
         with suppress(ValueError):
             said: Any = json.loads(body)
@@ -677,7 +677,7 @@ def audit(request: Request, status: int, body: bytes = b"") -> None:
         AuditRecord(
             key_id=caller.key_id,
             method=request.method,
-            path=without_secrets(request.scope["path"][:500]),
+            path=redact_keys(request.scope["path"][:500]),
             status=status,
             request_id=structlog.contextvars.get_contextvars().get("request_id", ""),
             outcome=caller.outcome or {},

@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 
 from kg_api.errors import KgError, TooBusy
 from kg_api.graph.client import Graph
-from kg_api.graph.jobs import find_job, lately
+from kg_api.graph.jobs import find_job, list_recent_jobs
 from kg_api.schemas.operations import FINISHED, Job
 
 log = structlog.get_logger()
@@ -73,7 +73,7 @@ class JobStreams:
 
     def of_all(self, graph: Graph, ontology: str | None) -> EventStream:
         """Stream the events of all jobs or of one ontology until the client disconnects."""
-        look = partial(lately, graph, ontology)
+        look = partial(list_recent_jobs, graph, ontology)
         return EventStream(partial(self._events, look, until_ended=False), self._one_more())
 
     @asynccontextmanager

@@ -31,7 +31,7 @@ def opening(text: str, characters: int) -> str:
     return f"{cut.rpartition(' ')[0] or cut[:-1]} …"
 
 
-def draw_around(
+def draw_neighbourhood(
     centre: Place,
     beside: Sequence[Place],
     elsewhere: Sequence[RelatedSource],

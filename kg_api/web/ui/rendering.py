@@ -22,7 +22,7 @@ from pydantic import BaseModel
 
 from kg_api import __version__
 from kg_api.errors import NotFound
-from kg_api.evaluation.saved import ontology_of
+from kg_api.evaluation.saved import get_result_ontology
 from kg_api.schemas.evaluation import EvalResult
 from kg_api.schemas.filters import OF_TIME, PAGE, parse_conditions
 from kg_api.schemas.search import SourceHit, SourceSearch, WordMatch
@@ -64,7 +64,7 @@ def _assets() -> dict[str, Asset]:
     return assets
 
 
-def address_of(name: str) -> str:
+def get_asset_url(name: str) -> str:
     return f"{PREFIX}{_assets()[name].digest}/{name}"
 
 
@@ -220,7 +220,7 @@ class Excerpt(NamedTuple):
     cut_after: bool
 
 
-def pieces_of(
+def split_by_marks(
     text: str, matches: Sequence[WordMatch], start: int = 0, end: int | None = None
 ) -> list[MarkedPiece]:
     """Return a text from `start` to `end`, split at the matches. Offsets are code points."""
@@ -241,14 +241,14 @@ def excerpt(hit: SourceHit) -> Excerpt:
     """Return a short passage whole, or the text around the first match of a long passage."""
     text = hit.full_text
     if len(text) <= SHOWN_CHARACTERS:
-        return Excerpt(pieces_of(text, hit.matches), cut_before=False, cut_after=False)
+        return Excerpt(split_by_marks(text, hit.matches), cut_before=False, cut_after=False)
     first = min((each.start for each in hit.matches), default=0)
     # Start after the next space, if one is near
     at = min(max(0, first - BEFORE), len(text) - SHOWN_CHARACTERS)
     space = text.find(" ", at, at + BEFORE // 2) if at else -1
     start = at if space < 0 else space + 1
     end = min(len(text), start + SHOWN_CHARACTERS)
-    return Excerpt(pieces_of(text, hit.matches, start, end), start > 0, end < len(text))
+    return Excerpt(split_by_marks(text, hit.matches, start, end), start > 0, end < len(text))
 
 
 def reasons(hit: SourceHit) -> list[str]:
@@ -375,7 +375,7 @@ def address_of_measured(result: EvalResult, text: str | None) -> str | None:
         return None
     mode = result.config.get("mode")
     way = mode if isinstance(mode, str) and mode in WAYS else USUAL
-    return Question(text, ontology_of(result) or "", way).address()
+    return Question(text, get_result_ontology(result) or "", way).address()
 
 
 def address_of_hit(question: Question, hit: SourceHit, number: int) -> str:
@@ -444,12 +444,12 @@ _templates = Environment(
 )
 _FUNCTIONS = (address, below, address_of_hit, address_of_measured, viewer, may)
 _FILTERS = (count, day, duration, moment, pace, share, time_left, as_text, excerpt, reasons, opening)
-_globals: dict[str, Any] = {"version": __version__, "asset": address_of}
+_globals: dict[str, Any] = {"version": __version__, "asset": get_asset_url}
 _globals |= {each.__name__: each for each in _FUNCTIONS}
 _filters: dict[str, Any] = {
     "markdown": render_markdown,
     "shell": shlex.quote,
-    "pieces": pieces_of,
+    "pieces": split_by_marks,
     "ties": describe_ties,
     "way": words_of_way,
 }
@@ -458,7 +458,7 @@ _templates.globals.update(_globals)
 _templates.filters.update(_filters)
 
 
-def lead_to(request: Request, done: BaseModel, page: str) -> Response:
+def redirect_to_page(request: Request, done: BaseModel, page: str) -> Response:
     note_outcome(request, done)
     return RedirectResponse(page, 303)
 

@@ -58,7 +58,7 @@ def lead_to_page(request: Request) -> Response:
     return RedirectResponse(nearest_page(request, _own_path(request)), 303, NOT_KEPT)
 
 
-def page_before(request: Request) -> str:
+def get_previous_page(request: Request) -> str:
     """Return the page for a link back from an error, such as the page with the form."""
     path = _own_path(request)
     if request.method == "GET" and not request.scope["query_string"]:
@@ -67,7 +67,7 @@ def page_before(request: Request) -> str:
     return "/ui/search" if found == PAGES else found
 
 
-def lead_to_sign_in(request: Request) -> Response:
+def redirect_to_sign_in(request: Request) -> Response:
     to = address(LOGIN, next=_to_show_then(request))
     if wants_part(request):
         return Response(status_code=401, headers={"HX-Redirect": to, **NOT_KEPT})

@@ -15,7 +15,7 @@ import pytest
 from kg_api.graph.client import Graph
 from kg_api.graph.folders import find_folder
 from kg_api.graph.spaces import ensure_space
-from kg_api.schemas.folders import folder_grant
+from kg_api.schemas.folders import build_folder_grant
 from tests.neo4j_server import Neo4jServer
 from tests.process.cli.conftest import Kg
 from tests.support.embedders import small_embedder
@@ -81,7 +81,7 @@ def test_the_command_line_of_the_same_home_follows_its_users_folder(
     assert (json.loads(added.stdout)["right"], list(documents(graph))) == ("owner", ["a.md"])
     key = place / "home" / "folder-key"
     assert stat.S_IMODE(key.stat().st_mode) == 0o600
-    grant = folder_grant(key.read_text().strip(), str(tmp_path / "notes"), "notes")
+    grant = build_folder_grant(key.read_text().strip(), str(tmp_path / "notes"), "notes")
     logs = [each.read_text() for each in place.glob("*.log")]
     for output in (rest.get("/folders").text, *logs):
         assert key.read_text().strip() not in output
@@ -109,7 +109,9 @@ def test_a_worker_believes_no_grant_that_its_own_home_did_not_make(
     """Who writes to the database alone, or registers at another home, reads no file of this machine."""
     put(tmp_path, notes__a="1")
     followed = follow(graph, tmp_path / "notes")
-    driver.execute_query("MATCH (f:Folder) SET f.grant = $grant", grant=folder_grant("guess", "/", "notes"))
+    driver.execute_query(
+        "MATCH (f:Folder) SET f.grant = $grant", grant=build_folder_grant("guess", "/", "notes")
+    )
     wait_until(lambda: find_folder(graph, followed).error is not None, 30)
     assert documents(graph) == {}
     assert "failed:" in own("folders", "list").stdout

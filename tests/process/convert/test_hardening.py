@@ -24,7 +24,7 @@ from kg_api.schemas.documents import Converted
 from kg_api.schemas.formats import ConvertedFormat
 from kg_api.settings import ConversionSettings
 from kg_api.text.decoding import decode
-from kg_api.text.documents import format_of
+from kg_api.text.documents import detect_format
 from tests.support import hostile_files as hostile
 from tests.unit.convert.pdf.files import drawn, lines
 from tests.unit.convert.test_docx import document
@@ -211,4 +211,4 @@ def test_59_a_picture_is_no_text(data: bytes) -> None:
     "name", ["../../x.pdf", "x\r\nSet-Cookie: a.pdf", "CON.pdf", "\u202efdp.x.pdf", "n" * 5_000 + ".pdf"]
 )
 def test_61_a_name_only_says_the_kind(name: str) -> None:
-    assert format_of(name, None, b"%PDF-1.7") == "pdf"
+    assert detect_format(name, None, b"%PDF-1.7") == "pdf"

@@ -305,7 +305,11 @@ def test_a_page_is_drawn_apart_within_its_own_time(monkeypatch: pytest.MonkeyPat
 
 def test_who_waits_for_a_page_or_is_refused_has_read_no_file() -> None:
     """One at work and four in line: the file is read by each when its turn comes, and by no other."""
-    pool, reading, go = ConverterPool(SETTINGS.of_one_process()), threading.Semaphore(0), threading.Event()
+    pool, reading, go = (
+        ConverterPool(SETTINGS.limit_to_one_process()),
+        threading.Semaphore(0),
+        threading.Event(),
+    )
     reads = list[int]()
 
     def read() -> bytes:

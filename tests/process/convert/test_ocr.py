@@ -71,7 +71,7 @@ def _peak(pool: ConverterPool) -> int:
 def test_without_ocr_each_document_says_so(
     opened: Opener, monkeypatch: pytest.MonkeyPatch, setting: str, told: str
 ) -> None:
-    monkeypatch.setattr(ocr, "installed", list)
+    monkeypatch.setattr(ocr, "list_installed_engines", list)
     pool = opened(ConversionSettings(processes=1, ocr=setting))  # pyright: ignore[reportArgumentType]
     (note,) = pool.convert(pictured(FIRST, SECOND, text_pages=[2]), "pdf").notes
     assert note.startswith("page 1 has no text (a scanned image?): not searchable. ")

@@ -26,7 +26,7 @@ from kg_api.graph.jobs import (
     find_job,
     page_of_jobs,
 )
-from kg_api.graph.proposals import flag_again, write_configuration
+from kg_api.graph.proposals import flag_all_nodes, write_configuration
 from kg_api.providers.pixels import HistogramEmbedder
 from kg_api.schemas.operations import Job
 from kg_api.schemas.proposals import ProposalConfig
@@ -136,7 +136,7 @@ class Proposals(Work):
         assert set(stored.values()) == {2}
         assert rows(self.driver, "MATCH (n:Unlinked) RETURN n") == []
         rows(self.driver, "MATCH (p:Proposal) DETACH DELETE p")
-        flag_again(self.graph, "notes")
+        flag_all_nodes(self.graph, "notes")
         again, _ = ensure_job(self.graph, LINK_PROPOSAL, "notes", total=2 * self.pairs)
         until_done(self.graph, again, 60 + 20 * self.kills)
         assert self._stored() == stored, "as without kills"

@@ -21,7 +21,7 @@ from neo4j.exceptions import AuthError
 
 from kg_api.local import neo4j as jars
 from kg_api.local import processes
-from kg_api.local.processes import Home, ProcessId, free_port
+from kg_api.local.processes import Home, ProcessId, find_free_port
 from tests.neo4j_server import KEPT_PLANS
 from tests.support import forked, migrated_home
 
@@ -89,7 +89,7 @@ def machine_in(home: Path, **more: str) -> Machine:
 
 
 def fresh_machine(home: Path, **more: str) -> Machine:
-    ports = {"KG_NEO4J__PORT": str(free_port()), "KG_API__PORT": str(free_port())}
+    ports = {"KG_NEO4J__PORT": str(find_free_port()), "KG_API__PORT": str(find_free_port())}
     return Machine(home, processes.inherit() | SMALL | ports | {"KG_HOME": str(home)} | more)
 
 

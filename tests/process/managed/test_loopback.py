@@ -62,7 +62,7 @@ def choose(wanted: int | None = None, remembered: int | None = None, default: in
 
 
 def test_no_outgoing_connection_is_given_a_port_that_is_to_be_listened_on() -> None:
-    assert max(processes.free_port() for _ in range(20)) < 32_768
+    assert max(processes.find_free_port() for _ in range(20)) < 32_768
 
 
 def test_a_listener_on_every_address_takes_the_port_too() -> None:
@@ -71,7 +71,7 @@ def test_a_listener_on_every_address_takes_the_port_too() -> None:
 
 
 def test_the_remembered_port_comes_before_the_usual_one() -> None:
-    remembered, default = processes.free_port(), processes.free_port()
+    remembered, default = processes.find_free_port(), processes.find_free_port()
     assert choose(remembered=remembered, default=default) == remembered
     assert choose(default=default) == default
 
@@ -85,7 +85,7 @@ def test_taken_ports_are_passed_over_when_none_is_asked_for() -> None:
 
 def test_a_taken_port_that_was_asked_for_is_named_with_its_holder_and_variable() -> None:
     with listener() as port, pytest.raises(ConfigurationError) as caught:
-        choose(wanted=port, default=processes.free_port())
+        choose(wanted=port, default=processes.find_free_port())
     message = str(caught.value)
     assert f"port {port}" in message
     assert "KG_NEO4J__PORT" in message
@@ -115,16 +115,16 @@ def test_only_bolt_is_taken_for_bolt(reply: bytes, expected: bool) -> None:
 
 
 def test_nobody_and_a_silent_server_are_not_bolt() -> None:
-    assert not neo4j.answers("127.0.0.1", processes.free_port())
+    assert not neo4j.answers("127.0.0.1", processes.find_free_port())
     with socket.create_server(("127.0.0.1", 0)) as silent:
         assert not neo4j.answers("127.0.0.1", silent.getsockname()[1], timeout=0.1)
 
 
 def test_an_address_is_asked_the_way_its_scheme_says() -> None:
     with listener(lambda _: bytes.fromhex("00000805")) as port:
-        assert neo4j.uri_answers(f"neo4j://127.0.0.1:{port}")
-        assert not neo4j.uri_answers(f"bolt+ssc://127.0.0.1:{port}")
-        assert not neo4j.uri_answers(f"bolt+s://127.0.0.1:{port}")
+        assert neo4j.is_bolt_reachable(f"neo4j://127.0.0.1:{port}")
+        assert not neo4j.is_bolt_reachable(f"bolt+ssc://127.0.0.1:{port}")
+        assert not neo4j.is_bolt_reachable(f"bolt+s://127.0.0.1:{port}")
 
 
 BACKLOG = (
@@ -153,5 +153,5 @@ def test_readiness_is_what_the_service_says(status: int, body: bytes, expected: 
 
 
 def test_a_service_that_is_not_there_is_not_ready() -> None:
-    url = f"http://127.0.0.1:{processes.free_port()}"
+    url = f"http://127.0.0.1:{processes.find_free_port()}"
     assert processes.ask_ready(url) == ApiAnswer(reached=False, waiting_for=f"the service to answer at {url}")

@@ -15,7 +15,7 @@ import pytest
 from kg_api.errors import ConfigurationError, ManagedProcessError
 from kg_api.local import neo4j as jars
 from kg_api.local import processes
-from kg_api.local.neo4j import choose_bolt_port, neo4j_role
+from kg_api.local.neo4j import build_neo4j_role, choose_bolt_port
 from kg_api.local.processes import Home
 from kg_api.settings import load_settings
 from tests.neo4j_server import Neo4jServer, small_settings
@@ -44,7 +44,7 @@ def test_a_port_that_somebody_else_took_is_changed(tmp_path: Path, server: Neo4j
     home, settings = Home(tmp_path).create(), small_settings(tmp_path)
     taken = urlsplit(server.uri).port or 0
     home.remember(neo4j=taken)
-    role = neo4j_role(home, settings)
+    role = build_neo4j_role(home, settings)
     me = processes.identify(os.getpid())
     assert me is not None
     processes.save(role.pid_file, me)
@@ -93,7 +93,7 @@ class broken_start:  # noqa: N801 - reads as a function
         self._more = more
         settings = small_settings(folder)
         choose_bolt_port(self._home, settings)
-        self._role = neo4j_role(self._home, settings)
+        self._role = build_neo4j_role(self._home, settings)
 
     def __enter__(self) -> str:
         role = replace(self._role, prepare=self._prepare)

@@ -30,7 +30,7 @@ def home(tmp_path: Path) -> Iterator[Home]:
 
 @pytest.fixture
 def port() -> int:
-    return processes.free_port()
+    return processes.find_free_port()
 
 
 def working(home: Home, name: str) -> RoleStatus | None:
@@ -63,7 +63,10 @@ class Running:
 
 
 def test_roles_start_in_their_order_and_outlive_the_supervisor(home: Home, port: int) -> None:
-    first, second = web_role(home, "first", port), web_role(home, "second", processes.free_port(), "first")
+    first, second = (
+        web_role(home, "first", port),
+        web_role(home, "second", processes.find_free_port(), "first"),
+    )
     with Running(home, second, first):
         until(lambda: any(each.message for each in supervisor.read(home).roles.values()), "its first word")
         assert supervisor.read(home).roles["second"].message == "first to work"

@@ -11,7 +11,7 @@ from typing import IO, Any
 
 import pytest
 
-from kg_api.local.processes import free_port
+from kg_api.local.processes import find_free_port
 from tests.support.forked import ROOT, ForkedProcess
 from tests.support.mcp import BEFORE
 from tests.support.running import OURS
@@ -161,7 +161,7 @@ def test_a_service_that_is_not_there_is_told_of_at_each_call(start: Start) -> No
 
 
 def test_a_service_that_does_not_answer_is_named(start: Start) -> None:
-    url = f"http://127.0.0.1:{free_port()}"
+    url = f"http://127.0.0.1:{find_free_port()}"
     agent = start(KG, KG_API_URL=url)
     agent.begin()
     told = agent.ask("tools/call", name="search_sources", arguments={"query": "x"})["result"]

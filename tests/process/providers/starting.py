@@ -7,7 +7,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from kg_api.local.processes import free_port
+from kg_api.local.processes import find_free_port
 from tests.neo4j_server import Neo4jServer
 from tests.support.providers import CANARY
 from tests.support.running import environment, start
@@ -31,7 +31,7 @@ def refusals(server: Neo4jServer, folder: Path, **env: str) -> list[Refusal]:
 
     What holds for each of them is checked here: no trace, no key, only log lines and the message.
     """
-    settings = environment(server, KG_API__PORT=str(free_port()), **env)
+    settings = environment(server, KG_API__PORT=str(find_free_port()), **env)
     running = [
         (command, start([command], settings, folder / f"{command}.log")) for command in ("serve", "worker")
     ]

@@ -17,7 +17,7 @@ import pytest
 from kg_api.graph.client import Graph
 from kg_api.graph.search import REMEMBERED_SECONDS
 from kg_api.graph.spaces import ensure_space, find_space
-from kg_api.local.processes import free_port
+from kg_api.local.processes import find_free_port
 from kg_api.schemas.spaces import SpaceIdentity
 from tests.process.providers.conftest import OpenWorld
 from tests.process.providers.world import (
@@ -32,7 +32,7 @@ from tests.support.cypher import rows
 from tests.support.providers import CANARY
 from tests.support.running import wait_until
 
-NOMIC_PORT = free_port()
+NOMIC_PORT = find_free_port()
 TEXT = "The lighthouse keeper counts the ships at dusk."
 QUESTION = "lighthouse keeper"
 ANOTHER = "the keeper of a lighthouse"

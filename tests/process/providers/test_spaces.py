@@ -5,14 +5,14 @@ from __future__ import annotations
 import neo4j
 import pytest
 
-from kg_api.local.processes import free_port
+from kg_api.local.processes import find_free_port
 from kg_api.spaces.open_spaces import PROBE_TEXT
 from tests.process.providers.conftest import OpenWorld
 from tests.process.providers.world import World, effects, parts
 from tests.support.behaviours import Status
 from tests.support.cypher import rows
 
-METRICS_PORT = free_port()
+METRICS_PORT = find_free_port()
 SMALL = {"slug": "small", "provider": "openai", "model": "text-embedding-3-small", "dimensions": 64}
 LARGE = {"slug": "large", "provider": "deterministic", "dimensions": 512}
 SIZES = """

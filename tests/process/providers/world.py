@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import neo4j
 
-from kg_api.local.processes import free_port
+from kg_api.local.processes import find_free_port
 from tests.neo4j_server import Neo4jServer
 from tests.process.providers.provider import Model, Provider
 from tests.support import forked
@@ -169,7 +169,7 @@ def opened(
     server: Neo4jServer, driver: neo4j.Driver, provider: Provider, folder: Path, **env: str
 ) -> Generator[World]:
     """Start a service and a worker at once, and stop them with the context."""
-    port = free_port()
+    port = find_free_port()
     settings = {**quick(provider, folder), **env}
     if "PROMETHEUS_MULTIPROC_DIR" in env:  # such a process is not forked, so that constants are what they are
         del settings["KG_WORKER__POLL_SECONDS"]

@@ -21,8 +21,8 @@ from kg_api.search.answer import (
     Proving,
     as_text,
     build_prompt,
+    choose_threshold,
     list_passages,
-    threshold_of,
 )
 from tests.support.embedders import small_embedder
 
@@ -188,7 +188,7 @@ def test_the_threshold_is_the_requests_or_the_models(
     calibration: SimilarityCalibration | None, asked: dict[str, object], expected: float | None, source: str
 ) -> None:
     request = AnswerRequest.model_validate({"question": "why", **asked})
-    told = threshold_of(replace(SPACE, calibration=calibration), request)
+    told = choose_threshold(replace(SPACE, calibration=calibration), request)
     assert told.source == source
     assert told.min_similarity == (None if expected is None else pytest.approx(expected, abs=1e-4))
 

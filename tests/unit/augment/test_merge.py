@@ -23,13 +23,13 @@ from kg_api.search.augment import (
     PackedContext,
     PassageSelection,
     PieceHit,
-    chunk_token_limit,
+    build_token_counter,
     consolidate_request,
-    context_of,
-    counter_of,
     cut,
-    pieces_of,
+    get_chunk_token_limit,
+    render_context,
     select,
+    split_into_pieces,
     threshold,
     together,
 )
@@ -164,7 +164,7 @@ def test_the_order_in_which_pieces_end_makes_no_difference(
     assert ids(select(shuffled, choices)) == ids(select(hits, choices))
 
 
-COUNTER = counter_of(DeterministicEmbedder(max_tokens=100))
+COUNTER = build_token_counter(DeterministicEmbedder(max_tokens=100))
 LONG = "\n\n".join(" ".join(f"word{n}" for _ in range(60)) + "." for n in range(20))
 
 
@@ -173,35 +173,43 @@ def request(**fields: Any) -> AugmentRequest:
 
 
 def test_a_short_text_is_one_query_and_what_is_short_can_be_said() -> None:
-    assert len(pieces_of("a word or two", request(), COUNTER).pieces) == 1
-    assert len(pieces_of(LONG, request(one_query_tokens=8000), COUNTER).pieces) == 1
+    assert len(split_into_pieces("a word or two", request(), COUNTER).pieces) == 1
+    assert len(split_into_pieces(LONG, request(one_query_tokens=8000), COUNTER).pieces) == 1
     short = " ".join(f"Sentence {n} says this." for n in range(20))
     assert (
-        len(pieces_of(short, request(one_query_tokens=10, chunk_tokens=64, overlap_tokens=0), COUNTER).pieces)
+        len(
+            split_into_pieces(
+                short, request(one_query_tokens=10, chunk_tokens=64, overlap_tokens=0), COUNTER
+            ).pieces
+        )
         == 2
     )
 
 
 def test_the_whole_text_comes_last_and_only_where_there_are_pieces() -> None:
-    made = pieces_of(LONG, request(whole=True), COUNTER).pieces
+    made = split_into_pieces(LONG, request(whole=True), COUNTER).pieces
     assert [each.whole for each in made] == [False] * (len(made) - 1) + [True]
     assert (made[-1].text, made[-1].number) == (LONG, len(made))
-    assert [each.whole for each in pieces_of("short", request(whole=True), COUNTER).pieces] == [False]
+    assert [each.whole for each in split_into_pieces("short", request(whole=True), COUNTER).pieces] == [False]
 
 
 def test_of_a_very_long_text_pieces_are_spread_evenly_and_the_rest_is_counted() -> None:
     text = "\n\n".join(f"Paragraph {n}. " + "word " * 60 for n in range(200))
-    made = pieces_of(text, request(overlap_tokens=0), COUNTER)
+    made = split_into_pieces(text, request(overlap_tokens=0), COUNTER)
     assert (len(made.pieces), made.left_out) == (MAX_PIECES, 200 - MAX_PIECES)
     assert "Paragraph 0." in made.pieces[0].text
     assert "Paragraph 199." in made.pieces[-1].text
 
 
 def test_without_a_model_tokens_are_estimated() -> None:
-    blind = counter_of(None)
-    assert (blind.estimated, COUNTER.estimated, chunk_token_limit(request(), blind)) == (True, False, 1800)
+    blind = build_token_counter(None)
+    assert (blind.estimated, COUNTER.estimated, get_chunk_token_limit(request(), blind)) == (
+        True,
+        False,
+        1800,
+    )
     assert blind.count("one two three") >= 3
-    made = pieces_of("x" * 50_000, request(), blind).pieces
+    made = split_into_pieces("x" * 50_000, request(), blind).pieces
     assert all(len(each.text) <= MAX_QUERY_CHARACTERS for each in made)
 
 
@@ -306,7 +314,7 @@ def passages(*texts: str) -> list[MergedPassage]:
 
 
 def context(*texts: str, budget: int | None = None) -> PackedContext:
-    return context_of(passages(*texts), lambda text: len(text.split()), budget)
+    return render_context(passages(*texts), lambda text: len(text.split()), budget)
 
 
 def test_each_passage_stands_below_its_place_and_citation() -> None:
@@ -337,7 +345,7 @@ def test_what_does_not_fit_is_passed_over_and_counted() -> None:
 def test_the_larger_part_is_given_where_there_is_one(similarity: float | None) -> None:
     parent = MatchedChunk(text="the larger part", start=5, end=20)
     passage = MergedPassage((PieceHit(1, 1, hit("a", similarity, parent=parent)),))
-    (record,) = context_of([passage], len, None).records
+    (record,) = render_context([passage], len, None).records
     assert (record.text, record.citation) == ("the larger part", "a#5-20")
 
 

@@ -22,8 +22,8 @@ from kg_api.transfer.backup import (
     MIB,
     BackupManifest,
     Mirror,
+    inspect_backup,
     list_backups,
-    look_at,
     new_name,
     remove_interrupted,
     remove_oldest,
@@ -106,7 +106,7 @@ def test_the_oldest_whole_ones_of_this_home_go_and_never_the_last(tmp_path: Path
     other = write_backup(tmp_path, "kg-20250101-000000", home="/elsewhere")
     assert [path.name[9:11] for path in remove_oldest(tmp_path, 2, "/home")] == ["01"]
     assert [path.name[9:11] for path in remove_oldest(tmp_path, 0, "/home")] == ["02"]
-    assert look_at(tmp_path / "kg-20260103-000000").problem is None
+    assert inspect_backup(tmp_path / "kg-20260103-000000").problem is None
     assert other.exists()
 
 

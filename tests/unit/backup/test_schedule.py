@@ -15,7 +15,13 @@ from structlog.testing import capture_logs
 from kg_api.errors import Conflict
 from kg_api.local.processes import Home, ProcessId
 from kg_api.transfer import backup, restore
-from kg_api.transfer.backup import RETRY_SECONDS, BackupRecord, BackupSchedule, due_at, is_overdue
+from kg_api.transfer.backup import (
+    RETRY_SECONDS,
+    BackupRecord,
+    BackupSchedule,
+    get_next_backup_time,
+    is_overdue,
+)
 from kg_api.transfer.restore import finish_swap, holds_data, swap
 
 DAY = 86_400.0
@@ -29,12 +35,12 @@ def home(tmp_path: Path) -> Home:
 
 
 def test_the_next_one_is_due_after_the_last_and_soon_after_a_failure() -> None:
-    assert due_at(None, DAY) == 0.0
-    assert due_at(MADE, DAY) == 1000.0 + DAY
+    assert get_next_backup_time(None, DAY) == 0.0
+    assert get_next_backup_time(MADE, DAY) == 1000.0 + DAY
     failed = replace(MADE, begun=500_000.0, ended=500_001.0, error="the disk is full")
-    assert due_at(failed, DAY) == 500_000.0 + RETRY_SECONDS
-    assert due_at(replace(failed, begun=2000.0), DAY) == 1000.0 + DAY
-    assert due_at(replace(failed, made=None), 60.0) == 500_060.0
+    assert get_next_backup_time(failed, DAY) == 500_000.0 + RETRY_SECONDS
+    assert get_next_backup_time(replace(failed, begun=2000.0), DAY) == 1000.0 + DAY
+    assert get_next_backup_time(replace(failed, made=None), 60.0) == 500_060.0
 
 
 def test_it_is_overdue_when_two_are_missing() -> None:

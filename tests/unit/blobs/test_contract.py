@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kg_api.blobs.store import BlobStore, key_of, name_of, open_blobs
+from kg_api.blobs.store import BlobStore, compute_blob_key, format_blob_name, open_blobs
 from kg_api.errors import NotFound, Unavailable
 from kg_api.settings import BlobSettings, S3Settings
 from tests.support.s3_server import BUCKET, KEY_ID, REGION, SECRET, s3_server
@@ -18,7 +18,7 @@ GENERATION = "0123456789abcdef" * 2
 
 
 def put(store: BlobStore, content: bytes, generation: str | None = GENERATION) -> str:
-    name = name_of(key_of(content), generation)
+    name = format_blob_name(compute_blob_key(content), generation)
     store.put(name, content)
     return name
 
@@ -41,7 +41,7 @@ def store(
 @pytest.mark.parametrize("content", [b"picture", b"", b"\x00\xff" * 100_000], ids=["small", "empty", "large"])
 @pytest.mark.parametrize("generation", [None, GENERATION])
 def test_what_is_put_is_read_by_its_name(store: BlobStore, content: bytes, generation: str | None) -> None:
-    name = name_of(key_of(content), generation)
+    name = format_blob_name(compute_blob_key(content), generation)
     for new in (True, False):
         assert store.put(name, content) is new
         assert store.read(name) == content

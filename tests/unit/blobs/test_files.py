@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kg_api.blobs import store as files
-from kg_api.blobs.store import FileBlobStore, key_of, name_of
+from kg_api.blobs.store import FileBlobStore, compute_blob_key, format_blob_name
 from kg_api.errors import FileLost, FileStoreFull, NotFound
 
 
@@ -18,7 +18,7 @@ def kept(folder: Path) -> list[str]:
 
 
 def put(store: FileBlobStore, content: bytes) -> str:
-    name = name_of(key_of(content), "0123456789abcdef" * 2)
+    name = format_blob_name(compute_blob_key(content), "0123456789abcdef" * 2)
     store.put(name, content)
     return name
 

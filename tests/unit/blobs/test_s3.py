@@ -11,12 +11,12 @@ import pytest
 from pydantic import ValidationError
 
 from kg_api.blobs.s3 import S3BlobStore, open_bucket
-from kg_api.blobs.store import key_of, name_of, open_blobs
+from kg_api.blobs.store import compute_blob_key, format_blob_name, open_blobs
 from kg_api.errors import ConfigurationError, FileLost, FileStoreFull, NotFound, Unavailable
 from kg_api.settings import BlobSettings, S3Settings
 from tests.support.s3_server import BUCKET, KEY_ID, REGION, SECRET, Bucket, s3_server
 
-NAME = name_of(key_of(b"picture"), "0123456789abcdef" * 2)
+NAME = format_blob_name(compute_blob_key(b"picture"), "0123456789abcdef" * 2)
 Open = Callable[..., S3BlobStore]
 
 

@@ -12,7 +12,7 @@ from kg_api.schemas.embedding import (
     EmbeddingConfig,
     EmbeddingConfigChange,
     fill_template,
-    used_in_context,
+    select_context_fields,
 )
 from kg_api.text.contexts import MAX_LINE_LENGTH, by_template, contextual, template
 
@@ -114,7 +114,7 @@ def test_what_is_stored_of_ontologies_without_one_is_as_before() -> None:
 
 def test_what_contexts_use() -> None:
     metadata = {"author": "Ada", "shelf": 3}
-    assert used_in_context("none", None, "T", metadata) == ()
-    assert used_in_context("template", None, "T", metadata) == ("T", "", "Ada")
-    assert used_in_context("late_template", "{author} {heading}", "T", metadata) == ("Ada",)
-    assert used_in_context("llm", None, "T", metadata) == ("T", metadata)
+    assert select_context_fields("none", None, "T", metadata) == ()
+    assert select_context_fields("template", None, "T", metadata) == ("T", "", "Ada")
+    assert select_context_fields("late_template", "{author} {heading}", "T", metadata) == ("Ada",)
+    assert select_context_fields("llm", None, "T", metadata) == ("T", metadata)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kg_api.providers.embedding import DeterministicEmbedder
 from kg_api.schemas.embedding import Chunking
-from kg_api.spaces.chunk_plans import parts, room_of
+from kg_api.spaces.chunk_plans import get_context_size, parts
 from kg_api.text.borders import ChunkSpan, Paragraph
 from kg_api.text.chunking import chunk, fit_chunks
 from kg_api.text.cutting import Span
@@ -17,7 +17,7 @@ from tests.unit.chunk.shapes import EVERY, hashed, name_of
 
 MOST = 60
 MODEL = DeterministicEmbedder(max_tokens=MOST)
-ROOM = room_of(MODEL)
+ROOM = get_context_size(MODEL)
 
 
 def document(paragraphs: list[tuple[str, str]]) -> tuple[str, list[Paragraph]]:

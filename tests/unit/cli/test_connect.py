@@ -12,7 +12,7 @@ from kg_api.errors import ServiceUnreachable
 from kg_api.local import processes
 from kg_api.local.processes import Home
 from kg_api.settings import load_settings
-from kg_cli.terminal.connect import client_of, grant_to_follow, key_for, open_client, shown_address
+from kg_cli.terminal.connect import connect_client, find_api_key, grant_to_follow, open_client, shown_address
 
 PORT = 8420
 
@@ -84,7 +84,7 @@ def test_what_lets_in_is_sent_to_the_very_address_of_the_service(
     monkeypatch.setenv("KG_HOME", str(tmp_path))
     sent: list[object] = []
     monkeypatch.setattr("kg_api.client.KgClient", lambda _url, api_key, **_: sent.append(api_key))
-    client_of(address, load_settings())
+    connect_client(address, load_settings())
     assert (sent != [None]) == is_sent
 
 
@@ -110,7 +110,7 @@ def test_second_service_leaves_first_its_rights(tmp_path: Path, monkeypatch: pyt
         address = f"http://127.0.0.1:{port}"
         monkeypatch.setenv("KG_API_URL", address)
         assert grant_to_follow("/notes", "notes")
-        assert key_for(address, load_settings()) is not None
+        assert find_api_key(address, load_settings()) is not None
 
 
 def test_dead_service_is_forgotten_by_next_one(tmp_path: Path) -> None:

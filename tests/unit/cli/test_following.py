@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.errors import InvalidInput
-from kg_cli.documents.folders import absolute, duration_of, seconds_of
+from kg_cli.documents.folders import absolute, parse_duration, render_duration
 
 
 @pytest.mark.parametrize(
@@ -17,18 +17,18 @@ from kg_cli.documents.folders import absolute, duration_of, seconds_of
     [("30s", 30), ("5m", 300), ("2h", 7200), ("1d", 86_400), ("45", 45), (" 5M ", 300)],
 )
 def test_a_time_is_read_as_people_write_it(written: str, seconds: int) -> None:
-    assert seconds_of(written) == seconds
+    assert parse_duration(written) == seconds
 
 
 @pytest.mark.parametrize("written", ["", "m", "5 m", "5x", "-5m", "1.5h", "5m30s", "٥m", "9" * 10])
 def test_what_is_no_time_is_refused(written: str) -> None:
     with pytest.raises(InvalidInput, match="5m"):
-        seconds_of(written)
+        parse_duration(written)
 
 
 @given(st.integers(1, 31 * 86_400))
 def test_a_time_is_shown_as_it_may_be_written(seconds: int) -> None:
-    assert seconds_of(duration_of(seconds)) == seconds
+    assert parse_duration(render_duration(seconds)) == seconds
 
 
 def test_a_folder_is_named_from_where_one_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

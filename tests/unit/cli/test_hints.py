@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kg_api.graph.relations import unknown_type
+from kg_api.graph.relations import report_unknown_type
 from kg_api.schemas.communities import CommunityDetails
 from kg_api.schemas.concepts import TypeProposals
 from kg_api.schemas.embedding import RefusedSources
@@ -44,7 +44,9 @@ def test_what_may_be_merged_is_merged_by_a_command_that_names_the_ontology(
 
 
 def test_an_unknown_type_names_the_command_that_lists_those_there_are() -> None:
-    assert "`kg admin relationship-types list --ontology notes`" in str(unknown_type("notes", ["needs"]))
+    assert "`kg admin relationship-types list --ontology notes`" in str(
+        report_unknown_type("notes", ["needs"])
+    )
 
 
 def test_where_nothing_is_set_aside_nothing_is_to_be_tried_again(capsys: pytest.CaptureFixture[str]) -> None:

@@ -76,7 +76,7 @@ def job(**fields: Any) -> Job:
     ],
 )
 def test_a_speed_is_a_few_words(fields: dict[str, Any], told: str) -> None:
-    assert report.speed_of(job(**fields)) == told
+    assert report.describe_speed(job(**fields)) == told
 
 
 @given(st.integers(0, 10**9), st.integers(0, 10**9))
@@ -104,10 +104,10 @@ def test_a_moment_says_how_long_ago_it_was() -> None:
 
 def test_a_job_that_waits_says_until_when() -> None:
     later = job(state="queued", run_after=dt.datetime.now(dt.UTC) + dt.timedelta(seconds=200))
-    assert report.state_of(later) == "queued, retried in 3 min"
-    assert report.state_of(job(state="queued")) == "queued"
-    assert report.state_of(job(stalled=True)).startswith("stalled")
-    assert report.state_of(job(state="completed_with_errors")) == "completed with errors"
+    assert report.describe_state(later) == "queued, retried in 3 min"
+    assert report.describe_state(job(state="queued")) == "queued"
+    assert report.describe_state(job(stalled=True)).startswith("stalled")
+    assert report.describe_state(job(state="completed_with_errors")) == "completed with errors"
 
 
 def test_a_wait_says_for_what_how_fast_that_is_and_how_long_it_takes() -> None:
@@ -115,4 +115,4 @@ def test_a_wait_says_for_what_how_fast_that_is_and_how_long_it_takes() -> None:
     told = "waits for source embedding X: 120/340, 38/s, about 6 s"
     assert waiting.waits_for is not None
     assert report.waits_for(waiting.waits_for) == told
-    assert report.state_of(waiting) == f"queued, {told}"
+    assert report.describe_state(waiting) == f"queued, {told}"

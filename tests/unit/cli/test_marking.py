@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rich.text import Text
 
 from kg_api.schemas.search import SourcePlace, WordMatch
-from kg_cli.search.views import SHOWN_CHARACTERS, excerpt, find_gap, mark, marks_in
+from kg_cli.search.views import SHOWN_CHARACTERS, excerpt, find_gap, find_marks, mark
 from kg_cli.terminal.console import styled
 
 LONG = "before " * 200 + "needle " + "after " * 200
@@ -59,7 +59,7 @@ def test_a_mark_at_the_end_shows_the_end() -> None:
 def test_marks_of_a_source_are_found_in_parts_of_its_document(
     start: int, text: str, expected: list[str]
 ) -> None:
-    marks = marks_in(SOURCE, [WordMatch(start=2, end=7)], start, text)
+    marks = find_marks(SOURCE, [WordMatch(start=2, end=7)], start, text)
     assert marked(styled(mark(text, marks))) == expected
 
 

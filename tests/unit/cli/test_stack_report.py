@@ -62,7 +62,7 @@ def test_documents_that_wait_for_approval_are_told(
     assert ("review" in out) == bool(told)
 
 
-@pytest.mark.parametrize("say", [report.print_up, report.print_status])
+@pytest.mark.parametrize("say", [report.print_started, report.print_status])
 def test_dead_jobs_are_mentioned_with_the_command_that_says_why(
     say: object, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -74,7 +74,7 @@ def test_dead_jobs_are_mentioned_with_the_command_that_says_why(
 def test_a_service_that_does_not_tell_of_jobs_is_no_trouble(capsys: pytest.CaptureFixture[str]) -> None:
     silent = replace(STATUS, jobs=None)
     report.print_status(silent)
-    report.print_up(silent)
+    report.print_started(silent)
     assert "jobs" not in capsys.readouterr().out
 
 
@@ -98,11 +98,11 @@ def test_up_opens_the_page_for_a_person(
     monkeypatch.delenv("CI", raising=False)
     if ci:
         monkeypatch.setenv("CI", ci)
-    report.print_up(STATUS, open_page=wanted)
+    report.print_started(STATUS, open_page=wanted)
     assert pages == ["http://127.0.0.1:1/ui"] * opened
 
 
-@pytest.mark.parametrize("say", [report.print_up, report.print_status])
+@pytest.mark.parametrize("say", [report.print_started, report.print_status])
 def test_the_page_is_named(say: Callable[[StackStatus], None], capsys: pytest.CaptureFixture[str]) -> None:
     say(STATUS)
     assert "page     http://127.0.0.1:1/ui\n" in capsys.readouterr().out
@@ -138,7 +138,7 @@ def test_status_tells_of_deaths_and_the_next_start(capsys: pytest.CaptureFixture
 def test_up_says_what_a_stack_waits_for_that_answers_and_is_not_ready(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    report.print_up(replace(STATUS, ready=False, serves=True, waiting_for="a worker"))
+    report.print_started(replace(STATUS, ready=False, serves=True, waiting_for="a worker"))
     assert "waits for a worker" in capsys.readouterr().err
 
 

@@ -12,7 +12,7 @@ import pytest
 from kg_api.client import KgClient
 from kg_api.errors import DatabaseUnavailable, KgError, TooBusy, TooLarge, UnreadableDocument
 from kg_api.schemas.documents import DocumentOutcome, Ingested, IngestedBatch, SourceChanges
-from kg_api.schemas.problems import problem_of
+from kg_api.schemas.problems import build_problem
 from kg_api.text.files import FileToIngest, select
 from kg_cli.documents import ingestion
 from kg_cli.documents.ingestion import BYTES_A_BATCH, FILES_A_BATCH, Destination, divide, upload
@@ -132,7 +132,7 @@ def test_a_pdf_or_picture_goes_alone_whatever_its_name_says(tmp_path: Path) -> N
 def test_one_that_is_refused_has_its_problem_and_the_others_are_stored(tmp_path: Path) -> None:
     def answer(given: dict[str, Any]) -> DocumentOutcome:
         bad = given["document"] == "bad"
-        return DocumentOutcome(problem=problem_of(UnreadableDocument("no text"))) if bad else stored(given)
+        return DocumentOutcome(problem=build_problem(UnreadableDocument("no text"))) if bad else stored(given)
 
     told = send(Service(answer), files(tmp_path, a=b"x", bad=b"x", b=b"x"))
     assert {name: problem for name, (_, problem) in told.items()} == {"a": None, "bad": "no text", "b": None}
@@ -149,7 +149,7 @@ def test_a_batch_that_is_refused_as_a_whole_goes_file_by_file(tmp_path: Path, re
 def test_what_was_not_stored_at_that_moment_is_sent_again(tmp_path: Path) -> None:
     def answer(given: dict[str, Any]) -> DocumentOutcome:
         busy = given["document"] == "b"
-        return DocumentOutcome(problem=problem_of(TooBusy("later"))) if busy else stored(given)
+        return DocumentOutcome(problem=build_problem(TooBusy("later"))) if busy else stored(given)
 
     service = Service(answer)
     told = send(service, files(tmp_path, a=b"x", b=b"x"))

@@ -11,7 +11,7 @@ from kg_api.graph.targets import KINDS
 from kg_api.jobs import backfill, extraction
 from kg_api.schemas.folders import SCAN_KIND
 from kg_api.schemas.operations import JOB_KINDS
-from kg_cli.documents.folders import absolute, interval_of
+from kg_cli.documents.folders import absolute, parse_interval
 from kg_cli.jobs.report import print_jobs
 from kg_cli.main import run_command
 
@@ -47,7 +47,7 @@ def test_a_file_and_a_short_time_are_no_folder_and_no_interval(tmp_path: Path) -
     with pytest.raises(InvalidInput, match="is a file; kg folders synchronises folders"):
         absolute(tmp_path / "a.md", elsewhere=False)
     with pytest.raises(InvalidInput, match="'5' is not between 10s and 31d"):
-        interval_of("5")
+        parse_interval("5")
 
 
 def test_no_job_is_told_and_an_unknown_kind_names_those_there_are(capsys: pytest.CaptureFixture[str]) -> None:

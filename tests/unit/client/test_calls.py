@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.client import KgClient
-from kg_api.client.call import Call, body_of, path_of
+from kg_api.client.call import Call, build_body, build_path
 from kg_api.errors import InvalidInput
 from kg_api.schemas.documents import Message
 from kg_api.schemas.search import SourceSearch
@@ -155,18 +155,18 @@ def test_a_document_that_cannot_be_is_refused_before_it_is_sent(about: dict[str,
 @pytest.mark.parametrize(("line", "value"), [("page=1", 1), ("draft=true", True)])
 def test_a_condition_is_sent_with_its_value(line: str, value: object) -> None:
     """1 equals True, and what equals a default is not sent."""
-    (sent,) = body_of(SourceSearch, {"query_text": "?", "where": [line]})["where"]
+    (sent,) = build_body(SourceSearch, {"query_text": "?", "where": [line]})["where"]
     assert (sent["value"], type(sent["value"])) == (value, type(value))
 
 
 @pytest.mark.parametrize("blank", ["", "  "])
 def test_a_blank_id_is_told_before_anything_is_sent(blank: str) -> None:
     with pytest.raises(InvalidInput, match="an id or a name was expected, but the value is blank"):
-        path_of("ontologies", "notes", "communities", blank)
+        build_path("ontologies", "notes", "communities", blank)
 
 
 def test_an_id_of_dots_stays_where_it_is() -> None:
-    assert path_of("jobs", "..") == "/jobs/%2E%2E"
-    assert path_of("jobs", ".") == "/jobs/%2E"
-    assert path_of("documents", "notes/..") == "/documents/notes%2F.."
-    assert path_of("documents", "a.md") == "/documents/a.md"
+    assert build_path("jobs", "..") == "/jobs/%2E%2E"
+    assert build_path("jobs", ".") == "/jobs/%2E"
+    assert build_path("documents", "notes/..") == "/documents/notes%2F.."
+    assert build_path("documents", "a.md") == "/documents/a.md"

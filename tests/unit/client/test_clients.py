@@ -15,7 +15,7 @@ import pytest
 
 from kg_api.client import AsyncKgClient, KgClient, connection
 from kg_api.errors import ConfigurationError, KgError, ServiceUnreachable
-from kg_api.local.processes import free_port
+from kg_api.local.processes import find_free_port
 
 
 def methods(client: type) -> dict[str, Callable[..., Any]]:
@@ -87,7 +87,7 @@ def test_no_proxy_stands_before_this_machine(
     recorder: tuple[str, list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
-        monkeypatch.setenv(name, f"http://127.0.0.1:{free_port()}")
+        monkeypatch.setenv(name, f"http://127.0.0.1:{find_free_port()}")
     for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
     with KgClient(recorder[0]) as client:
@@ -96,7 +96,7 @@ def test_no_proxy_stands_before_this_machine(
 
 
 def test_a_service_that_is_away_is_told_without_its_password() -> None:
-    url = f"http://user:SECRET@127.0.0.1:{free_port()}"
+    url = f"http://user:SECRET@127.0.0.1:{find_free_port()}"
     with KgClient(url) as client, pytest.raises(ServiceUnreachable, match="kg up") as one:
         client.health()
     with pytest.raises(ServiceUnreachable) as other:

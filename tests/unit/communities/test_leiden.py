@@ -23,13 +23,13 @@ from kg_api.discovery.communities import (
     CommunitySummary,
     ConceptGraph,
     Matrix,
-    associate,
-    centrality,
+    compute_centrality,
     detect_communities,
     find_clusters,
+    join_labels,
     log_likelihood_ratio,
-    name_of,
     share_inside,
+    weigh_associations,
 )
 from kg_api.graph.communities import OntologySize
 
@@ -113,7 +113,7 @@ def test_the_ratio_is_that_of_a_known_library(both: int, one: int, other: int, n
 
 
 def test_what_is_everywhere_belongs_to_nothing() -> None:
-    weights = associate(incidence([(0, 1, 2), (0, 1, 2), (0, 3, 4), (0, 3, 4)], 5)).toarray()
+    weights = weigh_associations(incidence([(0, 1, 2), (0, 1, 2), (0, 3, 4), (0, 3, 4)], 5)).toarray()
     assert not weights[0].any()
     assert weights[1, 2] > 0 < weights[3, 4]
     assert weights[1, 3] == 0
@@ -124,10 +124,10 @@ def test_what_is_everywhere_belongs_to_nothing() -> None:
 def test_each_keeps_its_strongest_only_and_a_leaf_keeps_the_hub() -> None:
     leaves = 3 * NEIGHBOURS
     rows = [(0, leaf) for leaf in range(1, leaves + 1)] + [(leaves + 1,)] * 200
-    assert (associate(incidence(rows, leaves + 2)).toarray()[0] > 0).sum() == leaves
+    assert (weigh_associations(incidence(rows, leaves + 2)).toarray()[0] > 0).sum() == leaves
     crowd = tuple(range(leaves))
     together = [crowd, crowd, *((each, each + leaves) for each in crowd), *([(2 * leaves,)] * 200)]
-    kept = (associate(incidence(together, 2 * leaves + 1)).toarray() > 0).sum(axis=1)
+    kept = (weigh_associations(incidence(together, 2 * leaves + 1)).toarray() > 0).sum(axis=1)
     assert kept[leaves - 1] == NEIGHBOURS + 1, "its own partner, and the first of those that are equal"
 
 
@@ -147,18 +147,18 @@ SUMMARY = CommunitySummary(
     ],
 )
 def test_a_name_has_three_that_say_something_else(labels: list[str], name: str) -> None:
-    assert name_of(labels) == name
+    assert join_labels(labels) == name
 
 
 def test_what_is_everywhere_is_less_the_communitys_own() -> None:
     table = np.zeros((6, 6))
     for one, other, weight in ((0, 1, 4.0), (0, 2, 3.0), (1, 2, 3.0), (0, 3, 9.0), (0, 4, 9.0)):
         table[one, other] = table[other, one] = weight
-    found = centrality(sparse.csr_array(table), np.array([0, 1, 2]))
+    found = compute_centrality(sparse.csr_array(table), np.array([0, 1, 2]))
     assert found.argmax() == 1
     assert found.max() == 1
     assert share_inside(sparse.csr_array(table), np.array([0, 1, 2])) == pytest.approx(20 / 38)
-    assert centrality(sparse.csr_array(table), np.array([5])).tolist() == [0]
+    assert compute_centrality(sparse.csr_array(table), np.array([5])).tolist() == [0]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.concepts.merging import MIN_LIKENESS, alike, least_cosine, likeness, same
+from kg_api.concepts.merging import MIN_LIKENESS, alike, get_min_merge_cosine, likeness, same
 from kg_api.graph.concepts import Text
 from kg_api.schemas.spaces import SimilarityCalibration
 
@@ -184,5 +184,5 @@ def test_another_number_is_another_thing(word: str, one: int, other: int) -> Non
 def test_what_is_not_even_looked_at_is_one_by_no_rule(calibration: SimilarityCalibration | None) -> None:
     """The database leaves it out; by a hair less than the least strict rule, for cosines are rounded."""
     least = min(MIN_LIKENESS.values())
-    assert likeness(least_cosine(calibration), calibration) == pytest.approx(least, abs=1e-5)
-    assert likeness(least_cosine(calibration), calibration) < least
+    assert likeness(get_min_merge_cosine(calibration), calibration) == pytest.approx(least, abs=1e-5)
+    assert likeness(get_min_merge_cosine(calibration), calibration) < least

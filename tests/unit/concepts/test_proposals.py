@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from kg_api.concepts.relations import alike, may_mean
-from kg_api.schemas.concepts import stance_of
+from kg_api.schemas.concepts import choose_stance
 from kg_api.schemas.vocabulary import Stance
 
 
@@ -25,7 +25,7 @@ class Named:
 
     @property
     def stance(self) -> Stance:
-        return stance_of(self.name, None)
+        return choose_stance(self.name, None)
 
 
 def at(degrees: float) -> NDArray[np.float32]:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.concepts.network import both_ends, shortest_ways
-from kg_api.concepts.search import EMBEDDING, merge_passages, under_way
+from kg_api.concepts.network import find_both_ends, find_shortest_paths
+from kg_api.concepts.search import EMBEDDING, describe_running_jobs, merge_passages
 from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph.concepts import Appearance, ReachedConcept
 from kg_api.graph.jobs import Progress
@@ -53,7 +53,7 @@ def test_all_shortest_ways_are_found_and_no_other(edges: Edges, end: int, hops: 
     def expand(nodes: Sequence[str]) -> dict[str, ReachedConcept]:
         return {node: ReachedConcept(known.get(node, []), cut=False) for node in nodes}
 
-    found = shortest_ways("0", str(end), expand, hops, 10_000)
+    found = find_shortest_paths("0", str(end), expand, hops, 10_000)
     assert len(found) == len(set(map(tuple, found)))
     assert set(map(tuple, found)) == all_shortest("0", str(end), known, hops)
 
@@ -66,9 +66,9 @@ def test_only_so_many_are_given_and_only_so_far_is_looked() -> None:
         asked.append(nodes)
         return {node: ReachedConcept(known[node], cut=False) for node in nodes}
 
-    assert len(shortest_ways("0", "1", expand, 4, 3)) == 3
+    assert len(find_shortest_paths("0", "1", expand, 4, 3)) == 3
     assert [list(each) for each in asked] == [["0"], ["1"]], "from both ends, one step each"
-    assert shortest_ways("0", "1", expand, 1, 3) == []
+    assert find_shortest_paths("0", "1", expand, 1, 3) == []
 
 
 @pytest.mark.parametrize(("end", "hops", "found"), [("b", 2, True), ("b", 1, True), ("far", 1, False)])
@@ -79,7 +79,7 @@ def test_what_is_not_seen_from_a_hub_is_seen_from_the_other_end(end: str, hops: 
     def expand(nodes: Sequence[str]) -> dict[str, ReachedConcept]:
         return {node: ReachedConcept(known[node], cut=node == "hub") for node in nodes}
 
-    assert shortest_ways("hub", end, expand, hops, 3) == ([["hub", "b"]] if found else [])
+    assert find_shortest_paths("hub", end, expand, hops, 3) == ([["hub", "b"]] if found else [])
 
 
 def test_where_one_side_ends_nothing_more_is_asked() -> None:
@@ -91,12 +91,12 @@ def test_where_one_side_ends_nothing_more_is_asked() -> None:
             node: ReachedConcept([f"{node}x"] if node[0] == "a" else [], cut=node == "a") for node in nodes
         }
 
-    assert shortest_ways("a", "b", expand, 4, 3) == []
+    assert find_shortest_paths("a", "b", expand, 4, 3) == []
     assert asked == ["a", "b"]
 
 
 def test_where_no_node_is_looked_at_any_more_it_ends() -> None:
-    assert shortest_ways("a", "b", lambda _: {}, 4, 3) == []
+    assert find_shortest_paths("a", "b", lambda _: {}, 4, 3) == []
 
 
 ID = "a" * 32
@@ -132,7 +132,7 @@ def ends(
         there = [each for each in hits if names is None or each.ontology in names]
         return [each.model_copy(update={"fits": "name"}) if each.label == text else each for each in there]
 
-    found = both_ends(start, end, within, known, search)
+    found = find_both_ends(start, end, within, known, search)
     return found.start.concept_id, found.end.concept_id, [each.effect for each in found.degraded]
 
 
@@ -255,7 +255,7 @@ def test_a_source_that_has_gone_meanwhile_is_left_out() -> None:
 def test_work_that_is_not_counted_yet_is_told_without_numbers() -> None:
     """A search asks for it and counts nothing: `0 of 0` would look like an end."""
     progress = {"new": Progress(0, 0), "old": Progress(2, 5), "other": Progress(1, 2)}
-    told = under_way(progress, ["new", "old"], EMBEDDING)
+    told = describe_running_jobs(progress, ["new", "old"], EMBEDDING)
     assert [each.effect for each in told] == [
         "new: concepts are still to be embedded. Only their text is searchable yet",
         EMBEDDING.format(" (2 of the 5 that were due are done)").join(("old: ", "")),

@@ -9,8 +9,8 @@ from kg_api.convert.shared.markdown_text import (
     MarkdownWriter,
     fence,
     heading,
+    join_lines,
     lower_text,
-    one_line,
     paragraph,
     raise_text,
     table,
@@ -43,8 +43,8 @@ def cells(text: str) -> list[list[str]]:
 def test_a_paragraph_is_read_as_one_paragraph_with_its_words(text: str) -> None:
     line = paragraph(text)
     found = blocks(line + "\n")
-    assert [block.kind for block in found] == (["paragraph"] if one_line(text) else [])
-    assert line.replace("\\", "") == one_line(text).replace("\\", "")
+    assert [block.kind for block in found] == (["paragraph"] if join_lines(text) else [])
+    assert line.replace("\\", "") == join_lines(text).replace("\\", "")
 
 
 def test_what_begins_like_a_mark_is_a_paragraph() -> None:
@@ -72,7 +72,7 @@ def test_a_table_is_read_back_with_its_cells(rows: list[list[str]]) -> None:
     text = table(rows) + "\n"
     assert [block.kind for block in blocks(text)] == ["table"]
     width = max(map(len, rows))
-    assert cells(text) == [[one_line(cell) for cell in row] + [""] * (width - len(row)) for row in rows]
+    assert cells(text) == [[join_lines(cell) for cell in row] + [""] * (width - len(row)) for row in rows]
 
 
 def test_a_long_table_repeats_its_header() -> None:
@@ -113,11 +113,11 @@ def test_the_writer_knows_where_the_next_block_begins(written: list[tuple[str, s
             starts.append((writer.position, line))
             writer.add(line)
     assert all(writer.text()[at:].startswith(line) for at, line in starts)
-    assert len(blocks(writer.text())) == sum(1 for _, text in written if one_line(text))
+    assert len(blocks(writer.text())) == sum(1 for _, text in written if join_lines(text))
 
 
 def test_what_nobody_sees_is_left_out() -> None:
-    assert one_line("so\u00adft\u200b zero\ufeff ﬁne \x00a\u00a0b\ud800") == "soft zero fine a b�"
+    assert join_lines("so\u00adft\u200b zero\ufeff ﬁne \x00a\u00a0b\ud800") == "soft zero fine a b�"
 
 
 @pytest.mark.parametrize(

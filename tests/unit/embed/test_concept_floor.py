@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from kg_api.concepts.search import min_similarity_of
+from kg_api.concepts.search import get_min_similarity
 from kg_api.graph.spaces import Space
 from kg_api.providers.embedding_port import Vectors
 from kg_api.providers.local_embedding import LocalEmbedder
@@ -45,7 +45,7 @@ def world(local: LocalEmbedder) -> World:
 
 def fit(local: LocalEmbedder, world: World, space: Space, kind: str) -> list[str]:
     """The questions of a kind whose nearest concept is taken."""
-    floor = min_similarity_of(space)
+    floor = get_min_similarity(space)
     asked = [question for each, question in QUESTIONS if each == kind]
     return [each for each in asked if float((world.vectors @ local.embed_query(each)).max()) >= floor]
 
@@ -68,6 +68,6 @@ def test_nonsense_is_not_taken_and_what_is_meant_is(
 
 
 def test_a_concept_that_is_named_otherwise_is_near(local: LocalEmbedder, world: World) -> None:
-    floor = min_similarity_of(world.space)
+    floor = get_min_similarity(world.space)
     for question, label in (("symbolic links", "symlink"), ("type hints", "type hinting")):
         assert float(world.vectors[LABELS.index(label)] @ local.embed_query(question)) >= floor

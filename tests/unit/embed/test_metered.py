@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 from kg_api.errors import EmbeddingUnavailable, InvalidInput, KgError
 from kg_api.providers.embedding import DeterministicEmbedder, EmbeddingMetrics, MeteredEmbedder
-from kg_api.providers.embedding_port import Embedder, TextPart, gives_tokens
+from kg_api.providers.embedding_port import Embedder, TextPart, is_token_embedder
 from kg_api.providers.local_embedding import LocalEmbedder
 from tests.support.behaviours import Status
 from tests.support.embedding_server import EmbeddingServer
@@ -45,12 +45,12 @@ def test_parts_are_counted_once_and_both_their_readings(
     registry: CollectorRegistry, metrics: EmbeddingMetrics
 ) -> None:
     watched = MeteredEmbedder(DeterministicEmbedder(64), metrics)
-    assert gives_tokens(watched)
+    assert is_token_embedder(watched)
     watched.embed_parts([TextPart("one two three", 0, 3), TextPart("one two three", 4, 7)])
     model = {"model": "word-hash"}
     assert registry.get_sample_value("embeddings_total", {**model, "dimensions": "64"}) == 2
     assert registry.get_sample_value("embedding_tokens_total", model) == 5
-    assert not gives_tokens(MeteredEmbedder(UnavailableEmbedder("no model"), metrics))
+    assert not is_token_embedder(MeteredEmbedder(UnavailableEmbedder("no model"), metrics))
 
 
 def test_failures_are_counted_by_their_kind(registry: CollectorRegistry, metrics: EmbeddingMetrics) -> None:

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 
 from kg_api.errors import ConfigurationError
 from kg_api.providers.embedding import default_choice, open_embedder
-from kg_api.providers.embedding_port import CATALOGUE, price_of, remote_model
+from kg_api.providers.embedding_port import CATALOGUE, build_remote_model, price_of
 from kg_api.providers.local_embedding import LocalEmbedder
 from kg_api.schemas.spaces import ModelChoice
 from kg_api.schemas.vocabulary import Provider
@@ -109,7 +109,7 @@ def test_models_are_known(
     provider: Provider, model: str, dimensions: int, max_tokens: int, price: float | None
 ) -> None:
     choice = ModelChoice(provider, model)
-    found = remote_model(choice, load_settings())
+    found = build_remote_model(choice, load_settings())
     assert (found.name, found.dimensions, found.facts.max_tokens) == (model, dimensions, max_tokens)
     assert found.asks_for is None
     assert price_of(choice, load_settings()) == price
@@ -117,7 +117,7 @@ def test_models_are_known(
 
 @pytest.mark.parametrize(("model", "least"), [("text-embedding-3-small", 1), ("text-embedding-3-large", 256)])
 def test_matryoshka_models_are_asked_for_less(model: str, least: int) -> None:
-    found = remote_model(ModelChoice("openai", model, least), load_settings())
+    found = build_remote_model(ModelChoice("openai", model, least), load_settings())
     assert (found.dimensions, found.asks_for) == (least, least)
 
 
@@ -132,12 +132,12 @@ def test_matryoshka_models_are_asked_for_less(model: str, least: int) -> None:
 )
 def test_a_size_that_a_model_cannot_give_is_refused(model: str, dimensions: int) -> None:
     with pytest.raises(ConfigurationError, match=f"not {dimensions}: correct OPENAI_EMBED_DIMS"):
-        remote_model(ModelChoice("openai", model, dimensions), load_settings())
+        build_remote_model(ModelChoice("openai", model, dimensions), load_settings())
 
 
 def test_an_unknown_model_needs_its_size() -> None:
     with pytest.raises(ConfigurationError, match="does not know the model own-model: set OPENAI_EMBED_DIMS"):
-        remote_model(ModelChoice("openai", "own-model"), load_settings())
+        build_remote_model(ModelChoice("openai", "own-model"), load_settings())
 
 
 def test_the_size_in_the_settings_is_of_their_own_model_only() -> None:
@@ -145,12 +145,12 @@ def test_the_size_in_the_settings_is_of_their_own_model_only() -> None:
         openai=OpenAISettings(embed_model="own-model", embed_dims=32),
         embedding=EmbeddingSettings(max_tokens=2000, query_prefix="q: ", price=0.5),
     )
-    own = remote_model(ModelChoice("openai"), settings)
+    own = build_remote_model(ModelChoice("openai"), settings)
     assert (own.dimensions, own.facts.max_tokens, own.facts.query_prefix) == (32, 2000, "q: ")
-    other = remote_model(ModelChoice("openai", "other-model", 64), settings)
+    other = build_remote_model(ModelChoice("openai", "other-model", 64), settings)
     assert (other.dimensions, other.facts.max_tokens, other.facts.query_prefix) == (64, 512, "")
     with pytest.raises(ConfigurationError, match="OPENAI_EMBED_DIMS"):
-        remote_model(ModelChoice("openai", "other-model"), settings)
+        build_remote_model(ModelChoice("openai", "other-model"), settings)
 
 
 def test_what_stays_on_the_machine_is_free() -> None:

@@ -19,8 +19,8 @@ from kg_api.providers.embedding_port import (
     TextPart,
     TokenEmbedder,
     counting,
-    gives_tokens,
-    refusal_of_parts,
+    describe_part_rejection,
+    is_token_embedder,
     require_tokens,
 )
 from kg_api.providers.local_embedding import LocalEmbedder
@@ -47,7 +47,7 @@ def embedder(request: pytest.FixtureRequest) -> Iterator[TokenEmbedder]:
             yield request.getfixturevalue("local")
         case "metered":
             watched = MeteredEmbedder(request.getfixturevalue("local"), EmbeddingMetrics(CollectorRegistry()))
-            assert gives_tokens(watched)
+            assert is_token_embedder(watched)
             yield watched
         case name:
             model = CATALOGUE[name]
@@ -134,7 +134,7 @@ def test_providers_over_http_give_none_and_the_message_says_which_do(
 ) -> None:
     with Asking(provider, request.getfixturevalue("server")) as asking:  # pyright: ignore[reportArgumentType]
         watched: Embedder = MeteredEmbedder(asking.embedder, EmbeddingMetrics(CollectorRegistry()))
-        assert not gives_tokens(watched)
+        assert not is_token_embedder(watched)
         with pytest.raises(ConfigurationError, match=r"bge-small-en-v1.5.*kg admin spaces create"):
             require_tokens(watched)
 
@@ -143,4 +143,4 @@ def test_what_is_known_of_providers_is_so(local: LocalEmbedder) -> None:
     for embedder in (local, DeterministicEmbedder()):
         assert require_tokens(embedder) is embedder
         assert embedder.identity.provider in GIVE_TOKENS
-        assert refusal_of_parts(embedder.identity) is None
+        assert describe_part_rejection(embedder.identity) is None

@@ -13,8 +13,8 @@ import pytest
 from kg_api.errors import Forbidden, InvalidInput, NotFound
 from kg_api.evaluation import saved
 from kg_api.evaluation.comparing import compare
-from kg_api.evaluation.saved import SavedResults, largest_differences, worst_first
-from kg_api.graph.reach import reaching
+from kg_api.evaluation.saved import SavedResults, find_largest_differences, sort_worst_first
+from kg_api.graph.reach import limit_visible_ontologies
 from tests.support.evaluations import measured, save
 
 
@@ -79,7 +79,7 @@ def test_what_is_no_result_is_named_and_what_belongs_beside_is_not(
     assert str(tmp_path) not in str(reasons)
     with pytest.raises(InvalidInput, match="newer was written by a newer kg"):
         results.find("newer")
-    with reaching(["bees"]):
+    with limit_visible_ontologies(["bees"]):
         assert results.page(None, 0, 50).unreadable == [], "whose they are nobody knows"
         with pytest.raises(NotFound):
             results.find("newer")
@@ -106,7 +106,7 @@ def test_results_without_measures_and_reserved_names_are_unreadable(
 def test_who_sees_some_ontologies_sees_their_results_alone(results: SavedResults, tmp_path: Path) -> None:
     save(tmp_path, "old", measured("text", [1]))
     assert "old" in names(results)
-    with reaching(["bees"]):
+    with limit_visible_ontologies(["bees"]):
         assert names(results) == ["hybrid", "text"]
         assert results.find("text").label == "text"
         for name in ("owls", "old", "nowhere"):
@@ -133,7 +133,7 @@ def test_names_do_not_leave_the_folder(results: SavedResults, tmp_path: Path, na
 
 
 def test_what_cannot_be_seen_is_not_deleted_and_not_named(results: SavedResults, tmp_path: Path) -> None:
-    with reaching(["bees"]):
+    with limit_visible_ontologies(["bees"]):
         with pytest.raises(NotFound, match=r"result 'owl' not found. `GET"):
             results.delete("owl")
         with pytest.raises(NotFound, match=r"result 'owls' not found. `GET"):
@@ -172,19 +172,19 @@ def test_comparison_reads_changed_results(results: SavedResults, tmp_path: Path)
 
 def test_the_worst_questions_come_first() -> None:
     found = measured("text", [3, 1, 0])
-    assert [each.query_id for each in worst_first(found, "mrr@10")] == ["q2", "q0", "q1"]
-    assert worst_first(found, "mrr@10")[0].text == "What is 2?"
+    assert [each.query_id for each in sort_worst_first(found, "mrr@10")] == ["q2", "q0", "q1"]
+    assert sort_worst_first(found, "mrr@10")[0].text == "What is 2?"
     slow = found.model_copy(update={"query_ms": {"q0": 5.0, "q1": 9.0}, "questions": {}})
-    assert [(each.query_id, each.text, each.ms) for each in worst_first(slow, "ms")] == [
+    assert [(each.query_id, each.text, each.ms) for each in sort_worst_first(slow, "ms")] == [
         ("q1", None, 9.0), ("q0", None, 5.0), ("q2", None, None),
     ]  # fmt: skip
     with pytest.raises(InvalidInput, match=r"unknown measure 'colour'. Choose one of: ndcg@1"):
-        worst_first(found, "colour")
+        sort_worst_first(found, "colour")
 
 
 def test_the_largest_differences_come_first() -> None:
     results = {"a": measured("a", [1, 1, 2]), "b": measured("b", [1, 4, 1]), "c": measured("c", [1, 1, 2])}
-    found = largest_differences(results, "a", "mrr@10")
+    found = find_largest_differences(results, "a", "mrr@10")
     assert [each.query_id for each in found] == ["q1", "q2", "q0"]
     assert found[0].differences == {"b": -0.75, "c": 0.0}
     assert (found[0].largest, found[0].text) == (0.75, "What is 1?")

@@ -10,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.errors import InvalidInput
-from kg_api.evaluation.comparing import compare, holm, interval, paired_t, percentiles, randomisation
+from kg_api.evaluation.comparing import (
+    compare,
+    compute_paired_t_test,
+    compute_percentiles,
+    compute_randomisation_test,
+    correct_p_values,
+    interval,
+)
 from kg_api.evaluation.saved import read_result
 from kg_api.evaluation.scores import scores
 from kg_api.evaluation.scoring import means, per_query
@@ -155,23 +162,23 @@ def test_the_interval_holds_the_mean(values: list[float]) -> None:
 
 def test_the_randomisation_test_of_four_wins() -> None:
     # of 16 ways to set four signs, all plus and all minus are as far out: 2/16
-    assert randomisation([0.1, 0.2, 0.3, 0.4]) == pytest.approx(2 / 16)
-    assert randomisation([0.1, 0.2, 0.3, 0.4, *[0.0] * 50]) == pytest.approx(2 / 16)
+    assert compute_randomisation_test([0.1, 0.2, 0.3, 0.4]) == pytest.approx(2 / 16)
+    assert compute_randomisation_test([0.1, 0.2, 0.3, 0.4, *[0.0] * 50]) == pytest.approx(2 / 16)
 
 
 def test_the_t_test_by_hand() -> None:
     # mean 2, deviation 1, n 3: t = 2 / (1 / sqrt 3) = 3.4641, p of two degrees of freedom = 0.0742
-    assert paired_t([1.0, 2.0, 3.0]) == pytest.approx(0.0742, abs=1e-4)
+    assert compute_paired_t_test([1.0, 2.0, 3.0]) == pytest.approx(0.0742, abs=1e-4)
 
 
 def test_holm_by_hand() -> None:
-    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
-    assert holm([0.5, 0.9]) == [1.0, 1.0]
-    assert holm([]) == []
+    assert correct_p_values([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert correct_p_values([0.5, 0.9]) == [1.0, 1.0]
+    assert correct_p_values([]) == []
 
 
 def test_percentiles() -> None:
-    assert percentiles([float(n) for n in range(1, 102)]) == {
+    assert compute_percentiles([float(n) for n in range(1, 102)]) == {
         "p50": 51.0,
         "p95": 96.0,
         "p99": 100.0,

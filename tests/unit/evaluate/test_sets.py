@@ -12,8 +12,8 @@ from kg_api.errors import Conflict, InvalidInput
 from kg_api.evaluation.sets import (
     LONGEST,
     SHORTEST,
-    judged_queries,
-    pair_query,
+    build_judged_queries,
+    build_pair_query,
     read_set,
     sample_quotes,
     write_set,
@@ -198,30 +198,30 @@ def concept(label: str, *places: tuple[str, int, int], others: tuple[str, ...] =
 
 
 def test_the_quotes_of_both_are_the_answer() -> None:
-    found = pair_query(concept("heron", ("a", 2, 9)), concept("copper ring", ("a", 33, 44)), ["of a"])
+    found = build_pair_query(concept("heron", ("a", 2, 9)), concept("copper ring", ("a", 33, 44)), ["of a"])
     assert found is not None
     assert (found.text, dict(found.relevant)) == ("heron, copper ring", {"a": 1})
     assert found.references == (Reference("a", 2, 9), Reference("a", 33, 44))
 
 
 def test_quotes_that_overlap_are_one_place() -> None:
-    found = pair_query(concept("heron", ("a", 0, 20)), concept("copper ring", ("a", 10, 44)), ["of a"])
+    found = build_pair_query(concept("heron", ("a", 0, 20)), concept("copper ring", ("a", 10, 44)), ["of a"])
     assert found is not None
     assert found.references == (Reference("a", 0, 44),)
 
 
 def test_a_name_that_the_passage_does_not_use_is_asked_for() -> None:
     one = concept("heron", ("a", 2, 9), others=("Heron", "Ardea cinerea"))
-    found = pair_query(one, concept("copper ring", ("a", 33, 44)), ["of a"])
+    found = build_pair_query(one, concept("copper ring", ("a", 33, 44)), ["of a"])
     assert found is not None
     assert found.text == "Ardea cinerea, copper ring"
 
 
 def test_what_several_documents_answer_is_no_question() -> None:
     one, other = concept("heron", ("a", 2, 9), ("b", 2, 9)), concept("ring", ("a", 33, 44), ("b", 33, 44))
-    assert pair_query(one, other, ["of a", "of b"]) is None
-    assert pair_query(one, other, ["of a"]) is not None
-    assert pair_query(one, other, ["of c"]) is None
+    assert build_pair_query(one, other, ["of a", "of b"]) is None
+    assert build_pair_query(one, other, ["of a"]) is not None
+    assert build_pair_query(one, other, ["of c"]) is None
 
 
 def judgement(question: str, document: str, start: int, relevance: int, *, gone: bool = False) -> Judgement:
@@ -232,7 +232,7 @@ def judgement(question: str, document: str, start: int, relevance: int, *, gone:
 
 
 def test_a_document_is_as_relevant_as_its_best_passage() -> None:
-    (query,), notes = judged_queries(
+    (query,), notes = build_judged_queries(
         [judgement("q", "a", 10, 1), judgement("q", "a", 0, 2), judgement("q", "b", 0, 1)]
     )
     assert (query.text, dict(query.relevant), query.references) == ("q", {"a": 2, "b": 1}, ())
@@ -245,7 +245,7 @@ def test_a_document_is_as_relevant_as_its_best_passage() -> None:
 
 
 def test_places_are_told_where_they_are_of_one_document() -> None:
-    (query,), _ = judged_queries(
+    (query,), _ = build_judged_queries(
         [judgement("q", "a", 10, 1), judgement("q", "a", 0, 2), judgement("q", "b", 0, 0)]
     )
     assert query.references == (Reference("a", 0, 5), Reference("a", 10, 15))
@@ -253,13 +253,13 @@ def test_places_are_told_where_they_are_of_one_document() -> None:
 
 
 def test_questions_have_the_same_ids_whatever_else_was_judged() -> None:
-    alone = judged_queries([judgement("q", "a", 0, 2)])[0][0].query_id
-    among = judged_queries([judgement("p", "a", 0, 2), judgement("q", "a", 0, 2)])[0]
+    alone = build_judged_queries([judgement("q", "a", 0, 2)])[0][0].query_id
+    among = build_judged_queries([judgement("p", "a", 0, 2), judgement("q", "a", 0, 2)])[0]
     assert [each.query_id == alone for each in among] == [False, True]
 
 
 def test_what_says_nothing_is_left_out_and_counted() -> None:
-    queries, notes = judged_queries(
+    queries, notes = build_judged_queries(
         [
             *(judgement("q", "a", 0, 2, gone=True), judgement("q", "a", 10, 0)),
             *(judgement("p", "a", 0, 1), judgement("r", "a", 0, 0)),

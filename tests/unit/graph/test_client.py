@@ -15,12 +15,12 @@ from neo4j.time import DateTime
 
 from kg_api.errors import DatabasePanicked, DatabaseUnavailable, StorageFull, TooMuchAtOnce
 from kg_api.graph import client
-from kg_api.graph.client import Graph, fault_of
-from kg_api.graph.concept_vectors import near_concepts
-from kg_api.graph.concepts import concepts_of
+from kg_api.graph.client import Graph, classify_fault
+from kg_api.graph.concept_vectors import find_near_concept_pairs
+from kg_api.graph.concepts import read_concepts
 from kg_api.graph.library import paragraphs, summaries
-from kg_api.graph.search import SharedReading
-from kg_api.graph.similar import places_of
+from kg_api.graph.search import CachedRead
+from kg_api.graph.similar import describe_places
 from tests.unit.search.found import SPACE
 
 NEEDS_RESTART = "The database has encountered a critical error, and needs to be restarted. Please see logs."
@@ -43,7 +43,7 @@ def told(code: str, message: str) -> Neo4jError:
 def test_faults_of_the_server_are_ours_to_wait_for(
     code: str, message: str, expected: type[DatabaseUnavailable]
 ) -> None:
-    assert type(fault_of(told(code, message), "bolt://x")) is expected
+    assert type(classify_fault(told(code, message), "bolt://x")) is expected
 
 
 @pytest.mark.parametrize(
@@ -55,11 +55,13 @@ def test_faults_of_the_server_are_ours_to_wait_for(
     ],
 )
 def test_a_wrong_statement_is_not_waited_for(code: str) -> None:
-    assert fault_of(told(code, "wrong"), "bolt://x") is None
+    assert classify_fault(told(code, "wrong"), "bolt://x") is None
 
 
 def test_a_lock_out_is_told_with_its_reason() -> None:
-    fault = fault_of(told("Neo.ClientError.Security.AuthenticationRateLimit", "too many times"), "bolt://x")
+    fault = classify_fault(
+        told("Neo.ClientError.Security.AuthenticationRateLimit", "too many times"), "bolt://x"
+    )
     wanted = (
         "Neo4j at bolt://x rejects all logins for a few seconds after too many wrong passwords. "
         "Check KG_NEO4J__PASSWORD and try again"
@@ -150,7 +152,7 @@ def test_masked_error_keeps_its_own_class(code: str, expected: type[Exception], 
     masked.__cause__ = Neo4jError._hydrate_neo4j(code=code, message="wrong")
     graph = Reading(clock, masked, 0.01)
     graph._uri = "bolt://127.0.0.1"
-    with pytest.raises(expected), graph._translated():
+    with pytest.raises(expected), graph._translate_errors():
         raise masked
 
 
@@ -184,13 +186,13 @@ def until(holds: Callable[[], bool]) -> None:
         time.sleep(0.005)
 
 
-def ask(reading: SharedReading[int], *, anew: bool = False) -> Callable[[], int]:
+def ask(reading: CachedRead[int], *, anew: bool = False) -> Callable[[], int]:
     return lambda: reading.read(anew=anew)
 
 
 def test_who_asks_meanwhile_shares_the_reading_that_is_under_way() -> None:
     database = Database()
-    reading = SharedReading(database)
+    reading = CachedRead(database)
     with ThreadPoolExecutor(MANY) as pool:
         asked = [pool.submit(reading.read)]
         until(lambda: database.begun == 1)
@@ -205,7 +207,7 @@ def test_who_asks_meanwhile_shares_the_reading_that_is_under_way() -> None:
 
 def test_who_wants_it_anew_shares_the_next_one() -> None:
     database = Database()
-    reading = SharedReading(database)
+    reading = CachedRead(database)
     with ThreadPoolExecutor(MANY) as pool:
         first = pool.submit(reading.read)
         until(lambda: database.begun == 1)
@@ -223,7 +225,7 @@ def test_who_wants_it_anew_shares_the_next_one() -> None:
 def test_a_database_that_is_away_is_tried_once_for_all_that_wait() -> None:
     database = Database()
     database.away = True
-    reading = SharedReading(database)
+    reading = CachedRead(database)
     with ThreadPoolExecutor(MANY) as pool:
         asked = [pool.submit(reading.read)]
         until(lambda: database.begun == 1)
@@ -287,7 +289,9 @@ PAIR: dict[str, Any] = {
 
 def test_a_concept_that_is_being_deleted_is_near_to_nothing() -> None:
     half = [{**PAIR, "near_id": "gone", name: None} for name in PAIR if name not in {"concept_id", "near_id"}]
-    found = near_concepts(cast("Graph", Rows(*half, PAIR)), SPACE, "notes", ["a"], limit=5, least=0.8)
+    found = find_near_concept_pairs(
+        cast("Graph", Rows(*half, PAIR)), SPACE, "notes", ["a"], limit=5, least=0.8
+    )
     assert [each.ids for each in found] == [("a", "b")]
 
 
@@ -318,7 +322,7 @@ CONCEPT: dict[str, Any] = {
 @pytest.mark.parametrize("lost", [name for name in PLACE if name not in {"metadata", "title"}])
 def test_a_source_that_is_being_deleted_has_no_place(lost: str) -> None:
     found = cast("Graph", Rows({"found": [{**PLACE, lost: None}, PLACE]}))
-    assert [each.source_id for each in places_of(found, ["gone", "s"])] == ["s"]
+    assert [each.source_id for each in describe_places(found, ["gone", "s"])] == ["s"]
     rows = cast("Graph", Rows({**PLACE, lost: None}, PLACE))
     assert [each.source_id for each in paragraphs(rows, "d", 0, 9)] == ["s"]
 
@@ -326,5 +330,5 @@ def test_a_source_that_is_being_deleted_has_no_place(lost: str) -> None:
 @pytest.mark.parametrize("lost", CONCEPT)
 def test_a_concept_that_is_being_deleted_is_missing(lost: str) -> None:
     rows = cast("Graph", Rows({**CONCEPT, lost: None}))
-    assert concepts_of(rows, ["gone"]) == {}
-    assert list(concepts_of(cast("Graph", Rows(CONCEPT)), ["a"])) == ["a"]
+    assert read_concepts(rows, ["gone"]) == {}
+    assert list(read_concepts(cast("Graph", Rows(CONCEPT)), ["a"])) == ["a"]

@@ -15,15 +15,15 @@ from kg_api.graph.concepts import (
     Difference,
     EvidenceRows,
     Text,
-    all_named,
+    collect_concept_names,
+    collect_first_texts,
     difference,
     evidence,
     find_changed_texts,
-    first_texts,
-    names_of,
+    iterate_all_names,
     resolve_names,
 )
-from kg_api.schemas.base import concept_name
+from kg_api.schemas.base import normalize_concept_name
 from kg_api.schemas.concepts import ExtractedConcept, ExtractedRelation, Extraction, Quote
 
 TEXTS = {"s1": "bees dance on flowers", "s2": "wasps and bees"}
@@ -127,9 +127,9 @@ def test_an_origin_has_no_more_than_it_said_last(first: list[Extraction], second
 @given(extractions())
 def test_every_name_means_one_concept_whatever_the_order(found: list[Extraction]) -> None:
     means = resolve_names("o", found, {})
-    assert means.keys() == names_of("o", found).keys()
+    assert means.keys() == collect_concept_names("o", found).keys()
     assert resolve_names("o", found[::-1], {}).keys() == means.keys()
-    first = first_texts("o", found, means)
+    first = collect_first_texts("o", found, means)
     said = rows(found, "m").appearances
     known = find_changed_texts(first, {}, said)
     assert find_changed_texts(first | known, known, said) == {}, "what is known already is no change"
@@ -139,18 +139,18 @@ def test_every_name_means_one_concept_whatever_the_order(found: list[Extraction]
 @given(st.text(), st.text(), st.lists(st.text(), max_size=40))
 def test_what_strangers_say_is_cleaned(label: str, description: str, terms: list[str]) -> None:
     found = [Extraction("s1", "hash", (ExtractedConcept(label, (), description, tuple(terms)),))]
-    for one in all_named(found):
+    for one in iterate_all_names(found):
         for text in (one.label, one.description, *one.terms):
             text.encode()
             assert text == text.strip()
             assert not any(ord(letter) < ord(" ") or 0x7F <= ord(letter) < 0xA0 for letter in text)
-        assert concept_name(one.label)
+        assert normalize_concept_name(one.label)
         assert (len(one.label) <= 200, len(one.description) <= 1000, len(one.terms) <= TERMS) == (True,) * 3
 
 
 def test_terms_are_added_while_there_is_room() -> None:
     known = Text("a", "", tuple(f"t{n}" for n in range(TERMS - 1)))
-    more = known.with_more(Text("A!", "said", ("new", "newer")))
+    more = known.merge_text(Text("A!", "said", ("new", "newer")))
     assert (more.description, more.terms[-1], len(more.terms)) == ("said", "new", TERMS)
     assert known.text_hash != more.text_hash
-    assert more.with_more(Text("A!", "other", ("new", "newer"))) == more
+    assert more.merge_text(Text("A!", "other", ("new", "newer"))) == more

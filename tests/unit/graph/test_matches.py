@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.graph.fulltext import MAX_MATCHES, MAX_SCANNED, QuestionWords
-from kg_api.graph.text_analysis import parts, word_form
+from kg_api.graph.text_analysis import normalize_word, parts
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs", "No"]), max_size=60) | st.lists(
     st.sampled_from(
@@ -54,14 +54,16 @@ def test_words_are_marked_as_full_text_compares_them(question: str, text: str, e
 
 @given(TEXTS, TEXTS)
 def test_all_that_is_marked_are_words_of_the_question(question: str, text: str) -> None:
-    asked = {word_form(each) for word in parts(question).split() for each in (word, *word)}
+    asked = {normalize_word(each) for word in parts(question).split() for each in (word, *word)}
     last = 0
     for start, end in QuestionWords(question).find(text):
         assert last <= start < end <= len(text)
         last = end
         said = parts(text[start:end]).split()
         assert said
-        assert all(word_form(word) in asked or asked.issuperset(map(word_form, word)) for word in said)
+        assert all(
+            normalize_word(word) in asked or asked.issuperset(map(normalize_word, word)) for word in said
+        )
 
 
 @given(st.lists(st.sampled_from(["leases", "worker", "renewing", "café", "foo_bar"]), min_size=1, max_size=5))

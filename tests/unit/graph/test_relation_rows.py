@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.graph.relations import MAX_QUOTE, between, edge_text, state
+from kg_api.graph.relations import MAX_QUOTE, between, build_edge_text, state
 from kg_api.suggestions import NamePlaces, fold
 
 TEXT = "".join(chr(ord("a") + at % 26) for at in range(2000))
@@ -47,5 +47,5 @@ def test_a_sentence_that_names_both_stands_for_both() -> None:
 
 def test_a_type_is_read_as_words() -> None:
     assert state("Ada", "born_in", "London") == "Ada born in London"
-    assert edge_text("a is b", "") == "a is b"
-    assert edge_text("a is b", "A is b.") == "a is b: A is b."
+    assert build_edge_text("a is b", "") == "a is b"
+    assert build_edge_text("a is b", "A is b.") == "a is b: A is b."

@@ -9,7 +9,7 @@ import pytest
 from kg_api.errors import InvalidInput
 from kg_api.graph.client import Row
 from kg_api.graph.filters import NOTHING, SourceFilter, describe_missing_keys, filter_sources, split_clauses
-from kg_api.schemas.filters import Clause, DocumentFilter, conditions_of
+from kg_api.schemas.filters import Clause, DocumentFilter, list_conditions
 
 LOW, HIGH = -(2**31), 2**31
 
@@ -20,7 +20,7 @@ def where(*lines: Any) -> list[Clause]:
 
 def matching(clauses: Any) -> list[str]:
     """Name documents by the conditions that chose them."""
-    return [f"{each.field}{each.op}{each.value}" for each in conditions_of(clauses)]
+    return [f"{each.field}{each.op}{each.value}" for each in list_conditions(clauses)]
 
 
 def group(*pages: Row, **other: Any) -> Row:
@@ -71,9 +71,13 @@ def test_kind_condition_becomes_a_label(line: str, image: bool | None) -> None:
 def test_contradicting_kinds_fit_nothing() -> None:
     for lines in (("kind=image", "kind=passage"), ("kind does not exist",)):
         assert built(*lines) == SourceFilter(fits=NOTHING)
-    assert built("kind=image").of_kinds(["passage"]) == SourceFilter(fits=NOTHING)
-    assert built("kind=image").of_kinds(None) == built().of_kinds(["image"]) == SourceFilter(True)
-    assert built("page=2").of_kinds(["passage"]) == SourceFilter(False, [[group(on((2, 2)))]])
+    assert built("kind=image").restrict_to_kinds(["passage"]) == SourceFilter(fits=NOTHING)
+    assert (
+        built("kind=image").restrict_to_kinds(None)
+        == built().restrict_to_kinds(["image"])
+        == SourceFilter(True)
+    )
+    assert built("page=2").restrict_to_kinds(["passage"]) == SourceFilter(False, [[group(on((2, 2)))]])
 
 
 def test_alternatives_join_conditions_of_sources_and_documents() -> None:

@@ -9,26 +9,32 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from kg_api.graph.fulltext import MAX_ADDED, MAX_STEMS, fuzzy_queries, lucene_queries, synonyms_in
+from kg_api.graph.fulltext import (
+    MAX_ADDED,
+    MAX_STEMS,
+    build_fuzzy_queries,
+    build_lucene_queries,
+    find_synonyms,
+)
 from kg_api.graph.text_analysis import (
     MAX_VARIANTS,
     OMITTED,
     Variant,
+    build_fuzzy_clauses,
+    build_source_scope,
     detect_language,
+    detect_stop_word_language,
     find_hidden_parts,
+    find_stop_words,
     find_variants,
     fold,
-    fuzzy_clauses,
-    language_of,
     may_be_misspelt,
-    meant_by,
     parts,
-    scope_of_source,
-    stems_of_question,
-    stems_of_texts,
-    stop_words_of,
+    stem_question,
+    stem_texts,
+    suggest_words,
 )
-from kg_api.schemas.base import scope_of_document, scope_of_ontology
+from kg_api.schemas.base import build_document_scope, build_ontology_scope
 from kg_api.schemas.languages import SynonymList
 
 GERMAN = "Die Zwiebeln sind auf dem Brett und werden mit dem Messer geschnitten."
@@ -47,7 +53,7 @@ ENGLISH = "The onions are on the board and they will be cut with the knife."
     ],
 )
 def test_the_language_of_a_text_is_told_by_its_stop_words(text: str, language: str | None) -> None:
-    assert language_of(text.lower().split()) == language
+    assert detect_stop_word_language(text.lower().split()) == language
 
 
 @pytest.mark.parametrize(
@@ -70,36 +76,36 @@ def test_detected_language_follows_script_and_stop_words(text: str, language: st
 
 
 def test_a_word_has_the_stem_of_its_other_forms_and_accents() -> None:
-    (stored,) = stems_of_texts([GERMAN])
-    assert {*stems_of_question(["Zwiebel"])} & {*stored.split()}
-    (stored,) = stems_of_texts([SPANISH])
+    (stored,) = stem_texts([GERMAN])
+    assert {*stem_question(["Zwiebel"])} & {*stored.split()}
+    (stored,) = stem_texts([SPANISH])
     asked = ["¿Cuál", "es", "la", "seleccion", "de", "los", "jugador?"]
-    assert {*stems_of_question(asked)} & {*stored.split()}
-    assert "kgsdie" not in stems_of_texts([GERMAN])[0].split(), "stop words have none"
+    assert {*stem_question(asked)} & {*stored.split()}
+    assert "kgsdie" not in stem_texts([GERMAN])[0].split(), "stop words have none"
 
 
 def test_english_and_what_is_of_no_language_is_indexed_as_before() -> None:
-    assert stems_of_texts([ENGLISH]) == stems_of_texts(["Neo4j"]) == []
-    assert stems_of_question(["who", "is", "on", "call", "and", "where", "is", "the", "runbook"]) == []
-    assert len(scope_of_source("o", "d", [ENGLISH])) == 2
-    assert stems_of_texts(["Neo4j", "die der", "die der"]) == [], "its name is said twice"
+    assert stem_texts([ENGLISH]) == stem_texts(["Neo4j"]) == []
+    assert stem_question(["who", "is", "on", "call", "and", "where", "is", "the", "runbook"]) == []
+    assert len(build_source_scope("o", "d", [ENGLISH])) == 2
+    assert stem_texts(["Neo4j", "die der", "die der"]) == [], "its name is said twice"
 
 
 def test_what_the_index_takes_apart_has_no_stem() -> None:
     """Its characters would be found there as if each were rare: nDCG@10 of Chinese fell by six points."""
-    assert stems_of_texts([f"{SPANISH} 黑豹队的防守只丢了 308分"]) == stems_of_texts([f"{SPANISH} 308"])
-    assert stems_of_question(["黑豹队的防守", "ひらがな"]) == []
+    assert stem_texts([f"{SPANISH} 黑豹队的防守只丢了 308分"]) == stem_texts([f"{SPANISH} 308"])
+    assert stem_question(["黑豹队的防守", "ひらがな"]) == []
 
 
 def test_a_sentence_whose_language_is_not_told_is_not_guessed() -> None:
-    assert stems_of_question(["zwiebel"])
-    assert stems_of_question([f"xyzzy{letter}" for letter in "abcdefghij"]) == []
+    assert stem_question(["zwiebel"])
+    assert stem_question([f"xyzzy{letter}" for letter in "abcdefghij"]) == []
 
 
 def test_a_query_with_stems_is_within_the_clauses_of_the_server() -> None:
     words = [f"é{n}" for n in range(64)]
     stems = [f"kgs{n}" for n in range(2 * MAX_STEMS)]
-    (query,) = lucene_queries(words, None, [f"{n:032x}" for n in range(366)], stems=stems)
+    (query,) = build_lucene_queries(words, None, [f"{n:032x}" for n in range(366)], stems=stems)
     assert query.count('"') / 2 + 366 <= 1024
 
 
@@ -114,12 +120,12 @@ def test_a_query_with_stems_is_within_the_clauses_of_the_server() -> None:
     ],
 )
 def test_what_an_ontology_takes_for_a_word_is_added(text: str, added: list[str]) -> None:
-    assert synonyms_in(text, [["k8s", "kubernetes"], ["ML", "machine learning"]]) == added
+    assert find_synonyms(text, [["k8s", "kubernetes"], ["ML", "machine learning"]]) == added
 
 
 def test_so_many_words_are_added_at_most() -> None:
     groups = [["a", *(f"b{n}x{m}" for m in range(9))] for n in range(5)]
-    assert len(synonyms_in("a", groups)) == MAX_ADDED
+    assert len(find_synonyms("a", groups)) == MAX_ADDED
 
 
 @pytest.mark.parametrize(
@@ -147,13 +153,13 @@ def test_what_can_be_no_synonym_is_refused(group: list[str]) -> None:
 def test_signs_make_other_words(text: str, added: list[str]) -> None:
     groups = [["C#", "c sharp"], ["C++", "cpp"], [".NET", "dotnet"]]
     groups += [["salt", "sodium chloride"], ["ML", "machine learning"]]
-    assert synonyms_in(text, groups) == added
+    assert find_synonyms(text, groups) == added
 
 
 def test_stop_words_of_a_language_that_is_told_count_less_even_alone() -> None:
-    assert stop_words_of(["der", "Zwiebel"]) == frozenset()
-    assert stop_words_of(["der", "Zwiebel"], ["german", None]) == {"der"}
-    assert stop_words_of(["who", "is", "on", "der"], ["german"]) >= {"who", "is", "on", "der"}
+    assert find_stop_words(["der", "Zwiebel"]) == frozenset()
+    assert find_stop_words(["der", "Zwiebel"], ["german", None]) == {"der"}
+    assert find_stop_words(["who", "is", "on", "der"], ["german"]) >= {"who", "is", "on", "der"}
 
 
 @pytest.mark.parametrize(
@@ -186,7 +192,7 @@ def test_vowel_signs_of_hindi_are_letters() -> None:
     ],
 )
 def test_the_nearest_word_is_meant(word: str, texts: list[str], meant: list[str]) -> None:
-    assert meant_by(word, texts) == meant
+    assert suggest_words(word, texts) == meant
 
 
 def test_names_with_signs_and_numbers_are_meant_as_they_are() -> None:
@@ -195,7 +201,7 @@ def test_names_with_signs_and_numbers_are_meant_as_they_are() -> None:
 
 
 def test_a_fuzzy_query_has_letters_and_our_own_signs_only() -> None:
-    (asked,) = fuzzy_queries(fuzzy_clauses("Straßenbahn"), ["a"])
+    (asked,) = build_fuzzy_queries(build_fuzzy_clauses("Straßenbahn"), ["a"])
     assert "full_text:(straßenbahn~2 strassenbahn~2" in asked
     assert " straße*)" in asked
     assert "+scope:(" in asked
@@ -295,7 +301,7 @@ def test_a_word_is_asked_for_by_what_was_indexed_of_it(text: str, form: str) -> 
 
 @given(st.text(max_size=10), st.sampled_from([":", "_", "", "\u00ad", " "]), st.booleans())
 def test_no_part_is_the_token_of_a_scope(name: str, between: str, upper: bool) -> None:
-    for token in (scope_of_ontology(name), scope_of_document(scope_of_ontology(name)[3:])):
+    for token in (build_ontology_scope(name), build_document_scope(build_ontology_scope(name)[3:])):
         forged = token.upper() if upper else token
         text = f"x{between}{forged} {forged}{between}y {forged[0]}\u200d{forged[1:]}"
         for seen in [*find_hidden_parts([text]), parts(forged)]:

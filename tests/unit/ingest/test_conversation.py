@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from kg_api.errors import InvalidInput
 from kg_api.ingest.conversations import consolidate, heading, quote_block
-from kg_api.ingest.reader import DocumentReader, with_words
-from kg_api.ingest.records import Incoming, incoming_of
+from kg_api.ingest.reader import DocumentReader, add_search_text
+from kg_api.ingest.records import Incoming, build_incoming
 from kg_api.schemas.documents import Converted, DocumentUpload, Message
 from kg_api.schemas.formats import ConvertedFormat, Format, OcrMode
 from kg_api.text.documents import parse
@@ -210,7 +210,7 @@ def test_image_in_address_is_image_or_note(source: str, images: int, notes: tupl
 
 def test_sent_text_keeps_no_image_bytes() -> None:
     reader = DocumentReader(InThisProcess()).looking()
-    read, told = reader.from_text(Incoming("n", "a.md", f"![A boat]({ADDRESS})\n\nAfter 5.\n"))
+    read, told = reader.read_sent_text(Incoming("n", "a.md", f"![A boat]({ADDRESS})\n\nAfter 5.\n"))
     assert (read.text.startswith("![A boat](inline-"), told) == (True, (TAKEN,))
 
 
@@ -223,19 +223,21 @@ def test_addresses_shown_as_text_stay(text: str) -> None:
 
 
 def test_what_is_said_of_it_stands_before_its_own_words() -> None:
-    told = with_words(
+    told = add_search_text(
         Converted("A boat"), "sea/IMG_9.jpg", "Pebbles", {"description": "On  the\nbeach", "n": 1}
     )
     assert told.text == "sea IMG 9\nPebbles\nOn the beach\nA boat"
 
 
 def test_what_it_says_itself_is_not_said_twice() -> None:
-    assert with_words(Converted("A boat\n"), "a.jpg", "A boat", {"caption": "A boat"}).text == "a\nA boat\n"
+    assert (
+        add_search_text(Converted("A boat\n"), "a.jpg", "A boat", {"caption": "A boat"}).text == "a\nA boat\n"
+    )
 
 
 def test_lines_that_ocr_reads_twice_stay() -> None:
     receipt = "Apple\n2.00\n\nPear\n2.00"
-    assert with_words(Converted(receipt), "a.jpg", None, {}).text == f"a\n{receipt}"
+    assert add_search_text(Converted(receipt), "a.jpg", None, {}).text == f"a\n{receipt}"
 
 
 class Asked:
@@ -247,12 +249,12 @@ class Asked:
     def convert_with(self, data: bytes, form: str, beside: Mapping[str, bytes]) -> Converted:
         raise NotImplementedError
 
-    def pictures_read_by(self) -> str:
+    def get_ocr_fingerprint(self) -> str:
         return ""
 
 
 @pytest.mark.parametrize("sent", [{}, {"ocr": "always"}, {"ocr": "never"}])
 def test_ocr_field_reaches_the_converter(sent: dict[str, str]) -> None:
     upload = DocumentUpload.model_validate({"ontology": "notes", "document": "a.pdf", **sent})
-    read, _ = DocumentReader(Asked()).from_bytes(b"%PDF-", incoming_of(upload, ""))
+    read, _ = DocumentReader(Asked()).from_bytes(b"%PDF-", build_incoming(upload, ""))
     assert read.text == f"pdf {sent.get('ocr', 'auto')} 5"

@@ -14,7 +14,7 @@ from kg_api.errors import EmbeddingFailed, EmbeddingUnavailable
 from kg_api.graph.client import Transaction
 from kg_api.graph.jobs import ClaimedJob, Owner
 from kg_api.graph.spaces import Space
-from kg_api.jobs.embedding import EmbeddingTarget, SpaceModel, blame_items
+from kg_api.jobs.embedding import EmbeddingTarget, SpaceModel, convert_rejected_texts
 from kg_api.jobs.runner import JobRun
 from kg_api.providers.embedding import DeterministicEmbedder
 from kg_api.providers.embedding_port import RejectedTexts
@@ -63,7 +63,7 @@ class PictureTarget(EmbeddingTarget[Picture, Vectors]):
         try:
             vectors = self._model.embed([each.caption for each in items])
         except RejectedTexts as error:
-            raise blame_items(error, ((each.identity, each.caption) for each in items)) from error
+            raise convert_rejected_texts(error, ((each.identity, each.caption) for each in items)) from error
         return list(zip(items, vectors, strict=True))
 
     def write(self, tx: Transaction, batch: Vectors) -> int:
@@ -99,7 +99,7 @@ class Model(DeterministicEmbedder):
         assert space.key == self.space.key
         return self
 
-    def assure(self) -> None: ...
+    def ensure_verified(self) -> None: ...
 
     def check(self) -> None:
         if self.ill:

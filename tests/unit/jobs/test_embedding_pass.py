@@ -111,7 +111,7 @@ def test_what_follows_a_batch_is_done_before_the_place_goes_back_to_what_is_set_
     target = pictures(all_of_them, Model())
     seen = list[tuple[str, bool]]()
     monkeypatch.setattr(
-        target, "committed", lambda: seen.append((job.told("after")[-1], all_of_them[2].refused is None))
+        target, "run_follow_up", lambda: seen.append((job.told("after")[-1], all_of_them[2].refused is None))
     )
     EmbeddingPass[Picture, Vectors](job.run, 4, lambda: True).through(target)
     assert seen == [("pictures:p01", True), ("pictures:p03", True), ("pictures:p04", False)]

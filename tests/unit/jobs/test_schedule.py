@@ -16,7 +16,7 @@ from structlog.testing import capture_logs
 
 from kg_api.errors import DatabaseUnavailable, LeaseLost, LlmUnavailable
 from kg_api.graph.jobs import ClaimedJob, Owner
-from kg_api.jobs.backfill import ALWAYS, ticking
+from kg_api.jobs.backfill import ALWAYS, enqueue_periodically
 from kg_api.jobs.runner import (
     MAX_DELAY_SECONDS,
     MIN_DELAY_SECONDS,
@@ -30,7 +30,7 @@ from kg_api.jobs.runner import (
     Yielded,
     retry_delay,
 )
-from kg_api.providers.retrying import Abandoned, ask_at_once, wait, waiting_unless
+from kg_api.providers.retrying import RetryCancelled, ask_at_once, cancel_waits_on, wait
 from tests.support.running import wait_until
 from tests.unit.jobs.fakes import FakeGraph
 
@@ -44,7 +44,7 @@ def slots(name: str, _: dict[str, Any]) -> list[dict[str, Any]]:
 
 def test_it_ticks_at_once_and_then_regularly() -> None:
     graph = FakeGraph(slots)
-    with ticking(graph.graph, 0.2):
+    with enqueue_periodically(graph.graph, 0.2):
         wait_until(lambda: graph.count(TICK) == 1, 5)
         wait_until(lambda: graph.count(TICK) >= 3, 5)
     ended = graph.count(TICK)
@@ -67,7 +67,7 @@ def test_ticks_that_were_missed_are_made_up_for_by_one() -> None:
             done.append(time.monotonic())
         return slots(name, parameters)
 
-    with ticking(FakeGraph(slow).graph, 0.2):
+    with enqueue_periodically(FakeGraph(slow).graph, 0.2):
         wait_until(lambda: len(done) == 3, 10)
     assert done[2] - done[1] > 0.05, "no burst"
 
@@ -84,7 +84,7 @@ def test_a_database_that_is_away_is_no_end_of_the_ticks() -> None:
         return slots(name, parameters)
 
     graph = FakeGraph(fail_first)
-    with ticking(graph.graph, 0.1):
+    with enqueue_periodically(graph.graph, 0.1):
         wait_until(lambda: graph.count(TICK) >= 2, 5)
 
 
@@ -111,7 +111,7 @@ def test_each_unknown_kind_is_told_once() -> None:
 def test_a_worker_shows_itself_at_once_and_takes_its_name_off_the_list_at_its_end() -> None:
     graph = waiting({})
     presence = WorkerRegistration(graph.graph, "w", ["test"])
-    with ticking(graph.graph, 3600, presence) as _:
+    with enqueue_periodically(graph.graph, 3600, presence) as _:
         wait_until(lambda: graph.count("workers/seen") == 1, 5)
     assert graph.ran[-1] == ("workers/forget", {"name": "w"})
     presence.report()
@@ -314,7 +314,7 @@ def test_they_are_given_up_with_who_asked() -> None:
             given_up.set()
         wait(PATIENCE)
 
-    with waiting_unless(given_up), pytest.raises(Abandoned):
+    with cancel_waits_on(given_up), pytest.raises(RetryCancelled):
         ask_at_once([partial(question, number) for number in range(40)], 2)
     assert set(begun) == {0, 1}
 

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 
 from kg_api.errors import ConfigurationError, InvalidInput, KgError, LlmFailed, LlmUnavailable
 from kg_api.providers.chat import PROMPTS_INSTRUCTION, Chunk, DocumentPart, Prompt, question
-from kg_api.providers.openai_chat import Chat, open_chat, provider_of
+from kg_api.providers.openai_chat import Chat, build_chat_provider, open_chat
 from kg_api.sections import LlmSettings, OpenAISettings
 from kg_api.settings import load_settings
 from tests.support.behaviours import Behaviour, Drop, Hang, Raw, Spoil, Status
@@ -127,7 +127,7 @@ def test_a_key_goes_where_it_belongs(
     llm: dict[str, Any], openai: dict[str, Any], key: str, variable: str
 ) -> None:
     own = OpenAISettings(api_key=SecretStr(CANARY), **openai)
-    provider = provider_of(load_settings(llm=LlmSettings(**llm), openai=own))
+    provider = build_chat_provider(load_settings(llm=LlmSettings(**llm), openai=own))
     assert (provider.secret, provider.variables.key) == (key, variable)
     assert provider.address == llm.get("base_url", own.base_url)
 

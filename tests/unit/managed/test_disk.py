@@ -8,7 +8,7 @@ import pytest
 
 from kg_api.errors import StorageFull
 from kg_api.local import processes
-from kg_api.local.neo4j import LACK_OF_HEAP, NAME, DiskRoom, _memory_for_start, machine_memory
+from kg_api.local.neo4j import LACK_OF_HEAP, NAME, DiskRoom, _memory_for_start, choose_machine_memory
 from kg_api.local.processes import Home
 from kg_api.settings import Neo4jSettings
 
@@ -29,7 +29,7 @@ def test_without_a_reserve_writing_is_never_refused(tmp_path: Path) -> None:
 
 def test_a_start_after_a_lack_of_heap_gets_more(tmp_path: Path) -> None:
     home, settings = Home(tmp_path).create(), Neo4jSettings(heap_mb=512)
-    assert _memory_for_start(home, settings) == machine_memory(settings)
+    assert _memory_for_start(home, settings) == choose_machine_memory(settings)
     home.log_file(NAME).write_text(f"INFO started\nTerminating due to {LACK_OF_HEAP}: Java heap space\n")
     assert _memory_for_start(home, settings).heap_mb > 512
     home.log_file(NAME).write_text(f"Terminating due to {LACK_OF_HEAP}: Java heap space\n" + "INFO ok\n" * 9)

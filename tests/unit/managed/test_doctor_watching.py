@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from kg_api.local.processes import Home, free_port
+from kg_api.local.processes import Home, find_free_port
 from kg_api.settings import load_settings
 from kg_cli.stack.doctor import DoctorFinding, examine_tracing
 from tests.support.collector import Collector
@@ -37,7 +37,7 @@ def test_what_takes_no_traces_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_collector_that_is_away_or_silent_is_soon_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kg_cli.stack.doctor.COLLECTOR_SECONDS", 0.3)
-    (away,) = found(f"http://127.0.0.1:{free_port()}", monkeypatch)
+    (away,) = found(f"http://127.0.0.1:{find_free_port()}", monkeypatch)
     begun = time.monotonic()
     with Collector(delay=20) as collector:
         (silent,) = found(collector.url, monkeypatch)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.local import processes
-from kg_api.local.neo4j import Memory, argument_file_text, render, size_memory
+from kg_api.local.neo4j import Memory, format_argument_file, render, size_memory
 from kg_api.local.processes import Home, ProcessId, Role
 from kg_api.local.supervisor import Policy, Watch
 from kg_api.settings import Settings
@@ -66,7 +66,7 @@ def test_settings_win_over_the_machine() -> None:
 
 
 def test_arguments_are_quoted_for_java() -> None:
-    assert argument_file_text(["-cp", 'C:\\a b\\"c".jar']) == '"-cp"\n"C:\\\\a b\\\\\\"c\\".jar"\n'
+    assert format_argument_file(["-cp", 'C:\\a b\\"c".jar']) == '"-cp"\n"C:\\\\a b\\\\\\"c\\".jar"\n'
 
 
 def test_further_entries_win() -> None:
@@ -148,7 +148,7 @@ def test_a_neo4j_that_does_not_answer_yet_is_asked_no_query(
     monkeypatch.setattr(roles, "_probe", lambda *_: probe)
     monkeypatch.setattr(
         roles,
-        "neo4j_role",
+        "build_neo4j_role",
         lambda *_: Role(
             name="neo4j",
             argv=(),

@@ -19,7 +19,7 @@ def test_a_service_that_hangs_is_slow_and_not_away() -> None:
 
 
 def test_a_service_that_is_away_is_not_slow() -> None:
-    answer = processes.ask_ready(f"http://127.0.0.1:{processes.free_port()}", timeout=1)
+    answer = processes.ask_ready(f"http://127.0.0.1:{processes.find_free_port()}", timeout=1)
     assert (answer.reached, answer.slow) == (False, False)
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.local.supervisor import Policy, end_of
+from kg_api.local.supervisor import Policy, describe_exit
 
 POLICIES = st.builds(Policy, first_pause=st.floats(0.01, 10), max_pause=st.floats(0.01, 100))
 
@@ -23,5 +23,5 @@ def test_the_usual_pauses() -> None:
     ("code", "told"), [(0, "exit code 0"), (78, "exit code 78"), (-9, "SIGKILL"), (-200, "signal 200")]
 )
 def test_how_a_process_ended_is_told(code: int, told: str) -> None:
-    assert end_of(code) == told
-    assert "unknown" in end_of(None)
+    assert describe_exit(code) == told
+    assert "unknown" in describe_exit(None)

@@ -7,10 +7,10 @@ from kg_api.mcp.answers import (
     MIN_ROOM,
     Item,
     Position,
+    count_json_tokens,
     fill,
     passage,
     read_citation,
-    tokens_of_json,
 )
 
 texts = st.text(alphabet='ab \n"\\é中😀', max_size=400)
@@ -57,9 +57,9 @@ def test_a_text_that_goes_on_says_so(given: list[str], room: int) -> None:
 
 @given(st.lists(texts.filter(bool), min_size=1, max_size=12), rooms)
 def test_a_step_keeps_to_its_room(given: list[str], room: int) -> None:
-    frame = tokens_of_json(passage("s10#4000-4400", "", continues=True))
+    frame = count_json_tokens(passage("s10#4000-4400", "", continues=True))
     for step in walked(passages(given), room):
-        assert sum(tokens_of_json(part) for part in step) <= max(room, frame + MIN_ROOM) + 2
+        assert sum(count_json_tokens(part) for part in step) <= max(room, frame + MIN_ROOM) + 2
 
 
 def test_words_stay_whole_where_a_text_is_divided() -> None:

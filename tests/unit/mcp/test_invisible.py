@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kg_api.mcp.answers import cut, invisible_in, passage
+from kg_api.mcp.answers import cut, find_invisible_characters, passage
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from kg_api.mcp.answers import cut, invisible_in, passage
     ],
 )
 def test_what_a_reader_does_not_see_is_named(text: str, kinds: list[str]) -> None:
-    assert invisible_in(text) == kinds
+    assert find_invisible_characters(text) == kinds
 
 
 def test_a_passage_is_marked_and_stays_as_it_is_and_so_are_its_parts() -> None:

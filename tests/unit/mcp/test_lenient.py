@@ -10,7 +10,7 @@ from mcp.server.lowlevel import Server
 from pydantic import BaseModel, Field
 
 from kg_api.mcp.server import TOOLS
-from kg_api.mcp.tool import Tool, phrase_for_agents, read_arguments
+from kg_api.mcp.tool import Tool, read_arguments, rephrase_for_agents
 from tests.support.library import MemoryLibrary
 from tests.support.mcp import answer, call, failure
 
@@ -209,4 +209,4 @@ def test_a_blank_query_names_the_argument(server: Server[Any], tool: str, blank:
     ],
 )
 def test_agents_are_told_of_tools(message: str, said: str) -> None:
-    assert phrase_for_agents(message) == said
+    assert rephrase_for_agents(message) == said

@@ -14,7 +14,7 @@ from mcp_types import INVALID_PARAMS, ImageContent, ListToolsResult
 
 from kg_api.errors import DatabaseUnavailable, InvalidInput
 from kg_api.mcp.answers import CitationPlace, called, read_citation, tokens_of
-from kg_api.mcp.tools import hit_of
+from kg_api.mcp.tools import build_hit
 from kg_api.schemas.search import Degradation, MatchedChunk, SourceSearch
 from tests.support.library import LONG, PARAGRAPHS, MemoryLibrary
 from tests.support.mcp import MODES, SNAPSHOT, answer, call, failure, talk, told
@@ -99,7 +99,7 @@ def test_what_matched_is_cited_where_it_is_another_place(begin: int, end: int, t
     library.add("nature", "bees.txt", [PARAGRAPHS[0], PARAGRAPHS[1]])
     (found,) = library.search(SourceSearch(query_text="dance")).sources
     found.chunk = MatchedChunk(text="", start=begin, end=end, source_ids=[found.source_id])
-    assert hit_of(found).get("matched") == (f"{found.source_id}#{begin}-{end}" if told else None)
+    assert build_hit(found).get("matched") == (f"{found.source_id}#{begin}-{end}" if told else None)
 
 
 def test_what_could_not_be_done_is_told(server: Server[Any], library: MemoryLibrary) -> None:

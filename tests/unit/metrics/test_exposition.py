@@ -16,23 +16,23 @@ from kg_api.metrics import (
     RESERVED_BYTES,
     BackupGauges,
     QueueGauges,
-    exposition,
     forget_dead,
-    once_per_process,
+    render_metrics,
+    run_once_per_process,
 )
 from kg_api.schemas.operations import QueueStatus
 from tests.support.meters import metrics
 
 
 def test_a_queue_that_is_not_known_has_no_gauges() -> None:
-    assert b"kg_jobs" not in exposition(QueueGauges(None))
+    assert b"kg_jobs" not in render_metrics(QueueGauges(None))
 
 
 def test_a_queue_is_told_beside_what_the_process_counts() -> None:
     status = QueueStatus(
         queued=3, waiting=1, running=2, stalled=1, dead=4, oldest_waiting_seconds=5.5, backlog_age_seconds=60
     )
-    told = exposition(QueueGauges(status)).decode().splitlines()
+    told = render_metrics(QueueGauges(status)).decode().splitlines()
     assert 'kg_jobs{state="dead"} 4.0' in told
     assert "kg_jobs_oldest_waiting_seconds 5.5" in told
     assert "kg_workers 0.0" in told
@@ -42,8 +42,8 @@ def test_a_queue_is_told_beside_what_the_process_counts() -> None:
 
 COUNTED = """
 from prometheus_client import REGISTRY
-from kg_api.providers.embedding import metrics_of_process
-metrics = metrics_of_process()
+from kg_api.providers.embedding import get_process_metrics
+metrics = get_process_metrics()
 for number in range(100):
     metrics.tokens.labels(f"model {number}").inc()
 """
@@ -60,7 +60,7 @@ def test_metrics_that_processes_share_have_all_their_blocks(
     for file in files:
         reserved = RESERVED_BYTES[file.name.rpartition("_")[0]]
         assert (file.stat().st_size, file.stat().st_blocks * 512 >= reserved) == (reserved, True)
-    assert b'model="model 99"' in exposition()
+    assert b'model="model 99"' in render_metrics()
 
 
 NO_ROOM = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))"
@@ -101,7 +101,7 @@ MAKERS = [("kg_api.metrics", "meters"), ("kg_api.providers.embedding", "metrics_
 def test_slow_maker_runs_once_for_two_threads() -> None:
     made: list[object] = []
 
-    @once_per_process
+    @run_once_per_process
     def make() -> object:
         time.sleep(0.05)
         made.append(object())
@@ -124,12 +124,12 @@ def test_metrics_of_new_process_survive_eight_threads(module: str, name: str) ->
 
 EVERYTHING = """
 from kg_api.metrics import meters, spend_tokens
-from kg_api.providers.embedding import metrics_of_process
+from kg_api.providers.embedding import get_process_metrics
 from kg_api.settings import load_settings
 from kg_api.web.app import create_app
 from kg_api.jobs.runner import Handler
 from tests.support.meters import stages
-of, embedding = meters(), metrics_of_process()
+of, embedding = meters(), get_process_metrics()
 paths = create_app(load_settings(), lambda _: None).openapi()["paths"]
 operations = [(method.upper(), path) for path, methods in paths.items() for method in methods]
 operations += [("POST", "/mcp"), *((method, "none") for method in ("GET", "POST", "PUT", "DELETE", "other"))]
@@ -199,9 +199,9 @@ def test_what_a_process_had_under_way_goes_with_it(folder: Path) -> None:
     ) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        assert b"kg_http_requests_open 1.0" in exposition()
+        assert b"kg_http_requests_open 1.0" in render_metrics()
         process.kill()
-    assert b"kg_http_requests_open 1.0" not in exposition()
+    assert b"kg_http_requests_open 1.0" not in render_metrics()
     assert list(folder.glob("counter_*.db")), "what it counted stays"
 
 
@@ -235,11 +235,11 @@ def test_the_list_is_that_of_the_code() -> None:
 
 
 def test_the_last_backup_is_told() -> None:
-    text = exposition(BackupGauges(1_700_000_000.0, failed=True)).decode()
+    text = render_metrics(BackupGauges(1_700_000_000.0, failed=True)).decode()
     assert "\nkg_backup_made_seconds 1.7e+09\n" in text
     assert "\nkg_backup_failed 1.0\n" in text
 
 
 def test_where_there_was_none_nothing_is_told_that_looks_like_one() -> None:
-    assert "kg_backup" not in exposition(BackupGauges(None, failed=None)).decode()
-    assert "kg_backup_made" not in exposition(BackupGauges(None, failed=True)).decode()
+    assert "kg_backup" not in render_metrics(BackupGauges(None, failed=None)).decode()
+    assert "kg_backup_made" not in render_metrics(BackupGauges(None, failed=True)).decode()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from kg_api.errors import ConfigurationError, EmbeddingUnavailable, LlmUnavailable, RateExceeded
-from kg_api.metrics import within_budget
+from kg_api.metrics import charge_budget
 from kg_api.providers.chat import Prompt
 from tests.support.behaviours import Drop, Status
 from tests.support.embedding_server import EmbeddingServer
@@ -97,7 +97,7 @@ class Purse:
 
 def test_who_has_spent_their_budget_has_no_provider_asked(server: EmbeddingServer) -> None:
     purse, chat = Purse(1), open_quick(server)
-    with within_budget(purse), Asking("openai", server) as asking:
+    with charge_budget(purse), Asking("openai", server) as asking:
         asking.embedder.embed_passages(TEXTS)
         assert purse.left == 1 - 5
         sent = len(server.requests)

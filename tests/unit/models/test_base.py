@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from kg_api.schemas.base import Answer, Body, DocumentName, NodeId, OntologyName, Text, storable
+from kg_api.schemas.base import Answer, Body, DocumentName, NodeId, OntologyName, Text, require_storable
 
 ANY_CHARACTER = st.text(st.characters())
 
@@ -25,7 +25,7 @@ def test_a_text_is_storable_unless_it_holds_what_neo4j_cannot(text: str) -> None
     bad = "\x00" in text or any("\ud800" <= character <= "\udfff" for character in text)
     assert accepts(Text, text) == (not bad)
     if not bad:
-        assert storable(text) == text
+        assert require_storable(text) == text
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_a_text_is_storable_unless_it_holds_what_neo4j_cannot(text: str) -> None
 )
 def test_what_is_wrong_with_a_text_is_told(text: str, told: str) -> None:
     with pytest.raises(ValueError, match=told.replace("+", r"\+")):
-        storable(text)
+        require_storable(text)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kg_api.extraction.replies import clean
 from kg_api.graph.concepts import clean_name
-from kg_api.schemas.base import one_line
+from kg_api.schemas.base import normalize_spaces
 
 JOINERS = "\u200c\u200d"
 
@@ -32,19 +32,19 @@ JOINERS = "\u200c\u200d"
     ],
 )
 def test_one_line_shows_all_it_says(text: str, seen: str) -> None:
-    assert one_line(text) == seen
+    assert normalize_spaces(text) == seen
     assert clean(text, 100) == clean_name(text, 100) == seen, "there is one way to clean"
 
 
 def test_no_unseen_character_is_left() -> None:
     kinds = {"Cc", "Cf", "Cs", "Zl", "Zp"}
     unseen = [each for each in map(chr, range(sys.maxunicode + 1)) if unicodedata.category(each) in kinds]
-    assert one_line("".join([*unseen, *map(chr, range(0xE0000, 0xE0080))])) == ""
+    assert normalize_spaces("".join([*unseen, *map(chr, range(0xE0000, 0xE0080))])) == ""
 
 
 @given(st.text())
 def test_a_line_is_its_own_line(text: str) -> None:
-    once = one_line(text)
-    assert one_line(once) == once
+    once = normalize_spaces(text)
+    assert normalize_spaces(once) == once
     assert not any(unicodedata.category(each) in {"Cc", "Cs", "Zl", "Zp"} for each in once)
     assert all(each in JOINERS for each in once if unicodedata.category(each) == "Cf")

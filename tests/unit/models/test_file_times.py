@@ -7,11 +7,11 @@ import json
 import pytest
 from pydantic import ValidationError
 
-from kg_api.ingest.records import Incoming, incoming_of, to_record
-from kg_api.providers.chat import short_metadata
+from kg_api.ingest.records import Incoming, build_incoming, to_record
+from kg_api.providers.chat import select_short_metadata
 from kg_api.schemas.documents import DocumentRecord, DocumentUpload
-from kg_api.schemas.embedding import used_in_context
-from kg_api.schemas.metadata import MetadataValue, date_of, file_time
+from kg_api.schemas.embedding import select_context_fields
+from kg_api.schemas.metadata import MetadataValue, find_document_date, format_file_time
 
 FILE = "2025-03-01T09:30:00Z"
 OTHER = "2026-01-01T00:00:00Z"
@@ -28,7 +28,7 @@ OTHER = "2026-01-01T00:00:00Z"
 )
 def test_file_time_is_stored_in_utc(given: str, stored: str) -> None:
     upload = DocumentUpload.model_validate({"ontology": "o", "document": "d", "modified": given})
-    assert upload.modified == incoming_of(upload, "").modified == stored
+    assert upload.modified == build_incoming(upload, "").modified == stored
 
 
 @pytest.mark.parametrize("given", ["yesterday", "2025", "2025-02-30", 1740821400, ""])
@@ -38,9 +38,9 @@ def test_file_time_that_is_no_time_is_rejected(given: object) -> None:
 
 
 def test_file_time_beyond_the_calendar_is_none() -> None:
-    assert file_time(1740821400.9) == FILE
-    assert file_time(-1) == "1969-12-31T23:59:59Z"
-    assert [file_time(each) for each in (1e18, -1e18, float("inf"), float("nan"))] == [None] * 4
+    assert format_file_time(1740821400.9) == FILE
+    assert format_file_time(-1) == "1969-12-31T23:59:59Z"
+    assert [format_file_time(each) for each in (1e18, -1e18, float("inf"), float("nan"))] == [None] * 4
 
 
 def recorded(text: str, metadata: dict[str, MetadataValue], modified: str | None = FILE) -> DocumentRecord:
@@ -77,14 +77,16 @@ def test_file_time_does_not_change_a_document() -> None:
 
 def test_file_time_is_in_no_prompt_and_no_context() -> None:
     known: dict[str, MetadataValue] = {"author": "Ada", "modified": FILE}
-    assert used_in_context("llm", None, "T", known) == used_in_context("llm", None, "T", {"author": "Ada"})
-    assert used_in_context("template", None, "T", known) == used_in_context(
+    assert select_context_fields("llm", None, "T", known) == select_context_fields(
+        "llm", None, "T", {"author": "Ada"}
+    )
+    assert select_context_fields("template", None, "T", known) == select_context_fields(
         "template", None, "T", {"author": "Ada"}
     )
-    assert short_metadata(known) == (("author", "Ada"),)
+    assert select_short_metadata(known) == (("author", "Ada"),)
 
 
 def test_date_of_falls_back_to_the_file() -> None:
-    assert date_of({"date": "2020", "modified": FILE}) == "2020"
-    assert date_of({"modified": FILE}) == FILE
-    assert date_of({"updated": FILE}) is None
+    assert find_document_date({"date": "2020", "modified": FILE}) == "2020"
+    assert find_document_date({"modified": FILE}) == FILE
+    assert find_document_date({"updated": FILE}) is None

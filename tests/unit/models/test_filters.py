@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from kg_api.schemas.filters import Clause, Condition, Where, alternatives_of, parse_condition
-from kg_api.schemas.metadata import moment, moments_of
+from kg_api.schemas.filters import Clause, Condition, Where, list_alternatives, parse_condition
+from kg_api.schemas.metadata import moment, parse_moments
 
 WHERE: TypeAdapter[list[Clause]] = TypeAdapter(Where)
 
@@ -52,7 +52,7 @@ def test_what_a_line_says(line: str, field: str, op: str, value: object) -> None
 )
 def test_alternatives_on_one_line(line: str, groups: list[list[str]]) -> None:
     (found,) = WHERE.validate_python([line])
-    assert [[each.field for each in group] for group in alternatives_of(found)] == groups
+    assert [[each.field for each in group] for group in list_alternatives(found)] == groups
     assert WHERE.validate_python([found.model_dump()]) == [found]
 
 
@@ -143,10 +143,10 @@ def test_texts_that_are_no_date(text: str) -> None:
 
 
 def test_the_dates_of_a_value_are_read_in_their_order() -> None:
-    found = moments_of(["soon", "2025-03-02", 7, "2024-01"])
+    found = parse_moments(["soon", "2025-03-02", 7, "2024-01"])
     assert [each.start.isoformat()[:10] for each in found] == ["2025-03-02", "2024-01-01"]
-    assert [moments_of(each) for each in (None, 7, "soon", [])] == [[], [], [], []]
-    assert moments_of("2025-03-02") == [moment("2025-03-02")]
+    assert [parse_moments(each) for each in (None, 7, "soon", [])] == [[], [], [], []]
+    assert parse_moments("2025-03-02") == [moment("2025-03-02")]
 
 
 @given(st.datetimes(timezones=st.timezones()), st.datetimes(timezones=st.timezones()))

@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 from kg_api.schemas.base import (
     ID_DIGITS,
+    build_concept_text,
+    build_document_scope,
+    build_ontology_scope,
     chunk_id,
-    concept_text,
     content_hash,
     digest,
     document_id,
-    scope_of_document,
-    scope_of_ontology,
     source_ids,
 )
 
@@ -70,16 +70,17 @@ def test_a_chunk_is_known_by_its_place() -> None:
 
 @given(TEXT)
 def test_a_scope_is_one_plain_token(name: str) -> None:
-    assert scope_of_ontology(name).isalnum()
-    assert scope_of_document(document_id("o", name)).isalnum()
-    assert scope_of_ontology(name).islower()
+    assert build_ontology_scope(name).isalnum()
+    assert build_document_scope(document_id("o", name)).isalnum()
+    assert build_ontology_scope(name).islower()
 
 
 def test_names_of_code_are_embedded_by_their_words_and_other_names_as_they_are() -> None:
     """Nonsense was taken for `__gt__`, which some models have near to all (ADR 29)."""
-    assert concept_text("__gt__", "", ()) == "gt"
+    assert build_concept_text("__gt__", "", ()) == "gt"
     assert (
-        concept_text("MAX_AGE", "Of my_cache.", ["max_age", "age"]) == "MAX AGE\nOf my_cache.\nmax age, age"
+        build_concept_text("MAX_AGE", "Of my_cache.", ["max_age", "age"])
+        == "MAX AGE\nOf my_cache.\nmax age, age"
     )
-    assert concept_text("___", "", ()) == "___"
-    assert concept_text("rare  gem", "", ()) == "rare  gem"
+    assert build_concept_text("___", "", ()) == "___"
+    assert build_concept_text("rare  gem", "", ()) == "rare  gem"

@@ -12,7 +12,7 @@ from kg_api.schemas.base import Body
 from kg_api.schemas.concepts import ConceptRow
 from kg_api.schemas.documents import DocumentText
 from kg_api.schemas.filters import DocumentDeletion
-from kg_api.schemas.problems import MAX_ERRORS, describe_problems, field_problems
+from kg_api.schemas.problems import MAX_ERRORS, describe_problems, list_field_problems
 from kg_api.schemas.search import MAX_DIMENSIONS, SourceSearch
 from kg_api.schemas.spaces import NewSpace
 from kg_api.schemas.vocabulary import MAX_QUERY_CHARACTERS
@@ -70,7 +70,7 @@ def test_searches_that_can_be(body: dict[str, Any]) -> None:
 def test_searches_that_cannot_be_and_what_is_said(body: dict[str, Any], told: str) -> None:
     with pytest.raises(ValidationError) as raised:
         SourceSearch.model_validate(body)
-    assert told in "; ".join(map(str, field_problems(raised.value.errors())))
+    assert told in "; ".join(map(str, list_field_problems(raised.value.errors())))
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_problems_name_fields_as_a_person_would_and_never_repeat_values() -> Non
     }
     with pytest.raises(ValidationError) as raised:
         SourceSearch.model_validate(body)
-    problems = field_problems(raised.value.errors())
+    problems = list_field_problems(raised.value.errors())
     assert {each.field for each in problems} == {"ontology", "ontology.0", "documents.1", "limit"}
     assert "SECRET" not in repr(problems)
 
@@ -188,10 +188,10 @@ def test_of_what_has_items_no_characters_are_told(kind: Any, given: object) -> N
 def test_places_of_a_request_are_not_told() -> None:
     errors = [{"type": "x", "loc": (place, "state"), "msg": "wrong"} for place in ("body", "query", "path")]
     assert describe_problems(errors[1:2]) == "state: wrong"
-    assert {each.field for each in field_problems(errors)} == {"state"}
+    assert {each.field for each in list_field_problems(errors)} == {"state"}
 
 
 def test_problems_are_not_endless() -> None:
     with pytest.raises(ValidationError) as raised:
         SourceSearch.model_validate({f"unknown {n}": n for n in range(1000)})
-    assert len(field_problems(raised.value.errors())) == MAX_ERRORS
+    assert len(list_field_problems(raised.value.errors())) == MAX_ERRORS

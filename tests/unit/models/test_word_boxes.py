@@ -2,7 +2,7 @@
 
 import pytest
 
-from kg_api.schemas.documents import WordBox, mean_of, pack, unpack
+from kg_api.schemas.documents import WordBox, compute_mean_word_confidence, pack, unpack
 
 BOXES = [WordBox(1000, 1007, 3, 10, 9990, 9999, 10_000, 97), WordBox(1008, 1009, 4, 0, 0, 1, 2, 17)]
 
@@ -23,5 +23,5 @@ def test_what_a_later_version_packed_is_not_guessed_at() -> None:
 
 
 def test_confidence_is_by_letters() -> None:
-    assert mean_of(BOXES) == pytest.approx((7 * 0.97 + 0.17) / 8, abs=0.001)
-    assert mean_of([]) is None
+    assert compute_mean_word_confidence(BOXES) == pytest.approx((7 * 0.97 + 0.17) / 8, abs=0.001)
+    assert compute_mean_word_confidence([]) is None

@@ -9,21 +9,21 @@ from urllib.parse import quote
 import pytest
 
 from kg_api.blobs.images import ImageKeeper
-from kg_api.client.call import files_of
+from kg_api.client.call import build_file_parts
 from kg_api.convert.html.page import convert as convert_page
 from kg_api.convert.image.embedded import convert_markdown
 from kg_api.ingest.reader import DocumentReader, place_images
 from kg_api.ingest.records import Incoming, to_record
 from kg_api.text.linked_files import (
     MAX_REFERENCES,
-    files_beside,
-    find_beside,
-    key_of,
-    read_beside,
+    build_reference,
+    find_linked_image,
+    list_file_references,
+    normalize_reference,
+    read_linked_files,
+    read_linked_images,
     read_regular,
-    reference_to,
     references,
-    references_in,
 )
 from tests.support.images import drawn, encoded
 from tests.support.picture_store import InThisProcess
@@ -66,7 +66,7 @@ BOAT, PLAN = encoded(drawn(64, 48), "JPEG"), encoded(drawn(40, 90))
     ],
 )
 def test_a_reference_is_relative_or_none(reference: str, key: str | None) -> None:
-    assert key_of(reference) == key
+    assert normalize_reference(reference) == key
 
 
 def test_all_that_a_markdown_text_names_is_found() -> None:
@@ -92,10 +92,10 @@ def test_pictures_of_a_network_are_counted_in_a_note(as_text: bool) -> None:
 """
     reader = DocumentReader(InThisProcess())
     incoming = Incoming("notes", "a.md", text)
-    notes = reader.from_text(incoming)[1] if as_text else reader.from_bytes(text.encode(), incoming)[1]
+    notes = reader.read_sent_text(incoming)[1] if as_text else reader.from_bytes(text.encode(), incoming)[1]
     assert "images at URLs are not downloaded (3)" in notes
     for plain in ("No picture: https://a.example", "![a](img/a.png)"):
-        assert "not downloaded" not in "".join(reader.from_text(Incoming("notes", "a.md", plain))[1])
+        assert "not downloaded" not in "".join(reader.read_sent_text(Incoming("notes", "a.md", plain))[1])
 
 
 def test_a_page_names_its_pictures() -> None:
@@ -140,7 +140,7 @@ def folder(tmp_path: Path) -> Path:
 )
 def test_a_file_is_never_taken_from_elsewhere(tmp_path: Path, key: str, found: str | None) -> None:
     root = folder(tmp_path)
-    assert find_beside(root / "docs" / "a.md", root, key) == (found and root / found)
+    assert find_linked_image(root / "docs" / "a.md", root, key) == (found and root / found)
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_references_are_found_in_the_encoding_of_the_file(
     (tmp_path / "Grün.png").write_bytes(PLAN)
     text = f'{start}<p>Schöne grüne Bäume am Ufer.</p>\n\n<img src="Grün.png" alt="Bäume">\n'
     content = text.encode(encoding)
-    assert files_beside(tmp_path / name, tmp_path, content) == {"Grün.png": PLAN}
+    assert read_linked_files(tmp_path / name, tmp_path, content) == {"Grün.png": PLAN}
     if name != "a.md":
         assert len(convert_page(content, beside={"Grün.png": PLAN}).images) == 1
 
@@ -173,10 +173,10 @@ def test_names_are_unquoted_once(tmp_path: Path, name: str, form: str) -> None:
     reference = quote(name)
     said = f"![]({reference})" if form == "md" else f"<main>Words.<img src='{reference}'></main>"
     document, content = tmp_path / f"a.{form}", said.encode()
-    beside = files_beside(document, tmp_path, content)
+    beside = read_linked_files(document, tmp_path, content)
     assert beside == {name: PLAN}
-    _, *parts = files_of(content, {reference_to(key): image for key, image in beside.items()})
-    given = {key_of(called): image for _, (called, image) in parts}
+    _, *parts = build_file_parts(content, {build_reference(key): image for key, image in beside.items()})
+    given = {normalize_reference(called): image for _, (called, image) in parts}
     assert given == {name: PLAN}
     read = convert_markdown if form == "md" else convert_page
     assert len(read(content, beside=beside).images) == 1
@@ -186,11 +186,11 @@ def test_what_is_no_picture_is_missing(tmp_path: Path) -> None:
     root = folder(tmp_path)
     document = root / "docs" / "a.md"
     content = b"![](../img/boat.jpg) ![](../img/secret.png) ![](../../outside.jpg)"
-    assert files_beside(document, root, content) == {"../img/boat.jpg": BOAT}
-    assert references_in(content, "a.txt") == ()
+    assert read_linked_files(document, root, content) == {"../img/boat.jpg": BOAT}
+    assert list_file_references(content, "a.txt") == ()
     boat, link = root / "img" / "boat.jpg", root / "img" / "link.jpg"
     paths = [("a", boat), ("b", link), ("c", boat)]
-    read = read_beside(paths, read_regular, most=len(BOAT) + 10)
+    read = read_linked_images(paths, read_regular, most=len(BOAT) + 10)
     assert (list(read.files), read.missing) == (["a"], ["b", "c"])
 
 

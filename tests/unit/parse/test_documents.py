@@ -4,7 +4,7 @@ import pytest
 
 from kg_api.errors import UnreadableDocument
 from kg_api.schemas.documents import Format
-from kg_api.text.documents import SUFFIXES, format_of, parse
+from kg_api.text.documents import SUFFIXES, detect_format, parse
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_pictures_that_are_not_read_are_to_be_exported(name: str) -> None:
     with pytest.raises(
         UnreadableDocument, match=r"images are not supported. Export the image as JPEG or PNG"
     ):
-        format_of(name, None, b"\0\0\0\x18ftyp")
+        detect_format(name, None, b"\0\0\0\x18ftyp")
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_pictures_that_are_not_read_are_to_be_exported(name: str) -> None:
     ],
 )
 def test_the_kind_of_a_file(name: str, given: Format | None, data: bytes, expected: str) -> None:
-    assert format_of(name, given, data) == expected
+    assert detect_format(name, given, data) == expected
 
 
 @pytest.mark.parametrize(

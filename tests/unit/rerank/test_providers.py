@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from kg_api.errors import RerankUnavailable
 from kg_api.providers.remote_rerank import in_order, windows
-from kg_api.providers.rerank import Reranker, as_relevance
+from kg_api.providers.rerank import Reranker, scale_scores
 from tests.support.rerank_server import Drip, Raw, Request, RerankServer, Spoil, Status
 from tests.unit.rerank.conftest import CANARY, Open
 
@@ -185,7 +185,7 @@ def test_any_order_is_put_right(scores: list[float], dice: Any) -> None:
 
 @given(st.lists(FINITE, min_size=2))
 def test_a_scale_never_turns_an_order_round(scores: list[float]) -> None:
-    scaled = as_relevance(scores)
+    scaled = scale_scores(scores)
     pairs = sorted(zip(scores, scaled, strict=True))
     assert all(one[1] <= other[1] for one, other in pairwise(pairs))
     assert all(0 <= each <= 1 for each in scaled)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.search.rank import limit_per_group, marginal_relevance, similarities
+from kg_api.search.rank import limit_per_group, order_by_marginal_relevance, similarities
 
 scores = st.lists(st.floats(-5, 5), min_size=1, max_size=8)
 
@@ -22,7 +22,7 @@ def test_at_most_so_many_of_each_in_their_order(items: list[str], most: int) -> 
 
 @given(scores)
 def test_relevance_alone_keeps_the_order(given_scores: list[float]) -> None:
-    chosen = marginal_relevance(given_scores, np.ones((len(given_scores),) * 2), 1.0, 10)
+    chosen = order_by_marginal_relevance(given_scores, np.ones((len(given_scores),) * 2), 1.0, 10)
     values = [given_scores[at] for at, _ in chosen]
     assert len(values) == len(given_scores)
     assert all(a >= b - 1e-9 for a, b in itertools.pairwise(values))
@@ -33,7 +33,7 @@ def test_each_is_chosen_once_and_the_values_fall(
     given_scores: list[float], weight: float, limit: int
 ) -> None:
     near = np.eye(len(given_scores))
-    chosen = marginal_relevance(given_scores, near, weight, limit)
+    chosen = order_by_marginal_relevance(given_scores, near, weight, limit)
     assert len({at for at, _ in chosen}) == len(chosen) == min(limit, len(given_scores))
     values = [value for _, value in chosen]
     assert all(a >= b - 1e-9 for a, b in itertools.pairwise(values))
@@ -41,13 +41,13 @@ def test_each_is_chosen_once_and_the_values_fall(
 
 def test_a_copy_of_the_first_gives_way_to_something_else() -> None:
     near = np.array([[1.0, 1.0, 0.1], [1.0, 1.0, 0.1], [0.1, 0.1, 1.0]])
-    assert [at for at, _ in marginal_relevance([0.9, 0.89, 0.7], near, 0.4, 3)] == [0, 2, 1]
-    assert [at for at, _ in marginal_relevance([0.9, 0.89, 0.7], near, 1.0, 3)] == [0, 1, 2]
+    assert [at for at, _ in order_by_marginal_relevance([0.9, 0.89, 0.7], near, 0.4, 3)] == [0, 2, 1]
+    assert [at for at, _ in order_by_marginal_relevance([0.9, 0.89, 0.7], near, 1.0, 3)] == [0, 1, 2]
 
 
 def test_the_value_is_that_of_the_formula() -> None:
     near = np.array([[1.0, 0.4], [0.4, 1.0]])
-    (_, first), (_, second) = marginal_relevance([2.0, 1.0], near, 0.7, 2)
+    (_, first), (_, second) = order_by_marginal_relevance([2.0, 1.0], near, 0.7, 2)
     assert first == pytest.approx(0.7)
     assert second == pytest.approx(0.7 * 0 - 0.3 * 0.4)
 

@@ -15,20 +15,20 @@ from kg_api.graph.fulltext import (
     MAX_STEMS,
     MAX_TERMS,
     SCOPES_A_QUERY,
-    lucene_queries,
+    build_lucene_queries,
+    list_word_pairs,
     terms,
-    word_pairs,
 )
 from kg_api.graph.text_analysis import (
     MAX_VARIANTS,
     SINGLE,
     find_hidden_parts,
+    find_stop_words,
     find_variants,
     parts,
-    stop_words_of,
 )
 from kg_api.providers.chat import Prompt
-from kg_api.schemas.base import scope_of_document, scope_of_ontology
+from kg_api.schemas.base import build_document_scope, build_ontology_scope
 from kg_api.schemas.search import Respelling, SourceSearch
 from kg_api.search.plan import Wording
 from kg_api.search.question import Hyde
@@ -88,13 +88,13 @@ def test_no_plain_word_is_lost(words: list[str], between: str) -> None:
 def test_nothing_of_the_text_stands_outside_of_quotes(
     text: str, ontologies: list[str] | None, documents: list[str] | None
 ) -> None:
-    for query in lucene_queries(terms(text), ontologies, documents):
+    for query in build_lucene_queries(terms(text), ontologies, documents):
         assert WITHOUT_WORDS.fullmatch(QUOTED.sub("", query)), query
 
 
 @given(st.text())
 def test_each_field_is_asked_for_the_same_words_and_the_scope_for_their_parts(text: str) -> None:
-    for query in lucene_queries(terms(text)):
+    for query in build_lucene_queries(terms(text)):
         *fields, scope = re.split(r"\)\^[\d.]+ ?", query)[: len(FIELDS) + 1]
         words = [QUOTED.findall(field) for field in fields]
         assert words == words[:1] * len(FIELDS)
@@ -106,21 +106,21 @@ def test_each_field_is_asked_for_the_same_words_and_the_scope_for_their_parts(te
 
 
 def test_question_is_asked_in_normal_form() -> None:
-    (query,) = lucene_queries(terms("cafe\u0301 ｔｅａ"))
+    (query,) = build_lucene_queries(terms("cafe\u0301 ｔｅａ"))
     assert QUOTED.findall(query)[:2] == ["café", "tea"]
 
 
 def test_variantss_are_asked_in_each_field() -> None:
-    (query,) = lucene_queries(["5", "kg"], variants=find_variants("5 kg"))
+    (query,) = build_lucene_queries(["5", "kg"], variants=find_variants("5 kg"))
     assert query.count('"5kg"^2.0') == len(FIELDS) + 1
-    (query,) = lucene_queries(["5kg"], variants=find_variants("5kg"))
+    (query,) = build_lucene_queries(["5kg"], variants=find_variants("5kg"))
     assert query.count('"5 kg"') == len(FIELDS) + 1
 
 
 @given(st.integers(0, 300), st.integers(0, 2300))
 def test_a_query_never_has_too_many_clauses(words: int, documents: int) -> None:
     asked = [f"é{n}kg" for n in range(words)]
-    queries = lucene_queries(
+    queries = build_lucene_queries(
         asked,
         None,
         [f"{n:032x}" for n in range(documents)],
@@ -137,24 +137,24 @@ def test_a_query_never_has_too_many_clauses(words: int, documents: int) -> None:
 
 
 def test_nothing_to_look_for_or_nowhere_to_look_makes_no_query() -> None:
-    assert lucene_queries([]) == []
-    assert lucene_queries(["a"], []) == []
-    assert lucene_queries(["a"], None, []) == []
+    assert build_lucene_queries([]) == []
+    assert build_lucene_queries(["a"], []) == []
+    assert build_lucene_queries(["a"], None, []) == []
 
 
 def test_a_filter_names_scopes_and_leaves_the_score_alone() -> None:
-    (by_ontology,) = lucene_queries(["a"], ["one", "two"])
-    assert by_ontology.endswith(f" +scope:({scope_of_ontology('one')} {scope_of_ontology('two')})^0")
-    (by_document,) = lucene_queries(["a"], ["one"], ["d1"])
-    assert by_document.endswith(f" +scope:({scope_of_document('d1')})^0")
+    (by_ontology,) = build_lucene_queries(["a"], ["one", "two"])
+    assert by_ontology.endswith(f" +scope:({build_ontology_scope('one')} {build_ontology_scope('two')})^0")
+    (by_document,) = build_lucene_queries(["a"], ["one"], ["d1"])
+    assert by_document.endswith(f" +scope:({build_document_scope('d1')})^0")
 
 
 def test_very_many_scopes_are_shared_out_each_once() -> None:
     names = [f"o{n}" for n in range(SCOPES_A_QUERY * 2 + 1)]
-    queries = lucene_queries(["a"], names)
+    queries = build_lucene_queries(["a"], names)
     assert len(queries) == 3
     assert [token for query in queries for token in re.findall("kgo[0-9a-f]+", query)] == [
-        scope_of_ontology(name) for name in names
+        build_ontology_scope(name) for name in names
     ]
 
 
@@ -169,7 +169,7 @@ def test_very_many_scopes_are_shared_out_each_once() -> None:
     ],
 )
 def test_words_beside_each_other(text: str, expected: list[str]) -> None:
-    assert word_pairs(text) == expected
+    assert list_word_pairs(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -184,11 +184,11 @@ def test_words_beside_each_other(text: str, expected: list[str]) -> None:
     ],
 )
 def test_stop_words_are_of_the_language_of_the_question(question: str, expected: set[str]) -> None:
-    assert stop_words_of(terms(question)) == expected
+    assert find_stop_words(terms(question)) == expected
 
 
 def test_light_words_count_half() -> None:
-    (query,) = lucene_queries(["The", "ship"], light={"the"})
+    (query,) = build_lucene_queries(["The", "ship"], light={"the"})
     assert 'full_text:("The"^0.5 "ship")^1.0' in query
     assert 'scope:("The"^0.5 "ship")^1.0' in query
 

@@ -9,7 +9,7 @@ import pytest
 
 from kg_api.graph.search import Filters
 from kg_api.schemas.spaces import SimilarityCalibration
-from kg_api.search.fusion import UNKNOWN, content_words, floor_of, nearness
+from kg_api.search.fusion import UNKNOWN, find_content_words, get_relevance_floor, nearness
 from kg_api.search.plan import HitPage, SearchPlan, Wording
 from kg_api.search.question import PictureVector, QueryVector
 from kg_api.search.retrieve import PICTURES
@@ -126,9 +126,9 @@ def test_of_a_further_page_words_alone_say_nothing() -> None:
 
 def test_short_questions_have_a_floor_of_their_own() -> None:
     space = replace(CALIBRATED, identity=replace(SPACE.identity, model="all-MiniLM-L6-v2"))
-    few, many = floor_of(space, 2), floor_of(space, 4)
+    few, many = get_relevance_floor(space, 2), get_relevance_floor(space, 4)
     assert few is not None
     assert many is not None
     assert few < many
-    assert content_words("What is the quantum theory of it?") == {"quantum", "theory"}
-    assert content_words("to be") == {"to", "be"}
+    assert find_content_words("What is the quantum theory of it?") == {"quantum", "theory"}
+    assert find_content_words("to be") == {"to", "be"}

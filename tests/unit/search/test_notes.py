@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.schemas.base import concept_name
+from kg_api.schemas.base import normalize_concept_name
 from kg_api.schemas.search import CarriedConcept, Degradation
 from kg_api.search.notes import Notes
 from kg_api.search.plan import describe_concept_degradations
@@ -18,8 +18,8 @@ from kg_api.search.retrieve import (
     MAX_WORDS,
     MIN_NAME_CHARACTERS,
     UNSPACED_NAME,
-    is_named_within,
-    names_in,
+    is_part_of_name,
+    iterate_candidate_names,
 )
 from kg_api.search.scope import Scope
 from tests.unit.search.found import SPACE, found, lanes, plan
@@ -61,19 +61,19 @@ BEE = CarriedConcept(concept_id="c", label="bee")
 
 
 def test_names_are_looked_for_in_all_words_of_the_question_in_a_row() -> None:
-    assert list(names_in("Who is Ada Lovelace?"))[:3] == [
+    assert list(iterate_candidate_names("Who is Ada Lovelace?"))[:3] == [
         "who is ada lovelace",
         "who is ada",
         "is ada lovelace",
     ]
-    assert "ada lovelace" in set(names_in("Who is Ada Lovelace?"))
-    assert "is" not in set(names_in("Who is Ada Lovelace?"))
+    assert "ada lovelace" in set(iterate_candidate_names("Who is Ada Lovelace?"))
+    assert "is" not in set(iterate_candidate_names("Who is Ada Lovelace?"))
 
 
 @given(st.text(max_size=300))
 def test_names_are_parts_of_the_question(text: str) -> None:
-    whole = f" {concept_name(text)} "
-    for name in names_in(text):
+    whole = f" {normalize_concept_name(text)} "
+    for name in iterate_candidate_names(text):
         if f" {name} " in whole and len(name) >= MIN_NAME_CHARACTERS:
             assert len(name.split()) <= MAX_NAME_WORDS or len(name) in UNSPACED_NAME
         else:
@@ -83,24 +83,24 @@ def test_names_are_parts_of_the_question(text: str) -> None:
 
 
 def test_a_very_long_question_has_bounded_names() -> None:
-    assert len(list(names_in("word " * 10_000))) <= MAX_NAME_WORDS * MAX_WORDS
-    assert len(list(names_in("超级碗比赛" * 10_000))) <= len(UNSPACED_NAME) * MAX_UNSPACED + 1
+    assert len(list(iterate_candidate_names("word " * 10_000))) <= MAX_NAME_WORDS * MAX_WORDS
+    assert len(list(iterate_candidate_names("超级碗比赛" * 10_000))) <= len(UNSPACED_NAME) * MAX_UNSPACED + 1
 
 
 def test_names_without_spaces_are_looked_for_in_all_characters_in_a_row() -> None:
-    found = list(names_in("托马斯·戴维斯在哪个球队？"))
+    found = list(iterate_candidate_names("托马斯·戴维斯在哪个球队？"))
     assert {"托马斯 戴维斯", "托马斯", "戴维斯", "球队"} <= set(found)
     assert len(found) == len(set(found))
     assert not {"在", "队", "斯 戴 "} & set(found)
     assert "ラ・ガ" not in found
-    assert {"neo4j", "数据库"} <= set(names_in("什么是 Neo4j 数据库？"))
+    assert {"neo4j", "数据库"} <= set(iterate_candidate_names("什么是 Neo4j 数据库？"))
 
 
 def test_a_name_within_another_one_is_none_itself() -> None:
-    assert is_named_within("ada", "ada lovelace")
-    assert not is_named_within("ada", "adamant")
-    assert is_named_within("著作权", "著作权法")
-    assert not is_named_within("著作权", "著作权")
+    assert is_part_of_name("ada", "ada lovelace")
+    assert not is_part_of_name("ada", "adamant")
+    assert is_part_of_name("著作权", "著作权法")
+    assert not is_part_of_name("著作权", "著作权")
 
 
 def test_what_concepts_lead_to_is_joined_by_rank() -> None:

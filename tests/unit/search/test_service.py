@@ -22,7 +22,7 @@ from kg_api.search.retrieve import find_needed_texts
 from kg_api.search.scope import Scope
 from kg_api.search.service import SearchService
 from kg_api.spaces.registry import SpaceRegistry
-from kg_api.spaces.snapshot import snapshots_of
+from kg_api.spaces.snapshot import get_snapshots
 from tests.support.unavailable import UnavailableEmbedder
 from tests.unit.search.canned import LARGE, POPULATING, SMALL, CannedGraph
 from tests.unit.search.found import SAID, START, found, hits, lanes, place, plan, ranked, source
@@ -103,7 +103,7 @@ def test_an_index_that_failed_or_is_not_there_is_like_one_that_is_filled() -> No
 
 def test_the_watch_asks_the_database_only_now_and_then() -> None:
     graph = CannedGraph(source_words=POPULATING)
-    watch = snapshots_of(graph)
+    watch = get_snapshots(graph)
     assert [watch.populating("source_words") for _ in range(5)] == [
         {"source_words": "populating, 40 % populated"}
     ] * 5
@@ -167,7 +167,7 @@ def test_the_more_passages_there_are_the_more_candidates_the_index_is_asked_for(
 
 def test_ontologies_are_read_anew_only_where_one_was_made_since() -> None:
     graph = CannedGraph()
-    watch = snapshots_of(graph)
+    watch = get_snapshots(graph)
     for _ in range(3):
         watch.known(new_too=True)
     assert (graph.times("spaces/all"), graph.times("ontologies/count")) == (1, 2)
@@ -180,7 +180,7 @@ def test_ontologies_are_read_anew_only_where_one_was_made_since() -> None:
 
 def test_one_that_is_named_and_not_known_is_looked_for_again() -> None:
     graph = CannedGraph()
-    watch = snapshots_of(graph)
+    watch = get_snapshots(graph)
     watch.known()
     watch.known(["o0"])
     assert graph.times("spaces/all") == 1
@@ -190,7 +190,7 @@ def test_one_that_is_named_and_not_known_is_looked_for_again() -> None:
 
 def test_passages_are_not_counted_for_each_search_that_reads_the_ontologies_anew() -> None:
     graph = CannedGraph()
-    watch = snapshots_of(graph)
+    watch = get_snapshots(graph)
     for _ in range(3):
         watch.known(fresh=True).crowd(None)
     assert (graph.times("spaces/all"), graph.times("search/count_passages")) == (3, 1)

@@ -9,8 +9,8 @@ from typing import Any
 from kg_api.graph.search import MAX_CHUNKS, LaneHit
 from kg_api.schemas.answers import Threshold, ThresholdSource
 from kg_api.schemas.search import CarriedConcept, LeftOut
-from kg_api.search.fusion import BoundFilter, filter_of, left_out
-from kg_api.search.question import SimilarityFilter, filter_by
+from kg_api.search.fusion import BoundFilter, build_vector_filter, left_out
+from kg_api.search.question import SimilarityFilter, build_similarity_filter
 from kg_api.search.rank import PlaceReader, fill_from_graph
 from kg_api.search.retrieve import Hit, Ranking
 from tests.unit.search.canned import CannedGraph
@@ -64,7 +64,7 @@ def test_without_a_vector_of_the_question_words_are_kept_or_left_out_as_unmeasur
 
 def test_what_the_graph_brings_and_is_not_similar_enough_is_counted_once() -> None:
     asked = plan(0.5, graph=True)
-    ranking = filter_of(asked).apply(hits(found("a", 1, 0.9), found("b", 1, 0.2)))
+    ranking = build_vector_filter(asked).apply(hits(found("a", 1, 0.9), found("b", 1, 0.2)))
     carried = [found(name, 1, near, through=BROUGHT) for name, near in (("a", 0.9), ("b", 0.2), ("c", 0.3))]
     filled = fill_from_graph(asked, ranking, ranking.hits, carried, PlaceReader(CannedGraph()))
     assert ids(filled) == ["a"]
@@ -108,10 +108,10 @@ def test_a_number_that_was_asked_for_lets_nothing_pass_unmeasured() -> None:
     def threshold(source: ThresholdSource, value: float | None = 0.7) -> Threshold:
         return Threshold(space="default", min_similarity=value, source=source)
 
-    assert filter_by({"default": threshold("request")}) == SimilarityFilter(
+    assert build_similarity_filter({"default": threshold("request")}) == SimilarityFilter(
         {"default": 0.7}, keep_unmeasured=False
     )
-    assert filter_by({"default": threshold("model")}, keep_carried=True) == SimilarityFilter(
+    assert build_similarity_filter({"default": threshold("model")}, keep_carried=True) == SimilarityFilter(
         {"default": 0.7}, keep_carried=True
     )
-    assert filter_by({"default": threshold("none", None)}) == SimilarityFilter()
+    assert build_similarity_filter({"default": threshold("none", None)}) == SimilarityFilter()

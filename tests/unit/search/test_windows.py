@@ -25,7 +25,7 @@ from kg_api.schemas.search import (
 from kg_api.schemas.vocabulary import MAX_CURSOR_CHARACTERS, MAX_PAGED_HITS
 from kg_api.search.plan import HitPage, read_page
 from kg_api.search.present import fit_to_budget, merge_windows
-from kg_api.search.rank import MIN_OVERLAP, near_duplicates, overlap, phrases_of
+from kg_api.search.rank import MIN_OVERLAP, group_near_duplicates, list_trigrams, overlap
 
 WORDS = st.text("ab c\né😀", min_size=1, max_size=12)
 DOCUMENTS = st.lists(st.lists(WORDS, min_size=1, max_size=12), min_size=1, max_size=3)
@@ -255,10 +255,10 @@ def test_a_cursor_knows_what_was_given(identities: list[str], other: str) -> Non
     first, rest = identities[:20], identities[20:]
     second = page(cursor=page().next_cursor(first))
     third = page(cursor=second.next_cursor(rest))
-    assert all(second.gave(each) for each in first)
-    assert not any(second.gave(each) for each in rest)
-    assert all(third.gave(each) for each in identities)
-    assert third.gave(other) == (other in identities)
+    assert all(second.has_returned(each) for each in first)
+    assert not any(second.has_returned(each) for each in rest)
+    assert all(third.has_returned(each) for each in identities)
+    assert third.has_returned(other) == (other in identities)
 
 
 @pytest.mark.parametrize("other", [{"limit": 9}, {"query_text": "word"}, {"ontology": "a"}, {"rerank": True}])
@@ -309,7 +309,7 @@ RECORD = (
 
 @given(st.lists(TEXT, max_size=12))
 def test_each_text_is_in_one_group_and_like_its_first(texts: list[str]) -> None:
-    groups = near_duplicates(texts)
+    groups = group_near_duplicates(texts)
     assert sorted(index for group in groups for index in group) == [*range(len(texts))]
     for group in groups:
         assert group == sorted(group)
@@ -322,14 +322,14 @@ def test_each_text_is_in_one_group_and_like_its_first(texts: list[str]) -> None:
 
 @given(TEXT, TEXT)
 def test_overlap_is_a_measure(one: str, other: str) -> None:
-    assert phrases_of(one)
+    assert list_trigrams(one)
     assert overlap(one, one) == 1
     assert 0 <= overlap(one, other) == overlap(other, one) <= 1
 
 
 @given(st.lists(TEXT, max_size=8))
 def test_exact_copies_are_always_together(texts: list[str]) -> None:
-    groups = near_duplicates([*texts, *texts])
+    groups = group_near_duplicates([*texts, *texts])
     of = {index: at for at, group in enumerate(groups) for index in group}
     for index in range(len(texts)):
         assert of[index] == of[index + len(texts)]
@@ -349,7 +349,7 @@ def test_exact_copies_are_always_together(texts: list[str]) -> None:
     ],
 )
 def test_a_copy_with_small_changes_is_a_near_duplicate(copy: str) -> None:
-    assert near_duplicates([PARAGRAPH, copy]) == [[0, 1]]
+    assert group_near_duplicates([PARAGRAPH, copy]) == [[0, 1]]
 
 
 @pytest.mark.parametrize(
@@ -365,12 +365,12 @@ def test_a_copy_with_small_changes_is_a_near_duplicate(copy: str) -> None:
     ],
 )
 def test_what_says_something_else_is_none(one: str, other: str) -> None:
-    assert near_duplicates([one, other]) == [[0], [1]]
+    assert group_near_duplicates([one, other]) == [[0], [1]]
 
 
 def test_scripts_without_spaces_are_compared_by_characters() -> None:
     text = "心跳停止一分钟后，另一个工作进程接管该任务，并提高所有者编号，这样第一个进程写入的内容会被拒绝。"
-    assert near_duplicates([text, text.replace("，", " ") + "好"]) == [[0, 1]]
+    assert group_near_duplicates([text, text.replace("，", " ") + "好"]) == [[0, 1]]
 
 
 def test_the_order_decides_who_leads_and_groups_do_not_chain() -> None:
@@ -380,5 +380,5 @@ def test_the_order_decides_who_leads_and_groups_do_not_chain() -> None:
     texts = [" ".join(each) for each in (words, near, far)]
     assert overlap(texts[0], texts[1]) >= MIN_OVERLAP <= overlap(texts[1], texts[2])
     assert overlap(texts[0], texts[2]) < MIN_OVERLAP
-    assert near_duplicates(texts) == [[0, 1], [2]]
-    assert near_duplicates([texts[1], texts[0], texts[2]]) == [[0, 1, 2]]
+    assert group_near_duplicates(texts) == [[0, 1], [2]]
+    assert group_near_duplicates([texts[1], texts[0], texts[2]]) == [[0, 1, 2]]

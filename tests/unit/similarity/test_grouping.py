@@ -16,17 +16,17 @@ from kg_api.schemas.similarity import GraphRequest, SimilarSearch
 from kg_api.search import source_graph
 from kg_api.search.near import (
     MIN_DOCUMENTS,
-    each_once,
+    count_repeats,
+    deduplicate_sources,
     fields_of,
+    find_repeated_groups,
     group_duplicates,
-    repeated_groups,
-    repeats,
     to_matched_chunk,
 )
-from kg_api.search.passage_map import Projection, fitted
-from kg_api.search.rank import near_duplicates
-from kg_api.search.similar import evenly
-from kg_api.search.source_graph import Vectors, nearest_pairs
+from kg_api.search.passage_map import Projection, scale_points
+from kg_api.search.rank import group_near_duplicates
+from kg_api.search.similar import sample_evenly
+from kg_api.search.source_graph import Vectors, find_nearest_pairs
 from tests.unit.search.found import place
 
 LONG = "The lease of a job is renewed while its worker lives, and taken over when it no longer is"
@@ -49,17 +49,17 @@ def ids(found: list[NearSource]) -> list[str]:
 
 def test_each_source_and_each_parent_comes_once_with_its_nearest_passage() -> None:
     found = [near("a", 0.9, parent="p"), near("a", 0.8), near("b", 0.7, parent="p"), near("c", 0.6)]
-    once = list(each_once(found, "own", None))
+    once = list(deduplicate_sources(found, "own", None))
     assert [(each.place.source_id, each.similarity) for each in once] == [("a", 0.9), ("c", 0.6)]
 
 
 def test_the_source_itself_and_chunks_that_hold_it_are_left_out() -> None:
     found = [near("own", 1.0), near("a", 0.9, covers=("a", "own")), near("a", 0.8)]
-    assert [each.similarity for each in each_once(found, "own", None)] == [0.8]
+    assert [each.similarity for each in deduplicate_sources(found, "own", None)] == [0.8]
 
 
 def test_less_similar_ones_are_left_out() -> None:
-    assert ids(list(each_once([near("a", 0.9), near("b", 0.5)], "own", 0.6))) == ["a"]
+    assert ids(list(deduplicate_sources([near("a", 0.9), near("b", 0.5)], "own", 0.6))) == ["a"]
 
 
 def test_near_duplicates_stand_together_under_the_nearest() -> None:
@@ -95,8 +95,8 @@ def test_a_document_is_left_out_by_asking_before_and_behind_it() -> None:
 
 def test_of_very_many_parts_an_even_sample_is_compared() -> None:
     parts = [VectorPart(np.zeros(1, dtype=np.float32), str(number)) for number in range(100)]
-    assert [part.chunk_id for part in evenly(parts, 4)] == ["0", "33", "66", "99"]
-    assert evenly(parts[:4], 4) == parts[:4]
+    assert [part.chunk_id for part in sample_evenly(parts, 4)] == ["0", "33", "66", "99"]
+    assert sample_evenly(parts[:4], 4) == parts[:4]
 
 
 def test_a_part_has_no_blanks_around_it_and_a_chunk_that_has_gone_is_its_source() -> None:
@@ -165,7 +165,7 @@ def test_the_pairs_are_those_of_comparing_one_by_one(
 ) -> None:
     parts = made(seed, counts)
     documents = ["abc"[(seed >> at) % 3] for at in range(len(parts))]
-    found = nearest_pairs(Vectors.of(parts), documents, k, least, across=across)
+    found = find_nearest_pairs(Vectors.of(parts), documents, k, least, across=across)
     assert found == pytest.approx(by_hand(parts, documents, k, least, across=across), abs=1e-5)
     assert all(a < b for a, b in found)
 
@@ -199,7 +199,7 @@ def test_a_picture_is_never_mirrored() -> None:
 def test_few_vectors_or_equal_ones_have_a_place_too(count: int) -> None:
     vectors = np.tile(np.array([1, 0, 0], dtype=np.float32), (count, 1))
     found = Projection.of(vectors)
-    assert fitted(found.points(vectors)) == pytest.approx(np.zeros((count, 2)))
+    assert scale_points(found.points(vectors)) == pytest.approx(np.zeros((count, 2)))
     assert found.explained == (0, 0)
 
 
@@ -221,7 +221,7 @@ def documents(count: int, *more: str) -> tuple[list[str], list[str]]:
 def found(
     texts: Sequence[str], names: Sequence[str], named: Collection[int] = (), *, whole: bool = True
 ) -> list[list[int]]:
-    return repeated_groups(texts, names, near_duplicates(texts), named, whole=whole)
+    return find_repeated_groups(texts, names, group_near_duplicates(texts), named, whole=whole)
 
 
 def test_a_licence_of_many_documents_is_repeated() -> None:
@@ -266,6 +266,6 @@ def test_what_people_say_in_turn_is_no_fields() -> None:
 
 def test_the_documents_that_repeat_a_text_are_counted() -> None:
     others = {"b": [LICENCE.upper()], "c": [own("rings"), LICENCE], "d": [own("rings")]}
-    assert repeats(LICENCE, others) == 3
+    assert count_repeats(LICENCE, others) == 3
     head = HEADER.format(n=1, word="x")
-    assert repeats(head, {"b": [HEADER.format(n=2, word="y")], "c": [LICENCE]}) == 2
+    assert count_repeats(head, {"b": [HEADER.format(n=2, word="y")], "c": [LICENCE]}) == 2

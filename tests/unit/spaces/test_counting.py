@@ -15,7 +15,7 @@ from kg_api.schemas.spaces import SpaceIdentity
 from kg_api.settings import load_settings
 from kg_api.spaces import open_spaces
 from kg_api.spaces.open_spaces import PROBE_TEXT, OpenSpace, calibrate_similarity
-from kg_api.spaces.registry import ModelTokenCounter, is_paid, token_counter
+from kg_api.spaces.registry import ModelTokenCounter, build_space_token_counter, is_paid
 from tests.support.embedders import small_embedder
 from tests.unit.search.canned import CannedGraph
 from tests.unit.search.found import SPACE
@@ -40,7 +40,7 @@ def opened(open_model: Any) -> OpenSpace:
 
 
 def test_the_spaces_own_tokenizer_counts() -> None:
-    counter = token_counter(opened(small_embedder))
+    counter = build_space_token_counter(opened(small_embedder))
     assert counter(["two words", "one"]) == [2, 1]
     assert counter.problem is None
 
@@ -50,7 +50,7 @@ def test_without_a_model_half_of_the_bytes_are_taken_and_it_is_said(text: str) -
     def fails() -> Embedder:
         raise EmbeddingUnavailable("it is away")
 
-    counter = token_counter(opened(fails))
+    counter = build_space_token_counter(opened(fails))
     assert counter([text]) == [-(-len(text.encode()) // 2)]
     assert "estimated" in (counter.problem or "")
     assert "it is away" in (counter.problem or "")
@@ -58,7 +58,7 @@ def test_without_a_model_half_of_the_bytes_are_taken_and_it_is_said(text: str) -
 
 def test_another_model_than_the_spaces_own_is_not_asked() -> None:
     space = Space("default", SpaceIdentity("local", "other", "1", 8, 512))
-    counter = token_counter(OpenSpace(CannedGraph(), space, small_embedder))
+    counter = build_space_token_counter(OpenSpace(CannedGraph(), space, small_embedder))
     assert counter.embedder is None
 
 

@@ -16,7 +16,7 @@ from kg_api.schemas.spaces import SECOND_SLOT
 from kg_api.schemas.vocabulary import Modality
 from kg_api.spaces import open_spaces
 from kg_api.spaces.open_spaces import LABELS_ASKED, LABELS_NEEDED, LABELS_REST_SECONDS, PROBE_TEXT, OpenSpace
-from kg_api.spaces.snapshot import forget_snapshots, share_snapshots, snapshots_of
+from kg_api.spaces.snapshot import forget_snapshots, get_snapshots, share_snapshots
 from tests.support.behaviours import Hang, Status
 from tests.support.embedders import small_embedder
 from tests.unit.search.canned import CannedGraph
@@ -210,7 +210,7 @@ def test_too_few_concepts_are_not_counted_again_each_minute(
 def test_assuring_costs_nothing_when_the_model_was_just_seen(opened: Opened) -> None:
     """Jobs begin with it: many small ones in a row ask for one probe (C6)."""
     for _ in range(5):
-        opened.space.assure()
+        opened.space.ensure_verified()
     assert opened.sent == [[PROBE_TEXT]]
 
 
@@ -282,14 +282,14 @@ def test_a_modality_is_used_alone(modality: Modality) -> None:
 
 def test_services_of_a_process_share_their_snapshots() -> None:
     graph = CannedGraph()
-    assert snapshots_of(graph) is not snapshots_of(graph)
+    assert get_snapshots(graph) is not get_snapshots(graph)
     share_snapshots(graph)
     try:
-        assert snapshots_of(graph) is snapshots_of(graph)
+        assert get_snapshots(graph) is get_snapshots(graph)
         for _ in range(3):
-            snapshots_of(graph).known()
-            assert snapshots_of(graph).populating("passage_embedding") == {}
+            get_snapshots(graph).known()
+            assert get_snapshots(graph).populating("passage_embedding") == {}
         assert (graph.times("spaces/all"), graph.times("indexes/states")) == (1, 1)
     finally:
         forget_snapshots(graph)
-    assert snapshots_of(graph) is not snapshots_of(graph)
+    assert get_snapshots(graph) is not get_snapshots(graph)

@@ -19,7 +19,7 @@ from kg_api.ingest.folder_listing import (
     list_folder,
     read_mounts,
 )
-from kg_api.schemas.folders import folder_grant
+from kg_api.schemas.folders import build_folder_grant
 from kg_api.text.files import FileProblem, FileToIngest
 from tests.support.sync import EVERYWHERE, no_key, put
 
@@ -104,11 +104,11 @@ def test_only_folders_that_are_allowed_are_listed(tmp_path: Path) -> None:
 def test_a_folder_that_was_replaced_is_noticed(tmp_path: Path) -> None:
     put(tmp_path, notes__a="1")
     found = list_folder(str(tmp_path / "notes"), "", EVERYWHERE, granted=False)
-    assert found.is_still_there()
+    assert found.is_still_mounted()
     (tmp_path / "notes").rename(tmp_path / "away")
-    assert not found.is_still_there()
+    assert not found.is_still_mounted()
     put(tmp_path, notes__a="1")
-    assert not found.is_still_there()
+    assert not found.is_still_mounted()
 
 
 def test_only_what_is_surely_gone_has_gone(tmp_path: Path) -> None:
@@ -305,7 +305,7 @@ def test_kg_home_never_may_under_any_name(tmp_path: Path, *, granted: bool) -> N
 
 
 def test_a_grant_is_for_one_folder_one_ontology_and_one_home() -> None:
-    grant = folder_grant(KEY, "/home/me/notes", "notes")
+    grant = build_folder_grant(KEY, "/home/me/notes", "notes")
     ours = access(key=KEY)
     assert ours.is_granted("/home/me/notes", "notes", grant)
     assert KEY not in grant
@@ -315,10 +315,12 @@ def test_a_grant_is_for_one_folder_one_ontology_and_one_home() -> None:
         ("/home/me/notes", "notes", None),
         ("/home/me/notes", "notes", ""),
         ("/home/me/notes", "notes", "é" * 64),
-        ("/home/me/notes", "notes", folder_grant("another", "/home/me/notes", "notes")),
+        ("/home/me/notes", "notes", build_folder_grant("another", "/home/me/notes", "notes")),
     ):
         assert not ours.is_granted(path, ontology, granted)
-    assert not access().is_granted("/home/me/notes", "notes", folder_grant("", "/home/me/notes", "notes"))
+    assert not access().is_granted(
+        "/home/me/notes", "notes", build_folder_grant("", "/home/me/notes", "notes")
+    )
 
 
 def test_a_granted_folder_that_became_a_link_is_another_one(tmp_path: Path) -> None:

@@ -19,10 +19,10 @@ from kg_api.ingest.folder_listing import (
     Result,
     ScanPosition,
     UnsettledFile,
-    add_up,
+    add_results,
+    compute_file_stamp,
     inside,
     read_settled,
-    stamp_of,
 )
 from kg_api.schemas.folders import MAX_REFUSALS_KEPT, NewFolder, RefusedFile, ScanTally, folder_id, overlap
 
@@ -54,7 +54,7 @@ def test_a_file_is_read_with_what_it_looks_like(file: Path, monkeypatch: pytest.
     monkeypatch.setattr(time, "time", lambda: file.stat().st_mtime + 60)
     content = read_settled(file, 100)
     assert content.data == b"what it says"
-    assert content.stamp == stamp_of(file.stat())
+    assert content.stamp == compute_file_stamp(file.stat())
 
 
 def test_read_file_has_its_modification_time(file: Path) -> None:
@@ -131,7 +131,7 @@ def test_a_link_out_of_the_folder_is_refused(tmp_path: Path, target: str) -> Non
 
 
 def test_a_touch_a_rename_and_a_change_are_all_seen(file: Path) -> None:
-    stamps = [stamp_of(file.stat())]
+    stamps = [compute_file_stamp(file.stat())]
     changes: list[Callable[[], object]] = [
         lambda: os.utime(file, (1, 1)),
         lambda: file.write_bytes(b"what it SAYS"),
@@ -140,7 +140,7 @@ def test_a_touch_a_rename_and_a_change_are_all_seen(file: Path) -> None:
     for change in changes:
         time.sleep(0.02)
         change()
-        stamps.append(stamp_of(file.stat()))
+        stamps.append(compute_file_stamp(file.stat()))
     assert len(set(stamps)) == 4
 
 
@@ -151,21 +151,21 @@ RESULTS = get_args(Result)
 def test_every_result_is_counted_once(batches: list[list[Result]]) -> None:
     tally = ScanTally()
     for batch in batches:
-        tally = add_up(tally, batch)
+        tally = add_results(tally, batch)
     flat = [each for batch in batches for each in batch]
     assert {name: getattr(tally, name) for name in RESULTS} == {name: flat.count(name) for name in RESULTS}
 
 
 def test_adding_up_twice_is_the_same_as_once() -> None:
     tally = ScanTally(added=1)
-    assert add_up(tally, ["added"]) == add_up(tally, ["added"]) == ScanTally(added=2)
+    assert add_results(tally, ["added"]) == add_results(tally, ["added"]) == ScanTally(added=2)
     assert tally == ScanTally(added=1)
 
 
 def test_all_refusals_are_counted_and_so_many_are_kept() -> None:
     many = [RefusedFile(document=str(number), reason="why") for number in range(MAX_REFUSALS_KEPT + 5)]
     results: list[Result] = ["refused" for _ in many]
-    tally = add_up(ScanTally(), results, many)
+    tally = add_results(ScanTally(), results, many)
     assert (tally.refused, len(tally.refusals)) == (len(many), MAX_REFUSALS_KEPT)
     assert tally.refusals[0].document == "0"
 

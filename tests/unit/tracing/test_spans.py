@@ -13,8 +13,8 @@ import structlog
 from structlog.testing import capture_logs
 
 from kg_api.errors import ConfigurationError
-from kg_api.graph.jobs import fresh_job
-from kg_api.local.processes import free_port
+from kg_api.graph.jobs import build_new_job
+from kg_api.local.processes import find_free_port
 from kg_api.providers.embedding_endpoints import open_openai
 from kg_api.providers.retrying import RetryPolicy
 from kg_api.schemas.spaces import ModelChoice
@@ -67,7 +67,7 @@ def test_what_is_no_traceparent_begins_a_trace(given: str) -> None:
 def test_without_a_collector_a_clients_trace_is_carried_on() -> None:
     with root_span("x", SpanKind.SERVER, GIVEN), span("y"):
         assert (trace_of_log(), current_traceparent()) == (TRACE, GIVEN)
-        assert fresh_job("test", "notes")["traceparent"] == GIVEN
+        assert build_new_job("test", "notes")["traceparent"] == GIVEN
 
 
 def test_threads_belong_to_the_trace_of_who_started_them() -> None:
@@ -123,7 +123,7 @@ def test_a_broken_collector_neither_breaks_nor_slows(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "10")
     monkeypatch.setattr("kg_api.tracing.SEND_SECONDS", 1.0)
     with Collector(503 if broken == "failing" else 200, delay=60 if broken == "slow" else 0) as collector:
-        url = f"http://127.0.0.1:{free_port()}" if broken == "away" else collector.url
+        url = f"http://127.0.0.1:{find_free_port()}" if broken == "away" else collector.url
         begun = time.monotonic()
         with tracing(url, "kg-test"):
             for _ in range(500):  # more than are kept

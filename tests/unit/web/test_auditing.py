@@ -18,7 +18,7 @@ from kg_api.web.app import ROUTES
 from kg_api.web.shared import problems
 from kg_api.web.shared.routes import READING, ApiRoute
 from kg_api.web.shared.scopes import requires
-from kg_api.web.shared.security import caller_of, note_outcome
+from kg_api.web.shared.security import note_outcome, read_caller
 
 
 class Changed(BaseModel):
@@ -43,7 +43,7 @@ class Known:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            caller_of(scope).known = ANYONE
+            read_caller(scope).known = ANYONE
         await self._app(scope, receive, send)
 
 

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
-from kg_api.local.processes import LOOPBACK, free_port, listen_on
+from kg_api.local.processes import LOOPBACK, find_free_port, open_listener
 from kg_api.settings import ApiSettings
 from kg_api.web.shared.connections import Connection, Connections
 
@@ -36,7 +36,7 @@ def port() -> Iterator[int]:
     protocol = partial(Connection, Connections(settings, MAXIMUM))
     config = uvicorn.Config(echo, http=protocol, ws="none", lifespan="off", log_config=None)  # pyright: ignore[reportArgumentType]
     server = uvicorn.Server(config)
-    with closing(listen_on(LOOPBACK, free_port())) as listening:
+    with closing(open_listener(LOOPBACK, find_free_port())) as listening:
         serving = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         serving.start()
         yield listening.getsockname()[1]

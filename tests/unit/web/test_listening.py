@@ -11,7 +11,7 @@ import pytest
 
 from kg_api.errors import ConfigurationError
 from kg_api.local import processes
-from kg_api.local.processes import LOOPBACK, Home, free_port, is_free, listen_on
+from kg_api.local.processes import LOOPBACK, Home, find_free_port, is_free, open_listener
 from kg_api.settings import Settings, load_settings
 from kg_api.web import serve
 from kg_api.web.serve import _listen
@@ -40,7 +40,7 @@ def port_of(listening: socket.socket) -> int:
 def test_managed_service_moves_to_free_port(
     home: Home, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with closing(listen_on(LOOPBACK, free_port())) as taken:
+    with closing(open_listener(LOOPBACK, find_free_port())) as taken:
         port = taken.getsockname()[1]
         home.remember(api=port)
         monkeypatch.setattr(serve, "DEFAULT_PORT", port)
@@ -50,7 +50,7 @@ def test_managed_service_moves_to_free_port(
 
 @pytest.mark.parametrize("managed", [True, False])
 def test_set_port_that_is_taken_names_its_holder(home: Home, settings: Settings, *, managed: bool) -> None:
-    with closing(listen_on(LOOPBACK, free_port())) as taken:
+    with closing(open_listener(LOOPBACK, find_free_port())) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(ConfigurationError, match=rf"port {port} .* is taken by .*KG_API__PORT"):
             _listen(asking_for(port, settings), home, managed=managed)
@@ -60,7 +60,7 @@ def test_service_of_its_own_keeps_default_port(
     home: Home, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A container or a unit of systemd publishes one port: another one would help nobody."""
-    with closing(listen_on(LOOPBACK, free_port())) as taken:
+    with closing(open_listener(LOOPBACK, find_free_port())) as taken:
         monkeypatch.setattr(serve, "DEFAULT_PORT", taken.getsockname()[1])
         with pytest.raises(ConfigurationError, match="KG_API__PORT"):
             _listen(settings, home, managed=False)
@@ -69,10 +69,10 @@ def test_service_of_its_own_keeps_default_port(
 def test_restarted_service_waits_for_its_earlier_processes(
     home: Home, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    taken = listen_on(LOOPBACK, free_port())
+    taken = open_listener(LOOPBACK, find_free_port())
     port = taken.getsockname()[1]
     home.remember(api=port)
-    monkeypatch.setattr(processes, "holder_home", lambda _: str(home.path))
+    monkeypatch.setattr(processes, "find_holder_home", lambda _: str(home.path))
     threading.Timer(0.3, taken.close).start()
     assert port_of(_listen(settings, home, managed=True)) == port
 
@@ -87,9 +87,9 @@ def test_address_of_other_machine_is_named(
 
 
 def test_port_is_taken_as_soon_as_one_listens() -> None:
-    port = free_port()
-    with closing(listen_on(LOOPBACK, port)):
+    port = find_free_port()
+    with closing(open_listener(LOOPBACK, port)):
         assert not is_free(port)
         with pytest.raises(OSError, match="in use"):
-            listen_on(LOOPBACK, port)
+            open_listener(LOOPBACK, port)
     assert is_free(port)

@@ -38,7 +38,7 @@ def test_a_key_spends_as_many_tokens_a_day_as_it_may_and_begins_anew_on_the_next
 ) -> None:
     now = [20_000 * DAY + 3600]
     rate = TokenRate(100, lambda: now[0])
-    ada, eve = rate.budget_of(ADA), rate.budget_of(EVE)
+    ada, eve = rate.get_budget(ADA), rate.get_budget(EVE)
     assert ada
     assert eve
     for _ in range(2):
@@ -55,9 +55,9 @@ def test_a_key_spends_as_many_tokens_a_day_as_it_may_and_begins_anew_on_the_next
 
 
 def test_who_was_given_no_key_may_spend_any_number_of_tokens() -> None:
-    assert TokenRate(1).budget_of(LOCAL) is None
-    assert TokenRate(1).budget_of(ANYONE) is None
-    assert TokenRate(None).budget_of(ADA) is None
+    assert TokenRate(1).get_budget(LOCAL) is None
+    assert TokenRate(1).get_budget(ANYONE) is None
+    assert TokenRate(None).get_budget(ADA) is None
 
 
 def test_wrong_keys_are_counted_by_address_and_looking_counts_nothing() -> None:

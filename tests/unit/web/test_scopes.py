@@ -7,7 +7,7 @@ from fastapi import APIRouter
 
 from kg_api.web.app import ROUTES as DECLARED
 from kg_api.web.shared.routes import GuardedRoute, guarded_routes
-from kg_api.web.shared.scopes import PublicPaths, Rule, requires, rule_of
+from kg_api.web.shared.scopes import PublicPaths, Rule, get_route_rule, requires
 from tests.support.routes import PAGES, PUBLIC, PUBLIC_PAGES, ROUTES
 
 
@@ -29,7 +29,7 @@ def test_route_that_looks_at_no_key_fails_at_import() -> None:
 
 def test_every_route_declares_scope_of_table() -> None:
     declared = {
-        f"{method} {route.path_format}": rule_of(route.endpoint).scope
+        f"{method} {route.path_format}": get_route_rule(route.endpoint).scope
         for route in DECLARED
         for method in (route.methods or set()) - {"HEAD"}
     }
@@ -66,5 +66,5 @@ def test_other_path_needs_key(path: str) -> None:
 
 
 def test_changes_are_audited() -> None:
-    assert rule_of(requires("write")(lambda: None)).audited
-    assert not rule_of(requires("read")(lambda: None)).audited
+    assert get_route_rule(requires("write")(lambda: None)).audited
+    assert not get_route_rule(requires("read")(lambda: None)).audited

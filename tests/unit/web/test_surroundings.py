@@ -11,7 +11,7 @@ from kg_api.local import processes, supervisor
 from kg_api.local.processes import Home
 from kg_api.local.supervisor import RoleStatus, State
 from kg_api.settings import load_settings
-from kg_api.web.shared.health import Surroundings
+from kg_api.web.shared.health import ProcessHealth
 
 
 @pytest.mark.parametrize(
@@ -28,5 +28,5 @@ def test_restarts_are_counted_as_a_person_does(
     processes.save(home.pid_file("supervisor"), me)
     worker = RoleStatus("ready", me.pid, 0, "", restarts=restarts)
     supervisor.write(home, State("1", home.bolt_uri() or "", {"worker": worker}))
-    checks = {check.name: check.detail for check in Surroundings(load_settings()).checks()}
+    checks = {check.name: check.detail for check in ProcessHealth(load_settings()).checks()}
     assert checks["processes"] == told

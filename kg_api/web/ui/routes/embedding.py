@@ -13,7 +13,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 
 from kg_api.container import Container
 from kg_api.errors import NotFound
-from kg_api.graph.names import names_of_ontologies
+from kg_api.graph.names import list_ontology_names
 from kg_api.schemas.concepts import ExtractionConfig
 from kg_api.schemas.documents import EmbeddingStatus
 from kg_api.schemas.embedding import ChosenOntologies, EmbeddingConfigChange, SpaceActivation, SpaceBuild
@@ -36,7 +36,7 @@ from kg_api.web.shared.limits import valid
 from kg_api.web.shared.scoped import Routes
 from kg_api.web.shared.security import note_outcome
 from kg_api.web.ui.links import address, below
-from kg_api.web.ui.rendering import FormText, Named, Tick, lead_to, render, wants_part
+from kg_api.web.ui.rendering import FormText, Named, Tick, redirect_to_page, render, wants_part
 
 pages = Routes()
 
@@ -162,7 +162,7 @@ def spaces_page(request: Request, container: Open) -> HTMLResponse:
     spaces = list_spaces(container).spaces
     shown: dict[str, Any] = {
         "spaces": spaces,
-        "progress": {each.slug: progress_of(request, container, each) for each in spaces},
+        "progress": {each.slug: list_build_progress(request, container, each) for each in spaces},
     }
     shown["changes"] = any(map(_changes, spaces))
     if wants_part(request):
@@ -185,18 +185,22 @@ def create(
     made = add_space(
         container, valid(NewSpace, {**asked, "model": model.strip() or None, "dimensions": dimensions})
     )
-    return lead_to(request, made, below("/ui/spaces", made.slug))
+    return redirect_to_page(request, made, below("/ui/spaces", made.slug))
 
 
 @pages.get("/ui/spaces/{slug}", "admin")
 def space_page(request: Request, container: Open, slug: Name) -> HTMLResponse:
     space = named_space(container, slug)
-    shown = {"space": space, "progress": progress_of(request, container, space), "changes": _changes(space)}
+    shown = {
+        "space": space,
+        "progress": list_build_progress(request, container, space),
+        "changes": _changes(space),
+    }
     if wants_part(request):
         return render("spaces/state.html", shown)
     before = {name for each in list_spaces(container).spaces for name in each.retiring}
     shown["goes_back"] = bool(space.building) or not before.isdisjoint(space.ontologies)
-    return render("spaces/one.html", {**shown, "ontologies": names_of_ontologies(container.graph)})
+    return render("spaces/one.html", {**shown, "ontologies": list_ontology_names(container.graph)})
 
 
 def named_space(container: Container, slug: str) -> SpaceInfo:
@@ -212,7 +216,7 @@ def _changes(space: SpaceInfo) -> bool:
     return bool(space.building) or space.state == "dropping"
 
 
-def progress_of(request: Request, container: Container, space: SpaceInfo) -> list[dict[str, Any]]:
+def list_build_progress(request: Request, container: Container, space: SpaceInfo) -> list[dict[str, Any]]:
     """Return the build progress of each ontology in a space."""
     counts: BuildCounts = request.app.state.build_counts
     progress: list[dict[str, Any]] = []
@@ -240,7 +244,7 @@ def build(
     asked = {"ontologies": _names(ontology), "activate": activate_when_built, "dry_run": dry_run}
     building = embedding.build(container, slug, valid(SpaceBuild, asked))
     if not dry_run and not building.notes:
-        return lead_to(request, building, below("/ui/spaces", slug))
+        return redirect_to_page(request, building, below("/ui/spaces", slug))
     note_outcome(request, building)
     shown = {"building": building, "ontology": ontology, "dry_run": dry_run}
     return render("spaces/build.html", {**shown, "activate_when_built": activate_when_built})
@@ -257,7 +261,7 @@ def activate(
     request: Request, container: Open, slug: Name, ontology: FormText = "", *, accept_refused: Tick = False
 ) -> Response:
     asked = valid(SpaceActivation, {"ontologies": _names(ontology), "accept_refused": accept_refused})
-    return lead_to(request, embedding.activate(container, slug, asked), below("/ui/spaces", slug))
+    return redirect_to_page(request, embedding.activate(container, slug, asked), below("/ui/spaces", slug))
 
 
 @pages.get("/ui/spaces/{slug}/rollback", "admin")
@@ -266,7 +270,9 @@ def rollback_page(request: Request, container: Open, slug: Name, ontology: Named
     switched = container.switch.preview_rollback(slug, chosen)
     space = named_space(container, slug)
     going_back = {each.ontology for each in switched}
-    given_up = [each for each in progress_of(request, container, space) if each["ontology"] in going_back]
+    given_up = [
+        each for each in list_build_progress(request, container, space) if each["ontology"] in going_back
+    ]
     shown = {"slug": slug, "ontology": ontology, "switched": switched, "progress": given_up}
     return render("spaces/rollback.html", {**shown, "for_new": space.for_new})
 
@@ -274,7 +280,7 @@ def rollback_page(request: Request, container: Open, slug: Name, ontology: Named
 @pages.post("/ui/spaces/{slug}/rollback", "admin", "Roll back an embedding space")
 def rollback(request: Request, container: Open, slug: Name, ontology: FormText = "") -> Response:
     asked = valid(ChosenOntologies, {"ontologies": _names(ontology)})
-    return lead_to(request, embedding.rollback(container, slug, asked), below("/ui/spaces", slug))
+    return redirect_to_page(request, embedding.rollback(container, slug, asked), below("/ui/spaces", slug))
 
 
 @pages.get("/ui/spaces/{slug}/drop", "admin")
@@ -284,7 +290,7 @@ def drop_page(container: Open, slug: Name) -> HTMLResponse:
 
 @pages.post("/ui/spaces/{slug}/drop", "admin", "Drop an embedding space")
 def drop(request: Request, container: Open, slug: Name) -> Response:
-    return lead_to(request, embedding.drop(container, slug), "/ui/spaces")
+    return redirect_to_page(request, embedding.drop(container, slug), "/ui/spaces")
 
 
 def _names(ontology: str) -> list[str] | None:

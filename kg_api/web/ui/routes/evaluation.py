@@ -8,10 +8,10 @@ from fastapi import Form, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from kg_api.errors import InvalidInput
-from kg_api.evaluation.saved import LATENCY, SavedResults, largest_differences, worst_first
-from kg_api.evaluation.scores import families, family_of, main_metrics, ranks
+from kg_api.evaluation.saved import LATENCY, SavedResults, find_largest_differences, sort_worst_first
+from kg_api.evaluation.scores import families, get_metric_family, list_main_metrics, ranks
 from kg_api.graph.judgements import count_questions, delete_judgements, judge, list_judgements, list_questions
-from kg_api.graph.names import names_of_ontologies
+from kg_api.graph.names import list_ontology_names
 from kg_api.schemas.evaluation import Comparison, JudgedText, JudgementRequest
 from kg_api.schemas.vocabulary import MAX_COMPARED
 from kg_api.web.api.evaluation import ResultName, delete_evaluation, get_evaluation
@@ -20,7 +20,7 @@ from kg_api.web.shared.limits import valid
 from kg_api.web.shared.scoped import Routes
 from kg_api.web.shared.security import note_outcome, viewer
 from kg_api.web.ui.links import address
-from kg_api.web.ui.rendering import AskedQuestion, Named, Question, lead_to, render, wants_part
+from kg_api.web.ui.rendering import AskedQuestion, Named, Question, redirect_to_page, render, wants_part
 from kg_api.web.ui.sign_in import page_to_show
 
 pages = Routes()
@@ -34,7 +34,7 @@ Name = Annotated[str, Form(max_length=1000)]
 
 @pages.get("/ui/judgements", "read", filtered=True)
 def judgements_page(container: Open, ontology: Named = "", offset: Offset = 0) -> HTMLResponse:
-    ontologies = names_of_ontologies(container.graph)
+    ontologies = list_ontology_names(container.graph)
     chosen = ontology or (ontologies[0] if ontologies else "")
     found = list_questions(container.graph, chosen, offset=offset, limit=PAGE_SIZE) if chosen else None
     return render("judging/page.html", {"found": found, "ontology": chosen, "ontologies": ontologies})
@@ -88,7 +88,7 @@ def deletion_page(container: Open, ontology: Named, question: Annotated[JudgedTe
 def take_back(
     request: Request, container: Open, of: Name, question: Annotated[JudgedText, Form()]
 ) -> Response:
-    return lead_to(
+    return redirect_to_page(
         request,
         delete_judgements(container.graph, of, question, None),
         address("/ui/judgements", ontology=of),
@@ -112,7 +112,7 @@ def runs_page(
     *,
     done: Annotated[str, Query(max_length=40)] = "",
 ) -> HTMLResponse:
-    shown: dict[str, Any] = {"ontology": ontology, "ontologies": names_of_ontologies(container.graph)}
+    shown: dict[str, Any] = {"ontology": ontology, "ontologies": list_ontology_names(container.graph)}
     shown["done"] = done
     shown |= {"found": results.page(ontology or None, offset, RUNS_PAGE_SIZE), "most": MAX_COMPARED}
     shown["judged"] = count_questions(container.graph, ontology) if ontology else None
@@ -128,9 +128,9 @@ def run_page(
     offset: Offset = 0,
 ) -> HTMLResponse:
     found = get_evaluation(request, results, name)
-    main = main_metrics(found.target, found.metrics) or list(found.metrics)[:1]
+    main = list_main_metrics(found.target, found.metrics) or list(found.metrics)[:1]
     by = by or main[0]
-    questions = worst_first(found, by)
+    questions = sort_worst_first(found, by)
     page = {"offset": offset, "limit": QUESTIONS, "total": len(questions)}
     shown: dict[str, Any] = {"name": name, "result": found, "main": main, "by": by, "page": page}
     shown |= {"questions": questions[offset : offset + QUESTIONS], "latency": LATENCY}
@@ -146,7 +146,9 @@ def deletion_page_runs(results: Results, name: ResultName) -> HTMLResponse:
 
 @pages.post("/ui/evaluations/one/{name}/delete", "write", "Delete a result of an evaluation", filtered=True)
 def delete(request: Request, results: Results, name: ResultName) -> Response:
-    return lead_to(request, delete_evaluation(results, name), address("/ui/evaluations", done="result"))
+    return redirect_to_page(
+        request, delete_evaluation(results, name), address("/ui/evaluations", done="result")
+    )
 
 
 Chosen = Annotated[list[str] | None, Query(alias="name", max_length=MAX_COMPARED)]
@@ -178,13 +180,13 @@ def _measure(found: Comparison, by: str) -> dict[str, Any]:
     by = by or found.tests[0].metric
     if by not in shared:
         raise InvalidInput(f"there is no measure {by!r}; there are: {', '.join(shared)}")
-    family = family_of(by)
+    family = get_metric_family(by)
     return {"by": by, "measures": shared, "family": family, "ranks": ranks(shared, family)}
 
 
 def _questions(results: SavedResults, found: Comparison, by: str, offset: int) -> dict[str, Any]:
     by_label = {label: results.find(name) for label, name in found.results.items()}
-    questions = largest_differences(by_label, found.baseline, by)
+    questions = find_largest_differences(by_label, found.baseline, by)
     page = {"offset": offset, "limit": QUESTIONS, "total": len(questions)}
     shown = {"questions": questions[offset : offset + QUESTIONS], "page": page}
     return {**shown, "baseline": by_label[found.baseline]}

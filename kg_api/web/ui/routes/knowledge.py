@@ -10,11 +10,11 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from kg_api.container import Container
 from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph.filters import count_facets
-from kg_api.graph.jobs import COMMUNITY_DETECTION, embedding_progress
+from kg_api.graph.jobs import COMMUNITY_DETECTION, read_embedding_progress
 from kg_api.graph.library import find_summary
-from kg_api.graph.names import names_of_ontologies, searched
-from kg_api.graph.search import concepts_of
-from kg_api.graph.similar import places_of
+from kg_api.graph.names import list_ontology_names, searched
+from kg_api.graph.search import read_concepts_of_sources
+from kg_api.graph.similar import describe_places
 from kg_api.schemas.base import Text
 from kg_api.schemas.filters import FacetRequest
 from kg_api.schemas.image_search import RelatedSearch
@@ -28,9 +28,9 @@ from kg_api.web.shared.dependencies import CalledRead, ConceptId, Offset, Ontolo
 from kg_api.web.shared.limits import valid
 from kg_api.web.shared.scoped import Routes
 from kg_api.web.shared.security import note_outcome
-from kg_api.web.ui.drawing import draw_around, draw_document, draw_paths, draw_related
+from kg_api.web.ui.drawing import draw_document, draw_neighbourhood, draw_paths, draw_related
 from kg_api.web.ui.links import address
-from kg_api.web.ui.rendering import Named, lead_to, render, wants_part
+from kg_api.web.ui.rendering import Named, redirect_to_page, render, wants_part
 
 pages = Routes()
 
@@ -41,7 +41,7 @@ PASSAGES: Final = 10
 
 @pages.get("/ui/communities", "read", filtered=True)
 def communities_page(container: Open, ontology: Named = "", offset: Offset = 0) -> HTMLResponse:
-    ontologies = names_of_ontologies(container.graph)
+    ontologies = list_ontology_names(container.graph)
     ontology = ontology or (ontologies[0] if ontologies else "")
     shown: dict[str, Any] = {"ontology": ontology, "ontologies": ontologies, "found": None}
     if ontology:
@@ -49,7 +49,7 @@ def communities_page(container: Open, ontology: Named = "", offset: Offset = 0) 
         found = container.communities.page(ontology, level=0, parent=None, offset=offset, limit=PAGE_SIZE)
         shown["found"] = found
         if not found.communities:  # check for concepts and a running detection
-            detecting = ontology in embedding_progress(container.graph, COMMUNITY_DETECTION)
+            detecting = ontology in read_embedding_progress(container.graph, COMMUNITY_DETECTION)
             has_concepts = list_concepts(container, ontology, limit=1).total > 0
             shown |= {"has_concepts": has_concepts, "detecting": detecting}
     return render("communities/list.html", shown)
@@ -57,7 +57,7 @@ def communities_page(container: Open, ontology: Named = "", offset: Offset = 0) 
 
 @pages.post("/ui/communities/{ontology}/detect", "write", "Detect communities now")
 def detect(request: Request, container: Open, ontology: Ontology) -> Response:
-    return lead_to(
+    return redirect_to_page(
         request, detect_communities(container, ontology), address("/ui/communities", ontology=ontology)
     )
 
@@ -91,7 +91,7 @@ SoughtPhrase = Annotated[Text, Query(max_length=MAX_PHRASE)]
 def concepts_page(
     container: Open, q: SoughtPhrase = "", ontology: Named = "", offset: Offset = 0
 ) -> HTMLResponse:
-    ontologies = names_of_ontologies(container.graph)
+    ontologies = list_ontology_names(container.graph)
     ontology = ontology or (ontologies[0] if ontologies and not q.strip() else "")
     shown: dict[str, Any] = {"q": q, "ontology": ontology, "ontologies": ontologies}
     shown |= {"hits": None, "listed": None}
@@ -133,7 +133,7 @@ def map_page(
     request: Request, container: Open, ontology: Named = "", colour: Colour = "document"
 ) -> HTMLResponse:
     """Show the map and its groups. For htmx, show only the groups."""
-    ontologies = names_of_ontologies(container.graph)
+    ontologies = list_ontology_names(container.graph)
     ontology = ontology or (ontologies[0] if ontologies else "")
     shown: dict[str, Any] = {"ontology": ontology, "ontologies": ontologies, "colour": colour}
     shown |= {"colours": get_args(Colour), "documents": None, "communities": None, "years": None}
@@ -150,7 +150,7 @@ def chosen_passages(
 ) -> HTMLResponse:
     """Show the first of `of` selected passages."""
     wanted = [each for each in ids.split(",") if each][:SHOWN]
-    found = {each.source_id: each for each in places_of(container.graph, wanted)}
+    found = {each.source_id: each for each in describe_places(container.graph, wanted)}
     passages = [found[each] for each in wanted if each in found]
     return render("map/passages.html", {"passages": passages, "of": max(of, len(passages))})
 
@@ -177,7 +177,7 @@ def proposals_page(
 ) -> HTMLResponse:
     found = list_proposals(container, ontology or None, None, state, offset=offset, limit=PROPOSALS_PAGE_SIZE)
     shown = {"found": found, "ontology": ontology, "state": state, "states": get_args(ProposalState)}
-    return render("proposals/page.html", {**shown, "ontologies": names_of_ontologies(container.graph)})
+    return render("proposals/page.html", {**shown, "ontologies": list_ontology_names(container.graph)})
 
 
 @pages.post("/ui/proposals/{proposal_id}/{decision}", "write", "Decide on a proposed link", filtered=True)
@@ -213,8 +213,8 @@ def graph_page(container: Open, source_id: CalledRead) -> HTMLResponse:
     elsewhere = [each for each in related.sources if any(way.lane != "document" for way in each.through)][
         :ELSEWHERE
     ]
-    concepts = concepts_of(container.graph, [each.source_id for each in (*beside, *elsewhere)])
-    described = next(iter(places_of(container.graph, [centre.source_id])), None)
+    concepts = read_concepts_of_sources(container.graph, [each.source_id for each in (*beside, *elsewhere)])
+    described = next(iter(describe_places(container.graph, [centre.source_id])), None)
     shown = {
         "centre": centre,
         "form": described and described.format,
@@ -222,7 +222,7 @@ def graph_page(container: Open, source_id: CalledRead) -> HTMLResponse:
         "elsewhere": elsewhere,
         "concepts": concepts,
     }
-    shown |= {"drawn": draw_around(centre, beside, elsewhere, concepts), "degraded": related.degraded}
+    shown |= {"drawn": draw_neighbourhood(centre, beside, elsewhere, concepts), "degraded": related.degraded}
     return render("graph/passage.html", shown)
 
 
@@ -235,7 +235,7 @@ def _document(container: Container, called: str) -> HTMLResponse:
         max_nodes=SOURCE_GRAPH_PASSAGES,
     )
     found = source_graph(container, asked)
-    passages = places_of(container.graph, [each.source_id for each in found.nodes])
+    passages = describe_places(container.graph, [each.source_id for each in found.nodes])
     shown = {"document": document, "found": found, "passages": passages}
     shown |= {"drawn": draw_document(passages, found.edges), "degraded": found.degraded}
     shown |= {"degrees": {each.source_id: each.degree for each in found.nodes}}

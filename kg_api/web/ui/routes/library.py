@@ -12,13 +12,13 @@ from kg_api.access.keys import narrowed
 from kg_api.container import Container
 from kg_api.errors import InvalidInput, KgError
 from kg_api.graph import library
-from kg_api.graph.judgements import count_questions, relevances
-from kg_api.graph.names import names_of_ontologies, unknown_ontology
+from kg_api.graph.judgements import count_questions, read_relevances
+from kg_api.graph.names import list_ontology_names, report_unknown_ontology
 from kg_api.graph.review import count_waiting, list_waiting
-from kg_api.graph.search import concepts_of
+from kg_api.graph.search import read_concepts_of_sources
 from kg_api.ingest.service import APPROVED_A_REQUEST
 from kg_api.schemas.documents import MAX_REVIEWED, Approval, Review
-from kg_api.schemas.evaluation import question_text
+from kg_api.schemas.evaluation import normalize_question
 from kg_api.schemas.filters import DocumentFilter
 from kg_api.schemas.folders import Folder, NewFolder, ScanRequest
 from kg_api.schemas.languages import LANGUAGE_NAMES
@@ -57,7 +57,7 @@ from kg_api.web.ui.rendering import (
     Question,
     Tick,
     address_of_hit,
-    lead_to,
+    redirect_to_page,
     render,
     wants_part,
 )
@@ -97,7 +97,7 @@ def documents_page(
     shown: dict[str, Any] = {**here, "listed": here, "found": found, "done": done}
     if wants_part(request):
         return render("documents/list.html", shown)
-    shown |= {"ontologies": names_of_ontologies(container.graph), "waiting": count_waiting(container.graph)}
+    shown |= {"ontologies": list_ontology_names(container.graph), "waiting": count_waiting(container.graph)}
     return render("documents/page.html", shown)
 
 
@@ -106,7 +106,7 @@ async def add_document(request: Request, container: Open) -> Response:
     ingested = await ingest_document(container, request, Response())
     if BY_SCRIPT in request.headers.get("accept", ""):
         return JSONResponse(ingested.model_dump(mode="json"))
-    return lead_to(request, ingested, address("/ui/documents", ontology=ingested.ontology))
+    return redirect_to_page(request, ingested, address("/ui/documents", ontology=ingested.ontology))
 
 
 @pages.get("/ui/documents/{document_id}/delete", "read", filtered=True)
@@ -117,7 +117,7 @@ def deletion_page(container: Open, document_id: CalledDocument) -> HTMLResponse:
 @pages.post("/ui/documents/{document_id}/delete", "write", "Delete a document", filtered=True)
 def delete(request: Request, container: Open, document_id: CalledDocument) -> Response:
     document = library.find_summary(container.graph, document_id)
-    return lead_to(
+    return redirect_to_page(
         request,
         delete_document(container, document.document_id),
         address("/ui/documents", ontology=document.ontology, done="document"),
@@ -133,7 +133,7 @@ def folders_page(request: Request, container: Open) -> HTMLResponse:
     shown: dict[str, Any] = {"folders": listed, "is_scanned": any(map(_is_scanned, listed))}
     if wants_part(request):
         return render("folders/list.html", {**shown, "finished": FINISHED})
-    shown |= {"finished": FINISHED, "ontologies": names_of_ontologies(container.graph)}
+    shown |= {"finished": FINISHED, "ontologies": list_ontology_names(container.graph)}
     shown["roots"] = container.settings.sync.allowed
     return render("folders/page.html", shown)
 
@@ -185,7 +185,7 @@ def removal_page(container: Open, folder_id: FolderId) -> HTMLResponse:
 def remove(
     request: Request, container: Open, folder_id: FolderId, *, delete_documents: Tick = False
 ) -> Response:
-    return lead_to(
+    return redirect_to_page(
         request,
         documents.remove_folder(container, folder_id, delete_documents=delete_documents),
         "/ui/folders",
@@ -197,7 +197,7 @@ def _is_scanned(folder: Folder) -> bool:
 
 
 def _to_folder(request: Request, folder: Folder) -> Response:
-    return lead_to(request, folder, below("/ui/folders", folder.folder_id))
+    return redirect_to_page(request, folder, below("/ui/folders", folder.folder_id))
 
 
 # Ontologies
@@ -238,7 +238,7 @@ def deletion_page_ontologies(container: Open, ontology: Ontology) -> HTMLRespons
     listed = list_ontologies(container)
     held = {each.ontology: each for each in listed.ontologies}
     if ontology not in held:  # deleted in the meantime
-        raise unknown_ontology(container.graph, ontology)
+        raise report_unknown_ontology(container.graph, ontology)
     shown = {
         "ontology": ontology,
         "held": held[ontology],
@@ -252,7 +252,7 @@ def deletion_page_ontologies(container: Open, ontology: Ontology) -> HTMLRespons
 
 @pages.post("/ui/ontologies/{ontology}/delete", "admin", "Delete an ontology")
 def delete_ontologies(request: Request, container: Open, ontology: Ontology) -> Response:
-    return lead_to(request, delete_ontology(container, ontology), "/ui/ontologies")
+    return redirect_to_page(request, delete_ontology(container, ontology), "/ui/ontologies")
 
 
 # Reading page
@@ -281,7 +281,7 @@ def reading_page(
         "number": hit,
         "path": below("/ui/read", reading.document.document_id),
     }
-    concepts = concepts_of(container.graph, [each.source_id for each in reading.sources])
+    concepts = read_concepts_of_sources(container.graph, [each.source_id for each in reading.sources])
     place = (reading.document.document_id, at)
     found = None if hit is None or question.is_blank else _among_hits(container, question, hit, place)
     shown: dict[str, Any] = {**here, "reading": reading, "concepts": concepts, "found": found}
@@ -301,7 +301,7 @@ def _judged(container: Container, question: Question, reading: DocumentReading) 
     if not question.judging or question.is_blank:
         return None
     sources = [(reading.document.ontology, each.source_id) for each in reading.sources]
-    return relevances(container.graph, question_text(question.text), sources)
+    return read_relevances(container.graph, normalize_question(question.text), sources)
 
 
 def _read(container: Container, called: str, start: int | None, at: int | None) -> DocumentReading:
@@ -379,7 +379,7 @@ def approve(
     asked: dict[str, Any] = {"ontology": ontology, "documents": documents or None, "all": every}
     approved = approve_documents(container, valid(Approval, {**asked, "after": after or None}))
     if not approved.unknown and not approved.next and all(each.ingested for each in approved.outcomes):
-        return lead_to(request, approved, address("/ui/review", ontology=only))
+        return redirect_to_page(request, approved, address("/ui/review", ontology=only))
     note_outcome(request, approved)
     return render("review/outcome.html", {"approved": approved, "ontology": ontology, "only": only})
 
@@ -395,6 +395,6 @@ def reject(
     only: FormText = "",
 ) -> Response:
     asked = {"ontology": ontology, "documents": documents or None, "all": every}
-    return lead_to(
+    return redirect_to_page(
         request, reject_documents(container, valid(Review, asked)), address("/ui/review", ontology=only)
     )

@@ -25,17 +25,17 @@ from kg_api.web.shared.limits import valid
 from kg_api.web.shared.scoped import Routes
 from kg_api.web.shared.scopes import public
 from kg_api.web.shared.security import (
-    Doorkeeper,
+    Authenticator,
     MinuteLimit,
-    caller_of,
     client_address,
     drop_cookies,
     keep_cookie,
     note_outcome,
+    read_caller,
     sent_session,
 )
 from kg_api.web.ui.links import address
-from kg_api.web.ui.rendering import FormText, Named, lead_to, render, wants_part
+from kg_api.web.ui.rendering import FormText, Named, redirect_to_page, render, wants_part
 from kg_api.web.ui.sign_in import LOGIN, LOGOUT, NOT_KEPT, page_to_show
 
 pages = Routes()
@@ -79,12 +79,12 @@ def jobs_page(
 
 @pages.post("/ui/jobs/{job_id}/cancel", "write", "Cancel a job", filtered=True)
 def cancel(request: Request, container: Open, job_id: JobId) -> Response:
-    return lead_to(request, operations.cancel(container, job_id), "/ui/jobs")
+    return redirect_to_page(request, operations.cancel(container, job_id), "/ui/jobs")
 
 
 @pages.post("/ui/jobs/{job_id}/retry", "write", "Retry a job", filtered=True)
 def retry(request: Request, container: Open, job_id: JobId) -> Response:
-    return lead_to(request, operations.retry(container, job_id), "/ui/jobs")
+    return redirect_to_page(request, operations.retry(container, job_id), "/ui/jobs")
 
 
 # API keys and audit log
@@ -141,7 +141,7 @@ def revocation_page(request: Request, container: Open, key_id: CalledKey) -> HTM
 
 @pages.post("/ui/keys/{key_id}/revoke", "admin", "Revoke an API key")
 def revoke(request: Request, container: Open, key_id: CalledKey) -> Response:
-    return lead_to(request, revoke_key(container, request, key_id), "/ui/keys")
+    return redirect_to_page(request, revoke_key(container, request, key_id), "/ui/keys")
 
 
 @pages.get("/ui/audit", "admin")
@@ -189,12 +189,12 @@ async def sign_in(
     rate: MinuteLimit = request.app.state.sign_in_limit
     address = client_address(request.scope)
     rate.hit(address)
-    door: Doorkeeper = request.app.state.door
+    door: Authenticator = request.app.state.door
     access = await door.owner_of_key(request.scope, key.strip())
     token = access and await run_in_threadpool(open_session, container.graph, access.key_id)
     if access is None or token is None:
         return _form(page_to_show(request, then), WRONG)
-    caller_of(request.scope).known = access  # the logs show the user
+    read_caller(request.scope).known = access  # the logs show the user
     rate.forget(address)
     await _end(request, container)
     response = RedirectResponse(page_to_show(request, then), 303, NOT_KEPT)
@@ -217,7 +217,7 @@ def _form(then: str, status: int = 200) -> HTMLResponse:
 
 async def _end(request: Request, container: Container) -> None:
     """End the session of the browser."""
-    door: Doorkeeper = request.app.state.door
+    door: Authenticator = request.app.state.door
     if token := sent_session(request.scope):
         await run_in_threadpool(end_session, container.graph, token)
         door.forget(token)

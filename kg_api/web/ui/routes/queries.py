@@ -18,17 +18,17 @@ from kg_api.access.keys import narrowed
 from kg_api.container import Container
 from kg_api.errors import InvalidInput, KgError
 from kg_api.graph.filters import read_keys
-from kg_api.graph.judgements import relevances
-from kg_api.graph.names import names_of_ontologies, searched
+from kg_api.graph.judgements import read_relevances
+from kg_api.graph.names import list_ontology_names, searched
 from kg_api.schemas.answers import Answered, AnswerRequest, Statement
-from kg_api.schemas.evaluation import question_text
-from kg_api.schemas.filters import KIND, KNOWN_FIELDS, METADATA, OF_TIME, PAGE, field_of
+from kg_api.schemas.evaluation import normalize_question
+from kg_api.schemas.filters import KIND, KNOWN_FIELDS, METADATA, OF_TIME, PAGE, format_metadata_field
 from kg_api.schemas.search import SourceHit, SourceHits
 from kg_api.schemas.vocabulary import MAX_CURSOR_CHARACTERS, MAX_FACETS, MAX_LIMIT, MAX_PAGED_HITS, SearchMode
 from kg_api.search.answer import Writing
 from kg_api.spaces.registry import is_paid
 from kg_api.web.api.documents import list_ontologies
-from kg_api.web.api.search import closed_after
+from kg_api.web.api.search import close_answer
 from kg_api.web.shared.dependencies import Open
 from kg_api.web.shared.limits import valid
 from kg_api.web.shared.scoped import Routes
@@ -86,7 +86,7 @@ def ask(
     if shown["missing"]:
         return render("asking/page.html", shown)
     writing = container.answer.begin(request)
-    return AnswerPage(writing, {**shown, "answer": ComingAnswer(writing)})
+    return AnswerPage(writing, {**shown, "answer": StreamedAnswer(writing)})
 
 
 def _shown(container: Container, question: Question) -> dict[str, object]:
@@ -96,12 +96,12 @@ def _shown(container: Container, question: Question) -> dict[str, object]:
     except InvalidInput as error:
         missing = str(error)
     ways = {way: name for way, name in WAYS.items() if way in get_args(SearchMode)}
-    shown = {"question": question, "ontologies": names_of_ontologies(container.graph), "ways": ways}
+    shown = {"question": question, "ontologies": list_ontology_names(container.graph), "ways": ways}
     return {**shown, "missing": missing, "answer": None}
 
 
 @dataclass(slots=True)
-class ComingAnswer:
+class StreamedAnswer:
     writing: Writing
     whole: Answered | None = field(default=None, init=False)
     failure: str | None = field(default=None, init=False)
@@ -127,7 +127,7 @@ class AnswerPage(StreamingResponse):
         self._writing = writing
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async with closed_after(self._writing):
+        async with close_answer(self._writing):
             await super().__call__(scope, receive, send)
 
 
@@ -178,7 +178,7 @@ def search_page(
     shown |= {"is_part": is_part, "by_words": by_words}
     shown["judged"] = judged_hits(container, question, found) if found and question.judging else {}
     if found is None or not is_part:
-        shown |= {"ontologies": names_of_ontologies(container.graph), "counts": {}}
+        shown |= {"ontologies": list_ontology_names(container.graph), "counts": {}}
     if not is_part:
         shown |= {"known_fields": KNOWN_FIELDS, "fields": begun_conditions(KNOWN_FIELDS), "with_hits": False}
         return render("search/page.html", {**shown, "ways": WAYS, "kinds": KINDS, "is_paid": is_paid})
@@ -203,13 +203,13 @@ def _is_paid(container: Container, question: Question) -> bool:
 def judged_hits(container: Container, question: Question, found: SourceHits) -> dict[str, int]:
     """Return the relevance judgements of results by source id."""
     sources = [(hit.ontology, hit.source_id) for hit in found.sources]
-    return relevances(container.graph, question_text(question.text), sources)
+    return read_relevances(container.graph, normalize_question(question.text), sources)
 
 
 def asks_providers(container: Container, ontology: str) -> bool:
     """Return whether vector search calls a service that is probably paid."""
     try:
-        asked = container.search.spaces_asked([ontology] if ontology else None)
+        asked = container.search.list_query_spaces([ontology] if ontology else None)
     except KgError:
         return False  # the search itself reports the error
     return any(is_paid(container.settings, each) for each in asked)
@@ -250,14 +250,14 @@ def facets(container: Open, question: AskedQuestion, *, typing: Typing = "") -> 
     within = searched(container.graph, [question.ontology] if question.ontology else None)
     keys = [each for each in read_keys(container.graph, within) if each.strip()]
     found = sample(question)
-    seen = {field_of(key) for hit in found.sources for key in hit.metadata if key.strip()}
+    seen = {format_metadata_field(key) for hit in found.sources for key in hit.metadata if key.strip()}
     fields = sorted(seen, key=lambda each: (each not in USUAL_FACETS, each))
     shown = list[FacetChoices]()
     for name in dict.fromkeys([*USUAL_FACETS[:2], *fields, *filter(None, map(field_in, question.where))]):
         hits = sample(question.open(name)).sources if question.chosen(name) else found.sources
         if facet := count_values(hits, name, question):
             shown.append(facet)
-    offered = begun_conditions([*map(field_of, keys), *KNOWN_FIELDS])
+    offered = begun_conditions([*map(format_metadata_field, keys), *KNOWN_FIELDS])
     page = {"facets": shown[:MAX_FACETS], "sampled": found.next_cursor and len(found.sources)}
     return render("search/facets.html", {**page, "fields": offered, "with_hits": True})
 

@@ -12,7 +12,7 @@ import pytest
 from kg_api.convert import pdf
 from kg_api.convert.pdf import convert
 from kg_api.convert.pdf.layout import columns
-from kg_api.convert.pdf.letters import plain_text
+from kg_api.convert.pdf.letters import get_visible_text
 from kg_api.convert.shared.accounting import find_missing
 
 DATA = Path(__file__).parents[3] / "data"
@@ -23,7 +23,7 @@ NUMBER = re.compile(r"\d+")
 def read_simply(data: bytes) -> list[str]:
     """Return the text of each page in the order of its content."""
     with pdfium.PdfDocument(data) as document:
-        return [plain_text(page.get_textpage().get_text_range()) for page in document]
+        return [get_visible_text(page.get_textpage().get_text_range()) for page in document]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)

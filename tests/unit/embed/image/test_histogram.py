@@ -12,7 +12,7 @@ import pytest
 from PIL import Image, ImageDraw, ImageEnhance
 
 from kg_api.errors import ConfigurationError, InvalidInput
-from kg_api.providers.embedding_port import ImageEmbedder, Pixels, probe_picture
+from kg_api.providers.embedding_port import ImageEmbedder, Pixels, draw_probe_image
 from kg_api.providers.image_embedding import open_image_embedder
 from kg_api.providers.local_images import read_preprocessing
 from kg_api.providers.pixels import DIMENSIONS, HistogramEmbedder
@@ -91,7 +91,7 @@ def test_a_picture_without_anything_on_it_has_a_vector(colour: str | tuple[int, 
 
 def test_the_vector_of_the_probe_is_known() -> None:
     """Stored vectors are compared with those of later releases: another vector needs another revision."""
-    (vector,) = EMBEDDER.embed_images([probe_picture(EMBEDDER.rendering)])
+    (vector,) = EMBEDDER.embed_images([draw_probe_image(EMBEDDER.rendering)])
     assert EMBEDDER.identity.revision == "1"
     assert EMBEDDER.identity.modality == "image"
     assert vector[[1, 27, 70, 100, 200]] == pytest.approx(
@@ -111,7 +111,7 @@ def test_the_vector_of_the_probe_is_known() -> None:
 )
 def test_pictures_of_another_shape_are_refused(wrong: Pixels) -> None:
     with pytest.raises(InvalidInput, match="picture 1 has shape"):
-        EMBEDDER.embed_images([probe_picture(EMBEDDER.rendering), wrong])
+        EMBEDDER.embed_images([draw_probe_image(EMBEDDER.rendering), wrong])
 
 
 def test_it_reads_no_text() -> None:

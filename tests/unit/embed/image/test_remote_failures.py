@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from kg_api.errors import ConfigurationError, EmbeddingFailed, EmbeddingUnavailable, InvalidInput
-from kg_api.providers.embedding_endpoints import data_url
-from kg_api.providers.remote_embedding import RejectedPictures, RemoteImageEmbedder, as_jpeg
+from kg_api.providers.embedding_endpoints import build_data_url
+from kg_api.providers.remote_embedding import RejectedPictures, RemoteImageEmbedder, encode_jpeg
 from kg_api.providers.retrying import RejectedText
 from tests.support.behaviours import Behaviour, Raw, Spoil, Status
 from tests.support.image_providers import PICTURES, opened
@@ -75,7 +75,7 @@ def test_words_of_a_provider_are_not_repeated(server: ImageServer) -> None:
 
 def test_only_the_picture_at_fault_is_rejected(server: ImageServer, monkeypatch: pytest.MonkeyPatch) -> None:
     embedder = opened(server, "jina")
-    bad = data_url(as_jpeg(PICTURES[1]))
+    bad = build_data_url(encode_jpeg(PICTURES[1]))
     monkeypatch.setattr(
         server, "next_behaviour", lambda body: Status(422) if {"image": bad} in body["input"] else None
     )

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from kg_api.errors import ConfigurationError, InvalidInput
-from kg_api.providers.embedding_port import probe_picture
+from kg_api.providers.embedding_port import draw_probe_image
 from kg_api.providers.remote_embedding import RemoteImageEmbedder
 from kg_api.schemas.spaces import ModelChoice
 from kg_api.settings import load_settings
@@ -127,7 +127,7 @@ def test_words_and_pictures_that_are_none_are_refused_here(
     with pytest.raises(InvalidInput, match="image 0 has shape"):
         embedder.embed_images([np.zeros((600, 10, 3), np.uint8)])
     assert server.requests == []
-    assert probe_picture(embedder.rendering).shape == (512, 512, 3)
+    assert draw_probe_image(embedder.rendering).shape == (512, 512, 3)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.schemas.filters import Condition, field_of, parse_conditions
+from kg_api.schemas.filters import Condition, format_metadata_field, parse_conditions
 from kg_api.web.ui.rendering import Question, begun_conditions, read_choice, write_condition
 
 VALUES = st.one_of(st.text(max_size=20), st.integers(-(2**40), 2**40), st.booleans(), st.floats(-1e6, 1e6))
@@ -40,7 +40,7 @@ def test_values_are_quoted_where_they_must_be(field: str, value: Any, told: str)
 
 
 def test_keys_that_are_called_like_fields_are_told_apart() -> None:
-    assert [field_of(each) for each in ("author", "title", "metadata.x")] == [
+    assert [format_metadata_field(each) for each in ("author", "title", "metadata.x")] == [
         "author",
         "metadata.title",
         "metadata.metadata.x",

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.schemas.search import Ranks, SourceHit, WordMatch
-from kg_api.web.ui.rendering import SHOWN_CHARACTERS, count, excerpt, pieces_of, reasons, share
+from kg_api.web.ui.rendering import SHOWN_CHARACTERS, count, excerpt, reasons, share, split_by_marks
 
 
 def hit(shown: str, *matches: tuple[int, int], **ranks: int) -> SourceHit:
@@ -36,12 +36,12 @@ def hit(shown: str, *matches: tuple[int, int], **ranks: int) -> SourceHit:
 
 @given(st.text(max_size=80), st.lists(st.tuples(st.integers(0, 90), st.integers(0, 90)), max_size=6))
 def test_pieces_are_the_whole_text(text: str, matches: list[tuple[int, int]]) -> None:
-    pieces = pieces_of(text, [WordMatch(start=start, end=end) for start, end in matches])
+    pieces = split_by_marks(text, [WordMatch(start=start, end=end) for start, end in matches])
     assert "".join(each.text for each in pieces) == text
 
 
 def test_matches_are_marked() -> None:
-    pieces = pieces_of("a bee and a bee", [WordMatch(start=12, end=15), WordMatch(start=2, end=5)])
+    pieces = split_by_marks("a bee and a bee", [WordMatch(start=12, end=15), WordMatch(start=2, end=5)])
     assert [tuple(each) for each in pieces] == [
         ("a ", False),
         ("bee", True),
