@@ -71,7 +71,7 @@ def take_concept(client: KgClient, text: str, ontology: str | None) -> str:
         note_all(found)
         nearest = format_nearest_labels(found.concepts)
         raise NotFound(
-            f"no concept fits {text!r}{nearest}; `kg concepts list -o ONTOLOGY` shows the existing ones"
+            f"no concept matches {text!r}{nearest}; `kg concepts list -o ONTOLOGY` shows the existing ones"
         )
     if best.fits != "name":
         console.say(f"No concept is called {text!r}; using {best.label}")

@@ -114,7 +114,7 @@ def test_files_are_read_as_the_service_would_with_the_same_notes(tmp_path: Path)
     assert told["plain"] == (["told by the service"], None)
     assert told["guessed"][0][0].startswith("read as cp1252")
     assert told["guessed"][0][1:] == ["told by the service"]
-    assert "this is a program" in (told["program"][1] or "")
+    assert "the file is a program" in (told["program"][1] or "")
     assert "cannot be read: No such file" in (told["nowhere"][1] or "")
     assert list(told) == ["plain", "marked", "guessed", "program", "nowhere"]
 

@@ -50,7 +50,7 @@ def test_a_directory_that_points_before_the_file_is_told() -> None:
     [
         (packed({"a": bytes(20_000_000)}), "ZIP bomb"),
         (packed({str(number): b"" for number in range(MAX_ENTRIES + 1)}), "entries"),
-        (packed({"x": b""}), "has no a.xml"),
+        (packed({"x": b""}), "a.xml is missing"),
         (b"\xd0\xcf\x11\xe0" + bytes(99), "without a password"),
         (b"", "empty"),
         (b"words", "not a book"),

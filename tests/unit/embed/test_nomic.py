@@ -46,7 +46,7 @@ def test_a_shorter_size_is_asked_for(server: EmbeddingServer) -> None:
 
 def test_what_it_says_of_a_refusal_is_handed_on(server: EmbeddingServer) -> None:
     server.always = Status(404, message="no such model")
-    with Asking("nomic", server) as asking, pytest.raises(ConfigurationError, match="no such model"):
+    with Asking("nomic", server) as asking, pytest.raises(ConfigurationError, match="unknown model"):
         asking.embedder.embed_passages(["a"])
 
 

@@ -70,7 +70,7 @@ def test_unnamed_limit_is_found_by_halving_and_kept(
     assert_vectors(asking.embedder.embed_passages(texts), texts)
     assert max(other.batches) <= limit, "none is rejected any more"
     (note,) = list_learned()
-    assert f"at most {max(other.batches)} texts per request; set OPENAI_BATCH_SIZE=" in note
+    assert f"at most {max(other.batches)} texts per request. Set OPENAI_BATCH_SIZE=" in note
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_size_that_gets_no_answer_is_learned(other: OtherServer, fault: Behaviou
         other.requests.clear()
         assert_vectors(asking.embedder.embed_passages(MANY[:60]), MANY[:60])
     assert max(other.batches) <= 10
-    assert "set OPENAI_BATCH_SIZE=8" in list_learned()[0]
+    assert "Set OPENAI_BATCH_SIZE=8" in list_learned()[0]
 
 
 def test_size_of_an_earlier_request_is_no_limit(other: OtherServer, asking: Asking) -> None:
@@ -275,7 +275,7 @@ def test_dimensions_are_left_out_where_the_server_rejects_them(other: OtherServe
     other.dimensions["text-embedding-3-small"] = 1536
     with (
         Asking("openai", other, embed_dims=256) as asking,
-        pytest.raises(EmbeddingFailed, match="1536 numbers, not 256; set OPENAI_EMBED_DIMS"),
+        pytest.raises(EmbeddingFailed, match=r"1536 numbers, not 256. To fix this, set OPENAI_EMBED_DIMS"),
     ):
         asking.embedder.embed_passages(["a"])
 

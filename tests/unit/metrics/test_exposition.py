@@ -95,7 +95,7 @@ threads = [threading.Thread(target=ask) for _ in range(8)]
 [each.join() for each in threads]
 assert len(found) == 8 and len(set(map(id, found))) == 1, found
 """
-MAKERS = [("kg_api.metrics", "meters"), ("kg_api.providers.embedding", "metrics_of_process")]
+MAKERS = [("kg_api.metrics", "meters"), ("kg_api.providers.embedding", "get_process_metrics")]
 
 
 def test_slow_maker_runs_once_for_two_threads() -> None:

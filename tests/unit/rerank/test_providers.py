@@ -94,7 +94,7 @@ def test_a_refusal_is_final_and_says_what_to_do(
     reranker = known(reranker_of())
     before = len(server.requests)
     server.always = Status(status)
-    with pytest.raises(RerankUnavailable, match=rf"answered {status}.*{advice}"):
+    with pytest.raises(RerankUnavailable, match=rf"returned {status}.*{advice}"):
         reranker.score(QUERY, TEXTS, seconds=5)
     assert len(server.requests) == before + 1
 

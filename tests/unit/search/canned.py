@@ -53,7 +53,7 @@ class CannedGraph(Graph):
         return [{"passages": self.passages}]
 
     def search_by_vector(self) -> list[Row]:
-        row = ["by vector", "notes", "d", 0.9, None, None, None, None]
+        row = ["by vector", "notes", "d", 0.9]
         return [{"found": {"passages": [row], "parents": []}}]
 
     search_by_vector_in_ontologies = search_by_vector

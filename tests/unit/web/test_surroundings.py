@@ -15,7 +15,8 @@ from kg_api.web.shared.health import ProcessHealth
 
 
 @pytest.mark.parametrize(
-    ("restarts", "told"), [(0, "all run; 0 restarts"), (1, "all run; 1 restart"), (2, "all run; 2 restarts")]
+    ("restarts", "told"),
+    [(0, "all running, 0 restarts"), (1, "all running, 1 restart"), (2, "all running, 2 restarts")],
 )
 def test_restarts_are_counted_as_a_person_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, restarts: int, told: str

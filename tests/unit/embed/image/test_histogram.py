@@ -110,7 +110,7 @@ def test_the_vector_of_the_probe_is_known() -> None:
     ],
 )
 def test_pictures_of_another_shape_are_refused(wrong: Pixels) -> None:
-    with pytest.raises(InvalidInput, match="picture 1 has shape"):
+    with pytest.raises(InvalidInput, match="image 1 has shape"):
         EMBEDDER.embed_images([draw_probe_image(EMBEDDER.rendering), wrong])
 
 

@@ -133,7 +133,7 @@ def test_words_and_pictures_that_are_none_are_refused_here(
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"provider": "nomic", "model": "nomic-embed-text-v1.5"}, "choose one of nomic-embed-vision-v1.5"),
+        ({"provider": "nomic", "model": "nomic-embed-text-v1.5"}, "Choose one of nomic-embed-vision-v1.5"),
         ({"provider": "nomic", "dimensions": 256}, "768 numbers, not 256"),
         ({"provider": "cohere", "dimensions": 300}, "256, 512, 1024, 1536 numbers, not 300"),
         ({"provider": "cohere", "model": "own"}, "KG_IMAGE_EMBEDDING__DIMENSIONS"),
