@@ -229,7 +229,6 @@ def test_ontologies_of_two_spaces_are_searched_once_in_each_with_a_vector_of_its
         "large": 512,
     }
     assert lanes["large"]["ontologies"] == ["o5"]
-    assert lanes["large"]["property"] == "embedding_large"
     assert (answer.space, answer.spaces, parts(answer)) == (None, ["default", "large"], [])
 
 
