@@ -47,7 +47,7 @@ def read_page_image(page: int, response: httpx.Response) -> PageImage:
 def _read_problem(response: httpx.Response) -> KgError:
     found = parse_problem(response.content, f"kg answered {response.status_code} {response.reason_phrase}")
     # a path without a route (kg_api/web/shared/problems.py), for example because an id contains a slash
-    return NotFound(str(found)) if str(found).startswith("there is nothing at ") else found
+    return NotFound(str(found)) if str(found).startswith("nothing found at ") else found
 
 
 def parse_reply(call: Call[T], content: str | bytes, url: httpx.URL) -> T:

@@ -588,7 +588,7 @@ class ProposalService:
             again = _describe_research_reason(stored, self._requests.used(stored)[1])
         except NotFound:
             return ""
-        more = f". {again}{off}" if again else ""
+        more = f"; {again}{off}" if again else ""
         if not again and (due := count_due(self._graph, name)):
             left = pluralize(due, "source or concept", "sources and concepts")
             more = f", {left} {are(due)} pending"

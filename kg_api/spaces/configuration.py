@@ -415,7 +415,7 @@ def _advice(
         notes.append(
             f"{counts['unverified_quotes']} quotes do not occur in their source or do not support the "
             f"concept, more than the {counts['quotes']} verified quotes. Choose another language "
-            "`kg concepts show` marks what is not proved"
+            "model. `kg concepts show` marks unproved quotes"
         )
     return notes
 

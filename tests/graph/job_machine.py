@@ -181,7 +181,7 @@ class Machine(RuleBasedStateMachine):
             self.yield_job_of(hold, "pause")
             self.claim()
 
-    def register_supervisor(self) -> None:
+    def take_over(self) -> None:
         """A worker is silent for too long, and another looks for something to do."""
         self.expire(self.hold().job)
         self.claim()

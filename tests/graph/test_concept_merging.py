@@ -335,7 +335,7 @@ def test_text_that_was_deleted_is_not_in_the_record(graph: Graph, driver: neo4j.
 
 def test_an_unknown_merge_is_said(graph: Graph, texts: DocumentRecord) -> None:
     del texts
-    with pytest.raises(NotFound, match="no merge of concepts 'x'"):
+    with pytest.raises(NotFound, match="concept merge 'x' not found"):
         unmerge_concepts(graph, "notes", "x", None)
 
 

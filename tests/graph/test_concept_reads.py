@@ -352,7 +352,7 @@ def test_a_hub_is_bounded_and_it_is_told(
     paths = service.paths("hub", "end", None, 2, 20)
     assert 1 <= len(paths.paths) <= 6
     assert all(len(each.steps) == 2 for each in paths.paths), "seen from the end the hub is there"
-    assert any("at most 5, were followed" in each.effect for each in paths.degraded)
+    assert any("kg followed the 5 with most sources" in each.effect for each in paths.degraded)
     monkeypatch.setattr(network, "SECONDS", -1.0)
     late = service.paths("hub", "end", None, 2, 20)
     assert (late.paths, "was ended" in late.degraded[-1].effect) == ([], True)

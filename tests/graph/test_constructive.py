@@ -328,7 +328,7 @@ def test_what_is_not_there_is_not_found(
     with pytest.raises(NotFound, match="kg ontologies"):
         ask(constructive, seed("London"), ontology="gone")
     store_document(kg.graph, replace(record("dated.md", ["Dated."]), metadata=json.dumps({"year": 2020})))
-    with pytest.raises(InvalidInput, match="the nearest: 'year'"):
+    with pytest.raises(InvalidInput, match="Did you mean 'year'"):
         ask(constructive, seed("London"), {"step": "filter", "where": ["yeer>3000"]})
 
 

@@ -97,7 +97,7 @@ def test_facets_of_nothing(library: Graph) -> None:
     assert (found.documents, [each.values for each in found.facets]) == (0, [[], []])
     assert "no document fits the conditions of the filter" in found.notes
     assert "no document has the field 'zzz'" in found.notes
-    with pytest.raises(InvalidInput, match="the nearest: 'author'"):
+    with pytest.raises(InvalidInput, match="Did you mean 'author'"):
         facets(library, "autor")
     with pytest.raises(ValueError, match="updated_at:month"):
         facets(library, "updated_at")

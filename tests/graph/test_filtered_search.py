@@ -77,7 +77,7 @@ def test_words_find_what_stands_far_behind(harbour: Kg) -> None:
 
 
 def test_a_misspelt_field_is_an_error(harbour: Kg) -> None:
-    with pytest.raises(InvalidInput, match="nearest: 'parity'"):
+    with pytest.raises(InvalidInput, match="Did you mean 'parity'"):
         search(harbour, "keeper", where=["parityy=odd"])
     told = search(harbour, "keeper", where=["zzzz=1"])
     assert "no document has the field 'zzzz'" in [each.effect for each in told.degraded]

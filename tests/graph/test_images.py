@@ -316,7 +316,7 @@ def test_where_all_files_are_lost_somebody_says_so(pictures: Pictures, elsewhere
     pictures.add(BOAT, "boat.jpg")
     with pytest.raises(Unavailable, match=ANOTHER) as caught:
         elsewhere.add(BOAT, "boat.jpg")
-    marker = str(caught.value).partition(" put ")[2].partition(" to ")
+    marker = str(caught.value).partition(", write ")[2].removesuffix(" there").partition(" to ")
     assert json.loads(marker[0])
     (elsewhere.folder / marker[2]).write_text(marker[0])
     with pytest.raises(FileLost):

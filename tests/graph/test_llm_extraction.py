@@ -454,7 +454,7 @@ def test_a_question_waits_for_money_that_others_may_not_need(graph: Graph, write
     waiting.join(10)
     assert not waiting.is_alive()
     budget.keep({}, asked_for, Reply("", 100, 10))
-    with pytest.raises(BudgetSpent, match=r"of \$0.0003, \$0.00029 are spent"):
+    with pytest.raises(BudgetSpent, match=r"\$0.00029 of \$0.0003 are spent"):
         budget.reserve(asked_for, 10)
 
 

@@ -271,8 +271,8 @@ def test_what_is_near_enough_is_answered_from_though_words_find_others_first(
 
 
 GARBAGE = {
-    "": "it is empty",
-    "<think>what is a lease?</think>": "it is empty",
+    "": "the answer is empty",
+    "<think>what is a lease?</think>": "the answer is empty",
     "Every ten seconds, I should think.": "list of statements is missing",
     '{"statements": null}': "list of statements is missing",
     '{"answer": "every ten seconds"}': "list of statements is missing",

@@ -51,7 +51,7 @@ REFUSED_SEARCHES = [
     *(case(20, f"limit {k!r}", {"query_text": "a", "limit": k}, "limit") for k in (0, -1, 2**31, 10**9, 101)),
     *(case(20, f"limit {k!r}", {"query_text": "a", "limit": k}, "limit") for k in ("ten", 1.5, None, True)),
     case(21, "search has no offset", {"query_text": "a", "offset": 10**9}, "offset"),
-    case(22, "wrong dimension", vector([1.0] * 255), "has 255 dimensions; the space 'default' has 256"),
+    case(22, "wrong dimension", vector([1.0] * 255), "has 255 dimensions, but the space 'default' has 256"),
     case(24, "zero vector", vector([0.0] * 256), "zero"),
     case(26, "word in the vector", vector([*ONES[1:], "a"]), "query_vector.255"),
     case(26, "number as text in the vector", vector([*ONES[1:], "0.5"]), "query_vector.255"),

@@ -243,7 +243,7 @@ def test_an_ontology_that_is_not_there_is_not_found(
     http: httpx.Client, service: Service, tmp_path: Path
 ) -> None:
     response = http.post("/ontologies/nothing/concepts", json={"rows": [{"document": "a"}]})
-    assert "no ontology 'nothing'" in problem(response, 404)
+    assert "ontology 'nothing' not found" in problem(response, 404)
     file = tmp_path / "rows.jsonl"
     file.write_text('{"document": "a"}\n', encoding="utf-8")
     assert command(service, str(file), "--ontology", "nothing").returncode == 4

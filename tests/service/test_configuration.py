@@ -65,7 +65,7 @@ def test_a_change_says_what_is_stale_and_what_it_takes(
         ({"strategy": "count", "overlap": 200}, "at most 125"),
         ({"strategy": "sentence", "overlap": 3}, "no overlap"),
         ({"parent_size": 4000}, "no parents"),
-        ({"space": "nowhere"}, "space 'nowhere' is not there"),
+        ({"space": "nowhere"}, "space 'nowhere' does not exist"),
         ({"space": "a`) MATCH (n) DETACH DELETE n //"}, "lower-case letters"),
         ({"context": "llm"}, "KG_LLM__MODEL"),
         ({"chunk_sise": 30}, "chunk_sise"),

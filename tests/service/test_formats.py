@@ -262,7 +262,7 @@ def _is_warm(picture: Image.Image, x: int) -> bool:
 def test_a_page_that_is_not_there_is_told(http: httpx.Client, page: str) -> None:
     upload(http, pdf(), "fruit.pdf")
     told = problem(http.get(f"/documents/fruit.pdf/pages/{page}.png"), 404)
-    assert told == f"page {page}"
+    assert told == f"page {page} not found: 'fruit.pdf' has 3 pages"
 
 
 def test_what_has_no_pages_is_told(http: httpx.Client) -> None:

@@ -93,6 +93,6 @@ def test_what_cannot_be_judged_is_refused(http: httpx.Client, kg: KgClient) -> N
             kg.judge("notes", question=QUESTION, source_id="birds.md#0", relevance=relevance)
     assert http.get("/ontologies/notes/judgements", params={"question": " "}).status_code == 422
     for listed in (kg.judgements, kg.judged_questions):
-        with pytest.raises(NotFound, match="no ontology 'note'"):
+        with pytest.raises(NotFound, match="ontology 'note' not found"):
             listed("note")
     assert kg.judged_questions("notes").total == 0

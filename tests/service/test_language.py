@@ -131,7 +131,7 @@ def test_synonyms_are_set_read_used_and_taken_away(http: httpx.Client, kg: KgCli
 
 def test_an_ontology_that_is_not_there_and_bad_groups_are_refused(http: httpx.Client, kg: KgClient) -> None:
     ingest(http, "a text", ontology="a")
-    with pytest.raises(NotFound, match="no ontology 'aa'"):
+    with pytest.raises(NotFound, match="ontology 'aa' not found"):
         kg.set_synonyms("aa", [["x", "y"]])
     with pytest.raises(InvalidInput, match="groups"):
         kg.set_synonyms("a", [["alone"]])

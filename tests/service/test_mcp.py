@@ -75,7 +75,7 @@ def test_a_document_that_is_listed_is_opened_by_its_name(service: Service, docum
         read = answer(call(f"{service.url}/mcp", "get_source_context", citation=name, window=1))
         assert (read["document_id"], read["paragraphs"][0]["paragraph"]) == (document_id, 0)
     said = failure(call(f"{service.url}/mcp", "get_source_context", citation="the bees.md"))
-    assert "nearest: 'bees.md'" in said
+    assert "did you mean 'bees.md'" in said
     missing = "ontology 'natur' not found (did you mean 'nature' or 'nature-2'?)"
     assert missing in failure(call(f"{service.url}/mcp", "list_documents", ontology="natur"))
     assert missing in failure(call(f"{service.url}/mcp", "search_sources", query="x", ontologies=["natur"]))

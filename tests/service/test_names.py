@@ -81,9 +81,9 @@ def test_documents_that_were_stored_under_decomposed_names_are_found(
 
 def test_a_wrong_name_is_not_found_and_the_nearest_is_named(kg: KgClient) -> None:
     made = kg.ingest_text("Text.", ontology="notes", document="guide/install.md")
-    with pytest.raises(NotFound, match=r"nearest: 'guide/install\.md'"):
+    with pytest.raises(NotFound, match=r"did you mean 'guide/install\.md'"):
         kg.delete_document("instal.md")
-    with pytest.raises(NotFound, match=r"nearest: 'guide/install\.md'"):
+    with pytest.raises(NotFound, match=r"did you mean 'guide/install\.md'"):
         kg.source_context("guide/instal.md")
     assert kg.delete_document("guide/install.md").documents == 1
     repeated = kg.delete_document(made.document_id)
@@ -94,7 +94,7 @@ def test_a_wrong_name_is_not_found_and_the_nearest_is_named(kg: KgClient) -> Non
 def test_what_is_nearest_in_the_ontology_asked_is_named_or_nothing(kg: KgClient) -> None:
     for ontology, name in (("a", "guide.md"), ("b", "plan.md"), ("b", "a/install.md")):
         kg.ingest_text("Text.", ontology=ontology, document=name)
-    with pytest.raises(NotFound, match=r"nearest: 'a/guide\.md'; `kg"):
+    with pytest.raises(NotFound, match=r"did you mean 'a/guide\.md'\?\)\. `kg"):
         kg.document("a/guid.md")
     for wrong in ("a/plant.md", "nothing.md", "SOURCE_ID"):
         with pytest.raises(NotFound) as told:
@@ -185,7 +185,7 @@ def test_sources_go_by_their_place_in_a_document(kg: KgClient, graph: Graph) -> 
         kg.source(f"notes/{NAME}#4")
     with pytest.raises(NotFound, match="no paragraph 4: they go from 0 to 3"):
         kg.source_context(f"notes/{NAME}#4")
-    with pytest.raises(NotFound, match=r"nearest: 'notes/issue #17'"):
+    with pytest.raises(NotFound, match=r"did you mean 'notes/issue #17'"):
         kg.source("notes/isue #17#1")
 
 
@@ -217,8 +217,8 @@ def test_a_job_goes_by_the_digits_of_its_id_and_a_wrong_one_names_the_nearest(kg
     assert job is not None
     assert kg.job(job[:8]).job_id == job
     wrong = job[:-1] + ("0" if job[-1] != "0" else "1")
-    with pytest.raises(NotFound, match=f"nearest: '{job}'"):
+    with pytest.raises(NotFound, match=f"did you mean '{job}'"):
         kg.job(wrong)
-    with pytest.raises(NotFound, match=f"nearest: '{job}'"):
+    with pytest.raises(NotFound, match=f"did you mean '{job}'"):
         kg.cancel_job(wrong)
     assert kg.cancel_job(job[:8]).state == "cancelled"

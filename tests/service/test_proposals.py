@@ -44,13 +44,13 @@ def test_proposals_are_listed_and_decided(told: KgClient) -> None:
     accepted = told.accept_proposal(found.proposal_id[:8], by="Ada")
     assert (accepted.state, accepted.decided_by, accepted.notes) == ("accepted", "Ada", [])
     again = told.accept_proposal(found.proposal_id, by="Bob")
-    assert (again.decided_by, again.notes) == ("Ada", ["it was accepted by Ada already: nothing has changed"])
+    assert (again.decided_by, again.notes) == ("Ada", ["the proposal was accepted by Ada already: nothing has changed"])
     assert told.proposals("notes", kind="source", state="open").total == 0
     rejected = told.reject_proposal(found.proposal_id, by="Bob")
     assert (rejected.state, rejected.decided_by) == ("rejected", "Bob")
     assert rejected.notes == ["the proposal was accepted by Ada before. Its link no longer exists"]
     opened = told.undo_proposal(found.proposal_id)
-    assert (opened.state, opened.notes) == ("open", ["it was rejected by Bob before"])
+    assert (opened.state, opened.notes) == ("open", ["the proposal was rejected by Bob before"])
     assert told.proposal(found.proposal_id[:8]).notes == []
     status = told.proposals_config("notes")
     assert (status.accepted, status.rejected, status.due) == (0, 0, 0)
@@ -78,7 +78,7 @@ def test_what_is_wrong_is_told(told: KgClient, http: httpx.Client) -> None:
         with pytest.raises(NotFound, match="kg proposals list"):
             told.accept_proposal(unknown)
     for ask in (told.proposal, told.reject_proposal, told.concept):
-        with pytest.raises(NotFound, match="there is nothing at"):
+        with pytest.raises(NotFound, match="nothing found at"):
             ask("a/b")
     assert problem(http.get("/proposals", params={"state": "gone"}), 422)
     assert problem(http.get("/proposals", params={"colour": "red"}), 422)

@@ -134,7 +134,7 @@ def test_readiness_turns_red_on_a_backlog_and_green_when_somebody_works(
         assert "kg up" in red["waiting_for"]
         assert [check["name"] for check in red["checks"] if not check["ok"]] == ["worker"]
         sign_of_life(graph, "w1", host="here", pid=7)
-        wait_until(lambda: "though 1 are there" in http.get("/ready").json()["waiting_for"], 20)
+        wait_until(lambda: "although 1 are running" in http.get("/ready").json()["waiting_for"], 20)
         ingest(http, "what a worker of this version takes", ontology="new")
         run_jobs(graph)
         wait_until(lambda: http.get("/ready").status_code == 200, 20)

@@ -194,7 +194,7 @@ def test_a_stance_that_changes_is_told(told: KgClient) -> None:
         "notes", into="needs", merged=["requires", "requires a"], dry_run=True
     )
     assert tried.stance_changes == 2
-    assert "2 relationships of 'requires' (supports) are neutral then, as 'needs' is" in tried.notes[0]
+    assert "2 relationships of 'requires' (supports) then are neutral, as 'needs' is" in tried.notes[0]
     done = told.merge_relationship_types("notes", into="needs", merged=["requires", "requires a"])
     assert (done.stance_changes, done.notes) == (2, tried.notes)
     told.undo_type_merge("notes", str(done.merge_id))

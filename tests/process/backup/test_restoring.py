@@ -41,7 +41,7 @@ def garble(path: Path) -> None:
     ("harm", "told"),
     [
         *((cut, "damaged"), (spoil, "damaged"), (lose, "ab1 is missing")),
-        *((unfinish, "no manifest.json"), (garble, "damaged")),
+        *((unfinish, "manifest.json, which is written last, is missing"), (garble, "damaged")),
     ],
 )
 def test_a_spoilt_backup_is_refused_and_the_home_stays_empty(

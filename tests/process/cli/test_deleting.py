@@ -51,7 +51,7 @@ def test_a_yes_deletes_and_a_second_time_is_harmless(kg: Kg, document: str) -> N
 def test_a_document_goes_by_its_name_and_a_wrong_one_is_an_error(kg: Kg, document: str) -> None:
     wrong = kg("delete", "document", "b.md", "--yes")
     assert (wrong.returncode, left(kg)) == (4, 1)
-    assert "nearest: 'a.md'" in wrong.stderr
+    assert "did you mean 'a.md'" in wrong.stderr
     assert kg("delete", "document", document[:8], "-o", "other", "--yes").returncode == 4
     done = kg("delete", "document", "a.md", "--ontology", "notes", "--yes")
     assert (done.returncode, left(kg)) == (0, 0)
@@ -84,7 +84,7 @@ def test_a_typo_in_a_configuration_makes_no_ontology(kg: Kg, document: str, comm
     assert document
     group, *options = command
     typo = kg("admin", group, "config", "--ontology", "note", *options)
-    assert (typo.returncode, "nearest: 'notes'" in typo.stderr) == (4, True)
+    assert (typo.returncode, "did you mean 'notes'" in typo.stderr) == (4, True)
     listed = json.loads(kg("ontologies", "--json").stdout)["ontologies"]
     assert [each["ontology"] for each in listed] == ["notes"]
 

@@ -91,7 +91,7 @@ def test_something_else_at_the_address_is_no_reason_for_a_trace(
 @pytest.mark.parametrize(
     ("command", "code", "words"),
     [
-        (["show", "nosuch"], 4, "no source or document 'nosuch'"),
+        (["show", "nosuch"], 4, "source or document 'nosuch' not found"),
         (["jobs", "show", "nosuch"], 4, "`kg jobs list`"),
         (["jobs", "watch", "nosuch"], 4, "`kg jobs list`"),
         (["jobs", "watch", "--ontology", "nosuch"], 4, "nosuch"),
@@ -103,7 +103,7 @@ def test_something_else_at_the_address_is_no_reason_for_a_trace(
         (["delete", "documents", "-o", "nosuch", "--where", "a=1"], 4, "ontology 'nosuch' not found"),
         (["documents", "approve", "x", "-o", "nosuch"], 4, "ontology 'nosuch' not found"),
         (["documents", "reject", "--all", "--yes", "-o", "nosuch"], 4, "ontology 'nosuch' not found"),
-        (["search", "   "], 2, "query_text"),
+        (["search", "   "], 2, "the text is empty"),
         (["search", "x", "--limit", "0"], 2, "--limit"),
         (["search", "x", "--mode", "magic"], 2, "--mode"),
         (["jobs", "list", "--state", "magic"], 2, "state"),

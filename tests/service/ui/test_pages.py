@@ -442,7 +442,7 @@ def test_ontologies_of_a_key_that_are_not_there_are_said(http: httpx.Client) -> 
     http.post("/documents", json={"ontology": "notes", "document": "a.md", "text": "A lease."})
     made = http.post("/ui/keys", data={"name": "ada", "ontologies": "notes, note"})
     (note,) = words(document_fromstring(made.text).xpath("//p[@class='note']"))
-    assert "no ontology 'note'" in note
+    assert "ontology 'note' not found" in note
     assert "The key works for an ontology as soon as it exists." in note
     made = http.post("/ui/keys", data={"name": "bob", "ontologies": "notes"})
     assert document_fromstring(made.text).xpath("//p[@class='note']") == []

@@ -62,10 +62,10 @@ def slashed(path: str, content: bytes | str) -> KgError:
 
 
 def test_an_unknown_path_is_not_found() -> None:
-    nowhere = bytes(problem(404, "http", "Not Found", "there is nothing at GET /x; /openapi.json").body)
+    nowhere = bytes(problem(404, "http", "Not Found", "nothing found at GET /x; /openapi.json").body)
     told = slashed("/ontologies/a%2Fb/proposals", nowhere)
     assert type(told) is NotFound
-    assert str(told).startswith("there is nothing at ")
+    assert str(told).startswith("nothing found at ")
     proxy = slashed("/ontologies/a%2Fb", "<html>")
     assert (type(proxy), str(proxy)) == (KgError, "kg answered 404 Not Found")
     newer = bytes(problem(404, "no-such-page", "NoSuchPage", "the book has 7 pages").body)
@@ -80,8 +80,8 @@ def test_an_unknown_path_is_not_found() -> None:
     ],
 )
 def test_what_may_have_slashes_is_told_as_kg_tells_it(path: str) -> None:
-    body = bytes(problem(404, "http", "Not Found", "there is nothing at GET /x").body)
-    assert str(slashed(path, body)) == "there is nothing at GET /x"
+    body = bytes(problem(404, "http", "Not Found", "nothing found at GET /x").body)
+    assert str(slashed(path, body)) == "nothing found at GET /x"
 
 
 @pytest.mark.parametrize(
