@@ -127,7 +127,7 @@ def test_only_the_best_are_kept_and_the_others_come_when_there_is_room(graph: Gr
     (best,) = notes.all()
     page = notes.service.page("notes", None, "open", 0, 10)
     assert page.dropped == 1
-    assert "1 weaker proposal was left out" in page.notes[0]
+    assert "1 weaker proposal was dropped" in page.notes[0]
     assert notes.work() == 0, "as long as it is full"
     notes.service.decide(best.proposal_id, "rejected", None)
     notes.work()

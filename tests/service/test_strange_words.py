@@ -119,13 +119,13 @@ def test_15_three_hundred_fuzzy_terms_are_one_word(http: httpx.Client) -> None:
     assert found(http, "ac~ " * 300) == [], "nothing is fuzzy"
 
 
-@pytest.mark.parametrize("stored", ["NFC", "NFD"])
-def test_17_composed_and_decomposed_characters_are_the_same(http: httpx.Client, stored: str) -> None:
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_17_composed_and_decomposed_characters_are_the_same(http: httpx.Client, form: str) -> None:
     words = "café Ångström tiếng 한국어"
-    ingest(http, unicodedata.normalize(stored, words))  # pyright: ignore[reportArgumentType]
+    ingest(http, unicodedata.normalize(form, words))  # pyright: ignore[reportArgumentType]
     for word in words.split():
         hits = [found(http, unicodedata.normalize(form, word)) for form in ("NFC", "NFD")]
-        assert hits[0] == hits[1] == [unicodedata.normalize(stored, words)]  # pyright: ignore[reportArgumentType]
+        assert hits[0] == hits[1] == [unicodedata.normalize(form, words)]  # pyright: ignore[reportArgumentType]
 
 
 def test_a_question_finds_any_of_its_words_and_ranks_more_of_them_higher(http: httpx.Client) -> None:

@@ -58,13 +58,13 @@ def test_files_that_are_refused_are_told_and_give_their_exit_code(kg: Kg, folder
     added = kg("folders", "add", str(folder), "--ontology", "notes", "--wait")
     assert added.returncode == SOME_REFUSED, added.stderr
     assert "2 added, 0 changed, 0 unchanged, 0 removed, 1 failed" in added.stdout
-    assert "failed: program.md: this is a program" in added.stdout
+    assert "failed: program.md: the file is a program" in added.stdout
     assert "skipped: .svg (1)" in added.stdout
-    assert "failed: program.md: this is a program" in kg("folders", "list").stdout
+    assert "failed: program.md: the file is a program" in kg("folders", "list").stdout
     assert "1 file failed; see: kg folders list" in added.stderr
     shown = kg("jobs", "show", listed(kg)[0]["job_id"])
     assert "program.md" in shown.stdout, shown.stderr
-    assert "this is a program" in " ".join(shown.stdout.split())
+    assert "the file is a program" in " ".join(shown.stdout.split())
 
 
 @pytest.mark.usefixtures("worker")

@@ -47,7 +47,7 @@ def fill(folder: Path) -> dict[str, str]:
     os.mkfifo(folder / "pipe.md")
     (folder / os.fsdecode(b"caf\xe9.md")).write_text("a name in an old encoding")
     return {
-        "program.md": "this is a program",
+        "program.md": "the file is a program",
         "zeros.txt": "NUL byte at 4",
         "half.txt": "byte-order mark declares utf-16-le",
         "large.txt": "larger than 1,000,000 bytes",
@@ -136,7 +136,7 @@ def test_two_files_of_one_name_are_a_problem_of_the_second(kg: Kg, folder: Path)
     failed = [line for line in ran.stdout.splitlines() if "failed:" in line]
     assert len(failed) == 1, "a file that is given twice is no problem"
     assert (
-        f"{folder / 'two' / 'same.md'}: the name 'same.md' is taken by {folder / 'one' / 'same.md'}"
+        f"{folder / 'two' / 'same.md'}: the name 'same.md' is used by {folder / 'one' / 'same.md'}"
         in failed[0]
     )
     again = kg("ingest", str(folder / "two"), "--ontology", "notes", "--prefix", "two/", "--json")

@@ -28,7 +28,7 @@ def test_results_are_listed_and_deleted(kg: Kg, folder: Path) -> None:
     assert "1 of 1 result" in listed.stderr + listed.stdout
     near = kg("eval", "results", "delete", "word", "--yes")
     assert near.returncode != 0
-    assert "the nearest: 'words'" in " ".join(near.stderr.split())
+    assert "did you mean 'words'" in " ".join(near.stderr.split())
     assert kg("eval", "results", "delete", "words").returncode != 0, "it asks, and nobody answers"
     assert (folder / "words.json").is_file()
     assert "deleted: words" in kg("eval", "results", "delete", "words", "--yes").stderr
