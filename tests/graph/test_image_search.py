@@ -65,7 +65,7 @@ def test_a_document_of_one_source_stands_for_it(album: Album) -> None:
     assert like(album, source_id="notes/p0.png").source == like(album, source_id=ids(album)["p0.png"]).source
     store_document(album.graph, record("two.md", ["one", "two"]))
     with pytest.raises(
-        NotFound, match=r"'two.md' is a document of 2 sources: say which, two.md#0 to two.md#1"
+        NotFound, match=r"'two.md' is a document of 2 sources. Choose one from two.md#0 to two.md#1"
     ):
         like(album, source_id="two.md")
 
@@ -116,7 +116,7 @@ def test_those_that_wait_beside_embedded_ones_are_compared_by_looks(album: Album
     assert {"late.png", "p0.png"} <= set(names(answer))
     late = next(each for each in answer.images if each.document == "late.png")
     assert (late.near_duplicate, [way.lane for way in late.through]) == (True, ["perceptual_hash"])
-    assert "the others are compared by their looks" in effects(answer)
+    assert "The others are compared by their looks" in effects(answer)
     album.work()
     assert "picture_space" in [way.lane for way in like(album, encoded(drawn(120, 80))).images[0].through]
 

@@ -159,7 +159,7 @@ def test_another_model_under_the_same_name_embeds_nothing(graph: Graph, tmp_path
     other.add_images("blue")
     other.work()
     assert (other.counts().embedded, other.counts().missing) == (1, 1)
-    assert "add another space" in str(other.image_spaces.all()[0].problem())
+    assert "Add another space" in str(other.image_spaces.all()[0].problem())
 
 
 def test_everything_anew_counts_pictures_too(album: Album) -> None:

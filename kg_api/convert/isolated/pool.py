@@ -192,7 +192,7 @@ class ConverterProcess:
             )
         # C libraries crash when out of memory, so a crash and a lack of memory look the same.
         remedy = "save the file again or in another format, split it, or raise the limit"
-        return f"the parser crashed or exceeded {limit}. To fix this, {remedy}"
+        return f"the parser crashed or needed {limit}. To fix this, {remedy}"
 
 
 class _Queue:

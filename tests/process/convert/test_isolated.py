@@ -28,8 +28,8 @@ from tests.support.hostile_files import pdf_of_pages
 
 SETTINGS = ConversionSettings(processes=1, max_seconds=2, max_memory_mb=1024)
 CRASHED = (
-    "its parser crashed, or wanted more than 1024 MB (KG_CONVERSION__MAX_MEMORY_MB); "
-    "save it again or in another format, divide it, or raise the limit"
+    "the parser crashed or needed more than 1024 MB (KG_CONVERSION__MAX_MEMORY_MB). "
+    "To fix this, save the file again or in another format, split it, or raise the limit"
 )
 WAITING = 2
 """How many may wait here for each process."""
@@ -217,13 +217,13 @@ def test_request_without_ocr_leaves_pages_out(shared: ConverterPool, monkeypatch
     made = shared.convert(b"scan:0", "pdf", "never")
     assert made.text.startswith("pdf:")
     assert made.notes == (
-        "page 1 has no text (a scanned picture?): it is not found; OCR was not wanted (ocr: never)",
+        "page 1 has no text (a scanned image?): not searchable. OCR was not wanted (ocr: never)",
     )
 
 
 def test_ocr_of_every_page_needs_an_engine(shared: ConverterPool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool_module, "choose", lambda _: (None, "no OCR is installed"))
-    with pytest.raises(UnreadableDocument, match="as `ocr` asks: no OCR is installed"):
+    with pytest.raises(UnreadableDocument, match="as `ocr` requires: no OCR is installed"):
         shared.convert(b"scan:0", "pdf", "always")
     assert shared.convert(b"fine", "html", "always").text.startswith("html:")
 
