@@ -154,9 +154,9 @@ def test_what_cannot_be_is_refused_with_what_to_do(kg: Kg) -> None:
         kg.drop.drop("other")
     kg.switch.rollback("other")
     kg.drop.drop("other")
-    with pytest.raises(InvalidInput, match="is being removed"):
+    with pytest.raises(InvalidInput, match="is being deleted"):
         kg.configure.set("notes", EmbeddingConfig(space="other"), dry_run=False)
-    with pytest.raises(Conflict, match="is being removed"):
+    with pytest.raises(Conflict, match="is being deleted"):
         kg.add("other")
 
 
@@ -180,7 +180,7 @@ def test_what_is_being_removed_cannot_be_used_and_what_is_used_is_not_removed(kg
     kg.work()
     kg.switch.rollback("other")
     kg.drop.drop("other", "notes")
-    with pytest.raises(Conflict, match="is being removed"):
+    with pytest.raises(Conflict, match="is being deleted"):
         kg.switch.build("other", SpaceBuild(activate=True))
     kg.work()
     kg.switch.build("other", SpaceBuild(activate=True))

@@ -31,7 +31,7 @@ def ask(http: httpx.Client, **asked: Any) -> Json:
 
 
 @pytest.fixture
-def stored(http: httpx.Client, graph: Graph) -> str:
+def picture_id(http: httpx.Client, graph: Graph) -> str:
     """A book with a picture, and a photograph; the id of the book's picture."""
     upload(http, book(CHAPTER, boat=BOAT), "harbours.epub")
     upload(http, encoded(drawn(90, 120).rotate(180)), "other.png", ontology="photos")
@@ -40,43 +40,43 @@ def stored(http: httpx.Client, graph: Graph) -> str:
     return next(each["source_id"] for each in images if each["document"] == "harbours.epub")
 
 
-def test_an_upload_finds_the_picture_that_it_is_another_size_of(http: httpx.Client, stored: str) -> None:
+def test_an_upload_finds_the_picture_that_it_is_another_size_of(http: httpx.Client, picture_id: str) -> None:
     response = send(http, encoded(drawn(300, 200)))
     assert response.status_code == 200, response.text
     found = response.json()
-    assert found["images"][0]["source_id"] == stored
+    assert found["images"][0]["source_id"] == picture_id
     assert found["images"][0]["near_duplicate"]
     assert found["source"] is None
     assert send(http, BOAT, ontology="photos").json()["images"] == []
     both = send(http, BOAT, ontology=["photos", "notes"], limit="1", where=["format=epub", "format exists"])
-    assert [each["source_id"] for each in both.json()["images"]] == [stored]
+    assert [each["source_id"] for each in both.json()["images"]] == [picture_id]
     narrow = send(http, BOAT, documents=["harbours.epub"], where='{"field": "format", "value": "epub"}')
-    assert [each["source_id"] for each in narrow.json()["images"]] == [stored]
+    assert [each["source_id"] for each in narrow.json()["images"]] == [picture_id]
 
 
-def test_a_stored_picture_and_words(http: httpx.Client, stored: str) -> None:
+def test_a_stored_picture_and_words(http: httpx.Client, picture_id: str) -> None:
     again = upload(http, encoded(drawn(150, 100)), "again.png")
     assert again["sources"]["added"] == 1
-    like = ask(http, source_id=stored)
-    assert like["source"]["source_id"] == stored
+    like = ask(http, source_id=picture_id)
+    assert like["source"]["source_id"] == picture_id
     assert (like["images"][0]["document"], like["images"][0]["near_duplicate"]) == ("again.png", True)
-    assert stored not in [each["source_id"] for each in like["images"]]
+    assert picture_id not in [each["source_id"] for each in like["images"]]
     by_words = ask(http, query_text="red boat", ontology="notes")
-    assert by_words["images"][0]["source_id"] == stored
+    assert by_words["images"][0]["source_id"] == picture_id
     assert "words" in by_words["by"]
 
 
-def test_passages_for_a_picture_and_pictures_for_a_passage(http: httpx.Client, stored: str) -> None:
-    answer: Json = http.post(f"/queries/sources/{stored}/related", json={}).json()
+def test_passages_for_a_picture_and_pictures_for_a_passage(http: httpx.Client, picture_id: str) -> None:
+    answer: Json = http.post(f"/queries/sources/{picture_id}/related", json={}).json()
     assert [each["paragraph"] for each in answer["sources"]] == [0, 2]
     first = answer["sources"][0]["through"][0]
     assert (first["lane"], first["rank"], first["distance"]) == ("document", 1, 1)
     passage = answer["sources"][0]["source_id"]
     back: Json = http.post(f"/queries/sources/{passage}/related", json={"same_document": True}).json()
-    assert [each["source_id"] for each in back["sources"]] == [stored]
+    assert [each["source_id"] for each in back["sources"]] == [picture_id]
     assert back["sources"][0]["image"]["content_type"] == "image/jpeg"
     assert "source" in problem(http.post("/queries/sources/none/related", json={}), 404)
-    assert "colour" in problem(http.post(f"/queries/sources/{stored}/related", json={"colour": "red"}), 422)
+    assert "colour" in problem(http.post(f"/queries/sources/{picture_id}/related", json={"colour": "red"}), 422)
 
 
 @pytest.mark.parametrize(

@@ -156,7 +156,7 @@ def test_an_ontology_of_others_is_refused_whether_it_is_there_or_not(
 ) -> None:
     answer = ask(own, re.sub("{[^}]*}", "none", route.replace("{ontology}", named)), {})
     assert answer.status_code == 403
-    assert answer.json()["detail"].startswith(f"this key is limited to {OWN!r} and cannot see {named!r}:")
+    assert answer.json()["detail"].startswith(f"this key is limited to {OWN!r} and cannot see {named!r}. ")
 
 
 @pytest.mark.parametrize("named", [OTHER, NOWHERE])

@@ -185,7 +185,7 @@ def test_what_a_stranger_sends_changes_nothing(
         (sent(document, first, second, document, first, second), "duplicate"),
         (sent(document, first, {**second, "text": "short"}), "line 3"),
         (sent(document, first, second, {**vectors, "document": "b.md"}), "not the previous document"),
-        (sent(document, first, second, {**concepts, "paragraph": 9}), "not there"),
+        (sent(document, first, second, {**concepts, "paragraph": 9}), "unknown source"),
         (sent({**document, "document": "\x00"}, first, second), "U+0000"),
     ):
         assert told in problem(post(http, content), 422), content

@@ -128,7 +128,7 @@ def test_what_is_shown_of_everything_is_of_ones_own(
 def test_naming_an_ontology_of_others_is_refused(page: httpx.Client, path: str, named: str) -> None:
     answer = page.get(path + named)
     assert answer.status_code == 403
-    assert f"and not for &#39;{named}&#39;" in answer.text
+    assert f"cannot see &#39;{named}&#39;" in answer.text
 
 
 def test_documents_of_others_are_nowhere(page: httpx.Client, libraries: Libraries) -> None:

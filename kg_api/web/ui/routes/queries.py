@@ -249,6 +249,9 @@ def facets(container: Open, question: AskedQuestion, *, typing: Typing = "") -> 
 
     within = searched(container.graph, [question.ontology] if question.ontology else None)
     keys = [each for each in read_keys(container.graph, within) if each.strip()]
+    offered = begun_conditions([*map(format_metadata_field, keys), *KNOWN_FIELDS])
+    if question.is_blank:
+        return render("search/facets.html", {"facets": [], "fields": offered, "with_hits": True})
     found = sample(question)
     seen = {format_metadata_field(key) for hit in found.sources for key in hit.metadata if key.strip()}
     fields = sorted(seen, key=lambda each: (each not in USUAL_FACETS, each))
@@ -257,7 +260,6 @@ def facets(container: Open, question: AskedQuestion, *, typing: Typing = "") -> 
         hits = sample(question.open(name)).sources if question.chosen(name) else found.sources
         if facet := count_values(hits, name, question):
             shown.append(facet)
-    offered = begun_conditions([*map(format_metadata_field, keys), *KNOWN_FIELDS])
     page = {"facets": shown[:MAX_FACETS], "sampled": found.next_cursor and len(found.sources)}
     return render("search/facets.html", {**page, "fields": offered, "with_hits": True})
 
