@@ -129,7 +129,10 @@ def test_a_request_whose_first_answer_is_lost_does_not_take_its_decision_for_an_
 
     assert decide("accepted", "Ada") == ("Ada", [])
     assert rows(driver, LINKS) == [{"id": found.proposal_id}]
-    assert decide("accepted", "Bob") == ("Ada", ["the proposal was accepted by Ada already: nothing has changed"])
+    assert decide("accepted", "Bob") == (
+        "Ada",
+        ["the proposal was accepted by Ada already: nothing has changed"],
+    )
     assert decide("rejected", "Bob") == (
         "Bob",
         ["the proposal was accepted by Ada before. Its link no longer exists"],

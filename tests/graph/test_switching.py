@@ -180,7 +180,7 @@ def test_what_is_being_removed_cannot_be_used_and_what_is_used_is_not_removed(kg
     kg.work()
     kg.switch.rollback("other")
     kg.drop.drop("other", "notes")
-    with pytest.raises(Conflict, match="is being deleted"):
+    with pytest.raises(Conflict, match="is being removed"):
         kg.switch.build("other", SpaceBuild(activate=True))
     kg.work()
     kg.switch.build("other", SpaceBuild(activate=True))

@@ -110,11 +110,11 @@ def lets_nothing_pass_a_number_unmeasured(http: httpx.Client, writer: EmbeddingS
     told = http.post("/queries/answer", json=asked).json()
     assert (told["answered"], told["refusal"], writer.requests) == (False, "not_measured", [])
     assert "min_similarity" in told["reason"]
-    assert "min_similarity cannot filter" in told["degraded"][0]["effect"]
+    assert "min_similarity needs a vector" in told["degraded"][0]["effect"]
     assert (told["counts"]["found"], told["counts"]["without_vector"], told["sources"]) == (1, 1, [])
     given = http.post("/queries/augment", json={"text": "green apples", "min_similarity": 0.5}).json()
     assert (given["records"], given["context"], given["counts"]["without_vector"]) == ([], "", 1)
-    assert "min_similarity cannot filter" in given["degraded"][0]["effect"]
+    assert "min_similarity needs a vector" in given["degraded"][0]["effect"]
     by_words = http.post("/queries/answer", json={"question": asked["question"]}).json()
     assert by_words["answered"], "without a number words are answered from, and that is said"
     assert "no least similarity was applied" in by_words["degraded"][0]["effect"]

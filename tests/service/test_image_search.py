@@ -76,7 +76,9 @@ def test_passages_for_a_picture_and_pictures_for_a_passage(http: httpx.Client, p
     assert [each["source_id"] for each in back["sources"]] == [picture_id]
     assert back["sources"][0]["image"]["content_type"] == "image/jpeg"
     assert "source" in problem(http.post("/queries/sources/none/related", json={}), 404)
-    assert "colour" in problem(http.post(f"/queries/sources/{picture_id}/related", json={"colour": "red"}), 422)
+    assert "colour" in problem(
+        http.post(f"/queries/sources/{picture_id}/related", json={"colour": "red"}), 422
+    )
 
 
 @pytest.mark.parametrize(

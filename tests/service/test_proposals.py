@@ -44,7 +44,10 @@ def test_proposals_are_listed_and_decided(told: KgClient) -> None:
     accepted = told.accept_proposal(found.proposal_id[:8], by="Ada")
     assert (accepted.state, accepted.decided_by, accepted.notes) == ("accepted", "Ada", [])
     again = told.accept_proposal(found.proposal_id, by="Bob")
-    assert (again.decided_by, again.notes) == ("Ada", ["the proposal was accepted by Ada already: nothing has changed"])
+    assert (again.decided_by, again.notes) == (
+        "Ada",
+        ["the proposal was accepted by Ada already: nothing has changed"],
+    )
     assert told.proposals("notes", kind="source", state="open").total == 0
     rejected = told.reject_proposal(found.proposal_id, by="Bob")
     assert (rejected.state, rejected.decided_by) == ("rejected", "Bob")

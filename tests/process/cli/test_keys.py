@@ -98,7 +98,10 @@ def test_a_key_of_one_ontology_works_there_alone(kg: Kg, guarded: Service, folde
     bob = {"KG_API_URL": guarded.url, "KG_API_KEY": made.stdout.strip()}
     assert kg("ingest", str(bird), "--ontology", "storks", env=bob).returncode == 0
     refused = kg("ingest", str(bird), "--ontology", "secrets", env=bob)
-    assert (refused.returncode, "limited to 'herons', 'storks'" in refused.stderr) == (Forbidden.exit_code, True)
+    assert (refused.returncode, "limited to 'herons', 'storks'" in refused.stderr) == (
+        Forbidden.exit_code,
+        True,
+    )
     found = json.loads(kg("search", "stands in the water", "--json", env=bob).stdout)["sources"]
     assert {each["ontology"] for each in found} == {"herons", "storks"}
     for command in (("ontologies",), ("jobs", "list"), ("proposals", "list"), ("facets", "ontology")):

@@ -27,7 +27,10 @@ def test_a_space_is_created_built_activated_and_dropped(kg: Kg, service: Service
     assert "is active now, without a build" in built.stderr
     assert "kg admin spaces check other" in built.stderr
     checked = kg(*spaces, "check", "other")
-    assert (checked.returncode, "returns the stored vector of its probe text" in checked.stdout) == (0, True), checked.stderr
+    assert (checked.returncode, "returns the stored vector of its probe text" in checked.stdout) == (
+        0,
+        True,
+    ), checked.stderr
     assert json.loads(kg(*spaces, "check", "other", "--json").stdout)["ok"]
     assert "new ontologies use other" in kg(*spaces, "activate", "other").stderr
     for early in (("rollback", "other"), ("drop", "other", "--yes")):

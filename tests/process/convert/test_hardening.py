@@ -78,11 +78,15 @@ def archives() -> Iterator[Bad]:
         yield Bad(f"51 overlap {kind}", form, lambda n=needed: hostile.overlapping(n), "unpacks to")
         inner = {"media/inner.zip": hostile.nested()}
         yield Bad(f"52 nested {kind}", form, lambda g=good, i=inner: hostile.replaced(g, i), read=words)
-        yield Bad(f"52 entries {kind}", form, lambda n=needed: hostile.crowded(n), "entries, more than 10,000")
+        yield Bad(
+            f"52 entries {kind}", form, lambda n=needed: hostile.crowded(n), "entries, more than 10,000"
+        )
         yield Bad(f"53 slip {kind}", form, lambda g=good: hostile.replaced(g, SLIP), read=words)
         for name, xml in (("laughs", hostile.LAUGHS), ("external", hostile.EXTERNAL)):
             change = {part: xml}
-            yield Bad(f"54 {name} {kind}", form, lambda g=good, c=change: hostile.replaced(g, c), "in the file")
+            yield Bad(
+                f"54 {name} {kind}", form, lambda g=good, c=change: hostile.replaced(g, c), "in the file"
+            )
         yield Bad(f"59 cut {kind}", form, lambda g=good: g[: len(g) * 2 // 3], "damaged")
         yield Bad(f"59 empty {kind}", form, bytes, "empty")
 

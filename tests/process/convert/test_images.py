@@ -75,7 +75,7 @@ def test_words_on_a_picture_are_read_where_ocr_is_on() -> None:
         made = pool.convert(content, "image")
         assert made.text == "Blueberries need acid soil."
         assert made.images[0].end == len(made.text)
-        assert any("read by OCR (rapidocr" in note for note in made.notes)
+        assert any("OCR read the words of the image (rapidocr" in note for note in made.notes)
         silent = pool.convert(encoded(drawn(200, 200), "JPEG"), "image")
         assert (silent.text, silent.notes) == ("", ())
     finally:

@@ -86,7 +86,7 @@ def test_a_client_configures_an_ontology_and_is_told_what_follows(world: World, 
     ("wrong", "told"),
     [
         ({"strategy": "sentence", "chunk_size": 4}, "chunk_size of sentence is from 5 to 200 words, not 4"),
-        ({"space": "nowhere"}, "the embedding space 'nowhere' is not there"),
+        ({"space": "nowhere"}, "the embedding space 'nowhere' does not exist"),
         (
             {"space": "paid", "context": "late"},
             "returns one for a whole text. Choose a space of a local model",

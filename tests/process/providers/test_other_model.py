@@ -22,7 +22,7 @@ SETTINGS = {
     "OPENAI_EMBED_DIMS": "64",
     "KG_EMBEDDING__QUERY_SECONDS": "1",
 }
-EXPLAINED = "another model answers under the name of the space 'default' (openai changing (64 dimensions"
+EXPLAINED = "another model responds for the space 'default' (openai changing (64 dimensions"
 VECTORS = "MATCH (s:Source {ontology: $name}) RETURN s.document AS document, s.embedding AS vector"
 
 

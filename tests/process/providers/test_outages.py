@@ -228,13 +228,13 @@ def test_a_key_that_was_revoked_is_told_and_nothing_is_tried_again(
     before = len(model.requests)
     answer = world.search(QUESTION, ontology="revoked")
     assert (answer["mode"], parts(answer), len(answer["sources"])) == ("text", ["embedding"], 1)
-    assert "set OPENAI_API_KEY to a valid one" in effects(answer)
+    assert "Set OPENAI_API_KEY to a valid key" in effects(answer)
     assert len(model.requests) == before + 1
     job_id = world.ingest("revoked", "The harbour is empty.", "b.md")["job_id"]
     dead = world.until_job(job_id, lambda job: job["error"] is not None)
     assert (dead["state"], dead["attempts"]) == ("dead", 1)
     assert "returned 401 invalid_api_key" in dead["error"]
-    assert "set OPENAI_API_KEY to a valid one" in dead["error"]
+    assert "Set OPENAI_API_KEY to a valid key" in dead["error"]
     assert len(model.requests) == before + 2
     assert failures(driver, job_id) == 1
     assert len(world.search("harbour", ontology="revoked")["sources"]) == 1

@@ -84,7 +84,7 @@ def test_one_space_that_is_down_leaves_the_others(world: World) -> None:
     found = {each["slug"]: each for each in health["spaces"]}
     assert health["status"] == "error"
     assert {slug for slug, each in found.items() if each["status"] == "error"} == {"one_down"}
-    assert "set OPENAI_API_KEY" in found["one_down"]["error"]
+    assert "Set OPENAI_API_KEY" in found["one_down"]["error"]
     assert all(each["latency_ms"] >= 0 for slug, each in found.items() if slug != "one_down")
     told = world.kg("admin", "spaces", "health", "--json")
     assert (told.returncode, '"one_down"' in told.stdout) == (69, True)
@@ -102,7 +102,7 @@ def test_the_same_space_once_more_is_the_same(world: World) -> None:
 @pytest.mark.parametrize(
     ("changed", "status", "told"),
     [
-        ({"dimensions": 32}, 409, "already exists, for openai text-embedding-3-small (64 dimensions"),
+        ({"dimensions": 32}, 409, "already exists for openai text-embedding-3-small (64 dimensions"),
         ({"slug": "default"}, 422, "word-hash"),
         ({"slug": "a`; DROP"}, 422, "slug"),
         ({"slug": "new", "dimensions": 2000}, 422, "1 to 1536 numbers, not 2000"),
@@ -122,7 +122,7 @@ def test_a_space_that_cannot_be_is_refused(
 @pytest.mark.parametrize(
     ("failure", "status", "told"),
     [
-        pytest.param(Status(401), 422, "set OPENAI_API_KEY", id="a wrong key"),
+        pytest.param(Status(401), 422, "Set OPENAI_API_KEY", id="a wrong key"),
         pytest.param(Status(404), 422, "OPENAI_EMBED_MODEL", id="no such model"),
         pytest.param(Status(503), 503, "returned 503", id="down"),
     ],

@@ -67,7 +67,7 @@ def test_settings_that_cannot_work_are_refused(
             (
                 openai_identity("text-embedding-3-small", 64, 8191),
                 {},
-                ["made by openai text-embedding-3-small", "deterministic word-hash", "KG_EMBEDDING__"],
+                ["computed by openai text-embedding-3-small", "deterministic word-hash", "KG_EMBEDDING__"],
             ),
             id="another provider",
         ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx
@@ -32,6 +32,12 @@ OVERVIEW = "/ui/search/overview"
 def provider() -> Iterator[EmbeddingServer]:
     with EmbeddingServer() as running:
         yield running
+
+
+@pytest.fixture
+def beginning() -> Callable[[], object]:
+    """No space: each service registers its own model."""
+    return lambda: None
 
 
 @pytest.fixture
