@@ -13,6 +13,7 @@ from kg_api.client.connection import redact_url
 from kg_api.errors import KgError, NotFound, ServiceUnreachable
 from kg_api.schemas.answers import Answered, AnswerEvent, Statement
 from kg_api.schemas.images import PageImage
+from kg_api.schemas.problems import NO_ROUTE
 
 T = TypeVar("T")
 
@@ -46,8 +47,8 @@ def read_page_image(page: int, response: httpx.Response) -> PageImage:
 
 def _read_problem(response: httpx.Response) -> KgError:
     found = parse_problem(response.content, f"kg answered {response.status_code} {response.reason_phrase}")
-    # a path without a route (kg_api/web/shared/problems.py), for example because an id contains a slash
-    return NotFound(str(found)) if str(found).startswith("nothing found at ") else found
+    # a path without a route, for example because an id contains a slash
+    return NotFound(str(found)) if str(found).startswith(NO_ROUTE) else found
 
 
 def parse_reply(call: Call[T], content: str | bytes, url: httpx.URL) -> T:

@@ -18,6 +18,8 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 
 MAX_ERRORS = 20
 MAX_DETAIL_CHARACTERS = 2000
+NO_ROUTE = "nothing found at"
+"""Start of the message for a path without a route, by which a client tells it from an unknown id."""
 SOMETHING_WRONG = "Internal error in kg. See the log of the service."
 PASSING = frozenset({Unavailable.status, TooBusy.status, StorageFull.status})
 """Statuses of temporary errors. A retry can succeed."""

@@ -16,7 +16,14 @@ from starlette.routing import BaseRoute, Match
 
 from kg_api.errors import KgError, RateExceeded, StorageFull, TooBusy, Unavailable
 from kg_api.schemas.operations import redact_keys
-from kg_api.schemas.problems import SOMETHING_WRONG, Problem, build_field_problem, build_problem, to_unicode
+from kg_api.schemas.problems import (
+    NO_ROUTE,
+    SOMETHING_WRONG,
+    Problem,
+    build_field_problem,
+    build_problem,
+    to_unicode,
+)
 from kg_api.web.shared.openapi import MEDIA_TYPE
 
 log = structlog.get_logger()
@@ -97,7 +104,7 @@ def _on_http_error(request: Request, error: HTTPException) -> Response:
 def _nowhere(request: Request) -> str:
     """Return the message for a path without a route."""
     asked = f"{request.method} {redact_keys(request.url.path[:MAX_SHOWN_PATH])}"
-    return f"nothing found at {asked}. /openapi.json describes all paths"
+    return f"{NO_ROUTE} {asked}. /openapi.json describes all paths"
 
 
 def _list_methods(request: Request) -> list[str]:
