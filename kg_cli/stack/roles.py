@@ -230,9 +230,10 @@ def choose_ports(home: Home, settings: Settings) -> None:
 
 
 def refuse_other_database(home: Home, settings: Settings) -> None:
-    """Raise Conflict if kg runs in this home with another database."""
+    """Raise Conflict if a process of this home runs with another database."""
     running_with, wanted = supervisor.read(home).neo4j_uri, neo4j_uri(home, settings)
-    if running_with not in ("", wanted) and processes.running(supervisor_role(home, settings)):
+    roles = (supervisor_role(home, settings), *stack_roles(home, settings))  # they survive their supervisor
+    if running_with not in ("", wanted) and any(map(processes.running, roles)):
         raise Conflict(
             f"kg runs in {home.path} with the Neo4j at {running_with}, not {wanted}: run `kg down` first"
         )

@@ -81,6 +81,14 @@ def alive(pid: int) -> bool:
     return processes.identify(pid) is not None  # an init may leave zombies
 
 
+def kill_and_wait(pid: int) -> None:
+    """Kill a process, and wait for its end, because SIGKILL returns before."""
+    process = processes.identify(pid)
+    assert process is not None
+    process.kill()
+    assert not process.alive()
+
+
 def machine_in(home: Path, **more: str) -> Machine:
     """A machine whose Neo4j has been started before."""
     if "KG_NEO4J__URI" not in more:
@@ -210,7 +218,7 @@ def test_after_kill_9_of_everything_up_just_works_and_nothing_is_lost(machine: M
     query(machine, "CREATE (:Kept {n: 1})")
     before, supervisor = machine.pids(), machine.status()["supervisor_pid"]
     for pid in (supervisor, *before.values()):
-        os.kill(pid, signal.SIGKILL)
+        kill_and_wait(pid)
     assert machine.status()["ready"] is False
     me = processes.identify(os.getpid())
     assert me is not None
@@ -226,14 +234,17 @@ def test_after_kill_9_of_everything_up_just_works_and_nothing_is_lost(machine: M
 
 def test_lost_supervisor_is_replaced_and_keeps_what_runs(machine: Machine) -> None:
     before = machine.pids()
-    os.kill(machine.status()["supervisor_pid"], signal.SIGKILL)
+    kill_and_wait(machine.status()["supervisor_pid"])
     machine.kg("up")
     assert machine.pids() == before
 
 
-def test_another_database_is_not_mixed_in(machine: Machine) -> None:
+def test_another_database_is_not_mixed_in_with_and_without_a_supervisor(machine: Machine) -> None:
     other = machine.with_variables(KG_NEO4J__URI="bolt://127.0.0.1:1", KG_NEO4J__PASSWORD="x")
     assert "kg down" in other.kg("up", code=5)[1]
+    kill_and_wait(machine.status()["supervisor_pid"])
+    assert "kg down" in other.kg("up", code=5)[1]
+    machine.kg("up")
 
 
 def test_down_ends_everything_and_says_so(machine: Machine) -> None:
