@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import groupby
 
 # Plurals
@@ -46,6 +47,7 @@ HOME_HEADER = "KG-Home"
 """Header with the home (`Home.instance`) of the requested service, and of the responding service."""
 
 
+@lru_cache(1000)
 def is_loopback(host: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_loopback

@@ -10,6 +10,7 @@ from fastapi import FastAPI
 from fastapi.concurrency import run_in_threadpool
 from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from kg_api import __version__
 from kg_api.access.audit import AuditWriter
@@ -26,7 +27,7 @@ from kg_api.web.shared import openapi, problems
 from kg_api.web.shared.health import ModelHealth, ProcessHealth, QueueWatch
 from kg_api.web.shared.limits import LARGE_AT_ONCE, BodyLimit, OriginCheck, allowed_hosts
 from kg_api.web.shared.opening import StartUp
-from kg_api.web.shared.routes import guarded_routes
+from kg_api.web.shared.routes import DirectRoutes, guarded_routes
 from kg_api.web.shared.scopes import PublicPaths
 from kg_api.web.shared.security import (
     Authenticator,
@@ -66,6 +67,15 @@ ROUTERS = (*(each.router for each in SUBJECTS), operations.health_router)
 ROUTES = guarded_routes([*ROUTERS, *PAGES, rendering.router])
 
 
+class Service(FastAPI):
+    """Application with its middleware outside of FastAPI's, which requests of `DirectRoutes` never enter."""
+
+    outer: Callable[[ASGIApp], ASGIApp]
+
+    def build_middleware_stack(self) -> ASGIApp:
+        return self.outer(super().build_middleware_stack())
+
+
 def create_app(
     settings: Settings, on_hopeless: Callable[[KgError], None], *, opened: bool = False
 ) -> FastAPI:
@@ -90,7 +100,7 @@ def create_app(
         await run_in_threadpool(writer.close)
         await run_in_threadpool(opening.close)
 
-    app = FastAPI(
+    app = Service(
         title="kg",
         version=__version__,
         description=DESCRIPTION,
@@ -117,20 +127,24 @@ def create_app(
     door = Authenticator(KeyCheck(lambda: opening.container().graph), home.folder_key)
     app.state.audit, app.state.door, app.state.sign_in_limit = writer, door, sign_in_limit()
     pages = settings.api.allowed_web_pages
-    app.add_middleware(
-        Guard,
-        door=door,
-        rate=request_limit(settings.api.requests_per_minute),
-        tokens=TokenRate(settings.api.provider_tokens_per_day),
-        bodies=BodyLimit(limit_of, settings.api.share(MAX_LARGE_BODIES) * settings.api.max_document_bytes),
-        public=PublicPaths(ROUTES),
-        required=app.state.keys_required,
-    )
-    if pages:
-        app.add_middleware(CORSMiddleware, allow_origins=pages, allow_methods=["*"], allow_headers=["*"])
+    large = settings.api.share(MAX_LARGE_BODIES)
     origins = OriginCheck(allowed_hosts(settings.api), pages)
-    app.add_middleware(RequestLog, instance=home.instance, origins=origins)
-    app.add_middleware(ErrorPages)
+
+    def outer(inner: ASGIApp) -> ASGIApp:
+        guarded = Guard(
+            DirectRoutes(inner, ROUTES),
+            door=door,
+            rate=request_limit(settings.api.requests_per_minute),
+            tokens=TokenRate(settings.api.provider_tokens_per_day),
+            bodies=BodyLimit(limit_of, large * settings.api.max_document_bytes),
+            public=PublicPaths(ROUTES),
+            required=app.state.keys_required,
+        )
+        if pages:
+            guarded = CORSMiddleware(guarded, allow_origins=pages, allow_methods=["*"], allow_headers=["*"])
+        return ErrorPages(RequestLog(guarded, instance=home.instance, origins=origins))
+
+    app.outer = outer
     return app
 
 

@@ -18,9 +18,18 @@ from kg_api.web.shared.security import asking
 # These are async, because a thread switch would take much of the time of a small request
 
 
-async def _container(request: Request) -> Container:
+def container_of(request: Request) -> Container:
+    """Return the container. Raise Unavailable before it is open."""
     opening: StartUp = request.app.state.opening
     return opening.container()
+
+
+async def _container(request: Request) -> Container:
+    return container_of(request)
+
+
+def is_container(dependency: object) -> bool:
+    return dependency is _container
 
 
 async def _results(request: Request) -> SavedResults:

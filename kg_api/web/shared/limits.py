@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any, NoReturn, TypeVar
 from urllib.parse import urlsplit
 
@@ -207,6 +208,7 @@ def _is_same(origin: str, host: str) -> bool:
     return scheme in _PORTS and _authority(origin) == _authority(f"{scheme}://{host}")
 
 
+@lru_cache(1000)
 def _authority(address: str) -> tuple[str, int | None]:
     """Return host name and port. The name is empty for an invalid URL."""
     try:

@@ -81,6 +81,13 @@ def install(app: FastAPI, routes: Sequence[BaseRoute] = ()) -> None:
     app.exception_handler(HTTPException)(_on_http_error)
 
 
+def answer_error(request: Request, error: KgError | HTTPException | RequestValidationError) -> Response:
+    """Return the response for an error of a route that FastAPI does not serve."""
+    if isinstance(error, KgError):
+        return _on_kg_error(request, error)
+    return _on_http_error(request, error) if isinstance(error, HTTPException) else _on_invalid(request, error)
+
+
 def _on_kg_error(_: Request, error: KgError) -> Response:
     if error.status >= KgError.status:
         log.error("request failed", error=type(error).__name__, detail=str(error))
