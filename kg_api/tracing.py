@@ -43,6 +43,9 @@ def use_tracer(tracer: Tracer | None) -> None:
 @contextmanager
 def root_span(name: str, kind: SpanKind, traceparent: str | None, **attributes: Attribute) -> Generator[Span]:
     """Continue the trace of a header, or start a trace. A double underscore in an attribute becomes a dot."""
+    if _Chosen.tracer is _OFF and not traceparent:
+        yield trace.INVALID_SPAN
+        return
     begun = _W3C.extract({TRACEPARENT: traceparent}, Context()) if traceparent else Context()
     with _span(name, kind, begun, attributes) as span:
         context = span.get_span_context()

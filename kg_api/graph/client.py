@@ -127,10 +127,13 @@ def _is_read_retryable(error: BaseException) -> bool:
     return passes or _is_worth_repeating(error)
 
 
-def _log_read(state: RetryCallState) -> None:
+def _log_read(failed: RetryCallState | Exception) -> None:
+    if isinstance(failed, RetryCallState):
+        error = failed.outcome.exception() if failed.outcome else None
+    else:
+        error = failed
     meters().count("neo4j_retries", "read")
-    error = state.outcome.exception() if state.outcome else None
-    log.warning("a read is tried again", attempt=state.attempt_number, reason=type(error).__name__)
+    log.warning("a read is tried again", reason=type(error).__name__)
 
 
 while_schema_changes = retry(
@@ -144,7 +147,7 @@ while_schema_changes = retry(
 _retry_read = retry(
     retry=retry_if_exception(_is_read_retryable),
     wait=wait_exponential_jitter(initial=1, max=4, jitter=0.2),  # as the driver does for transactions
-    stop=stop_all(stop_after_attempt(2), stop_after_delay(RETRY_SECONDS)),  # at least one retry
+    stop=stop_all(stop_after_attempt(1), stop_after_delay(RETRY_SECONDS)),  # at least this retry
     before_sleep=_log_read,
     reraise=True,
 )
@@ -281,14 +284,27 @@ class Graph:
             self._require_room()  # a full disk is the better reason
             raise
 
-    @_retry_read
     def _read(self, query: neo4j.Query, parameters: Row) -> list[Row]:
+        """Run a statement, and repeat it if it may succeed then."""
+        try:
+            return self._read_once(query, parameters)  # without the cost of tenacity
+        except (DriverError, Neo4jError) as error:
+            if not _is_read_retryable(error):
+                raise
+            _log_read(error)
+        return self._read_again(query, parameters)
+
+    def _read_once(self, query: neo4j.Query, parameters: Row) -> list[Row]:
         """Run a statement in one round trip.
 
         A managed transaction needs three more messages, which take a third of the time of a search.
         """
         with self._session(neo4j.READ_ACCESS) as session:
             return _rows(session.run(query, parameters))
+
+    @_retry_read
+    def _read_again(self, query: neo4j.Query, parameters: Row) -> list[Row]:
+        return self._read_once(query, parameters)
 
     @_retry_transaction
     def _commit(self, work: Callable[[Transaction], T]) -> T:

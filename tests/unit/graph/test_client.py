@@ -86,7 +86,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
         now[0] += seconds
 
     monkeypatch.setattr(tenacity, "time", Time)
-    monkeypatch.setattr(client.Graph._read.retry, "sleep", wait)  # pyright: ignore[reportFunctionMemberAccess]
+    monkeypatch.setattr(client.Graph._read_again.retry, "sleep", wait)  # pyright: ignore[reportFunctionMemberAccess]
     return now
 
 
