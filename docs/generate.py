@@ -177,9 +177,7 @@ def _split_clauses(text: str | None) -> str:
     first, *others = " ".join((text or "").split()).split("; ")
     if any(" " not in each for each in others):
         return "; ".join([first, *others])
-    return ". ".join([first, *(each[:1].upper() + each[1:] for each in others)]).replace(
-        "Unset: ", "Default: "
-    )
+    return ". ".join([first, *(each[:1].upper() + each[1:] for each in others)])
 
 
 def _first_sentence(text: str) -> str:
@@ -247,7 +245,7 @@ Errors are `application/problem+json` (RFC 9457). `type` is `urn:kg:` and the na
 states the problem and the fix.
 """
 COMMON = {
-    "ontology": "Name of an ontology, or a list of names. Default: all that the key may see.",
+    "ontology": "Name of an ontology, or a list of names. Default: all visible ontologies.",
     "documents": "Documents to search: name, `ONTOLOGY/NAME`, or id.",
     "where": "Filter such as `date>=2025-01-01` or `tags=oncall`. All filters of a list must match.",
     "mode": "`hybrid` (default), `vector`, or `text`.",

@@ -137,7 +137,7 @@ class QueueGauges(Collector):
         yield jobs
         for name, about, value in (
             ("kg_jobs_waiting", "Queued jobs that are tried again later", status.waiting),
-            ("kg_jobs_stalled", "Running jobs whose worker has no heartbeat", status.stalled),
+            ("kg_jobs_stalled", "Running jobs without a heartbeat of their worker", status.stalled),
             (
                 "kg_jobs_oldest_waiting_seconds",
                 "Time since a job could be taken",

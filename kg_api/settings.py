@@ -362,7 +362,7 @@ class ImageEmbeddingSettings(Section):
 
     provider: ImageProvider = "histogram"
     """Provider of image embeddings. `histogram` compares colours and edges without a model and ignores text.
-    `onnx` runs a model from your folder. `nomic`, `openai` (any server whose /embeddings accepts images), and
+    `onnx` runs a model from your folder. `nomic`, `openai` (any server that embeds images), and
     `cohere` use HTTP."""
     model: Annotated[str | None, Field(min_length=1, max_length=200)] = None
     """Image model. For `onnx`: a subfolder of KG_IMAGE_EMBEDDING__FOLDER. Default: by provider."""

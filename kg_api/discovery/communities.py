@@ -505,9 +505,7 @@ class CommunityService:
         if summary is None:
             if not is_installed("communities"):
                 return [f"{NONE_YET}: {missing('communities')}"]
-            return [
-                NONE_YET if self._settings.enabled else f"{NONE_YET}, after somebody requests the detection"
-            ]
+            return [NONE_YET if self._settings.enabled else f"{NONE_YET}, after a request for detection"]
         return [OTHER_SETTINGS] if self._requests.is_outdated(summary) else []
 
 

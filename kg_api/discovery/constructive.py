@@ -343,7 +343,7 @@ class ConstructiveService:
             why = "".join(f". {each.effect}" for each in found.degraded[:MAX_REASONS])
             raise NotFound(
                 f"no concept matches {step.value!r}{format_nearest_labels(found.concepts)}. Start with a "
-                f"'text', or look for one with `kg concepts search`{why}"
+                f"'text', or find a concept with `kg concepts search`{why}"
             )
         return taken, not called
 

@@ -331,7 +331,7 @@ MAX_NAMED = 20
 MAX_NAMES = 5000  # maximum name lookups over all ontologies
 USUAL_WORDS = 2  # typical words per concept name (most have 1 to 3)
 TOO_MANY = (
-    "the question has too many words for so many ontologies, so kg skipped some name matches. "
+    "the question has too many words for this number of ontologies, so kg skipped some name matches. "
     "Shorten the question, or name ontologies"
 )
 

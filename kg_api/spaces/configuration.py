@@ -404,7 +404,7 @@ def _advice(
             f"extract --ontology {stored.ontology!r}`"
         )
     if used.extractor == "none" and counts["concepts"]:
-        notes.append("kg extracts nothing new. Existing concepts stay as long as their sources")
+        notes.append("kg extracts nothing new. Existing concepts stay until their sources are deleted")
     left = None if used.budget is None else used.budget - stored.spent
     if left is not None and cost is not None and cost.price is not None and cost.price > left:
         notes.append(

@@ -193,7 +193,7 @@ def decode_declared(data: bytes, declared: str = "") -> tuple[str, tuple[str, ..
     if b"\x00" in data:
         if not codec.startswith(_WIDE):
             raise UnreadableDocument(
-                "the file contains NUL bytes, so it is not a text file. Save the file again, as UTF-8"
+                "the file contains NUL bytes, which a text file does not have. Save the file as UTF-8"
             )
         return data.decode(codec, "replace"), ()
     if codec.startswith(_WIDE):  # a wrong label: the ASCII label itself was readable

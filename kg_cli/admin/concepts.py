@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 ExtractorOption = Annotated[
     ExtractorName | None,
-    typer.Option(help="llm: by the language model, with relationships; keyphrase; none."),
+    typer.Option(help="llm (language model, with relationships), keyphrase, or none."),
 ]
 PerSourceOption = Annotated[
     int | None, typer.Option(min=1, max=MAX_PER_SOURCE, help="Maximum number of concepts per source.")
@@ -139,7 +139,8 @@ def extract(
     *,
     ontology: options.Ontology,
     stale: Annotated[
-        bool, typer.Option("--stale", help="Also re-read the sources of another model or prompt; may cost.")
+        bool,
+        typer.Option("--stale", help="Also re-read sources of another model or prompt. Can cost money."),
     ] = False,
 ) -> None:
     """Extract concepts from pending sources, and retry failed sources.
@@ -153,7 +154,7 @@ def extract(
 
 def print_refused(found: RefusedSources) -> None:
     print_reasons(found)
-    again = f"; to retry: kg admin concepts extract --ontology {found.ontology!r}" if found.total else ""
+    again = f". To retry: kg admin concepts extract --ontology {found.ontology!r}" if found.total else ""
     console.say(f"rejected: {pluralize(found.total, 'source')}{again}")
 
 
@@ -210,7 +211,7 @@ def merges(
     group,
     asks="undo_concept_merge",
     show=message(
-        "{0.merged!r} and {0.into!r} are two concepts for good; sources read since then are re-read."
+        "{0.merged!r} and {0.into!r} are two separate concepts again. kg extracts newer sources again."
     ),
 )
 def undo(merge_id: MergeArgument, *, ontology: options.Ontology, by: options.By = None) -> None:
@@ -332,7 +333,7 @@ def stance(
     kg: KgClient,
     kind: Annotated[str, typer.Argument(metavar="TYPE", help="A type of relationships.")],
     value: Annotated[
-        Stance | None, typer.Argument(metavar="STANCE", help="The stance; unset: by the type's name.")
+        Stance | None, typer.Argument(metavar="STANCE", help="The stance. Default: by the type's name.")
     ] = None,
     *,
     ontology: options.Ontology,

@@ -36,7 +36,7 @@ def print_counts(found: EmbeddingStatus) -> None:
         )
     if found.building:
         searchable = pluralize(found.searchable, "source")
-        console.say(f"the counts are of a build; until it is complete, vector search finds {searchable}")
+        console.say(f"counts of a build. Until the build is complete, vector search finds {searchable}")
     if found.refused:
         console.say("see the reasons: kg admin source-embeddings refused --ontology NAME")
 
@@ -84,7 +84,7 @@ def config(
     strategy: Annotated[Strategy | None, typer.Option(help="Chunking strategy.")] = None,
     chunk_size: Annotated[
         int | None,
-        typer.Option(help="Words of a chunk; for hierarchical: characters. Unset: the strategy's."),
+        typer.Option(help="Words of a chunk (hierarchical: characters). Default: the strategy's."),
     ] = None,
     overlap: Annotated[
         int | None,
@@ -97,7 +97,8 @@ def config(
         ContextMode | None, typer.Option(help="Context that a chunk is embedded with.")
     ] = None,
     context_template: Annotated[
-        str | None, typer.Option(help="Line of {title}, {heading}, {date}, {author}; [ ] is optional.")
+        str | None,
+        typer.Option(help="Line of {title}, {heading}, {date}, {author}. [ ] is optional."),
     ] = None,
     space: Annotated[
         str | None, typer.Option(help="The embedding space: `kg admin spaces list` shows them.")
@@ -148,7 +149,7 @@ print_reasons = Table(
 def print_refused(found: schemas.RefusedSources) -> None:
     print_reasons(found)
     console.say(
-        f"{pluralize(found.total, 'source')} {are(found.total)} rejected; "
+        f"{pluralize(found.total, 'source')} {are(found.total)} rejected. "
         "to retry: kg admin source-embeddings generate"
     )
 
@@ -224,12 +225,12 @@ def create(
         Modality, typer.Option(help="Content of the space: text, or image for the pixels of images.")
     ] = "text",
     model: Annotated[
-        str | None, typer.Option(help="Name of the model; unset: the provider's default.")
+        str | None, typer.Option(help="Name of the model. Default: the provider's default.")
     ] = None,
     dimensions: Annotated[
         int | None,
         typer.Option(
-            help="Dimensions; unset: the model's default. Fewer if the model supports shortened vectors."
+            help="Dimensions. Default: the model's default. Fewer if the model supports shortened vectors."
         ),
     ] = None,
 ) -> None:
@@ -298,7 +299,7 @@ def check(
     *,
     ontology: Annotated[
         str | None,
-        typer.Option("--ontology", "-o", help="Ontology; unset: all that were built in the space."),
+        typer.Option("--ontology", "-o", help="Ontology. Default: all ontologies built in the space."),
     ] = None,
 ) -> None:
     """Check whether a space is ready: index, model, completeness and every vector. Exits with 1 if not.
@@ -325,7 +326,7 @@ def health() -> None:
 
 def print_switched(found: schemas.SpaceSwitched) -> None:
     Table("ontologies", {name: name for name in ("ontology", "before", "now")})(found)
-    console.say(f"switched in {found.seconds:.2f} s; new ontologies use {found.space_of_new}")
+    console.say(f"switched in {found.seconds:.2f} s. New ontologies use {found.space_of_new}")
 
 
 @command(spaces_group, asks="activate_space", show=print_switched)

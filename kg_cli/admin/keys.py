@@ -46,9 +46,7 @@ def audit(
     *,
     key: Annotated[
         str | None,
-        typer.Option(
-            help="Only with this key, by its id, or all of a name; `local`: on the service's machine."
-        ),
+        typer.Option(help="Only changes with this key (id or name). `local`: the service's machine."),
     ] = None,
     since: Annotated[datetime | None, typer.Option(help="Only from this local time on.")] = None,
     offset: options.Offset = 0,
@@ -87,7 +85,7 @@ _print_keys = Table(
         "expires": lambda key: _day(key.expires_at),
         "last used": lambda key: _day(key.last_used_at),
     },
-    empty="There are no keys; create one with `kg admin keys create NAME`.",
+    empty="No API keys exist. Create one with `kg admin keys create NAME`.",
 )
 
 
@@ -123,17 +121,19 @@ def create(
     *,
     scope: Annotated[
         KeyScope,
-        typer.Option(help="read: search and read; write: also change documents; admin: also all the rest."),
+        typer.Option(
+            help="read: search and read. write: also change documents. admin: also everything else."
+        ),
     ] = "read",
     ontologies: Annotated[
         list[str] | None,
         typer.Option(
-            "--ontology", "-o", help="Only this ontology; repeat for several. Unset: all.", metavar="NAME"
+            "--ontology", "-o", help="Only this ontology. Repeat for several. Default: all.", metavar="NAME"
         ),
     ] = None,
     valid_days: Annotated[
         int | None,
-        typer.Option("--days", min=1, max=MAX_KEY_DAYS, help="Days until it expires; unset: never."),
+        typer.Option("--days", min=1, max=MAX_KEY_DAYS, help="Days until it expires. Default: never."),
     ] = None,
 ) -> None:
     """Create an API key. kg shows it once and does not store it.
@@ -158,7 +158,9 @@ def rotate(
     ] = USUAL_OVERLAP_HOURS,
     valid_days: Annotated[
         int | None,
-        typer.Option("--days", min=1, max=MAX_KEY_DAYS, help="Days until it expires; unset: the old key's."),
+        typer.Option(
+            "--days", min=1, max=MAX_KEY_DAYS, help="Days until it expires. Default: the old key's."
+        ),
     ] = None,
 ) -> None:
     """Replace a key with a new key of the same name, scope and ontologies.
@@ -170,7 +172,7 @@ def rotate(
 @command(
     group,
     asks="revoke_key",
-    show=message("the key {0.key_id} of {0.name} is revoked; it loses effect within five seconds"),
+    show=message("the key {0.key_id} of {0.name} is revoked. Services reject the key within five seconds"),
 )
 def revoke(
     key: KeyArgument,

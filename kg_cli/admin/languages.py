@@ -34,7 +34,9 @@ def language(
     kg: KgClient,
     chosen: Annotated[
         TextLanguage | None,
-        typer.Argument(metavar="[LANGUAGE]", help="auto, or a code such as de; unset: show the present one."),
+        typer.Argument(
+            metavar="[LANGUAGE]", help="auto, or a code such as de. Default: show the present one."
+        ),
     ] = None,
     *,
     ontology: options.Ontology,
@@ -65,7 +67,7 @@ def _print_synonyms(answer: Synonyms) -> None:
     for each in answer.groups:
         console.line(f" {BETWEEN} ".join(each))
     if not answer.groups:
-        console.note(f"{answer.ontology} has no synonyms; add some with `kg admin synonyms add`")
+        console.note(f"{answer.ontology} has no synonyms. Add some with `kg admin synonyms add`")
 
 
 @command(group, "list", asks="synonyms", show=_print_synonyms)
@@ -80,7 +82,7 @@ def list_synonyms(*, ontology: options.Ontology) -> None:
 def replace(
     kg: KgClient,
     groups: Annotated[
-        list[str] | None, typer.Argument(help="Words with = between them; none: remove all.")
+        list[str] | None, typer.Argument(help="Words with = between them. Without words: remove all.")
     ] = None,
     *,
     ontology: options.Ontology,
@@ -119,7 +121,7 @@ def remove(
     leaving = {word.strip().casefold() for word in words}
     known = {word.casefold() for each in groups for word in each}
     if unknown := [word for word in words if word.strip().casefold() not in known]:
-        raise NotFound(f"no group of synonyms has {', '.join(map(repr, unknown))}; nothing was changed")
+        raise NotFound(f"no group of synonyms has {', '.join(map(repr, unknown))}. Nothing was changed")
     kept = [each for each in groups if leaving.isdisjoint(word.casefold() for word in each)]
     return _set(kg, ontology, groups, kept)
 

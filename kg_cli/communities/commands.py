@@ -36,7 +36,7 @@ _communities = Table(
         "id": short_id("community_id"),
     },
     noun=("community", "communities"),
-    empty="There are no communities here.",
+    empty="No communities.",
 )
 
 
@@ -94,7 +94,7 @@ def print_community(found: CommunityDetails) -> None:
 @command(group, asks="community", show=print_community)
 def show(
     community_id: Annotated[
-        str, typer.Argument(metavar="ID", help="Id of a community as `list` gives it, or its first digits.")
+        str, typer.Argument(metavar="ID", help="Id of a community as `list` shows it, or its first digits.")
     ],
     *,
     ontology: options.Ontology,

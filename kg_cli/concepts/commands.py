@@ -71,10 +71,10 @@ def take_concept(client: KgClient, text: str, ontology: str | None) -> str:
         note_all(found)
         nearest = format_nearest_labels(found.concepts)
         raise NotFound(
-            f"no concept matches {text!r}{nearest}; `kg concepts list -o ONTOLOGY` shows the existing ones"
+            f"no concept matches {text!r}{nearest}. `kg concepts list -o ONTOLOGY` lists the concepts"
         )
     if best.fits != "name":
-        console.say(f"No concept is called {text!r}; using {best.label}")
+        console.say(f"no concept is called {text!r}, so kg uses {best.label}")
     return best.concept_id
 
 
@@ -238,7 +238,7 @@ def relations(
     *,
     ontology: options.OnlyOntology = None,
     kinds: Annotated[
-        list[str] | None, typer.Option("--type", "-t", help="Only of this type; repeat for several.")
+        list[str] | None, typer.Option("--type", "-t", help="Only of this type. Repeat for several.")
     ] = None,
     limit: options.Limit = 10,
     min_similarity: Annotated[
@@ -261,7 +261,7 @@ def print_paths(answer: schemas.ConceptPaths) -> None:
         return
     between = f"from {answer.start.label} to {answer.end.label}"
     if not answer.paths:
-        console.say(f"There is no path {between} within {pluralize(answer.hops, 'hop')}.")
+        console.say(f"No path {between} within {pluralize(answer.hops, 'hop')}.")
         return
     for number, each in enumerate(answer.paths, start=1):
         names = {concept.concept_id: concept.label for concept in each.concepts}
@@ -378,7 +378,7 @@ def print_import(total: Mapping[str, Any]) -> None:
     console.line(
         f"{total['ontology']}: {pluralize(total['rows'], 'row')}: {at_most}"
         f"{pluralize(total['concepts'], 'different concept')}, {pluralize(total['appearances'], 'time')} in "
-        f"{pluralize(total['sources'], 'source')}, {total['unverified']} of them without a quote; "
+        f"{pluralize(total['sources'], 'source')}, {total['unverified']} of them without a quote. "
         f"{pluralize(total['relations'], 'relationship')}"
     )
     if emptied := total["emptied"]:
@@ -389,12 +389,12 @@ def print_import(total: Mapping[str, Any]) -> None:
         about = f" ({each['label']})" if each["label"] else ""
         console.line(f"  not placed: {each['place']}{about}: {each['reason']}")
     if (more := max(0, len(problems) - SHOWN_PROBLEMS) + total["more_problems"]) > 0:
-        console.line(f"  and {more} more; --json names them")
+        console.line(f"  and {more} more. --json lists all")
 
 
 @group.command("import")
 def import_file(
-    file: Annotated[Path, typer.Argument(help="JSON Lines; - reads standard input.", allow_dash=True)],
+    file: Annotated[Path, typer.Argument(help="JSON Lines. - reads standard input.", allow_dash=True)],
     *,
     ontology: Annotated[str, typer.Option("--ontology", "-o", help="Ontology of the documents.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print the REST answers as one.")] = False,
@@ -451,7 +451,7 @@ def _read_rows(file: Path) -> list[Any]:
             problems = describe_problems(error.errors())
             raise InvalidInput(f"line {number}: {problems}. See kg concepts import --help") from None
         except (ValueError, RecursionError):
-            raise InvalidInput(f"line {number} is not valid JSON; each line must be one object") from None
+            raise InvalidInput(f"line {number} is not valid JSON. Write one object per line") from None
     if not rows:
-        raise InvalidInput("the file has no rows; nothing was imported")
+        raise InvalidInput("nothing was imported, because the file has no rows")
     return rows

@@ -35,22 +35,28 @@ BEGINNING = 100  # characters of a pending document in a list
 WaitOption = Annotated[bool, typer.Option("--wait", help="Wait until everything is embedded.")]
 MetadataOption = Annotated[
     list[str] | None,
-    typer.Option("--metadata", metavar="KEY=VALUE", help="Metadata of each document; repeat."),
+    typer.Option("--metadata", metavar="KEY=VALUE", help="Metadata of each document. Repeat for several."),
 ]
 ListsOption = Annotated[
     list[str] | None,
-    typer.Option("--list", metavar="KEY=A,B", help="A list, its values separated by commas; repeat."),
+    typer.Option(
+        "--list", metavar="KEY=A,B", help="A list, its values separated by commas. Repeat for several."
+    ),
 ]
 IncludeOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--include", metavar="PATTERN", help="Only matching files of folders, as in .gitignore; repeat."
+        "--include",
+        metavar="PATTERN",
+        help="Only matching files of folders, as in .gitignore. Repeat for several.",
     ),
 ]
 ExcludeOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--exclude", metavar="PATTERN", help="Skip matching files and folders, as in .gitignore; repeat."
+        "--exclude",
+        metavar="PATTERN",
+        help="Skip matching files and folders, as in .gitignore. Repeat for several.",
     ),
 ]
 OcrOption = Annotated[
@@ -59,7 +65,7 @@ OcrOption = Annotated[
 ]
 DocumentArgument = Annotated[
     str,
-    typer.Argument(help="Name, ONTOLOGY/NAME or id, as `kg documents` lists them; 8 digits are enough."),
+    typer.Argument(help="Name, ONTOLOGY/NAME or id, as `kg documents` lists them. 8 digits are enough."),
 ]
 
 
@@ -72,9 +78,11 @@ def ingest(
     wait: WaitOption = False,
     preview: Annotated[
         bool,
-        typer.Option("--preview", help="Show what would be created and its cost, and ask for confirmation."),
+        typer.Option("--preview", help="Show the new documents and the cost, then ask for confirmation."),
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Proceed after a preview without asking.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Proceed after a preview without confirmation.")
+    ] = False,
     prefix: options.Prefix = "",
     metadata: MetadataOption = None,
     several: ListsOption = None,
@@ -138,7 +146,7 @@ def ingest(
 def print_ingested(told: schemas.Ingested) -> None:
     sources = told.sources
     changes = f"{pluralize(sources.added, 'source')} added, {sources.kept} kept, {sources.removed} removed"
-    console.line(f"{told.ontology} / {told.document}: {told.change}; {changes}")
+    console.line(f"{told.ontology} / {told.document}: {told.change}, {changes}")
     for note in told.notes:
         console.line(f"  note: {note}")
 
@@ -147,7 +155,7 @@ def print_ingested(told: schemas.Ingested) -> None:
 def conversation(
     kg: KgClient,
     file: Annotated[
-        Path, typer.Argument(help="JSON or JSON Lines; - reads standard input.", allow_dash=True)
+        Path, typer.Argument(help="JSON or JSON Lines. - reads standard input.", allow_dash=True)
     ],
     *,
     ontology: options.IntoOntology,
@@ -156,7 +164,7 @@ def conversation(
         typer.Option(
             "--title",
             "-t",
-            help="Title and name of the conversation; an existing one of that name is replaced.",
+            help="Title and name of the conversation. Replaces a conversation of this name.",
         ),
     ],
     wait: WaitOption = False,
@@ -191,7 +199,7 @@ def print_ontologies(found: schemas.OntologyList) -> None:
     counts = {name: name for name in ("ontology", "documents", "sources", *images)}
     print_rows(found.ontologies, {**counts, "embedded": _embedded, "space": "space"})
     if not found.ontologies:
-        console.say("There are no ontologies: kg ingest FOLDER --ontology NAME")
+        console.say("No ontologies. Create one: kg ingest FOLDER --ontology NAME")
     for ontology, count in found.waiting.items():
         pending = f"{pluralize(count, 'document')} of {ontology} wait{'s' if count == 1 else ''} for approval"
         console.say(f"{pending}: kg documents waiting --ontology {ontology!r}")
@@ -214,7 +222,7 @@ print_documents = Table(
         "id": short_id("document_id"),
     },
     noun=("document",),
-    empty="There are no documents here; `kg ontologies` lists the ontologies.",
+    empty="No documents. `kg ontologies` lists the ontologies.",
 )
 
 
@@ -239,7 +247,7 @@ def print_facets(found: Facets) -> None:
         name = f"{each.field}:{each.by}" if each.by else each.field
         console.print_table([name, "documents"], [(str(of.value), str(of.documents)) for of in each.values])
         if each.left_out:
-            console.say(f"{pluralize(each.left_out, 'further value')} omitted; --limit shows more")
+            console.say(f"{pluralize(each.left_out, 'further value')} omitted. To show more, raise --limit")
         if each.missing:
             console.say(f"{each.missing} of {pluralize(found.documents, 'document')} have none")
     note_all(found)
@@ -287,11 +295,13 @@ def set_document(
     kg: KgClient,
     document: DocumentArgument,
     values: Annotated[
-        list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Metadata; also title= and uri=.")
+        list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Metadata, title=, or uri=.")
     ] = None,
     *,
     several: ListsOption = None,
-    remove: Annotated[list[str] | None, typer.Option("--remove", help="A key to delete; repeat.")] = None,
+    remove: Annotated[
+        list[str] | None, typer.Option("--remove", help="A key to delete. Repeat for several.")
+    ] = None,
     ontology: options.WhichOntology = None,
 ) -> schemas.DocumentChanged:
     """Change title, URL or metadata of a document. The text stays.
@@ -309,10 +319,10 @@ def set_document(
 
 @documents.command("page")
 def save_page(
-    document: Annotated[str, typer.Argument(help="Name, ONTOLOGY/NAME or id of a PDF; 8 digits are enough.")],
+    document: Annotated[str, typer.Argument(help="Name, ONTOLOGY/NAME or id of a PDF. 8 digits are enough.")],
     page: Annotated[int, typer.Argument(min=1, help="Number of the page, from 1.")],
     to: Annotated[
-        Path, typer.Option("--out", metavar="FILE", help="Target file, as PNG; - for standard output.")
+        Path, typer.Option("--out", metavar="FILE", help="Target file, as PNG. - for standard output.")
     ],
     *,
     source: Annotated[
@@ -394,7 +404,7 @@ def delete_document(
 def delete_documents(
     kg: KgClient,
     *,
-    where: Annotated[list[str], typer.Option("--where", help="Documents that match; repeat: all must hold.")],
+    where: Annotated[list[str], typer.Option("--where", help="Documents that match. Repeat: all must hold.")],
     ontology: options.OnlyOntologies = None,
     yes: options.Yes = False,
 ) -> DeletedMatching:
@@ -479,7 +489,7 @@ def _waiting(each: schemas.WaitingDocument) -> Shown:
         {"document": _waiting, "sources": "sources"},
         noun=("document",),
         empty="Nothing waits for approval here.",
-        hint="Decide with `kg documents approve NAME --ontology ONTOLOGY` or --all; `reject` likewise",
+        hint="Decide with `kg documents approve NAME --ontology ONTOLOGY` or --all. Same for `reject`",
     ),
 )
 def list_waiting(

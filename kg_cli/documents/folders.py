@@ -80,7 +80,7 @@ def print_folders(found: FolderList) -> None:
         parts.append(f"\n  {pluralize(each.documents, 'document')}; {_last(each)}")
         console.line([*parts, *((f"\n  {wrong}", "red") for wrong in _wrong(each))])
     if not found.folders:
-        console.say("There are no synchronised folders: kg folders add PATH --ontology NAME")
+        console.say("No synced folders. Add one: kg folders add PATH --ontology NAME")
 
 
 @command(group, "list", asks="folders", show=print_folders)
@@ -117,7 +117,7 @@ def scan(
 
 
 def print_removed(removed: FolderRemoved) -> None:
-    console.say(f"{removed.path} is no longer synchronised; its files are unchanged.")
+    console.say(f"{removed.path} is no longer synced. Its files are unchanged.")
     if removed.kept_documents:
         console.say(f"kept in {removed.ontology}: {pluralize(removed.kept_documents, 'document')}.")
     if removed.deleted_documents:
@@ -200,7 +200,7 @@ def _last(folder: Folder) -> str:
     if folder.state is None or folder.state in FINISHED:
         return told
     total = f" of {folder.total}" if folder.total else ""
-    return f"{told}; the next scan is {folder.state}, {folder.done}{total} files done"
+    return f"{told}. The next scan is {folder.state}, {folder.done}{total} files done"
 
 
 def _wrong(folder: Folder) -> Iterator[str]:
@@ -261,10 +261,13 @@ def absolute(path: Path, *, elsewhere: bool) -> str:
         return str(path)
     where = path.expanduser().resolve()
     if where.is_file():
-        raise InvalidInput(f"{to_printable(where)} is a file; kg folders synchronises folders")
+        raise InvalidInput(
+            f"{to_printable(where)} is a file. `kg folders` syncs folders. To ingest a file: kg ingest FILE"
+        )
     if not where.is_dir():
         raise InvalidInput(
-            f"{to_printable(where)}: no such folder on this machine; for one of the worker's pass --elsewhere"
+            f"{to_printable(where)}: no such folder on this machine. If the folder is on "
+            "the worker's machine, pass --elsewhere"
         )
     return str(where)
 
@@ -281,7 +284,7 @@ def _find(client: KgClient, which: str, ontology: str | None) -> Folder:
     ]
     if not found:
         raise NotFound(
-            f"folder {to_printable(which)} is not synchronised; `kg folders list` shows the others"
+            f"folder {to_printable(which)} is not synced. `kg folders list` shows the synced folders"
         )
     if len(found) > 1:
         told = ", ".join(each.ontology for each in found)

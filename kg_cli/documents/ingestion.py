@@ -34,7 +34,7 @@ from kg_cli.jobs.report import patiently, unfinished_jobs, wait_until_embedded
 from kg_cli.terminal import console, options
 from kg_cli.terminal.console import cost_rows
 
-READS = f"kg reads {' '.join(sorted(SUFFIXES))}; convert other files to one of these"
+READS = f"kg reads {' '.join(sorted(SUFFIXES))}. Convert other files to one of these"
 _CONVERTERS = (
     ("pandoc", frozenset([".odt", ".rtf"])),
     ("LibreOffice", frozenset([".doc", ".ppt", ".odp"])),
@@ -260,7 +260,7 @@ def show_preview(
         console.say("Nothing was stored: this is a preview. Pass --yes to continue.")
         raise typer.Exit
     if not sys.stdin.isatty():
-        console.complain("nothing was stored: there is no terminal to ask. Pass --yes to continue")
+        console.complain("nothing was stored, because no terminal can confirm. Pass --yes to continue")
         raise typer.Exit(options.SOME_FAILED)
     if not typer.confirm("Continue?", err=True):
         console.say("Nothing was stored.")
@@ -412,7 +412,7 @@ def _report(outcome: IngestOutcome, selection: FileSelection, ontology: str, *, 
     rest += f", {changes['waiting']} waiting for approval" if changes["waiting"] else ""
     console.line(
         f"{ontology}: {pluralize(changes['created'], 'document')} created, {changes['updated']} updated, "
-        f"{changes['unchanged']} unchanged{rest}; {pluralize(added, 'source')} added, {kept} kept, "
+        f"{changes['unchanged']} unchanged{rest}. {pluralize(added, 'source')} added, {kept} kept, "
         f"{removed} removed ({outcome.seconds:.1f} s)"
     )
     duplicates = [(each.document, each.duplicate_of) for each in outcome.ingested if each.duplicate_of]
@@ -454,7 +454,7 @@ def read_changes(values: Sequence[str], several: Sequence[str], remove: Sequence
     metadata |= _read_lists(several)
     metadata |= dict.fromkeys(remove)
     if not about and not metadata:
-        raise typer.BadParameter("nothing is to be changed; write KEY=VALUE")
+        raise typer.BadParameter("no changes given. Write KEY=VALUE")
     return {**about, "metadata": metadata}
 
 
@@ -463,7 +463,7 @@ def read_metadata(values: Sequence[str], several: Sequence[str]) -> dict[str, An
     given = dict(map(_divide, values))
     if own := [key for key in ABOUT if key in given]:
         raise typer.BadParameter(
-            f"{own[0]} is each document's own; `kg documents set DOCUMENT {own[0]}=VALUE` changes it"
+            f"{own[0]} differs per document. Change it with `kg documents set DOCUMENT {own[0]}=VALUE`"
         )
     return {key: read_value(value) for key, value in given.items()} | _read_lists(several)
 

@@ -208,12 +208,12 @@ def parse_choice(pairs: Iterable[str]) -> Choice:
     given = dict(map(_pair, pairs))
     mode = str(given.pop("mode", Choice().mode))
     if mode not in MODES:
-        raise InvalidInput(f"mode: there is no {mode!r}; there are: {', '.join(MODES)}")
+        raise InvalidInput(f"unknown mode {mode!r}. Modes: {', '.join(MODES)}")
     endpoint = MODES[mode].endpoint
     names = [*endpoint.options, *EMBEDDING, *EXTRACTION, *_OWN]
     if unknown := sorted(set(given) - {*names}):
         there = ", ".join(names)
-        raise InvalidInput(f"there is no option {', '.join(unknown)} of mode {mode}; there are: {there}")
+        raise InvalidInput(f"mode {mode} has no option {', '.join(unknown)}. Options: {there}")
     search, embedding, extraction, own = (
         {name: value for name, value in given.items() if name in some}
         for some in (endpoint.options, EMBEDDING, EXTRACTION, _OWN)

@@ -66,12 +66,12 @@ def take_in(client: KgClient, questions: QuestionSet, choice: Choice, ontology: 
     if strangers := sorted(stored.keys() - sent.keys()):
         raise Conflict(
             f"the ontology {name!r} holds documents that are not of this set, such as {strangers[0]!r}. "
-            "Omit --ontology and it gets one of its own, or add --in-place to use it as it is."
+            "Omit --ontology and it gets one of its own, or add --in-place to use it unchanged."
         )
     if own := sorted(each.document for each in stored.values() if not (each.uri or "").startswith(EVALUATED)):
         raise Conflict(
             f"the ontology {name!r} holds documents that no evaluation brought, such as {own[0]!r}, and they "
-            "would be replaced. Omit --ontology, or add --in-place to use it as it is."
+            "would be replaced. Omit --ontology, or add --in-place to use it unchanged."
         )
     _configure(client, name, choice, exists=bool(stored))
     there = {each.document: each.uri for each in stored.values()}
@@ -118,7 +118,7 @@ def wait_for_concepts(client: KgClient, corpus: Corpus) -> Corpus:
     found = patiently(partial(client.extraction_config, name))
     if not found.concepts:
         raise Conflict(
-            f"the ontology {name!r} has no concepts, and this mode searches through them; set an extractor "
+            f"the ontology {name!r} has no concepts, and this mode needs them. Set an extractor "
             f"by `kg admin concepts config --ontology {name!r} --extractor keyphrase`, or choose another mode"
         )
     told = {**found.used.model_dump(exclude={"budget"}), "found": found.concepts, "due": found.due}
@@ -231,9 +231,9 @@ QuestionKind = Literal["quotes", "sentences", "judgements"]
 KINDS: dict[QuestionKind, str] = {
     "quotes": "pairs of concepts whose quotes answer: they favour searches through concepts",
     "sentences": "sentences of the documents: they favour full text, and say nothing about other words",
-    "judgements": "questions that people asked, with the passages that they judged",
+    "judgements": "questions of users, with judged passages",
 }
-HARD = "; those that full text answers in the first place are left out, which is to its disadvantage"
+HARD = ". Questions that full-text search answers first are excluded, which lowers its scores"
 TRIED = 20  # candidates per wanted question, because full text answers many
 _PROSE = {"paragraph", "list_item"}
 
@@ -324,7 +324,7 @@ def _queries(
             sentences = map(_sentences, bar.track(documents, description="reading"))
             found = iter(sample_quotes(documents, sentences, most, wanted.seed))
     with console.progress("questions") as bar:
-        for query in bar.track(islice(found, most), total=most, description="looking for questions"):
+        for query in bar.track(islice(found, most), total=most, description="finding questions"):
             of_many = len(documents) > 1
             if filtered and is_answered_by_text(client, wanted.ontology, query, of_many=of_many):
                 told["easy"] += 1
@@ -336,12 +336,12 @@ def _nothing(ontology: str, kind: QuestionKind, told: Counter[str]) -> str:
     if told["easy"]:
         return (
             f"full text answers all {told['easy']} questions about {ontology!r} that were tried in the first "
-            "place; keep them with --easy"
+            "place. To keep these questions, pass --easy"
         )
     if kind == "sentences":
         return f"no sentence of {ontology!r} is long enough to be a question"
     return (
-        f"no two concepts of {ontology!r} are quoted in the same few passages; make questions of sentences "
+        f"no two concepts of {ontology!r} are quoted in the same few passages. Make questions from sentences "
         "with --kind sentences"
     )
 
@@ -350,7 +350,7 @@ def _documents(client: KgClient, ontology: str) -> list[SetDocument]:
     with console.progress("documents") as bar:
         listed = list(_list_documents(client, ontology))
         if not listed:
-            raise NotFound(f"no ontology {ontology!r} has documents; `kg ontologies` lists the existing ones")
+            raise NotFound(f"no ontology {ontology!r} has documents. `kg ontologies` lists the ontologies")
         fetching = bar.track(listed, description="fetching")
         found = (patiently(partial(client.document, each.document_id)) for each in fetching)
         return [SetDocument(one.document, one.text, one.title, cast("Format", one.format)) for one in found]

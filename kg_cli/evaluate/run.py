@@ -68,9 +68,9 @@ def evaluate(
     if not settings.in_place:
         corpus = take_in(client, questions, choice, settings.ontology)
     elif settings.ontology is None:
-        raise InvalidInput("--in-place needs --ontology: the one to use as it is")
+        raise InvalidInput("--in-place needs --ontology with the ontology to use")
     elif changes := [*choice.embedding, *choice.extraction]:
-        raise InvalidInput(f"--in-place takes the ontology as it is; leave {', '.join(changes)} out")
+        raise InvalidInput(f"--in-place uses the ontology unchanged. Omit {', '.join(changes)}")
     else:
         corpus = in_place(client, questions, settings.ontology)
     if choice.needs_concepts:
@@ -95,7 +95,7 @@ def _run(
 ) -> Run:
     target = settings.target or questions.targets[0]
     if target not in questions.targets:
-        raise InvalidInput(f"{questions.name} has no {target} to measure; it has {questions.targets[0]}")
+        raise InvalidInput(f"{questions.name} has no {target} to measure, only {questions.targets[0]}")
     answered: dict[Target, Callable[[SetQuery], bool]] = {
         "passages": lambda each: any(passage.relevance for passage in each.passages),
         "documents": lambda each: bool(each.relevant),
@@ -238,9 +238,7 @@ def print_result(saved: SavedResult) -> None:
 
 def _print_refused(label: str, asked: int, refused: Mapping[str, int]) -> None:
     told = ", ".join(f"{reason}: {count}" for reason, count in refused.items())
-    console.note(
-        f"{label}{sum(refused.values())} of {asked} questions were not answered ({told}); they count as 0"
-    )
+    console.note(f"{label}{sum(refused.values())} of {asked} questions failed ({told}) and count as 0")
 
 
 def print_comparison(comparison: Comparison) -> None:

@@ -67,7 +67,7 @@ def delete_result(
 
 # Judgements
 
-judgements = make_group("Judge passages as answers; the judged questions are a question set.")
+judgements = make_group("Judge passages as answers. The judged questions are a question set.")
 
 QuestionArgument = Annotated[str, typer.Argument(metavar="QUESTION", help="The question of the search.")]
 LABELS = ("neither answers nor helps", "helps to answer", "answers")
@@ -100,7 +100,7 @@ def judge(
     ontology: options.Ontology,
     relevance: Annotated[
         int,
-        typer.Option(min=0, max=MAX_RELEVANCE, help="2: it answers; 1: it helps to answer; 0: neither."),
+        typer.Option(min=0, max=MAX_RELEVANCE, help="2: answers. 1: helps to answer. 0: neither."),
     ] = MAX_RELEVANCE,
     by: options.By = None,
 ) -> None:
@@ -123,7 +123,8 @@ def judge(
 )
 def list_judgements(
     question: Annotated[
-        str | None, typer.Argument(metavar="[QUESTION]", help="Only those for it; unset: all.")
+        str | None,
+        typer.Argument(metavar="[QUESTION]", help="Only judgements of this question. Default: all."),
     ] = None,
     *,
     ontology: options.Ontology,
@@ -167,7 +168,7 @@ def take_back(
     *,
     ontology: options.Ontology,
     source_id: Annotated[
-        str | None, typer.Option("--source", help="Whole id of one passage; unset: all that were judged.")
+        str | None, typer.Option("--source", help="Whole id of one passage. Default: all judged passages.")
     ] = None,
 ) -> None:
     """Delete the judgements of a question.

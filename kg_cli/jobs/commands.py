@@ -11,7 +11,7 @@ from kg_cli.terminal import console, options
 from kg_cli.terminal.answers import command, make_group, message
 from kg_cli.terminal.connect import open_client
 
-KIND_HELP = "Only this kind; unset: all but the scheduled backfill, link_proposal and community_detection."
+KIND_HELP = "Only this kind. Default: all kinds except backfill, link_proposal, and community_detection."
 JobArgument = Annotated[str, typer.Argument(help="Job id.")]
 
 group = make_group("List, watch, cancel and retry background work.")
@@ -20,7 +20,7 @@ group = make_group("List, watch, cancel and retry background work.")
 @command(group, "list", asks="jobs", show="kg_cli.jobs.report:print_page")
 def list_jobs(
     *,
-    state: Annotated[JobState | None, typer.Option(help="Only in this state; unset: all.")] = None,
+    state: Annotated[JobState | None, typer.Option(help="Only in this state. Default: all.")] = None,
     kind: Annotated[str | None, typer.Option(help=KIND_HELP)] = None,
     ontology: options.OnlyOntology = None,
     limit: options.Page = 20,
@@ -41,7 +41,7 @@ def show_job(job_id: JobArgument) -> None:
 
 @group.command()
 def watch(
-    job_id: Annotated[str | None, typer.Argument(help="A job; unset: all unfinished ones.")] = None,
+    job_id: Annotated[str | None, typer.Argument(help="A job. Default: all unfinished ones.")] = None,
     *,
     ontology: options.OnlyOntology = None,
 ) -> None:
@@ -63,7 +63,7 @@ def watch(
 @command(
     group,
     asks="cancel_job",
-    show=message("Cancelled; {0.done} of {0.total} were done. Continue with: kg jobs retry {0.job_id}"),
+    show=message("Cancelled after {0.done} of {0.total}. Continue with: kg jobs retry {0.job_id}"),
 )
 def cancel(job_id: JobArgument) -> None:
     """Cancel a waiting or running job. Data that it has written stays.

@@ -164,7 +164,7 @@ def print_page(page: JobPage, kind: str | None) -> None:
     console.note(*page.notes)
     print_jobs(page.jobs, kind)
     if page.total > len(page.jobs):
-        console.say(f"{len(page.jobs)} of {page.total} shown; see more with --limit")
+        console.say(f"{len(page.jobs)} of {page.total} jobs shown. To show more, raise --limit")
 
 
 def print_jobs(jobs: Sequence[Job], kind: str | None = None) -> None:
@@ -183,7 +183,7 @@ def print_jobs(jobs: Sequence[Job], kind: str | None = None) -> None:
     elif kind is None or kind in JOB_KINDS:
         console.say("There are no such jobs.")
     else:
-        console.say(f"There are no jobs of the kind {kind!r}; the kinds are {', '.join(JOB_KINDS)}.")
+        console.say(f"no jobs of the kind {kind!r}. Kinds: {', '.join(JOB_KINDS)}.")
 
 
 def print_job(job: Job, kg: KgClient) -> None:
@@ -338,7 +338,7 @@ def wait_until_embedded(client: KgClient, ontology: str, job_ids: Sequence[str])
     told = False
     while (status := _status(client, ontology)).building and _missing_sources(status):
         if not told:
-            console.say(f"{ontology} is being rebuilt; waiting until searches find the new sources.")
+            console.say(f"{ontology} is being rebuilt. Waiting until searches find the new sources.")
             told = True
         time.sleep(POLL_SECONDS)
     if not status.building:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 group = make_group("Proposed links between passages or concepts: list, accept, reject.")
 
 ProposalArgument = Annotated[
-    str, typer.Argument(metavar="ID", help="Id of a proposal, as `list` gives it, or its first 8 digits.")
+    str, typer.Argument(metavar="ID", help="Id of a proposal, as `list` shows it, or its first 8 digits.")
 ]
 SHOWN = 160  # characters of a quote in a list: `show` prints the whole quote
 
@@ -43,7 +43,7 @@ print_page = Table(
     {"score": "score", "link": _link, "id": "proposal_id"},
     noun=("proposal",),
     empty="No links are proposed here.",
-    hint="Decide with `kg proposals accept ID` or `reject ID`; `kg proposals show ID` prints both quotes.",
+    hint="Decide with `kg proposals accept ID` or `reject ID`. `kg proposals show ID` prints both quotes.",
 )
 
 
@@ -53,7 +53,7 @@ def list_proposals(
     ontology: options.OnlyOntology = None,
     kind: Annotated[ProposalKind | None, typer.Option(help="Only links of this kind.")] = None,
     state: Annotated[
-        ProposalState | None, typer.Option(help="Only in this state; unset: open ones.")
+        ProposalState | None, typer.Option(help="Only in this state. Default: open ones.")
     ] = "open",
     offset: options.Offset = 0,
     limit: options.Page = 10,
@@ -119,7 +119,7 @@ def print_search(answer: JobStarted) -> None:
     note_all(answer)
     if answer.job_id:
         due = f"{pluralize(answer.due, 'source or concept', 'sources and concepts')} to check"
-        told = due if answer.due else "a worker looks for links"
+        told = due if answer.due else "a worker searches for links"
         console.say(f"{told}: job {answer.job_id}. See the links with: kg proposals list")
 
 
@@ -146,7 +146,7 @@ def print_status(status: ProposalStatus) -> None:
     at = f"{status.searched_at:%Y-%m-%d %H:%M}" if status.searched_at else "never"
     counts = f"{status.open} open, {status.accepted} accepted, {status.rejected} rejected"
     left = f", {status.dropped} weaker ones omitted" if status.dropped else ""
-    console.say(f"{counts}{left}; {status.due} sources and concepts pending; last complete search: {at}")
+    console.say(f"{counts}{left}. {status.due} sources and concepts pending. Last complete search: {at}")
 
 
 @command(group, show=print_status)

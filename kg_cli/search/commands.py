@@ -48,10 +48,10 @@ KindOption = Annotated[
     typer.Option("--kind", help="Only sources of this kind, such as image."),
 ]
 CalibratedOption = Annotated[
-    float | None, typer.Option(min=-1, max=1, help="Minimum similarity; unset: calibrated for the model.")
+    float | None, typer.Option(min=-1, max=1, help="Minimum similarity. Default: calibrated for the model.")
 ]
 RerankOption = Annotated[
-    bool, typer.Option("--rerank", help="Rerank the best hits with a cross-encoder; slower.")
+    bool, typer.Option("--rerank", help="Rerank the best hits with a cross-encoder. Slower.")
 ]
 ThroughConceptsOption = Annotated[
     bool, typer.Option("--concepts", help="Also find passages through concepts and their relationships.")
@@ -61,7 +61,7 @@ MmrOption = Annotated[
     typer.Option("--mmr", min=0, max=1, help="MMR lambda: 1 is relevance only, 0 is diversity only."),
 ]
 ExactOption = Annotated[
-    bool, typer.Option("--exact", help="Compare every vector, not by the approximate index; slower.")
+    bool, typer.Option("--exact", help="Compare every vector, not by the approximate index. Slower.")
 ]
 WindowOption = Annotated[
     int | None,
@@ -147,7 +147,7 @@ def answer(
 @command(show=views.print_augmented)
 def augment(
     kg: KgClient,
-    file: Annotated[Path, typer.Argument(help="The text; - reads standard input.", allow_dash=True)] = Path(
+    file: Annotated[Path, typer.Argument(help="The text. - reads standard input.", allow_dash=True)] = Path(
         "-"
     ),
     *,
@@ -159,7 +159,7 @@ def augment(
     ] = False,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=MAX_LIMIT, help="How many passages.")] = 5,
     per_document: Annotated[
-        int, typer.Option(min=0, max=MAX_LIMIT, help="Maximum hits per document; 0: unlimited.")
+        int, typer.Option(min=0, max=MAX_LIMIT, help="Maximum hits per document. 0: unlimited.")
     ] = 1,
     min_similarity: CalibratedOption = None,
     mode: ModeOption = "hybrid",
@@ -226,7 +226,7 @@ def open_page(
         str, typer.Argument(help="Number of a hit of the last search, id of a source, or DOCUMENT#PARAGRAPH.")
     ],
 ) -> None:
-    """Open a passage in the browser, or print its URL if there is no browser.
+    """Open a passage in the browser, or print its URL without a browser.
 
     Example: kg open 1
         kg open notes/install.md#3
@@ -330,7 +330,7 @@ def hybrid(
     mode: Annotated[
         HybridMode,
         typer.Option(
-            help="Search everything, through concepts only, sources only, or full text only; graph: sources, "
+            help="Search everything, through concepts only, sources only, or full text only. graph: sources, "
             "and through concepts from the sixth hit on."
         ),
     ] = "hybrid",
@@ -355,7 +355,7 @@ def read(
         typer.Argument(
             metavar="DOCUMENT",
             callback=options.without_place,
-            help="Name, ONTOLOGY/NAME or id of a document; or a source, to begin there.",
+            help="Name, ONTOLOGY/NAME or id of a document. With a source, reading starts there.",
         ),
     ],
     *,
@@ -369,7 +369,7 @@ def read(
             "--tokens",
             min=1,
             max=MAX_TOKEN_BUDGET,
-            help="Maximum tokens; at least one paragraph is read.",
+            help="Maximum tokens. At least one paragraph is read.",
         ),
     ] = USUAL_READ,
 ) -> None:
@@ -463,7 +463,7 @@ def source_graph(
     kg: KgClient,
     *,
     source_ids: Annotated[
-        list[str] | None, typer.Option("--source", "-s", help="Start from this source; repeat for several.")
+        list[str] | None, typer.Option("--source", "-s", help="Start from this source. Repeat for several.")
     ] = None,
     ontology: options.OnlyOntologies = None,
     documents: options.OnlyDocuments = None,
@@ -488,7 +488,7 @@ def source_graph(
 
 def subgraph(
     file: Annotated[
-        Path, typer.Argument(help="The query as JSON; - reads standard input.", allow_dash=True)
+        Path, typer.Argument(help="The query as JSON. - reads standard input.", allow_dash=True)
     ] = Path("-"),
     *,
     ontology: options.OnlyOntologies = None,

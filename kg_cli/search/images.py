@@ -25,7 +25,7 @@ group = make_group("Images: list, show, save and find them.")
 
 ImageArgument = Annotated[
     str,
-    typer.Argument(metavar="ID", help="Id of its source, as `kg images list` shows it; 8 digits are enough."),
+    typer.Argument(metavar="ID", help="Id of its source, as `kg images list` shows it. 8 digits are enough."),
 ]
 SourceArgument = Annotated[
     str,
@@ -68,7 +68,7 @@ def _size(place: Place) -> str:
             "id": short_id("source_id"),
         },
         noun=("image",),
-        empty="There are no images here; `kg ingest` reads PNG, JPEG, WebP, GIF, TIFF and BMP.",
+        empty="No images. `kg ingest` reads PNG, JPEG, WebP, GIF, TIFF and BMP.",
     ),
 )
 def list_images(
@@ -107,7 +107,7 @@ def show(kg: KgClient, image: ImageArgument) -> Any:
 @group.command()
 def save(
     image: ImageArgument,
-    to: Annotated[Path, typer.Argument(metavar="FILE", help="Target file; - for standard output.")],
+    to: Annotated[Path, typer.Argument(metavar="FILE", help="Target file. - for standard output.")],
     *,
     thumbnail: Annotated[
         bool, typer.Option("--thumbnail", help="As WebP, of at most 256 pixels a side.")
@@ -161,7 +161,7 @@ def _reasons(each: ImageHit) -> Iterator[str]:
 @command(group, "search", show=print_found)
 def search_images(
     kg: KgClient,
-    query: Annotated[str | None, typer.Argument(help="What to look for, in plain words.")] = None,
+    query: Annotated[str | None, typer.Argument(help="Query text.")] = None,
     *,
     image: ImageFileOption = None,
     like: Annotated[

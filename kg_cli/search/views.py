@@ -262,7 +262,7 @@ def print_context(context: SourceWindow) -> None:
         console.block(place.full_text.strip(), "bold" if chosen else "dim")
     if context.left_out:
         size = f"{context.tokens} of {context.token_budget} tokens"
-        console.say(f"\n{size}; {context.left_out} of the paragraphs around it did not fit.")
+        console.say(f"\n{size}. {context.left_out} surrounding paragraphs did not fit.")
 
 
 def print_reading(part: DocumentReading) -> None:
@@ -318,7 +318,7 @@ def print_augmented(answer: Augmented) -> None:
     note_all(answer)
     counts = answer.counts
     if not answer.records:
-        console.say("No passage goes with the text.")
+        console.say("No passage matches the text.")
     far = f" ({counts.below_similarity} not similar enough)" if counts.below_similarity else ""
     unknown = f" ({counts.without_vector} of unknown similarity)" if counts.without_vector else ""
     console.say(
@@ -364,7 +364,7 @@ def print_similar_documents(answer: SimilarDocuments) -> None:
     print_rows(answer.documents, {"score": "score", "document": document})
     _say_repeated(answer.repeated)
     found, own = pluralize(len(answer.documents), "document"), f"{answer.ontology} / {answer.document}"
-    console.say(f"{found} similar to {own}; {answer.compared} of {answer.sources} passages compared.")
+    console.say(f"{found} similar to {own}. {answer.compared} of {answer.sources} passages compared.")
 
 
 def print_graph(graph: SourceGraph) -> None:
@@ -385,7 +385,7 @@ def print_graph(graph: SourceGraph) -> None:
     alone = sum(not node.degree for node in graph.nodes)
     size = f"{pluralize(len(nodes), 'passage')}, {pluralize(len(graph.edges), 'pair')}"
     groups = pluralize(len(graph.groups), "group of near-duplicates", "groups of near-duplicates")
-    console.say(f"{size}, {groups}; {alone} without a pair.")
+    console.say(f"{size}, {groups}. {alone} without a pair.")
 
 
 def _say_repeated(repeated: Sequence[RepeatedText]) -> None:
@@ -393,7 +393,9 @@ def _say_repeated(repeated: Sequence[RepeatedText]) -> None:
         text = repr(each.text[:MAX_EXCERPT])
         console.say(f"skipped, because {pluralize(each.documents, 'document')} repeat it: {text}")
     if (more := len(repeated) - MAX_REPEATED) > 0:
-        console.say(f"{more} more such texts: --json prints all; --repeated compares them as well.")
+        console.say(
+            f"{more} more repeated texts. --json prints all. --repeated compares these texts as well."
+        )
 
 
 # Subgraphs
@@ -414,7 +416,7 @@ def print_subgraph(answer: Subgraph) -> None:
         console.say(f"{pluralize(more, 'more edge', 'more edges')}: --json prints all.")
     steps = ", ".join(f"{each.step} {each.nodes}" for each in answer.steps)
     nodes, edges = pluralize(len(answer.nodes), "node"), pluralize(len(answer.edges), "edge")
-    console.say(f"{nodes}, {edges} in {answer.timings_ms['total']:.0f} ms; nodes after each step: {steps}.")
+    console.say(f"{nodes}, {edges} in {answer.timings_ms['total']:.0f} ms. Nodes after each step: {steps}.")
 
 
 def _name(node: AnyNode) -> str:

@@ -24,7 +24,7 @@ def up(
     *,
     foreground: Annotated[
         bool,
-        typer.Option("--foreground", help="Stay in the foreground; stop everything on Ctrl-C or SIGTERM."),
+        typer.Option("--foreground", help="Stay in the foreground. Ctrl-C or SIGTERM stops everything."),
     ] = False,
     open_page: Annotated[
         bool, typer.Option("--open/--no-open", help="Open the web page, if a person sits at the terminal.")
@@ -154,7 +154,7 @@ def mcp() -> None:
 
     configure_logs(load_settings().log)
     if sys.stdin.isatty():
-        say("Waiting for an agent's JSON-RPC on standard input; Ctrl-D ends. See docs/guides/agents.md.")
+        say("Waiting for an agent's JSON-RPC on standard input. Ctrl-D ends. See docs/guides/agents.md.")
     service = RemoteService(open_client)
     try:
         run_stdio(service.call)

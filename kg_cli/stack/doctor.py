@@ -46,7 +46,7 @@ COLLECTOR_SECONDS = 3.0
 MAX_SHOWN = 3  # named jobs per kind of problem
 WAITS_FOR_ANOTHER = "waiting: "  # prefix of a job's error if the job waits for another program
 SEND_A_KEY = "KG_API_KEY=kg_... kg doctor, with a key that may read"
-SEND_A_KEY_OF_ALL = "KG_API_KEY=kg_... kg doctor, with a key of all ontologies, tells of it"
+SEND_A_KEY_OF_ALL = "KG_API_KEY=kg_... kg doctor, with a key of all ontologies, shows it"
 _NO_ANSWER = (OSError, http.client.HTTPException)
 _COLLECTOR = "OTEL_EXPORTER_OTLP_ENDPOINT"
 
@@ -200,7 +200,7 @@ def _examine_bolt(home: Home, settings: Settings) -> Findings:
                 yield _warn("Bolt port", told)
     elif reason := database_trouble(home, settings):
         fix = (
-            "wait a little: the supervisor of `kg up` starts a broken one again; "
+            "wait: the supervisor of `kg up` restarts a failed process. Otherwise "
             f"or see {home.neo4j_logs / 'neo4j.log'}, then kg down and kg up"
         )
         yield _fail("Bolt", f"Neo4j (pid {running.pid}) does not work: {reason}", fix)
@@ -215,11 +215,11 @@ def examine_backups(home: Home, settings: Settings) -> Findings:
     known, every = read_record(home), settings.backup.every_hours
     told, now = describe_last(home) or "none yet", "kg admin backup"
     if home.restore_file.exists() or home.restoring.exists():
-        yield _warn("restore", "a restore was interrupted; nothing is lost", "kg up, or restore again")
+        yield _warn("restore", "a restore was interrupted without data loss", "kg up, or restore again")
     if known is not None and known.trouble():
-        yield _warn("backup", told, f"see {home.log_file('backup')}; then: {now}")
+        yield _warn("backup", told, f"see {home.log_file('backup')}, then: {now}")
     elif every is not None and is_overdue(known, every * HOUR, time.time()):
-        yield _warn("backup", f"{told}; one is due every {every:g} hours", now)
+        yield _warn("backup", f"{told}. The schedule is every {every:g} hours", now)
     elif known is not None or every is not None:
         yield _ok("backup", told)
 
@@ -294,7 +294,7 @@ def examine_jobs(url: str, settings: Settings, *, start: str, patience_seconds: 
             yield from _examine_queue(client, settings, start, patience_seconds)
         except KgError as error:
             fix = SEND_A_KEY if isinstance(error, Unauthorized) else "kg down, kg up"
-            yield _fail("jobs", f"the service does not tell of them: {error}", fix)
+            yield _fail("jobs", f"the service does not report jobs: {error}", fix)
 
 
 def _examine_queue(client: KgClient, settings: Settings, start: str, patience_seconds: float) -> Findings:
@@ -346,7 +346,7 @@ def _find_troubles(client: KgClient, queue: QueueStatus) -> Findings:
     running = client.jobs(state="running", limit=100).jobs if queue.stalled else ()
     for job in [each for each in running if each.stalled][:MAX_SHOWN]:
         told = f"{name_of(job)} is stalled: its worker {job.worker} sends no heartbeat"
-        yield _warn("job", told, "another worker continues it. If there is none, start one")
+        yield _warn("job", told, "another worker continues the job. If no worker runs, start one")
     for ontology in queue.paused[:MAX_SHOWN]:
         told = f"{ontology}: its embedding was cancelled, so nothing new is embedded in it"
         yield _warn("paused", told, f"kg admin source-embeddings generate --ontology {ontology!r}")

@@ -143,7 +143,7 @@ def wait_until_ready(
             raise ManagedProcessError(f"the supervisor ended. Its log {watcher.log} ends with:\n{end}")
         on_wait(reason)
         if time.monotonic() > deadline:
-            raise ManagedProcessError(f"kg is still waiting for {reason}; `kg doctor` may know why")
+            raise ManagedProcessError(f"kg is still waiting for {reason}. `kg doctor` can show the cause")
         time.sleep(processes.POLL_SECONDS)
 
 
@@ -354,14 +354,14 @@ def _describe_readiness(status: StackStatus) -> Text:
     if status.stopped:
         return Text(f"stopped; start with: {runnable()} up", "yellow")
     if status.slow:
-        return Text(f"perhaps ready: everything runs; {status.waiting_for}", "yellow")
+        return Text(f"perhaps ready: every process runs. {status.waiting_for}", "yellow")
     return Text(f"not ready: waits for {status.waiting_for}", "yellow")
 
 
 def _describe_role(status: StackStatus, role: str) -> str:
     known = status.roles.get(role)
     if known is None or status.supervisor_pid is None:
-        return "not watched over; `kg up` changes that"
+        return "running without a supervisor. To start one: kg up"
     told = [str(known.state)]
     if known.deaths:
         last = f" (the last time by {known.last_exit})" if known.last_exit else ""

@@ -30,7 +30,7 @@ WORKER_PROVES_ITSELF_SECONDS = 2.0  # a worker has no port, so this uptime count
 STOP_SECONDS = 90
 DEFAULT_API_PORT = 8420
 LOCK_SECONDS = 60
-ALREADY = "kg is already watched over in {}; stop that with `kg down`"
+ALREADY = "another supervisor of kg runs in {}. Stop it with `kg down`"
 
 
 def stack_roles(home: Home, settings: Settings) -> list[Role]:

@@ -103,7 +103,7 @@ class Table:
             console.say(self.empty)
         if self.noun and (rows or answer.total):
             end = getattr(answer, "offset", 0) + len(rows)
-            more = f"; continue with --offset {end}" if rows and answer.total > end else ""
+            more = f". Continue with --offset {end}" if rows and answer.total > end else ""
             console.say(f"{len(rows)} of {pluralize(answer.total, *self.noun)}{more}.")
         if rows and self.hint:
             console.say(self.hint)

@@ -32,7 +32,7 @@ def service_url(settings: Settings) -> str:
     if url is None or home.instance() is None:
         raise ServiceUnreachable(
             f"kg was never started with the home {settings.home}. Start it with `kg up`, or set KG_API_URL "
-            "to a service elsewhere, or KG_HOME to another home."
+            "to the URL of another service, or KG_HOME to another home."
         )
     return url
 

@@ -312,7 +312,7 @@ def read_object(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"{_name(path)} is not valid JSON: {error}") from None
     if not isinstance(found, dict):
-        raise InvalidInput(f"{_name(path)} contains no JSON object; write {{...}}")
+        raise InvalidInput(f"{_name(path)} contains no JSON object. Write {{...}}")
     return cast("dict[str, Any]", found)
 
 

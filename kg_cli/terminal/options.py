@@ -25,7 +25,9 @@ def confirm(question: str) -> None:
         agreed = typer.confirm(question, err=True)
     except typer.Abort:
         if not sys.stdin.isatty():
-            complain("nothing was done: there is no terminal to ask. Pass --yes to continue without asking.")
+            complain(
+                "nothing was done, because no terminal can confirm. Pass --yes to skip the confirmation."
+            )
         raise
     if not agreed:
         say("nothing was done")
@@ -34,7 +36,7 @@ def confirm(question: str) -> None:
 
 def require_words(text: str) -> str:
     if not text.strip():
-        raise typer.BadParameter("the text is empty. Write what to look for")
+        raise typer.BadParameter("the text is empty. Write a query")
     return text
 
 
@@ -57,13 +59,13 @@ def given(options: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
 Query = Annotated[
     str,
-    typer.Argument(metavar="QUERY", help="What to look for, in plain words.", callback=require_words),
+    typer.Argument(metavar="QUERY", help="Query text.", callback=require_words),
 ]
 
 Ontology = Annotated[str, typer.Option("--ontology", "-o", help="The ontology.")]
 OnlyOntology = Annotated[str | None, typer.Option("--ontology", "-o", help="Only this ontology.")]
 OnlyOntologies = Annotated[
-    list[str] | None, typer.Option("--ontology", "-o", help="Only this ontology; repeat for several.")
+    list[str] | None, typer.Option("--ontology", "-o", help="Only this ontology. Repeat for several.")
 ]
 WhichOntology = Annotated[
     str | None, typer.Option("--ontology", "-o", help="Which one, when several have the name.")
@@ -79,13 +81,15 @@ Where = Annotated[
         "--where",
         help="Only documents for which this holds, such as 'date>=2025-01-01', tags=oncall, "
         "'format in rst,text', 'author exists', 'tags=a || author=Ada && draft=false', and of them "
-        "only sources such as 'page>=3', kind=image; "
+        "only sources such as 'page>=3', kind=image. "
         "repeat: all must hold.",
     ),
 ]
 OnlyDocuments = Annotated[
     list[str] | None,
-    typer.Option("--document", "-d", help="Only this document: its name, ONTOLOGY/NAME or id; repeat."),
+    typer.Option(
+        "--document", "-d", help="Only this document: its name, ONTOLOGY/NAME or id. Repeat for several."
+    ),
 ]
 
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=MAX_LIMIT, help="Maximum number of results.")]
@@ -112,9 +116,9 @@ By = Annotated[
     typer.Option(
         "--by",
         callback=_or_user,
-        help="Who does it, for the record; unset: the user of this machine.",
+        help="User name for the record. Default: the user of this machine.",
     ),
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the effects and the cost; change nothing.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the effects and the cost without changes.")]
 Create = Annotated[bool, typer.Option("--create", help="Create the ontology if it does not exist.")]
 Watch = Annotated[bool, typer.Option("--watch", help="Follow the jobs until they end.")]

@@ -146,7 +146,7 @@ def _export_ontology(
             configuration = patiently(lambda: client.export_offer([name])).ontologies[0]
         except NotFound:
             raise Conflict(
-                f"{name} was deleted while it was exported: the bundle cannot be finished; export to "
+                f"{name} was deleted during the export, so the bundle cannot be finished. Export to "
                 "another folder"
             ) from None
     raise Conflict(f"how {name} is embedded changes faster than it can be exported: try again later")
@@ -290,7 +290,7 @@ def print_exported(manifest: Manifest, folder: Path, *, as_json: bool, is_checke
         console.note(f"{told} of pictures are lost in this kg: their documents cannot be imported")
     console.note(*(f"not in the bundle: {each}" for each in manifest.left_out))
     if is_checked:
-        console.say(f"The bundle is whole; kg {manifest.kg_version} wrote it at {manifest.created_at}.")
+        console.say(f"The bundle is complete. kg {manifest.kg_version} wrote it at {manifest.created_at}.")
 
 
 def print_imported(imports: Sequence[OntologyImport], left_out: Sequence[str], *, as_json: bool) -> None:
@@ -312,9 +312,7 @@ def print_imported(imports: Sequence[OntologyImport], left_out: Sequence[str], *
         console.line(f"{each.ontology}{' (new)' if each.created else ''}: {', '.join(told)}")
         console.note(*each.notes)
         for name in done.kept[:MAX_NAMED]:
-            console.note(
-                f"{name}: another text of that name is there and stays; --replace stores the bundle's"
-            )
+            console.note(f"{name}: kept another text of this name. --replace stores the bundle's")
         if (more := len(done.kept) - MAX_NAMED) > 0:
             console.note(f"so do {more} others")
         for problem in done.problems:

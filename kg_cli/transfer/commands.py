@@ -15,12 +15,14 @@ BundleArgument = Annotated[Path, typer.Argument(metavar="FOLDER", help="Where th
 ReplaceOption = Annotated[
     bool, typer.Option("--replace", help="Store a document though another text of its name is there.")
 ]
-CheckOption = Annotated[bool, typer.Option("--check", help="Only look whether the bundle is whole.")]
+CheckOption = Annotated[bool, typer.Option("--check", help="Only check the bundle.")]
 
 
 FolderArgument = Annotated[
     Path | None,
-    typer.Argument(metavar="[FOLDER]", help="Where backups are; unset: KG_BACKUP__FOLDER, or below KG_HOME."),
+    typer.Argument(
+        metavar="[FOLDER]", help="Where backups are. Default: KG_BACKUP__FOLDER, or below KG_HOME."
+    ),
 ]
 KeepOption = Annotated[
     int | None,

@@ -336,7 +336,7 @@ def test_an_ontology_that_is_deleted_meanwhile_ends_the_export(
     folder = tmp_path / "bundle"
     once(monkeypatch, lambda: many.delete_ontology("notes"))
     for _ in range(2):
-        with pytest.raises(Conflict, match=r"notes was deleted while it was exported.*another folder"):
+        with pytest.raises(Conflict, match=r"notes was deleted during the export.*another folder"):
             export(many, folder)
     with pytest.raises(InvalidInput, match="was not finished"):
         bring(many, folder)

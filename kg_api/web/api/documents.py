@@ -168,7 +168,7 @@ Grant = Annotated[
 ]
 
 
-@folders.get("/folders", "admin", "List synchronised folders")
+@folders.get("/folders", "admin", "List synced folders")
 def list_folders(container: Open) -> FolderList:
     return container.folders.all()
 
@@ -194,7 +194,7 @@ def scan_folder(container: Open, folder_id: FolderId, scan: ScanRequest) -> Fold
     return container.folders.scan(folder_id, allow_empty=scan.allow_empty)
 
 
-@folders.delete("/folders/{folder_id}", "admin", "Stop synchronising a folder")
+@folders.delete("/folders/{folder_id}", "admin", "Stop syncing a folder")
 def remove_folder(
     container: Open,
     folder_id: FolderId,
@@ -239,7 +239,7 @@ IfNoneMatch = Annotated[
 ]
 
 
-@stored.get("/images", "read", "List pictures", filtered=True)
+@stored.get("/images", "read", "List images", filtered=True)
 def list_images(
     container: Open, ontology: OntologyFilter = None, offset: Offset = 0, limit: PageSize = 100
 ) -> ImagePage:
@@ -254,7 +254,7 @@ def get_thumbnail(container: Open, source_id: SourceId, known: IfNoneMatch = Non
     return _picture(container.images.thumbnail(source_id), known)
 
 
-@stored.get("/images/{source_id:path}", "read", "Get a picture", **_files(*get_args(ImageType)))
+@stored.get("/images/{source_id:path}", "read", "Get an image", **_files(*get_args(ImageType)))
 def get_image(container: Open, source_id: SourceId, known: IfNoneMatch = None) -> Response:
     """Return the file as an attachment without its location. 404: the source is not an image."""
     return _picture(container.images.file(source_id), known)

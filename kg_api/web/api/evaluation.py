@@ -49,7 +49,7 @@ def get_judgements(
     container: Open,
     ontology: Ontology,
     question: Annotated[
-        JudgedText | None, Query(description="Only judgements for this query. Unset: all.")
+        JudgedText | None, Query(description="Only judgements for this query. Default: all.")
     ] = None,
     *,
     offset: Offset = 0,
@@ -70,7 +70,7 @@ def remove_judgements(
     container: Open,
     ontology: Ontology,
     question: Annotated[JudgedText, Query(description="Query that was judged.")],
-    source_id: Annotated[NodeId | None, Query(description="Id of the passage. Unset: all.")] = None,
+    source_id: Annotated[NodeId | None, Query(description="Id of the passage. Default: all.")] = None,
 ) -> JudgementsDeleted:
     return delete_judgements(container.graph, ontology, question, source_id)
 
@@ -83,7 +83,7 @@ ResultName = Annotated[_Named, Path(description="Name of a saved result, from th
 ResultNames = Annotated[list[_Named], Query(alias="name", max_length=MAX_COMPARED)]
 Metrics = Annotated[
     list[Annotated[str, StringConstraints(max_length=100)]] | None,
-    Query(alias="metric", max_length=MAX_COMPARED, description="Unset: the main ones."),
+    Query(alias="metric", max_length=MAX_COMPARED, description="Default: the main ones."),
 ]
 Against = Annotated[
     str, Query(max_length=1000, description="`first`, `best` in the first measure, or a label.")

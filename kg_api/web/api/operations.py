@@ -111,7 +111,7 @@ def shown_readiness(request: Request, around: Sequence[Check] = ()) -> Readiness
 jobs = Routes("jobs")
 
 Kind = Annotated[
-    str | None, Query(max_length=50, pattern=r"^[a-z_]+$", description="Unset: all except scheduled ones.")
+    str | None, Query(max_length=50, pattern=r"^[a-z_]+$", description="Default: all except scheduled ones.")
 ]
 EVENTS: dict[str, Any] = {
     "filtered": True,

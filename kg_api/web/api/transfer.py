@@ -45,7 +45,7 @@ Key = Annotated[BlobKey, Path(description="SHA-256 of the file, in small hexadec
 @router.get("/export", "admin", "Get the available exports")
 def get_export_offer(
     container: Open,
-    ontology: Annotated[list[OntologyName] | None, Query(max_length=100, description="Unset: all.")] = None,
+    ontology: Annotated[list[OntologyName] | None, Query(max_length=100, description="Default: all.")] = None,
 ) -> BundleOffer:
     """Return ontologies with their configurations, and the excluded data. 404: unknown ontology."""
     return container.moving.exports.offer(ontology)

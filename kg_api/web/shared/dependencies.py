@@ -54,11 +54,11 @@ CalledRead = Annotated[
     ),
 ]
 SourceId = Annotated[Called, Path(description=f"{_SOURCE}.")]
-CalledSource = Annotated[Called, Path(description=f"{_SOURCE}. A document stands for its first source.")]
+CalledSource = Annotated[Called, Path(description=f"{_SOURCE}. A document selects its first source.")]
 ConceptId = Annotated[NodeId, Path(description="Id of a concept, or at least 8 digits it begins with.")]
 JobId = Annotated[NodeId, Path(description="Id of a job, or at least 8 digits it begins with.")]
 Ontology = Annotated[OntologyName, Path(description="Name of an ontology.")]
-OntologyFilter = Annotated[OntologyName | None, Query(description="Only this ontology. Unset: all.")]
+OntologyFilter = Annotated[OntologyName | None, Query(description="Only this ontology. Default: all.")]
 WhereFilter = Annotated[
     list[Annotated[str, StringConstraints(max_length=2000)]] | None,
     Query(

@@ -34,7 +34,7 @@ def test_a_no_deletes_nothing(kg: Kg, document: str) -> None:
     assert ("nothing was done" in refused.stderr, "--yes" in refused.stderr) == (True, False)
     unanswered = kg("delete", "ontology", "notes", stdin="")
     assert unanswered.returncode == 1
-    assert "--yes to continue without asking" in " ".join(unanswered.stderr.split())
+    assert "--yes to skip the confirmation" in " ".join(unanswered.stderr.split())
     assert left(kg) == 1
 
 

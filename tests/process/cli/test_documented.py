@@ -70,7 +70,7 @@ STATED = {
 }
 PRINTED: dict[str, dict[str, tuple[str, ...]]] = {
     "List topics": {
-        "communities list --ontology notes --parent": ("There are no communities here", "2 on level 0"),
+        "communities list --ontology notes --parent": ("No communities", "2 on level 0"),
         "communities list": ("2 of 2 communities", "9 are in one", "of a single source"),
         "communities show": ("level 0 5 concepts", "bakery.md#", "yeast", "1.00"),
         "communities detect": ("a worker detects communities", "kg communities list"),
@@ -82,7 +82,7 @@ PRINTED: dict[str, dict[str, tuple[str, ...]]] = {
         "proposals reject": ("are never proposed again",),
         "proposals undo": ("is open again",),
         "proposals config": ("min_similarity", "0.85", "this ontology", "1 open"),
-        "proposals search": ("kg checks everything again", "a worker looks for links"),
+        "proposals search": ("kg checks everything again", "a worker searches for links"),
     },
     "Search relationships": {
         "concepts relations": ("worker requires lease", "The worker requires a lease"),
@@ -99,7 +99,7 @@ PRINTED: dict[str, dict[str, tuple[str, ...]]] = {
         "subgraph requires.json": (
             "worker requires lease",
             "The worker requires a lease",
-            "nodes after each step",
+            "Nodes after each step",
         ),
     },
 }

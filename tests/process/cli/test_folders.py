@@ -46,7 +46,7 @@ def test_a_folder_is_followed_and_left(kg: Kg, folder: Path, graph: Graph) -> No
     assert all(word in table for word in (str(folder.name), "2h", "1 added", listed(kg)[0]["folder_id"]))
 
     removed = kg("folders", "remove", listed(kg)[0]["folder_id"])
-    assert "no longer synchronised" in removed.stderr
+    assert "no longer synced" in removed.stderr
     assert "kept in notes: 2 documents" in removed.stderr
     assert (listed(kg), len(documents(graph))) == ([], 2)
 

@@ -41,7 +41,7 @@ def test_a_kg_is_moved(kg: Kg, graph: Graph, driver: neo4j.Driver, tmp_path: Pat
 
     nowhere = {"KG_API_URL": "http://127.0.0.1:1"}
     checked = kg("import", str(bundle), "--check", env=nowhere)
-    assert (checked.returncode, "The bundle is whole" in checked.stderr) == (0, True), checked.stderr
+    assert (checked.returncode, "The bundle is complete" in checked.stderr) == (0, True), checked.stderr
     told = json.loads(kg("import", str(bundle), "--check", "--json", env=nowhere).stdout)
     assert (told["whole"], told["files"][0]["lines"]["document"]) == (True, 2)
 

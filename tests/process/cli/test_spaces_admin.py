@@ -32,11 +32,11 @@ def test_a_space_is_created_built_activated_and_dropped(kg: Kg, service: Service
         True,
     ), checked.stderr
     assert json.loads(kg(*spaces, "check", "other", "--json").stdout)["ok"]
-    assert "new ontologies use other" in kg(*spaces, "activate", "other").stderr
+    assert "New ontologies use other" in kg(*spaces, "activate", "other").stderr
     for early in (("rollback", "other"), ("drop", "other", "--yes")):
         assert kg(*spaces, *early).returncode == Conflict.exit_code
     assert kg(*spaces, "build", "default", "--activate", "--json").returncode == 0
-    assert "new ontologies use default" in kg(*spaces, "activate", "default").stderr
+    assert "New ontologies use default" in kg(*spaces, "activate", "default").stderr
     gone = kg(*spaces, "drop", "other", "--yes")
     assert (gone.returncode, "the space other is being removed" in gone.stderr) == (0, True), gone.stderr
 

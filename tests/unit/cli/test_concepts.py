@@ -80,7 +80,7 @@ def test_nothing_found_is_said(printed: Printed) -> None:
 def test_a_page_says_how_many_there_are(printed: Printed) -> None:
     page = ConceptList(concepts=[LEASE, RETRY], total=9, offset=0, limit=2, notes=["[b]more[/b] to come"])
     views.print_concepts(page)
-    assert "2 of 9 concepts; continue with --offset 2." in printed()
+    assert "2 of 9 concepts. Continue with --offset 2." in printed()
     assert "note: [b]more[/b] to come" in printed()
 
 
@@ -139,7 +139,7 @@ def test_a_way_is_its_statements(printed: Printed) -> None:
     for told in ("1. [lease] ends in retry", "s1 and 2 more", "1 path from [lease] to retry", "[b]told[/b]"):
         assert told in printed()
     views.print_paths(ConceptPaths(start=LEASE, end=RETRY, paths=[], hops=1))
-    assert "There is no path from [lease] to retry within 1 hop." in printed()
+    assert "No path from [lease] to retry within 1 hop." in printed()
 
 
 def test_passages_show_the_sources_around(printed: Printed) -> None:

@@ -52,7 +52,7 @@ def test_what_is_said_of_each_document_has_types_as_one_that_is_changed() -> Non
     assert read_metadata([], []) == {}
 
 
-@pytest.mark.parametrize(("value", "told"), [("title=All", "each document's own"), ("author", "KEY=VALUE")])
+@pytest.mark.parametrize(("value", "told"), [("title=All", "differs per document"), ("author", "KEY=VALUE")])
 def test_what_cannot_be_said_of_each_document_is_refused(value: str, told: str) -> None:
     with pytest.raises(typer.BadParameter, match=told):
         read_metadata([value], [])

@@ -29,9 +29,7 @@ def test_a_blank_question_is_told_by_the_arguments_name(
 ) -> None:
     assert run_command(["concepts", command, " "]) == 2
     said = capsys.readouterr().err
-    assert (
-        f"'{'concept' if command == 'show' else 'QUERY'}': the text is empty. Write what to look for" in said
-    )
+    assert f"'{'concept' if command == 'show' else 'QUERY'}': the text is empty. Write a query" in said
     assert "query_text" not in said
 
 
@@ -44,7 +42,7 @@ def test_an_unknown_model_is_the_arguments_fault(capsys: pytest.CaptureFixture[s
 
 def test_a_file_and_a_short_time_are_no_folder_and_no_interval(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("text")
-    with pytest.raises(InvalidInput, match="is a file; kg folders synchronises folders"):
+    with pytest.raises(InvalidInput, match=r"is a file\. `kg folders` syncs folders"):
         absolute(tmp_path / "a.md", elsewhere=False)
     with pytest.raises(InvalidInput, match="'5' is not between 10s and 31d"):
         parse_interval("5")

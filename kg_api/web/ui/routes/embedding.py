@@ -208,7 +208,7 @@ def named_space(container: Container, slug: str) -> SpaceInfo:
     for space in list_spaces(container).spaces:
         if space.slug == slug:
             return space
-    raise NotFound(f"there is no embedding space {slug!r}; the list of spaces shows those that there are")
+    raise NotFound(f"embedding space {slug!r} not found. See the list of spaces")
 
 
 def _changes(space: SpaceInfo) -> bool:

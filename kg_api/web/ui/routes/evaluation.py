@@ -164,9 +164,7 @@ def comparison_page(
     offset: Offset = 0,
 ) -> HTMLResponse:
     if len(names or ()) < FEWEST:
-        raise InvalidInput(
-            "choose two results or more, and then Compare; those of the same questions can be compared"
-        )
+        raise InvalidInput("select two or more results with the same questions, then Compare")
     found = results.compare(names or [], None, against)
     shown: dict[str, Any] = {"names": names, "against": against, "found": found}
     shown |= _measure(found, by) | _questions(results, found, by or found.tests[0].metric, offset)
@@ -179,7 +177,7 @@ def _measure(found: Comparison, by: str) -> dict[str, Any]:
     shared = [name for name in first if all(name in each for each in others)]
     by = by or found.tests[0].metric
     if by not in shared:
-        raise InvalidInput(f"there is no measure {by!r}; there are: {', '.join(shared)}")
+        raise InvalidInput(f"unknown measure {by!r}. Measures: {', '.join(shared)}")
     family = get_metric_family(by)
     return {"by": by, "measures": shared, "family": family, "ranks": ranks(shared, family)}
 

@@ -181,7 +181,7 @@ def removal_page(container: Open, folder_id: FolderId) -> HTMLResponse:
     return render("folders/remove.html", {"folder": documents.get_folder(container, folder_id)})
 
 
-@pages.post("/ui/folders/{folder_id}/remove", "admin", "Stop synchronising a folder")
+@pages.post("/ui/folders/{folder_id}/remove", "admin", "Stop syncing a folder")
 def remove(
     request: Request, container: Open, folder_id: FolderId, *, delete_documents: Tick = False
 ) -> Response:

@@ -136,7 +136,7 @@ def revocation_page(request: Request, container: Open, key_id: CalledKey) -> HTM
     for each in list_keys(container, request).keys:
         if each.key_id == key_id:
             return render("keys/revoke.html", {"key": each})
-    raise NotFound(f"there is no key {key_id!r}; the list of keys shows those that there are")
+    raise NotFound(f"API key {key_id!r} not found. See the list of keys")
 
 
 @pages.post("/ui/keys/{key_id}/revoke", "admin", "Revoke an API key")
