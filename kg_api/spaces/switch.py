@@ -96,7 +96,7 @@ class SpaceChecker:
             )
             told = f"{name}: {behind} {KINDS[kind].plural} are not built yet"
             if kind == main:
-                told = told if behind else f"{name}: all is built that answers now"
+                told = told if behind else f"{name}: every source is embedded"
                 yield Finding(name="complete", ok=not behind, detail=told)
                 refused = set_aside
             elif behind:
@@ -107,7 +107,7 @@ class SpaceChecker:
         yield self._check_vectors(plan)
         if index.ok and not space.is_of_images:
             lost, sampled = find_lost_in_index(self._graph, name, plan.space, plan.mark)
-            told = f"of {sampled} sampled vectors the index finds {sampled - lost}"
+            told = f"the index finds {sampled - lost} of {sampled} sampled vectors"
             yield Finding(name="found", ok=not lost, detail=f"{name}: {told}")
 
     def _check_index(self, name: str) -> Finding:

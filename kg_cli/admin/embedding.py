@@ -214,7 +214,7 @@ def list_spaces() -> None:
     asks="add_embedding_space",
     show=message(
         "created space {0.slug}: {0.provider} {0.model}, {0.dimensions} dimensions",
-        "change to it while people search: kg admin spaces build {0.slug} --ontology NAME",
+        "to embed documents in the background: kg admin spaces build {0.slug} --ontology NAME",
     ),
 )
 def create(

@@ -112,7 +112,7 @@ def print_created(made: CreatedKey) -> None:
     console.say(
         f"key {made.key_id} of {made.name} ({made.scope}, ontologies: {_ontologies(made)}) is valid {until}"
     )
-    console.note("save it now: it is shown once and stored nowhere. Send it with KG_API_KEY.")
+    console.note("save this key now, because kg does not store it. Clients send the key in KG_API_KEY.")
 
 
 @command(group, asks="create_key", show=print_created)
@@ -145,7 +145,7 @@ def create(
 def print_rotated(made: CreatedKey, overlap_hours: float) -> None:
     print_created(made)
     until = f"valid for at most {overlap_hours:g} more hours" if overlap_hours else "no longer valid"
-    console.say(f"the key {made.replaces}, which it replaces, is {until}")
+    console.say(f"the replaced key {made.replaces} is {until}")
 
 
 @command(group, asks="rotate_key", show=print_rotated)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kg_api.schemas.vocabulary import MAX_EVIDENCE, MAX_HOPS, MAX_PASSAGES, MAX_PATHS, MAX_RELATED
-from kg_api.wording import are, pluralize
+from kg_api.wording import pluralize
 from kg_cli.terminal import console, options
 from kg_cli.terminal.answers import Column, Table, command, make_group, note_all, short_id
 from kg_cli.terminal.connect import open_client
@@ -46,9 +46,9 @@ def concepts_to_follow(
         return None
     reads = found.due if found.problem is None and found.last_error is None else 0
     embeds = counts.missing + counts.stale if counts else 0
-    told = [f"{pluralize(reads, 'source')} {are(reads)} still to be read"] if reads else []
-    told += [f"{pluralize(embeds, 'concept')} {are(embeds)} still to be embedded"] if embeds else []
-    return f"concepts follow: {', '.join(told)}" if told else None
+    told = [f"extraction from {pluralize(reads, 'source')}"] if reads else []
+    told += [f"embedding of {pluralize(embeds, 'concept')}"] if embeds else []
+    return f"pending: {' and '.join(told)}" if told else None
 
 
 MAX_CANDIDATES = 20

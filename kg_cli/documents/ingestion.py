@@ -55,9 +55,7 @@ def describe_left_out(selection: FileSelection) -> list[str]:
     if pictures := sorted(UNREAD_PICTURES & kinds.keys()):
         lines.append(f"{', '.join(pictures)}: export these images as JPEG or PNG, and ingest the exports")
     if any(is_ending(kind) and kind not in NOT_READ for kind in kinds):
-        lines.append(
-            "to ingest a text, PDF or image file with another extension, name the file: kg ingest FILE"
-        )
+        lines.append("to ingest text with another extension, name the file: kg ingest FILE")
     return lines
 
 

@@ -156,7 +156,7 @@ def print_hits(answer: SourceHits, *, full: bool = False, page: int = 1, first: 
     """Print the hits of a search, numbered from `first`."""
     note_all(answer)
     if not answer.sources:
-        console.say("There are no more hits." if page > 1 else _nothing(answer.left_out))
+        console.say("No more hits." if page > 1 else _nothing(answer.left_out))
         return
     _print_ranking(answer.sources, full=full, first=first, spaces=len(answer.spaces) > 1)
     print_windows(answer.windows)
@@ -182,15 +182,15 @@ def print_hybrid(answer: HybridHits, *, full: bool = False, page: int = 1, first
     print_windows(answer.windows)
     found = f"{pluralize(len(answer.concepts), 'concept')} and {pluralize(len(answer.sources), 'passage')}"
     console.say(
-        f"{found} in {answer.timings_ms['total']:.0f} ms. More of a concept: kg concepts show ID; "
-        f"read around a passage: kg show ID, or kg open {first}"
+        f"{found} in {answer.timings_ms['total']:.0f} ms. Show a concept: kg concepts show ID. "
+        f"Read around a passage: kg show ID, or in the browser: kg open {first}"
     )
     _say_more(answer.next_cursor, page)
 
 
 def _say_more(cursor: str | None, page: int) -> None:
     if cursor is not None:
-        console.say(f"There are more hits: --page {page + 1}")
+        console.say(f"For more hits, add --page {page + 1}")
 
 
 def _print_ranking(hits: Sequence[SourceHit], *, full: bool, first: int, spaces: bool = False) -> None:

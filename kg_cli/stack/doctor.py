@@ -321,7 +321,7 @@ def _examine_queue(client: KgClient, settings: Settings, start: str, patience_se
     for note in dict.fromkeys(note for worker in queue.workers for note in worker.notes):
         yield _ok("embedding server", note)
     troubles = [*_find_troubles(client, queue)]
-    done = f"{queue.running} running, {queue.queued} queued, none died within a day"
+    done = f"{queue.running} running, {queue.queued} queued, none failed within a day"
     yield from troubles or [_ok("jobs", done)]
 
 

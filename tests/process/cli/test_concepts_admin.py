@@ -39,7 +39,7 @@ def test_extraction_is_configured_previewed_and_asked_for(kg: Kg, service: Servi
     assert json.loads(started.stdout)["due"] == 1
     status = kg(*admin, "status", "--ontology", "notes")
     assert "1: 0 read, 1 pending" in status.stdout
-    assert "concepts follow: 1 source is still to be read" in status.stderr
+    assert "pending: extraction from 1 source" in status.stderr
     assert "rejected: 0 sources" in kg(*admin, "refused", "--ontology", "notes").stderr
     model = kg(*admin, "config", "--ontology", "notes", "--extractor", "llm")
     assert model.returncode == 2
@@ -54,8 +54,8 @@ def test_who_has_waited_is_told_that_concepts_follow(
         client.set_extraction_config("notes", extractor="keyphrase")
     (tmp_path / "a.md").write_text(TEXT)
     ingest = ("ingest", str(tmp_path), "--ontology", "notes")
-    assert "concepts follow" not in kg(*ingest).stderr
+    assert "pending: extraction" not in kg(*ingest).stderr
     run_jobs(graph)
     waited = kg(*ingest, "--wait")
     assert waited.returncode == 0, waited.stderr
-    assert "concepts follow: 1 source is still to be read (kg admin concepts status" in waited.stderr
+    assert "pending: extraction from 1 source (kg admin concepts status" in waited.stderr

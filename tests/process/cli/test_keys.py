@@ -64,7 +64,7 @@ def test_an_administrator_of_the_machine_gives_keys_to_others(kg: Kg, guarded: S
     again = kg("admin", "keys", "create", "ada", env=at_home)
     assert (again.returncode, "rotate" in again.stderr) == (Conflict.exit_code, True)
     said = kg("admin", "keys", "rotate", "ada", "--overlap", "2", env=at_home)
-    assert f"the key {key.split('_')[1]}, which it replaces, is valid for at most 2 more hours" in said.stderr
+    assert f"the replaced key {key.split('_')[1]} is valid for at most 2 more hours" in said.stderr
     heir = json.loads(kg("admin", "keys", "list", "--json", env=at_home).stdout)["keys"][0]["key_id"]
     turned = kg("admin", "keys", "rotate", heir, "--overlap", "0", "--json", env=at_home)
     assert json.loads(turned.stdout)["replaces"] == heir
