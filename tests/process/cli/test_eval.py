@@ -268,7 +268,7 @@ def test_two_of_the_same_run_do_not_mix(kg: Kg, folder: Path, service: Service, 
 
 BAD: dict[str, tuple[Callable[[Path], object], list[str], str]] = {
     "no set": (lambda folder: (folder / "corpus.jsonl").unlink(), [], "is not a question set"),
-    "option": (lambda _: None, ["--option", "mood=good"], "there is no option mood"),
+    "option": (lambda _: None, ["--option", "mood=good"], "has no option mood"),
     "target": (lambda _: None, ["--target", "spans"], "handbook has no spans to measure"),
     "in place": (lambda _: None, ["--in-place"], "--in-place needs --ontology"),
 }

@@ -60,7 +60,7 @@ def test_a_kg_is_moved(kg: Kg, graph: Graph, driver: neo4j.Driver, tmp_path: Pat
     (notes / "birds.md").write_text("Herons fly.\n")
     assert kg("ingest", str(notes), "--ontology", "notes").returncode == 0
     kept = kg("import", str(bundle))
-    assert "birds.md: another text of that name is there and stays" in " ".join(kept.stderr.split())
+    assert "birds.md: kept another text of this name" in " ".join(kept.stderr.split())
     assert "notes: 0 new documents, 1 unchanged, 1 kept as they are here" in kept.stdout
     told = json.loads(kg("import", str(bundle), "--replace", "--json").stdout)
     assert told["ontologies"][0]["done"]["replaced"] == 1

@@ -146,5 +146,5 @@ def test_a_hit_is_opened_by_its_number(kg: Kg, rest: httpx.Client) -> None:
 def test_the_rest_of_a_list_is_pointed_to(kg: Kg, rest: httpx.Client) -> None:
     del rest
     assert "1 of 3 documents. Continue with --offset 1" in kg("documents", "--limit", "1").stderr
-    assert "of 3 shown" not in kg("documents", "--offset", "2").stderr
-    assert "1 of 3 shown" in kg("jobs", "list", "--limit", "1").stderr
+    assert "of 3 jobs shown" not in kg("documents", "--offset", "2").stderr
+    assert "1 of 3 jobs shown" in kg("jobs", "list", "--limit", "1").stderr
