@@ -2,7 +2,6 @@
 
     python -m benchmarks.concept_terms
     python -m benchmarks.concept_terms --per-source 20 --show    # with what is missed and wrong
-    python -m benchmarks.concept_terms --gold tests/data/terms_spaceless    # Chinese and Japanese
 
 The passages and the rules by which they were marked: tests/data/terms/README.md. Rules and lists are made by
 looking at the tuning half alone, so `--show` tells nothing of the other one. No database.

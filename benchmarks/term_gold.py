@@ -114,8 +114,6 @@ def score(document: MarkedDocument, per_source: int) -> list[Outcome]:
 def fold(name: str, language: str) -> str:
     """One form of a name, whatever its case, hyphens, number and case endings."""
     words = [word.casefold() for word in _WORD.findall(name)]
-    if language not in _STEMMERS:  # Chinese and Japanese nouns have one form
-        return " ".join(words)
     stem = Stemmer.Stemmer(_STEMMERS[language]).stemWord
     return " ".join(map(stem, words))
 

@@ -15,14 +15,13 @@ from kg_api.extraction.phrases import (
     rank_phrases,
 )
 from kg_api.extraction.prose import sentences
-from kg_api.extraction.spaceless import find_spaceless_phrases
 from kg_api.graph.vectors import DocumentAbout, SourceText
 from kg_api.schemas.base import digest
 from kg_api.schemas.concepts import ExtractedConcept, Extraction, Quote
 from kg_api.schemas.documents import BlockKind, SourceBlock
 from kg_api.schemas.vocabulary import ExtractorName
 
-VERSION = "10"  # a change extracts all sources again
+VERSION = "11"  # a change extracts all sources again
 MAX_LABEL_LENGTH = 200
 MAX_QUOTE_LENGTH = 1000
 QUOTES = 3  # sentences of a source per concept
@@ -104,9 +103,6 @@ def find(sources: Sequence[SourceText], per_source: int) -> Found:
         if phrase.end - phrase.start <= MAX_LABEL_LENGTH
     ]
     weights = weigh_words(lines, language)
-    for line, phrase, weighed in find_spaceless_phrases(lines):
-        mentions.append(Mention(*places[line], phrase))
-        weights |= weighed
     for at, (start, end) in places:
         for begin, stop, sure in find_code_names(sources[at].full_text[start:end]):
             name = sources[at].full_text[start + begin : start + stop]

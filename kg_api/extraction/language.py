@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -43,7 +42,7 @@ _TOKEN = regex.compile(
     regex.V1,
 )
 
-_ZIPF_RARE = {"en": 4.2, "de": 4.2, "es": 4.1, "zh": 4.5, "ja": 4.2}
+_ZIPF_RARE = {"en": 4.2, "de": 4.2, "es": 4.1}
 _WORDFREQ_CODES = {"no": "nb"}
 UNLISTED = 2.9  # frequency of unlisted words: the lists end at 3
 
@@ -140,20 +139,6 @@ def _frequencies(language: str) -> Mapping[str, float]:
     return {word: round(log10(share) + 9, 2) for word, share in shares.items()}
 
 
-def simplify(text: str) -> str:
-    """Convert Chinese to simplified characters one by one, as in the frequency list."""
-    return text.translate(_simplified())
-
-
-@cache
-def _simplified() -> Mapping[int, str]:
-    """Read wordfreq's table by code point, which its API offers only with jieba."""
-    import msgpack  # noqa: PLC0415 # with wordfreq
-
-    packed = files("wordfreq").joinpath("data", "_chinese_mapping.msgpack.gz").read_bytes()
-    return cast("Mapping[int, str]", msgpack.unpackb(gzip.decompress(packed), strict_map_key=False))
-
-
 class _Tagger(Protocol):
     """Used part of TextBlob's parser."""
 
@@ -188,9 +173,6 @@ class Lists:
     verbs: frozenset[str]  # English verbs that look like nouns at the end of a phrase
     es_openers: frozenset[str]  # Spanish words before a noun
     es_objects: frozenset[str]  # Spanish words after a verb
-    han_edges: frozenset[str]  # Chinese characters at no end of an unlisted word
-    zh_weak: frozenset[str]  # Chinese nouns that end no term
-    zh_suffixes: frozenset[str]  # Chinese characters that turn the previous word into a noun
 
 
 @cache

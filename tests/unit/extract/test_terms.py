@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
-from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from benchmarks.concept_terms import groups
 from benchmarks.term_gold import GOLD, Score, read_gold, score
 from kg_api.extraction.keyphrases import KeyphraseExtractor
-from kg_api.extraction.language import simplify
 from kg_api.extraction.phrases import split_name
-from kg_api.extraction.spaceless import find_chinese_phrases, find_japanese_phrases
 from kg_api.graph.vectors import DocumentAbout, SourceText
 from kg_api.ingest.records import Incoming, to_record
 from kg_api.schemas.concepts import PER_SOURCE
 from kg_api.schemas.documents import DocumentRecord, Format, SourceBlock
-from tests.support.growth import assert_linear
 from tests.support.keyphrases import extract, labels, sources
 
-SPACELESS = GOLD.parent / "terms_spaceless"
 FLOORS = {
     ("held-out", "all"): (0.84, 0.72),
     ("held-out", "en"): (0.84, 0.73),
@@ -35,24 +26,15 @@ FLOORS = {
     ("tuning", "all"): (0.83, 0.81),
 }
 """Precision and recall, a little below what was measured (benchmarks/results/concepts.md)."""
-SPACELESS_FLOORS = {
-    ("held-out", "zh"): (0.74, 0.49),
-    ("held-out", "ja"): (0.84, 0.79),
-    ("tuning", "zh"): (0.85, 0.60),
-    ("tuning", "ja"): (0.98, 0.90),
-}
 
 
-@pytest.mark.parametrize(("folder", "floors"), [(GOLD, FLOORS), (SPACELESS, SPACELESS_FLOORS)])
-def test_precision_and_recall_over_marked_passages_do_not_fall(
-    folder: Path, floors: dict[tuple[str, str], tuple[float, float]]
-) -> None:
+def test_precision_and_recall_over_marked_passages_do_not_fall() -> None:
     found = defaultdict[tuple[str, str], Score](Score)
-    for document in read_gold(folder):
+    for document in read_gold(GOLD):
         total = sum((each.score for each in score(document, PER_SOURCE["keyphrase"])), Score())
         for group in groups(document):
             found[document.about["half"], group] += total
-    for part, (precision, recall) in floors.items():
+    for part, (precision, recall) in FLOORS.items():
         assert (found[part].precision >= precision, found[part].recall >= recall) == (True, True), part
 
 
@@ -81,91 +63,6 @@ def test_a_name_of_code_is_one_concept_with_what_it_is_called_in_the_text() -> N
 )
 def test_code_names_are_split_into_words(name: str, words: tuple[str, ...]) -> None:
     assert split_name(name) == words
-
-
-@pytest.mark.parametrize(
-    ("text", "found", "left"),
-    [
-        ("服务同时使用全文索引和向量数据库。", {"全文索引", "向量数据库"}, {"使用全文索引", "服务"}),
-        ("作者享有发表权和署名权。", {"发表权", "署名权"}, {"发表", "权"}),
-        ("主节点失效时，通过选举算法选出新的主节点。", {"主节点", "选举算法"}, {"算法选出", "新的主节点"}),
-        ("患者应当定期检测糖化血红蛋白。", set[str](), {"检测糖化", "检测糖化血红蛋白", "定期检测"}),
-        ("女神卡卡演唱了国歌。", {"国歌"}, {"演唱", "演唱了国歌"}),
-        ("这是一个问题，原因是时间。", set[str](), {"问题", "原因", "时间", "一个问题"}),
-        ("资料库管理系统是一种软体。", {"资料库管理系统"}, {"一种软体"}),
-    ],
-)
-def test_chinese_nouns_with_what_describes_them(text: str, found: set[str], left: set[str]) -> None:
-    known = set(labels(text))
-    assert found <= known
-    assert not left & known
-
-
-def test_latin_names_stay_within_chinese_and_japanese() -> None:
-    assert {"Neo4j", "数据库"} <= set(labels("服务使用 Neo4j 数据库来存储。"))
-    assert {"PyTorch", "混合精度学習"} <= set(labels("この PyTorch では混合精度学習を使う。"))
-
-
-def test_traditional_characters_are_read_as_simplified_ones_and_stay_as_they_are() -> None:
-    assert {"資料庫管理系統", "發表權"} <= set(labels("資料庫管理系統是一種軟體，作者享有發表權。"))
-    assert simplify("資料庫") == "资料库"
-
-
-@pytest.mark.parametrize(
-    ("text", "found", "left"),
-    [
-        ("グラフデータベースに保存する。", {"グラフデータベース"}, {"保存"}),
-        (
-            "ジョブをキューから取り出し、リースを更新しながら処理する。",
-            {"ジョブ", "キュー", "リース"},
-            {"更新", "処理"},
-        ),
-        ("腎機能を定期的に調べる。", {"腎機能"}, {"定期的", "定期"}),
-        ("総工費は百二十億円で、保護期間は七十年である。", {"総工費", "保護期間"}, {"百二十億円", "七十年"}),
-        ("第三者機関が三年間調べた。", set[str](), {"三年間調", "年間"}),
-    ],
-)
-def test_japanese_runs_of_characters_that_nouns_are_written_in(
-    text: str, found: set[str], left: set[str]
-) -> None:
-    known = set(labels(text))
-    assert found <= known
-    assert not left & known
-
-
-CHARACTERS = st.text(
-    st.sampled_from(
-        "野马队在超级碗的数据库全文索引发表权了和用通过·—一二月年ab 。，ーカナのは\U00020000資料\x01"
-    ),
-    max_size=60,
-)
-
-
-@given(st.one_of(st.text(max_size=80), CHARACTERS))
-def test_words_of_phrases_stand_in_order_within_the_text(text: str) -> None:
-    for find in (find_chinese_phrases, find_japanese_phrases):
-        for words, _ in find(text):
-            places = list(_flat(words))
-            assert places == sorted(places)
-            assert 0 <= places[0] < places[-1] <= len(text)
-            assert all(end == start for (_, end), (start, _) in pairwise(words))
-
-
-def _flat(words: tuple[tuple[int, int], ...]) -> Iterator[int]:
-    for start, end in words:
-        assert start < end
-        yield from (start, end)
-
-
-@pytest.mark.parametrize("piece", ["数据库", "卡·", "卡·卡，", "用索引算法", "カナ漢字", "一二三年"])
-def test_it_takes_as_long_as_the_text_is_long(piece: str) -> None:
-    def seconds(size: int) -> float:
-        begun = time.process_time()
-        for find in (find_chinese_phrases, find_japanese_phrases):
-            list(find(piece * size))
-        return time.process_time() - begun
-
-    assert_linear(seconds, 2_000, slack=0.05)
 
 
 SAID = "the Silver Harbour engine keeps a worker lease for Carla Jones"
