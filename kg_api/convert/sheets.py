@@ -36,17 +36,17 @@ class Sheet:
     _left: int = 1 << 30
     _right: int = 0
 
-    def add_row(self, number: int, cells: Mapping[int, str], times: int = 1) -> None:
+    def add_row(self, number: int, cells: Mapping[int, str]) -> None:
         """Add a row below the previous ones, with its filled cells by 0-based column."""
         left, right = min(cells), max(cells) + 1
         self._left, self._right = min(self._left, left), max(self._right, right)
         self._top = self._top or number
-        if (number + times - self._top) * (self._right - self._left) > MAX_CELLS:
+        if (number + 1 - self._top) * (self._right - self._left) > MAX_CELLS:
             raise report_too_large(self.name)
         row = [""] * (right - left)
         for column, text in cells.items():
             row[column - left] = text
-        self._filled += [(each, left, row) for each in range(number, number + times)]
+        self._filled.append((number, left, row))
 
     def place(
         self, merges: Iterable[Range], hidden_rows: Iterable[int], hidden_columns: Sequence[range]

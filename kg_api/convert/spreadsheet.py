@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import zipfile
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from datetime import date, datetime, time, timedelta
@@ -10,8 +11,15 @@ from typing import Any, cast
 
 import python_calamine
 
-from kg_api.convert.opendocument import read_ods_sheets
-from kg_api.convert.shared.containers import core_properties, metadata, open_archive
+from kg_api.convert.shared.accounting import note_missing
+from kg_api.convert.shared.containers import (
+    core_properties,
+    get_local_name,
+    metadata,
+    open_archive,
+    read_entry,
+    read_xml,
+)
 from kg_api.convert.shared.markdown_text import MarkdownWriter, heading, join_lines, paragraph
 from kg_api.convert.shared.number_format import format_datetime, format_duration, write_digits
 from kg_api.convert.sheets import MAX_CELLS, Sheet, SheetNotes, report_too_large, write_grid
@@ -23,7 +31,7 @@ _KIND = "a spreadsheet (XLSX, XLS or ODS)"
 _OLE = b"\xd0\xcf\x11\xe0"
 _EXACT = 2**53
 _VALUES_ONLY = (
-    "old Excel file (.xls): kg read values only. Number formats such as percent, errors, formulas without a "
+    "kg reads only values of .xls and .ods files. Number formats such as percent, errors, formulas without a "
     "result, struck text, hidden rows, comments and text boxes are missing. Save it as .xlsx to keep them"
 )
 
@@ -33,11 +41,10 @@ def convert(data: bytes) -> Converted:
     writer, pages, notes = MarkdownWriter(), list[int](), SheetNotes()
     said, has_text = list[str](), False
     with _damage(_KIND):
-        if archive is None:
-            sheets = _read_old_sheets(data, notes)
+        is_ods = archive is not None and "content.xml" in archive.namelist()
+        if archive is None or is_ods:
+            sheets = _read_values(data, notes)
             said.append(_VALUES_ONLY)
-        elif "content.xml" in archive.namelist():
-            sheets = read_ods_sheets(archive, notes)
         else:
             sheets = read_xlsx_sheets(archive, notes)
         for sheet in sheets:
@@ -49,8 +56,11 @@ def convert(data: bytes) -> Converted:
                 writer.add(paragraph(text))
             has_text = has_text or writer.position > before
             said += _describe_hidden(sheet)
+        if archive and is_ods:
+            said += note_missing(_read_ods_words(archive, notes), writer.text(), "the workbook")
     if not has_text:
-        raise UnreadableDocument("all sheets are empty. Nothing was stored")
+        told = [each for each in (*said, *notes.describe()) if each != _VALUES_ONLY]
+        raise UnreadableDocument("; ".join(["all sheets are empty", *told]) + ". Nothing was stored")
     title, about = core_properties(archive) if archive else ("", metadata())
     return Converted(writer.text(), title, about, tuple(pages), (*said, *notes.describe()))
 
@@ -80,7 +90,7 @@ def _damage(what: str) -> Generator[None]:
         raise
 
 
-def _read_old_sheets(data: bytes, notes: SheetNotes) -> Iterator[Sheet]:
+def _read_values(data: bytes, notes: SheetNotes) -> Iterator[Sheet]:
     workbook = cast("Any", python_calamine).CalamineWorkbook.from_filelike(io.BytesIO(data))
     for each in workbook.sheets_metadata:
         name = str(each.name)
@@ -98,6 +108,21 @@ def _read_old_sheets(data: bytes, notes: SheetNotes) -> Iterator[Sheet]:
             if top >= down and left >= right
         ]
         yield Sheet(name, hidden="Visible" not in str(each.visible), rows=rows, merges=merges)
+
+
+def _read_ods_words(archive: zipfile.ZipFile, notes: SheetNotes) -> Iterator[str]:
+    """Yield the paragraphs of an ODS file that are not the display of a number, and count unset formulas."""
+    numbers = set[Any]()
+    for each in read_xml(read_entry(archive, "content.xml"), "content.xml").iter():
+        said = {key.rpartition("}")[2]: value for key, value in each.attrib.items()}
+        if get_local_name(each) == "table-cell":
+            if said.get("value-type", "string") != "string":
+                numbers.update(each)
+            has_value = len(each) or any(key.endswith("value") for key in said)
+            if "formula" in said and not has_value:
+                notes.leave_out("formulas without a stored result", said["formula"])
+        elif get_local_name(each) == "p" and each not in numbers:
+            yield "".join(each.itertext())
 
 
 def _show_value(value: object) -> str:

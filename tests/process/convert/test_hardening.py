@@ -39,7 +39,7 @@ GOOD = {
     "docx": document(),
     "pptx": presentation(),
     "xlsx": workbook({"Tea": ROWS}),
-    "ods": sheet_of(row(cell("<text:p>Kettle</text:p>"))),
+    "ods": sheet_of(row(cell("<text:p>Kettle</text:p>", 'office:value-type="string"'))),
     "epub": book(),
 }
 PARTS = {

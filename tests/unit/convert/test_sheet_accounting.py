@@ -6,11 +6,9 @@ import csv
 import datetime as dt
 import io
 import re
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree as ET
 
 import openpyxl
 import pytest
@@ -20,9 +18,6 @@ from kg_api.convert.shared.accounting import find_missing
 from tests.unit.convert.test_delimited import DECLARED
 from tests.unit.convert.test_spreadsheet import (
     ROWS,
-    cell,
-    row,
-    sheet_of,
     workbook,
 )
 
@@ -42,7 +37,7 @@ def format_cells(values: dict[str, Any]) -> bytes:
 
 
 BOOKS: dict[str, bytes] = {
-    **{path.name: path.read_bytes() for path in sorted(FILES.iterdir()) if path.suffix in {".xlsx", ".ods"}},
+    **{path.name: path.read_bytes() for path in sorted(FILES.iterdir()) if path.suffix == ".xlsx"},
     "usual": workbook({"Tea": ROWS, "Notes": [["One remark"]]}, corner="C4"),
     "titles": workbook(
         {
@@ -74,19 +69,11 @@ BOOKS: dict[str, bytes] = {
             "[h]:mm": dt.timedelta(hours=36),
         }
     ),
-    "ods": sheet_of(
-        row(cell("<text:p>Site</text:p>"), cell("<text:p>50 %</text:p>", 'office:value="0.5"'))
-        + row(cell("", 'office:value="7"'), cell("", 'table:formula="of:=[.A2]+1"'))
-    ),
 }
 
 
 def read_book(data: bytes) -> Iterator[str]:
-    """Read every cell of XLSX by openpyxl, of ODS by its elements alone."""
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        if "content.xml" in archive.namelist():
-            yield from read_elements(ET.fromstring(archive.read("content.xml")))  # noqa: S314 - our own files
-            return
+    """Read every cell by openpyxl."""
     computed = openpyxl.load_workbook(io.BytesIO(data), data_only=True)
     for sheet in openpyxl.load_workbook(io.BytesIO(data)):
         for line in sheet.iter_rows():
@@ -108,15 +95,6 @@ def show(value: object, form: str) -> str:
             return str(value).zfill(len(form))
         return f"{value * 100:.15g}%" if "%" in form else f"{value:.15g}"
     return str(value)
-
-
-def read_elements(root: ET.Element) -> Iterator[str]:
-    for each in root.iter():
-        if each.tag.endswith("}table-row"):
-            for part in each:
-                texts = ["".join(words.itertext()) for words in part if words.tag.endswith("}p")]
-                said = [value for key, value in part.attrib.items() if key.endswith(("}value", "}formula"))]
-                yield from texts or [re.sub(r"of:|[\[\].]", "", value) for value in said]
 
 
 def numbers(text: str) -> set[str]:
