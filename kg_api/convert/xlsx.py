@@ -26,7 +26,6 @@ from kg_api.convert.shared.number_format import (
     find_builtin_format,
     format_datetime,
     format_number,
-    format_text,
     parse_number_format,
 )
 from kg_api.convert.sheets import Sheet, SheetNotes, join_runs
@@ -198,16 +197,16 @@ class _SheetReader:
                 return text
         if kind == "inlineStr":
             found = _read_runs(parts["is"]) if "is" in parts else ""
-            return format_text(self._join(found, style), style.form)
+            return self._join(found, style)
         return self._show(kind, value, style) if value else ""
 
     def _show(self, kind: str, value: str, style: _Style) -> str:
         if kind == "n":
             return format_number(value.strip(), style.form, since_1904=self._book.since_1904)
         if kind == "s":
-            return format_text(self._join(self._book.strings[int(value)], style), style.form)
+            return self._join(self._book.strings[int(value)], style)
         if kind == "str":
-            return format_text(_unescape(value), style.form)
+            return _unescape(value)
         if kind == "b":
             return "TRUE" if value.strip() in _TRUE else "FALSE"
         if kind == "d":

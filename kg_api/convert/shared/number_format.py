@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Context, Decimal, InvalidOperation
 from functools import lru_cache
+from itertools import takewhile
 from typing import Literal
 
 _BUILTIN = {
@@ -24,8 +25,8 @@ _BUILTIN = {
 """Formats with only a number in files, by their kind. Others change nothing that kg shows."""
 
 _TOKEN = re.compile(
-    r'"(?P<quoted>[^"]*)"?|\\(?P<escaped>.)|[_*].|\[(?P<bracket>[^\]]*)\]|(?P<general>General)'
-    r"|(?P<exponent>[Ee][+-])|(?P<clock>AM/PM|A/P|上午/下午)|(?P<other>.)",
+    r'"(?P<quoted>[^"]*)"?|\\(?P<escaped>.)|[_*].|\[\$(?P<currency>[^\]-]*)[^\]]*\]|(?P<elapsed>\[[hmsHMS]+\])|\[[^\]]*\]'
+    r"|(?P<sign>General|[Ee][+-]|AM/PM|A/P|上午/下午|.)",
     re.DOTALL,
 )
 _CONDITION = re.compile(r"\[[<>=]")
@@ -37,155 +38,91 @@ _YEAR_DAYS = 366
 
 
 @dataclass(frozen=True, slots=True)
-class _Section:
-    """One of up to four parts of a format: positive, negative, zero, text."""
-
-    before: str
-    after: str
-    has_number: bool = False
-    whole: int = 1
-    percent: int = 0
-    has_text: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class NumberFormat:
-    sections: tuple[_Section, ...]
+    """Text around a number, from the part of its format for positive numbers."""
+
+    before: str = ""
+    after: str = ""
+    whole: int = 1  # minimum digits before the point
+    percent: int = 0
     kind: Literal["number", "date", "time", "duration"] = "number"
     fractions: bool = False  # shows fractions of a second
 
 
-GENERAL = NumberFormat(())
+GENERAL = NumberFormat()
 
 
 @lru_cache(maxsize=4096)
 def parse_number_format(code: str) -> NumberFormat:
     """Parse a format code such as `#,##0.00 [$€-407];[Red]-#,##0.00`."""
-    parts: list[list[tuple[str, str]]] = [[]]
-    for found in _TOKEN.finditer(code):
-        kind = found.lastgroup or ""
-        text = found[kind] if kind else ""
-        if kind == "other" and text == ";":
-            parts.append([])
-        elif kind:
-            parts[-1].append((kind, text))
-    marks = "".join(text.lower() for kind, text in parts[0] if kind == "other")
-    is_elapsed = any(
-        kind == "bracket" and re.fullmatch("[hms]+", text, re.IGNORECASE) for kind, text in parts[0]
-    )
-    has_clock = any(kind == "clock" for kind, _ in parts[0])
-    has_digits = bool(re.search("[0#?]", re.sub(r"s[.,]0+", "", marks)))  # `0.00 EUR` is not a date
-    is_general = any(kind == "general" for kind, _ in parts[0])
-    if not (is_general or has_digits) and (is_elapsed or has_clock or re.search("[ymdhsegb]", marks)):
-        has_time = is_elapsed or has_clock or bool(set(marks) & set("hs"))
-        is_date = bool(set(marks) & set("ydegb")) or ("m" in marks and not has_time)
+    found = [(each.lastgroup or "", each[each.lastgroup or 0]) for each in _TOKEN.finditer(code)]
+    tokens = [
+        *takewhile(lambda token: token != ("sign", ";"), ((kind, text) for kind, text in found if kind))
+    ]
+    signs = [text if kind == "sign" else "" for kind, text in tokens]
+    marks = "".join(signs).lower()
+    is_elapsed = any(kind == "elapsed" for kind, _ in tokens)
+    has_digits = bool(re.search("general|[0#?]", re.sub(r"s[.,]0+", "", marks)))  # `0.00 EUR` is not a date
+    if not has_digits and (is_elapsed or re.search("[ymdhsegb上]", marks)):
+        has_time = is_elapsed or bool(re.search("[hs上]|a/p|am/pm", marks))
+        is_date = bool(re.search("[ydegb]", marks)) or ("m" in marks and not has_time)
         kind = "duration" if is_elapsed else "date" if is_date else "time"
-        return NumberFormat((), kind, fractions=bool(re.search(r"s\.0", marks)))
-    if _CONDITION.search(code):  # kg does not evaluate conditions, because a wrong unit is worse than none
+        return NumberFormat(kind=kind, fractions=bool(re.search(r"s\.0", marks)))
+    is_plain = "/" in signs or any(each[0] in "Ee" for each in signs if each[1:] and each != "General")
+    digits = "#?0123456789/" if is_plain else "#?0"
+    numbers = [at for at, sign in enumerate(signs) if sign == "General" or (sign and sign in digits)]
+    # kg does not evaluate conditions and scaling to thousands, because a wrong unit is worse than none.
+    if not numbers or _CONDITION.search(code) or signs[numbers[-1] + 1 :][:1] == [","]:
         return GENERAL
-    return NumberFormat(tuple(map(_read_section, parts[:4])))
+    before, after = (
+        "".join(text for kind, text in part if kind != "sign" or text not in ".,@")
+        for part in (tokens[: numbers[0]], tokens[numbers[-1] + 1 :])
+    )
+    point = signs.index(".") if "." in signs else len(signs)
+    return NumberFormat(
+        before.replace("(", ""),
+        after.replace(")", ""),
+        1 if is_plain else max(sum(signs[at] == "0" for at in numbers if at < point), 1),
+        signs.count("%"),
+    )
 
 
 def find_builtin_format(number: int) -> NumberFormat:
     return parse_number_format(_BUILTIN[number]) if number in _BUILTIN else GENERAL
 
 
-def _read_section(tokens: list[tuple[str, str]]) -> _Section:
-    signs = [text if kind == "other" else "" for kind, text in tokens]
-    is_plain = "/" in signs or any(kind == "exponent" for kind, _ in tokens)
-    digits = "#?0123456789/" if is_plain else "#?0"
-    numbers = [
-        at for at, (kind, _) in enumerate(tokens) if kind == "general" or (signs[at] and signs[at] in digits)
-    ]
-    places = numbers or [at for at, sign in enumerate(signs) if sign == "@"] or [len(tokens)]
-    point = signs.index(".", places[0]) if "." in signs[places[0] :] else len(signs)
-    whole = [at for at in numbers if at < point]
-
-    def show(part: list[tuple[str, str]]) -> str:
-        shown = ""
-        for kind, text in part:
-            if kind == "bracket":  # a currency and a locale
-                shown += text[1:].partition("-")[0] if text.startswith("$") else ""
-            elif kind in {"quoted", "escaped"} or (kind == "other" and text not in ".,@"):
-                shown += text
-        return shown
-
-    before, after = show(tokens[: places[0]]), show(tokens[places[-1] + 1 :])
-    if whole and "," in signs[whole[-1] + 1 :]:
-        # Scaling to thousands or millions: kg keeps the number, so the unit would be wrong.
-        before, after = _keep_currency(before), _keep_currency(after)
-    if ")" not in after:
-        before = before.replace("(", "")
-    return _Section(
-        before=before,
-        after=after,
-        has_number=bool(numbers),
-        whole=1 if is_plain else max(sum(signs[at] == "0" for at in whole), 1),
-        percent=signs.count("%"),
-        has_text="@" in signs,
-    )
-
-
-def _keep_currency(text: str) -> str:
-    return "".join(re.findall(r"[$€£¥₹₩₽₴฿₺]|\b[A-Z]{3}\b", text))
-
-
 def format_number(literal: str, form: NumberFormat = GENERAL, *, since_1904: bool = False) -> str:
     """Return the number of a cell with its format and all digits of the file."""
     if form.kind != "number":
         return _format_moment(literal, form, since_1904=since_1904)
-    if not form.sections:
+    if form == GENERAL:
         return write_digits(literal)
     try:
         value = Decimal(literal)
     except InvalidOperation:
         return literal
-    numbers = [each for each in form.sections[:3] if not each.has_text] or form.sections[:1]
-    at = 1 if value < 0 else 2 if value == 0 else 0
-    section = numbers[at] if at < len(numbers) else numbers[0]
-    before, after = section.before, section.after
-    if not section.has_number:
-        return (before + after).strip() if any(map(str.isalnum, before + after)) else write_digits(literal)
-    if "(" in before and ")" in after:  # a negative number in accounting notation
-        before, after = before.replace("(", "", 1), after.replace(")", "", 1)
-    if not value and before.strip() == "-":  # a dash for zero in accounting formats
-        before = ""
-    sign = "-" if value < 0 and not re.search("[-−–]", before + after) else ""
+    sign = "-" if value < 0 and "-" not in form.before else ""
     digits = write_digits(literal).lstrip("-")
-    if section.percent and value.is_finite():
-        digits = write_digits(str(abs(_EXCEL_DIGITS.plus(value)).scaleb(2 * section.percent)))
+    if form.percent and value.is_finite():
+        digits = write_digits(str(abs(_EXCEL_DIGITS.plus(value)).scaleb(2 * form.percent)))
     if "E" not in digits:
         whole, point, decimals = digits.partition(".")
-        digits = whole.rjust(section.whole, "0") + point + decimals
-    return f"{sign}{before}{digits}{after}".strip()
-
-
-def format_text(text: str, form: NumberFormat) -> str:
-    """Return the text of a cell with the text of its format, such as `@" (draft)"`."""
-    section = form.sections[-1] if form.sections else None
-    if section is None or not section.has_text or not (section.before or section.after):
-        return text
-    return f"{section.before}{text}{section.after}"
+        digits = whole.rjust(form.whole, "0") + point + decimals
+    return f"{sign}{form.before}{digits}{form.after}".strip()
 
 
 def write_digits(literal: str) -> str:
     """Return a number without format, with all digits of an integer and without binary rounding noise."""
+    if whole := _INTEGER.fullmatch(literal):
+        return whole[1]
     try:
-        shown = literal if literal.isdecimal() else f"{float(literal):.15g}"
-        is_fraction = "." in shown and "e" not in shown
-        if not is_fraction and (whole := _INTEGER.fullmatch(literal)):
-            return whole[1]
-        if is_fraction or shown.strip("-").isdecimal():
-            return shown
         value = Decimal(literal)
-    except (ValueError, InvalidOperation):
+    except InvalidOperation:
         return literal
     if not value.is_finite():
         return literal
     value = value.normalize(_EXCEL_DIGITS)
-    if value.adjusted() in _PLAIN or not value:
-        return f"{value:f}"
-    return f"{value:E}"
+    return f"{value:f}" if value.adjusted() in _PLAIN or not value else f"{value:E}"
 
 
 def _format_moment(literal: str, form: NumberFormat, *, since_1904: bool) -> str:
