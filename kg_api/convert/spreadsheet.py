@@ -51,7 +51,7 @@ def convert(data: bytes) -> Converted:
             pages.append(writer.position)
             writer.add(heading(2, sheet.name))
             before = writer.position
-            write_grid(writer, sheet.rows, sheet.merges)
+            write_grid(writer, sheet.rows)
             for text in sheet.texts:
                 writer.add(paragraph(text))
             has_text = has_text or writer.position > before
@@ -101,13 +101,7 @@ def _read_values(data: bytes, notes: SheetNotes) -> Iterator[Sheet]:
         if int(cells.height) * int(cells.width) > MAX_CELLS:
             raise report_too_large(name)
         rows = [[_show_value(cell) for cell in row] for row in cells.to_python(skip_empty_area=True)]
-        down, right = cells.start or (0, 0)
-        merges = [
-            (top - down, left - right, bottom - down, last - right)
-            for (top, left), (bottom, last) in cells.merged_cell_ranges or ()
-            if top >= down and left >= right
-        ]
-        yield Sheet(name, hidden="Visible" not in str(each.visible), rows=rows, merges=merges)
+        yield Sheet(name, hidden="Visible" not in str(each.visible), rows=rows)
 
 
 def _read_ods_words(archive: zipfile.ZipFile, notes: SheetNotes) -> Iterator[str]:

@@ -32,7 +32,6 @@ from kg_api.convert.sheets import Sheet, SheetNotes, join_runs
 from kg_api.errors import UnreadableDocument
 
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
-_RANGE = re.compile(r"\$?([A-Z]{1,3})\$?([0-9]{1,7}):\$?([A-Z]{1,3})\$?([0-9]{1,7})")
 _NEWER = re.compile(r"_xl(?:fn|ws|pm|udf)\.")
 _PAGE_CODE = re.compile(r'&(?:"[^"]*"|K[0-9A-Fa-f]{6}|K\d\d[+-]\d{3}|\d+|(?![PN])[A-Za-z+-])')
 _TRUE = frozenset({"1", "true"})
@@ -150,25 +149,22 @@ class _SheetReader:
             raise UnreadableDocument(f"{part[:200]!r} is missing in the file. Save the file again")
 
     def read(self) -> None:
-        hidden_columns, hidden_rows = list[range](), list[int]()
-        merges = list[tuple[int, int, int, int]]()
-        row = 0
+        hidden, row = list[range](), 0
         for each in iterate_xml(self._book.package.read(self._part), self._part):
             name = get_local_name(each)
             if name == "row":
                 row = max(_number(each.get("r")), row + 1)  # a smaller number would overwrite rows
                 if texts := self._read_row(each):
                     self._sheet.add_row(row, texts)
-                    hidden_rows += [row] if each.get("hidden") in _TRUE or each.get("ht") == "0" else []
+                    self._sheet.hidden_rows += each.get("hidden") in _TRUE or each.get("ht") == "0"
                 each.clear()
             elif name == "col" and (each.get("hidden") in _TRUE or each.get("width") == "0"):
-                hidden_columns.append(range(_number(each.get("min")) - 1, _number(each.get("max"))))
-            elif name == "mergeCell" and (found := _RANGE.fullmatch(str(each.get("ref") or ""))):
-                left, top, right, bottom = found.groups()
-                merges.append((int(top), _find_column(left), int(bottom), _find_column(right)))
+                hidden.append(range(_number(each.get("min")) - 1, _number(each.get("max"))))
             elif name in _PAGE_TEXTS:
                 self._book.notes.add_page_text(_PAGE_CODE.sub(" ", str(each.text or "")).replace("&&", "&"))
-        self._sheet.place(merges, hidden_rows, hidden_columns)
+        if hidden:
+            filled = {at for row in self._sheet.rows for at, cell in enumerate(row) if cell}
+            self._sheet.hidden_columns = sum(any(at in columns for columns in hidden) for at in filled)
         self._read_links()
 
     def _read_row(self, row: Any) -> dict[int, str]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.convert.sheets import Range, split_tables
+from kg_api.convert.sheets import split_tables
 
 Block = str | list[list[str]]
 
@@ -18,8 +18,8 @@ def grid(text: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.split("|")] for line in text.strip("\n").split("\n")]
 
 
-def split(text: str, merges: list[Range] | None = None) -> list[Block]:
-    blocks = split_tables(grid(text), merges or [])
+def split(text: str) -> list[Block]:
+    blocks = split_tables(grid(text))
     return [block if isinstance(block, str) else [list(row) for row in block] for block in blocks]
 
 
@@ -178,21 +178,6 @@ def test_blank_rows_within_a_table_do_not_part_it(name: str) -> None:
 )
 def test_a_spacer_column_is_left_out_of_its_table(text: str) -> None:
     assert split(text) == [[[cell for cell in row if cell] for row in grid(text)]]
-
-
-def test_merged_cells_are_titles_names_and_labels() -> None:
-    assert split("Loads\nHarbour|40\nDock|2", [(0, 0, 0, 1)]) == ["Loads", [["Harbour", "40"], ["Dock", "2"]]]
-    assert split(
-        "Site|North||South|\n|a|b|a|b\nHarbour|1|2|3|4", [(0, 0, 1, 0), (0, 1, 0, 2), (0, 3, 0, 4)]
-    ) == [[["Site", "North a", "North b", "South a", "South b"], ["Harbour", "1", "2", "3", "4"]]]
-    assert split("|North||South\n|a|b|a\n\nHarbour|1|2|3", [(0, 1, 0, 2)]) == [
-        [["", "North a", "North b", "South a"], ["Harbour", "1", "2", "3"]]
-    ]
-    assert split("Part|Site|Load\nNorth|Harbour|40\n|Dock|5", [(1, 0, 2, 0)]) == [
-        [["Part", "Site", "Load"], ["North", "Harbour", "40"], ["North", "Dock", "5"]]
-    ]
-    shared = "Site|Load\nHarbour|40\nDock|"
-    assert split(shared, [(1, 1, 2, 1)]) == [grid(shared)]
 
 
 CELLS = st.sampled_from(["", "", "a", "b c", "12", "2024-01-02", "n/a", " ".join("abcdefghijk")])

@@ -480,12 +480,6 @@ def test_a_title_and_two_tables_of_a_sheet_are_apart() -> None:
     )
     assert convert(raw(rows)).text == expected
     assert convert(raw(rows, around='<mergeCells><mergeCell ref="A1:C1"/></mergeCells>')).text == expected
-    merged = rows_of(["Loads"], [number("1"), number("2")], [number("3"), number("4")])
-    merges = '<mergeCells><mergeCell ref="A1:B1"/></mergeCells>'
-    assert (
-        convert(raw(merged, around=merges)).text
-        == "## Plan\n\nLoads\n\n| 1 | 2 |\n| --- | --- |\n| 3 | 4 |\n"
-    )
 
 
 def test_cells_and_rows_without_places_follow_each_other() -> None:
