@@ -19,11 +19,12 @@ from kg_api.convert.docx.text import (
     read_control_state,
 )
 from kg_api.convert.image.embedded import ImagesWithin
-from kg_api.convert.ooxml.drawings import read_formula, read_paragraph, write_graphic
+from kg_api.convert.ooxml.drawings import read_paragraph, write_graphic
 from kg_api.convert.ooxml.package import WORD_PARTS, Package, XmlElement, q
 from kg_api.convert.ooxml.text import BULLET, ListWriter, format_number
 from kg_api.convert.shared.accounting import note_missing
 from kg_api.convert.shared.containers import core_properties, open_office, read_entry
+from kg_api.convert.shared.formulas import write_formula
 from kg_api.convert.shared.markdown_text import MarkdownWriter, fence, heading, join_lines, paragraph, table
 from kg_api.errors import UnreadableDocument
 from kg_api.schemas.documents import Converted
@@ -139,7 +140,7 @@ class _Document:
             elif child.tag == _CHUNK:
                 self._left_out[_EMBEDDED] += 1
             elif child.tag in {q("m:oMathPara"), q("m:oMath")}:
-                self._write_text(f" {read_formula(child)} ")
+                self._write_text(f" {write_formula(child)} ")
             elif not str(child.tag).endswith("Pr"):
                 self._write_blocks(child)
                 # Write the state of a content control without text.
@@ -323,7 +324,7 @@ class _Document:
                     else:
                         texts.append(read_paragraph(each))
             elif child.tag in {q("m:oMathPara"), q("m:oMath")}:
-                texts.append(f" {read_formula(child)} ")
+                texts.append(f" {write_formula(child)} ")
             elif not str(child.tag).endswith("Pr"):
                 text, more = self._read_cell(child)
                 if child.tag == _CONTROL and not text:

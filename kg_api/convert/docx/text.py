@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kg_api.convert.docx.styles import VALUE, Look, Styles, is_switched_on
-from kg_api.convert.ooxml.drawings import read_formula
 from kg_api.convert.ooxml.package import XmlElement, q
 from kg_api.convert.ooxml.text import InlineText, is_symbol_font, translate_symbols
+from kg_api.convert.shared.formulas import write_formula
 from kg_api.schemas.images import ReadImage
 
 _MARK, _KIND, _DATA = q("w:fldChar"), q("w:fldCharType"), q("w:ffData")
@@ -257,7 +257,7 @@ class TextReader:
 
     def _read_formula(self, element: XmlElement) -> None:
         if not self.fields.in_code:
-            self._text.inline.add(f" {read_formula(element)} ")
+            self._text.inline.add(f" {write_formula(element)} ")
             self.fields.note_result()
 
     def _read_run(self, run: XmlElement) -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import chain
 
 from kg_api.convert.html.elements import MACHINERY, Element, get_skip_reason, walk, words
 from kg_api.convert.ooxml.text import format_number
-from kg_api.convert.shared.markdown_text import join_lines, lower_text, raise_text
 
 _INTEGER = re.compile(r"\s*([+-]?[0-9]{1,10})(?![0-9])")
 _STYLE = re.compile(r"(?:^|;)\s*list-style(?:-type)?\s*:([^;]*)", re.IGNORECASE)
@@ -198,52 +197,3 @@ def _mark(marked: set[Element], inside: Iterable[Element], tags: set[str]) -> No
             seen.add(above)
             if above.tag in tags:
                 marked.add(above)
-
-
-# MathML formulas on one line
-
-_MAX_DEPTH = 100
-_NOT_SHOWN = frozenset({"annotation", "annotation-xml", "mphantom", "mprescripts", "none"})
-_SIGNS = frozenset("+-−±=<>≤≥·×/")
-
-
-def write_formula(element: Element, depth: int = 0) -> str:
-    """Return a formula as text that keeps numbers separate: `10⁶`, `1/2`, `x₁`, `√(a+b)`."""
-    tag = str(element.tag).rpartition(":")[2]
-    if tag in _NOT_SHOWN:
-        return ""
-    if depth > _MAX_DEPTH:
-        return " ".join(element.itertext())
-    if tag == "mspace":
-        return " "
-    parts = [write_formula(each, depth + 1) for each in element.iterchildren()]
-    if parts and (write := _FORMS.get(tag)):
-        return write(parts[0], parts[1:])
-    between = [join_lines(each.tail or "") for each in element.iterchildren()]
-    return join_lines(element.text or "") + "".join(map(str.__add__, parts, between))
-
-
-def _raise(base: str, rest: list[str]) -> str:
-    return base + "".join(map(raise_text, rest))
-
-
-def _lower(base: str, rest: list[str]) -> str:
-    return base + "".join(map(lower_text, rest))
-
-
-_FORMS: dict[str, Callable[[str, list[str]], str]] = {
-    "mfrac": lambda above, below: "/".join(map(_group, [above, *below])),
-    **dict.fromkeys(("msup", "mover"), _raise),
-    **dict.fromkeys(("msub", "munder"), _lower),
-    **dict.fromkeys(("msubsup", "munderover"), lambda base, rest: _raise(_lower(base, rest[:1]), rest[1:])),
-    "msqrt": lambda first, rest: f"√({''.join([first, *rest])})",
-    "mroot": lambda base, index: f"{_raise('', index)}√({base})",
-    "mmultiscripts": lambda base, scripts: " ".join(filter(None, [base, *scripts])),
-    "semantics": lambda shown, _: shown,
-    "mtable": lambda first, rest: "; ".join(filter(None, [first, *rest])),
-    **dict.fromkeys(("mtr", "mlabeledtr"), lambda first, rest: " ".join(filter(None, [first, *rest]))),
-}
-
-
-def _group(part: str) -> str:
-    return f"({part})" if any(sign in part.strip() for sign in _SIGNS) or " " in part.strip() else part

@@ -9,8 +9,9 @@ import re
 from collections import Counter
 from collections.abc import Callable
 
-from kg_api.convert.html.blocks import BLOCKS, write_formula
+from kg_api.convert.html.blocks import BLOCKS
 from kg_api.convert.html.elements import FORMS, Element, get_skip_reason, parse_html, words
+from kg_api.convert.shared.formulas import write_formula
 from kg_api.convert.shared.markdown_text import join_lines, lower_text, raise_text
 
 _STRUCK_TAGS = frozenset({"del", "s", "strike"})

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kg_api.convert.ooxml.drawings import read_formula
 from kg_api.convert.ooxml.package import parse_part
+from kg_api.convert.shared.formulas import write_formula
 from tests.unit.convert.word_files import NAMESPACES
 
 
@@ -52,4 +52,4 @@ def scripts(name: str, base: str, sub: str = "", sup: str = "") -> str:
 )  # fmt: skip
 def test_formula_keeps_letters_and_numbers_apart(formula: str, shown: str) -> None:
     root = parse_part(f"<m:oMath {NAMESPACES}>{formula}</m:oMath>".encode(), "formula")
-    assert read_formula(root) == shown
+    assert write_formula(root) == shown
