@@ -1,7 +1,6 @@
 """OCR of pages that are pictures: words right and wrong, sentences that are whole, seconds and memory a page.
 
-    python -m benchmarks.ocr tesseract --pages 2
-    python -m benchmarks.ocr rapidocr --pages 1
+    python -m benchmarks.ocr --pages 1
 
 The text of the Apache-2.0 licence is drawn in three fonts, in one column and in two, made a picture of 150
 or 200 dpi with light noise, and read through the processes that convert files.
@@ -91,7 +90,6 @@ def sentences(words: list[str]) -> Iterator[str]:
 
 def main() -> None:
     given = argparse.ArgumentParser()
-    given.add_argument("engine", choices=["tesseract", "rapidocr"])
     given.add_argument("--pages", type=int, default=2)
     asked = given.parse_args()
     print(
@@ -101,15 +99,12 @@ def main() -> None:
         data, texts = drawn(font, size, columns, asked.pages)
         truth = " ".join(texts).split()
         for dpi in (150, 200):
-            measure(asked.engine, (font, size, columns, dpi), pictured(data, dpi), truth, asked.pages)
+            measure((font, size, columns, dpi), pictured(data, dpi), truth, asked.pages)
 
 
-def measure(engine: Any, what: tuple[Any, ...], data: bytes, truth: list[str], pages: int) -> None:
+def measure(what: tuple[Any, ...], data: bytes, truth: list[str], pages: int) -> None:
     font, size, columns, dpi = what
-    languages = "eng" if engine == "tesseract" else None
-    pool = ConverterPool(
-        ConversionSettings(processes=1, ocr=engine, ocr_languages=languages, ocr_max_seconds=3000)
-    )
+    pool = ConverterPool(ConversionSettings(processes=1, ocr_max_seconds=3000))
     before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     made = pool.convert(data, "pdf")
     seconds = (time.monotonic() - begun) / pages

@@ -205,14 +205,9 @@ class ConversionSettings(Section):
     """Time limit for the conversion of one file."""
     max_memory_mb: Annotated[int, Field(ge=512, le=1_048_576)] = 2048
     """Memory limit of a conversion process in MiB."""
-    ocr: Literal["auto", "off", "tesseract", "rapidocr"] = "auto"
-    """OCR engine for PDF pages without readable text: `tesseract` (a program), `rapidocr` (the extra `ocr`),
-    `auto` (the first installed of the two), or `off`. A page takes seconds."""
-    ocr_languages: Annotated[
-        str | None, Field(pattern=r"^[A-Za-z_]+(/[A-Za-z_]+)?(\+[A-Za-z_]+(/[A-Za-z_]+)?){0,7}$")
-    ] = None
-    """Languages for OCR in the notation of tesseract, such as `eng+deu`. Default: up to three installed
-    languages, English first. `rapidocr` always reads Latin, Chinese, and Japanese."""
+    ocr: Literal["auto", "off"] = "auto"
+    """OCR for PDF pages without readable text: `auto` (if the extra `ocr` is installed) or `off`. OCR takes
+    seconds per page, and reads Latin, Chinese, and Japanese."""
     ocr_max_pages: int = constant(200)
     """Maximum number of pages per file for OCR."""
     ocr_max_seconds: Seconds = constant(300)

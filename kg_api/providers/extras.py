@@ -51,7 +51,6 @@ def require_extras(settings: Settings) -> None:
     is_tokenized = name in OPENAI and OPENAI[name].tokenizer == "cl100k"
     wanted = {
         "KG_BLOBS__S3__BUCKET": "s3" if settings.blobs.s3.bucket else None,
-        "KG_CONVERSION__OCR=rapidocr": "ocr" if settings.conversion.ocr == "rapidocr" else None,
         f"KG_EMBEDDING__PROVIDER=openai with the model {name}": (
             "openai" if embedding.provider == "openai" and is_tokenized else None
         ),

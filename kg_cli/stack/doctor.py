@@ -21,7 +21,7 @@ from rich.text import Text
 
 from kg_api import __version__
 from kg_api.client import KgClient
-from kg_api.convert.shared.ocr import INSTALL, choose, list_installed_engines
+from kg_api.convert.shared.ocr import find_missing_reason
 from kg_api.errors import ConfigurationError, Forbidden, KgError, Unauthorized
 from kg_api.local import neo4j, processes, supervisor
 from kg_api.local.neo4j import build_disk_room
@@ -112,16 +112,9 @@ def examine_memory(home: Home, settings: Settings) -> Findings:
 
 def examine_ocr(_: Home, settings: Settings) -> Findings:
     """Check OCR for pages that are images. kg works without OCR."""
-    engine, reason = choose(settings.conversion)
-    if engine:
-        others = [each for each in list_installed_engines() if each != engine]
-        too = f"; {others[0]} is installed too" if others else ""
-        yield _ok("ocr", f"{engine} reads PDF pages without text{too}")
-    elif settings.conversion.ocr in {"auto", "off"}:
-        yield _ok("ocr", f"kg skips PDF pages without text: {reason}")
-    else:
-        fix = f"{INSTALL}; or set KG_CONVERSION__OCR=auto"
-        yield _warn("ocr", f"{settings.conversion.ocr} is not installed", fix)
+    reason = find_missing_reason(settings.conversion)
+    told = f"kg skips PDF pages without text: {reason}" if reason else "OCR reads PDF pages without text"
+    yield _ok("ocr", told)
 
 
 def examine_files(home: Home, settings: Settings) -> Findings:

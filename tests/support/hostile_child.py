@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -53,12 +52,6 @@ def _run() -> None:
     subprocess.run([sys.executable, "-V"], check=True)
 
 
-def _die_in_a_program() -> None:
-    """As by the kernel for want of memory, while the one program works that may be run."""
-    subprocess.Popen([shutil.which("tesseract") or ""])
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
 _DEEDS: dict[str, Callable[..., object]] = {
     "crash": _crash,
     "crash if used": _crash_if_used,
@@ -70,7 +63,6 @@ _DEEDS: dict[str, Callable[..., object]] = {
     "print": _print,
     "connect": lambda port: socket.create_connection(("127.0.0.1", int(port))),
     "run": _run,
-    "die in a program": _die_in_a_program,
     "write": lambda path: Path(path).write_text("taken over", encoding="utf-8"),
     "environment": lambda: ",".join(sorted(os.environ)),
     "fine": lambda: None,
@@ -92,13 +84,11 @@ def _convert(data: bytes, form: str, settings: ConversionSettings) -> object:
     return Converted(text, pages=(0,), metadata={"tags": ["a", "b"]}, pictures=pictures)
 
 
-def _read_pictures(
-    data: bytes, engine: str, settings: ConversionSettings, *, every: bool = False
-) -> Converted:
+def _read_pictures(data: bytes, settings: ConversionSettings, *, every: bool = False) -> Converted:
     """For as long as the file says."""
     del settings
     time.sleep(float(data.decode().partition(":")[2]))
-    return Converted(f"{engine}, every page" if every else engine)
+    return Converted("OCR, every page" if every else "OCR")
 
 
 def _pixels(data: bytes, _rendering: object = None, _settings: object = None) -> object:

@@ -18,7 +18,7 @@ from kg_api.local.neo4j import VERSION
 from kg_api.providers import extras
 from kg_api.providers.extras import PACKAGES, is_installed, missing, require_extras
 from kg_api.sections import RerankSettings
-from kg_api.settings import BlobSettings, ConversionSettings, EmbeddingSettings, S3Settings, load_settings
+from kg_api.settings import BlobSettings, EmbeddingSettings, S3Settings, load_settings
 
 ROOT = Path(__file__).parents[2]
 
@@ -72,7 +72,6 @@ def test_the_wheel_has_every_lock_file(wheel: Path) -> None:
 
 WANTED: dict[str, dict[str, Any]] = {
     "s3": {"blobs": BlobSettings(s3=S3Settings(bucket="pictures"))},
-    "ocr": {"conversion": ConversionSettings(ocr="rapidocr")},
     "openai": {"embedding": EmbeddingSettings(provider="openai")},
     "rerank": {"rerank": RerankSettings(provider="local")},
 }
@@ -97,12 +96,11 @@ def test_start_names_all_settings_and_one_command(monkeypatch: pytest.MonkeyPatc
     said = str(raised.value)
     for variable in (
         "KG_BLOBS__S3__BUCKET",
-        "KG_CONVERSION__OCR",
         "KG_EMBEDDING__PROVIDER",
         "KG_RERANK__PROVIDER",
     ):
         assert variable in said
-    assert "pip install '.[ocr,openai,rerank,s3]'" in said
+    assert "pip install '.[openai,rerank,s3]'" in said
 
 
 def test_another_model_or_folder_needs_no_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ from kg_api.convert.image.file import (
 )
 from kg_api.convert.image.stripping import stripped
 from kg_api.convert.shared.markdown_text import MarkdownWriter, get_last_words
-from kg_api.convert.shared.ocr import EngineName, OcrFailed, PixelLine, compute_mean_confidence, open_engine
+from kg_api.convert.shared.ocr import OcrEngine, OcrFailed, PixelLine, compute_mean_confidence
 from kg_api.errors import UnreadableDocument
 from kg_api.schemas.documents import Block, Converted
 from kg_api.schemas.images import FoundImage, ReadImage
@@ -326,21 +326,21 @@ MIN_CONFIDENCE = 0.7  # higher than for pages, because OCR often detects letters
 MAX_CHARACTERS = 20_000
 
 
-def convert_words(data: bytes, engine: EngineName, settings: ConversionSettings) -> Converted:
+def convert_words(data: bytes, settings: ConversionSettings) -> Converted:
     """Return the confident OCR lines in engine order (possibly none)."""
     try:
         with opened(data, settings.image_max_megapixels) as picture:
             grey = np.asarray(shown(picture, settings.ocr_max_megapixels * 1e6).convert("L"))
-        lines = open_engine(engine, settings).read(grey, settings.ocr_max_seconds)
+        lines = OcrEngine(settings).read(grey)
     except OcrFailed as error:
         raise UnreadableDocument(str(error)) from None
     sure = [line for line in lines if line.confidence >= MIN_CONFIDENCE]
     text = "\n".join(" ".join(word.text for word in line.words) for line in sure)[:MAX_CHARACTERS]
-    return Converted(text, notes=_notes(sure, engine))
+    return Converted(text, notes=_notes(sure))
 
 
-def _notes(lines: list[PixelLine], engine: EngineName) -> tuple[str, ...]:
+def _notes(lines: list[PixelLine]) -> tuple[str, ...]:
     if not lines:
         return ()
     mean = compute_mean_confidence([(word.text, word.confidence) for line in lines for word in line.words])
-    return (f"OCR read the words of the image ({engine}, confidence {mean:.0%})",)
+    return (f"OCR read the words of the image (rapidocr, confidence {mean:.0%})",)

@@ -13,14 +13,11 @@ import ctypes
 import faulthandler
 import os
 import select
-import shutil
-import signal
 import struct
 import sys
 import threading
 import time
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, BinaryIO, Literal
 
 from pydantic import TypeAdapter
@@ -44,7 +41,7 @@ class Request:
 
     do: Literal["convert", "words", "beside", "render", "page", "ocr", "ocr-all", "ocr-image"]
     """`words`: convert without images. `ocr`: read pages without text. `ocr-all`: read every page."""
-    form: Any = ""  # format, or OCR engine
+    form: Any = ""
     rendering: Rendering | None = None
     page: PageToDraw | None = None
     beside: tuple[tuple[str, int], ...] = ()
@@ -83,7 +80,7 @@ def main() -> None:
     os.dup2(2, 1)  # output of libraries must not mix with responses
     faulthandler.disable()
     end_with_parent(parent)
-    enter(max_bytes, shutil.which("tesseract"))
+    enter(max_bytes)
     send(answers, READY)
     while select.select([requests], [], [], idle_seconds)[0]:
         request, content = receive(requests, MAX_INPUT), receive(requests, MAX_INPUT)
@@ -122,9 +119,9 @@ def _answer(request: Request, content: bytes, settings: ConversionSettings) -> A
         case "page":
             return load("pdf.pages").draw_page(request.page, content)
         case "ocr-image":
-            return load("image.embedded").convert_words(content, form, settings)
+            return load("image.embedded").convert_words(content, settings)
         case _:
-            return load("pdf.scans").convert(content, form, settings, every=request.do == "ocr-all")
+            return load("pdf.scans").convert(content, settings, every=request.do == "ocr-all")
 
 
 # Restrictions before reading an untrusted file
@@ -142,7 +139,7 @@ _FORBIDDEN = frozenset(
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
-def enter(max_bytes: int, program: str | None = None) -> None:
+def enter(max_bytes: int) -> None:
     """Permanently give up the network, other programs, writing files, and memory beyond a limit.
 
     The kernel limits memory and file sizes on Unix, and the network where Linux allows unprivileged
@@ -154,7 +151,7 @@ def enter(max_bytes: int, program: str | None = None) -> None:
             if libc.unshare(CLONE_NEWNET):
                 libc.unshare(CLONE_NEWUSER | CLONE_NEWNET)
     _limit(max_bytes)
-    sys.addaudithook(partial(_refuse, program))
+    sys.addaudithook(_refuse)
 
 
 def end_with_parent(parent: int) -> None:
@@ -163,16 +160,9 @@ def end_with_parent(parent: int) -> None:
     def watch() -> None:
         while os.getppid() == parent:
             time.sleep(1)
-        end_group()
+        os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
-
-
-def end_group() -> None:
-    """Kill this process and the program that it runs."""
-    if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
-        os.killpg(os.getpid(), signal.SIGKILL)
-    os._exit(1)
 
 
 def _limit(max_bytes: int) -> None:
@@ -191,9 +181,7 @@ def _limit(max_bytes: int) -> None:
             resource.setrlimit(which, (most, most))
 
 
-def _refuse(program: str | None, event: str, given: tuple[object, ...]) -> None:
-    if event == "subprocess.Popen" and program is not None and given[0] == program:
-        return
+def _refuse(event: str, given: tuple[object, ...]) -> None:
     if event in _FORBIDDEN:
         raise PermissionError(f"a converter may not do {event}")
     of_path = event == "open" and not isinstance(given[0], int)  # not an open descriptor such as a pipe

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -28,7 +27,7 @@ from kg_api.convert.isolated.child import (
     receive,
     send,
 )
-from kg_api.convert.shared.ocr import choose, fingerprint
+from kg_api.convert.shared.ocr import find_missing_reason, fingerprint
 from kg_api.errors import TooBusy, UnreadableDocument
 from kg_api.providers.embedding_port import Pixels, Rendering
 from kg_api.providers.pixels import CHANNELS, fits
@@ -49,10 +48,7 @@ OUTPUT_PER_INPUT = 50
 MIN_OUTPUT = 16 * 1024 * 1024  # size limit of a response in bytes (or OUTPUT_PER_INPUT times the input)
 MAX_SIDE = 1536  # pixels, so that a rendered image fits into a response
 WAITING_EACH = 4  # waiting files per process, because each one blocks a thread that a search may need
-_KEPT = (
-    *("TESSDATA_PREFIX", "PATH", "LANG", "LC_ALL", "TZ", "SYSTEMROOT", "LD_LIBRARY_PATH", "VIRTUAL_ENV"),
-    "PYTHONPATH",
-)
+_KEPT = (*("PATH", "LANG", "LC_ALL", "TZ", "SYSTEMROOT", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "PYTHONPATH"),)
 """Environment variables for converters, without keys and passwords."""
 
 _Kind = TypeVar("_Kind")
@@ -85,13 +81,11 @@ class ConverterProcess:
 
     def __init__(self, settings: ConversionSettings, module: str = "kg_api.convert.isolated.child") -> None:
         self._settings = settings
-        self._ending = threading.Lock()
         self._is_ready = False
         self._files = 0
-        # Python needs the path of kg, and tesseract needs the path of its languages.
         kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
         paths = filter(None, [str(Path(__file__).parents[3]), kept.get("PYTHONPATH")])
-        kept |= {"PYTHONPATH": os.pathsep.join(paths), "OMP_THREAD_LIMIT": "1"}  # threads slow down tesseract
+        kept["PYTHONPATH"] = os.pathsep.join(paths)
         given = [str(settings.max_memory_mb * 1024 * 1024), str(IDLE_SECONDS), str(os.getpid())]
         self._process = subprocess.Popen(
             [sys.executable, "-B", "-m", module, *given, settings.model_dump_json()],
@@ -145,8 +139,7 @@ class ConverterProcess:
 
         def end_late() -> None:
             late.set()
-            with self._ending:
-                self._kill()
+            self._process.kill()
 
         timer = threading.Timer(max(0, seconds), end_late)
         timer.start()
@@ -156,25 +149,11 @@ class ConverterProcess:
             timer.cancel()
 
     def end(self) -> None:
-        with self._ending:
-            self._kill()
-            for pipe in (self._requests, self._answers):
-                with contextlib.suppress(OSError):
-                    pipe.close()
-            self._process.wait()
-
-    def _kill(self) -> None:
-        """Kill the process and the program that it may run. Both are in one separate session.
-
-        The program must also be killed if the process itself has already died. After `wait`, the process id
-        may belong to another process, so nothing is killed.
-        """
-        if self._process.returncode is not None:
-            return
-        with contextlib.suppress(OSError):
-            if hasattr(os, "killpg"):
-                os.killpg(self._process.pid, signal.SIGKILL)
         self._process.kill()
+        for pipe in (self._requests, self._answers):
+            with contextlib.suppress(OSError):
+                pipe.close()
+        self._process.wait()
 
     def _describe_death(self, request: Request, late: float | None, error: Exception) -> str:
         of_page = request.do == "page"
@@ -236,11 +215,10 @@ class ConverterPool:
 
     def convert(self, data: bytes, form: ConvertedFormat, ocr: OcrMode = "auto") -> Converted:
         if form == "pdf" and ocr == "always":
-            engine, reason = choose(self._settings)
-            if engine is None:
+            if reason := find_missing_reason(self._settings):
                 raise UnreadableDocument(f"OCR could not read every page, as `ocr` requires: {reason}")
             with self._ocr.place():
-                return note_pictures(self._answer(Converted, Request("ocr-all", engine), data), "")
+                return note_pictures(self._answer(Converted, Request("ocr-all"), data), "")
         spent = SpentBudget()
         made = self._answer(Converted, Request("convert", form), data, spent=spent)
         if form == "image":
@@ -248,25 +226,24 @@ class ConverterPool:
             return made if ocr == "never" else self._add_words(made, data, spent)
         if not (made.pictures or made.unreadable):
             return made
-        engine, reason = choose(self._settings)
-        if ocr == "never" or engine is None:
+        reason = find_missing_reason(self._settings)
+        if ocr == "never" or reason:
             return note_pictures(made, "OCR was not wanted (ocr: never)" if ocr == "never" else reason)
         try:  # a separate request, so that a failure or timeout of OCR does not affect the other pages
             with self._ocr.place():
-                read = self._answer(Converted, Request("ocr", engine), data, spent=spent)
+                read = self._answer(Converted, Request("ocr"), data, spent=spent)
         except UnreadableDocument as error:
-            return note_pictures(made, f"OCR ({engine}) failed: {error}")
+            return note_pictures(made, f"OCR failed: {error}")
         return note_pictures(read, "")
 
     def _add_words(self, made: Converted, data: bytes, spent: SpentBudget) -> Converted:
         """Append the text from OCR to the text of an image."""
-        engine, _ = choose(self._settings)
-        if engine is None:
+        if find_missing_reason(self._settings):
             return made
         try:
-            read = self._answer(Converted, Request("ocr-image", engine), data, spent=spent)
+            read = self._answer(Converted, Request("ocr-image"), data, spent=spent)
         except UnreadableDocument as error:
-            return replace(made, notes=(*made.notes, f"OCR ({engine}) failed: {error}"))
+            return replace(made, notes=(*made.notes, f"OCR failed: {error}"))
         text = "\n".join(filter(None, (made.text, read.text)))
         images = tuple(replace(each, end=len(text)) for each in made.images)
         return replace(made, text=text, images=images, notes=(*made.notes, *read.notes))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from statistics import median
@@ -19,16 +19,13 @@ from kg_api.convert.pdf.characters import PageText, list_pages_without_text
 from kg_api.convert.pdf.layout import FoundRun, PageWord, TextRun
 from kg_api.convert.pdf.letters import Box, turn_box
 from kg_api.convert.shared.ocr import (
-    EngineName,
     OcrEngine,
     OcrFailed,
     Picture,
     PixelLine,
     PixelWord,
     compute_mean_confidence,
-    open_engine,
 )
-from kg_api.errors import UnreadableDocument
 from kg_api.schemas.documents import Converted
 from kg_api.settings import ConversionSettings
 from kg_api.wording import are, name_pages, pluralize, was
@@ -152,7 +149,7 @@ MIN_CONFIDENCE = 0.5  # lines below this value are usually not text, as in a pho
 class PictureReader:
     """OCR reader for pages without text or with unreadable letters."""
 
-    engine: OcrEngine
+    read_lines: Callable[[Picture], list[PixelLine]]  # method of an OCR engine
     limits: ConversionSettings
     every: bool = False  # read all pages, including pages with text
     confidences: dict[int, float] = field(default_factory=dict[int, float])
@@ -170,15 +167,14 @@ class PictureReader:
             if (not page.is_blank if self.every else number in pictures or page.needs_ocr)
         ]
         for tried, number in enumerate(chosen):
-            left = ends - time.monotonic()
             if tried >= self.limits.ocr_max_pages:
                 reason = f"OCR reads {self.limits.ocr_max_pages} pages of a file"
                 self.reasons[number] = reason
-            elif left <= 0:
+            elif time.monotonic() >= ends:
                 self.reasons[number] = f"{self.limits.ocr_max_seconds:g} s were over"
             else:
                 try:
-                    self._read(document, number, pages, left)
+                    self._read(document, number, pages)
                 except OcrFailed as error:
                     self.reasons[number] = str(error)
                 except pdfium.PdfiumError:
@@ -187,7 +183,7 @@ class PictureReader:
     def notes(self) -> tuple[str, ...]:
         return tuple(self._notes())
 
-    def _read(self, document: pdfium.PdfDocument, number: int, pages: list[PageText], seconds: float) -> None:
+    def _read(self, document: pdfium.PdfDocument, number: int, pages: list[PageText]) -> None:
         before = pages[number - 1]
         is_part = bool(before.pieces and before.unreadable) and not self.every
         if is_part and before.turn != before.rotation:
@@ -201,7 +197,7 @@ class PictureReader:
             page.close()
         scale = PictureScale(size, (picture.shape[1], picture.shape[0]))
         shown = [move_run(each.run, -left, -bottom) for each in before.shown if each.turn == before.rotation]
-        every = self.engine.read(picture, seconds)
+        every = self.read_lines(picture)
         sure = [line for line in every if line.confidence >= MIN_CONFIDENCE]
         self.doubtful += len(every) - len(sure)
         lines = scale.pick(sure, without=shown)
@@ -228,7 +224,7 @@ class PictureReader:
         if self.confidences:
             read = f"{name_pages(sorted(self.confidences))} {was(len(self.confidences))} read by OCR"
             sure = sum(self.confidences.values()) / len(self.confidences)
-            yield f"{read} ({self.engine.name}, confidence {sure:.2f}): words may be wrong"
+            yield f"{read} (rapidocr, confidence {sure:.2f}): words may be wrong"
         if self.doubtful:
             lines = f"{pluralize(self.doubtful, 'line')} {are(self.doubtful)} left out"
             yield f"{lines}: OCR has a confidence below {MIN_CONFIDENCE:g} in them"
@@ -240,11 +236,5 @@ class PictureReader:
 # Conversion with OCR, in a converter process
 
 
-def convert(
-    data: bytes, engine: EngineName, settings: ConversionSettings, *, every: bool = False
-) -> Converted:
-    try:
-        reader = PictureReader(open_engine(engine, settings), settings, every)
-    except OcrFailed as error:
-        raise UnreadableDocument(str(error)) from None
-    return convert_pdf(data, settings, reader)
+def convert(data: bytes, settings: ConversionSettings, *, every: bool = False) -> Converted:
+    return convert_pdf(data, settings, PictureReader(OcrEngine(settings).read, settings, every))

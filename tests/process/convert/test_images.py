@@ -69,7 +69,7 @@ def test_a_picture_that_needs_more_memory_than_there_is_is_refused() -> None:
 
 def test_words_on_a_picture_are_read_where_ocr_is_on() -> None:
     pdf = pictured(("Blueberries need acid soil.",))
-    pool = ConverterPool(ConversionSettings(processes=1, ocr="rapidocr"))
+    pool = ConverterPool(ConversionSettings(processes=1, ocr="auto"))
     try:
         content = _first_picture(pdf)
         made = pool.convert(content, "image")

@@ -9,10 +9,9 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import psutil
 import pytest
@@ -190,7 +189,7 @@ def test_no_more_files_at_once_than_there_are_processes() -> None:
 
 
 def test_pictures_leave_a_process_to_other_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool_module, "choose", lambda _: ("tesseract", ""))
+    monkeypatch.setattr(pool_module, "find_missing_reason", lambda _: "")
     pool = ConverterPool(SETTINGS.model_copy(update={"processes": 2}), HOSTILE)
     try:
         with ThreadPoolExecutor(4) as threads:
@@ -199,21 +198,21 @@ def test_pictures_leave_a_process_to_other_files(monkeypatch: pytest.MonkeyPatch
             begun = time.monotonic()
             assert pool.convert(b"fine", "html").text.startswith("html:")
             assert time.monotonic() - begun < 1.5
-            assert [each.result().text for each in scans] == ["tesseract"] * 2
+            assert [each.result().text for each in scans] == ["OCR"] * 2
     finally:
         pool.close()
 
 
-@pytest.mark.parametrize(("ocr", "text"), [("auto", "tesseract"), ("always", "tesseract, every page")])
+@pytest.mark.parametrize(("ocr", "text"), [("auto", "OCR"), ("always", "OCR, every page")])
 def test_request_says_which_pages_ocr_reads(
     shared: ConverterPool, monkeypatch: pytest.MonkeyPatch, ocr: OcrMode, text: str
 ) -> None:
-    monkeypatch.setattr(pool_module, "choose", lambda _: ("tesseract", ""))
+    monkeypatch.setattr(pool_module, "find_missing_reason", lambda _: "")
     assert shared.convert(b"scan:0", "pdf", ocr).text == text
 
 
 def test_request_without_ocr_leaves_pages_out(shared: ConverterPool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool_module, "choose", lambda _: ("tesseract", ""))
+    monkeypatch.setattr(pool_module, "find_missing_reason", lambda _: "")
     made = shared.convert(b"scan:0", "pdf", "never")
     assert made.text.startswith("pdf:")
     assert made.notes == (
@@ -222,7 +221,7 @@ def test_request_without_ocr_leaves_pages_out(shared: ConverterPool, monkeypatch
 
 
 def test_ocr_of_every_page_needs_an_engine(shared: ConverterPool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool_module, "choose", lambda _: (None, "no OCR is installed"))
+    monkeypatch.setattr(pool_module, "find_missing_reason", lambda _: "no OCR is installed")
     with pytest.raises(UnreadableDocument, match="as `ocr` requires: no OCR is installed"):
         shared.convert(b"scan:0", "pdf", "always")
     assert shared.convert(b"fine", "html", "always").text.startswith("html:")
@@ -245,41 +244,6 @@ def test_a_process_ends_with_the_one_that_started_it() -> None:
     _, left = psutil.wait_procs(children, timeout=10)
     assert children
     assert not left
-
-
-def test_a_program_ends_with_the_process_that_ran_it(
-    pool: ConverterPool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    program = tmp_path / "tesseract"
-    program.write_text("#!/bin/sh\nexec sleep 60\n", encoding="utf-8")
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    receive = pool_module.receive
-
-    def late(pipe: BinaryIO, most: int) -> bytes | None:
-        """On a busy machine its death may be seen long before anybody acts on it."""
-        found = receive(pipe, most)
-        if found is None:
-            time.sleep(0.5)
-        return found
-
-    monkeypatch.setattr(pool_module, "receive", late)
-    session = pid_of(pool)
-    with pytest.raises(UnreadableDocument):
-        pool.convert(b"die in a program", "html")
-    until = time.monotonic() + 10
-    while left := _of_session(session):
-        assert time.monotonic() < until, left
-        time.sleep(0.05)
-
-
-def _of_session(session: int) -> list[int]:
-    found = list[int]()
-    for pid in psutil.pids():
-        with suppress(ProcessLookupError):
-            if os.getsid(pid) == session:
-                found.append(pid)
-    return found
 
 
 def test_an_answer_without_the_picture_that_was_asked_for_is_refused(shared: ConverterPool) -> None:

@@ -1,8 +1,7 @@
-"""Pages that are pictures, through the processes that convert: by the engines that there are."""
+"""Pages that are pictures, through the processes that convert: by the extra `ocr`."""
 
 from __future__ import annotations
 
-import shutil
 import time
 import zlib
 from collections.abc import Callable, Iterator
@@ -38,12 +37,8 @@ def opened() -> Iterator[Opener]:
         pool.close()
 
 
-with_tesseract = pytest.mark.skipif(shutil.which("tesseract") is None, reason="tesseract is not installed")
-
-
-@pytest.mark.parametrize("engine", [pytest.param("tesseract", marks=with_tesseract), "rapidocr"])
-def test_pictures_are_read_and_pages_of_text_are_not(opened: Opener, engine: str) -> None:
-    pool = opened(ConversionSettings(processes=1, ocr=engine))  # pyright: ignore[reportArgumentType]
+def test_pictures_are_read_and_pages_of_text_are_not(opened: Opener) -> None:
+    pool = opened(ConversionSettings(processes=1))
     found = pool.convert(pictured(SECOND, FIRST, SECOND, text_pages=[1, 3]), "pdf")
     assert found.text == f"{SECOND[0]}\n\n{TEXT}\n\n{SECOND[0]}"
     assert found.pages == (0, len(SECOND[0]) + 2, len(SECOND[0]) + 2 + len(TEXT) + 2)
@@ -53,7 +48,7 @@ def test_pictures_are_read_and_pages_of_text_are_not(opened: Opener, engine: str
     tops = [box.top for box in found.words if found.text[box.start : box.end] in {"Apricots", "Blueberries"}]
     assert tops[0] < tops[1]
     (note,) = found.notes
-    assert note.startswith(f"page 2 was read by OCR ({engine}")
+    assert note.startswith("page 2 was read by OCR (rapidocr")
     assert _peak(pool) < MAX_MEMORY_MB * 1024 * 1024 * 0.6
 
 
@@ -71,7 +66,7 @@ def _peak(pool: ConverterPool) -> int:
 def test_without_ocr_each_document_says_so(
     opened: Opener, monkeypatch: pytest.MonkeyPatch, setting: str, told: str
 ) -> None:
-    monkeypatch.setattr(ocr, "list_installed_engines", list)
+    monkeypatch.setattr(ocr, "find_spec", lambda _: None)
     pool = opened(ConversionSettings(processes=1, ocr=setting))  # pyright: ignore[reportArgumentType]
     (note,) = pool.convert(pictured(FIRST, SECOND, text_pages=[2]), "pdf").notes
     assert note.startswith("page 1 has no text (a scanned image?): not searchable. ")
@@ -80,20 +75,13 @@ def test_without_ocr_each_document_says_so(
         pool.convert(pictured(FIRST), "pdf")
 
 
-@with_tesseract
-def test_a_language_that_is_not_installed_is_told(opened: Opener) -> None:
-    pool = opened(ConversionSettings(processes=1, ocr="tesseract", ocr_languages="tlh"))
-    (note,) = pool.convert(pictured(FIRST, SECOND, text_pages=[2]), "pdf").notes
-    assert "tesseract has no language tlh; installed:" in note
-
-
 def test_what_ocr_takes_costs_the_other_pages_nothing(opened: Opener) -> None:
     """Its models do not go into so little memory: the process ends, the text is there all the same."""
-    pool = opened(ConversionSettings(processes=1, ocr="rapidocr", max_memory_mb=512))
+    pool = opened(ConversionSettings(processes=1, max_memory_mb=512))
     found = pool.convert(pictured(FIRST, SECOND, text_pages=[2]), "pdf")
     assert found.text == SECOND[0]
     assert "page 1 has no text" in found.notes[-1]
-    assert "OCR (rapidocr) failed" in found.notes[-1] or "could not be read by OCR" in found.notes[0]
+    assert "OCR failed" in found.notes[-1] or "could not be read by OCR" in found.notes[0]
     assert pool.convert(pictured(SECOND, text_pages=[1]), "pdf").text == SECOND[0]
 
 
@@ -122,7 +110,7 @@ def _bomb(side: int) -> bytes:
 
 
 def test_a_picture_that_is_a_bomb_is_one_line_for_one_file(opened: Opener) -> None:
-    pool = opened(ConversionSettings(processes=1, ocr="rapidocr"))
+    pool = opened(ConversionSettings(processes=1))
     begun = time.monotonic()
     with pytest.raises(UnreadableDocument, match="an image on the page has 400 megapixels"):
         pool.convert(_bomb(20_000), "pdf")

@@ -34,10 +34,8 @@ class Engine:
 
     answers: list[Sequence[PixelLine] | Exception]
     shapes: list[tuple[int, ...]] = field(default_factory=list)
-    name = "test"
 
-    def read(self, picture: Picture, seconds: float) -> list[PixelLine]:
-        assert seconds > 0
+    def read(self, picture: Picture) -> list[PixelLine]:
         self.shapes.append(picture.shape)
         answer = self.answers.pop(0)
         if isinstance(answer, Exception):
@@ -52,7 +50,7 @@ def picture(canvas: Canvas) -> None:
 def read(
     engine: Engine, *pages: Callable[[Canvas], None], limits: ConversionSettings | None = None
 ) -> Converted:
-    return convert(drawn(*pages), pictures=PictureReader(engine, limits or ConversionSettings()))
+    return convert(drawn(*pages), pictures=PictureReader(engine.read, limits or ConversionSettings()))
 
 
 def test_only_pages_without_text_are_read_and_pages_stay_right() -> None:
@@ -61,7 +59,7 @@ def test_only_pages_without_text_are_read_and_pages_stay_right() -> None:
     assert found.text == "One.\n\nTwo is read.\n\nThree.\n\nFour is too."
     assert found.pages == tuple(found.text.index(each) for each in ("One", "Two", "Three", "Four"))
     assert found.pictures == ()
-    assert found.notes == ("pages 2, 4 were read by OCR (test, confidence 0.90): words may be wrong",)
+    assert found.notes == ("pages 2, 4 were read by OCR (rapidocr, confidence 0.90): words may be wrong",)
     assert [(found.text[box.start : box.end], box.page) for box in found.words] == [
         *(("Two", 2), ("is", 2), ("read.", 2)),
         *(("Four", 4), ("is", 4), ("too.", 4)),

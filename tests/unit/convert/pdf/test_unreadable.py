@@ -116,18 +116,18 @@ def test_ocr_reads_unreadable_lines_only(font: Font) -> None:
     scale, height = 200 / 72, 792
     seen = [line("Another 41 tons.", 72 * scale, (height - 760) * scale)]
     seen += [line(text, 72 * scale, (height - 600 + 20 * at) * scale) for at, text in enumerate(LINES)]
-    reader = PictureReader(Engine([seen]), ConversionSettings())
+    reader = PictureReader(Engine([seen]).read, ConversionSettings())
     made = convert(write(font, *LINES, readable=readable), pictures=reader)
     assert made.text.split() == " ".join([*readable, *LINES]).split()
-    assert made.notes == ("page 1 was read by OCR (test, confidence 0.90): words may be wrong",)
+    assert made.notes == ("page 1 was read by OCR (rapidocr, confidence 0.90): words may be wrong",)
     assert (made.unreadable, made.pictures) == ((), ())
 
 
 def test_ocr_without_words_gives_each_reason_once(monkeypatch: pytest.MonkeyPatch) -> None:
     data = write(UNREADABLE["drawings"], *LINES)
-    reader = PictureReader(Engine([[]]), ConversionSettings())
+    reader = PictureReader(Engine([[]]).read, ConversionSettings())
     answers = iter([convert(data), convert(data, pictures=reader)])
-    monkeypatch.setattr(pool, "choose", lambda _: ("rapidocr", ""))  # pyright: ignore[reportUnknownLambdaType]
+    monkeypatch.setattr(pool, "find_missing_reason", lambda _: "")  # pyright: ignore[reportUnknownLambdaType]
     monkeypatch.setattr(ConverterPool, "_answer", lambda *_, **__: next(answers))  # pyright: ignore[reportUnknownLambdaType]
     with pytest.raises(UnreadableDocument) as error:
         ConverterPool(ConversionSettings()).convert(data, "pdf")
@@ -136,7 +136,7 @@ def test_ocr_without_words_gives_each_reason_once(monkeypatch: pytest.MonkeyPatc
 
 
 def test_ocr_of_every_page_replaces_its_text() -> None:
-    reader = PictureReader(Engine([[line("Read again.", 200, 300)]]), ConversionSettings(), every=True)
+    reader = PictureReader(Engine([[line("Read again.", 200, 300)]]).read, ConversionSettings(), every=True)
     assert convert(page(["The crane lifts 40 tons."]), pictures=reader).text == "Read again."
 
 
