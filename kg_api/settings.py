@@ -218,9 +218,6 @@ class ConversionSettings(Section):
     """Whether images in documents (PDF, EPUB, DOCX, HTML, and others) become sources."""
     image_max_megapixels: Annotated[float, Field(gt=0, le=1000)] = 100
     """Maximum size of an image in megapixels."""
-    image_keep_place: bool = False
-    """Whether to store images unchanged and their location as metadata. Otherwise kg removes all metadata
-    except orientation, colour profile, texts, and dates."""
 
     def limit_to_one_process(self) -> ConversionSettings:
         """Return a copy that converts one file at a time."""

@@ -24,7 +24,7 @@ class ReadImage:
     perceptual_hash: PerceptualHash
     thumbnail: Base64Bytes
     content: Base64Bytes
-    """Content to store. It contains no location unless KG_CONVERSION__IMAGE_KEEP_PLACE is set."""
+    """Content to store, without metadata such as a location."""
     original_hash: str
     """Hash of the original file and the removal of metadata. An update of Pillow does not change it."""
 

@@ -13,7 +13,6 @@ from PIL.TiffImagePlugin import IFDRational
 
 GPS = {1: "N", 2: (52.0, 31.0, 12.0), 3: "E", 4: (13.0, 24.0, 36.0)}
 """In Berlin."""
-LATITUDE, LONGITUDE = 52.52, 13.41
 
 
 def drawn(width: int = 64, height: int = 48, mode: str = "RGB") -> Image.Image:

@@ -64,14 +64,11 @@ def _read(data: bytes, settings: ConversionSettings) -> tuple[ReadImage, AboutIm
     """
     with opened(data, settings.image_max_megapixels) as picture:
         frames = count_frames(picture)
-        said = about(picture, keep_place=settings.image_keep_place)
-        content = data if settings.image_keep_place else stripped(data, picture)
+        said, content = about(picture), stripped(data, picture)
     with opened(content, settings.image_max_megapixels) as picture:
         kind = TYPES[picture.format or ""]
         width, height = picture.size[::-1] if get_upright_rotation(picture) in ON_THEIR_SIDE else picture.size
         preview = small(picture)
-    original_hash = hashlib.sha256(data)
-    original_hash.update(b"" if settings.image_keep_place else b"stripped")
     image = ReadImage(
         kind,
         width,
@@ -79,7 +76,7 @@ def _read(data: bytes, settings: ConversionSettings) -> tuple[ReadImage, AboutIm
         compute_difference_hash(preview),
         thumbnail(preview),
         content,
-        original_hash.hexdigest(),
+        hashlib.sha256(data + b"stripped").hexdigest(),
     )
     return image, said, frames
 

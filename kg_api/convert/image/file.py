@@ -7,7 +7,7 @@ import math
 import re
 import struct
 import zlib
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, cast
@@ -25,9 +25,7 @@ from kg_api.settings import ConversionSettings
 from kg_api.text.decoding import EXPORT, binary_kind, is_image, unread_picture
 
 _DESCRIPTION, _AUTHOR, _CHANGED, _XP_TITLE, _XP_COMMENT = 0x010E, 0x013B, 0x0132, 0x9C9B, 0x9C9C
-_EXIF, _TAKEN, _GPS = 0x8769, 0x9003, 0x8825
-_SIDES = ((1, 2, "S"), (3, 4, "W"))
-"""Latitude and longitude: tag of the hemisphere, tag of the number, and the negative hemisphere."""
+_EXIF, _TAKEN = 0x8769, 0x9003
 _MAX_LENGTH = 2000
 _DATE = re.compile(r"(\d{4}):(\d\d):(\d\d)(.*)", re.DOTALL)
 _NO_WORDS = frozenset({"olympus digital camera", "digital camera", "dcim", "untitled", "screenshot"})
@@ -44,7 +42,7 @@ class AboutImage:
     metadata: dict[str, MetadataValue]
 
 
-def about(picture: Image.Image, *, keep_place: bool) -> AboutImage:
+def about(picture: Image.Image) -> AboutImage:
     """Read EXIF, and the text chunks of a PNG."""
     said = cast("Any", picture.getexif())
     texts = {str(key).lower(): value for key, value in picture.info.items() if isinstance(value, str)}
@@ -56,14 +54,9 @@ def about(picture: Image.Image, *, keep_place: bool) -> AboutImage:
         _date(said.get_ifd(_EXIF).get(_TAKEN)),
         _date(said.get(_CHANGED) or texts.get("creation time")),
     )
-    place: dict[str, MetadataValue] = {}
-    if keep_place:
-        with suppress(KeyError, TypeError, ValueError, ZeroDivisionError):
-            latitude, longitude = (_degrees(said.get_ifd(_GPS), *side) for side in _SIDES)
-            place = {"latitude": latitude, "longitude": longitude}
     told = metadata(author=_words(said.get(_AUTHOR)) or _words(texts.get("author")), date=taken or made)
     dated = f"Taken {taken[:10]}" if taken else f"Dated {made[:10]}" if made else ""
-    return AboutImage(title, description, dated, {**told, **place})
+    return AboutImage(title, description, dated, told)
 
 
 def _words(said: object) -> str:
@@ -79,12 +72,6 @@ def _date(said: object) -> str:
     if found := _DATE.fullmatch(words):
         words = f"{found[1]}-{found[2]}-{found[3]}{found[4]}"
     return parse_date(words)
-
-
-def _degrees(said: Mapping[int, Any], side: int, number: int, negative: str) -> float:
-    degrees, minutes, seconds = (float(each) for each in said[number])
-    value = round(degrees + minutes / 60 + seconds / 3600, 6)
-    return -value if str(said[side]).strip("\0 ").upper() == negative else value
 
 
 # Opening of untrusted images: format by content, and size check before decoding

@@ -13,10 +13,9 @@ from kg_api.convert.image.file import MAX_FRAMES
 from kg_api.errors import UnreadableDocument
 from kg_api.schemas.images import ReadImage
 from kg_api.settings import ConversionSettings
-from tests.support.images import LATITUDE, LONGITUDE, drawn, encoded, exif, gif_of, png_of
+from tests.support.images import drawn, encoded, exif, gif_of, png_of
 
 SETTINGS = ConversionSettings()
-KEEPING = ConversionSettings(image_keep_place=True)
 
 
 def read(data: bytes) -> ReadImage:
@@ -124,14 +123,6 @@ def test_what_a_png_says_is_found() -> None:
 def test_a_clock_that_was_never_set_says_nothing(taken: str) -> None:
     made = convert(encoded(drawn(), "JPEG", exif=exif({}, taken=taken)), SETTINGS)
     assert (made.text, made.metadata) == ("", {})
-
-
-@pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "TIFF"])
-def test_the_place_is_kept_where_that_is_wanted(kind: str) -> None:
-    content = encoded(drawn(), kind, exif=exif({}, gps=True))
-    made = convert(content, KEEPING)
-    assert made.metadata == {"latitude": pytest.approx(LATITUDE), "longitude": pytest.approx(LONGITUDE)}
-    assert made.images[0].image.content == content
 
 
 def test_of_an_animation_the_first_frame_is_seen() -> None:

@@ -16,7 +16,7 @@ from kg_api.settings import ConversionSettings
 from tests.support import placed
 from tests.support.images import drawn, encoded
 
-SETTINGS, KEEPING = ConversionSettings(), ConversionSettings(image_keep_place=True)
+SETTINGS = ConversionSettings()
 FILES = {
     "jpeg": placed.jpeg(),
     "jpeg progressive": placed.jpeg(progressive=True),
@@ -106,19 +106,12 @@ def test_turned_tiff_is_stored_upright() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(SAID))
-def test_title_and_date_stay(name: str) -> None:
-    kept = cast("Any", opened(stored(FILES[name])).getexif())
-    assert (kept[0x010E], kept.get_ifd(0x8769)[0x9003]) == (placed.TITLE, placed.TAKEN)
-    assert convert(FILES[name], SETTINGS).metadata["date"] == "2019-07-01T12:30:00"
-
-
-def test_png_title_stays() -> None:
-    assert cast("Any", opened(stored(FILES["png"]))).text == {"Title": placed.TITLE}
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_all_stays_where_the_place_is_kept(name: str) -> None:
-    assert read_image(FILES[name], KEEPING).content == FILES[name]
+def test_title_and_date_become_metadata(name: str) -> None:
+    kept = cast("Any", opened(stored(FILES[name])))
+    assert 0x010E not in kept.getexif()
+    assert placed.TITLE not in kept.info.values()
+    made = convert(FILES[name], SETTINGS)
+    assert (made.title, made.metadata["date"]) == (placed.TITLE, "2019-07-01T12:30:00")
 
 
 def test_original_hash_does_not_depend_on_what_pillow_writes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,7 +120,6 @@ def test_original_hash_does_not_depend_on_what_pillow_writes(monkeypatch: pytest
     monkeypatch.setattr(embedded, "stripped", lambda *_: encoded(drawn(640, 480), "PNG", compress_level=1))
     after = read_image(FILES["png"], SETTINGS)
     assert (after.content != before.content, after.original_hash) == (True, before.original_hash)
-    assert read_image(FILES["png"], KEEPING).original_hash != before.original_hash
 
 
 def test_a_turn_that_only_xmp_tells_stays() -> None:
