@@ -166,24 +166,14 @@ def _as_html(text: str) -> str:
 def _empty_head(tree: Element) -> None:
     """Move text out of the head, where the parser puts elements such as `<ruby>` if `<body>` is missing."""
     head, body = tree.find("head"), tree.find("body")
-    if head is None:
+    if head is None or all(each.tag in _HEAD and not (each.tail or "").strip() for each in head):
         return
-    behind = [*head.iterchildren()]
-    while behind and behind[0].tag in _HEAD and not (behind[0].tail or "").strip():
-        del behind[0]
-    if not behind:
-        return
+    head.tag = "div"
     if body is None:
         body = tree.makeelement("body", {})
         tree.append(body)
-    moved = tree.makeelement("div", {})
-    if behind[0].tag in _HEAD:
-        moved.text, behind[0].tail = behind[0].tail, None
-        del behind[0]
-    for each in behind:
-        moved.append(each)
-    moved.tail, body.text = body.text, None
-    body.insert(0, moved)
+    head.tail, body.text = body.text, None
+    body.insert(0, head)
 
 
 def _parse(text: str) -> tuple[Element | None, bool]:
