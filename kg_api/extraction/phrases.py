@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import takewhile
 from math import prod
 from statistics import median
@@ -436,7 +436,6 @@ _STEMMERS = {
     "no": "norwegian", "pl": "polish", "pt": "portuguese", "ro": "romanian", "ru": "russian",
     "sv": "swedish", "tr": "turkish",
 }  # fmt: skip
-_MIN_NESTING = 3  # words of a phrase that may contain a phrase of several words
 _ENDING = 2  # maximum difference in length between two forms of a word
 _MIN_MENTIONS = range(3, 9)  # minimum mentions of a common word, by the length of its document
 _WORDS_A_MENTION = 150
@@ -460,7 +459,7 @@ def rank_phrases(
     unknown = median(weights.values()) if weights else 1.0
     least = min(max(count // _WORDS_A_MENTION, _MIN_MENTIONS.start), _MIN_MENTIONS.stop - 1)
     found = list[RankedPhrase]()
-    for group in _join_nested(list(_group(mentions, language))):
+    for group in _group(mentions, language):
         is_sure = any(each.phrase.is_sure for each in group)
         if is_sure or len(group) >= (2 if len(group[0].phrase.words) > 1 else least):
             found.append(_rank(group, weights, unknown, language))
@@ -502,28 +501,6 @@ def _group(mentions: Sequence[Mention], language: str) -> Iterator[Group]:
             fitting.append(each)
     for groups in alike.values():
         yield from (group for _, group in groups)
-
-
-def _join_nested(groups: Sequence[Group]) -> list[Group]:
-    """Merge a phrase with one mention into the longest other phrase at its start or end."""
-    by_key = {_key(group[0].phrase.words): at for at, group in enumerate(groups)}
-    joined = [[*group] for group in groups]
-    for at, group in enumerate(groups):
-        words = group[0].phrase.words
-        if len(group) > 1 or len(words) < _MIN_NESTING or words[-1].is_capital:
-            continue
-        lengths = range(len(words) - 1, 1, -1)
-        parts = (part for length in lengths for part in (words[-length:], words[:length]))
-        known = next((part for part in parts if _key(part) in by_key), None)
-        if known:
-            shorter = replace(group[0], phrase=replace(group[0].phrase, words=known))
-            joined[by_key[_key(known)]].append(shorter)
-            joined[at] = []
-    return [group for group in joined if group]
-
-
-def _key(words: Words) -> tuple[str, ...]:
-    return (*(word.text.casefold() for word in words[:-1]), words[-1].text.casefold().removesuffix("s"))
 
 
 def _is_form(one: str, other: str) -> bool:
