@@ -104,7 +104,7 @@ class Package:
         return self._roots[key]
 
     def read_pieces(self, parts: re.Pattern[str], unshown: Collection[XmlElement] = ()) -> Iterator[str]:
-        """Yield the text of each paragraph in some parts, to detect text that a converter lost.
+        """Yield the text of each run in some parts, to detect text that a converter lost.
 
         The text has no lists, formats, or positions. It excludes nodes in `unshown`, footers, hidden shapes,
         and letters of symbol fonts.
@@ -119,7 +119,8 @@ class Package:
                 names = (each for cache in caches for each in cache.iter("{*}v", "{*}pt"))
                 yield from {each.text for each in (*names, *root.iter("{*}t")) if each.text}
             else:
-                yield from _read_paragraphs(root, unshown)
+                unseen = {*unshown} | {text for each in _find_unseen(root) for text in each.iter("{*}t")}
+                yield from (each.text for each in root.iter("{*}t") if each.text and each not in unseen)
 
 
 def parse_part(data: bytes, name: str) -> XmlElement:
@@ -176,22 +177,6 @@ SLIDE_PARTS = re.compile(
 )
 _FOOTERS = frozenset({"sldNum", "ftr", "hdr", "dt"})
 _SHAPES = frozenset({"sp", "pic", "grpSp", "graphicFrame", "cxnSp", "wsp", "spTree"})
-
-
-def _read_paragraphs(root: XmlElement, unshown: Collection[XmlElement]) -> Iterator[str]:
-    unseen = {*unshown} | {text for each in _find_unseen(root) for text in each.iter("{*}t")}
-    owner, pieces = None, list[str]()
-    for each in root.iter("{*}t", "{*}tab", "{*}br", "{*}cr"):
-        if get_local_name(each) != "t":
-            pieces.append(" ")
-        elif each.text and each not in unseen:
-            above = next((up for up in _climb(each) if get_local_name(up) in {"p", "rt", "oMath"}), each)
-            if above is not owner:
-                yield "".join(pieces)
-                pieces = []
-            owner = above
-            pieces.append(each.text)
-    yield "".join(pieces)
 
 
 def _find_unseen(root: XmlElement) -> Iterator[XmlElement]:
