@@ -32,25 +32,6 @@ from prometheus_client.registry import Collector
 
 from kg_api.schemas.operations import QueueStatus
 
-# Backup metrics
-
-
-class BackupGauges(Collector):
-    """Start of the last complete backup and failure of the last attempt. None: no backup exists."""
-
-    def __init__(self, made: float | None, *, failed: bool | None) -> None:
-        self._made = made
-        self._failed = failed
-
-    def collect(self) -> Iterator[GaugeMetricFamily]:
-        if self._made is not None:
-            about = "When the last whole backup was begun, since 1970"
-            yield GaugeMetricFamily("kg_backup_made_seconds", about, self._made)
-        if self._failed is not None:
-            about = "Whether the last backup came to nothing"
-            yield GaugeMetricFamily("kg_backup_failed", about, float(self._failed))
-
-
 # Metric files that processes share in PROMETHEUS_MULTIPROC_DIR
 
 log = structlog.get_logger()

@@ -96,12 +96,8 @@ class Neo4jSettings(Section):
 class BackupSettings(Section):
     """Backups of the managed Neo4j and of stored images."""
 
-    every_hours: Annotated[float | None, Field(ge=0.001, le=8760, allow_inf_nan=False)] = None
-    """Hours between the backups of `kg up`. Default: no backups."""
     folder: Path | None = None
     """Folder for backups, preferably on another disk. Default: `backups` in KG_HOME."""
-    keep: Annotated[int, Field(ge=1, le=10_000)] = 7
-    """Number of complete backups that `kg up` keeps for this home."""
 
 
 MIB = 1024 * 1024

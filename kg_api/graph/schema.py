@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final, LiteralString, cast
 
@@ -105,22 +104,16 @@ def _apply(graph: Graph, name: LiteralString) -> None:
 def require_known_schema(graph: Graph) -> list[dict[str, str]]:
     """Return the schema records. Raise an error if this version cannot read the schema."""
     rows = graph.read("migrations/applied")
-    check_records((row["name"] for row in rows), "this database", rows[-1]["kg_version"] if rows else "")
-    return rows
-
-
-def check_records(records: Iterable[str], what: str, kg_version: str) -> None:
-    """Raise an error for the records of a schema that this version cannot read."""
-    unknown = [each for each in records if each not in list_known()]
+    unknown = [row["name"] for row in rows if row["name"] not in list_known()]
     if not unknown:
-        return
+        return rows
     if unknown[-1].startswith(_BEFORE_BASELINE):
         raise SchemaTooOld(
-            f"{what} has the schema {unknown[-1]!r} of a development version, which kg {__version__} cannot "
-            "read. Run `kg export FOLDER` with the old version, start this one with an empty KG_HOME, and "
-            "run `kg import FOLDER`. Nothing was changed."
+            f"this database has the schema {unknown[-1]!r} of a development version, which kg {__version__} "
+            "cannot read. Run `kg export FOLDER` with the old version, start this one with an empty KG_HOME, "
+            "and run `kg import FOLDER`. Nothing was changed."
         )
     raise SchemaTooNew(
-        f"{what} has the schema {unknown[-1]!r}, written by kg {kg_version}, but this is kg "
-        f"{__version__}. Install that version or a later one. Nothing was changed."
+        f"this database has the schema {unknown[-1]!r}, written by kg {rows[-1]['kg_version']}, but this is "
+        f"kg {__version__}. Install that version or a later one. Nothing was changed."
     )

@@ -274,13 +274,14 @@ def format_argument_file(arguments: Sequence[str]) -> str:
     return "".join('"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"\n' for word in arguments)
 
 
-def set_initial_password(home: Path, jars: Sequence[Path], password: str) -> None:
-    """Set the password of a Neo4j before its first start."""
-    words = [*_flags(jars), ADMIN_CLASS, "dbms", "set-initial-password", password]
+def run_admin(
+    home: Path, jars: Sequence[Path], *words: str, failure: str, timeout: float | None = None
+) -> None:
+    """Run a command of neo4j-admin for a stopped Neo4j. `failure` starts the message of an error."""
     env = environment(NEO4J_HOME=str(home), NEO4J_CONF=str(home / "conf"))
     with tempfile.TemporaryDirectory(dir=home) as folder:
         arguments, log = Path(folder, "admin.args"), Path(folder, "admin.log")
-        processes.write_text(arguments, format_argument_file(words))
+        processes.write_text(arguments, format_argument_file([*_flags(jars), ADMIN_CLASS, *words]))
         try:
             with log.open("wb") as output:
                 subprocess.run(
@@ -289,7 +290,7 @@ def set_initial_password(home: Path, jars: Sequence[Path], password: str) -> Non
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=subprocess.STDOUT,
-                    timeout=ADMIN_TIMEOUT_SECONDS,
+                    timeout=timeout,
                     check=True,
                 )
         except subprocess.TimeoutExpired as error:
@@ -297,8 +298,8 @@ def set_initial_password(home: Path, jars: Sequence[Path], password: str) -> Non
                 "the admin command of Neo4j does not end. Check the load of the machine"
             ) from error
         except subprocess.CalledProcessError:
-            why = processes.telling([log], ("ERROR", "Exception", "Caused"))
-            raise ManagedProcessError(f"Neo4j's password could not be set: {why}") from None
+            why = processes.telling([log], ("ERROR", "Exception", "Caused", "recover"))
+            raise ManagedProcessError(f"{failure}: {why}") from None
 
 
 def _flags(jars: Sequence[Path]) -> list[str]:
@@ -365,7 +366,9 @@ def prepare(home: Home, settings: Settings) -> None:
     processes.keep_text(home.neo4j_conf / "java.args", format_argument_file(flags))
     password = home.ensure_password()
     if not home.has_data():
-        set_initial_password(home.neo4j, jars, password)
+        words = ("dbms", "set-initial-password", password)
+        failure = "Neo4j's password could not be set"
+        run_admin(home.neo4j, jars, *words, failure=failure, timeout=ADMIN_TIMEOUT_SECONDS)
 
 
 def choose_machine_memory(settings: Neo4jSettings) -> Memory:

@@ -123,8 +123,6 @@ class Home:
         self.service_file = self.run / "service.json"
         self.evaluations = self.path / "evaluations"
         self.backups = self.path / "backups"
-        self.backup_file = self.run / "backup.json"
-        self.backup_lock = self.run / "backup.lock"
         self.restoring = self.path / "restoring"
         self.replaced = self.path / "replaced"
         self.restore_file = self.path / "restore.json"

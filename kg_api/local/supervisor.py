@@ -195,7 +195,6 @@ class Supervisor:
         watched: Roles in start order.
         publish: Called with all statuses after each change.
         policy: Delays and intervals.
-        besides: Called with the names of the ready roles after each round.
     """
 
     def __init__(
@@ -203,12 +202,10 @@ class Supervisor:
         watched: Sequence[Role],
         publish: Callable[[dict[str, RoleStatus]], None],
         policy: Policy | None = None,
-        besides: Callable[[set[str]], None] = lambda _: None,
     ) -> None:
         self._policy = policy or Policy()
         self._watches = [Watch(role, self._policy) for role in watched]
         self._publish = publish
-        self._besides = besides
         self._published: dict[str, RoleStatus] | None = None
 
     def run(self, stop: threading.Event) -> None:
@@ -222,15 +219,8 @@ class Supervisor:
     def step(self) -> None:
         """Check every role once and publish changes."""
         for watch in self._watches:
-            watch.attend(self._working())
+            watch.attend({each.role.name for each in self._watches if each.state == "ready"})
         self._report()
-        try:
-            self._besides(self._working())
-        except Exception:  # such as a full disk, which must not end the supervisor
-            log.exception("supervisor task failed")
-
-    def _working(self) -> set[str]:
-        return {watch.role.name for watch in self._watches if watch.state == "ready"}
 
     def _report(self) -> None:
         statuses = {watch.role.name: watch.status() for watch in self._watches}

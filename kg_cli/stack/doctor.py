@@ -29,9 +29,7 @@ from kg_api.local.processes import Home, exchange
 from kg_api.schemas.operations import Job, QueueStatus
 from kg_api.settings import Settings, load_settings
 from kg_api.tracing import PATH, is_installed
-from kg_api.transfer.backup import HOUR, is_overdue, read_record
 from kg_cli.jobs.report import duration, name_of
-from kg_cli.stack.report import describe_last
 from kg_cli.stack.roles import database_trouble, stack_roles, supervisor_role
 from kg_cli.terminal import console
 from kg_cli.terminal.connect import build_auth_headers, connect_client, shown_address
@@ -201,20 +199,9 @@ def _examine_bolt(home: Home, settings: Settings) -> Findings:
         yield _ok("Bolt", f"Neo4j (pid {running.pid}) answers a query on port {home.bolt_port()}")
 
 
-def examine_backups(home: Home, settings: Settings) -> Findings:
-    """Check the schedule and the last backup. Yield nothing if no backup exists or is configured."""
-    if settings.neo4j.uri is not None:
-        return
-    known, every = read_record(home), settings.backup.every_hours
-    told, now = describe_last(home) or "none yet", "kg admin backup"
+def examine_restore(home: Home, _: Settings) -> Findings:
     if home.restore_file.exists() or home.restoring.exists():
         yield _warn("restore", "a restore was interrupted without data loss", "kg up, or restore again")
-    if known is not None and known.trouble():
-        yield _warn("backup", told, f"see {home.log_file('backup')}, then: {now}")
-    elif every is not None and is_overdue(known, every * HOUR, time.time()):
-        yield _warn("backup", f"{told}. The schedule is every {every:g} hours", now)
-    elif known is not None or every is not None:
-        yield _ok("backup", told)
 
 
 def examine_processes(home: Home, settings: Settings) -> Findings:
@@ -357,6 +344,6 @@ CHECKS: tuple[Callable[[Home, Settings], Findings], ...] = (
     examine_files,
     examine_tracing,
     examine_neo4j,
-    examine_backups,
+    examine_restore,
     examine_processes,
 )

@@ -24,11 +24,10 @@ from kg_api.logs import configure_logs
 from kg_api.providers.model_files import ensure_model
 from kg_api.schemas.operations import QueueStatus
 from kg_api.settings import Settings
-from kg_api.transfer.backup import read_record
 from kg_api.wording import pluralize
-from kg_cli.jobs.report import duration, name_of, print_dead, waits_for
+from kg_cli.jobs.report import name_of, print_dead, waits_for
 from kg_cli.stack import roles
-from kg_cli.stack.roles import ALREADY, neo4j_uri, schedule_backups, stack_roles, supervisor_role
+from kg_cli.stack.roles import ALREADY, neo4j_uri, stack_roles, supervisor_role
 from kg_cli.terminal import console
 from kg_cli.terminal.connect import build_auth_headers, connect_client, shown_address
 from kg_cli.terminal.console import runnable
@@ -172,8 +171,7 @@ def supervising(home: Home, settings: Settings) -> Generator[tuple[Supervisor, t
 
     try:
         with filelock.FileLock(home.run / "supervisor.lock", timeout=0):
-            besides = schedule_backups(home, settings)
-            yield Supervisor(stack_roles(home, settings), publish, besides=besides), stop
+            yield Supervisor(stack_roles(home, settings), publish), stop
     except filelock.Timeout as error:
         raise Conflict(ALREADY.format(home.path)) from error
 
@@ -206,7 +204,6 @@ class StackStatus:
     refusal: str | None = None
     # whether the service timed out although all processes run, so that its readiness is unknown
     slow: bool = False
-    backup: str | None = None  # last backup and result of the last attempt
     # whether the service can process requests: it may not be ready if no worker takes jobs
     serves: bool = False
     stopped: bool = False  # whether none of the processes runs here
@@ -264,7 +261,6 @@ def look(settings: Settings, *, with_jobs: bool = True) -> StackStatus:
         to_review=to_review,
         refusal=refusal,
         slow=answer.slow,
-        backup=None if remote else describe_last(home),
         serves=answer.serves,
         stopped=not alive and not remote,
     )
@@ -286,17 +282,6 @@ def _call_or_none(ask: Callable[[], T]) -> T | None:
         raise
     except KgError:
         return None
-
-
-def describe_last(home: Home) -> str | None:
-    """Return the time of the last backup and the result of the last attempt, or None without any backup."""
-    if (known := read_record(home)) is None:
-        return None
-    ago = f"{duration(time.time() - known.made)} ago: {known.path}" if known.made else "none yet"
-    if known.running():
-        return f"{ago}; one is being made"
-    trouble = known.trouble()
-    return f"{ago}; the last attempt failed: {trouble}" if trouble else ago
 
 
 def print_started(status: StackStatus, *, open_page: bool = False) -> None:
@@ -333,7 +318,6 @@ def print_status(status: StackStatus) -> None:
         stalled = f", {jobs.stalled} stalled" if jobs.stalled else ""
         rows.append(("jobs", f"{jobs.running} running, {jobs.queued} queued{stalled}"))
         rows += [("", f"{name_of(each)} {waits_for(each.waits_for)}") for each in jobs.waits]
-    rows += [("backup", status.backup)] if status.backup else []
     if status.to_review:
         pending = f"{pluralize(status.to_review, 'document')} to approve or reject"
         rows.append(("review", f"{pending}: {runnable()} documents waiting"))

@@ -17,10 +17,9 @@ import filelock
 from kg_api.errors import Conflict, ManagedProcessError
 from kg_api.local import processes, supervisor
 from kg_api.local.neo4j import build_neo4j_role, choose_bolt_port
-from kg_api.local.processes import Home, ProcessId, Role, choose_local_host
+from kg_api.local.processes import Home, Role, choose_local_host
 from kg_api.settings import Settings
-from kg_api.transfer.backup import HOUR, BackupSchedule, continue_forgotten
-from kg_api.transfer.restore import finish_swap
+from kg_api.transfer.backup import finish_swap
 
 if TYPE_CHECKING:
     from kg_api.graph.client import Graph
@@ -86,7 +85,6 @@ def _managed_neo4j(home: Home, settings: Settings) -> Role:
         return open_probe(home.bolt_uri())
 
     def broken() -> str | None:
-        continue_forgotten(home, processes.running(neo4j))
         # a Neo4j that does not answer yet has not panicked, and a query would block for seconds
         return None if neo4j.waiting_for() else probe().panic()
 
@@ -128,22 +126,6 @@ def own_environment(home: Home, settings: Settings) -> dict[str, str]:
         "KG_EMBEDDING__MODEL_FOLDER": settings.embedding.model_folder,
     }
     return processes.inherit() | {name: str(path.absolute()) for name, path in chosen.items() if path}
-
-
-def schedule_backups(home: Home, settings: Settings) -> Callable[[set[str]], None]:
-    """Return the backup schedule for the supervisor, which does nothing if no backups are configured."""
-    every = settings.backup.every_hours
-    if every is None or settings.neo4j.uri is not None:
-        return lambda _: None
-
-    def start() -> ProcessId:
-        log = home.log_file("backup")
-        processes.limit(log)
-        keep = str(settings.backup.keep)
-        argv = (sys.executable, "-m", "kg_cli.main", "admin", "backup", "--keep", keep)
-        return processes.spawn(argv, env=own_environment(home, settings), log=log, cwd=home.path)
-
-    return BackupSchedule(home, every * HOUR, start).attend
 
 
 def neo4j_uri(home: Home, settings: Settings) -> str | None:

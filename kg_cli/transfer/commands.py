@@ -106,10 +106,10 @@ def import_bundle(
 def backup(
     folder: FolderArgument = None, *, keep: KeepOption = None, as_json: options.OwnJson = False
 ) -> None:
-    """Back up the database, images and PDFs of this home at one moment, into a new dated folder.
+    """Back up the database, images and PDFs of this home into a new dated folder. kg must not run.
 
-    kg may run. Neo4j pauses briefly, and requests wait. If kg does not run, the command starts Neo4j. The
-    manifest.json of the backup lists included and omitted content.
+    Neo4j dumps only a stopped database: run `kg down` first, and `kg up` afterwards. The manifest.json of the
+    backup lists included and omitted content. To copy ontologies while kg runs, use `kg export`.
 
     Example: kg admin backup /mnt/backups
     """

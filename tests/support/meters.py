@@ -9,7 +9,7 @@ from prometheus_client import REGISTRY, CollectorRegistry
 from prometheus_client.metrics import MetricWrapperBase
 from prometheus_client.registry import Collector
 
-from kg_api.metrics import BackupGauges, Meters, QueueGauges
+from kg_api.metrics import Meters, QueueGauges
 from kg_api.providers.embedding import EmbeddingMetrics
 from kg_api.schemas.operations import QueueStatus
 
@@ -28,7 +28,7 @@ def metrics() -> dict[str, frozenset[str]]:
     found: dict[str, frozenset[str]] = {}
     for collector in registry._collector_to_names:
         found |= _samples_of(collector)
-    for family in (*QueueGauges(EMPTY).collect(), *BackupGauges(0.0, failed=False).collect()):
+    for family in QueueGauges(EMPTY).collect():
         found[family.name] = frozenset(name for sample in family.samples for name in sample.labels)
     return found
 

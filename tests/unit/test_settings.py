@@ -42,8 +42,6 @@ WRONG = [
     *((f"KG_API__{name}", value) for name, value in (("PORT", "65536"), ("PROCESSES", "65"))),
     *((name, "x") for name, _ in variables() if name.startswith(("KG_PROPOSALS__", "KG_COMMUNITIES__"))),
     ("KG_API__MAX_DOCUMENT_BYTES", "0"),
-    *(("KG_BACKUP__EVERY_HOURS", value) for value in ("0", "8761", "nan", "daily")),
-    *(("KG_BACKUP__KEEP", value) for value in ("0", "all")),
     *((name, "1") for name, _ in variables(constants=True)),
     *(("KG_WORKER__GRACE_SECONDS", value) for value in ("0", "-0.5", "nan", "86401")),
     ("KG_API__PROVIDER_TOKENS_PER_DAY", "0"),

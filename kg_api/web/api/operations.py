@@ -20,7 +20,7 @@ from kg_api.graph.jobs import cancel_job, find_job, page_of_jobs, read_queue_sta
 from kg_api.graph.keys import page_of_audit, read_keys
 from kg_api.graph.names import identify_job, require_ontologies
 from kg_api.graph.reach import limit_visible_ontologies
-from kg_api.metrics import CONTENT_TYPE, BackupGauges, QueueGauges, render_metrics
+from kg_api.metrics import CONTENT_TYPE, QueueGauges, render_metrics
 from kg_api.schemas.base import Text
 from kg_api.schemas.operations import (
     ApiKey,
@@ -40,7 +40,7 @@ from kg_api.schemas.operations import (
 from kg_api.schemas.vocabulary import MAX_KEY_NAME, JobState
 from kg_api.web.shared.dependencies import JobId, Offset, OntologyFilter, Open, PageSize
 from kg_api.web.shared.forwarded import below_prefix
-from kg_api.web.shared.health import ProcessHealth, QueueWatch, check_readiness, without_names
+from kg_api.web.shared.health import QueueWatch, check_readiness, without_names
 from kg_api.web.shared.openapi import event_stream
 from kg_api.web.shared.routes import GuardedRoute
 from kg_api.web.shared.scoped import Routes, example
@@ -238,10 +238,7 @@ TEXT: dict[int | str, dict[str, Any]] = {
 @requires("read")
 def metrics(request: Request) -> Response:
     watch: QueueWatch = request.app.state.queue
-    surroundings: ProcessHealth = request.app.state.surroundings
-    last = surroundings.last_backup()
-    backups = BackupGauges(last and last.made, failed=None if last is None else last.trouble() is not None)
-    return Response(render_metrics(QueueGauges(watch.status_if_known()), backups), media_type=CONTENT_TYPE)
+    return Response(render_metrics(QueueGauges(watch.status_if_known())), media_type=CONTENT_TYPE)
 
 
 # Start page and API documentation without external resources

@@ -23,8 +23,6 @@ from kg_api.spaces.estimate import ModelService
 from kg_api.spaces.images import OpenImageSpace
 from kg_api.spaces.plans import EmbeddingState, read_embedding_states
 from kg_api.spaces.registry import space_of_new
-from kg_api.transfer import backup
-from kg_api.transfer.backup import BackupRecord
 from kg_api.web.shared.opening import StartUp
 from kg_api.wording import pluralize
 
@@ -130,10 +128,6 @@ class ProcessHealth:
     def notes(self) -> list[str]:
         """Return the details of failed checks."""
         return [check.detail for check in self.checks() if not check.ok]
-
-    def last_backup(self) -> BackupRecord | None:
-        """Return the record of the last backup, or None without a backup."""
-        return backup.read_record(self._home)
 
     def _processes(self) -> Check | None:
         """Return whether processes keep dying. None for the supervisor of another stack."""

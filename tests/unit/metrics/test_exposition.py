@@ -14,7 +14,6 @@ import pytest
 
 from kg_api.metrics import (
     RESERVED_BYTES,
-    BackupGauges,
     QueueGauges,
     forget_dead,
     render_metrics,
@@ -232,14 +231,3 @@ def listed() -> dict[str, set[str]]:
 def test_the_list_is_that_of_the_code() -> None:
     assert listed() == metrics()
     assert len(listed()) > 30
-
-
-def test_the_last_backup_is_told() -> None:
-    text = render_metrics(BackupGauges(1_700_000_000.0, failed=True)).decode()
-    assert "\nkg_backup_made_seconds 1.7e+09\n" in text
-    assert "\nkg_backup_failed 1.0\n" in text
-
-
-def test_where_there_was_none_nothing_is_told_that_looks_like_one() -> None:
-    assert "kg_backup" not in render_metrics(BackupGauges(None, failed=None)).decode()
-    assert "kg_backup_made" not in render_metrics(BackupGauges(None, failed=True)).decode()
