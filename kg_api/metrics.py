@@ -8,10 +8,9 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from functools import cache, wraps
 from pathlib import Path
-from typing import Final, Protocol, TypeVar, cast
+from typing import Final, TypeVar, cast
 
 import psutil
 import structlog
@@ -248,37 +247,10 @@ def meters() -> Meters:
     return Meters(REGISTRY)
 
 
-# Token usage and budgets
+# Token usage
 
 CHARACTERS_A_TOKEN: Final = 4
 """Characters per token in English, for providers that do not report tokens."""
-
-
-class TokenBudget(Protocol):
-    def require(self) -> None:
-        """Raise RateExceeded with the time of the next budget if the budget is used up."""
-        ...
-
-    def spend(self, tokens: int) -> None: ...
-
-
-_BUDGET: Final[ContextVar[TokenBudget | None]] = ContextVar("budget", default=None)
-
-
-@contextmanager
-def charge_budget(budget: TokenBudget | None) -> Generator[None]:
-    """Charge the tokens of the block to a budget. None: no limit."""
-    token = _BUDGET.set(budget)
-    try:
-        yield
-    finally:
-        _BUDGET.reset(token)
-
-
-def require_budget() -> None:
-    """Raise RateExceeded if the budget of the caller is used up."""
-    if budget := _BUDGET.get():
-        budget.require()
 
 
 def spend_tokens(kind: str, provider: str, *, read: int, written: int, dollars: float | None) -> None:
@@ -289,8 +261,6 @@ def spend_tokens(kind: str, provider: str, *, read: int, written: int, dollars: 
         count("provider_tokens", kind, provider, "written", by=written)
     if dollars is not None:
         count("provider_cost_dollars", kind, provider, by=dollars)
-    if budget := _BUDGET.get():
-        budget.spend(read + written)
 
 
 def estimate_tokens(characters: int) -> int:

@@ -130,9 +130,6 @@ class ApiSettings(Section):
     requests_per_minute: Annotated[int | None, Field(ge=1, le=1_000_000)] = None
     """Requests per minute for each API key and service process. Above it, kg returns 429. Default: no
     limit."""
-    provider_tokens_per_day: Annotated[int | None, Field(ge=1, le=10**12)] = None
-    """Tokens per day (UTC) that searches and questions of one API key may use at providers, for each service
-    process. Above it, kg returns 429. Workers do not count. Default: no limit."""
     allowed_origins: str | None = None
     """Comma-separated origins of web pages that may call the service, such as `https://app.example.org`."""
     max_document_bytes: Annotated[int, Field(gt=0)] = 64 * MIB

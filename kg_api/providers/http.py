@@ -22,7 +22,7 @@ import httpx
 from pydantic import SecretStr
 
 from kg_api.errors import ConfigurationError, InvalidInput, KgError, ModelUnavailable
-from kg_api.metrics import meters, require_budget
+from kg_api.metrics import meters
 from kg_api.providers.retrying import RejectedText, RetryableError
 from kg_api.tracing import SpanKind, annotate, carry_trace, span
 
@@ -295,7 +295,6 @@ class JsonClient:
         return response
 
     def _send(self, receive: Callable[[], T]) -> T:
-        require_budget()
         to, kind = self.provider, self.provider.service.kind
         about = {"server__address": to.host, "gen_ai__request__model": to.model}
         try:

@@ -17,7 +17,6 @@ from kg_api.errors import ConfigurationError, InvalidInput, KgError, LlmFailed, 
 from kg_api.extraction.replies import find_quote, is_long_enough
 from kg_api.graph.client import Graph
 from kg_api.graph.spaces import Space
-from kg_api.metrics import require_budget
 from kg_api.providers.chat import (
     TEXT,
     ObjectReader,
@@ -383,9 +382,7 @@ class AnswerService:
 
         Raises:
             As `answer`. Errors of the language model occur during iteration.
-            RateExceeded: The API key has spent its token budget.
         """
-        require_budget()
         if not self._places.acquire(blocking=False):
             raise TooBusy(f"{MAX_AT_ONCE} answers are in progress. Try again in a few seconds")
         try:

@@ -32,7 +32,6 @@ from kg_api.web.shared.scopes import PublicPaths
 from kg_api.web.shared.security import (
     Authenticator,
     Guard,
-    TokenRate,
     keys_required,
     request_limit,
     sign_in_limit,
@@ -135,7 +134,6 @@ def create_app(
             DirectRoutes(inner, ROUTES),
             door=door,
             rate=request_limit(settings.api.requests_per_minute),
-            tokens=TokenRate(settings.api.provider_tokens_per_day),
             bodies=BodyLimit(limit_of, large * settings.api.max_document_bytes),
             public=PublicPaths(ROUTES),
             required=app.state.keys_required,

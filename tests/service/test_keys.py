@@ -24,8 +24,6 @@ from tests.neo4j_server import Neo4jServer
 from tests.service.asking import knock
 from tests.support.cypher import rows
 from tests.support.embedders import small_embedder
-from tests.support.embedding_server import EmbeddingServer
-from tests.support.llm import quoting
 from tests.support.running import Service, serve, wait_until
 
 
@@ -227,42 +225,6 @@ def test_a_key_that_sends_too_much_is_told_to_wait(server: Neo4jServer, graph: G
             assert 1 <= int(answers[-1].headers["retry-after"]) <= 60
             assert "rate-exceeded" in answers[-1].text
             assert knock(client, "GET /ontologies").status_code == 401, "who has no key is refused as before"
-    finally:
-        assert few.stop() == 0
-
-
-def test_a_key_has_a_model_asked_as_long_as_it_has_tokens(
-    server: Neo4jServer, graph: Graph, writer: EmbeddingServer, tmp_path: Path
-) -> None:
-    ada, eve = make(graph, "write", "ada"), make(graph, "read", "eve")
-    model = {"KG_LLM__MODEL": "small-writer", "KG_LLM__BASE_URL": writer.openai_url, "KG_API__PROCESSES": "1"}
-    bounds = {"KG_API__REQUIRE_KEYS": "true", "KG_API__PROVIDER_TOKENS_PER_DAY": "1"}
-    few = serve(server, tmp_path, **model, **bounds)
-    writer.chat, writer.always, writer.pause = quoting, None, 0.0
-    writer.requests.clear()
-    asked = {"question": "When is a lease renewed?", "mode": "text"}
-    search = {"query_text": "lease", "mode": "text"}
-    try:
-        with httpx.Client(base_url=few.url, timeout=60) as client:
-            headers = {each: {"Authorization": f"Bearer {each}"} for each in (ada, eve)}
-            given = {"ontology": "notes", "document": "a.md", "text": "A lease is renewed every ten seconds."}
-            assert client.post("/documents", json=given, headers=headers[ada]).is_success
-            once, again, other = (
-                client.post("/queries/answer", json=asked, headers=headers[who]) for who in (ada, ada, eve)
-            )
-            assert [each.status_code for each in (once, again, other)] == [200, 429, 200], once.text
-            assert int(again.headers["retry-after"]) >= 1
-            metrics = client.get("/metrics", headers=headers[eve]).text
-            sent = [each.body["messages"] for each in writer.requests if "messages" in each.body]
-            words = sum(len(str(each["content"]).split()) for messages in sent for each in messages)
-            counted = (
-                f'kg_provider_tokens_total{{direction="read",kind="llm",provider="127.0.0.1"}} {words}.0'
-            )
-            assert counted in metrics, "what the server says at the end of a stream, and no estimate"
-            assert "tokens of today" in again.json()["detail"]
-            found = client.post("/queries/sources/search", json=search, headers=headers[ada])
-            assert found.status_code == 200
-            assert found.json()["sources"]
     finally:
         assert few.stop() == 0
 

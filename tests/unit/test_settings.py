@@ -44,7 +44,6 @@ WRONG = [
     ("KG_API__MAX_DOCUMENT_BYTES", "0"),
     *((name, "1") for name, _ in variables(constants=True)),
     *(("KG_WORKER__GRACE_SECONDS", value) for value in ("0", "-0.5", "nan", "86401")),
-    ("KG_API__PROVIDER_TOKENS_PER_DAY", "0"),
     *((f"KG_API__{name}", "-1") for name in ("REQUIRE_KEYS", "REQUESTS_PER_MINUTE")),
     *(("KG_API__ALLOWED_HOSTS", value) for value in ("http://kg.example", "kg.example:8420", "*")),
     *(("KG_API__ALLOWED_ORIGINS", value) for value in ("kg.example", "https://kg.example/", "*")),

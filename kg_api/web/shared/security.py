@@ -6,9 +6,7 @@ import ipaddress
 import json
 import math
 import re
-import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -46,7 +44,6 @@ from kg_api.access.keys import (
 from kg_api.errors import ConfigurationError, Forbidden, KgError, RateExceeded, Unauthorized, Unavailable
 from kg_api.graph.keys import AuditRecord
 from kg_api.graph.reach import limit_visible_ontologies, require
-from kg_api.metrics import charge_budget
 from kg_api.schemas.operations import redact_keys
 from kg_api.schemas.vocabulary import KeyScope
 from kg_api.settings import ApiSettings
@@ -77,7 +74,6 @@ MAX_FAILED_SIGN_INS: Final = 10
 """Failed sign-ins per minute and address."""
 MAX_WRONG_KEYS: Final = 100
 """Lookups of wrong REST and MCP keys per minute and address."""
-DAY_SECONDS: Final = 24 * 3600
 _NETWORK_BITS: Final = 64
 """Bits of an IPv6 network. The owner of one address has the whole network."""
 
@@ -136,65 +132,6 @@ def wrong_key_limit() -> MinuteLimit:
     nothing.
     """
     return MinuteLimit(MAX_WRONG_KEYS, "too many wrong keys came from this address: try again in {wait} s")
-
-
-class TokenRate:
-    """Daily (UTC) token counts of each key at providers, in this process.
-
-    A rate limit library rejects an amount above the limit. A provider has already used the tokens, so kg
-    counts all and rejects the next request.
-
-    Args:
-        most: Maximum number per day. None: no limit.
-        clock: Function that returns the Unix time.
-    """
-
-    def __init__(self, most: int | None, clock: Callable[[], float] = time.time) -> None:
-        self.most = most
-        self._clock = clock
-        self._day = 0
-        self._spent: Counter[str] = Counter()
-        self._lock = threading.Lock()
-
-    def get_budget(self, access: Access) -> KeyBudget | None:
-        """Return the budget of a key. None without a limit or for the local user."""
-        return KeyBudget(self, access.key_id) if self.most is not None and access.is_key else None
-
-    def count(self, key: str, tokens: int) -> int:
-        """Count tokens of a key and return the sum of the day."""
-        with self._lock:
-            if self._day != (today := int(self._clock() // DAY_SECONDS)):
-                self._day, self._spent = today, Counter()
-            self._spent[key] += tokens
-            return self._spent[key]
-
-    def require(self, key: str) -> None:
-        """Check that tokens are left.
-
-        Raises:
-            RateExceeded: The limit is reached. The error has the waiting time.
-        """
-        most = self.most or 0
-        if self.count(key, 0) < most:
-            return
-        wait = max(1, math.ceil(DAY_SECONDS - self._clock() % DAY_SECONDS))
-        raise RateExceeded(
-            f"with the key {key} providers were given the {most:,} tokens of today: try again in "
-            f"{wait} s, at midnight UTC, or ask an administrator for more (KG_API__PROVIDER_TOKENS_PER_DAY)",
-            retry_after_seconds=wait,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class KeyBudget:
-    rate: TokenRate
-    key: str
-
-    def require(self) -> None:
-        self.rate.require(self.key)
-
-    def spend(self, tokens: int) -> None:
-        self.rate.count(self.key, tokens)
 
 
 def client_address(scope: Scope) -> str:
@@ -505,7 +442,6 @@ class Guard:
         app: Next application.
         door: Identification of senders.
         rate: Limit of requests per key.
-        tokens: Limit of provider tokens per key.
         bodies: Limit of request bodies.
         public: Paths without authentication.
         required: Whether a request needs a key.
@@ -517,13 +453,12 @@ class Guard:
         *,
         door: Authenticator,
         rate: MinuteLimit,
-        tokens: TokenRate,
         bodies: BodyLimit,
         public: PublicPaths,
         required: bool,
     ) -> None:
         self.app = app
-        self._door, self._rate, self._tokens = door, rate, tokens
+        self._door, self._rate = door, rate
         self._bodies, self._public, self._required = bodies, public, required
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -547,7 +482,6 @@ class Guard:
             self._bodies.limited(scope, receive) as limited,
             structlog.contextvars.bound_contextvars(key=access.key_id),
             limit_visible_ontologies(access.ontologies),
-            charge_budget(self._tokens.get_budget(access)),
             set_viewer(caller),
         ):
             await self.app(scope, limited, send)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import pytest
 
-from kg_api.errors import ConfigurationError, EmbeddingUnavailable, LlmUnavailable, RateExceeded
-from kg_api.metrics import charge_budget
+from kg_api.errors import ConfigurationError, EmbeddingUnavailable, LlmUnavailable
 from kg_api.providers.chat import Prompt
 from tests.support.behaviours import Drop, Status
 from tests.support.embedding_server import EmbeddingServer
@@ -77,37 +75,6 @@ def test_tokens_of_a_stream_are_estimated_where_the_server_does_not_tell(server:
     chat.close()
     assert counted("kg_provider_tokens_total", **LLM, direction="read") == 4
     assert counted("kg_provider_tokens_total", **LLM, direction="written") == 2
-
-
-@dataclass
-class Purse:
-    """A budget that goes below nothing."""
-
-    left: int
-
-    def require(self) -> None:
-        """See that something is left."""
-        if self.left <= 0:
-            raise RateExceeded
-
-    def spend(self, tokens: int) -> None:
-        """Take from it."""
-        self.left -= tokens
-
-
-def test_who_has_spent_their_budget_has_no_provider_asked(server: EmbeddingServer) -> None:
-    purse, chat = Purse(1), open_quick(server)
-    with charge_budget(purse), Asking("openai", server) as asking:
-        asking.embedder.embed_passages(TEXTS)
-        assert purse.left == 1 - 5
-        sent = len(server.requests)
-        with pytest.raises(RateExceeded):
-            asking.embedder.embed_passages(["another one"])
-        with pytest.raises(RateExceeded):
-            chat.ask(QUESTION)
-        assert len(server.requests) == sent
-    chat.ask(QUESTION)
-    chat.close()
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kg_api.access.keys import ANYONE, LOCAL, Access
+from kg_api.access.keys import Access
 from kg_api.errors import RateExceeded
-from kg_api.web.shared.security import MAX_WRONG_KEYS, TokenRate, request_limit, wrong_key_limit
+from kg_api.web.shared.security import MAX_WRONG_KEYS, request_limit, wrong_key_limit
 
 ADA, EVE = Access("0123abcd", "read"), Access("4567cdef", "admin")
 
@@ -27,37 +27,6 @@ def test_without_a_limit_any_number_may_be_sent() -> None:
     rate = request_limit(None)
     for _ in range(5):
         rate.hit(ADA.key_id)
-
-
-DAY = 24 * 3600.0
-
-
-@pytest.mark.parametrize("spent", [(100,), (60, 60), (1000,), (99, 1)], ids=str)
-def test_a_key_spends_as_many_tokens_a_day_as_it_may_and_begins_anew_on_the_next(
-    spent: tuple[int, ...],
-) -> None:
-    now = [20_000 * DAY + 3600]
-    rate = TokenRate(100, lambda: now[0])
-    ada, eve = rate.get_budget(ADA), rate.get_budget(EVE)
-    assert ada
-    assert eve
-    for _ in range(2):
-        for tokens in spent:
-            ada.require()
-            ada.spend(tokens)
-        for seconds in (0, 60, 12 * 3600):
-            now[0] += seconds
-            with pytest.raises(RateExceeded, match=r"0123abcd .* 100 tokens of today: try again in") as told:
-                ada.require()
-            assert told.value.retry_after_seconds == DAY - now[0] % DAY
-        eve.require()
-        now[0] += DAY - now[0] % DAY + 3600
-
-
-def test_who_was_given_no_key_may_spend_any_number_of_tokens() -> None:
-    assert TokenRate(1).get_budget(LOCAL) is None
-    assert TokenRate(1).get_budget(ANYONE) is None
-    assert TokenRate(None).get_budget(ADA) is None
 
 
 def test_wrong_keys_are_counted_by_address_and_looking_counts_nothing() -> None:
