@@ -70,20 +70,13 @@ RETURN s.source_id AS source_id, s.document_id AS document_id, s.paragraph AS pa
 ORDER BY s.document_id, s.paragraph
 
 // name: sources_of
-// Return the sources of documents in a range of paragraphs, in reading order, with the state of embedding and
+// Return the sources of a document in a range of paragraphs, in reading order, with the state of embedding and
 // extraction.
-UNWIND $document_ids AS id
 MATCH (s:Source)
 USING INDEX SEEK s:Source(document_id, paragraph)
-WHERE s.document_id = id AND s.paragraph >= $first AND s.paragraph < $until
+WHERE s.document_id = $document_id AND s.paragraph >= $first AND s.paragraph < $until
 RETURN s.source_id AS source_id, s.document_id AS document_id, s.paragraph AS paragraph, s.heading AS heading,
        s.start AS start, s.full_text AS full_text, s.content_hash AS content_hash,
        coalesce(s[$mark_property] = $mark, false) AS embedded, s.extracted_with AS extracted_with,
        EXISTS { (s)<-[a:APPEARS_IN]-(:Concept) WHERE a.extracted_with STARTS WITH $imported } AS brought
 ORDER BY s.document_id, s.paragraph
-
-// name: waiting
-// Return the documents that have a version pending for review.
-UNWIND $document_ids AS id
-MATCH (w:WaitingDocument {document_id: id})
-RETURN w.document_id AS document_id

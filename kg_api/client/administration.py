@@ -170,17 +170,19 @@ class MovingMethods:
         *,
         format: int,  # noqa: A002 - the field's name
         schema_version: int,
+        replace: bool = False,
     ) -> Call[ImportOpened]:
-        """Create an ontology with the configuration of a bundle, unless it exists."""
-        given = OntologyToImport(format=format, schema_version=schema_version, configuration=configuration)
+        """Create an ontology with the configuration of a bundle. An existing one needs `replace`."""
+        given = OntologyToImport(
+            format=format, schema_version=schema_version, configuration=configuration, replace=replace
+        )
         return post(ImportOpened, "import", "ontologies", json=given.model_dump(mode="json"))
 
     @request
-    def import_lines(self, ontology: str, lines: bytes, *, replace: bool = False) -> Call[ImportedLines]:
+    def import_lines(self, ontology: str, lines: bytes) -> Call[ImportedLines]:
         """Store whole documents with vectors and concepts, as returned by `export_documents`."""
-        asked = build_params(replace=replace or None)
         path = ("import", "ontologies", ontology, "lines")
-        return post(ImportedLines, *path, content=lines, headers=_LINES, params=asked)
+        return post(ImportedLines, *path, content=lines, headers=_LINES)
 
     @request
     def import_blob(self, key: str, content: bytes) -> Call[KeptBlob]:

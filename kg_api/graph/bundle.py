@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -16,7 +15,7 @@ from kg_api.graph.spaces import Fingerprint, Space
 from kg_api.graph.vectors import EmbeddedBatch, SourceText, build_source_text, read_document_versions
 from kg_api.schemas.bundles import MAX_PART
 
-LOOKS = 5  # attempts to read a part that was embedded or merged during the read
+LOOKS = 5  # attempts to read concepts that were merged during the read
 # Sources per statement. Small because the driver returns a vector as a large list of numbers
 CHUNKED_SOURCES = 20
 
@@ -45,7 +44,30 @@ def have_changed(graph: Graph, documents: Sequence[Row]) -> bool:
 def read_part(
     graph: Graph, documents: Sequence[Row], space: Space, mark: Fingerprint, places: range
 ) -> StoredPart:
-    sources, chunks = _read_embedded(graph, documents, space, mark, places)
+    sources = graph.read(
+        "bundle/sources",
+        document_ids=[row["document_id"] for row in documents],
+        first=places.start,
+        until=places.stop,
+        mark_property=mark.key,
+        mark=mark.value,
+        property=space.vector_property,
+    )
+    chunked = [row["source_id"] for row in sources if row["embedded"] and row["vector"] is None]
+    chunks: dict[str, Row] = {}
+    for ids in portions(chunked, CHUNKED_SOURCES):
+        asked = {"source_ids": ids, "space": space.key, "property": space.vector_property}
+        for row in graph.read("bundle/chunks", **asked):
+            # Vector and children belong to the same state
+            is_whole = (row["vector"] is None) == bool(row["children"])
+            if is_whole and 0 < len(row["paragraphs"]) <= MAX_PART:
+                chunks[row["chunk_id"]] = {**row, "vector": _small(row["vector"])}
+    # A source may be embedded between the two statements. Without its chunks, it is not embedded
+    covered = {(row["document_id"], each) for row in chunks.values() for each in row["paragraphs"]}
+    for row in sources:
+        row["vector"] = _small(row["vector"])
+        place = row["document_id"], row["paragraph"]
+        row["embedded"] = bool(row["embedded"]) and (row["vector"] is not None or place in covered)
     source_ids = [row["source_id"] for row in sources]
     for _ in range(LOOKS):
         evidence = _evidence(graph, source_ids)
@@ -54,44 +76,8 @@ def read_part(
         rows = graph.read("bundle/labels", concept_ids=sorted(ids)) if ids else []
         labels = {row["concept_id"]: row["label"] for row in rows}
         if labels.keys() >= ids and _evidence(graph, source_ids) == evidence:
-            return StoredPart(sources, chunks, evidence, labels)
+            return StoredPart(sources, [chunks[each] for each in sorted(chunks)], evidence, labels)
     raise Unavailable("concepts are being merged faster than they can be read: try again")
-
-
-def _read_embedded(
-    graph: Graph, documents: Sequence[Row], space: Space, mark: Fingerprint, places: range
-) -> tuple[list[Row], list[Row]]:
-    """Read sources and their chunks. Sources whose chunks stay inconsistent count as not embedded."""
-    sources, chunks, bare = list[Row](), list[Row](), set[str]()
-    for _ in range(LOOKS):  # a source may be embedded between the two statements
-        sources = graph.read(
-            "bundle/sources",
-            document_ids=[row["document_id"] for row in documents],
-            first=places.start,
-            until=places.stop,
-            mark_property=mark.key,
-            mark=mark.value,
-            property=space.vector_property,
-        )
-        chunked = [row for row in sources if row["embedded"] and row["vector"] is None]
-        found: dict[str, Row] = {}
-        for ids in portions([row["source_id"] for row in chunked], CHUNKED_SOURCES):
-            asked = {"source_ids": ids, "space": space.key, "property": space.vector_property}
-            for row in graph.read("bundle/chunks", **asked):
-                # Vector and children belong to the same state
-                is_whole = (row["vector"] is None) == bool(row["children"])
-                if is_whole and 0 < len(row["paragraphs"]) <= MAX_PART:
-                    found[row["chunk_id"]] = {**row, "vector": _small(row["vector"])}
-        chunks = [found[each] for each in sorted(found)]
-        covered = {(row["document_id"], each) for row in chunks for each in row["paragraphs"]}
-        bare = {row["source_id"] for row in chunked if (row["document_id"], row["paragraph"]) not in covered}
-        if not bare:
-            break
-    embedded: list[Row] = [
-        {**row, "embedded": row["embedded"] and row["source_id"] not in bare, "vector": _small(row["vector"])}
-        for row in sources
-    ]
-    return embedded, chunks
 
 
 def _small(vector: list[float] | None) -> np.ndarray[tuple[int], np.dtype[np.float32]] | None:
@@ -109,13 +95,6 @@ def _evidence(graph: Graph, source_ids: Sequence[str]) -> EvidenceRows:
     )
 
 
-def by_document(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    found = defaultdict[str, list[Row]](list)
-    for row in rows:
-        found[row["document_id"]].append(row)
-    return found
-
-
 @dataclass(frozen=True, slots=True)
 class StoredSource:
     text: SourceText
@@ -130,11 +109,6 @@ def hold_documents(tx: Transaction, document_ids: Collection[str]) -> dict[str, 
     return {row["document_id"]: row["content_hash"] for row in rows}
 
 
-def find_pending_documents(tx: Transaction, document_ids: Collection[str]) -> set[str]:
-    """Return the documents with a text that waits for approval."""
-    return {row["document_id"] for row in tx.run("bundle/waiting", document_ids=sorted(document_ids))}
-
-
 def keep_changes(tx: Transaction, changes: Mapping[str, str]) -> None:
     if changes:
         rows = [{"document_id": identity, "changes": said} for identity, said in sorted(changes.items())]
@@ -142,24 +116,24 @@ def keep_changes(tx: Transaction, changes: Mapping[str, str]) -> None:
 
 
 def read_stored_sources(
-    tx: Transaction, document_ids: Collection[str], mark: Fingerprint, places: range
-) -> dict[str, dict[int, StoredSource]]:
+    tx: Transaction, document_id: str, mark: Fingerprint, places: range
+) -> dict[int, StoredSource]:
+    """Return the sources of a document in a range, by paragraph."""
     rows = tx.run(
         "bundle/sources_of",
-        document_ids=sorted(document_ids),
+        document_id=document_id,
         first=places.start,
         until=places.stop,
         mark_property=mark.key,
         mark=mark.value,
         imported=IMPORTED,
     )
-    found: dict[str, dict[int, StoredSource]] = {each: {} for each in document_ids}
-    for row in rows:
-        text = build_source_text(row)
-        found[row["document_id"]][text.paragraph] = StoredSource(
-            text, row["embedded"], row["extracted_with"] or "", row["brought"]
+    return {
+        row["paragraph"]: StoredSource(
+            build_source_text(row), row["embedded"], row["extracted_with"] or "", row["brought"]
         )
-    return found
+        for row in rows
+    }
 
 
 def require_own_chunks(tx: Transaction, batch: EmbeddedBatch, space: Space) -> None:

@@ -26,7 +26,6 @@ MAX_PLACE = 2**31
 MAX_DIMENSIONS = 4096
 MAX_PART = 2000
 MAX_KEYS = 10_000
-SOURCES_A_PART = 100
 
 
 def _is_base64(text: str) -> str:
@@ -72,8 +71,37 @@ class BundledChanges(Body):
     """Changes by key. Null deletes a key."""
 
 
+class BundledImage(Body):
+    storage_key: BlobKey
+    thumbnail_key: BlobKey
+    content_type: ImageType
+    width: Annotated[int, Field(ge=1, le=MAX_PLACE)]
+    height: Annotated[int, Field(ge=1, le=MAX_PLACE)]
+    bytes: Place
+    perceptual_hash: PerceptualHash
+
+
+class BundledSource(Body):
+    """Source of a document. It starts where the previous one ends."""
+
+    text: Annotated[Text, StringConstraints(min_length=1)]
+    heading: Annotated[list[Text], Field(max_length=100)] = Field(default_factory=list)
+    blocks: list[tuple[BlockKind, Place]] = Field(default_factory=list)
+    page: Place | None = None
+    last_page: Place | None = None
+    ocr_confidence: Share | None = None
+    word_boxes: Annotated[str, AfterValidator(_is_base64)] | None = None
+    image: BundledImage | None = None
+
+    @model_validator(mode="after")
+    def _has_its_blocks(self) -> Self:
+        if any(start > len(self.text) for _, start in self.blocks):
+            raise ValueError("a block starts after the end of its source")
+        return self
+
+
 class BundledDocument(Body):
-    """Document. Its sources follow in reading order."""
+    """Document with its sources in reading order."""
 
     kind: Literal["document"]
     document: DocumentName
@@ -87,37 +115,7 @@ class BundledDocument(Body):
     metadata: BundledMetadata = Field(default_factory=dict)
     changes: BundledChanges | None = None
     original: BlobKey | None = None
-    sources: Annotated[int, Field(ge=1, le=MAX_PLACE)]
-
-
-class BundledImage(Body):
-    storage_key: BlobKey
-    thumbnail_key: BlobKey
-    content_type: ImageType
-    width: Annotated[int, Field(ge=1, le=MAX_PLACE)]
-    height: Annotated[int, Field(ge=1, le=MAX_PLACE)]
-    bytes: Place
-    perceptual_hash: PerceptualHash
-
-
-class BundledSource(Body):
-    kind: Literal["source"]
-    text: Annotated[Text, StringConstraints(min_length=1)]
-    heading: Annotated[list[Text], Field(max_length=100)] = Field(default_factory=list)
-    start: Place
-    end: Place
-    blocks: list[tuple[BlockKind, Place]] = Field(default_factory=list)
-    page: Place | None = None
-    last_page: Place | None = None
-    ocr_confidence: Share | None = None
-    word_boxes: Annotated[str, AfterValidator(_is_base64)] | None = None
-    image: BundledImage | None = None
-
-    @model_validator(mode="after")
-    def _is_as_long_as_it_says(self) -> Self:
-        if self.end - self.start != len(self.text):
-            raise ValueError(f"the text has {len(self.text)} characters, not {self.end - self.start}")
-        return self
+    sources: Annotated[list[BundledSource], Field(min_length=1)]
 
 
 class BundledChunk(Body):
@@ -137,27 +135,6 @@ class BundledChunk(Body):
             raise ValueError("the range does not lead from a source to a later one")
         if (self.vector is None) != bool(self.children):
             raise ValueError("the source has a vector, or chunks in its place")
-        return self
-
-
-class BundledVectors(Body):
-    kind: Literal["vectors"]
-    document: DocumentName
-    content_hash: Digest
-    mark: BundledMark
-    paragraphs: Annotated[list[Place], Field(min_length=1, max_length=MAX_PART)]
-    vectors: Annotated[list[BundledVector | None], Field(max_length=MAX_PART)]
-    """Vector of each paragraph. Null: its chunks have vectors."""
-    chunks: Annotated[list[BundledChunk], Field(max_length=100_000)] = Field(default_factory=list)
-
-    @model_validator(mode="after")
-    def _fit(self) -> Self:
-        if len(self.vectors) != len(self.paragraphs):
-            raise ValueError("the number of vectors differs from the number of paragraphs")
-        if len(set(self.paragraphs)) != len(self.paragraphs):
-            raise ValueError("has a duplicate paragraph")
-        if len({each.chunk_id for each in self.chunks}) != len(self.chunks):
-            raise ValueError("has a duplicate chunk")
         return self
 
 
@@ -185,27 +162,51 @@ class BundledRelation(Body):
     quote: BundledQuote | None = None
 
 
-class BundledConcepts(Body):
-    """Concepts of a source from one extractor or import. Long lists have several lines."""
+class BundledEvidence(Body):
+    """Concepts of a source from one extractor or import."""
 
-    kind: Literal["concepts"]
-    document: DocumentName
-    content_hash: Digest
-    paragraph: Place
     extracted_with: ExtractorMark
     imported: Flag = False
     unverified: Place = 0
-    concepts: Annotated[list[BundledConcept], Field(max_length=1000)] = Field(default_factory=list)
-    relations: Annotated[list[BundledRelation], Field(max_length=10_000)] = Field(default_factory=list)
+    concepts: Annotated[list[BundledConcept], Field(max_length=100_000)] = Field(default_factory=list)
+    relations: Annotated[list[BundledRelation], Field(max_length=100_000)] = Field(default_factory=list)
 
 
-BundledLine = BundledDocument | BundledSource | BundledVectors | BundledConcepts
+class BundledPassage(Body):
+    """Vector and concepts of a source."""
+
+    paragraph: Place
+    embedded: Flag = False
+    vector: BundledVector | None = None
+    """Null for an embedded source: its chunks have vectors."""
+    evidence: Annotated[list[BundledEvidence], Field(max_length=2)] = Field(default_factory=list)
+
+
+class BundledPassages(Body):
+    """Vectors and concepts of some sources of a document, which a previous line contains."""
+
+    kind: Literal["passages"]
+    document: DocumentName
+    content_hash: Digest
+    mark: BundledMark
+    passages: Annotated[list[BundledPassage], Field(min_length=1, max_length=MAX_PART)]
+    chunks: Annotated[list[BundledChunk], Field(max_length=100_000)] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _names_each_once(self) -> Self:
+        for ids in ([each.paragraph for each in self.passages], [each.chunk_id for each in self.chunks]):
+            if len(set(ids)) != len(ids):
+                raise ValueError("has a duplicate paragraph or chunk")
+        return self
+
+
+BundledLine = BundledDocument | BundledPassages
 LINE: TypeAdapter[BundledLine] = TypeAdapter(Annotated[BundledLine, Field(discriminator="kind")])
 
 
 # Manifest of a bundle, and export offer of a service
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 MAX_ONTOLOGIES = 10_000
 LEFT_OUT: Final = (
     "documents that wait for approval",
@@ -238,6 +239,8 @@ class OntologyToImport(Body):
     format: int
     schema_version: int
     configuration: BundledOntology
+    replace: Flag = False
+    """Import into an existing ontology, and replace documents with the same names."""
 
 
 class BundleOffer(Answer):
@@ -263,10 +266,9 @@ class ImportedLines(Answer):
     stored: int = 0
     replaced: int = 0
     unchanged: int = 0
-    kept: list[str] = Field(default_factory=list)
-    """Documents with another stored text. kg keeps the stored text."""
     vectors: int = 0
     anew: int = 0
+    """Sources whose vectors do not fit. kg re-embeds them."""
     concepts: int = 0
     problems: list[str] = Field(default_factory=list)
 
@@ -281,13 +283,6 @@ class KeptBlob(Answer):
     key: str
 
 
-class LineCounts(Body):
-    document: Place = 0
-    source: Place = 0
-    vectors: Place = 0
-    concepts: Place = 0
-
-
 FileOfLines = Annotated[str, StringConstraints(pattern=r"^ontology-[0-9]{4,6}\.jsonl$")]
 
 
@@ -295,7 +290,8 @@ class BundledFile(Body):
     path: FileOfLines
     bytes: Annotated[int, Field(ge=0)]
     sha256: BlobKey
-    lines: LineCounts
+    documents: Place
+    sources: Place
     configuration: BundledOntology
 
 

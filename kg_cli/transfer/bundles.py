@@ -16,13 +16,10 @@ from kg_api.atomic_write import write_whole
 from kg_api.errors import Conflict, FileLost, InvalidInput, NotFound, TooLarge
 from kg_api.schemas.bundles import (
     BundledBlobs,
-    BundledConcepts,
     BundledDocument,
     BundledFile,
-    BundledLine,
     BundledOntology,
-    BundledSource,
-    BundledVectors,
+    BundledPassages,
     BundleOffer,
     ImportedLines,
     Manifest,
@@ -41,7 +38,6 @@ from kg_api.transfer.bundles import (
     read_blob,
     read_line,
 )
-from kg_api.web.shared.limits import check_bounds
 from kg_api.wording import pluralize
 from kg_cli.jobs.report import patiently
 from kg_cli.terminal import console
@@ -52,12 +48,6 @@ if TYPE_CHECKING:
 Advance = Callable[[int], None]
 
 # Export, which resumes at the first incomplete ontology
-
-LOOKS = 5  # export attempts if the embedding configuration of an ontology changes
-
-
-class EmbeddingChange(Exception):
-    """The embedding configuration of the ontology has changed during its export."""
 
 
 class ExportProgress(BaseModel):
@@ -76,7 +66,7 @@ def export_bundle(
     try:
         progress = _begin(client, folder, None if ontologies is None else sorted(set(ontologies)))
         begin(sum(progress.offer.documents.values()))
-        advance(sum(each.lines.document for each in progress.files))
+        advance(sum(each.documents for each in progress.files))
         for configuration in progress.offer.ontologies[len(progress.files) :]:
             progress.files.append(_export_ontology(client, folder, configuration, progress, advance))
             _save(folder, progress)
@@ -129,52 +119,35 @@ def _save(folder: Path, progress: ExportProgress) -> None:
 def _export_ontology(
     client: KgClient, folder: Path, configuration: BundledOntology, progress: ExportProgress, advance: Advance
 ) -> BundledFile:
-    """Write an ontology, and restart if its embedding configuration changes during the export."""
-    name, written = configuration.ontology, 0
-
-    def count(documents: int) -> None:
-        nonlocal written
-        written += documents
-        advance(documents)
-
-    for _ in range(LOOKS):
-        try:
-            return _write_pages(client, folder, configuration, progress, count)
-        except EmbeddingChange:
-            console.say(f"{name} is embedded in another way now: it is exported from its beginning again")
-            count(-written)
-            configuration = patiently(lambda: client.export_offer([name])).ontologies[0]
-        except NotFound:
-            raise Conflict(
-                f"{name} was deleted during the export, so the bundle cannot be finished. Export to "
-                "another folder"
-            ) from None
-    raise Conflict(f"how {name} is embedded changes faster than it can be exported: try again later")
-
-
-def _write_pages(
-    client: KgClient, folder: Path, configuration: BundledOntology, progress: ExportProgress, advance: Advance
-) -> BundledFile:
-    path = folder / file_name(len(progress.files) + 1)
-    check, after = FileCheck(path.name, configuration, check_bounds), ""
+    name, path = configuration.ontology, folder / file_name(len(progress.files) + 1)
+    check, after = FileCheck(path.name, configuration), ""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-    with os.fdopen(handle, "wb") as file:
-        while page := patiently(partial(client.export_documents, configuration.ontology, after=after)):
-            documents = 0
-            for raw in page.removesuffix(b"\n").split(b"\n"):
-                with check.naming():
-                    line = check.add(raw + b"\n")
-                if isinstance(line, BundledVectors) and line.mark != configuration.mark:
-                    raise EmbeddingChange
-                if isinstance(line, BundledDocument):
-                    after, documents = line.document, documents + 1
-                for key in list_file_keys(line):
-                    _fetch_blob(client, folder, key, progress)
-            file.write(page)
-            advance(documents)
-        file.flush()
-        os.fsync(file.fileno())
-    return check.end()
+    try:
+        with os.fdopen(handle, "wb") as file:
+            while page := patiently(partial(client.export_documents, name, after=after)):
+                documents = 0
+                for raw in page.removesuffix(b"\n").split(b"\n"):
+                    with check.naming():
+                        line = check.add(raw + b"\n")
+                    if isinstance(line, BundledPassages) and line.mark != configuration.mark:
+                        raise Conflict(
+                            f"the embedding configuration of {name!r} changed during its export. Export to "
+                            "another folder"
+                        )
+                    if isinstance(line, BundledDocument):
+                        after, documents = line.document, documents + 1
+                    for key in list_file_keys(line):
+                        _fetch_blob(client, folder, key, progress)
+                file.write(page)
+                advance(documents)
+            file.flush()
+            os.fsync(file.fileno())
+    except NotFound:
+        raise Conflict(
+            f"{name} was deleted while it was exported: the bundle cannot be finished; export to "
+            "another folder"
+        ) from None
+    return check.describe()
 
 
 def _fetch_blob(client: KgClient, folder: Path, key: str, progress: ExportProgress) -> None:
@@ -195,7 +168,6 @@ def _fetch_blob(client: KgClient, folder: Path, key: str, progress: ExportProgre
 SENT_BYTES = 2 * 1024 * 1024  # per request, unless a single document is larger
 SENT_LINES = 600
 RAISE = "raise KG_API__MAX_DOCUMENT_BYTES there"
-Parcel = list[tuple[bytes, BundledLine]]
 
 
 @dataclass(slots=True)
@@ -217,59 +189,42 @@ def choose(manifest: Manifest, ontologies: Sequence[str] | None) -> list[Bundled
 def import_ontology(
     client: KgClient, folder: Path, manifest: Manifest, file: BundledFile, *, replace: bool, advance: Advance
 ) -> OntologyImport:
-    """Send an ontology. Stored documents are skipped, so that the import is repeatable."""
+    """Send an ontology. Stored documents stay unchanged, so that the import is repeatable with `replace`."""
     about = {"format": manifest.format, "schema_version": manifest.schema_version}
-    opened = patiently(lambda: client.open_import(file.configuration, **about))
+    opened = patiently(lambda: client.open_import(file.configuration, **about, replace=replace))
     done, sent = ImportedLines(), set(manifest.blobs.lost)
-    for parcel in parcels(folder / file.path):
-        documents = [line.document for _, line in parcel if isinstance(line, BundledDocument)]
-        for key in [key for _, line in parcel for key in list_file_keys(line) if key not in sent]:
+    for parcel in split_to_parcels(folder / file.path):
+        lines = [*map(read_line, parcel)]
+        names = list(dict.fromkeys(line.document for line in lines))
+        for key in [key for line in lines for key in list_file_keys(line) if key not in sent]:
             sent.add(key)
             content = read_blob(folder, key)
             try:
                 patiently(partial(client.import_blob, key, content))
             except TooLarge as error:  # the service names the document without the file
                 done.problems.append(f"file {key}: {error}; {RAISE}")
-        lines = b"".join(raw for raw, _ in parcel)
         try:
-            done.add(patiently(partial(client.import_lines, opened.ontology, lines, replace=replace)))
+            done.add(patiently(partial(client.import_lines, opened.ontology, b"".join(parcel))))
         except TooLarge as error:
-            done.problems.append(f"{', '.join(documents) or _name_part(parcel[-1][1])}: {error}; {RAISE}")
-        advance(len(documents))
+            done.problems.append(f"{', '.join(names)}: {error}; {RAISE}")
+        advance(sum(isinstance(line, BundledDocument) for line in lines))
     return OntologyImport(opened.ontology, opened.created, opened.takes_vectors, opened.notes, done)
 
 
-def parcels(path: Path) -> Iterator[Parcel]:
-    """Yield lines to send together: whole documents, and the vectors of large documents in later parcels."""
-    parcel: Parcel = []
-    size = 0
+def split_to_parcels(path: Path) -> Iterator[list[bytes]]:
+    """Yield lines to send together. Passages of a large document may follow in a later parcel."""
+    parcel: list[bytes] = []
     with open_plain(path) as file:
         for raw in raw_lines(file):
-            line = read_line(raw, check_bounds)
-            is_full = size >= SENT_BYTES
-            if isinstance(line, BundledDocument):
-                is_full = is_full or len(parcel) >= SENT_LINES
-            elif isinstance(line, BundledSource) or _name_part(line) == _name_part(parcel[-1][1]):
-                is_full = False
-            if is_full:
+            if parcel and (len(parcel) >= SENT_LINES or sum(map(len, parcel)) + len(raw) > SENT_BYTES):
                 yield parcel
-                parcel, size = [], 0
-            parcel.append((raw, line))
-            size += len(raw)
+                parcel = []
+            parcel.append(raw)
     if parcel:
         yield parcel
 
 
-def _name_part(line: BundledLine) -> str:
-    """Return a name for lines to send together. Concepts of a source share a name, vector lines do not."""
-    if isinstance(line, BundledConcepts):
-        return f"concepts of {line.document}, source {line.paragraph}"
-    return f"vectors of {line.document}, sources from {line.paragraphs[0]}" if line.kind == "vectors" else ""
-
-
 # Printed results
-
-MAX_NAMED = 20
 
 
 def print_exported(manifest: Manifest, folder: Path, *, as_json: bool, is_checked: bool = False) -> None:
@@ -278,8 +233,7 @@ def print_exported(manifest: Manifest, folder: Path, *, as_json: bool, is_checke
         console.print_json({"folder": str(folder), **whole, **manifest.model_dump(mode="json")})
         return
     for each in manifest.files:
-        lines = each.lines
-        counted = f"{pluralize(lines.document, 'document')}, {pluralize(lines.source, 'source')}"
+        counted = f"{pluralize(each.documents, 'document')}, {pluralize(each.sources, 'source')}"
         console.line(f"{each.configuration.ontology}: {counted}")
     size = sum(each.bytes for each in manifest.files) + manifest.blobs.bytes
     console.line(
@@ -303,7 +257,6 @@ def print_imported(imports: Sequence[OntologyImport], left_out: Sequence[str], *
         counts = (
             (done.replaced, f"{done.replaced} replaced"),
             (done.unchanged, f"{done.unchanged} unchanged"),
-            (done.kept, f"{len(done.kept)} kept as they are here"),
             (done.vectors, f"vectors of {pluralize(done.vectors, 'source')} taken"),
             (done.anew, f"{pluralize(done.anew, 'source')} to embed anew"),
             (done.concepts, f"concepts of {pluralize(done.concepts, 'source')}"),
@@ -311,9 +264,5 @@ def print_imported(imports: Sequence[OntologyImport], left_out: Sequence[str], *
         told = [pluralize(done.stored, "new document"), *(words for count, words in counts if count)]
         console.line(f"{each.ontology}{' (new)' if each.created else ''}: {', '.join(told)}")
         console.note(*each.notes)
-        for name in done.kept[:MAX_NAMED]:
-            console.note(f"{name}: kept another text of this name. --replace stores the bundle's")
-        if (more := len(done.kept) - MAX_NAMED) > 0:
-            console.note(f"so do {more} others")
         for problem in done.problems:
             console.line(f"  failed: {problem}", "red")

@@ -13,7 +13,7 @@ from kg_cli.terminal.connect import open_client
 TargetArgument = Annotated[Path, typer.Argument(metavar="FOLDER", help="A new folder for the bundle.")]
 BundleArgument = Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the bundle is.")]
 ReplaceOption = Annotated[
-    bool, typer.Option("--replace", help="Store a document though another text of its name is there.")
+    bool, typer.Option("--replace", help="Import into existing ontologies, and replace equal names.")
 ]
 CheckOption = Annotated[bool, typer.Option("--check", help="Only check the bundle.")]
 
@@ -67,29 +67,29 @@ def import_bundle(
     check: CheckOption = False,
     as_json: options.Json = False,
 ) -> None:
-    """Import a bundle of `kg export` into this kg. Existing content stays.
+    """Import a bundle of `kg export` into this kg. An ontology must not exist, unless you pass --replace.
 
-    kg first checks the whole bundle, even if you name ontologies. An existing document with the same name and
-    another text stays. kg re-embeds sources only if the model or the chunking differs here. To resume an
-    interrupted import, repeat the command. The exit code is 3 if a document could not be stored.
+    kg first checks the whole bundle, even if you name ontologies. With --replace, documents of the bundle
+    replace documents with the same names, and others stay. kg re-embeds sources only if the model or the
+    chunking differs here. To resume an interrupted import, repeat the command with --replace. The exit code
+    is 3 if a document could not be stored.
 
     Example: kg import moving
     """
     from kg_api.transfer.bundles import check_bundle
-    from kg_api.web.shared.limits import check_bounds
     from kg_cli.terminal import console
     from kg_cli.transfer.bundles import choose, import_ontology, print_exported, print_imported
 
     with console.progress("bytes") as bar:
         task = bar.add_task("checking", total=None)
-        manifest = check_bundle(folder, check_bounds, lambda size: bar.advance(task, size))
+        manifest = check_bundle(folder, lambda size: bar.advance(task, size))
     files = choose(manifest, ontologies)
     if check:
         chosen = manifest.model_copy(update={"files": files})
         print_exported(chosen, folder, as_json=as_json, is_checked=True)
         return
     with open_client() as client, console.progress("documents") as bar:
-        task = bar.add_task("importing", total=sum(each.lines.document for each in files))
+        task = bar.add_task("importing", total=sum(each.documents for each in files))
 
         def advance(count: int) -> None:
             bar.advance(task, count)

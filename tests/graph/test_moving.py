@@ -9,6 +9,7 @@ from typing import Any
 import neo4j
 import pytest
 
+from kg_api.errors import Conflict
 from kg_api.graph import bundle
 from kg_api.graph.client import Graph
 from kg_api.graph.concept_merges import merge_concepts
@@ -167,8 +168,8 @@ def test_what_is_merged_while_it_is_read_is_read_again(
 
     monkeypatch.setattr(bundle, "present_evidence", merging)
     (page,) = Mover(kg, tmp_path).pages()
-    (line,) = [each for each in map(json.loads, page.splitlines()) if each["kind"] == "concepts"]
-    (concept,) = line["concepts"]
+    (line,) = [each for each in map(json.loads, page.splitlines()) if each["kind"] == "passages"]
+    (concept,) = line["passages"][0]["evidence"][0]["concepts"]
     assert merged[0] is not None
     assert (concept["label"] in labels, len(concept["quotes"])) == (True, 2)
     kg.spaces.close()
@@ -191,9 +192,9 @@ def test_what_changes_while_it_is_read_is_read_again(
 
     monkeypatch.setattr(exporting, "read_part", changing)
     (page,) = Mover(kg, tmp_path).pages()
-    lines = [json.loads(each) for each in page.splitlines()]
-    assert [each["document"] for each in lines if each["kind"] == "document"] == ["a.md"]
-    assert [each["text"].strip() for each in lines if each["kind"] == "source"] == ["Another text."]
+    (line,) = [json.loads(each) for each in page.splitlines()]
+    assert line["document"] == "a.md"
+    assert [each["text"].strip() for each in line["sources"]] == ["Another text."]
 
 
 def test_what_was_changed_by_hand_stays_when_the_document_comes_again(
@@ -221,15 +222,21 @@ def test_the_same_bundle_again_changes_nothing(kg: Kg, driver: neo4j.Driver, tmp
     assert picture(driver) == before
 
 
-def test_what_is_there_by_that_name_stays_unless_it_is_to_be_replaced(kg: Kg, tmp_path: Path) -> None:
+def test_an_ontology_that_exists_is_only_imported_into_if_it_is_to_be_replaced(
+    kg: Kg, tmp_path: Path
+) -> None:
     mover = Mover(kg, tmp_path)
-    (page,) = mover.pages()
+    (page,), configuration = mover.pages(), mover.configuration()
     store_document(kg.graph, record("a.md", ["Another text."]))
-    assert mover.take(page).kept == ["a.md"]
-    assert status(kg.graph, "notes").total == 1
-    done = mover.take(page, replace=True)
-    assert (done.replaced, done.kept, done.vectors) == (1, [], len(TEXTS))
+    store_document(kg.graph, record("b.md", ["Its neighbour."]))
+    with pytest.raises(Conflict, match=r"'notes' exists.*--replace"):
+        mover.open(configuration)
+    opened = mover.open(configuration, replace=True)
+    assert (opened.created, opened.takes_vectors) == (False, True)
+    done = mover.take(page)
+    assert (done.replaced, done.vectors) == (1, len(TEXTS))
     assert status(kg.graph, "notes").embedded == len(TEXTS)
+    assert status(kg.graph, "notes").total == len(TEXTS) + 1
 
 
 def test_vectors_of_another_model_are_made_anew(kg: Kg, tmp_path: Path) -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import neo4j
 import pytest
 
 from kg_api.errors import DatabaseUnavailable
-from kg_api.graph.bundle import LOOKS
 from kg_api.graph.client import Graph, Transaction
 from kg_api.graph.concept_writes import read_extraction
 from kg_api.graph.document_writes import delete_called, store_document
@@ -18,38 +17,26 @@ from kg_api.graph.fulltext import read_language, read_synonyms
 from kg_api.graph.library import change_called, find_document
 from kg_api.graph.names import list_ontology_names
 from kg_api.graph.proposals import read_proposals
+from kg_api.schemas.bundles import BundledDocument, BundledPassages
 from kg_api.schemas.concepts import ExtractedRelation, ExtractionConfig
 from kg_api.schemas.documents import DocumentChange
 from kg_api.schemas.embedding import EmbeddingConfig
 from kg_api.schemas.proposals import ProposalConfig
 from kg_api.spaces.plans import read_embedding_state
 from kg_api.transfer import exporting
-from kg_api.transfer.bundles import LineOrder, read_lines
-from kg_api.web.shared.limits import check_bounds
-from tests.graph.test_review import names, store
+from kg_api.transfer.bundles import read_lines
 from tests.support.concepts import count, extraction, found, picture, quote, write
 from tests.support.cypher import rows
 from tests.support.kg import TEXTS, Kg
 from tests.support.moving import Mover
 from tests.support.records import record
 
+LineT = TypeVar("LineT", BundledDocument, BundledPassages)
+
 
 @pytest.fixture
 def kg(graph: Graph) -> Kg:
     return Kg(graph)
-
-
-def test_what_waits_for_approval_waits_on(graph: Graph, kg: Kg, tmp_path: Path) -> None:
-    store(graph, "a.md", "The first text.\n", review=False)
-    mover = Mover(kg, tmp_path)
-    (page,) = mover.pages()
-    store(graph, "a.md", "Another text.\n")
-    assert (mover.take(page).unchanged, names(graph)) == (1, ["a.md"])
-    delete_called(graph, "a.md")
-    store(graph, "a.md", "Another text.\n")
-    done = mover.take(page)
-    assert (done.kept, done.stored, names(graph)) == (["a.md"], 0, ["a.md"])
-    assert (mover.take(page, replace=True).stored, names(graph)) == (1, [])
 
 
 def test_concepts_that_people_brought_stay(
@@ -89,7 +76,7 @@ def test_a_chunk_of_another_document_is_no_ones_child(
     )[0]["id"]
     delete_called(graph, "a.md")
     lines = [json.loads(line) for line in page.splitlines()]
-    own = [each for each in lines if each["kind"] == "vectors" and each["document"] == "a.md"]
+    own = [each for each in lines if each["kind"] == "passages" and each["document"] == "a.md"]
     parent = next(chunk for line in own for chunk in line["chunks"] if chunk.get("children"))
     parent["children"].append(victim)
     mover.take(b"".join(json.dumps(each).encode() + b"\n" for each in lines))
@@ -136,37 +123,27 @@ def test_an_ontology_is_made_with_all_its_configuration_or_not_at_all(
     assert read_proposals(graph, "moved").config.enabled
 
 
-def parsed(page: bytes, kind: str) -> list[Any]:
-    """Lines of a kind, of a page that an import takes as a whole."""
-    lines, order = [*read_lines(page, check_bounds)], LineOrder("notes")
-    for line in lines:
-        order.add(line)
-    order.end()
-    return [line for line in lines if line.kind == kind]
+def parsed(page: bytes, kind: type[LineT]) -> list[LineT]:
+    """Lines of a kind."""
+    return [line for line in read_lines(page) if isinstance(line, kind)]
 
 
-@pytest.mark.parametrize("times", [1, LOOKS + 1])
 def test_chunks_that_are_made_anew_between_two_reads(
-    kg: Kg, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: int
+    kg: Kg, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They are read again; what never fits each other is left out, and no import ever fails by it."""
+    """What does not fit each other is left out, and no import ever fails by it."""
     kg.configure.set("notes", EmbeddingConfig(strategy="count", chunk_size=20), dry_run=False)
     store_document(kg.graph, record("a.md", [text * 4 for text in TEXTS]))
     kg.work()
-    looked, read = list[int](), Graph.read
+    read = Graph.read
 
     def gone(graph: Graph, name: Any, space: str = "default", /, **parameters: Any) -> Any:
-        if name == "bundle/chunks":
-            looked.append(1)
-            if len(looked) <= times:
-                return []
-        return read(graph, name, space, **parameters)
+        return [] if name == "bundle/chunks" else read(graph, name, space, **parameters)
 
     monkeypatch.setattr(Graph, "read", gone)
     (page,) = Mover(kg, tmp_path).pages()
-    embedded = [at for line in parsed(page, "vectors") for at in line.paragraphs]
-    assert embedded == ([*range(len(TEXTS))] if times == 1 else [])
-    assert len(parsed(page, "source")) == len(TEXTS)
+    assert parsed(page, BundledPassages) == []
+    assert [len(line.sources) for line in parsed(page, BundledDocument)] == [len(TEXTS)]
 
 
 def test_another_way_to_embed_is_noticed_while_a_page_is_read(
@@ -186,9 +163,9 @@ def test_another_way_to_embed_is_noticed_while_a_page_is_read(
 
     monkeypatch.setattr(exporting, "read_part", switching)
     (page,) = Mover(kg, tmp_path).pages()
-    (line,) = parsed(page, "vectors")
+    (line,) = parsed(page, BundledPassages)
     assert line.mark == kg_marks(kg) != before
-    assert line.paragraphs == [*range(len(TEXTS))]
+    assert [each.paragraph for each in line.passages if each.embedded] == [*range(len(TEXTS))]
 
 
 def kg_marks(kg: Kg) -> str:
@@ -197,10 +174,8 @@ def kg_marks(kg: Kg) -> str:
 
 
 def test_a_source_of_very_many_imported_concepts_is_moved(
-    graph: Graph, driver: neo4j.Driver, kg: Kg, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    graph: Graph, driver: neo4j.Driver, kg: Kg, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(exporting, "VALUES_A_LINE", 2000)
-    monkeypatch.setattr(exporting, "RELATIONS_A_LINE", 100)
     given = record("a.md", ["Herons and storks."])
     store_document(graph, given)
     labels = [f"concept {at}" for at in range(210)]
@@ -210,7 +185,6 @@ def test_a_source_of_very_many_imported_concepts_is_moved(
     before = picture(driver)
     mover = Mover(kg, tmp_path)
     (page,) = mover.pages()
-    assert len(parsed(page, "concepts")) > 1
     delete_called(graph, "a.md")
     assert count(driver, "(c:Concept)") == 0
     assert mover.take(page).concepts == 1
@@ -227,7 +201,8 @@ def test_a_document_that_was_changed_very_often_is_moved(graph: Graph, kg: Kg, t
     change_called(graph, "a.md", DocumentChange(metadata=dict.fromkeys(second[14:], 3)))
     mover = Mover(kg, tmp_path)
     (page,) = mover.pages()
-    (line,) = parsed(page, "document")
+    (line,) = parsed(page, BundledDocument)
+    assert line.changes
     assert len(line.changes.metadata) == 100
     delete_called(graph, "a.md")
     assert mover.take(page).stored == 1

@@ -17,9 +17,8 @@ from kg_api.errors import Conflict, InvalidInput, NotFound
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_documents
 from kg_api.graph.spaces import ensure_space
-from kg_api.schemas.bundles import Manifest
-from kg_api.transfer.bundles import check_bundle, open_plain, raw_lines, read_line
-from kg_api.web.shared.limits import check_bounds
+from kg_api.schemas.bundles import FORMAT, Manifest
+from kg_api.transfer.bundles import check_bundle
 from kg_cli.transfer.bundles import OntologyImport, choose, export_bundle, import_ontology
 from tests.conftest import wipe
 from tests.service.asking import nodes, problem
@@ -39,7 +38,7 @@ def export(kg: KgClient, folder: Path, ontologies: list[str] | None = None) -> M
 
 
 def bring(kg: KgClient, folder: Path, *names: str, replace: bool = False) -> list[OntologyImport]:
-    manifest = check_bundle(folder, check_bounds, lambda _: None)
+    manifest = check_bundle(folder, lambda _: None)
     return [
         import_ontology(kg, folder, manifest, each, replace=replace, advance=lambda _: None)
         for each in choose(manifest, list(names) or None)
@@ -75,7 +74,7 @@ def test_all_that_is_exported_is_found_again(
     before = [hits(kg, *each) for each in asked]
     document = kg.document("leases.md")
     manifest = export(kg, tmp_path / "bundle")
-    assert [each.lines.document for each in manifest.files] == [1, 2]
+    assert [each.documents for each in manifest.files] == [1, 2]
     assert manifest.left_out[0] == "1 documents of birds that wait for approval"
     assert manifest.blobs.files == 2
 
@@ -95,7 +94,9 @@ def test_all_that_is_exported_is_found_again(
     (place,) = kg.images("handbook").images
     assert kg.image(place.source_id)[:4] == b"\x89PNG"
 
-    again = bring(kg, tmp_path / "bundle")
+    with pytest.raises(Conflict, match="exists"):
+        bring(kg, tmp_path / "bundle")
+    again = bring(kg, tmp_path / "bundle", replace=True)
     assert [(each.created, each.done.stored, each.done.vectors) for each in again] == [(False, 0, 0)] * 2
     assert export(kg, tmp_path / "second").model_dump()["files"] == manifest.model_dump()["files"]
 
@@ -110,9 +111,8 @@ def test_one_ontology_goes_into_a_kg_that_is_in_use(kg: KgClient, graph: Graph, 
         bring(kg, tmp_path / "bundle", "others")
     kg.ingest_text("Something else.", ontology="notes", document="b.md")
     kg.ingest_text("Newer.", ontology="notes", document="a.md")
-    (done,) = bring(kg, tmp_path / "bundle")
-    assert (done.created, done.done.kept) == (False, ["a.md"])
-    assert kg.document("a.md", ontology="notes").text == "Newer."
+    with pytest.raises(Conflict, match="'notes' exists"):
+        bring(kg, tmp_path / "bundle")
     (done,) = bring(kg, tmp_path / "bundle", replace=True)
     assert (done.done.replaced, kg.document("a.md", ontology="notes").text) == (1, TEXT)
     assert kg.documents("notes").total == 2
@@ -146,8 +146,8 @@ def test_interrupted_export_continues_with_its_ontology(
     )
     manifest = export(kg, folder)
     assert {*asked} == {"second"}
-    assert [each.lines.document for each in manifest.files] == [1, 1]
-    assert check_bundle(folder, check_bounds, lambda _: None) == manifest
+    assert [each.documents for each in manifest.files] == [1, 1]
+    assert check_bundle(folder, lambda _: None) == manifest
     with pytest.raises(Conflict, match="there is a bundle"):
         export(kg, folder)
     (tmp_path / "full").mkdir()
@@ -160,9 +160,9 @@ def sent(*given: dict[str, Any]) -> bytes:
     return "".join(json.dumps(each) + "\n" for each in given).encode()
 
 
-def post(http: httpx.Client, content: bytes, **params: Any) -> httpx.Response:
+def post(http: httpx.Client, content: bytes) -> httpx.Response:
     kind = {"Content-Type": "application/x-ndjson"}
-    return http.post("/import/ontologies/notes/lines", content=content, headers=kind, params=params)
+    return http.post("/import/ontologies/notes/lines", content=content, headers=kind)
 
 
 def put(http: httpx.Client, key: str) -> httpx.Response:
@@ -173,20 +173,18 @@ def put(http: httpx.Client, key: str) -> httpx.Response:
 def test_what_a_stranger_sends_changes_nothing(
     http: httpx.Client, kg: KgClient, driver: neo4j.Driver
 ) -> None:
-    kg.open_import(configuration(), format=1, schema_version=1)
+    kg.open_import(configuration(), format=FORMAT, schema_version=1)
     before = nodes(driver)
-    document, first, second, vectors, concepts = lines()
+    document, passages = lines()
     for content, told in (
         (b"", "line 1"),
         (b"[]", "line 1"),
         (b"\xff", "line 1"),
-        (sent(document, first), "only 1 of the 2"),
-        (sent(first), "precedes the first document"),
-        (sent(document, first, second, document, first, second), "duplicate"),
-        (sent(document, first, {**second, "text": "short"}), "line 3"),
-        (sent(document, first, second, {**vectors, "document": "b.md"}), "not the previous document"),
-        (sent(document, first, second, {**concepts, "paragraph": 9}), "unknown source"),
-        (sent({**document, "document": "\x00"}, first, second), "U+0000"),
+        (b"[" * 100_000, "line 1"),
+        (sent(document, document), "duplicate"),
+        (sent({**document, "sources": []}), "line 1"),
+        (sent(document, {**passages, "passages": []}), "line 2"),
+        (sent({**document, "document": "\x00"}), "U+0000"),
     ):
         assert told in problem(post(http, content), 422), content
     assert nodes(driver) == before
@@ -196,49 +194,57 @@ def test_what_a_stranger_sends_changes_nothing(
     problem(http.get("/export/ontologies/unknown"), 404)
     problem(http.post("/import/ontologies/notes/lines", json={}), 415)
     with pytest.raises(NotFound):
-        kg.import_lines("unknown", sent(document, first, second))
+        kg.import_lines("unknown", sent(document))
     assert nodes(driver) == before
     problem(http.get(f"/export/blobs/{'0' * 64}"), 404)
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    "told",
     [
-        (3, {"paragraphs": [0, 7]}),
-        (3, {"chunks": [{**lines()[3]["chunks"][0], "end_offset": 99}]}),
-        (3, {"vectors": [lines()[3]["vectors"][0], None], "chunks": []}),
-        (4, {"paragraph": 7}),
-        (4, {"concepts": [{"label": "a", "quotes": [{"start": 4, "end": 99}]}]}),
+        {"passages": [{"paragraph": 7, "embedded": True, "vector": vector(1, 2)}]},
+        {"chunks": [{**lines()[1]["chunks"][0], "end_offset": 99}]},
+        {"chunks": []},
+        {
+            "passages": [
+                {
+                    "paragraph": 0,
+                    "evidence": [
+                        {
+                            "extracted_with": "m1",
+                            "concepts": [{"label": "a", "quotes": [{"start": 4, "end": 99}]}],
+                        }
+                    ],
+                }
+            ]
+        },
     ],
-    ids=["no such source", "exceeds its source", "bare", "no source", "no quote"],
+    ids=["no such source", "exceeds its source", "bare", "no quote"],
 )
-def test_what_comes_alone_is_checked_as_what_comes_with_its_document(
-    http: httpx.Client, kg: KgClient, line: int, told: dict[str, Any]
+def test_passages_that_do_not_fit_their_document_cost_only_themselves(
+    http: httpx.Client, kg: KgClient, told: dict[str, Any]
 ) -> None:
     kg.set_embedding_config("notes", strategy="count", chunk_size=30)
     mark = kg.export_offer(["notes"]).ontologies[0].mark
-    document, first, second = lines()[:3]
+    document, passages = lines()
     del document["original"]
-    assert post(http, sent(document, first, second)).json()["stored"] == 1
-    alone = {**lines()[line], **told, **({"mark": mark} if line == 3 else {})}
-    answer = post(http, sent(alone)).json()
+    assert post(http, sent(document)).json()["stored"] == 1
+    answer = post(http, sent({**passages, "mark": mark, **told})).json()
     assert (answer["vectors"], answer["concepts"]) == (0, 0)
     assert [each[:5] for each in answer["problems"]] == ["a.md:"]
-    nan = {**lines()[3], "vectors": [vector(1, float("nan"), 3), None]}
-    assert "NaN" in problem(post(http, sent(nan)), 422)
 
 
 def test_a_bundle_of_a_later_kg_is_refused(kg: KgClient, http: httpx.Client) -> None:
     given = {"configuration": configuration().model_dump(mode="json")}
-    later = http.post("/import/ontologies", json={"format": 1, "schema_version": 999, **given})
+    later = http.post("/import/ontologies", json={"format": FORMAT, "schema_version": 999, **given})
     assert "Upgrade this kg first" in problem(later, 422)
-    other = http.post("/import/ontologies", json={"format": 2, "schema_version": 1, **given})
-    assert "format 2" in problem(other, 422)
+    other = http.post("/import/ontologies", json={"format": 9, "schema_version": 1, **given})
+    assert "format 9" in problem(other, 422)
     assert not kg.ontologies().ontologies
 
 
 def test_a_picture_that_was_not_sent_costs_its_document_only(kg: KgClient, http: httpx.Client) -> None:
-    kg.open_import(configuration(), format=1, schema_version=1)
+    kg.open_import(configuration(), format=FORMAT, schema_version=1)
     alone = [{**each, "document": "b.md"} if "document" in each else each for each in lines()]
     del alone[0]["original"]
     content = sent(*lines(), *alone)
@@ -257,19 +263,19 @@ def test_vectors_are_only_taken_where_they_fit(
     kg.ingest_text("One two three. " * 20, ontology="notes", document="own.md")
     run_jobs(graph)
     mark = kg.export_offer(["notes"]).ontologies[0].mark
-    document, first, second, vectors, _ = lines()
+    document, passages = lines()
     del document["original"]
-    short = post(http, sent(document, first, second, {**vectors, "mark": mark})).json()
+    short = post(http, sent(document, {**passages, "mark": mark})).json()
     assert (short["stored"], len(short["problems"])) == (0, 1)
     assert "dimensions" in short["problems"][0]
     (own,) = [
         line
         for line in map(json.loads, kg.export_documents("notes").splitlines())
-        if line["kind"] == "vectors"
+        if line["kind"] == "passages"
     ]
-    stolen = {**vectors, "mark": mark, "paragraphs": [1], "vectors": [None]}
+    stolen = {**passages, "mark": mark, "passages": [{"paragraph": 1, "embedded": True}]}
     stolen["chunks"] = [{**own["chunks"][0], "first": 1, "last": 1, "offset": 0, "end_offset": 5}]
-    told = post(http, sent(document, first, second, stolen)).json()
+    told = post(http, sent(document, stolen)).json()
     assert (told["stored"], "another document's chunk" in told["problems"][0]) == (0, True)
     assert kg.documents("notes").total == 1
     assert document["content_hash"] == HASH
@@ -296,13 +302,6 @@ def once(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], object]) -> None
     monkeypatch.setattr(KgClient, "export_documents", asking)
 
 
-def marks(folder: Path, manifest: Manifest) -> set[str]:
-    """Of all vectors of the first ontology."""
-    with open_plain(folder / manifest.files[0].path) as file:
-        lines = [read_line(raw, check_bounds) for raw in raw_lines(file)]
-    return {line.mark for line in lines if line.kind == "vectors"}
-
-
 @pytest.fixture
 def many(kg: KgClient, graph: Graph) -> KgClient:
     """More documents than a page has."""
@@ -311,22 +310,18 @@ def many(kg: KgClient, graph: Graph) -> KgClient:
     return kg
 
 
-def test_an_ontology_that_is_embedded_otherwise_meanwhile_is_exported_anew(
+def test_an_ontology_that_is_embedded_otherwise_meanwhile_ends_the_export(
     many: KgClient, graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = many.export_offer(["notes"]).ontologies[0].mark
-
     def switch() -> None:
         many.set_embedding_config("notes", strategy="count", chunk_size=30)
         run_jobs(graph)
 
     once(monkeypatch, switch)
-    manifest = export(many, tmp_path / "bundle")
-    assert check_bundle(tmp_path / "bundle", check_bounds, lambda _: None) == manifest
-    assert manifest.files[0].lines.document == DOCUMENTS
-    mark = manifest.files[0].configuration.mark
-    assert marks(tmp_path / "bundle", manifest) == {mark}
-    assert mark != before
+    with pytest.raises(Conflict, match=r"'notes' changed during its export.*another folder"):
+        export(many, tmp_path / "bundle")
+    manifest = export(many, tmp_path / "another")
+    assert manifest.files[0].documents == DOCUMENTS
     assert manifest.files[0].configuration.embedding.strategy == "count"
 
 

@@ -39,7 +39,6 @@ def configuration(ontology: str = "notes") -> BundledOntology:
 def lines(document: str = "a.md") -> list[Line]:
     """A document of two sources, with vectors and a concept."""
     about = {"document": document, "content_hash": HASH}
-    first = len(TEXTS[0])
     return [
         {
             "kind": "document",
@@ -47,17 +46,27 @@ def lines(document: str = "a.md") -> list[Line]:
             "title": document,
             "format": "text",
             "characters": len("".join(TEXTS)),
-            "sources": 2,
             "original": KEY,
+            "sources": [{"text": TEXTS[0], "blocks": [["paragraph", 0]]}, {"text": TEXTS[1]}],
         },
-        {"kind": "source", "text": TEXTS[0], "start": 0, "end": first, "blocks": [["paragraph", 0]]},
-        {"kind": "source", "text": TEXTS[1], "start": first, "end": first + len(TEXTS[1])},
         {
-            "kind": "vectors",
+            "kind": "passages",
             **about,
             "mark": MARK,
-            "paragraphs": [0, 1],
-            "vectors": [vector(1, 2, 3), None],
+            "passages": [
+                {
+                    "paragraph": 0,
+                    "embedded": True,
+                    "vector": vector(1, 2, 3),
+                    "evidence": [
+                        {
+                            "extracted_with": "m1",
+                            "concepts": [{"label": "passage", "quotes": [{"start": 4, "end": 9}]}],
+                        }
+                    ],
+                },
+                {"paragraph": 1, "embedded": True},
+            ],
             "chunks": [
                 {
                     "chunk_id": "1" * 32,
@@ -68,13 +77,6 @@ def lines(document: str = "a.md") -> list[Line]:
                     "vector": vector(3, 2, 1),
                 }
             ],
-        },
-        {
-            "kind": "concepts",
-            **about,
-            "paragraph": 0,
-            "extracted_with": "m1",
-            "concepts": [{"label": "passage", "quotes": [{"start": 4, "end": 9}]}],
         },
     ]
 
@@ -100,8 +102,7 @@ class HandmadeBundle:
         """Write the lines and a manifest that tells the truth of them."""
         content = "".join(json.dumps(line) + "\n" for line in self.lines).encode()
         self.path.write_bytes(content)
-        kinds = [line["kind"] for line in self.lines]
-        counts = {kind: kinds.count(kind) for kind in ("document", "source", "vectors", "concepts")}
+        documents = [line for line in self.lines if line["kind"] == "document"]
         self.manifest = {
             "format": FORMAT,
             "kg_version": "0.1",
@@ -112,7 +113,8 @@ class HandmadeBundle:
                     "path": self.path.name,
                     "bytes": len(content),
                     "sha256": hashlib.sha256(content).hexdigest(),
-                    "lines": counts,
+                    "documents": len(documents),
+                    "sources": sum(len(line["sources"]) for line in documents),
                     "configuration": configuration().model_dump(mode="json"),
                 }
             ],

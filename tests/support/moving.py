@@ -18,7 +18,6 @@ from kg_api.settings import Settings
 from kg_api.spaces.configuration import ExtractionService
 from kg_api.transfer.bundles import read_lines
 from kg_api.transfer.importing import MovingService
-from kg_api.web.shared.limits import check_bounds
 from tests.support.kg import Kg
 
 
@@ -42,7 +41,7 @@ class Mover:
         """All of an ontology, page by page."""
         found, after = list[bytes](), ""
         while page := self.service.exports.page(ontology, after):
-            documents = [each for each in read_lines(page, check_bounds) if isinstance(each, BundledDocument)]
+            documents = [each for each in read_lines(page) if isinstance(each, BundledDocument)]
             found.append(page)
             after = documents[-1].document
         return found
@@ -51,14 +50,17 @@ class Mover:
         """As a bundle has it."""
         return self.service.exports.offer([ontology]).ontologies[0]
 
-    def open(self, configuration: BundledOntology) -> ImportOpened:
+    def open(self, configuration: BundledOntology, *, replace: bool = False) -> ImportOpened:
         """Begin to import an ontology."""
         offer = self.service.exports.offer(None)
         given = OntologyToImport(
-            format=offer.format, schema_version=offer.schema_version, configuration=configuration
+            format=offer.format,
+            schema_version=offer.schema_version,
+            configuration=configuration,
+            replace=replace,
         )
         return self.service.open_import(given)
 
-    def take(self, page: bytes, ontology: str = "notes", *, replace: bool = False) -> ImportedLines:
+    def take(self, page: bytes, ontology: str = "notes") -> ImportedLines:
         """Import a page."""
-        return self.service.imports.take(ontology, read_lines(page, check_bounds), replace=replace)
+        return self.service.imports.take(ontology, read_lines(page))

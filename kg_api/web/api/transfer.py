@@ -18,7 +18,7 @@ from kg_api.schemas.bundles import (
 )
 from kg_api.transfer.bundles import read_lines
 from kg_api.web.shared.dependencies import Ontology, Open
-from kg_api.web.shared.limits import check_bounds, require_type
+from kg_api.web.shared.limits import require_type
 from kg_api.web.shared.scoped import Routes
 
 router = Routes("moving")
@@ -68,7 +68,7 @@ def export_blob(container: Open, key: Key) -> Response:
 
 @router.post(f"{IMPORT_PATH}/ontologies", "admin", "Begin to import an ontology")
 def open_import(container: Open, given: Annotated[OntologyToImport, Body()]) -> ImportOpened:
-    """An existing ontology keeps its configuration. 422: wrong format, or a bundle of a later kg."""
+    """An existing ontology keeps its configuration. 409: it needs `replace`. 422: a bundle of a later kg."""
     return container.moving.open_import(given)
 
 
@@ -83,16 +83,13 @@ async def import_lines(
     container: Open,
     request: Request,
     ontology: Ontology,
-    *,
-    replace: Annotated[bool, Query(description="Replace other texts of the same names.")] = False,
 ) -> ImportedLines:
-    """Store whole documents, vectors, or concepts. Idempotent. 422: invalid line, nothing was stored."""
+    """Store documents, or passages of stored documents. Idempotent. 422: invalid line, nothing stored."""
     require_type(request, LINES)
     content = await request.body()
 
     def taken() -> ImportedLines:
-        lines = [*read_lines(content, check_bounds)]
-        return container.moving.imports.take(ontology, lines, replace=replace)
+        return container.moving.imports.take(ontology, [*read_lines(content)])
 
     return await run_in_threadpool(taken)
 

@@ -15,10 +15,9 @@ import pytest
 from kg_api.errors import InvalidInput, KgError, NotFound
 from kg_api.schemas import bundles
 from kg_api.transfer.bundles import check_bundle
-from kg_api.web.shared.limits import check_bounds
 from tests.support.bundles import KEY, PICTURE, HandmadeBundle, lines, vector
 
-DOCUMENT, FIRST, SECOND, VECTORS, CONCEPTS = range(5)
+DOCUMENT, PASSAGES = range(2)
 Spoil = Callable[[HandmadeBundle], object]
 LONG_VECTOR = base64.b64encode(struct.pack("<3f", 1e20, 1e20, 0)).decode()
 
@@ -26,7 +25,7 @@ LONG_VECTOR = base64.b64encode(struct.pack("<3f", 1e20, 1e20, 0)).decode()
 def check(folder: Path) -> int:
     """Look at a bundle; how many bytes were looked at."""
     seen = list[int]()
-    check_bundle(folder, check_bounds, seen.append)
+    check_bundle(folder, seen.append)
     return sum(seen)
 
 
@@ -101,8 +100,16 @@ def said(at: int, **changes: Any) -> Spoil:
     return spoil
 
 
+def source(**changes: Any) -> Spoil:
+    return lambda bundle: (bundle.lines[DOCUMENT]["sources"][0].update(changes), bundle.save())[1]
+
+
+def passage(**changes: Any) -> Spoil:
+    return lambda bundle: (bundle.lines[PASSAGES]["passages"][0].update(changes), bundle.save())[1]
+
+
 def chunk(**changes: Any) -> Spoil:
-    return lambda bundle: (bundle.lines[VECTORS]["chunks"][0].update(changes), bundle.save())[1]
+    return lambda bundle: (bundle.lines[PASSAGES]["chunks"][0].update(changes), bundle.save())[1]
 
 
 def raw(line: bytes) -> Spoil:
@@ -110,36 +117,22 @@ def raw(line: bytes) -> Spoil:
     return lambda bundle: (bundle.path.write_bytes(bundle.path.read_bytes() + line + b"\n"), None)[1]
 
 
-def twice(*places: int) -> Spoil:
-    """The same lines again."""
-
-    def spoil(bundle: HandmadeBundle) -> None:
-        bundle.lines += [bundle.lines[at] for at in places]
-        bundle.save()
-
-    return spoil
-
-
-def without(at: int) -> Spoil:
-    return lambda bundle: (bundle.lines.pop(at), bundle.save())[1]
-
-
 SPOILT: dict[str, tuple[Spoil, str]] = {
-    "cut off in a line": (lambda bundle: cut(bundle, 5), "line 4: the next line is cut off"),
+    "cut off in a line": (lambda bundle: cut(bundle, 5), "line 1: the next line is cut off"),
     "cut off between lines": (
         cut_line,
         "bytes instead of .* in the manifest. The file was cut off or changed",
     ),
     "a changed byte": (swap, "has another checksum"),
     "a wrong checksum": (file_told(sha256="0" * 64), "has another checksum"),
-    "a wrong count": (file_told(lines={"document": 2}), "1 document, 2 source.*and 2 document"),
+    "a wrong count": (file_told(documents=2), "1 documents and 2 sources.*says 2 and 2"),
     "a wrong size": (file_told(bytes=1), "bytes instead of 1 in the manifest"),
     "no manifest": (lambda bundle: (bundle.folder / "manifest.json").unlink(), "no bundle found"),
     "a manifest that is no JSON": (
         lambda bundle: bundle.folder.joinpath("manifest.json").write_text("{"),
         "manifest.json",
     ),
-    "an unknown format": (told(format=2), "has format 2"),
+    "an unknown format": (told(format=3), "has format 3"),
     "an unknown field": (told(extra=1), "extra"),
     "a path that leads up": (file_told(path="../ontology-0001.jsonl"), "files.0.path"),
     "an absolute path": (file_told(path="/etc/passwd"), "files.0.path"),
@@ -156,51 +149,30 @@ SPOILT: dict[str, tuple[Spoil, str]] = {
         lambda bundle: bundle.folder.joinpath("blobs", KEY[:2], KEY).unlink(),
         "cannot be read",
     ),
-    "no JSON": (raw(b"hello"), "line 6"),
-    "an unknown kind": (raw(b'{"kind":"program"}'), "line 6"),
-    "a number for a line": (raw(b"1"), "line 6"),
-    "half a surrogate pair": (said(FIRST, text="\ud800" + "a" * 18), "line 2"),
-    "nested without end": (raw(b"[" * 100_000), "nested too deeply"),
-    "too many values": (raw(b"[" + b"1," * 200_000 + b"1]"), "values"),
-    "a document twice": (twice(0, 1, 2), "duplicate"),
+    "no JSON": (raw(b"hello"), "line 3"),
+    "an unknown kind": (raw(b'{"kind":"program"}'), "line 3"),
+    "a number for a line": (raw(b"1"), "line 3"),
+    "half a surrogate pair": (source(text="\ud800" + "a" * 18), "line 1"),
+    "nested without end": (raw(b"[" * 100_000), "line 3"),
+    "too many values": (raw(b"[" + b"1," * 200_000 + b"1]"), "line 3"),
     "a document of another ontology's name": (
         lambda bundle: bundle.manifest["files"].append(bundle.manifest["files"][0]) or bundle.save_manifest(),
         "duplicate file or ontology",
     ),
-    "a missing source": (without(SECOND), "only 1 of the 2 sources"),
-    "a source too many": (said(DOCUMENT, sources=1), "more sources than the 1"),
-    "a source precedes the first document": (without(DOCUMENT), "precedes the first document"),
-    "a source of another length": (said(FIRST, end=5), "characters, not 5"),
-    "a gap": (said(SECOND, start=30, end=46), "does not start at the end"),
-    "a block behind its source": (said(FIRST, blocks=[["paragraph", 99]]), "a block starts after the end"),
+    "no source": (said(DOCUMENT, sources=[]), "sources"),
+    "a block behind its source": (source(blocks=[["paragraph", 99]]), "a block starts after the end"),
     "metadata that is not finite": (said(DOCUMENT, metadata={"a": float("inf")}), "line 1"),
     "a number beyond 64 bits": (said(DOCUMENT, metadata={"a": 2**70}), "64 bits"),
-    "a vector with NaN": (said(VECTORS, vectors=[vector(1, float("nan"), 3), None]), "NaN"),
-    "a vector without end": (said(VECTORS, vectors=[vector(1, float("inf"), 3), None]), "infinite"),
-    "a vector of great length": (said(VECTORS, vectors=[LONG_VECTOR, None]), "length 1"),
-    "a vector of zeros": (said(VECTORS, vectors=[vector(0, 0, 0), None]), "is zero"),
-    "a vector of other dimensions": (said(VECTORS, vectors=[vector(1, 2), None]), "dimensions"),
-    "no vector": (said(VECTORS, vectors=["bm90IGE=", None]), "32-bit floats"),
-    "no base64": (said(VECTORS, vectors=["!!!!!!!!", None]), "base64"),
-    "fewer vectors": (said(VECTORS, vectors=[vector(1, 2, 3)]), "the number of vectors"),
-    "neither vector nor chunk": (said(VECTORS, chunks=[]), "neither a vector nor a chunk"),
-    "a paragraph twice": (said(VECTORS, paragraphs=[0, 0]), "duplicate"),
-    "vectors of a source that unknown source": (said(VECTORS, paragraphs=[0, 7]), "unknown source"),
-    "vectors of another document": (said(VECTORS, document="z.md"), "not the previous document"),
-    "vectors of another text": (said(VECTORS, content_hash="1" * 32), "not the previous document"),
-    "a chunk exceeds its source": (chunk(end_offset=99), "exceeds its source"),
+    "a vector with NaN": (passage(vector=vector(1, float("nan"), 3)), "NaN"),
+    "a vector without end": (passage(vector=vector(1, float("inf"), 3)), "infinite"),
+    "a vector of great length": (passage(vector=LONG_VECTOR), "length 1"),
+    "a vector of zeros": (passage(vector=vector(0, 0, 0)), "is zero"),
+    "no vector": (passage(vector="bm90IGE="), "32-bit floats"),
+    "no base64": (passage(vector="!!!!!!!!"), "base64"),
+    "a paragraph twice": (passage(paragraph=1), "duplicate"),
     "a chunk that goes back": (chunk(first=1, last=0), "from a source to a later one"),
     "a chunk without a vector": (chunk(vector=None), "has a vector"),
     "a chunk of all": (chunk(first=0, last=2**31), "from a source to a later one"),
-    "a quote exceeds its source": (
-        said(CONCEPTS, concepts=[{"label": "a", "quotes": [{"start": 4, "end": 99}]}]),
-        "not within its source",
-    ),
-    "a quote of nothing": (
-        said(CONCEPTS, concepts=[{"label": "a", "quotes": [{"start": 4, "end": 4}]}]),
-        "not within its source",
-    ),
-    "a concept of no source": (said(CONCEPTS, paragraph=2), "unknown source"),
 }
 
 
@@ -214,7 +186,7 @@ def test_one_that_is_spoilt_is_refused(bundle: HandmadeBundle, spoilt: str) -> N
 
 def test_a_line_that_is_too_long_is_not_read(bundle: HandmadeBundle, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kg_api.transfer.bundles.MAX_LINE_BYTES", 400)
-    bundle.lines[FIRST].update(text="a" * 500, end=500)
+    bundle.lines[DOCUMENT]["sources"][0].update(text="a" * 500)
     bundle.save()
     with pytest.raises(InvalidInput, match="longer than 400 bytes"):
         check(bundle.folder)

@@ -12,7 +12,6 @@ from kg_api.client import KgClient
 from kg_api.errors import TooLarge, Unavailable
 from kg_api.schemas.bundles import ImportedLines, ImportOpened
 from kg_api.transfer.bundles import check_bundle
-from kg_api.web.shared.limits import check_bounds
 from kg_cli.transfer.bundles import OntologyImport, import_ontology
 from tests.support.bundles import KEY, HandmadeBundle, lines
 
@@ -46,7 +45,7 @@ class Service:
 
 
 def send(bundle: HandmadeBundle, service: Service) -> OntologyImport:
-    manifest = check_bundle(bundle.folder, check_bounds, lambda _: None)
+    manifest = check_bundle(bundle.folder, lambda _: None)
     client, file = cast("KgClient", service), manifest.files[0]
     return import_ontology(client, bundle.folder, manifest, file, replace=False, advance=lambda _: None)
 
@@ -66,9 +65,7 @@ def test_documents_that_are_too_large_are_named(
 ) -> None:
     monkeypatch.setattr("kg_cli.transfer.bundles.SENT_LINES", 1)
     bundle.lines += lines("b.md")
-    long = "A long text. " * 500
-    bundle.lines[5]["characters"] += len(long)
-    bundle.lines[7].update(text=bundle.lines[7]["text"] + long, end=bundle.lines[7]["end"] + len(long))
+    bundle.lines[2]["sources"][1]["text"] += "A long text. " * 500
     bundle.save()
     done = send(bundle, Service(most=2000)).done
     assert done.stored == 1
@@ -80,14 +77,10 @@ def test_a_picture_that_is_too_large_is_told(bundle: HandmadeBundle) -> None:
     assert done.problems == [f"file {KEY}: more than 5 bytes; raise KG_API__MAX_DOCUMENT_BYTES there"]
 
 
-def test_what_was_found_in_one_source_is_sent_together(
+def test_what_belongs_to_a_document_may_follow_it(
     bundle: HandmadeBundle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An import takes what people brought only where nobody has brought any yet."""
     monkeypatch.setattr("kg_cli.transfer.bundles.SENT_BYTES", 1)
-    concepts = bundle.lines[4]
-    bundle.lines += [concepts, {**concepts, "paragraph": 1}]
-    bundle.save()
     service = Service()
     send(bundle, service)
-    assert service.taken == [["document", "source", "source"], ["vectors"], ["concepts"] * 2, ["concepts"]]
+    assert service.taken == [["document"], ["passages"]]
