@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import random
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -117,67 +116,6 @@ def build_judged_queries(judgements: Iterable[Judgement]) -> tuple[list[SetQuery
         (unanswered, "question", "nothing was judged to answer"),
     )
     return queries, [f"{pluralize(count, noun)} skipped: {why}" for count, noun, why in left_out if count]
-
-
-# Questions without a language model: distinctive sentences of the documents
-
-SHORTEST, LONGEST = 40, 300  # characters of a sentence
-_LETTERS = 0.7  # minimum share of letters and whitespace, which excludes code and tables
-_RAREST = 5  # rarest words of a sentence, which measure how distinctive it is
-_WORD = re.compile(r"\w+")
-
-
-@dataclass(frozen=True, slots=True)
-class _Candidate:
-    reference: Reference
-    text: str
-    words: frozenset[str]
-
-
-def sample_quotes(
-    documents: Sequence[SetDocument], sentences: Iterable[Iterable[tuple[int, int]]], count: int, seed: int
-) -> list[SetQuery]:
-    """Choose sentences as questions. Each question is answered by its own sentence.
-
-    The sentences are unique, come from different documents in turn, and have the rarest words of their
-    document.
-    """
-    found = [
-        [each for each in (_candidate(document, *place) for place in places) if each]
-        for document, places in zip(documents, sentences, strict=True)
-    ]
-    times = Counter(each.text for some in found for each in some)
-    spread = Counter(word for some in found for each in some for word in each.words)
-    total = sum(map(len, found))
-
-    def rarity(candidate: _Candidate) -> float:
-        rarest = sorted((math.log(total / spread[word]) for word in candidate.words), reverse=True)[:_RAREST]
-        return sum(rarest) / max(1, len(rarest))
-
-    dice = random.Random(seed)  # noqa: S311 - a sample, no secret
-    piles = list[list[_Candidate]]()
-    for some in found:
-        single = sorted((each for each in some if times[each.text] == 1), key=rarity, reverse=True)
-        if single:
-            best = single[: (len(single) + 1) // 2]
-            piles.append(dice.sample(best, len(best)))
-    dice.shuffle(piles)
-    rounds = max(map(len, piles), default=0)
-    chosen = [pile[turn] for turn in range(rounds) for pile in piles if turn < len(pile)][:count]
-    return numbered(
-        [SetQuery("", each.text, {each.reference.document: 1}, (each.reference,)) for each in chosen]
-    )
-
-
-def _candidate(document: SetDocument, start: int, end: int) -> _Candidate | None:
-    raw = document.text[start:end]
-    start, end = start + len(raw) - len(raw.lstrip()), end - (len(raw) - len(raw.rstrip()))
-    text = " ".join(raw.split())
-    plain = sum(character.isalpha() or character.isspace() for character in text)
-    if not SHORTEST <= len(text) <= LONGEST or plain < _LETTERS * len(text):
-        return None
-    words = frozenset(_WORD.findall(text.casefold()))
-    return _Candidate(Reference(document.document, start, end), text, words)
 
 
 # Files of a question set: corpus.jsonl or corpora/, queries.jsonl with optional spans, qrels.tsv

@@ -40,12 +40,8 @@ MODE_HELP = (
     "lists all."
 )
 QuestionKindOption = Annotated[
-    Literal["quotes", "sentences", "judgements"] | None,
-    typer.Option(
-        "--kind",
-        help="Origin of the questions: quotes of concepts, sentences, or judgements of users. Default: "
-        "quotes, if any exist.",
-    ),
+    Literal["quotes", "judgements"],
+    typer.Option("--kind", help="Origin of the questions: quotes of concepts, or judgements of users."),
 ]
 
 group = make_group("Evaluate search quality, and compare.")
@@ -158,17 +154,13 @@ def make(
     output: Annotated[Path, typer.Option(help="A new folder for the set.")],
     count: Annotated[int, typer.Option(min=1, max=100_000, help="How many questions, at most.")] = 300,
     seed: Annotated[int, typer.Option(help="Random seed for choosing questions.")] = 0,
-    kind: QuestionKindOption = None,
-    easy: Annotated[
-        bool, typer.Option("--easy", help="Also keep questions that full text answers first.")
-    ] = False,
+    kind: QuestionKindOption = "quotes",
     as_json: options.OwnJson = False,
 ) -> None:
     """Make a question set from an ontology: documents, and questions that their quotes answer.
 
     A question names two concepts of one document, and their quotes are the answer. Questions that full-text
-    search answers with its first hit are skipped. Without concepts, the questions are verbatim sentences,
-    which favours full-text search.
+    search answers with its first hit are skipped.
     With `--kind judgements`, the questions are those with judged passages, from the web page or from
     `kg eval judgements`.
 
@@ -178,7 +170,7 @@ def make(
     from kg_cli.evaluate.make import make as made
 
     with open_client() as client:
-        about = made(client, output, MakeSettings(ontology, count, seed, kind, easy=easy))
+        about = made(client, output, MakeSettings(ontology, count, seed, kind))
     if as_json:
         console.print_json({**about, "set": str(output)})
         return
@@ -188,10 +180,7 @@ def make(
     )
     console.note(*about.get("notes", ()))
     if about["answered_by_full_text"]:
-        console.say(
-            f"skipped, because full text answers them: {about['answered_by_full_text']}. "
-            "To keep these questions, pass --easy"
-        )
+        console.say(f"skipped, because full text answers them: {about['answered_by_full_text']}")
     console.say(f"measure with: kg eval run --set {output} --ontology {ontology!r} --in-place")
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice, pairwise
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
 
@@ -24,7 +24,6 @@ from kg_api.evaluation.sets import (
     build_judged_queries,
     build_pair_query,
     numbered,
-    sample_quotes,
     write_set,
 )
 from kg_api.schemas.base import Page
@@ -32,8 +31,6 @@ from kg_api.schemas.concepts import Concept
 from kg_api.schemas.documents import DocumentSummary, Format, Ingested
 from kg_api.schemas.embedding import EmbeddingConfiguration
 from kg_api.schemas.evaluation import QuestionSet, SetDocument, SetQuery
-from kg_api.text.documents import parse
-from kg_api.text.sentences import sentence_borders
 from kg_api.wording import pluralize
 from kg_cli.documents.ingestion import PARALLEL_UPLOADS
 from kg_cli.evaluate.choice import Choice
@@ -226,16 +223,14 @@ def _question(client: KgClient, concept: Concept, used: set[str]) -> tuple[SetQu
 
 # Question sets from documents
 
-# origin of questions: quotes of concepts, sentences, or judgements by people
-QuestionKind = Literal["quotes", "sentences", "judgements"]
+# origin of questions: quotes of concepts, or judgements by people
+QuestionKind = Literal["quotes", "judgements"]
 KINDS: dict[QuestionKind, str] = {
-    "quotes": "pairs of concepts whose quotes answer: they favour searches through concepts",
-    "sentences": "sentences of the documents: they favour full text, and say nothing about other words",
+    "quotes": "pairs of concepts whose quotes answer: they favour searches through concepts. Questions that "
+    "full-text search answers first are excluded, which lowers its scores",
     "judgements": "questions of users, with judged passages",
 }
-HARD = ". Questions that full-text search answers first are excluded, which lowers its scores"
 TRIED = 20  # candidates per wanted question, because full text answers many
-_PROSE = {"paragraph", "list_item"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,8 +238,7 @@ class MakeSettings:
     ontology: str
     count: int
     seed: int  # the same seed selects the same questions
-    kind: QuestionKind | None = None  # default: quotes if the ontology has concepts, or sentences
-    easy: bool = False  # keep questions that full text answers with its first hit
+    kind: QuestionKind = "quotes"
 
 
 def make(client: KgClient, folder: Path, wanted: MakeSettings) -> dict[str, Any]:
@@ -257,6 +251,7 @@ def make(client: KgClient, folder: Path, wanted: MakeSettings) -> dict[str, Any]
         "documents": len(documents),
         "kg": __version__,
         "made_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "kind": KINDS[wanted.kind],
         **told,
     }
     write_set(folder, documents, queries, about)
@@ -266,28 +261,31 @@ def make(client: KgClient, folder: Path, wanted: MakeSettings) -> dict[str, Any]
 def _generate(
     client: KgClient, wanted: MakeSettings
 ) -> tuple[list[SetDocument], list[SetQuery], dict[str, Any]]:
-    documents = _documents(client, wanted.ontology)
-    kind = wanted.kind or (
-        "quotes" if patiently(partial(client.concepts, wanted.ontology, limit=1)).total else "sentences"
-    )
-    filtered = not wanted.easy and kind == "quotes"
-    told = Counter[str]()
-    queries = list(islice(_queries(client, documents, wanted, kind, told, filtered=filtered), wanted.count))
+    ontology, documents = wanted.ontology, _documents(client, wanted.ontology)
+    most, easy = TRIED * wanted.count, 0
+    queries = list[SetQuery]()
+    found = islice(instance_queries(client, ontology, documents, most, wanted.seed), most)
+    with console.progress("questions") as bar:
+        for query in bar.track(found, total=most, description="looking for questions"):
+            if is_answered_by_text(client, ontology, query, of_many=len(documents) > 1):
+                easy += 1
+            else:
+                queries.append(query)
+            if len(queries) == wanted.count:
+                break
     if not queries:
-        raise InvalidInput(_nothing(wanted.ontology, kind, told))
-    about = {
-        "kind": KINDS[kind] + (HARD if filtered else ""),
-        "answered_by_full_text": told["easy"],
-        "seed": wanted.seed,
-    }
-    return documents, numbered(queries), about
+        raise InvalidInput(
+            f"full text answers all {easy} questions about {ontology!r} that were tried in the first place"
+            if easy
+            else f"no two concepts of {ontology!r} are quoted in the same few passages. To get concepts, run "
+            f"`kg admin concepts config --ontology {ontology} --extractor keyphrase`"
+        )
+    return documents, numbered(queries), {"answered_by_full_text": easy, "seed": wanted.seed}
 
 
 def _take_judged(
     client: KgClient, wanted: MakeSettings
 ) -> tuple[list[SetDocument], list[SetQuery], dict[str, Any]]:
-    if wanted.easy:
-        raise InvalidInput("--kind judgements uses the judged questions only. Omit --easy.")
     judged, notes = build_judged_queries(
         _read_pages(partial(client.judgements, wanted.ontology), lambda page: page.judgements)
     )
@@ -302,48 +300,7 @@ def _take_judged(
         )
     if left := len(judged) - len(queries):
         notes.append(f"{pluralize(left, 'question')} skipped: more than --count, or changed at this moment")
-    kind = KINDS["judgements"]
-    return documents, queries, {"kind": kind, "answered_by_full_text": 0, "notes": notes}
-
-
-def _queries(
-    client: KgClient,
-    documents: Sequence[SetDocument],
-    wanted: MakeSettings,
-    kind: QuestionKind,
-    told: Counter[str],
-    *,
-    filtered: bool,
-) -> Iterator[SetQuery]:
-    """Yield questions and count the skipped ones in `told`."""
-    most = TRIED * wanted.count if filtered else wanted.count
-    if kind == "quotes":
-        found = instance_queries(client, wanted.ontology, documents, most, wanted.seed)
-    else:
-        with console.progress("documents") as bar:
-            sentences = map(_sentences, bar.track(documents, description="reading"))
-            found = iter(sample_quotes(documents, sentences, most, wanted.seed))
-    with console.progress("questions") as bar:
-        for query in bar.track(islice(found, most), total=most, description="finding questions"):
-            of_many = len(documents) > 1
-            if filtered and is_answered_by_text(client, wanted.ontology, query, of_many=of_many):
-                told["easy"] += 1
-            else:
-                yield query
-
-
-def _nothing(ontology: str, kind: QuestionKind, told: Counter[str]) -> str:
-    if told["easy"]:
-        return (
-            f"full text answers all {told['easy']} questions about {ontology!r} that were tried in the first "
-            "place. To keep these questions, pass --easy"
-        )
-    if kind == "sentences":
-        return f"no sentence of {ontology!r} is long enough to be a question"
-    return (
-        f"no two concepts of {ontology!r} are quoted in the same few passages. Make questions from sentences "
-        "with --kind sentences"
-    )
+    return documents, queries, {"answered_by_full_text": 0, "notes": notes}
 
 
 def _documents(client: KgClient, ontology: str) -> list[SetDocument]:
@@ -354,16 +311,3 @@ def _documents(client: KgClient, ontology: str) -> list[SetDocument]:
         fetching = bar.track(listed, description="fetching")
         found = (patiently(partial(client.document, each.document_id)) for each in fetching)
         return [SetDocument(one.document, one.text, one.title, cast("Format", one.format)) for one in found]
-
-
-def _sentences(document: SetDocument) -> list[tuple[int, int]]:
-    """Return the sentences of prose. Headings, code and tables are skipped."""
-    blocks = parse(document.text, document.document, document.format).blocks
-    return [
-        span
-        for block in blocks
-        if block.kind in _PROSE
-        for span in pairwise(
-            [block.start, *sentence_borders(document.text, block.start, block.end), block.end]
-        )
-    ]

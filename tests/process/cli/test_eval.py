@@ -224,13 +224,15 @@ def test_a_set_is_made_and_asked_in_place(kg: Kg, tmp_path: Path) -> None:
     (notes / "b.md").write_text("# Horses\n\nA bassoon was pawned in Trieste for nineteen spotted horses.\n")
     assert kg("ingest", str(notes), "-o", "notes", "--wait").returncode == 0
     made = str(tmp_path / "made")
-    about = told(kg("eval", "make", "--ontology", "notes", "--output", made, "--kind", "sentences", "--json"))
+    for question, source in (("Which bird has a ring?", "a.md#0"), ("What was pawned?", "b.md#0")):
+        assert kg("eval", "judgements", "set", question, f"notes/{source}", "-o", "notes").returncode == 0
+    make = ("eval", "make", "--ontology", "notes", "--output", made, "--kind", "judgements")
+    about = told(kg(*make, "--json"))
     assert (about["questions"], about["documents"]) == (2, 2)
-    assert "favour full text" in about["kind"]
     found = run(kg, Path(made), "--ontology", "notes", "--in-place", "--mode", "text")
     assert found["metrics"]["hit_rate@1"] == 1.0
     assert found["config"]["ontology"] == "notes"
-    again = kg("eval", "make", "--ontology", "notes", "--output", made)
+    again = kg(*make)
     assert (again.returncode, "is not empty" in again.stderr) == (5, True)
     (notes / "a.md").write_text("# Herons\n\nNo ring at all.\n")
     kg("ingest", str(notes), "-o", "notes")

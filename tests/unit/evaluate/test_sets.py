@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +9,13 @@ import pytest
 
 from kg_api.errors import Conflict, InvalidInput
 from kg_api.evaluation.sets import (
-    LONGEST,
-    SHORTEST,
     build_judged_queries,
     build_pair_query,
     read_set,
-    sample_quotes,
     write_set,
 )
 from kg_api.schemas.concepts import ConceptDetails, Evidence
-from kg_api.schemas.evaluation import Judgement, Reference, SetDocument
+from kg_api.schemas.evaluation import Judgement, Reference, SetDocument, SetQuery
 from kg_api.schemas.search import Place
 from tests.unit.evaluate.sets import CORPUS, QRELS, QUERIES, lines, write
 
@@ -286,46 +282,11 @@ DOCUMENTS = [
 ]
 
 
-def sentences(document: SetDocument) -> list[tuple[int, int]]:
-    return [match.span() for match in re.finditer(r"[^.]+\.\s*", document.text)]
-
-
-def test_the_distinctive_sentence_is_chosen_and_no_shared_one() -> None:
-    found = sample_quotes(DOCUMENTS, map(sentences, DOCUMENTS), 3, 0)
-    assert {query.text[:9] for query in found} == {"Zirconium", "Every her", "A bassoon"}
-    for query in found:
-        (span,) = query.references
-        text = next(each.text for each in DOCUMENTS if each.document == span.document)
-        assert " ".join(text[span.start : span.end].split()) == query.text
-        assert dict(query.relevant) == {span.document: 1}
-        assert SHORTEST <= len(query.text) <= LONGEST
-
-
-def test_the_same_seed_asks_the_same() -> None:
-    found = [
-        [each.text for each in sample_quotes(DOCUMENTS, map(sentences, DOCUMENTS), 2, seed)]
-        for seed in (1, 1)
-    ]
-    assert found[0] == found[1]
-    orders = {
-        tuple(each.text for each in sample_quotes(DOCUMENTS, map(sentences, DOCUMENTS), 3, n))
-        for n in range(9)
-    }
-    assert len(orders) > 1
-
-
-def test_nothing_to_ask() -> None:
-    assert sample_quotes([SetDocument("a", "Short.")], [[(0, 6)]], 5, 0) == []
-    assert sample_quotes([], [], 5, 0) == []
-
-
-def test_code_is_no_question() -> None:
-    code = "x = {1: [2, 3], 4: (5, 6)}; y = x[1][0] + 12345 / 678 - 9 * (10 ** 2)"
-    assert sample_quotes([SetDocument("a", code)], [[(0, len(code))]], 5, 0) == []
-
-
 def test_a_set_that_is_written_is_read_again(tmp_path: Path) -> None:
-    queries = sample_quotes(DOCUMENTS, map(sentences, DOCUMENTS), 3, 0)
+    queries = [
+        SetQuery(f"q{at}", f"Question {at}", {each.document: 1}, (Reference(each.document, at, at + 9),))
+        for at, each in enumerate(DOCUMENTS)
+    ]
     folder = tmp_path / "made"
     write_set(folder, DOCUMENTS, queries, {"seed": 0})
     found = read_set(folder)
