@@ -122,8 +122,7 @@ WHERE (mark IS NULL OR NOT mark IN [$mark + text, $refused + text] OR n[$time_pr
 RETURN n.source_id AS source_id, n.document_id AS document_id, n.paragraph AS paragraph, n.heading AS heading,
        n.start AS start, n.full_text AS full_text, n.content_hash AS content_hash, n.concept_id AS concept_id,
        n.label AS label, n.description AS description, n.search_terms AS search_terms, n.text_hash AS text_hash, n.storage_key AS storage_key,
-       n.relation_id AS relation_id, n.statement AS statement, n.quote AS quote, n.type_id AS type_id, n.name AS name,
-       coalesce(mark = $renewed, false) AS renewed
+       n.relation_id AS relation_id, n.statement AS statement, n.quote AS quote, n.type_id AS type_id, n.name AS name
 LIMIT $limit
 
 // name: flag

@@ -171,17 +171,6 @@ RETURN s.source_id AS source_id, s.document AS document, s.paragraph AS paragrap
 ORDER BY document, paragraph
 LIMIT $limit
 
-// name: renew_documents
-// Mark the sources of documents for re-embedding without the cache. Searches find their old vectors until then.
-// Rejected sources are retried. Count the sources by ontology, locked in the common order.
-UNWIND $document_ids AS id
-MATCH (s:Source {document_id: id})
-WHERE s.paragraph >= 0 AND s.ontology = $ontology
-WITH s ORDER BY s.source_id
-SET s[$mark_property] = CASE WHEN s[$mark_property] STARTS WITH $refused OR s[$mark_property] IS NULL THEN null ELSE $renewed END,
-    s.unembedded = true
-RETURN count(s) AS renewed
-
 // name: set_blocks
 // Set the blocks of unchanged sources. If a known kind changes, the source is pending for extraction and keeps its
 // concepts until then. Return these sources.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from kg_api.client.call import UNSET, Call, Unset, build_body, build_change_body, delete, get, post, put
 from kg_api.client.sending import request
@@ -17,7 +17,6 @@ from kg_api.schemas.embedding import (
     Regeneration,
     RegenerationStarted,
 )
-from kg_api.schemas.filters import AnyOf, Condition
 from kg_api.schemas.languages import OntologyLanguage, Synonyms
 from kg_api.schemas.operations import JobStarted
 from kg_api.schemas.similarity import PassageMap
@@ -140,14 +139,10 @@ class OntologyMethods:
         kind: EmbeddedKind | Literal["all"] = "source",
         selection: Selection = "due",
         force: bool = False,
-        where: Sequence[Condition | AnyOf | str | dict[str, Any]] | None = None,
         dry_run: bool = False,
         idempotency_key: str | None = None,
     ) -> Call[RegenerationStarted]:
-        """Embed missing and stale items of one ontology or of all. With `force`, embed all items.
-
-        With `force` and `where`, embed all items of the matching documents.
-        """
+        """Embed missing and stale items of one ontology or of all. With `force`, embed all items."""
         body = build_body(Regeneration, locals(), type=kind)
         headers = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
         return post(RegenerationStarted, "embeddings", "regenerate", json=body, headers=headers)

@@ -267,7 +267,6 @@ def format_model_name(identity: SpaceIdentity) -> str:
 # Marks: the properties of nodes and relationships that record how kg embedded them
 
 EXTRACTION_MARK: Final = "extracted_with"  # property with the extractor that read a source
-RENEWED: Final = "renewed"
 MARK_DIGITS: Final = 16
 EmbeddedLabel = Literal["Source", "Concept", "Image", "RELATED_TO", "RelationType"]
 """Labels of embedded nodes and relationships. Each has a branch in the statements of `cypher/embedding`."""
@@ -317,11 +316,6 @@ def reject(
 def retry_refused(tx: Transaction, ontology: str, mark: Fingerprint) -> int:
     """Mark rejected nodes as pending, and return their number."""
     return tx.run("embedding/retry_refused", ontology=ontology, **mark.parameters())[0]["retried"]
-
-
-def renew_documents(tx: Transaction, ontology: str, document_ids: Sequence[str], mark: Fingerprint) -> int:
-    parameters = {**mark.parameters(), "renewed": RENEWED, "document_ids": list(document_ids)}
-    return tx.run("sources/renew_documents", ontology=ontology, **parameters)[0]["renewed"]
 
 
 def require_writable(tx: Transaction, space: Space) -> None:

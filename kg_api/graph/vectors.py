@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from kg_api.errors import EmbeddingFailed
 from kg_api.graph.client import Graph, Row, Transaction
 from kg_api.graph.rows import convert_times
-from kg_api.graph.spaces import EXTRACTION_MARK, RENEWED, Fingerprint, Space, reject, require_writable
+from kg_api.graph.spaces import EXTRACTION_MARK, Fingerprint, Space, reject, require_writable
 from kg_api.schemas.documents import Format, SourceBlock
 from kg_api.schemas.embedding import RefusedSource
 from kg_api.schemas.metadata import MetadataValue
@@ -48,7 +48,6 @@ class PendingQuery:
             "forced_at": self.forced_at,
             "until": self.within[1] or LAST,
             "wants_all": self.wants_all,
-            "renewed": RENEWED,
         }
 
 
@@ -65,8 +64,6 @@ class SourceText:
     content_hash: str
     blocks: tuple[SourceBlock, ...] = field(default=(), compare=False)
     """Set only in reads of a whole document, and empty for sources from before block kinds (ADR 7)."""
-    renewed: bool = field(default=False, compare=False)
-    """Whether a user requested re-embedding without the cache."""
 
     @property
     def identity(self) -> str:
@@ -145,7 +142,6 @@ def read_document_facts(graph: Graph, document_ids: Sequence[str]) -> dict[str, 
 def build_source_text(row: Row) -> SourceText:
     known: dict[str, Any] = {name: row.get(name) for name in SourceText.__dataclass_fields__}
     known["heading"] = tuple(row["heading"])
-    known["renewed"] = row.get("renewed", False)
     known["blocks"] = tuple(map(SourceBlock, row.get("block_kinds") or (), row.get("block_starts") or ()))
     return SourceText(**known)
 

@@ -136,12 +136,12 @@ class SpaceModel(ItemModel[OpenSpace]):
         self.remembers = passages.keeps and not fresh
         self._passages = passages
 
-    def embed(self, passages: Sequence[Passage], *, fresh: bool = False) -> NDArray[np.float32]:
-        """Embed passages, without the cache if `fresh`. Return shape (len(passages), dimensions)."""
+    def embed(self, passages: Sequence[Passage]) -> NDArray[np.float32]:
+        """Embed passages. Return shape (len(passages), dimensions)."""
         opened = self.opened
         try:
             with self._alone:
-                return self._checked(self._passages.embed(opened, passages, fresh=fresh or self.fresh))
+                return self._checked(self._passages.embed(opened, passages, fresh=self.fresh))
         except RejectedTexts:
             raise
         except (EmbeddingFailed, InvalidInput) as error:
@@ -571,9 +571,8 @@ class SourceTarget(EmbeddingTarget[SourceText, EmbeddedBatch]):
         alone = _alone(planned)
         chunks = [each for each in planned if id(each) not in {id(one) for one in alone.values()}]
         places = [each.place(key) for each in chunks]
-        fresh = self._model.fresh or any(source.renewed for source in items)
         there = set[str]()
-        if not fresh:
+        if not self._model.fresh:
             ids = {source.source_id for each in chunks for source in each.sources}
             there = read_chunk_ids(self._graph, ids, self._plan.space)
         new = [
@@ -582,7 +581,7 @@ class SourceTarget(EmbeddingTarget[SourceText, EmbeddedBatch]):
         texts = (*alone.values(), *(each for each, _ in new))
         passages = [each.within or contextual(each.before, each.text) for each in texts]
         try:
-            vectors = self._model.embed(passages, fresh=fresh)
+            vectors = self._model.embed(passages)
         except RejectedTexts as error:
             pairs = zip(texts, passages, strict=True)
             named = ((source.source_id, passage) for each, passage in pairs for source in each.sources)

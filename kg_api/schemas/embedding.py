@@ -6,13 +6,12 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, Literal, Self, cast
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, model_validator
 
 from kg_api.schemas.base import Answer, Body, Flag, OntologyName, Text
 from kg_api.schemas.documents import Change, SourceChanges, VectorCounts
-from kg_api.schemas.filters import Where
 from kg_api.schemas.metadata import MODIFIED, MetadataValue
 from kg_api.schemas.problems import valid
 from kg_api.schemas.spaces import FIRST_SLUG, Slug
@@ -322,18 +321,7 @@ class Regeneration(Body):
     """`missing`: never embedded. `stale`: embedded with another configuration or text. `due`: both."""
     force: Flag = False
     """Also re-embed current vectors, without the cache."""
-    where: Annotated[Where, Field(min_length=1)] | None = None
-    """Filters of the documents to re-embed, with `force`. kg embeds pending sources anyway."""
     dry_run: Flag = False
-
-    @model_validator(mode="after")
-    def _allow_filter(self) -> Self:
-        if self.where and not (self.force and self.type == "source"):
-            raise ValueError(
-                "a filter selects the sources to re-embed, so it needs force and type source. kg "
-                "embeds missing or stale sources without a filter"
-            )
-        return self
 
 
 class Regenerated(Answer):

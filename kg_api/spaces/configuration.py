@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
 from kg_api.errors import ConfigurationError, Conflict, InvalidInput, NotFound
 from kg_api.extraction.llm import ExtractionRequests, Extractors, estimate_extraction_cost
 from kg_api.graph import jobs
 from kg_api.graph.cache import once
-from kg_api.graph.client import Graph, Transaction, portions
+from kg_api.graph.client import Graph, Transaction
 from kg_api.graph.concept_vectors import want_concepts
 from kg_api.graph.concept_writes import (
     ExtractionCounts,
@@ -22,9 +21,7 @@ from kg_api.graph.concept_writes import (
     retry_unread,
     write_extraction,
 )
-from kg_api.graph.filters import describe_unknown_fields, find_matching_documents, matches_absent_field
 from kg_api.graph.library import embedding_status
-from kg_api.graph.similar import count_sources
 from kg_api.graph.spaces import (
     Layout,
     Space,
@@ -35,7 +32,6 @@ from kg_api.graph.spaces import (
     hold_configurations,
     hold_spaces,
     read_spaces,
-    renew_documents,
     retry_refused,
     write_configuration,
 )
@@ -69,7 +65,7 @@ from kg_api.schemas.embedding import (
     RegenerationStarted,
 )
 from kg_api.schemas.operations import Job, JobStarted
-from kg_api.schemas.vocabulary import EmbeddedKind, JobState, Modality, Selection
+from kg_api.schemas.vocabulary import EmbeddedKind, JobState, Modality
 from kg_api.sections import LlmSettings
 from kg_api.spaces.activation import activate_complete
 from kg_api.spaces.estimate import Estimator
@@ -81,9 +77,6 @@ from kg_api.spaces.plans import (
 )
 from kg_api.spaces.registry import space_of_new
 from kg_api.wording import are, pluralize
-
-MAX_RENEWED: Final = 200_000
-"""Maximum sources of a filtered request. One transaction marks them and enqueues their job."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +155,6 @@ class EmbeddingRequests:
             states = [read_embedding_state(self._graph, asked.ontology)]
         else:
             states = [*read_embedding_states(self._graph).values()]
-        if asked.where:
-            return self._renew(asked, key, states)
         if asked.type in {"concept", "all"}:
             states = [
                 replace(each, configured=replace(each.configured, wants_concepts=True)) for each in states
@@ -183,40 +174,6 @@ class EmbeddingRequests:
                 if part.type == "concept" and part.state.configured.wants_concepts:
                     want_concepts(tx, part.state.ontology)
             return self._start(tx, asked, retried)
-
-        return self._graph.transaction(lambda tx: _answer_once(tx, key, asked, start))
-
-    def _renew(
-        self, asked: Regeneration, key: str | None, states: Sequence[EmbeddingState]
-    ) -> RegenerationStarted:
-        """Re-embed the sources of documents that match a filter. Current vectors stay active until then."""
-        where, ontologies = asked.where or [], [asked.ontology] if asked.ontology else None
-        documents = find_matching_documents(self._graph, where, ontologies)
-        sources = {name: count_sources(self._graph, [name], ids) for name, ids in documents.items()}
-        if (total := sum(sources.values())) > MAX_RENEWED:
-            raise InvalidInput(
-                f"{total:,} sources match the filter, but one request re-embeds at most "
-                f"{MAX_RENEWED:,}. Narrow the filter, or omit it to re-embed whole ontologies"
-            )
-        notes = list[str]()
-        if not total or matches_absent_field(where):
-            notes = [each.effect for each in describe_unknown_fields(self._graph, where, ontologies)]
-        notes += [] if total else ["no document fits the filter"]
-        parts = [
-            PendingPart(each, "source", sources[each.ontology]) for each in states if each.ontology in sources
-        ]
-        if asked.dry_run:
-            quote = self._quote(parts)
-            return quote.model_copy(update={"notes": [*notes, *quote.notes]})
-
-        def start(tx: Transaction) -> RegenerationStarted:
-            renewed = list[PendingPart]()
-            for part in parts:
-                name, mark = part.state.ontology, part.state.target.mark
-                portioned = portions(documents[name], 1000)
-                due = sum(renew_documents(tx, name, ids, mark) for ids in portioned)
-                renewed.append(replace(part, due=due))
-            return self._start(tx, asked, renewed, notes)
 
         return self._graph.transaction(lambda tx: _answer_once(tx, key, asked, start))
 
@@ -249,21 +206,18 @@ class EmbeddingRequests:
         return RegenerationStarted(due=sum(each.due for each in quotes), ontologies=quotes, notes=notes)
 
     def _start(
-        self, tx: Transaction, asked: Regeneration, parts: Sequence[PendingPart], notes: Sequence[str] = ()
+        self, tx: Transaction, asked: Regeneration, parts: Sequence[PendingPart]
     ) -> RegenerationStarted:
         started = [
             part.regenerated(job_id=self._request(tx, part, asked) if part.due else None) for part in parts
         ]
-        return RegenerationStarted(due=sum(part.due for part in parts), ontologies=started, notes=[*notes])
+        return RegenerationStarted(due=sum(part.due for part in parts), ontologies=started)
 
     def _request(self, tx: Transaction, part: PendingPart, asked: Regeneration) -> str:
         """Request the job. The total of an unfinished job already includes the pending items."""
         kind, ontology = KINDS[part.type].job, part.state.ontology
         added = 0 if jobs.is_requested(tx, kind, ontology) else part.due
-        chosen = asked.where is not None
-        selection: Selection = "due" if chosen else asked.selection
-        force = asked.force and not chosen  # a forced job re-embeds everything
-        return jobs.request_job(tx, kind, ontology, added=added, selection=selection, force=force)
+        return jobs.request_job(tx, kind, ontology, added=added, selection=asked.selection, force=asked.force)
 
 
 def _answer_once(

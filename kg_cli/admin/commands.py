@@ -44,14 +44,11 @@ def regenerate(
     force: Annotated[
         bool, typer.Option("--force", help="Regenerate up-to-date embeddings as well, without the cache.")
     ] = False,
-    where: options.Where = None,
     dry_run: options.DryRun = False,
     watch: options.Watch = False,
     as_json: options.Json = False,
 ) -> None:
     """Regenerate missing and stale embeddings, or all embeddings with --force.
-
-    With --force and --where, regenerate all embeddings of the matching documents.
 
     Example: kg admin regenerate-embeddings --ontology notes --only-stale --dry-run
     """
@@ -82,7 +79,7 @@ def regenerate(
 
     with open_client() as client:
         started = client.regenerate_embeddings(
-            ontology, kind=kind, selection=selection, force=force, where=where, dry_run=dry_run
+            ontology, kind=kind, selection=selection, force=force, dry_run=dry_run
         )
         emit(started, describe, as_json=as_json)
         if watch:

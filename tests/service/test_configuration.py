@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import httpx
 import neo4j
@@ -192,69 +191,3 @@ def embeddings(driver: neo4j.Driver) -> dict[str, object]:
     """By document, when its source was embedded."""
     found = rows(driver, "MATCH (s:Source) RETURN s.document_id AS id, s.embedded_at AS at")
     return {str(row["id"]): row["at"] for row in found}
-
-
-def document_named(kg: KgClient, name: str) -> str:
-    """Its id."""
-    return next(each.document_id for each in kg.documents("notes").documents if each.document == name)
-
-
-def test_a_filter_chooses_what_is_made_anew(
-    http: httpx.Client, kg: KgClient, graph: Graph, driver: neo4j.Driver
-) -> None:
-    ingest(http, "an old text", document="old.txt")
-    embedded(graph, http, "a new text", document="new.txt")
-    before = embeddings(driver)
-    quote = kg.regenerate_embeddings("notes", force=True, where=["document=old.txt"], dry_run=True)
-    assert (quote.due, quote.ontologies[0].job_id) == (1, None)
-    started = kg.regenerate_embeddings("notes", force=True, where=["document=old.txt"])
-    assert started.due == 1
-    assert kg.search_sources("an old text", mode="vector").sources[0].document == "old.txt", (
-        "it is found meanwhile"
-    )
-    run_jobs(graph)
-    after = embeddings(driver)
-    assert {each for each in after if after[each] != before[each]} == {document_named(kg, "old.txt")}
-    job = kg.job(started.ontologies[0].job_id or "")
-    assert (job.state, job.done, job.total) == (JobState.COMPLETED, 1, 1)
-    assert kg.embedding_status("notes").embedded == 2
-
-
-def test_what_a_filter_chooses_does_not_come_from_the_cache(
-    http: httpx.Client, kg: KgClient, graph: Graph, driver: neo4j.Driver
-) -> None:
-    ingest(http, "a text", document="a.txt")
-    ingest(http, "quite another", document="b.txt")
-    run_jobs(graph, cached=True)
-    vectors = "MATCH (s:Source) RETURN s.embedding AS vector ORDER BY s.source_id"
-    right = rows(driver, vectors)
-    swap = (
-        "MATCH (v:CachedVector) WITH collect(v) AS all, collect(v.vector) AS vectors "
-        "UNWIND [0, 1] AS at WITH all[at] AS v, vectors[1 - at] AS wrong "
-        "SET v.vector = wrong RETURN count(v) AS n"
-    )
-    assert rows(driver, swap) == [{"n": 2}]
-    kg.regenerate_embeddings(force=True, where=["document=a.txt"])
-    run_jobs(graph, cached=True)
-    assert rows(driver, vectors) == right
-
-
-def test_a_filter_of_nothing_says_so(http: httpx.Client, kg: KgClient, graph: Graph) -> None:
-    embedded(graph, http, "a text", document="a.txt")
-    started = kg.regenerate_embeddings("notes", force=True, where=["document=b.txt"])
-    assert (started.due, started.ontologies, started.notes) == (0, [], ["no document fits the filter"])
-
-
-def test_the_same_key_renews_once(http: httpx.Client, kg: KgClient, graph: Graph) -> None:
-    embedded(graph, http, "a text", document="a.txt")
-    asked: dict[str, Any] = {"force": True, "where": ["document=a.txt"], "idempotency_key": "once"}
-    first = kg.regenerate_embeddings("notes", **asked)
-    run_jobs(graph)
-    assert kg.regenerate_embeddings("notes", **asked) == first
-    assert kg.embedding_status("notes").stale == 0
-
-
-@pytest.mark.parametrize("more", [{}, {"force": True, "kind": "concept"}])
-def test_a_filter_needs_force_and_sources(kg: KgClient, more: dict[str, Any]) -> None:
-    with pytest.raises(InvalidInput, match="needs force"):
-        kg.regenerate_embeddings(where=["document=a.txt"], **more)

@@ -78,7 +78,7 @@ def regenerate(
     asked: Annotated[Regeneration, example(ontology="notes", force=True)],
     key: IdempotencyKey,
 ) -> RegenerationStarted:
-    """With `force`, re-embed everything, or with `where` only sources of matching documents."""
+    """With `force`, re-embed everything."""
     return container.embeddings.regenerate(asked, key)
 
 

@@ -56,16 +56,3 @@ def test_synonyms_are_set_listed_and_taken_away(kg: Kg, folder: Path) -> None:
     assert "1 group removed" in replaced.stderr
     assert kg("admin", "synonyms", "set", "-o", "ops").returncode == 0
     assert "no synonyms" in kg("admin", "synonyms", "list", "-o", "ops").stderr
-
-
-def test_what_a_filter_chooses_is_embedded_anew(kg: Kg, folder: Path) -> None:
-    for name in ("a", "b"):
-        (folder / f"{name}.md").write_text(f"The text of {name}.")
-    assert kg("ingest", str(folder), "--ontology", "chosen").returncode == 0
-    asked = ("admin", "regenerate-embeddings", "-o", "chosen", "--where", "document=a.md")
-    assert "needs force" in kg(*asked).stderr
-    quote = kg(*asked, "--force", "--dry-run")
-    assert (quote.returncode, "nothing was changed" in quote.stderr) == (0, True)
-    assert json.loads(kg(*asked, "--force", "--json").stdout)["due"] == 1
-    nothing = kg("admin", "regenerate-embeddings", "-o", "chosen", "--where", "document=z.md", "--force")
-    assert "no document fits the filter" in nothing.stderr
