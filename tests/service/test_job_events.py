@@ -106,18 +106,15 @@ def test_what_has_just_ended_is_told_to_those_who_come_late(kg: KgClient, graph:
         assert (job.job_id, job.state) == (job_id, JobState.CANCELLED)
 
 
-def test_on_the_wire_it_is_events_with_jobs_and_pings(http: httpx.Client, graph: Graph) -> None:
+def test_on_the_wire_it_is_events_with_jobs(http: httpx.Client, graph: Graph) -> None:
     job_id = a_job(graph)
     with connect_sse(http, "GET", f"/jobs/{job_id}/events") as source:
         assert source.response.headers["content-type"].startswith(STREAM)
         assert source.response.headers["cache-control"] == "no-store"
         lines = source.response.iter_lines()
-        begun = time.monotonic()
         assert next(lines) == "event: progress"
         data = next(lines)
         assert Job.model_validate_json(data.removeprefix("data: ")).job_id == job_id
-        assert next(line for line in lines if line).startswith(": ping")
-        assert time.monotonic() - begun < 60
         cancel_job(graph, job_id)
         assert next(line for line in lines if line) == "event: end"
         assert [line for line in lines if line and not line.startswith("data: ")] == []

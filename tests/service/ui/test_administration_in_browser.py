@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 from kg_api.client import KgClient
 from kg_api.graph.client import Graph
 from tests.service.asking import embedded
-from tests.service.ui.test_in_browser import SHOWN, keep_picture, see_that_it_is_for_everybody, show_as
+from tests.service.ui.test_in_browser import check_both_screens, see_that_it_is_for_everybody, show_as
 from tests.support.embedding import run_jobs
 from tests.support.sync import documents, put, work
 
@@ -108,20 +108,21 @@ def test_an_ontology_is_set_up_and_deleted(
     expect(page.locator(".nothing")).to_contain_text("No ontologies yet")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_what_deletes_looks_like_nothing_that_creates(page: Page, kg: KgClient, scheme: Any) -> None:
+def test_what_deletes_looks_like_nothing_that_creates(page: Page, kg: KgClient) -> None:
     document = kg.ingest_text("Bees.", ontology="notes", document="a.md").document_id
     key = kg.create_key("ada").key_id
-    page.emulate_media(color_scheme=scheme)
     page.goto("/ui/keys")
-    making = colour_of(page.get_by_role("button", name="Create key"))
+    button = page.get_by_role("button", name="Create key")
+    making = {scheme: colour_of(button, scheme) for scheme in ("light", "dark")}
     for path in (f"/ui/documents/{document}/delete", "/ui/ontologies/notes/delete", f"/ui/keys/{key}/revoke"):
         page.goto(path)
-        assert colour_of(page.locator("main button")) != making, path
-        see_that_it_is_for_everybody(page)
+        for scheme, colour in making.items():
+            assert colour_of(page.locator("main button"), scheme) != colour, (path, scheme)
+            see_that_it_is_for_everybody(page, ["color-contrast"])
 
 
-def colour_of(button: Locator) -> str:
+def colour_of(button: Locator, scheme: Any) -> str:
+    button.page.emulate_media(color_scheme=scheme)
     return button.evaluate("each => getComputedStyle(each).backgroundColor")
 
 
@@ -157,14 +158,10 @@ def in_hand(kg: KgClient, graph: Graph, tmp_path: Path) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize(("size", "scheme"), SHOWN)
-def test_pages_with_work_in_hand_are_for_everybody(
-    page: Page, in_hand: dict[str, str], size: str, scheme: Any
-) -> None:
-    show_as(page, size, scheme)
+def test_pages_with_work_in_hand_are_for_everybody(page: Page, in_hand: dict[str, str]) -> None:
     for name, path in in_hand.items():
+        show_as(page, "wide", "light")
         answer = page.goto(path)
         assert answer
         assert answer.ok, path
-        keep_picture(page, name, scheme)
-        see_that_it_is_for_everybody(page)
+        check_both_screens(page, name)
