@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from os import scandir
@@ -250,10 +250,7 @@ class SavedResults:
             if known.about is not None and reaches(of):
                 seen[each] = known
         if name not in seen:
-            near = format_suggestion(name[:MAX_NAME], seen)
-            raise NotFound(
-                f"result {name[:100]!r} not found{near}. `GET /evaluations` lists the existing ones"
-            )
+            raise _unknown_result(name, seen)
         return seen[name]
 
     def _read(self, name: str, known: _File) -> EvalResult:
@@ -264,7 +261,7 @@ class SavedResults:
         except InvalidInput:  # changed since it was listed
             raise NotFound(f"the result {name[:100]!r} was deleted or changed. Repeat the request") from None
         if not reaches(get_result_ontology(found)):
-            raise NotFound(f"result {name[:100]!r} not found. `GET /evaluations` lists the existing ones")
+            raise _unknown_result(name)
         return found
 
     def _look(self) -> Mapping[str, _File]:
@@ -287,6 +284,11 @@ class SavedResults:
                     found[name] = known
             self._files = found
             return found
+
+
+def _unknown_result(name: str, known: Iterable[str] = ()) -> NotFound:
+    near = format_suggestion(name[:MAX_NAME], known)
+    return NotFound(f"result {name[:100]!r} not found{near}. `kg eval results list` lists the existing ones")
 
 
 def _summary(name: str, path: Path, size: int) -> EvalSummary | UnreadableResult | None:

@@ -134,11 +134,13 @@ def test_names_do_not_leave_the_folder(results: SavedResults, tmp_path: Path, na
 
 def test_what_cannot_be_seen_is_not_deleted_and_not_named(results: SavedResults, tmp_path: Path) -> None:
     with limit_visible_ontologies(["bees"]):
-        with pytest.raises(NotFound, match=r"result 'owl' not found. `GET"):
+        with pytest.raises(NotFound, match=r"result 'owl' not found. `kg eval results list`"):
             results.delete("owl")
-        with pytest.raises(NotFound, match=r"result 'owls' not found. `GET"):
+        with pytest.raises(NotFound, match=r"result 'owls' not found. `kg eval results list`"):
             results.delete("owls")
-        with pytest.raises(NotFound, match=r"result 'hybrd' not found \(did you mean 'hybrid'\?\)\. `GET"):
+        with pytest.raises(
+            NotFound, match=r"result 'hybrd' not found \(did you mean 'hybrid'\?\)\. `kg eval results list`"
+        ):
             results.delete("hybrd")
         assert results.delete("hybrid").ontology == "bees"
     assert sorted(each.name for each in tmp_path.iterdir()) == ["owls.json", "text.json"]
