@@ -17,7 +17,6 @@ from starlette.types import Receive, Scope, Send
 from kg_api.access.keys import narrowed
 from kg_api.container import Container
 from kg_api.errors import InvalidInput, KgError
-from kg_api.graph.filters import read_keys
 from kg_api.graph.judgements import read_relevances
 from kg_api.graph.names import list_ontology_names, searched
 from kg_api.schemas.answers import Answered, AnswerRequest, Statement
@@ -247,14 +246,15 @@ def facets(container: Open, question: AskedQuestion, *, typing: Typing = "") -> 
         request = search.as_search(SAMPLE, prefix=typing == "pause", include_concepts=False)
         return container.search.search(narrowed(container.graph, request))
 
-    within = searched(container.graph, [question.ontology] if question.ontology else None)
-    keys = [each for each in read_keys(container.graph, within) if each.strip()]
-    offered = begun_conditions([*map(format_metadata_field, keys), *KNOWN_FIELDS])
     if question.is_blank:
-        return render("search/facets.html", {"facets": [], "fields": offered, "with_hits": True})
+        searched(container.graph, [question.ontology] if question.ontology else None)
+        return render(
+            "search/facets.html", {"facets": [], "fields": begun_conditions(KNOWN_FIELDS), "with_hits": True}
+        )
     found = sample(question)
     seen = {format_metadata_field(key) for hit in found.sources for key in hit.metadata if key.strip()}
     fields = sorted(seen, key=lambda each: (each not in USUAL_FACETS, each))
+    offered = begun_conditions([*fields, *KNOWN_FIELDS])
     shown = list[FacetChoices]()
     for name in dict.fromkeys([*USUAL_FACETS[:2], *fields, *filter(None, map(field_in, question.where))]):
         hits = sample(question.open(name)).sources if question.chosen(name) else found.sources
