@@ -17,7 +17,7 @@ from kg_api.web.shared.problems import MAX_SHOWN_PATH
 from kg_api.web.shared.scopes import is_page
 from kg_api.web.shared.security import check_csrf, read_caller, set_viewer
 from kg_api.web.ui import rendering
-from kg_api.web.ui.rendering import render, wants_part
+from kg_api.web.ui.rendering import render, sentence, wants_part
 from kg_api.web.ui.routes import embedding, evaluation, knowledge, library, operation, queries
 from kg_api.web.ui.sign_in import get_previous_page, lead_to_page, redirect_to_sign_in
 
@@ -61,9 +61,7 @@ def sentences_of(problem: dict[str, Any], path: str) -> list[str]:
         field, message = each["field"].partition(".")[0], each["message"]
         told.setdefault(field, message if field in NAMELESS else f"{field}: {message}")
     if not told:
-        detail: str = problem["detail"]
-        is_word = detail.partition(" ")[0].isalpha()  # not the name of a field
-        told[""] = f"{detail[:1].upper()}{detail[1:]}" if is_word else detail
+        return [sentence(problem["detail"])]
     return [f"{each.rstrip('.')}." for each in told.values()]
 
 

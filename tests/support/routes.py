@@ -192,6 +192,7 @@ PAGES: Final[dict[str, KeyScope]] = {
     "POST /ui/ontologies/{ontology}/language": "admin",
     "GET /ui/map": "read",
     "GET /ui/map/passages": "read",
+    "GET /ui/preview/{document_id}": "read",
     "GET /ui/proposals": "read",
     "POST /ui/proposals/{proposal_id}/{decision}": "write",
     "POST /ui/logout": "read",

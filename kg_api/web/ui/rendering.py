@@ -150,6 +150,12 @@ def count(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 
 
+def sentence(message: str) -> str:
+    """Return a message with a full stop and, unless it starts with `kg` or a name, a capital letter."""
+    is_word = (first := message.partition(" ")[0]).isalpha() and first != "kg"
+    return f"{message[:1].upper() if is_word else message[:1]}{message[1:].rstrip('.')}."
+
+
 def share(part: float) -> str:
     """Return a share in percent. 100 % and 0 % are exact."""
     percent = part * 100
@@ -243,11 +249,13 @@ def excerpt(hit: SourceHit) -> Excerpt:
     if len(text) <= SHOWN_CHARACTERS:
         return Excerpt(split_by_marks(text, hit.matches), cut_before=False, cut_after=False)
     first = min((each.start for each in hit.matches), default=0)
-    # Start after the next space, if one is near
+    # Start and end at a space, if one is near
     at = min(max(0, first - BEFORE), len(text) - SHOWN_CHARACTERS)
     space = text.find(" ", at, at + BEFORE // 2) if at else -1
     start = at if space < 0 else space + 1
     end = min(len(text), start + SHOWN_CHARACTERS)
+    if end < len(text) and (space := text.rfind(" ", end - BEFORE // 2, end)) > 0:
+        end = space
     return Excerpt(split_by_marks(text, hit.matches, start, end), start > 0, end < len(text))
 
 
@@ -399,6 +407,10 @@ async def _asked(
 
 AskedQuestion = Annotated[Question, Depends(_asked)]
 
+Typing = Literal["", "keys", "pause", "end"]
+"""`keys`: after each key, keywords only, with the last word as a prefix. `pause`: when typing pauses.
+`end`: when typing pauses after a word that no text contains, which may be misspelled."""
+
 # Common parameters of pages and forms
 
 Named = Annotated[str, Query(max_length=1000)]
@@ -443,7 +455,20 @@ _templates = Environment(
     auto_reload=False,
 )
 _FUNCTIONS = (address, below, address_of_hit, address_of_measured, viewer, may)
-_FILTERS = (count, day, duration, moment, pace, share, time_left, as_text, excerpt, reasons, opening)
+_FILTERS = (
+    count,
+    day,
+    duration,
+    moment,
+    pace,
+    sentence,
+    share,
+    time_left,
+    as_text,
+    excerpt,
+    reasons,
+    opening,
+)
 _globals: dict[str, Any] = {"version": __version__, "asset": get_asset_url}
 _globals |= {each.__name__: each for each in _FUNCTIONS}
 _filters: dict[str, Any] = {

@@ -133,12 +133,18 @@ def test_unfinished_word_finds_passages_without_a_note(page: Page) -> None:
     expect(page.locator(".hit mark").first).to_have_text("waggle")
     expect(page.locator("#results .note")).to_have_count(0)
     expect(page.locator("#told")).to_contain_text(" ms")
+    expect(page.locator("#preview .passage.hit mark").first).to_have_text("waggle")
     page.keyboard.press("ArrowDown")
     expect(page.locator(".hit h2 a").first).to_be_focused()
     page.keyboard.press("ArrowUp")
     expect(page.locator("#q")).to_be_focused()
     page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    second = page.locator(".hit h2 a").nth(1).get_attribute("href") or ""
+    expect(page.locator("#preview h2 a")).to_have_attribute("href", second)
+    page.keyboard.press("ArrowUp")
     page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_be_visible()
     expect(page.locator(".passage.hit")).to_contain_text("waggle dance")
 
 

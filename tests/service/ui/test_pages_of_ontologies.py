@@ -53,6 +53,7 @@ OF_EVERYTHING = (
     "/ui/map?colour=community",
     "/ui/map?colour=date",
     "/ui/map/passages?ids={own_source}",
+    "/ui/preview/{own_document}?q=common+ferry",
     "/ui/proposals",
     "/ui/review",
     "/ui/review/approve",
@@ -135,6 +136,7 @@ def test_documents_of_others_are_nowhere(page: httpx.Client, libraries: Librarie
     other = libraries.other
     for called in (other.document, other.document[:8], other.source, f"{OTHER}/same.md", f"{SECRET} one.md"):
         assert page.get(f"/ui/read/{called}").status_code in {403, 404}, called
+        assert page.get(f"/ui/preview/{called}").status_code in {403, 404}, called
         assert page.get(f"/ui/graph/{called}").status_code in {403, 404}, called
     assert "No passages here" in page.get(f"/ui/map/passages?ids={other.source}").text
     assert page.get(f"/images/{other.image}").status_code == 404

@@ -12,6 +12,7 @@ from kg_api.access.keys import narrowed
 from kg_api.container import Container
 from kg_api.errors import InvalidInput, KgError
 from kg_api.graph import library
+from kg_api.graph.fulltext import find_unfinished, parse_question_words
 from kg_api.graph.judgements import count_questions, read_relevances
 from kg_api.graph.names import list_ontology_names, report_unknown_ontology
 from kg_api.graph.review import count_waiting, list_waiting
@@ -23,7 +24,7 @@ from kg_api.schemas.filters import DocumentFilter
 from kg_api.schemas.folders import Folder, NewFolder, ScanRequest
 from kg_api.schemas.languages import LANGUAGE_NAMES
 from kg_api.schemas.operations import FINISHED
-from kg_api.schemas.search import DocumentReading
+from kg_api.schemas.search import DocumentReading, WordMatch
 from kg_api.schemas.vocabulary import MAX_LIMIT, MAX_PARAGRAPH, ContextMode, ExtractorName, Strategy
 from kg_api.web.api import documents
 from kg_api.web.api.documents import (
@@ -56,6 +57,7 @@ from kg_api.web.ui.rendering import (
     Named,
     Question,
     Tick,
+    Typing,
     address_of_hit,
     redirect_to_page,
     render,
@@ -261,6 +263,7 @@ BEFORE_HIT: Final = 3
 OUTLINED: Final = 20
 """Minimum number of passages of a document with an outline."""
 MIN_HEADINGS: Final = 3
+PREVIEWED_TOKENS: Final = 1000
 
 
 @pages.get("/ui/read/{document_id:path}", "read", filtered=True)
@@ -294,6 +297,28 @@ def reading_page(
         }
     shown["judged"] = _judged(container, question, reading)
     return render("reading/part.html" if wants_part(request) else "reading/page.html", shown)
+
+
+@pages.get("/ui/preview/{document_id}", "read", filtered=True)
+def preview(
+    container: Open,
+    document_id: CalledDocument,
+    question: AskedQuestion,
+    at: Annotated[int, Query(ge=0, le=MAX_PARAGRAPH)] = 0,
+    hit: Annotated[int | None, Query(ge=1, le=MAX_LIMIT)] = None,
+    *,
+    typing: Typing = "",
+) -> HTMLResponse:
+    """Show a result and the text after it. The search is not repeated."""
+    reading = container.search.read(document_id, None, at, PREVIEWED_TOKENS)
+    unfinished = find_unfinished(question.text) if typing == "pause" else None
+    words = parse_question_words(question.text, unfinished)
+    marked = [
+        (each, [WordMatch(start=start, end=end) for start, end in words.find(each.full_text)])
+        for each in reading.sources
+    ]
+    shown = {"question": question, "document": reading.document, "marked": marked, "number": hit}
+    return render("reading/preview.html", shown)
 
 
 def _judged(container: Container, question: Question, reading: DocumentReading) -> dict[str, int] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, Final, Literal, NamedTuple, cast, get_args
+from typing import Annotated, Any, Final, NamedTuple, cast, get_args
 
 import anyio
 import structlog
@@ -41,6 +41,7 @@ from kg_api.web.ui.rendering import (
     FieldValue,
     Named,
     Question,
+    Typing,
     begun_conditions,
     day,
     read_choice,
@@ -140,9 +141,6 @@ async def _in_own_thread(pieces: Iterator[str]) -> AsyncGenerator[str]:
 
 Seen = Annotated[int, Query(ge=0, le=MAX_PAGED_HITS)]
 Cursor = Annotated[str, Query(max_length=MAX_CURSOR_CHARACTERS)]
-Typing = Literal["", "keys", "pause", "end"]
-"""`keys`: after each key, keywords only, with the last word as a prefix. `pause`: when typing pauses.
-`end`: when typing pauses after a word that no text contains, which may be misspelled."""
 
 
 @pages.get("/ui", "read", filtered=True)

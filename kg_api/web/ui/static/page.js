@@ -108,6 +108,20 @@ document.addEventListener("htmx:confirm", (event) => {
   if (event.detail.elt.id === "q" && event.detail.elt.value === sent) event.preventDefault();
 });
 
+// The preview next to the results follows the keyboard and clicks. Narrow pages have none.
+const preview = document.getElementById("preview");
+document.addEventListener("htmx:beforeRequest", (event) => {
+  const { elt, target } = event.detail;
+  if (target !== preview || !preview) return;
+  if (!preview.checkVisibility()) return event.preventDefault();
+  document.querySelector(".hit[aria-current]")?.removeAttribute("aria-current");
+  elt.setAttribute("aria-current", "true");
+  preview.scrollTop = 0;
+});
+document.addEventListener("error", ({ target }) => {  // kg does not store the file of the page
+  if (preview?.contains(target)) target.remove();
+}, true);
+
 // A request that takes longer shows a status, also for screen readers.
 const PATIENCE = 300, working = document.getElementById("working");
 const underWay = new Set();
