@@ -12,8 +12,6 @@ from kg_api.schemas.filters import AnyOf, Condition
 from kg_api.schemas.search import DocumentReading, Place, SourceHits, SourceSearch, SourceWindow
 from kg_api.schemas.similarity import (
     GraphRequest,
-    SimilarDocuments,
-    SimilarDocumentSearch,
     SimilarSearch,
     SimilarSources,
     SourceGraph,
@@ -141,22 +139,6 @@ class SearchMethods:
         """Find passages similar to a source in other documents of all ontologies."""
         body = build_body(SimilarSearch, {"limit": limit, "min_similarity": min_similarity})
         return post(SimilarSources, "queries", "sources", source_id, "similar", json=body)
-
-    @request
-    def similar_documents(
-        self,
-        document_id: str,
-        *,
-        ontology: str | Sequence[str] | None = None,
-        where: Sequence[Condition | AnyOf | str | dict[str, Any]] | None = None,
-        min_similarity: float | None = None,
-        limit: int = 10,
-        pairs: int = 3,
-        repeated: bool = False,
-    ) -> Call[SimilarDocuments]:
-        """Find documents similar to a document. The options are the fields of SimilarDocumentSearch."""
-        body = build_body(SimilarDocumentSearch, locals())
-        return post(SimilarDocuments, "queries", "documents", document_id, "similar", json=body)
 
     @request
     def source_graph(

@@ -1,4 +1,4 @@
-"""Similar passages and documents, the similarity graph, and the passage map."""
+"""Similar passages, the similarity graph, and the passage map."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from kg_api.schemas.base import Answer, Called, Flag
-from kg_api.schemas.documents import DocumentRef
 from kg_api.schemas.filters import Filtered, Narrowed, Similarity
 from kg_api.schemas.search import Degradation, DescribedPlace, Limit, MatchedChunk, Place, SourcePlace
-from kg_api.schemas.vocabulary import MAX_NEIGHBOURS, MAX_NODES, MAX_PAIRS
+from kg_api.schemas.vocabulary import MAX_NEIGHBOURS, MAX_NODES
 
 MAX_SEEDS = 200
 
@@ -65,40 +64,6 @@ class RepeatedText(Answer):
     text: str
     documents: int
     source_ids: list[str]
-
-
-class SimilarDocumentSearch(_Near):
-    repeated: Flag = False
-    """Also compare text that many documents repeat."""
-
-    limit: Limit = 10
-    pairs: Annotated[int, Field(strict=True, ge=1, le=MAX_PAIRS)] = 3
-
-
-class AlikePair(Answer):
-    own: Place
-    other: Place
-    similarity: float
-    near_duplicate: bool
-
-
-class SimilarDocument(DocumentRef):
-    similarity: float
-    score: float
-    """Sort key: mean similarity of the compared sources to their nearest source in this document. 0 for
-    sources without a near passage in this document."""
-    sources: int
-    pairs: list[AlikePair]
-
-
-class SimilarDocuments(DocumentRef):
-    sources: int
-    compared: int
-    space: str
-    documents: list[SimilarDocument]
-    repeated: list[RepeatedText] = Field(default_factory=list[RepeatedText])
-    degraded: list[Degradation]
-    timings_ms: dict[str, float]
 
 
 class GraphRequest(_Near, Narrowed):

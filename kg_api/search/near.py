@@ -21,7 +21,7 @@ from kg_api.graph.spaces import Space
 from kg_api.schemas.base import build_document_scope
 from kg_api.schemas.search import Degradation, MatchedChunk, Place
 from kg_api.schemas.similarity import Duplicate, RepeatedText, SimilarSearch, SimilarSource
-from kg_api.search.rank import MIN_OVERLAP, PlaceReader, group_near_duplicates, overlap
+from kg_api.search.rank import PlaceReader, group_near_duplicates
 from kg_api.search.retrieve import strip_chunk
 from kg_api.spaces.snapshot import OntologySnapshot
 
@@ -192,24 +192,6 @@ def find_repeated_groups(
         for group in groups
         if (kept := [at for at in group if 2 * found[documents[at]] <= sizes[documents[at]]])
     ]
-
-
-def count_repeats(text: str, others: Mapping[str, Sequence[str]]) -> int:
-    """Return the number of documents that contain a text, including its own.
-
-    Args:
-        text: Text of a source.
-        others: Similar texts of other documents, by document.
-    """
-    own = fields_of(text)
-    alike = (
-        any(
-            (_same_kind(own, fields_of(each)) if own else overlap(text, each) >= MIN_OVERLAP)
-            for each in found
-        )
-        for found in others.values()
-    )
-    return 1 + sum(alike)
 
 
 def fields_of(text: str) -> frozenset[str]:

@@ -1,35 +1,29 @@
-"""Sources and documents that resemble a source or a document."""
+"""Sources that resemble a source."""
 
 from __future__ import annotations
 
 import threading
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 
 from kg_api.errors import InvalidInput, TooBusy, Unavailable
 from kg_api.graph.client import Graph
-from kg_api.graph.library import find_document, find_source
+from kg_api.graph.library import find_source
 from kg_api.graph.search import TEXT_INDEX, Filters
 from kg_api.graph.similar import (
     NearSource,
     SimilarityQuery,
     VectorPart,
     count_sources,
-    list_places,
     nearest,
     read_search_vectors,
 )
 from kg_api.schemas.communities import Community
 from kg_api.schemas.search import Degradation, Place
 from kg_api.schemas.similarity import (
-    AlikePair,
     GraphRequest,
     PassageMap,
-    SimilarDocument,
-    SimilarDocuments,
-    SimilarDocumentSearch,
     SimilarSearch,
     SimilarSource,
     SimilarSources,
@@ -37,14 +31,11 @@ from kg_api.schemas.similarity import (
 )
 from kg_api.search.near import MAX_PARTS as PARTS_MAX_PARTS
 from kg_api.search.near import (
-    MIN_DOCUMENTS,
     Comparable,
     Group,
     comparable,
-    count_repeats,
     deduplicate_sources,
     describe_embedding_progress,
-    describe_repeated,
     find_similar_by_keywords,
     group_duplicates,
     present_similar,
@@ -54,153 +45,10 @@ from kg_api.search.near import (
 from kg_api.search.notes import Stopwatch
 from kg_api.search.passage_map import build_map
 from kg_api.search.plan import MAX_EXACT
-from kg_api.search.rank import MIN_OVERLAP, overlap
-from kg_api.search.scope import Chosen, choose_documents, choose_sources
+from kg_api.search.scope import Chosen, choose_sources
 from kg_api.search.source_graph import build_graph
 from kg_api.spaces.plans import read_embedding_state
-from kg_api.spaces.snapshot import OntologySnapshot, ProgressReading, Snapshots, get_snapshots
-
-# Similar documents, based on pairs of similar passages
-
-MAX_SOURCES = 200  # sources compared per document, from the start
-MAX_PARTS = 4
-"""Maximum chunks compared per source. A longer source uses evenly spaced chunks."""
-EACH = 30  # passages fetched per source
-TOGETHER = 20
-
-Best = dict[int, NearSource]
-"""The nearest passages of one document, by the index of the own source."""
-
-
-def similar_documents(
-    graph: Graph,
-    document_id: str,
-    request: SimilarDocumentSearch,
-    known: OntologySnapshot,
-    *,
-    watches: tuple[Snapshots, ProgressReading],
-    among: Callable[[Comparable, str], Comparable],
-) -> SimilarDocuments:
-    """Find the documents that are most similar to a document.
-
-    `among` limits the scope to the documents of a filter.
-
-    Raises:
-        NotFound: The document does not exist.
-        Unavailable: The vector index is not ready.
-    """
-    watch, (indexes, progress) = Stopwatch("similar_documents"), watches
-    document = find_document(graph, document_id)
-    places, total = list_places(graph, [document.ontology], [document.document_id], MAX_SOURCES)
-    scope = comparable(known.space_of(document.ontology), request.ontologies, known)
-    scope = among(scope, document.document_id)
-    if waiting := indexes.populating(*(space.index_name for space, _ in scope.slots)):
-        raise Unavailable(
-            f"the vector index {', '.join(waiting)} is still being populated. Try again in a moment"
-        )
-    with watch.stage("vectors"):
-        asked = _to_queries(graph, places, known)
-    with watch.stage("nearest"):
-        every = list(_nearest(graph, asked, scope))
-    with watch.stage("repeated"):
-        apart = {} if request.repeated else _find_repeated_sources(asked, every)
-    found = _find_best((each for each in every if each[0] not in apart), request.min_similarity)
-    own, compared = [each.place for each in asked], len(asked) - len(apart)
-    alike = [_present(best, own, compared, request.pairs) for best in found.values()]
-    best_first = sorted(alike, key=lambda each: (-each.score, each.ontology, each.document))
-    return SimilarDocuments(
-        document_id=document_id,
-        ontology=document.ontology,
-        document=document.document,
-        sources=total,
-        compared=compared,
-        space=scope.space.slug,
-        documents=best_first[: request.limit],
-        repeated=[
-            describe_repeated(own[at].full_text, count, [own[at].source_id]) for at, count in apart.items()
-        ],
-        degraded=[
-            *_describe_omitted_nodes(places, total, len(asked)),
-            *scope.degradations(),
-            *describe_embedding_progress(progress.recent(), scope.ontologies),
-        ],
-        timings_ms=watch.milliseconds(),
-    )
-
-
-def _to_queries(graph: Graph, places: Sequence[Place], known: OntologySnapshot) -> list[SimilarityQuery]:
-    vectors = read_search_vectors(graph, [place.source_id for place in places], known.answering, known.new)
-    return [
-        SimilarityQuery(place, sample_evenly(vectors[place.source_id], MAX_PARTS))
-        for place in places
-        if vectors.get(place.source_id)
-    ]
-
-
-def _find_best(nears: Iterable[tuple[int, NearSource]], least: float | None) -> Mapping[str, Best]:
-    """Return, for each document, the nearest passage of each own source."""
-    found: defaultdict[str, Best] = defaultdict(dict)
-    for at, near in nears:
-        if least is None or near.similarity >= least:
-            best = found[near.place.document_id]
-            if at not in best or near.similarity > best[at].similarity:
-                best[at] = near
-    return found
-
-
-def _find_repeated_sources(
-    asked: Sequence[SimilarityQuery], nears: Iterable[tuple[int, NearSource]]
-) -> dict[int, int]:
-    """Return sources that many documents repeat, with the number of documents.
-
-    If most of the document is repeated, return none.
-    """
-    others: defaultdict[int, defaultdict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for at, near in nears:
-        others[at][near.place.document_id].append(near.place.full_text)
-    counts = {at: count_repeats(asked[at].place.full_text, others[at]) for at in sorted(others)}
-    found = {at: count for at, count in counts.items() if count >= MIN_DOCUMENTS}
-    return found if 2 * len(found) <= len(asked) else {}
-
-
-def _nearest(
-    graph: Graph, asked: Sequence[SimilarityQuery], scope: Comparable
-) -> Iterable[tuple[int, NearSource]]:
-    for begin in range(0, len(asked), TOGETHER):
-        for space, names in scope.slots:
-            nears, _ = nearest(
-                graph, asked[begin : begin + TOGETHER], space, names, EACH, document_ids=scope.documents
-            )
-            yield from ((begin + near.asked, near) for near in nears)
-
-
-def _present(best: Best, own: Sequence[Place], compared: int, most: int) -> SimilarDocument:
-    nearest_first = sorted(best.items(), key=lambda each: (-each[1].similarity, each[0]))
-    place = nearest_first[0][1].place
-    return SimilarDocument(
-        document_id=place.document_id,
-        ontology=place.ontology,
-        document=place.document,
-        similarity=nearest_first[0][1].similarity,
-        score=sum(near.similarity for near in best.values()) / compared,
-        sources=len(best),
-        pairs=[_pair(own[at], near) for at, near in nearest_first[:most]],
-    )
-
-
-def _pair(own: Place, near: NearSource) -> AlikePair:
-    same = overlap(own.full_text, near.place.full_text) >= MIN_OVERLAP
-    return AlikePair(own=own, other=near.place, similarity=near.similarity, near_duplicate=same)
-
-
-def _describe_omitted_nodes(places: Sequence[Place], total: int, compared: int) -> list[Degradation]:
-    effects: list[str] = []
-    if total > len(places):
-        effects.append(f"the document has {total} sources: the first {len(places)} were compared")
-    if missing := len(places) - compared:
-        effects.append(f"{missing} sources of the document have no vector: they were not compared")
-    return [Degradation(part="vectors", effect=effect) for effect in effects]
-
+from kg_api.spaces.snapshot import OntologySnapshot, get_snapshots
 
 # Similar sources in other documents and ontologies
 
@@ -253,24 +101,6 @@ class SimilarityService:
             ],
             timings_ms=watch.milliseconds(),
         )
-
-    def documents(self, document_id: str, request: SimilarDocumentSearch) -> SimilarDocuments:
-        """Find documents that resemble a document, based on all its sources.
-
-        Raises:
-            NotFound: The document does not exist.
-            Unavailable: The vector index is not ready.
-        """
-        known = self._snapshots.known(request.ontologies or ())
-
-        def among(scope: Comparable, own: str) -> Comparable:
-            if not request.where:
-                return scope
-            chosen = choose_documents(self._remembered, request.where, Filters(request.ontologies, None))
-            return _within(chosen, scope, own)
-
-        watches = (self._snapshots, self._progress)
-        return similar_documents(self._graph, document_id, request, known, watches=watches, among=among)
 
     def graph(self, request: GraphRequest) -> SourceGraph:
         """Connect sources with the sources most similar to them.

@@ -18,7 +18,6 @@ from kg_api.schemas.vocabulary import (
     MAX_LIMIT,
     MAX_NEIGHBOURS,
     MAX_NODES,
-    MAX_PAIRS,
     MAX_PARAGRAPH,
     MAX_TOKEN_BUDGET,
     MAX_WINDOW,
@@ -434,28 +433,6 @@ def similar(
     """
     asked = options.given(locals(), "kg", "source", "each")
     return kg.similar_sources(options.without_place(source), group_duplicates=not each, **asked)
-
-
-@command(asks="similar_documents", show=views.print_similar_documents)
-def similar_documents(
-    document_id: Annotated[
-        str,
-        typer.Argument(
-            metavar="DOCUMENT", help="Name, ONTOLOGY/NAME or id of a document, as `kg documents` lists it."
-        ),
-    ],
-    *,
-    ontology: options.OnlyOntologies = None,
-    where: options.Where = None,
-    limit: options.Limit = 10,
-    pairs: Annotated[int, typer.Option(min=1, max=MAX_PAIRS, help="Pairs of passages per document.")] = 3,
-    min_similarity: SimilarityOption = None,
-    repeated: RepeatedOption = False,
-) -> None:
-    """Find similar documents across all ontologies, with the matching passages.
-
-    Example: kg similar-documents 7b1e9c... --limit 5
-    """
 
 
 @command(show=views.print_graph)

@@ -27,13 +27,7 @@ if TYPE_CHECKING:
         SourceWindow,
         WordMatch,
     )
-    from kg_api.schemas.similarity import (
-        RepeatedText,
-        SimilarDocument,
-        SimilarDocuments,
-        SimilarSources,
-        SourceGraph,
-    )
+    from kg_api.schemas.similarity import RepeatedText, SimilarSources, SourceGraph
 
 SHOWN_CHARACTERS = 500
 LEAD_CHARACTERS = 120
@@ -328,7 +322,7 @@ def print_augmented(answer: Augmented) -> None:
     )
 
 
-# Similar passages and documents
+# Similar passages
 
 
 def print_similar(answer: SimilarSources) -> None:
@@ -349,22 +343,6 @@ def print_similar(answer: SimilarSources) -> None:
     own = f"{answer.source.ontology} / {answer.source.document} ¶{answer.source.paragraph}"
     took = f"{answer.timings_ms['total']:.0f} ms"
     console.say(f"{len(answer.sources)} similar to {own} in {took}. Read one: kg show ID")
-
-
-def print_similar_documents(answer: SimilarDocuments) -> None:
-    def document(each: SimilarDocument) -> Shown:
-        pairs = [
-            f"\n  ¶{pair.own.paragraph} - ¶{pair.other.paragraph}  {pair.similarity:.2f}"
-            f"{'  almost the same' if pair.near_duplicate else ''}"
-            for pair in each.pairs
-        ]
-        return [(f"{each.ontology} / {each.document}", "bold"), *pairs]
-
-    note_all(answer)
-    print_rows(answer.documents, {"score": "score", "document": document})
-    _say_repeated(answer.repeated)
-    found, own = pluralize(len(answer.documents), "document"), f"{answer.ontology} / {answer.document}"
-    console.say(f"{found} similar to {own}. {answer.compared} of {answer.sources} passages compared.")
 
 
 def print_graph(graph: SourceGraph) -> None:

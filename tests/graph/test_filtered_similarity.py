@@ -17,7 +17,7 @@ from kg_api.graph.document_writes import store_documents
 from kg_api.graph.fulltext import SCOPES_A_QUERY
 from kg_api.schemas.base import digest
 from kg_api.schemas.documents import DocumentRecord
-from kg_api.schemas.similarity import GraphRequest, SimilarDocumentSearch, SimilarSearch
+from kg_api.schemas.similarity import GraphRequest, SimilarSearch
 from kg_api.search import near as words
 from kg_api.search.similar import SimilarityService
 from tests.conftest import Stored
@@ -131,14 +131,6 @@ def test_without_vectors_words_are_filtered_too(
     assert all(fits(hit.document) for hit in found.sources)
 
 
-def test_similar_documents_are_those_of_a_plain_scan(harbour: Kg) -> None:
-    service = SimilarityService(harbour.graph)
-    asked = SimilarDocumentSearch.model_validate({"limit": 100, "where": WHERE})
-    found = service.documents(numbered(4).document_id, asked)
-    wanted = {str(n) for n in range(DOCUMENTS) if fits(str(n)) and n != 4}
-    assert {each.document for each in found.documents} == wanted
-
-
 @pytest.mark.parametrize("across", [True, False])
 def test_a_graph_is_made_of_what_fits(harbour: Kg, *, across: bool) -> None:
     service, every = SimilarityService(harbour.graph), [str(n) for n in range(DOCUMENTS) if fits(str(n))]
@@ -164,10 +156,7 @@ def test_where_nothing_fits_it_is_said(harbour: Kg) -> None:
     service, one = SimilarityService(harbour.graph), numbered(1)
     nothing = ["number>900"]
     sources = service.similar(one.sources[0].source_id, SimilarSearch.model_validate({"where": nothing}))
-    documents = service.documents(one.document_id, SimilarDocumentSearch.model_validate({"where": nothing}))
-    for found in (sources.sources, documents.documents):
-        assert found == []
-    for told in (sources.degraded, documents.degraded):
-        assert [each.effect for each in told] == ["no document fits the conditions of the filter"]
+    assert sources.sources == []
+    assert [each.effect for each in sources.degraded] == ["no document fits the conditions of the filter"]
     with pytest.raises(InvalidInput, match=r"'numbr'. Did you mean 'number'"):
         service.similar(one.sources[0].source_id, SimilarSearch.model_validate({"where": ["numbr=1"]}))

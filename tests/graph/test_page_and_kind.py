@@ -18,7 +18,7 @@ from kg_api.schemas.documents import DocumentRecord
 from kg_api.schemas.filters import DocumentDeletion, DocumentFilter, FacetRequest
 from kg_api.schemas.image_search import RelatedSearch
 from kg_api.schemas.search import SourceHits, SourceSearch
-from kg_api.schemas.similarity import GraphRequest, SimilarDocumentSearch, SimilarSearch
+from kg_api.schemas.similarity import GraphRequest, SimilarSearch
 from kg_api.search.related import RelatedService
 from kg_api.search.service import SearchService
 from kg_api.search.similar import SimilarityService
@@ -179,9 +179,6 @@ def test_documents_are_selected_by_their_sources(harbour: Kg) -> None:
         conditions = DocumentFilter.model_validate({"where": list(where)}).where
         page = list_documents(harbour.graph, ontology="notes", offset=0, limit=10, where=conditions)
         assert [each.document for each in page.documents] == names, where
-    similar = SimilarityService(harbour.graph).documents
-    alike = similar("plain.md", asked(SimilarDocumentSearch, "page exists"))
-    assert [each.document for each in alike.documents] == ["deck.pdf"]
 
 
 def test_facets_count_kinds_and_documents_that_fit(harbour: Kg) -> None:

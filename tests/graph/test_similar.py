@@ -12,7 +12,6 @@ from kg_api.graph.document_writes import store_document
 from kg_api.schemas.search import Place
 from kg_api.schemas.similarity import (
     GraphRequest,
-    SimilarDocumentSearch,
     SimilarSearch,
     SimilarSources,
     SourceGraph,
@@ -246,19 +245,3 @@ def test_text_that_many_documents_repeat_is_set_apart(kg: Kg) -> None:
     around = connected(kg, source_ids=[apart[0].source_id], ontology="b", neighbours=3)
     assert around.repeated == []
     assert around.edges, "what was asked for is connected"
-
-
-def test_documents_are_not_alike_by_what_many_repeat(kg: Kg) -> None:
-    texts = {"d0": APPLES, "d1": PLUMS, "d2": HONEY, "d3": f"{APPLES} again"}
-    for name, own in texts.items():
-        store(kg, name, [own, f"the text called {name} goes on with words of {name}", LICENCE], "b")
-    document = source(kg.graph, "d0", 0, "b").document_id
-    service = SimilarityService(kg.graph)
-    found = service.documents(document, SimilarDocumentSearch(ontology="b"))
-    assert (found.compared, found.sources) == (2, 3)
-    assert [(each.text, each.documents) for each in found.repeated] == [(LICENCE, 4)]
-    assert found.documents[0].document == "d3"
-    assert all(LICENCE not in pair.own.full_text for each in found.documents for pair in each.pairs)
-    every = service.documents(document, SimilarDocumentSearch(ontology="b", repeated=True))
-    assert (every.compared, every.repeated) == (3, [])
-    assert min(each.similarity for each in every.documents) == pytest.approx(1.0)

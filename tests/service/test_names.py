@@ -202,7 +202,6 @@ def test_every_question_to_an_unknown_ontology_names_the_nearest(http: httpx.Cli
         http.post("/queries/augment", json={"text": "lease", **wrong}),
         http.post("/queries/sources/graph", json=wrong),
         http.post(f"/queries/sources/{source}/similar", json=wrong),
-        http.post("/queries/documents/a.txt/similar", json=wrong),
         http.get("/concepts/search", params={"query_text": "lease", **wrong}),
     ]
     for answer in asked:

@@ -119,32 +119,3 @@ def test_reading_around_a_source_within_a_budget(http: httpx.Client, kg: KgClien
     assert "no result fits into 1" in none.degraded[0].effect
     for wrong in (0, 1_000_001, "many"):
         assert "token_budget" in problem(http.get(path, params={"token_budget": wrong}), 422)
-
-
-def test_documents_that_are_like_a_document(http: httpx.Client, first: str, graph: Graph) -> None:
-    own = http.get(f"/sources/{first}").json()["document_id"]
-    path = f"/queries/documents/{own}/similar"
-    answer: Json = http.post(path, json={}).json()
-    assert (answer["document"], answer["sources"], answer["compared"]) == ("one", 4, 4)
-    assert [each["document"] for each in answer["documents"]] == ["three", "two"]
-    three = answer["documents"][0]
-    pairs = {(pair["own"]["paragraph"], pair["other"]["paragraph"]) for pair in three["pairs"][:2]}
-    assert pairs == {(0, 1), (1, 0)}
-    assert all(pair["near_duplicate"] for pair in three["pairs"][:2])
-    assert three["similarity"] == pytest.approx(1, abs=1e-5)
-    assert answer["degraded"] == []
-    near: Json = http.post(path, json={"min_similarity": 0.7, "pairs": 1}).json()
-    assert [(each["document"], each["sources"], len(each["pairs"])) for each in near["documents"]] == [
-        ("three", 2, 1),
-        ("two", 1, 1),
-    ]
-    assert near["documents"][0]["score"] == pytest.approx(0.5, abs=1e-5)
-    assert http.post(path, json={"ontology": "notes"}).json()["documents"][0]["document"] == "two"
-    assert len(http.post(path, json={"limit": 1}).json()["documents"]) == 1
-    store_document(graph, record("late", [PLUMS]))
-    late = record("late", [PLUMS]).document_id
-    told: Json = http.post(f"/queries/documents/{late}/similar", json={}).json()
-    assert (told["compared"], told["documents"]) == (0, [])
-    assert "no vector" in told["degraded"][0]["effect"]
-    problem(http.post("/queries/documents/none/similar", json={}), 404)
-    problem(http.post(path, json={"pairs": 0}), 422)

@@ -120,7 +120,6 @@ ROUTES: Final[dict[str, KeyScope]] = {
     "POST /queries/answer": "read",
     "POST /queries/augment": "read",
     "POST /queries/constructive": "read",
-    "POST /queries/documents/{document_id}/similar": "read",
     "POST /queries/facets": "read",
     "POST /queries/hybrid": "read",
     "POST /queries/images/search": "read",

@@ -33,8 +33,6 @@ from kg_api.schemas.search import DocumentReading, Place, SourceHits, SourceSear
 from kg_api.schemas.similarity import (
     GraphRequest,
     PassageMap,
-    SimilarDocuments,
-    SimilarDocumentSearch,
     SimilarSearch,
     SimilarSources,
     SourceGraph,
@@ -50,7 +48,6 @@ from kg_api.schemas.vocabulary import (
 )
 from kg_api.search.answer import Writing
 from kg_api.web.shared.dependencies import (
-    CalledDocument,
     CalledRead,
     CalledSource,
     Ontology,
@@ -285,11 +282,3 @@ def source_graph(
 @router.post("/queries/sources/{source_id:path}/similar", "read", "Find similar sources", filtered=True)
 def similar_sources(container: Open, source_id: SourceId, request: SimilarSearch) -> SimilarSources:
     return container.similarity.similar(source_id, narrowed(container.graph, request))
-
-
-@router.post("/queries/documents/{document_id:path}/similar", "read", "Find similar documents", filtered=True)
-def similar_documents(
-    container: Open, document_id: CalledDocument, request: SimilarDocumentSearch
-) -> SimilarDocuments:
-    """Compare up to 200 sources of a document with all other documents. `pairs` shows the similar sources."""
-    return container.similarity.documents(document_id, narrowed(container.graph, request))

@@ -29,15 +29,12 @@ def source(service: Service, driver: neo4j.Driver, migrated_graph: Graph) -> Ite
         yield client.search_sources("lease", ontology="handbook").sources[0].source_id
 
 
-def test_similar_passages_and_documents_are_listed(kg: Kg, source: str, service: Service) -> None:
-    with KgClient(service.url) as client:
-        document = client.source(source).document_id
-    for command, key in ((("similar", source), "sources"), (("similar-documents", document), "documents")):
-        shown = kg(*command)
-        assert (shown.returncode, "kitchen / copy [b].md" in shown.stdout) == (0, True), shown.stderr
-        given = json.loads(kg(*command, "-o", "kitchen", "--json").stdout)
-        assert [each["document"] for each in given[key]] == ["copy [b].md"]
-        assert kg(command[0], "none").returncode == 4
+def test_similar_passages_are_listed(kg: Kg, source: str) -> None:
+    shown = kg("similar", source)
+    assert (shown.returncode, "kitchen / copy [b].md" in shown.stdout) == (0, True), shown.stderr
+    given = json.loads(kg("similar", source, "-o", "kitchen", "--json").stdout)
+    assert [each["document"] for each in given["sources"]] == ["copy [b].md"]
+    assert kg("similar", "none").returncode == 4
     shown = kg("source-graph", "--neighbours", "2", "--min-similarity", "0.5")
     assert "2 passages, 1 pair, 1 group of near-duplicates; 0 without a pair." in shown.stderr
     assert kg("source-graph", "-s", source, "-d", "leases.md").returncode == 2

@@ -118,7 +118,6 @@ ASKING: dict[str, Callable[[KgClient], object]] = {
     "source_context": lambda kg: kg.source_context("s"),
     "similar_sources": lambda kg: kg.similar_sources("s"),
     "cross_document_similarity": lambda kg: kg.cross_document_similarity("s"),
-    "similar_documents": lambda kg: kg.similar_documents("d"),
     "source_graph": lambda kg: kg.source_graph(ontology="o"),
     "search_concepts": lambda kg: kg.search_concepts("a"),
     "concept_paths": lambda kg: kg.concept_paths("a", "b", ontology="o"),

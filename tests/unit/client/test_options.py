@@ -45,7 +45,7 @@ from kg_api.schemas.image_search import ImageScope, ImageSearch, RelatedSearch
 from kg_api.schemas.operations import KeyRotation, NewKey
 from kg_api.schemas.proposals import ProposalConfig
 from kg_api.schemas.search import SourceSearch
-from kg_api.schemas.similarity import GraphRequest, SimilarDocumentSearch, SimilarSearch
+from kg_api.schemas.similarity import GraphRequest, SimilarSearch
 from kg_api.schemas.spaces import NewSpace
 
 REQUESTS: dict[str, type[BaseModel]] = {
@@ -58,7 +58,6 @@ REQUESTS: dict[str, type[BaseModel]] = {
     "related_sources": RelatedSearch,
     "search_images": ImageSearch,
     "search_by_image": ImageScope,
-    "similar_documents": SimilarDocumentSearch,
     "source_graph": GraphRequest,
     "import_concepts": ConceptImport,
     "ingest_text": DocumentText,
@@ -97,7 +96,6 @@ ELSEWHERE: dict[str, set[str]] = {
     "similar_sources": {"source_id"},
     "related_sources": {"source_id"},
     "search_by_image": {"file"},
-    "similar_documents": {"document_id"},
     "import_concepts": {"ontology"},
     "set_embedding_config": {"ontology", "dry_run"},
     "set_extraction_config": {"ontology", "dry_run"},

@@ -16,7 +16,6 @@ from kg_api.schemas.similarity import GraphRequest, SimilarSearch
 from kg_api.search import source_graph
 from kg_api.search.near import (
     MIN_DOCUMENTS,
-    count_repeats,
     deduplicate_sources,
     fields_of,
     find_repeated_groups,
@@ -262,10 +261,3 @@ def test_what_people_say_in_turn_is_no_fields() -> None:
     texts, names = documents(MIN_DOCUMENTS)
     talks = [said.format(word=WORDS[n]) for n in range(MIN_DOCUMENTS)]
     assert found([*texts, *talks], [*names, *(f"d{n}" for n in range(MIN_DOCUMENTS))]) == []
-
-
-def test_the_documents_that_repeat_a_text_are_counted() -> None:
-    others = {"b": [LICENCE.upper()], "c": [own("rings"), LICENCE], "d": [own("rings")]}
-    assert count_repeats(LICENCE, others) == 3
-    head = HEADER.format(n=1, word="x")
-    assert count_repeats(head, {"b": [HEADER.format(n=2, word="y")], "c": [LICENCE]}) == 2
