@@ -573,22 +573,6 @@ CALL (a, b) {
 }
 RETURN pair[0] AS first, pair[1] AS second, shared
 
-// name: statements_among
-// Return relationships and links among concepts. The number of read relationships per concept is limited.
-UNWIND $concept_ids AS concept_id
-MATCH (a:Concept {concept_id: concept_id})
-CALL (a) {
-  MATCH (a)-[r:RELATED_TO|LINKED_TO]->(b:Concept)
-  WITH a, b, r LIMIT $scanned
-  WITH a, b, r WHERE b <> a AND b.concept_id IN $concept_ids
-  WITH b, toLower(r.type) AS folded, min(r.type) AS type, collect(DISTINCT r.source_id) AS stated
-  RETURN b.concept_id AS object, type, stated
-}
-RETURN concept_id AS subject, type, object, stated[..$most_sources] AS stated, size(stated) AS support,
-       COUNT { (a)-[:RELATED_TO|LINKED_TO]->() } > $scanned AS cut
-ORDER BY support DESC, subject, object, type
-LIMIT $limit
-
 // name: statements_between
 // Return the best supported relationship or link of each pair of concepts, in either direction.
 UNWIND $pairs AS pair

@@ -334,13 +334,6 @@ ORDER BY source_id
 MATCH (d:Document {document_id: $document_id})
 RETURN d.content_hash AS content_hash, d.uri AS uri, d.sources AS sources
 
-// name: unlock
-// Delete documents that were created for their lock and not stored.
-UNWIND $document_ids AS id
-MATCH (d:Document {document_id: id})
-WHERE d.content_hash IS NULL
-DETACH DELETE d
-
 // name: versions
 // Return the ids of the last writes of documents.
 UNWIND $document_ids AS id

@@ -1,29 +1,3 @@
-// name: ahead
-// Return running jobs, lowest rank number first, and available jobs of each rank. Parts count as their parent.
-// Scheduled jobs are hidden.
-CALL () {
-  MATCH (r:Job)
-  WHERE r.state = 'running' AND r.queued_at IS NOT NULL
-  OPTIONAL MATCH (p:Job {job_id: r.parent_id})
-  RETURN coalesce(p, r) AS j, coalesce(r.rank, 0) AS rank, 1 AS at_work, r.queued_at AS since
-  UNION
-  UNWIND $ranks AS rank
-  CALL (rank) {
-    MATCH (j:Job)
-    USING INDEX SEEK j:Job(state, rank, queued_at)
-    WHERE j.state = 'queued' AND j.rank = rank AND j.queued_at <= datetime.realtime()
-      AND j.run_after <= datetime.realtime() AND j.parent_id IS NULL AND NOT j.kind IN $hidden
-    WITH j ORDER BY j.state, j.rank, j.queued_at LIMIT $limit
-    RETURN j
-  }
-  RETURN j, rank, 0 AS at_work, j.queued_at AS since
-}
-WITH j, min(rank) AS rank, max(at_work) = 1 AS at_work, min(since) AS since
-WHERE NOT j.kind IN $hidden
-RETURN j {.*, now: datetime.realtime(), parts: COUNT {
-         MATCH (c:Job) WHERE c.parent_id = j.job_id AND c.state IN ['queued', 'running'] }} AS job, rank, at_work
-ORDER BY at_work DESC, rank, since LIMIT $limit
-
 // name: lately
 // Return unfinished jobs and jobs that ended recently. An index finds the latter.
 CALL () {

@@ -4,55 +4,29 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 import logging
 import re
 import sys
 import threading
-from collections import deque
-from typing import TextIO
+from typing import TextIO, cast
 
 import structlog
 
 from kg_api.settings import LogSettings
 
-# Log stream that never fails
-
-LOST = "log lines were lost, for they could not be written"
-MAX_KEPT = 200
-
 
 class ForgivingStream(io.TextIOBase):
-    """Stream that buffers lines during write errors. A full buffer drops the oldest lines."""
+    """Stream that ignores write errors, as on a full disk. No request fails because of a log line."""
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__()
         self._stream = stream
-        # A buffer keeps data after a failed flush, so kg would write it twice. The raw stream does not.
-        raw = getattr(getattr(stream, "buffer", None), "raw", None)
-        self._raw = raw if isinstance(raw, io.RawIOBase) else None
-        self._rest = b""
-        """Unwritten rest of a line. It is never lost, because the next line would continue it."""
         self._lock = threading.Lock()
-        self._kept: deque[str] = deque()
-        self.lost = 0
 
     def write(self, text: str, /) -> int:
-        with self._lock:
-            self._kept.append(text)
-            if len(self._kept) > MAX_KEPT:
-                self._kept.popleft()
-                self.lost += 1
-            with contextlib.suppress(OSError, ValueError):  # ValueError: the stream is closed at exit
-                self._finish()
-                if self.lost:
-                    self._put(json.dumps({"event": LOST, "lost": self.lost, "level": "warning"}) + "\n")
-                    self.lost = 0
-                    self._finish()
-                while self._kept:
-                    self._put(self._kept[0])
-                    self._kept.popleft()
-                    self._finish()
+        with self._lock, contextlib.suppress(OSError, ValueError):  # ValueError: the stream is closed at exit
+            self._stream.write(text)
+            self._stream.flush()
         return len(text)
 
     def flush(self) -> None:
@@ -60,28 +34,6 @@ class ForgivingStream(io.TextIOBase):
 
     def isatty(self) -> bool:
         return self._stream.isatty()
-
-    def _put(self, text: str) -> None:
-        """Write a line completely or in part. An error means that nothing was written."""
-        data = text.encode(self._stream.encoding or "utf-8", "backslashreplace")
-        self._rest = data[self._write(data) :]
-
-    def _finish(self) -> None:
-        while self._rest:
-            self._rest = self._rest[self._write(self._rest) :]
-
-    def _write(self, data: bytes) -> int:
-        if self._raw is None:
-            self._stream.write(data.decode(self._stream.encoding or "utf-8"))
-            self._stream.flush()
-            return len(data)
-        if not (written := self._raw.write(data)):
-            raise BlockingIOError
-        return written
-
-
-def standard_error() -> TextIO:
-    return ForgivingStream(sys.stderr)  # pyright: ignore[reportReturnType] - TextIO's binary side is not used
 
 
 # Configuration of structlog
@@ -118,7 +70,7 @@ def _escape(text: str, keep: str = "") -> str:
 def configure_logs(settings: LogSettings) -> None:
     """Configure logging of this process, including warnings of libraries."""
     level = logging.getLevelNamesMapping()[settings.level.upper()]
-    stream = standard_error()
+    stream = cast("TextIO", ForgivingStream(sys.stderr))
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,

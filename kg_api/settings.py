@@ -72,7 +72,6 @@ class Neo4jSettings(Section):
     """JSON object of neo4j.conf entries, such as `{"db.transaction.timeout": "300s"}`. They override kg's
     entries. Addresses, folders, and security are not allowed."""
     start_timeout_seconds: Seconds = constant(300)
-    """Time limit for Neo4j to start."""
 
     @field_validator("conf")
     @classmethod
@@ -135,14 +134,11 @@ class ApiSettings(Section):
     max_document_bytes: Annotated[int, Field(gt=0)] = 64 * MIB
     """Maximum size of a document in bytes."""
     max_request_bytes: int = constant(1 * MIB)
-    """Maximum size in bytes of any other request body."""
     max_connections: Annotated[int, Field(ge=1, le=100_000)] = 1000
     """Maximum number of open connections. Above it, kg closes the one without a request for the longest time.
     Lower it if the limit on open files is low."""
     header_seconds: Seconds = constant(10)
-    """Time limit for receiving the headers of a request."""
     idle_seconds: Seconds = constant(5)
-    """Time after which an idle connection is closed."""
     stall_seconds: Seconds = constant(20)
     """Time after which a transfer slower than `min_bytes_per_second` is aborted."""
     min_bytes_per_second: int = constant(500)
@@ -150,7 +146,6 @@ class ApiSettings(Section):
     backlog_seconds: Seconds = constant(120)
     """Waiting time of a job without a running worker after which `/ready` fails."""
     event_streams: int = constant(50)
-    """Maximum number of concurrent Server-Sent Events streams."""
 
     @field_validator("root_path")
     @classmethod
@@ -202,7 +197,6 @@ class ConversionSettings(Section):
     """OCR for PDF pages without readable text: `auto` (if the extra `ocr` is installed) or `off`. OCR takes
     seconds per page, and reads Latin, Chinese, and Japanese."""
     ocr_max_pages: int = constant(200)
-    """Maximum number of pages per file for OCR."""
     ocr_max_seconds: Seconds = constant(300)
     """Time limit for OCR of one file. The notes of the document list the skipped pages."""
     ocr_max_megapixels: float = constant(10)
@@ -230,7 +224,6 @@ class S3Settings(Section):
     prefix: Annotated[str, Field(pattern=r"^([A-Za-z0-9!_.*'()-]+(/[A-Za-z0-9!_.*'()-]+)*/?)?$")] = ""
     """Prefix of all object keys, such as `kg/`, for a bucket that you share."""
     seconds: Seconds = constant(60)
-    """Time limit for one upload or download."""
 
 
 class BlobSettings(Section):
@@ -404,12 +397,10 @@ class WorkerSettings(Section):
     batch_size: int | None = constant(None)
     """Number of sources per embedding batch. None: derived from the number of cores."""
     poll_seconds: Seconds = constant(0.5)
-    """Interval between polls of an idle worker for jobs."""
     lease_seconds: Seconds = constant(30)
     """Time without a heartbeat after which another worker takes over a job."""
     heartbeat_seconds: Seconds = constant(10)
     tick_seconds: Seconds = constant(60)
-    """Interval between checks for missing work."""
     max_stumbles: int = constant(5)
     """Maximum number of consecutive failures. After it, the job is dead."""
     turn_seconds: Seconds = constant(20)
@@ -421,7 +412,6 @@ class WorkerSettings(Section):
     most_queued: int = constant(10_000)
     """Maximum number of queued jobs. Above it, requests get a 429 response."""
     niceness: int = constant(5)
-    """Nice value of the worker. It keeps searches fast."""
     metrics_port: Annotated[int | None, Field(ge=1, le=65535)] = None
     """Port for Prometheus metrics. Default: no metrics."""
 

@@ -6,7 +6,6 @@ exporter, spans cost nothing, and kg still forwards the trace of a client to log
 
 from __future__ import annotations
 
-import importlib.util
 import logging
 import threading
 from collections.abc import Generator, MutableMapping
@@ -110,19 +109,11 @@ SEND_SECONDS = 5.0
 END_SECONDS = 2.0
 """Time limit for unsent spans at the end of the process."""
 PATH = "/v1/traces"
-EXPORTER = "opentelemetry.exporter.otlp.proto.http.trace_exporter"
 WITHOUT_PACKAGES = (
     "OTEL_EXPORTER_OTLP_ENDPOINT is set, but the packages for tracing are not installed, so kg "
     "exports no traces. Install them in the checkout of kg: .venv/bin/python -m pip install "
     "'.[tracing]'"
 )
-
-
-def is_installed() -> bool:
-    try:
-        return importlib.util.find_spec(EXPORTER) is not None
-    except ModuleNotFoundError:  # the parent package is missing
-        return False
 
 
 @contextmanager

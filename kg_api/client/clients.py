@@ -17,7 +17,7 @@ from kg_api.client.review import JudgementMethods, ProposalMethods, ReviewMethod
 from kg_api.client.search import SearchMethods, get_page
 from kg_api.client.sending import AsyncSending, Sending, request
 from kg_api.schemas.operations import Health, Readiness
-from kg_api.schemas.search import SourceHit, SourceHits, SourceSearch
+from kg_api.schemas.search import SourceHits, SourceSearch
 
 
 class Methods(
@@ -76,20 +76,6 @@ class KgClient(Methods, Sending):
                 return
             asked = asked.model_copy(update={"cursor": page.next_cursor})
 
-    def iter_sources(self, search: SourceSearch | str, *, most: int | None = None) -> Generator[SourceHit]:
-        """Yield the hits of a search, up to `most`. To see degradations, use `source_pages`.
-
-        Raises:
-            InvalidInput: The search has more than 1,000 hits, and 1,000 have been returned.
-        """
-        given = 0
-        for page in self.source_pages(search):
-            for hit in page.sources:
-                yield hit
-                given += 1
-                if given == most:
-                    return
-
 
 class AsyncKgClient(Methods, AsyncSending):
     """Client of a kg service. Every method raises the errors of kg_api.errors with the service's message.
@@ -116,19 +102,3 @@ class AsyncKgClient(Methods, AsyncSending):
             if page.next_cursor is None:
                 return
             asked = asked.model_copy(update={"cursor": page.next_cursor})
-
-    async def iter_sources(
-        self, search: SourceSearch | str, *, most: int | None = None
-    ) -> AsyncGenerator[SourceHit]:
-        """Yield the hits of a search, up to `most`. To see degradations, use `source_pages`.
-
-        Raises:
-            InvalidInput: The search has more than 1,000 hits, and 1,000 have been returned.
-        """
-        given = 0
-        async for page in self.source_pages(search):
-            for hit in page.sources:
-                yield hit
-                given += 1
-                if given == most:
-                    return

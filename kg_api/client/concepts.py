@@ -20,7 +20,6 @@ from kg_api.schemas.concepts import (
     ConceptRow,
     ConceptsImported,
     Decision,
-    Neighbourhood,
     RelatedConcepts,
     RelationshipHits,
     RelationshipSearch,
@@ -77,11 +76,6 @@ class ConceptMethods:
     def related_concepts(self, concept_id: str, *, hops: int = 1, limit: int = 50) -> Call[RelatedConcepts]:
         """Return the concepts that are related to a concept within `hops`."""
         return get(RelatedConcepts, "concepts", concept_id, "related", hops=hops, limit=limit)
-
-    @request
-    def neighbourhood(self, concept_id: str, *, limit: int = 50) -> Call[Neighbourhood]:
-        """Return the concepts around a concept as nodes and edges."""
-        return get(Neighbourhood, "concepts", concept_id, "neighbourhood", limit=limit)
 
     @request
     def concept_paths(

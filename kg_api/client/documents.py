@@ -25,7 +25,6 @@ from kg_api.schemas.documents import (
     DocumentContent,
     DocumentPage,
     DocumentText,
-    Duplicates,
     Format,
     Ingested,
     IngestedBatch,
@@ -58,7 +57,6 @@ class DocumentMethods:
         metadata: dict[str, MetadataValue] | None = None,
         modified: str | None = None,
         format: Format | None = None,  # noqa: A002 - the field's name
-        duplicates: Duplicates = "keep",
         review: bool = False,
     ) -> Call[Ingested]:
         """Store a text document. A document with the same name is replaced."""
@@ -77,7 +75,6 @@ class DocumentMethods:
         metadata: dict[str, MetadataValue] | None = None,
         modified: str | None = None,
         format: Format | None = None,  # noqa: A002 - the field's name
-        duplicates: Duplicates = "keep",
         review: bool = False,
         ocr: OcrMode = "auto",
         images: Mapping[str, bytes] | None = None,
@@ -136,7 +133,6 @@ class DocumentMethods:
         metadata: dict[str, MetadataValue] | None = None,
         modified: str | None = None,
         format: Format | None = None,  # noqa: A002 - the field's name
-        duplicates: Duplicates = "keep",
         review: bool = False,
     ) -> Call[DocumentPreview]:
         """Return the chunks and costs that a text would cause, without storing or paying for anything."""
@@ -155,7 +151,6 @@ class DocumentMethods:
         metadata: dict[str, MetadataValue] | None = None,
         modified: str | None = None,
         format: Format | None = None,  # noqa: A002 - the field's name
-        duplicates: Duplicates = "keep",
         review: bool = False,
         ocr: OcrMode = "auto",
         images: Mapping[str, bytes] | None = None,
@@ -226,13 +221,11 @@ class DocumentMethods:
         *,
         ontology: str | Sequence[str] | None = None,
         dry_run: bool = True,
-        expected: int | None = None,
         expected_digest: str | None = None,
     ) -> Call[DeletedMatching]:
         """Return the matching documents, or delete them with `dry_run=False`.
 
-        With `expected`, deletion requires this number of matches. With `expected_digest`, the `digest` of a
-        dry run, deletion requires the same documents.
+        With `expected_digest`, the `digest` of a dry run, deletion requires the same documents.
         """
         body = build_body(DocumentDeletion, locals())
         return post(DeletedMatching, "documents", "delete", json=body)

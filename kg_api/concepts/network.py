@@ -18,7 +18,6 @@ from kg_api.graph.concepts import (
     read_concepts,
     read_related_concepts,
     read_shared_sources,
-    read_statements_among,
     read_statements_between,
 )
 from kg_api.schemas.base import ID_DIGITS
@@ -27,7 +26,6 @@ from kg_api.schemas.concepts import (
     Concept,
     ConceptHit,
     ConceptPath,
-    Neighbourhood,
     PathStep,
     RelatedConcept,
     RelatedConcepts,
@@ -104,12 +102,10 @@ def find_both_ends(
     return Ends(*taken, degraded)
 
 
-# Neighbourhood of a concept
+# Related concepts
 
 SURROUNDINGS_FAN_OUT = MAX_RELATED + 1
 """Neighbours of a concept that kg reads, to count the ones above the limit."""
-MAX_STEPS = 2000  # edges of a graph, in addition to the edges that lead to its concepts
-NOT_ALL = "some concepts have too many relationships, so the connections among them are incomplete"
 NOTHING_STATED = (
     "no text states a relationship of this concept. These concepts occur in the same sources, as "
     "'appears with'"
@@ -129,42 +125,6 @@ def find_related(graph: Graph, concept: Concept, hops: int, limit: int) -> Relat
         related=found[:limit],
         more_related=max(0, len(found) - limit),
         degraded=degraded,
-    )
-
-
-def neighbourhood(graph: Graph, concept: Concept, limit: int) -> Neighbourhood:
-    """Return a graph around a concept: stated relationships first, then shared sources."""
-    own = concept.concept_id
-    near = _follow_hops(graph, own, 2, limit)
-    shared = read_co_occurring_concepts(graph, own, SURROUNDINGS_FAN_OUT)
-    every = dict[str, Concept]()
-    for each in [*near, *shared]:
-        every.setdefault(each.concept.concept_id, each.concept)
-    taken = dict(list(every.items())[:limit])
-    stated, cut = read_statements_among(graph, [own, *taken], MAX_STEPS)
-    linked = {each.concept.concept_id for each in near if each.hops == 1}
-    steps = list[PathStep]()
-    for each in near:  # these edges keep the graph connected
-        ends = (each.via or own, each.concept.concept_id)
-        if ends[1] in taken and (each.via is None or each.via in taken):
-            subject, target = ends if each.outgoing else ends[::-1]
-            steps.append(PathStep(subject=subject, type=each.type, object=target, sources=each.sources))
-    steps += stated
-    steps += (
-        PathStep(subject=own, type=APPEARS_WITH, object=each.concept.concept_id, sources=each.sources)
-        for each in shared
-        if each.concept.concept_id in taken and each.concept.concept_id not in linked
-    )
-    once = dict[tuple[str, str, str], PathStep]()
-    for each in steps:
-        once.setdefault((each.subject, each.type.lower(), each.object), each)
-    effects = [*([NOTHING_STATED] if shared and not near else []), *([NOT_ALL] if cut else [])]
-    return Neighbourhood(
-        centre=own,
-        concepts=[concept, *taken.values()],
-        steps=list(once.values()),
-        left_out=len(every) - len(taken),
-        degraded=[Degradation(part="concepts", effect=effect) for effect in effects],
     )
 
 

@@ -13,7 +13,7 @@ from typing import Final
 import structlog
 
 from kg_api.concepts.grounding import ground
-from kg_api.concepts.network import CANDIDATES, PathFinder, find_both_ends, find_related, neighbourhood
+from kg_api.concepts.network import CANDIDATES, PathFinder, find_both_ends, find_related
 from kg_api.errors import DatabaseUnavailable, InvalidInput, TooBusy, Unavailable
 from kg_api.graph.client import Graph, Transaction
 from kg_api.graph.concept_vectors import has_concepts as has_concepts_vectors
@@ -54,7 +54,6 @@ from kg_api.schemas.concepts import (
     ConceptList,
     ConceptPassage,
     ConceptPaths,
-    Neighbourhood,
     RelatedConcepts,
     UnverifiedQuote,
     describe_no_match,
@@ -449,9 +448,6 @@ class ConceptService:
 
     def related(self, concept_id: str, hops: int, limit: int) -> RelatedConcepts:
         return find_related(self._graph, find_concept(self._graph, concept_id), hops, limit)
-
-    def neighbourhood(self, concept_id: str, limit: int) -> Neighbourhood:
-        return neighbourhood(self._graph, find_concept(self._graph, concept_id), limit)
 
     def paths(
         self, start: str, end: str, ontologies: Sequence[str] | None, hops: int, limit: int

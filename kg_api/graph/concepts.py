@@ -517,24 +517,6 @@ def read_statements_between(graph: Graph, pairs: Sequence[Pair]) -> dict[Pair, P
     return steps
 
 
-def read_statements_among(
-    graph: Graph, concept_ids: Sequence[str], limit: int
-) -> tuple[list[PathStep], bool]:
-    """Return the statements between concepts, by number of sources, and whether there are more."""
-    rows = graph.read(
-        "concepts/statements_among",
-        concept_ids=list(concept_ids),
-        scanned=_share_reads(concept_ids),
-        most_sources=MAX_SOURCES,
-        limit=limit,
-    )
-    steps = [
-        PathStep(subject=row["subject"], type=row["type"], object=row["object"], sources=row["stated"])
-        for row in rows
-    ]
-    return steps, len(rows) >= limit or any(row["cut"] for row in rows)
-
-
 def read_shared_sources(graph: Graph, pairs: Sequence[Pair]) -> dict[Pair, list[str]]:
     rows = graph.read("concepts/sources_shared", pairs=[[*pair] for pair in pairs], most_sources=MAX_SOURCES)
     return {(row["first"], row["second"]): sorted(row["shared"]) for row in rows}

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kg_api.errors import NotFound
-from kg_api.graph.client import ConcurrentChange, Graph, Row, Transaction
+from kg_api.graph.client import Graph, Row, Transaction
 from kg_api.graph.filters import build_metadata_properties
 from kg_api.graph.fulltext import require_language
 from kg_api.graph.jobs import SOURCE_EMBEDDING, request_job
@@ -185,52 +185,20 @@ MAX_NAMED = 10  # duplicates to report for one document
 Names = tuple[str, ...]
 
 
-def find_same_texts(tx: Transaction, written: Sequence[tuple[DocumentRecord, Row]]) -> dict[str, Names]:
+def find_same_texts(tx: Transaction, written: Sequence[DocumentRecord]) -> dict[str, Names]:
     """Return by document the others with the same text: stored in its ontology, or earlier in the call."""
-    stored = find_stored(tx, [record for record, _ in written])
-    if any(may_skip_duplicate(*each) and each[0].text_hash in stored for each in written):
-        raise ConcurrentChange
+    stored = find_stored(tx, written)
     first: dict[str, str] = {}
     return {
         each.document_id: (*stored.get(each.text_hash, ()), *([known] if known != each.document else []))
-        for each, _ in written
+        for each in written
         for known in [first.setdefault(each.text_hash, each.document)]
     }
-
-
-def find_duplicates_to_skip(
-    tx: Transaction, changed: Sequence[tuple[DocumentRecord, Row]]
-) -> dict[str, Names]:
-    """Return by id the new documents to skip because other documents have the same text."""
-    if not any(may_skip_duplicate(*each) for each in changed):
-        return {}
-    stored = find_stored(tx, [record for record, _ in changed])
-    first: dict[str, str] = {}
-    left_out: dict[str, Names] = {}
-    for record, before in changed:
-        known = first.get(record.text_hash)
-        names = stored.get(record.text_hash) or (() if known is None else (known,))
-        if names and may_skip_duplicate(record, before):
-            left_out[record.document_id] = names
-        else:
-            first.setdefault(record.text_hash, record.document)
-    if left_out:
-        tx.run("documents/unlock", document_ids=sorted(left_out))
-    return left_out
 
 
 def read_same_texts(graph: Graph, record: DocumentRecord) -> Names:
     """Return the stored documents with the same text as a new document."""
     return _by_text(graph.read("documents/of_same_text", **_asked([record]))).get(record.text_hash, ())
-
-
-def may_skip_duplicate(record: DocumentRecord, before: Row) -> bool:
-    """Return whether a duplicate may be skipped. kg always updates a stored document."""
-    return record.skip_duplicate and before["content_hash"] is None
-
-
-def skipped(names: Names) -> StoredChange:
-    return StoredChange("skipped", 0, 0, 0, None, names)
 
 
 def find_stored(tx: Transaction, records: Sequence[DocumentRecord]) -> dict[str, Names]:

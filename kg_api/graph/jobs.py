@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
@@ -19,7 +19,7 @@ from kg_api.graph.client import Graph, Reader, Row, Transaction
 from kg_api.graph.reach import reach, reaches, within
 from kg_api.graph.rows import convert_times
 from kg_api.schemas.folders import SCAN_KIND
-from kg_api.schemas.operations import FINISHED, Job, JobAhead, JobWaiting, QueueStatus, WorkerInfo
+from kg_api.schemas.operations import FINISHED, Job, QueueStatus, WorkerInfo
 from kg_api.schemas.vocabulary import JobState, Selection
 from kg_api.suggestions import format_suggestion
 from kg_api.tracing import current_traceparent
@@ -297,7 +297,6 @@ def give_back(
 
 NEWEST = 100  # jobs to search for ids similar to an unknown id
 MAX_COOLDOWN_SECONDS = 600
-MAX_IN_LINE = 50
 RATE_DIGITS = 3
 OF_THE_MACHINE = "the folder cannot be read. An administrator of kg can see the cause"
 
@@ -306,7 +305,7 @@ def find_job(graph: Graph, job_id: str) -> Job:
     rows = graph.read("jobs/find", job_id=job_id)
     if not rows or not reaches(rows[0]["job"].get("ontology")):
         raise report_unknown_job(graph, job_id)
-    return present_waiting(graph, [rows[0]["job"]])[0]
+    return build_job(rows[0]["job"])
 
 
 def report_unknown_job(graph: Graph, job_id: str) -> NotFound:
@@ -323,55 +322,7 @@ def page_of_jobs(
     hidden = [each for each in PERIODIC_KINDS if each != kind]
     chosen = {"state": state, "kind": kind, "ontologies": within(ontology), "hidden": hidden}
     rows = graph.read("jobs/page", **chosen, offset=offset, limit=limit)
-    jobs = present_waiting(graph, [row["job"] for row in rows])
-    return jobs, graph.read("jobs/count", **chosen)[0]["total"]
-
-
-def present_waiting(graph: Graph, rows: Sequence[Row]) -> list[Job]:
-    """Present jobs. A ready job includes the job that it waits for."""
-    line = list_queued_jobs(graph) if any(map(_ready, rows)) else []
-    return [
-        build_job(row).model_copy(
-            update={"waits_for": find_job_ahead(row["job_id"], row.get("rank") or 0, line)}
-        )
-        if _ready(row)
-        else build_job(row)
-        for row in rows
-    ]
-
-
-@dataclass(frozen=True, slots=True)
-class InLine:
-    """A running or ready job, as waiting jobs see it."""
-
-    ahead: JobAhead
-    rank: int
-    at_work: bool
-
-
-def list_queued_jobs(graph: Graph) -> list[InLine]:
-    """Return running jobs and ready jobs, each in processing order."""
-    rows = graph.read("queue/ahead", ranks=list(RANKS), hidden=list(PERIODIC_KINDS), limit=MAX_IN_LINE)
-    return [InLine(_ahead(row["job"]), row["rank"], row["at_work"]) for row in rows]
-
-
-def find_job_ahead(job_id: str, rank: int, line: Iterable[InLine]) -> JobAhead | None:
-    """Return the job ahead: a running job of at least equal priority, an earlier job, or None."""
-    # Also None if the caller cannot see that job.
-    for each in line:
-        if each.ahead.job_id != job_id and (each.rank < rank or (each.at_work and each.rank == rank)):
-            return each.ahead if reaches(each.ahead.ontology) else None
-    return None
-
-
-def _ahead(row: Row) -> JobAhead:
-    names = ("job_id", "kind", "ontology", "done", "total")
-    return JobAhead.model_validate({**{name: row.get(name) for name in names}, **_speed(row)})
-
-
-def _ready(row: Row) -> bool:
-    """Return whether a worker could claim the job now. A job with parts does not wait for other jobs."""
-    return row["state"] == JobState.QUEUED and not row.get("parts") and row["run_after"] <= row["now"]
+    return [build_job(row["job"]) for row in rows], graph.read("jobs/count", **chosen)[0]["total"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -440,13 +391,11 @@ def speed(moved: int, seconds: float, left: int) -> tuple[float, float]:
 
 # State of the queue
 
-MAX_WAITS = 10
-
 
 def read_queue_status(graph: Graph) -> QueueStatus:
     counted = graph.read("queue/status", hidden=list(PERIODIC_KINDS))[0]
     workers = [_worker(row) for row in graph.read("queue/workers")]
-    return QueueStatus.model_validate({**counted, "workers": workers, "waits": _waits(graph)})
+    return QueueStatus.model_validate({**counted, "workers": workers})
 
 
 def is_touched(graph: Graph, *, within_seconds: float) -> bool:
@@ -457,17 +406,7 @@ def is_touched(graph: Graph, *, within_seconds: float) -> bool:
 def list_recent_jobs(graph: Graph, ontology: str | None) -> list[Job]:
     """Return up to 1,000 unfinished jobs, and jobs that ended within the last 30 seconds."""
     rows = graph.read("queue/lately", ontologies=within(ontology), hidden=list(PERIODIC_KINDS))
-    return present_waiting(graph, [row["job"] for row in rows])
-
-
-def _waits(graph: Graph) -> list[JobWaiting]:
-    line = list_queued_jobs(graph)
-    told: list[JobWaiting] = []
-    for each in line:
-        job = each.ahead
-        if not each.at_work and (before := find_job_ahead(job.job_id, each.rank, line)):
-            told.append(JobWaiting(job_id=job.job_id, kind=job.kind, ontology=job.ontology, waits_for=before))
-    return told[:MAX_WAITS]
+    return [build_job(row["job"]) for row in rows]
 
 
 def _worker(row: Row) -> WorkerInfo:

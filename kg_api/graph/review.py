@@ -9,7 +9,7 @@ from typing import Any
 
 from kg_api.errors import Conflict, FilesCollected
 from kg_api.graph.client import Graph, Row, Transaction
-from kg_api.graph.documents import find_stored, may_skip_duplicate, skipped, unchanged
+from kg_api.graph.documents import find_stored, unchanged
 from kg_api.graph.reach import within
 from kg_api.graph.rows import convert_times
 from kg_api.schemas.documents import (
@@ -52,8 +52,6 @@ def put_waiting(tx: Transaction, records: Sequence[DocumentRecord]) -> dict[str,
 def _change(record: DocumentRecord, before: Row, same: tuple[str, ...]) -> StoredChange:
     if before["content_hash"] == record.content_hash:
         return unchanged(before)
-    if same and may_skip_duplicate(record, before):
-        return skipped(same)
     return StoredChange("waiting", 0, 0, 0, None, same)
 
 

@@ -13,7 +13,6 @@ from kg_api.schemas.base import content_hash, digest, document_id, source_ids
 from kg_api.schemas.documents import (
     DocumentRecord,
     DocumentRequest,
-    Duplicates,
     ParsedDocument,
     SourceRecord,
     WordBox,
@@ -41,7 +40,6 @@ class Incoming:
     """Title from the file properties, possibly missing in the text."""
     pages: tuple[int, ...] = ()
     """Offset of each page in the text. Empty if the format has no pages."""
-    duplicates: Duplicates = "keep"
     review: bool = False
     words: tuple[WordBox, ...] = ()
     images: tuple[PlacedImage, ...] = ()
@@ -52,9 +50,7 @@ class Incoming:
 
 
 def build_incoming(upload: DocumentRequest, text: str) -> Incoming:
-    about = upload.model_dump(
-        include={"format", "uri", "title", "metadata", "modified", "duplicates", "review", "ocr"}
-    )
+    about = upload.model_dump(include={"format", "uri", "title", "metadata", "modified", "review", "ocr"})
     return Incoming(upload.ontology, upload.document, text, **about)
 
 
@@ -87,7 +83,6 @@ def to_record(incoming: Incoming) -> tuple[DocumentRecord, tuple[str, ...]]:
         metadata=dated,
         has_file_time=dated != metadata,
         sources=sources,
-        skip_duplicate=incoming.duplicates == "skip",
         original=incoming.original,
         hold=incoming.hold,
         waits_as=json.dumps(asdict(incoming), ensure_ascii=False) if incoming.review else None,

@@ -494,16 +494,14 @@ def exchange(
     headers: Mapping[str, str],
     *,
     timeout: float,
-    body: bytes | None = None,
     instance: str | None = None,
 ) -> tuple[int, bytes]:
-    """Send a request (POST if it has a body). Return the status and at most 8 MB of the response."""
+    """Send a GET request. Return the status and at most 8 MB of the response."""
     parts = urlsplit(url)
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     with contextlib.closing(kind(parts.hostname or LOOPBACK, parts.port, timeout=timeout)) as connection:
-        method = "GET" if body is None else "POST"
         expected = {HOME_HEADER: instance} if instance else {}
-        connection.request(method, f"{parts.path.rstrip('/')}{path}", body, {**headers, **expected})
+        connection.request("GET", f"{parts.path.rstrip('/')}{path}", headers={**headers, **expected})
         response = connection.getresponse()
         if instance and response.headers.get(HOME_HEADER) != instance:
             raise OtherHomeError(url)

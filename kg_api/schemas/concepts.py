@@ -391,14 +391,6 @@ class ConceptPaths(Answer):
     degraded: list[Degradation] = Field(default_factory=list[Degradation])
 
 
-class Neighbourhood(Answer):
-    centre: str
-    concepts: list[Concept]
-    steps: list[PathStep]
-    left_out: int
-    degraded: list[Degradation] = Field(default_factory=list[Degradation])
-
-
 class ConceptList(Page):
     concepts: list[Concept]
 

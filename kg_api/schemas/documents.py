@@ -114,9 +114,8 @@ class SourceSpan:
 
 # Stored ontologies, documents, and sources, and their answers
 
-Change = Literal["created", "updated", "unchanged", "skipped", "waiting"]
-"""`skipped`: another document has the same text and `duplicates` is skip. `waiting`: pending approval."""
-Duplicates = Literal["keep", "skip"]
+Change = Literal["created", "updated", "unchanged", "waiting"]
+"""`waiting`: pending approval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +158,6 @@ class DocumentRecord:
     sources: tuple[SourceRecord, ...]
     preface: str = ""
     """Text before the first source, such as front matter."""
-    skip_duplicate: bool = False
-    """Whether to skip a new document with the same text as another."""
     waits_as: str | None = None
     """Input of a document that must wait for approval."""
     approves: str | None = None
@@ -206,8 +203,6 @@ class DocumentRequest(Body):
     """Modification time of the file (ISO 8601). kg stores it in the metadata as `modified`, unless the
     document or `metadata` contains a date (`date`, `modified`, `published`, `updated`, or `created`). A new
     time alone does not change the document."""
-    duplicates: Duplicates = "keep"
-    """Handling of a new document with the same text as another of the ontology."""
     review: bool = False
     """Whether the document waits for approval. Until then, kg does not embed, extract, or find it."""
 

@@ -388,11 +388,9 @@ class DocumentDeletion(Scoped):
     where: Annotated[Where, Field(min_length=1)]
     """Filters that a document must match. To delete all documents, delete the ontology."""
     dry_run: Flag = True
-    expected: Annotated[int, Field(strict=True, ge=0)] | None = None
-    """Number of matching documents from a dry run. If another number matches, kg returns 409. If none is
-    left, the request succeeds."""
     expected_digest: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")] | None = None
-    """`digest` from a dry run. If other documents match, kg returns 409."""
+    """`digest` from a dry run. If other documents match, kg returns 409. If none is left, the request
+    succeeds."""
 
 
 class DeletedMatching(Deleted, Answer):

@@ -42,15 +42,6 @@ class Readiness(Answer):
     checks: list[Check] = Field(default_factory=list[Check])
 
 
-class Start(Answer):
-    name: str = "kg"
-    description: str
-    version: str
-    ready: bool
-    waiting_for: str | None = None
-    links: dict[str, str]
-
-
 # Jobs
 
 FINISHED = frozenset({JobState.COMPLETED, JobState.COMPLETED_WITH_ERRORS, JobState.CANCELLED, JobState.DEAD})
@@ -62,7 +53,7 @@ JOB_KINDS = (
 """Kinds of jobs. Other versions of kg can have further kinds."""
 
 
-class JobAhead(Answer):
+class Job(Answer):
     job_id: str
     kind: str
     ontology: str | None
@@ -72,8 +63,6 @@ class JobAhead(Answer):
     """Items per second since a worker last started the job."""
     eta_seconds: float | None
 
-
-class Job(JobAhead):
     state: JobState
     created_at: datetime
     started_at: datetime | None
@@ -93,8 +82,6 @@ class Job(JobAhead):
     parts: int = 0
     stalled: bool = False
     """Whether the job is running without a recent heartbeat from its worker."""
-    waits_for: JobAhead | None = None
-    """For a queued job: the job that precedes it or occupies the workers."""
 
 
 class JobStarted(Answer):
@@ -230,13 +217,6 @@ class WorkerInfo(Answer):
     """Limits of embedding servers that the worker hit, each with a setting that avoids rejected requests."""
 
 
-class JobWaiting(Answer):
-    job_id: str
-    kind: str
-    ontology: str | None
-    waits_for: JobAhead
-
-
 class QueueStatus(Answer):
     """Numbers of jobs. Scheduled jobs and parts of jobs do not count."""
 
@@ -253,9 +233,6 @@ class QueueStatus(Answer):
     paused: list[str] = Field(default_factory=list[str])
     """Ontologies with a cancelled job. kg embeds nothing in them until you start it."""
     workers: list[WorkerInfo] = Field(default_factory=list[WorkerInfo])
-
-    waits: list[JobWaiting] = Field(default_factory=list[JobWaiting])
-    """Waiting jobs and their predecessors in order, at most ten."""
 
     @property
     def alive(self) -> int:

@@ -157,7 +157,6 @@ class SpaceHealth(Answer):
 
 class EmbeddingHealth(Answer):
     status: Literal["ok", "error"]
-    age_seconds: float = Field(default=0, ge=0)
     spaces: list[SpaceHealth]
     notes: list[str] = Field(default_factory=list[str])
     """Limits of embedding servers that the service hit, each with a setting that avoids rejected requests."""

@@ -388,7 +388,7 @@ class ImageSearchService:
         if own.image is None:
             raise InvalidInput(
                 f"{request.source_id[:200]!r} is a passage of text, not an image. For images related "
-                "to it, use POST /queries/sources/ID/related (kg images for ID)"
+                "to it, use POST /queries/sources/ID/related (kg images related ID)"
             )
         picture = StoredPicture(
             self._images, self._reader, own, own.image, graph=self._graph, read_blob=self._read_blob

@@ -54,7 +54,8 @@ def blocks(text: str) -> list[Block]:
             found.append(Block("markup", start, end))
             is_open, closing = False, ":end:"
         else:
-            kind: BlockKind = next((kind for pattern, kind in _LINES if pattern.match(line)), "paragraph")
+            kinds = (kind for pattern, kind in _LINES if pattern.match(line))
+            kind: BlockKind = next(kinds, "paragraph")
             before = found[-1].kind if is_open else ""
             if (kind, before) in {("table", "table"), ("paragraph", "paragraph"), ("paragraph", "list_item")}:
                 found[-1] = replace(found[-1], end=end)

@@ -24,7 +24,7 @@ from kg_api.web.mcp_mount import PATH, McpMount
 from kg_api.web.middleware import RequestLog
 from kg_api.web.page_mount import PAGES, ErrorPages, mount
 from kg_api.web.shared import openapi, problems
-from kg_api.web.shared.health import ModelHealth, ProcessHealth, QueueWatch
+from kg_api.web.shared.health import ProcessHealth, QueueWatch
 from kg_api.web.shared.limits import LARGE_AT_ONCE, BodyLimit, OriginCheck, allowed_hosts
 from kg_api.web.shared.opening import StartUp
 from kg_api.web.shared.routes import DirectRoutes, guarded_routes
@@ -148,7 +148,6 @@ def create_app(
 
 def _set_state(app: FastAPI, settings: Settings, opening: StartUp, home: Home) -> None:
     app.state.opening = opening
-    app.state.model_health = ModelHealth()
     app.state.queue = QueueWatch(opening)
     app.state.results = SavedResults(home.evaluations)
     app.state.surroundings = ProcessHealth(settings)

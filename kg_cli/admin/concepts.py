@@ -106,32 +106,14 @@ def config(
     """Show or, with options, change the extraction configuration. A change starts the work.
 
     Omitted options keep their value. A missing ontology is created only with --create. A job that has spent
-    its budget continues after you raise it.
+    its budget continues after you raise it. With --dry-run, kg estimates requests, tokens and cost, calls no
+    model, and changes nothing.
 
     Example: kg admin concepts config --ontology notes --extractor llm --budget 2
     """
     chosen = options.given(locals(), "kg", "ontology", "dry_run", "create")
-    return configure(
-        kg.extraction_config, kg.set_extraction_config, ontology, chosen, dry_run=dry_run, create=create
-    )
-
-
-@command(group, show=print_status)
-def preview(
-    kg: KgClient,
-    *,
-    ontology: options.Ontology,
-    extractor: ExtractorOption = None,
-    per_source: PerSourceOption = None,
-    budget: BudgetOption = None,
-) -> schemas.ExtractionStatus:
-    """Estimate the requests, tokens and cost of extraction. No model is called and nothing changes.
-
-    Example: kg admin concepts preview --ontology notes --extractor llm
-    """
-    chosen = options.given(locals(), "kg", "ontology")
-    read = partial(kg.extraction_config, with_cost=not chosen)
-    return configure(read, kg.set_extraction_config, ontology, chosen, dry_run=True)
+    read = partial(kg.extraction_config, with_cost=dry_run)
+    return configure(read, kg.set_extraction_config, ontology, chosen, dry_run=dry_run, create=create)
 
 
 @command(group, asks="extract_concepts", show=describe_started)
@@ -146,7 +128,7 @@ def extract(
     """Extract concepts from pending sources, and retry failed sources.
 
     Extraction starts automatically after ingestion, unless the extractor is none. Sources read by another
-    language model are re-read only with --stale. `preview` shows the cost.
+    language model are re-read only with --stale. `config --dry-run` shows the cost.
 
     Example: kg admin concepts extract --ontology notes && kg jobs watch
     """

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
-from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,13 +12,11 @@ from kg_api.schemas.vocabulary import MAX_EVIDENCE, MAX_HOPS, MAX_PASSAGES, MAX_
 from kg_api.wording import pluralize
 from kg_cli.terminal import console, options
 from kg_cli.terminal.answers import Column, Table, command, make_group, note_all, short_id
-from kg_cli.terminal.connect import open_client
 from kg_cli.terminal.console import Part
 
 if TYPE_CHECKING:
     from kg_api.client import KgClient
     from kg_api.schemas import concepts as schemas
-
 ConceptArgument = Annotated[
     str, typer.Argument(help="Id or name of a concept, or a phrase for it.", callback=options.require_words)
 ]
@@ -29,7 +24,6 @@ HopsOption = Annotated[int, typer.Option(min=1, max=MAX_HOPS, help="Maximum numb
 RelatedOption = Annotated[
     int, typer.Option("--limit", "-n", min=1, max=MAX_RELATED, help="How many concepts.")
 ]
-
 group = make_group("Find concepts and their quotes.")
 
 
@@ -76,9 +70,6 @@ def take_concept(client: KgClient, text: str, ontology: str | None) -> str:
     if best.fits != "name":
         console.say(f"no concept is called {text!r}, so kg uses {best.label}")
     return best.concept_id
-
-
-# Formats of concepts and relationships
 
 
 def _concept(each: schemas.Concept) -> list[Part]:
@@ -130,9 +121,6 @@ def _print_related(label: str, related: Sequence[schemas.RelatedConcept]) -> Non
         ends = (near, each.concept.label) if each.outgoing else (each.concept.label, near)
         far = f", {each.hops} hops" if each.hops > 1 else ""
         console.block(_statement(*ends, each.type, f"{pluralize(len(each.sources), 'source')}{far}"))
-
-
-# Commands
 
 
 print_hits = Table(
@@ -322,32 +310,6 @@ def context(
     return kg.get_concept_context(take_concept(kg, concept, ontology), window_size=window, limit=limit)
 
 
-def print_neighbourhood(answer: schemas.Neighbourhood) -> None:
-    note_all(answer)
-    names = {each.concept_id: each.label for each in answer.concepts}
-    for step in answer.steps:
-        console.block(_step(step, names))
-    more = f"; {answer.left_out} more" if answer.left_out else ""
-    around = pluralize(len(names) - 1, "concept")
-    edges = pluralize(len(answer.steps), "connection")
-    console.say(f"{around} around {names[answer.centre]}, {edges}{more}.")
-
-
-@command(group, show=print_neighbourhood)
-def neighbourhood(
-    kg: KgClient,
-    concept: ConceptArgument,
-    *,
-    ontology: options.OnlyOntology = None,
-    limit: RelatedOption = 50,
-) -> schemas.Neighbourhood:
-    """Show the concepts around a concept and their connections. --json returns nodes and edges.
-
-    Example: kg concepts neighbourhood "lease" --limit 30 --json
-    """
-    return kg.neighbourhood(take_concept(kg, concept, ontology), limit=limit)
-
-
 def print_concepts(page: schemas.ConceptList) -> None:
     about = {"description": "description"} if any(each.description for each in page.concepts) else {}
     columns: dict[str, Column] = {
@@ -368,90 +330,3 @@ def list_concepts(
 
     Example: kg concepts list --ontology notes --limit 20
     """
-
-
-SHOWN_PROBLEMS = 20
-
-
-def print_import(total: Mapping[str, Any]) -> None:
-    at_most = "at most " if total["concepts_are_at_most"] else ""
-    console.line(
-        f"{total['ontology']}: {pluralize(total['rows'], 'row')}: {at_most}"
-        f"{pluralize(total['concepts'], 'different concept')}, {pluralize(total['appearances'], 'time')} in "
-        f"{pluralize(total['sources'], 'source')}, {total['unverified']} of them without a quote. "
-        f"{pluralize(total['relations'], 'relationship')}"
-    )
-    if emptied := total["emptied"]:
-        lost = f"the former import for {pluralize(emptied, 'source')}"
-        console.line(f"  removed: {lost}: no row of them names anything that their text contains")
-    problems = total["problems"]
-    for each in problems[:SHOWN_PROBLEMS]:
-        about = f" ({each['label']})" if each["label"] else ""
-        console.line(f"  not placed: {each['place']}{about}: {each['reason']}")
-    if (more := max(0, len(problems) - SHOWN_PROBLEMS) + total["more_problems"]) > 0:
-        console.line(f"  and {more} more. --json lists all")
-
-
-@group.command("import")
-def import_file(
-    file: Annotated[Path, typer.Argument(help="JSON Lines. - reads standard input.", allow_dash=True)],
-    *,
-    ontology: Annotated[str, typer.Option("--ontology", "-o", help="Ontology of the documents.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print the REST answers as one.")] = False,
-) -> None:
-    """Attach concepts to stored documents, with the sentences that state them.
-
-    A line names a document by its name or title, or a source by its id, and has concepts and relations:
-    {"document": "notes/leases.md", "concepts": [{"label": "lease", "quotes": ["A worker renews its lease"]}],
-    "relations": [["worker", "renews", "lease"]]}. A repeated import changes nothing. A row without its
-    document is reported and skipped, and the exit code is 3.
-
-    Example: kg concepts import found.jsonl --ontology notes
-    """
-    from kg_api.schemas.concepts import portions
-    from kg_cli.jobs.report import patiently
-
-    rows = _read_rows(file)
-    total: dict[str, Any] = {"ontology": ontology, "concepts": 0, "concepts_are_at_most": False}
-    with open_client() as client, console.progress("rows") as bar:
-        task = bar.add_task("importing", total=len(rows))
-        for number, portion in enumerate(portions(rows)):
-            total["concepts_are_at_most"] = number > 0  # several portions may contain the same labels
-            answer = patiently(partial(client.import_concepts, portion, ontology=ontology))
-            for name, value in answer.model_dump(
-                mode="json", exclude={"problems": {"__all__": {"row"}}}
-            ).items():
-                if not isinstance(value, str):
-                    total[name] = total[name] + value if name in total else value
-            bar.advance(task, len(portion))
-    if as_json:
-        console.print_json(total)
-    else:
-        print_import(total)
-    if total["rows"] < len(rows):
-        raise typer.Exit(options.SOME_FAILED)
-
-
-def _read_rows(file: Path) -> list[Any]:
-    from pydantic import ValidationError
-
-    from kg_api.errors import InvalidInput
-    from kg_api.schemas.concepts import ConceptRow
-    from kg_api.schemas.problems import describe_problems
-    from kg_cli.terminal.console import numbered_lines, read_text
-
-    rows: list[ConceptRow] = []
-    for number, line in numbered_lines(read_text(file)):
-        try:
-            found = json.loads(line)
-            if not isinstance(found, dict):
-                raise InvalidInput(f"line {number} is not a JSON object")
-            rows.append(ConceptRow.model_validate(found))
-        except ValidationError as error:
-            problems = describe_problems(error.errors())
-            raise InvalidInput(f"line {number}: {problems}. See kg concepts import --help") from None
-        except (ValueError, RecursionError):
-            raise InvalidInput(f"line {number} is not valid JSON. Write one object per line") from None
-    if not rows:
-        raise InvalidInput("nothing was imported, because the file has no rows")
-    return rows

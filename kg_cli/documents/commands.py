@@ -91,10 +91,6 @@ def ingest(
     gitignore: Annotated[
         bool, typer.Option("--gitignore/--no-gitignore", help="Skip files that .gitignore files name.")
     ] = True,
-    skip_duplicates: Annotated[
-        bool,
-        typer.Option("--skip-duplicates", help="Skip new files with the same text as another document."),
-    ] = False,
     review: options.Review = False,
     ocr: OcrOption = "auto",
     as_json: options.OwnJson = False,
@@ -107,8 +103,7 @@ def ingest(
     extension. The exit code is 3 if a file could not be read (kg stores the others), and if no file was
     ingested.
 
-    kg stores and reports a file with the same text as another document. With --skip-duplicates, kg skips the
-    file, unless a document with its name exists.
+    kg stores and reports a file with the same text as another document.
 
     If letters of a PDF come out wrong, --ocr always reads all of its pages as images.
 
@@ -129,7 +124,6 @@ def ingest(
     into = Destination(
         ontology,
         read_metadata(metadata or [], several or []),
-        skip_duplicates=skip_duplicates,
         review=review,
         ocr=ocr,
     )
@@ -428,7 +422,6 @@ def delete_documents(
         where,
         ontology=ontology,
         dry_run=False,
-        expected=found.documents,
         expected_digest=found.digest,
     )
 

@@ -81,7 +81,6 @@ class Destination:
 
     ontology: str
     metadata: dict[str, MetadataValue] = field(default_factory=dict[str, MetadataValue])
-    skip_duplicates: bool = False
     review: bool = False
     ocr: OcrMode = "auto"
 
@@ -93,7 +92,6 @@ class Destination:
             "uri": file.path.resolve().as_uri(),
             "metadata": self.metadata,
             "modified": format_file_time(file.path.stat().st_mtime),
-            "duplicates": "skip" if self.skip_duplicates else None,
             "review": self.review,
             "ocr": None if self.ocr == "auto" else self.ocr,
         }
@@ -242,7 +240,6 @@ def show_preview(
             (
                 "documents",
                 f"{changes['created']} new, {changes['updated']} changed, {changes['unchanged']} unchanged"
-                + (f", {changes['skipped']} skipped" if changes["skipped"] else "")
                 + (f", {unreadable} cannot be read" if unreadable else ""),
             ),
             ("strategy", next((each.config.strategy for each in previews), "-")),
@@ -406,8 +403,7 @@ def _report(outcome: IngestOutcome, selection: FileSelection, ontology: str, *, 
     added, kept, removed = (
         sum(getattr(each.sources, name) for each in outcome.ingested) for name in ("added", "kept", "removed")
     )
-    rest = f", {changes['skipped']} skipped" if changes["skipped"] else ""
-    rest += f", {changes['waiting']} waiting for approval" if changes["waiting"] else ""
+    rest = f", {changes['waiting']} waiting for approval" if changes["waiting"] else ""
     console.line(
         f"{ontology}: {pluralize(changes['created'], 'document')} created, {changes['updated']} updated, "
         f"{changes['unchanged']} unchanged{rest}. {pluralize(added, 'source')} added, {kept} kept, "

@@ -9,8 +9,6 @@ import typer
 
 from kg_api.schemas.vocabulary import Target, Tier
 from kg_api.wording import pluralize
-from kg_cli.evaluate.saved import judgements
-from kg_cli.evaluate.saved import results as results_group
 from kg_cli.terminal import console, options
 from kg_cli.terminal.answers import make_group
 from kg_cli.terminal.connect import open_client
@@ -19,34 +17,25 @@ SetOption = Annotated[
     Path,
     typer.Option("--set", "-s", help="Folder with corpus.jsonl, queries.jsonl and qrels.tsv, or with spans."),
 ]
-TierOption = Annotated[
-    Tier, typer.Option(help="How many questions: 50, 300 or all. Always the same questions.")
-]
+TierOption = Annotated[Tier, typer.Option(help="How many questions: 50, 300 or all; always the same ones.")]
 TargetOption = Annotated[
     Target | None,
-    typer.Option(help="Kind of hits: documents, judged passages or exact spans. Default: as in the set."),
+    typer.Option(help="Kind of hits: documents, judged passages or exact spans; unset: as in the set."),
 ]
 CorpusOption = Annotated[
-    str | None, typer.Option("--ontology", "-o", help="Ontology for the documents. Default: a new one.")
+    str | None, typer.Option("--ontology", "-o", help="Ontology for the documents; unset: a new one.")
 ]
 InPlaceOption = Annotated[
-    bool, typer.Option("--in-place", help="Use an ontology that already contains the documents.")
+    bool, typer.Option("--in-place", help="Use the ontology as it is; it already contains the documents.")
 ]
 ResultsOption = Annotated[
-    Path | None, typer.Option(help="Folder for results. Default: `evaluations` in KG_HOME.")
+    Path | None, typer.Option(help="Folder for results; unset: `evaluations` in KG_HOME.")
 ]
 MODE_HELP = (
-    "Mode of search: text, vector, hybrid, concepts, graph, hybrid/concept, augment, answer. A wrong mode "
+    "Mode of search: text, vector, hybrid, concepts, graph, hybrid/concept, augment, answer; a wrong one "
     "lists all."
 )
-QuestionKindOption = Annotated[
-    Literal["quotes", "judgements"],
-    typer.Option("--kind", help="Origin of the questions: quotes of concepts, or judgements of users."),
-]
-
 group = make_group("Evaluate search quality, and compare.")
-group.add_typer(judgements, name="judgements")
-group.add_typer(results_group, name="results")
 
 
 @group.command()
@@ -56,9 +45,7 @@ def run(
     mode: Annotated[str, typer.Option(help=MODE_HELP)] = "hybrid",
     option: Annotated[
         list[str] | None,
-        typer.Option(
-            "--option", help="Such as rerank=true, strategy=sentence or chunk_size=80. Repeat for several."
-        ),
+        typer.Option("--option", help="Such as rerank=true, strategy=sentence or chunk_size=80; repeat."),
     ] = None,
     tier: TierOption = "full",
     target: TargetOption = None,
@@ -67,7 +54,7 @@ def run(
     in_place: InPlaceOption = False,
     results: ResultsOption = None,
     output: Annotated[
-        Path | None, typer.Option(help="File for the result. Default: a new one in the results folder.")
+        Path | None, typer.Option(help="File for the result; unset: a new one in the results folder.")
     ] = None,
     as_json: options.OwnJson = False,
 ) -> None:
@@ -105,16 +92,14 @@ def compare(
     modes: Annotated[str | None, typer.Option(help="Modes to compare, such as text,vector,hybrid.")] = None,
     config: Annotated[
         list[str] | None,
-        typer.Option(
-            "--config", "-c", help="A configuration, such as 'mode=hybrid,rerank=true'. Repeat for several."
-        ),
+        typer.Option("--config", "-c", help="A configuration, such as 'mode=hybrid,rerank=true'; repeat."),
     ] = None,
     against: Annotated[
         str, typer.Option(help="Baseline of the tests: first, best, or a configuration's name.")
     ] = "first",
     metric: Annotated[
         list[str] | None,
-        typer.Option("--metric", "-m", help="Such as ndcg@10. Repeat for several. Default: the main ones."),
+        typer.Option("--metric", "-m", help="Such as ndcg@10; repeat. Unset: the main ones."),
     ] = None,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Repeat measurements that are already saved.")
@@ -154,15 +139,16 @@ def make(
     output: Annotated[Path, typer.Option(help="A new folder for the set.")],
     count: Annotated[int, typer.Option(min=1, max=100_000, help="How many questions, at most.")] = 300,
     seed: Annotated[int, typer.Option(help="Random seed for choosing questions.")] = 0,
-    kind: QuestionKindOption = "quotes",
+    kind: Annotated[
+        Literal["quotes", "judgements"],
+        typer.Option("--kind", help="Origin of the questions: quotes of concepts, or judgements of users."),
+    ] = "quotes",
     as_json: options.OwnJson = False,
 ) -> None:
     """Make a question set from an ontology: documents, and questions that their quotes answer.
 
-    A question names two concepts of one document, and their quotes are the answer. Questions that full-text
-    search answers with its first hit are skipped.
-    With `--kind judgements`, the questions are those with judged passages, from the web page or from
-    `kg eval judgements`.
+    A question names two concepts of one document, and their quotes are the answer.
+    With `--kind judgements`, the questions are those with judged passages, from the web page or REST.
 
     Example: kg eval make --ontology notes --output ~/sets/notes --count 200
     """
@@ -178,9 +164,7 @@ def make(
         f"{pluralize(about['questions'], 'question')} about {pluralize(about['documents'], 'document')}: "
         f"{about['kind']}"
     )
-    console.note(*about.get("notes", ()))
-    if about["answered_by_full_text"]:
-        console.say(f"skipped, because full text answers them: {about['answered_by_full_text']}")
+    console.note(*about["notes"])
     console.say(f"measure with: kg eval run --set {output} --ontology {ontology!r} --in-place")
 
 

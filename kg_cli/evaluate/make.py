@@ -169,7 +169,7 @@ def _read_embedding(client: KgClient, ontology: str) -> dict[str, Any]:
     return describe_embedding(ontology, found, patiently(client.embedding_spaces).spaces)
 
 
-# Questions from quotes of concepts that full-text search does not answer
+# Questions from quotes of concepts
 
 _QUOTES = 50  # per concept, more than a concept of few sources has
 
@@ -197,16 +197,6 @@ def instance_queries(
             yield query
 
 
-def is_answered_by_text(client: KgClient, ontology: str, query: SetQuery, *, of_many: bool) -> bool:
-    """Return whether full text finds the right document first, or the right passage of a single document."""
-    call = partial(client.search_sources, query.text, ontology=ontology, mode="text", limit=1)
-    for hit in patiently(call).sources:
-        if of_many:
-            return hit.document in query.relevant
-        return any(hit.start < each.end and each.start < hit.end for each in query.references)
-    return False
-
-
 def _question(client: KgClient, concept: Concept, used: set[str]) -> tuple[SetQuery, set[str]] | None:
     """Return a question for a concept and a frequent concept that appears with it, and the ids of both."""
     details = patiently(partial(client.concept, concept.concept_id, limit=_QUOTES))
@@ -223,14 +213,11 @@ def _question(client: KgClient, concept: Concept, used: set[str]) -> tuple[SetQu
 
 # Question sets from documents
 
-# origin of questions: quotes of concepts, or judgements by people
 QuestionKind = Literal["quotes", "judgements"]
 KINDS: dict[QuestionKind, str] = {
-    "quotes": "pairs of concepts whose quotes answer: they favour searches through concepts. Questions that "
-    "full-text search answers first are excluded, which lowers its scores",
+    "quotes": "pairs of concepts whose quotes answer: they favour searches through concepts",
     "judgements": "questions of users, with judged passages",
 }
-TRIED = 20  # candidates per wanted question, because full text answers many
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,8 +230,9 @@ class MakeSettings:
 
 def make(client: KgClient, folder: Path, wanted: MakeSettings) -> dict[str, Any]:
     """Make a set, write it to a new folder, and return the content of its about.json."""
-    generate = _take_judged if wanted.kind == "judgements" else _generate
-    documents, queries, told = generate(client, wanted)
+    documents = _documents(client, wanted.ontology)
+    select = _select_judged if wanted.kind == "judgements" else _select_quotes
+    queries, notes = select(client, documents, wanted)
     about = {
         "ontology": wanted.ontology,
         "questions": len(queries),
@@ -252,62 +240,51 @@ def make(client: KgClient, folder: Path, wanted: MakeSettings) -> dict[str, Any]
         "kg": __version__,
         "made_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "kind": KINDS[wanted.kind],
-        **told,
+        "seed": wanted.seed,
+        "notes": notes,
     }
     write_set(folder, documents, queries, about)
     return about
 
 
-def _generate(
-    client: KgClient, wanted: MakeSettings
-) -> tuple[list[SetDocument], list[SetQuery], dict[str, Any]]:
-    ontology, documents = wanted.ontology, _documents(client, wanted.ontology)
-    most, easy = TRIED * wanted.count, 0
-    queries = list[SetQuery]()
-    found = islice(instance_queries(client, ontology, documents, most, wanted.seed), most)
+def _select_quotes(
+    client: KgClient, documents: Sequence[SetDocument], wanted: MakeSettings
+) -> tuple[list[SetQuery], list[str]]:
+    found = instance_queries(client, wanted.ontology, documents, wanted.count, wanted.seed)
     with console.progress("questions") as bar:
-        for query in bar.track(found, total=most, description="looking for questions"):
-            if is_answered_by_text(client, ontology, query, of_many=len(documents) > 1):
-                easy += 1
-            else:
-                queries.append(query)
-            if len(queries) == wanted.count:
-                break
+        limited = islice(found, wanted.count)
+        queries = [*bar.track(limited, total=wanted.count, description="looking for questions")]
     if not queries:
         raise InvalidInput(
-            f"full text answers all {easy} questions about {ontology!r} that were tried in the first place"
-            if easy
-            else f"no two concepts of {ontology!r} are quoted in the same few passages. To get concepts, run "
-            f"`kg admin concepts config --ontology {ontology} --extractor keyphrase`"
+            f"no two concepts of {wanted.ontology!r} are quoted in the same few passages. Extract concepts "
+            "first (kg admin concepts), or judge hits and use --kind judgements"
         )
-    return documents, numbered(queries), {"answered_by_full_text": easy, "seed": wanted.seed}
+    return numbered(queries), []
 
 
-def _take_judged(
-    client: KgClient, wanted: MakeSettings
-) -> tuple[list[SetDocument], list[SetQuery], dict[str, Any]]:
+def _select_judged(
+    client: KgClient, documents: Sequence[SetDocument], wanted: MakeSettings
+) -> tuple[list[SetQuery], list[str]]:
     judged, notes = build_judged_queries(
         _read_pages(partial(client.judgements, wanted.ontology), lambda page: page.judgements)
     )
-    documents = _documents(client, wanted.ontology)
-    names = {each.document for each in documents}  # documents may have arrived since the judgements were read
+    names = {each.document for each in documents}  # documents may have been deleted meanwhile
     there = [each for each in judged if each.relevant.keys() <= names]
     queries = sorted(there, key=lambda each: each.query_id)[: wanted.count]
     if not queries:
         raise InvalidInput(
-            f"no passage of {wanted.ontology!r} is judged to answer a question: judge hits on the search "
-            "page, or with `kg eval judgements set`"
+            f"no passage of {wanted.ontology!r} is judged to answer a question: judge hits on the search page"
         )
     if left := len(judged) - len(queries):
         notes.append(f"{pluralize(left, 'question')} skipped: more than --count, or changed at this moment")
-    return documents, queries, {"answered_by_full_text": 0, "notes": notes}
+    return queries, notes
 
 
 def _documents(client: KgClient, ontology: str) -> list[SetDocument]:
     with console.progress("documents") as bar:
         listed = list(_list_documents(client, ontology))
         if not listed:
-            raise NotFound(f"no ontology {ontology!r} has documents. `kg ontologies` lists the ontologies")
+            raise NotFound(f"no ontology {ontology!r} has documents; `kg ontologies` lists the existing ones")
         fetching = bar.track(listed, description="fetching")
         found = (patiently(partial(client.document, each.document_id)) for each in fetching)
         return [SetDocument(one.document, one.text, one.title, cast("Format", one.format)) for one in found]

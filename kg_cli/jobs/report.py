@@ -19,7 +19,7 @@ from kg_api.client import KgClient
 from kg_api.errors import KgError, Unavailable
 from kg_api.evaluation.run import retry_call
 from kg_api.schemas.documents import EmbeddingStatus
-from kg_api.schemas.operations import FINISHED, JOB_KINDS, Job, JobAhead, JobPage, JobWaiting, QueueStatus
+from kg_api.schemas.operations import FINISHED, JOB_KINDS, Job, JobPage, QueueStatus
 from kg_api.schemas.vocabulary import JobState
 from kg_api.wording import pluralize
 from kg_cli.terminal import console
@@ -37,7 +37,7 @@ TOLD_BY = {
 }
 
 
-def name_of(job: Job | JobAhead | JobWaiting) -> str:
+def name_of(job: Job) -> str:
     return f"{job.kind.replace('_', ' ')} {job.ontology or ''}".strip()
 
 
@@ -56,16 +56,14 @@ def describe_state(job: Job) -> str:
         return "stalled: its worker sends no heartbeat"
     if job.state is JobState.QUEUED and (seconds := _count_seconds_until(job.run_after)) > 1:
         return f"queued, retried in {duration(seconds)}"
-    if job.waits_for:
-        return f"queued, {waits_for(job.waits_for)}"
     return job.state.value.replace("_", " ")
 
 
-def progress_of(job: Job | JobAhead) -> str:
+def progress_of(job: Job) -> str:
     return f"{job.done}/{get_total(job)}"
 
 
-def get_total(job: Job | JobAhead) -> int:
+def get_total(job: Job) -> int:
     return max(job.total, job.done)
 
 
@@ -77,14 +75,7 @@ def describe_speed(job: Job) -> str:
         return "stalled"
     if job.rate:
         return f"{rate(job.rate)}, {duration(job.eta_seconds or 0)} left"
-    if job.waits_for:
-        return f"behind {progress_of(job.waits_for)}{_left(job.waits_for)}"
     return "waits for a retry" if job.error and job.state is JobState.QUEUED else job.state.value
-
-
-def waits_for(ahead: JobAhead) -> str:
-    speed = f", {rate(ahead.rate)}" if ahead.rate else ""
-    return f"waits for {name_of(ahead)}: {progress_of(ahead)}{speed}{_left(ahead)}"
 
 
 def rate(items_a_second: float) -> str:
@@ -106,10 +97,6 @@ def moment(time: dt.datetime) -> str:
     seconds = -_count_seconds_until(time)
     away = f"{duration(seconds)} ago" if seconds >= 0 else f"in {duration(-seconds)}"
     return f"{time.astimezone(dt.UTC):%Y-%m-%d %H:%M:%S} UTC ({away})"
-
-
-def _left(ahead: JobAhead) -> str:
-    return "" if ahead.eta_seconds is None else f", about {duration(ahead.eta_seconds)}"
 
 
 def _count_seconds_until(time: dt.datetime) -> float:
@@ -135,23 +122,18 @@ class JobBars(Progress):
             expand=True,
         )
         self._bars: dict[str, TaskID] = {}
-        self._told: dict[tuple[str, str], str | None] = {}
+        self._told: dict[str, str | None] = {}
 
     def show(self, job: Job) -> None:
         if job.job_id not in self._bars:
             self._bars[job.job_id] = self.add_task(escape(name_of(job)), total=None, speed="")
         reason = job.error if job.state not in FINISHED else None
-        self._say_once(job, "error", reason, f"{name_of(job)}: {reason}")
-        ahead = job.waits_for
-        self._say_once(job, "wait", ahead and ahead.job_id, ahead and f"{name_of(job)} {waits_for(ahead)}")
+        if reason and reason != self._told.get(job.job_id):
+            console.say(f"{name_of(job)}: {reason}")
+        self._told[job.job_id] = reason
         self.update(
             self._bars[job.job_id], completed=job.done, total=get_total(job), speed=describe_speed(job)
         )
-
-    def _say_once(self, job: Job, kind: str, reason: str | None, told: str | None) -> None:
-        if reason and told and reason != self._told.get((job.job_id, kind)):
-            console.say(told)
-        self._told[job.job_id, kind] = reason
 
 
 # Tables of jobs and the queue
@@ -172,7 +154,7 @@ def print_jobs(jobs: Sequence[Job], kind: str | None = None) -> None:
     rows: list[list[Shown]] = []
     for job in jobs:
         state = "stalled" if job.stalled else job.state.value.replace("_", " ")
-        moving = job.rate or job.set_aside or job.waits_for
+        moving = job.rate or job.set_aside
         progress = f"{progress_of(job)}, {describe_speed(job)}" if moving else progress_of(job)
         ago = f"{duration(-_count_seconds_until(job.created_at))} ago"
         error = [[((job.error or "")[:MAX_ERROR_LENGTH], "red")]] if has_errors else []
@@ -250,7 +232,6 @@ def print_queue(status: QueueStatus) -> None:
         ("failed in the last 24 h", str(status.dead)),
         ("longest wait", duration(status.oldest_waiting_seconds)),
         ("oldest unfinished", duration(status.backlog_age_seconds)),
-        *((name_of(each), waits_for(each.waits_for)) for each in status.waits),
         *([("paused", ", ".join(status.paused))] if status.paused else []),
     ]
     console.print_table(["jobs", ""], rows)
@@ -317,7 +298,7 @@ def wait_for_jobs(client: KgClient, job_ids: Sequence[str]) -> list[Job]:
         ending.callback(impatience.cancel)
 
         def show(job: Job) -> None:
-            if job.state is not JobState.QUEUED or (job.waits_for and job.waits_for.rate):
+            if job.state is not JobState.QUEUED:
                 impatience.cancel()
             bars.show(job)
 

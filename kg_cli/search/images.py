@@ -1,4 +1,4 @@
-"""`kg images`: list, show, save and find images, and find their passages."""
+"""`kg images`: list, save and find images, and find their passages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kg_api.schemas.image_search import ImageHit, ImageHits, RelatedSources, RelatedThrough
     from kg_api.schemas.search import Place
 
-group = make_group("Images: list, show, save and find them.")
+group = make_group("Images: list, save and find them.")
 
 ImageArgument = Annotated[
     str,
@@ -78,30 +78,6 @@ def list_images(
 
     Example: kg images list --ontology holidays
     """
-
-
-def print_image(place: Place) -> None:
-    if place.image is None:
-        raise InvalidInput(f"{place.source_id} is a passage of text, not an image: kg show {place.source_id}")
-    rows = [
-        ("image", f"{place.ontology} / {place.document}"),
-        ("id", place.source_id),
-        ("kind", place.image.content_type),
-        ("size", _size(place)),
-        ("storage key", place.image.storage_key),
-        ("perceptual hash", place.image.perceptual_hash),
-    ]
-    console.print_table(["", ""], rows)
-    console.block(place.full_text.strip())
-
-
-@command(group, show=print_image)
-def show(kg: KgClient, image: ImageArgument) -> Any:
-    """Show the fields of an image, and its searchable text.
-
-    Example: kg images show 1f0c5a77
-    """
-    return kg.source(image)
 
 
 @group.command()
@@ -222,37 +198,17 @@ def _through(way: RelatedThrough) -> str:
             return f"linked by a person{measure}"
 
 
-@command(group, "passages", show=print_related)
-def find_passages(
-    kg: KgClient,
-    image: SourceArgument,
+@command(group, "related", asks="related_sources", show=print_related)
+def find_related(
+    source_id: SourceArgument,
     *,
     ontology: options.OnlyOntologies = None,
     where: options.Where = None,
     same_document: SameDocumentOption = False,
     limit: options.Limit = 10,
-) -> Any:
-    """Find passages for an image: next to it, by concepts, and by text.
+) -> None:
+    """Find passages for an image, or images for a passage: next to it, by concepts, and by text.
 
-    Example: kg images passages 1f0c5a77 --limit 5
+    Example: kg images related 1f0c5a77 --limit 5
+        kg images related notes/harbours.epub#3
     """
-    scope: dict[str, Any] = {"ontology": ontology, "where": where, "limit": limit}
-    return kg.related_sources(image, kinds=["passage"], same_document=same_document, **scope)
-
-
-@command(group, "for", show=print_related)
-def find_images(
-    kg: KgClient,
-    passage: SourceArgument,
-    *,
-    ontology: options.OnlyOntologies = None,
-    where: options.Where = None,
-    same_document: SameDocumentOption = False,
-    limit: options.Limit = 10,
-) -> Any:
-    """Find images for a passage: next to it, by concepts, and by text.
-
-    Example: kg images for notes/harbours.epub#3
-    """
-    scope: dict[str, Any] = {"ontology": ontology, "where": where, "limit": limit}
-    return kg.related_sources(passage, kinds=["image"], same_document=same_document, **scope)

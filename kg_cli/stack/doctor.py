@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
 import os
 import platform
 import shutil
@@ -12,7 +11,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from http import HTTPStatus
 from pathlib import Path
 from typing import Literal
 
@@ -25,10 +23,9 @@ from kg_api.convert.shared.ocr import find_missing_reason
 from kg_api.errors import ConfigurationError, Forbidden, KgError, Unauthorized
 from kg_api.local import neo4j, processes, supervisor
 from kg_api.local.neo4j import build_disk_room
-from kg_api.local.processes import Home, exchange
+from kg_api.local.processes import Home
 from kg_api.schemas.operations import Job, QueueStatus
 from kg_api.settings import Settings, load_settings
-from kg_api.tracing import PATH, is_installed
 from kg_cli.jobs.report import duration, name_of
 from kg_cli.stack.roles import database_trouble, stack_roles, supervisor_role
 from kg_cli.terminal import console
@@ -40,13 +37,10 @@ DISK_WARN_GIB = 2.0
 MEMORY_WARN_GIB = 1.5  # minimum free memory for Neo4j, the service and the worker
 WORKER_STARTS_SECONDS = 15.0  # time for a new worker to load its model
 ANSWER_SECONDS = 10.0
-COLLECTOR_SECONDS = 3.0
 MAX_SHOWN = 3  # named jobs per kind of problem
 WAITS_FOR_ANOTHER = "waiting: "  # prefix of a job's error if the job waits for another program
 SEND_A_KEY = "KG_API_KEY=kg_... kg doctor, with a key that may read"
 SEND_A_KEY_OF_ALL = "KG_API_KEY=kg_... kg doctor, with a key of all ontologies, shows it"
-_NO_ANSWER = (OSError, http.client.HTTPException)
-_COLLECTOR = "OTEL_EXPORTER_OTLP_ENDPOINT"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,28 +121,6 @@ def examine_files(home: Home, settings: Settings) -> Findings:
     else:
         fix = "make it writable, or set KG_BLOBS__FOLDER to another folder"
         yield _fail("files", f"{there} is not writable, so kg cannot store images", fix)
-
-
-def examine_tracing(_: Home, settings: Settings) -> Findings:
-    """Check the configured trace collector with an empty request. Yield nothing if none is configured."""
-    if (endpoint := settings.otel.exporter_otlp_endpoint) is None:
-        return
-    if not is_installed():
-        fix = f".venv/bin/python -m pip install '.[tracing]' in kg's checkout, or unset {_COLLECTOR}"
-        yield _warn("tracing", "the packages are not installed, so kg sends no traces", fix)
-        return
-    takes = "it takes OTLP over HTTP, mostly at port 4318"
-    try:
-        kind = {"Content-Type": "application/x-protobuf"}
-        status, _body = exchange(endpoint, PATH, kind, timeout=COLLECTOR_SECONDS, body=b"")
-    except _NO_ANSWER as error:
-        fix = f"start the collector, or correct {_COLLECTOR}: {takes}"
-        yield _warn("tracing", f"{endpoint} does not answer: {error}", fix)
-        return
-    if status in {HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED}:
-        yield _warn("tracing", f"{endpoint}{PATH} answers {status}", f"correct {_COLLECTOR}: {takes}")
-    else:
-        yield _ok("tracing", f"traces go to {endpoint}, which answers {status}")
 
 
 def examine_neo4j(home: Home, settings: Settings) -> Findings:
@@ -342,7 +314,6 @@ CHECKS: tuple[Callable[[Home, Settings], Findings], ...] = (
     examine_memory,
     examine_ocr,
     examine_files,
-    examine_tracing,
     examine_neo4j,
     examine_restore,
     examine_processes,

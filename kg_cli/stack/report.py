@@ -25,7 +25,7 @@ from kg_api.providers.model_files import ensure_model
 from kg_api.schemas.operations import QueueStatus
 from kg_api.settings import Settings
 from kg_api.wording import pluralize
-from kg_cli.jobs.report import name_of, print_dead, waits_for
+from kg_cli.jobs.report import print_dead
 from kg_cli.stack import roles
 from kg_cli.stack.roles import ALREADY, neo4j_uri, stack_roles, supervisor_role
 from kg_cli.terminal import console
@@ -33,7 +33,6 @@ from kg_cli.terminal.connect import build_auth_headers, connect_client, shown_ad
 from kg_cli.terminal.console import runnable
 
 T = TypeVar("T")
-
 READY_SECONDS = 10.0  # timeout of GET /ready, which takes seconds under load
 QUEUE_SECONDS = 5.0
 
@@ -176,9 +175,6 @@ def supervising(home: Home, settings: Settings) -> Generator[tuple[Supervisor, t
         raise Conflict(ALREADY.format(home.path)) from error
 
 
-# `kg status`
-
-
 @dataclass(frozen=True, slots=True)
 class RunningProcess:
     role: str
@@ -317,7 +313,6 @@ def print_status(status: StackStatus) -> None:
     if jobs := status.jobs:
         stalled = f", {jobs.stalled} stalled" if jobs.stalled else ""
         rows.append(("jobs", f"{jobs.running} running, {jobs.queued} queued{stalled}"))
-        rows += [("", f"{name_of(each)} {waits_for(each.waits_for)}") for each in jobs.waits]
     if status.to_review:
         pending = f"{pluralize(status.to_review, 'document')} to approve or reject"
         rows.append(("review", f"{pending}: {runnable()} documents waiting"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import datetime as dt
 import json
 import os
 import re
@@ -234,21 +233,8 @@ def describe_price(dollars: float | None) -> str:
 
 
 def describe(error: Exception) -> str:
-    """Append the stack trace to a log and return a message with the error and the path of the log."""
-    from kg_api.local import processes
-    from kg_api.settings import load_settings
-
-    what = f"unexpected {type(error).__name__}: {error}"
-    try:
-        path = load_settings().home.expanduser().absolute() / "logs" / "cli.log"
-        processes.make_folder(path.parent)
-        processes.limit(path)
-        with path.open("a", encoding="utf-8") as log:
-            log.write(f"--- {dt.datetime.now(tz=dt.UTC).isoformat()}\n")
-            traceback.print_exception(error, file=log)
-    except (OSError, KgError):
-        return f"{what}\nSet KG_LOG__LEVEL=debug to see the trace."
-    return f"{what}\nThis is a bug of kg. The trace is in {path}"
+    told = f"unexpected {type(error).__name__}: {error}"
+    return f"{told}\nThis is a bug of kg. Set KG_LOG__LEVEL=debug to see the trace."
 
 
 def trace_when_debugging(error: Exception) -> None:

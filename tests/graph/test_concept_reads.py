@@ -225,27 +225,6 @@ def test_those_of_the_same_sources_that_are_not_given_are_counted(kg: Kg, servic
     own = found["Heron"]
     assert [service.related(own, 1, limit).more_related for limit in (1, 2, 4)] == [3, 2, 0]
     assert service.details(own, 1).more_related == 3
-    assert service.neighbourhood(own, 1).left_out == 3
-
-
-def test_a_neighbourhood_is_nodes_and_edges(service: ConceptService, ids: dict[str, str]) -> None:
-    found = service.neighbourhood(ids["Analytical Engine"], 10)
-    names = {each.concept_id: each.label for each in found.concepts}
-    assert found.centre == ids["Analytical Engine"]
-    assert set(names.values()) == {
-        "Analytical Engine",
-        "Ada Lovelace",
-        "Charles Babbage",
-        "London",
-        "Thames",
-    }
-    edges = {(names[each.subject], each.type, names[each.object]) for each in found.steps}
-    assert ("London", "lies on", "Thames") in edges
-    assert len(edges) == 4
-    few = service.neighbourhood(ids["Analytical Engine"], 2)
-    assert (len(few.concepts), few.left_out) == (3, 1)
-    birds = service.neighbourhood(ids["Herons"], 5)
-    assert [(each.type, len(each.sources)) for each in birds.steps] == [(APPEARS_WITH, 1)]
 
 
 def test_an_ontologies_concepts_are_listed_those_of_most_sources_first(
@@ -265,8 +244,6 @@ def test_what_is_not_there_is_not_found(graph: Graph) -> None:
     for asking in (service.details, lambda x: service.context(x, 1, 1), lambda x: service.related(x, 1, 1)):
         with pytest.raises(NotFound, match=r"concept .* not found"):
             asking("0" * 32)
-    with pytest.raises(NotFound):
-        service.neighbourhood("0" * 32, 5)
     spaces.close()
 
 

@@ -22,8 +22,6 @@ from kg_api.graph.document_writes import (
     CHARACTERS_A_TRANSACTION,
     SOURCES_A_TRANSACTION,
     StoreResult,
-    delete_document,
-    preview_document,
     split_to_transactions,
     store_document,
     store_documents,
@@ -32,7 +30,7 @@ from kg_api.graph.document_writes import (
 from kg_api.graph.spaces import read_configurations
 from kg_api.ingest.service import store_each
 from kg_api.schemas.base import document_id
-from kg_api.schemas.documents import DocumentRecord, StoredChange
+from kg_api.schemas.documents import DocumentRecord
 from tests.neo4j_server import Neo4jServer
 from tests.support.cypher import STATEMENTS, rows
 from tests.support.records import record, text_record
@@ -414,10 +412,6 @@ NAMES = "MATCH (d:Document) RETURN d.document AS name ORDER BY name"
 HASHES = "MATCH (d:Document) RETURN d.document AS name, d.text_hash AS hash ORDER BY name"
 
 
-def skipping(name: str, text: str = "the text") -> DocumentRecord:
-    return replace(record(name, [text]), skip_duplicate=True)
-
-
 def told(stored: StoreResult) -> tuple[str, tuple[str, ...]]:
     return stored.change.change, stored.change.same_text
 
@@ -446,22 +440,6 @@ def test_of_a_batch_the_earlier_ones_count_and_not_what_is_changed_in_it(graph: 
     ]
 
 
-def test_a_new_one_is_left_out_and_a_stored_one_is_brought_up_to_date(
-    graph: Graph, driver: neo4j.Driver
-) -> None:
-    batch = [skipping("a"), skipping("b"), skipping("c", "other")]
-    assert [told(each) for each in store_documents(graph, batch)] == [
-        ("created", ()),
-        ("skipped", ("a",)),
-        ("created", ()),
-    ]
-    assert preview_document(graph, skipping("b")) == (StoredChange("skipped", 0, 0, 0, None, ("a",)), [])
-    assert names(driver) == ["a", "c"]
-    assert told(store_document(graph, skipping("c"))) == ("updated", ("a",))
-    delete_document(graph, record("a", []).document_id)
-    assert told(store_document(graph, skipping("b"))) == ("skipped", ("c",))
-
-
 def test_of_many_that_come_at_once_one_is_stored_and_all_others_are_told(
     graph: Graph, driver: neo4j.Driver
 ) -> None:
@@ -470,15 +448,12 @@ def test_of_many_that_come_at_once_one_is_stored_and_all_others_are_told(
 
     def store(number: int) -> StoreResult:
         together.wait()
-        new = record(f"{number}", ["the text"])
-        return store_document(graph, replace(new, skip_duplicate=bool(number % 2)))
+        return store_document(graph, record(f"{number}", ["the text"]))
 
     with ThreadPoolExecutor(6) as pool:
         found = [told(each) for each in pool.map(store, range(6))]
     assert [same for _, same in found].count(()) == 1
-    stored = [str(number) for number, (change, _) in enumerate(found) if change == "created"]
-    assert names(driver) == sorted(["first", *stored])
-    assert all(change == "created" for change, _ in found[::2])
+    assert names(driver) == [*map(str, range(6)), "first"]
 
 
 def test_a_folder_tells_a_renamed_file_from_a_copy(graph: Graph, tmp_path: Path) -> None:

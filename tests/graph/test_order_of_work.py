@@ -18,7 +18,7 @@ from kg_api.graph import jobs
 from kg_api.graph.client import Graph
 from kg_api.graph.concept_vectors import want_concepts
 from kg_api.graph.document_writes import store_document
-from kg_api.graph.jobs import list_recent_jobs, read_queue_status, retry_job
+from kg_api.graph.jobs import retry_job
 from kg_api.jobs.embedding import EmbeddingJob, SourceEmbedding, TextModels
 from kg_api.jobs.runner import Runner
 from kg_api.providers.embedding import DeterministicEmbedder
@@ -274,28 +274,3 @@ def test_new_text_puts_a_job_first_again_that_was_at_what_is_stale(graph: Graph)
     asked = jobs.lower(graph, owner(job), wanted=job.wanted, rank=1)
     assert isinstance(asked, jobs.JobRequest)
     assert asked.wanted == 2, "what came in between is looked at first"
-
-
-def test_who_waits_is_told_for_what(graph: Graph) -> None:
-    ahead = request(graph, "a", added=340, kind="source_embedding")
-    waiting = request(graph, "b", added=900, kind="concept_embedding")
-    told = jobs.find_job(graph, waiting).waits_for
-    assert told is not None, "it goes after what waits before it"
-    assert told.job_id == ahead
-    job = claim(graph)
-    assert job is not None
-    graph.transaction(lambda tx: jobs.advance(tx, owner(job), before="", after="x", done=120))
-    told = jobs.find_job(graph, waiting).waits_for
-    assert told is not None
-    assert (told.kind, told.ontology, told.done, told.total) == ("source_embedding", "a", 120, 340)
-    assert told.rate is not None
-    assert told.eta_seconds == pytest.approx(220 / told.rate, rel=0.1, abs=0.1)
-    assert jobs.find_job(graph, ahead).waits_for is None
-    assert [each.waits_for and each.waits_for.job_id for each in list_recent_jobs(graph, None)] == [
-        None,
-        ahead,
-    ]
-    (line,) = read_queue_status(graph).waits
-    assert (line.job_id, line.waits_for.job_id) == (waiting, ahead)
-    assert jobs.finish(graph, owner(job), wanted=job.wanted) is None
-    assert jobs.find_job(graph, waiting).waits_for is None

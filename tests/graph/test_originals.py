@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import neo4j
@@ -142,13 +142,6 @@ def test_a_pdf_that_waits_keeps_its_file_until_it_is_rejected(library: Library) 
     assert library.collect() == 0
     reject_waiting(library.graph, "notes", ["b.pdf"], limit=10)
     assert (library.collect(), library.files) == (1, set())
-
-
-def test_a_pdf_that_is_left_out_leaves_no_file(library: Library) -> None:
-    library.add(PDF, "a.pdf")
-    again = replace(library.record(PDF + b"%", "b.pdf"), skip_duplicate=True)
-    assert store_document(library.graph, again).change.change == "skipped"
-    assert (library.collect(), library.files) == (1, {compute_blob_key(PDF)})
 
 
 def test_a_document_whose_file_has_gone_is_refused(library: Library) -> None:

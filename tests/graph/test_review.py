@@ -31,9 +31,8 @@ from tests.support.sync import counts, documents, put, scan, work
 LABELS = "MATCH (n) WHERE NOT n:Migration UNWIND labels(n) AS label RETURN DISTINCT label ORDER BY label"
 
 
-def given(name: str, text: str, *, review: bool = True, duplicates: bool = False) -> DocumentRecord:
-    about = Incoming("notes", name, text, review=review, metadata={"tags": ["a"]})
-    return to_record(replace(about, duplicates="skip") if duplicates else about)[0]
+def given(name: str, text: str, *, review: bool = True) -> DocumentRecord:
+    return to_record(Incoming("notes", name, text, review=review, metadata={"tags": ["a"]}))[0]
 
 
 def change(stored: StoreResult) -> str:
@@ -143,7 +142,6 @@ def test_rejected_and_left_out_ones_go_and_so_does_all_with_its_ontology(
 ) -> None:
     store(graph, "a.md", "Stored.", review=False)
     store_documents(graph, [given("b.md", "One."), given("c.md", "Two."), given("d.md", "Three.")])
-    assert change(store_document(graph, given("e.md", "Stored.", duplicates=True))) == "skipped"
     assert store_document(graph, given("e.md", "Stored.")).change.same_text == ("a.md",)
     done = service.reject(Review(ontology="notes", documents=["b.md", "z.md"]))
     assert (done.rejected, done.unknown, done.waiting) == (1, ["z.md"], 3)

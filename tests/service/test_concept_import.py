@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-from pathlib import Path
 from typing import Any
 
 import httpx
 import neo4j
 import pytest
 
-from kg_api.client import KgClient
 from tests.service.asking import Json, ingest, problem
-from tests.support import forked
-from tests.support.running import Service
 
 TEXT = (
     "# Leases\n\nA worker renews its lease every ten seconds, and the Lease ends with the worker.\n\n"
@@ -206,71 +199,6 @@ def test_hostile_labels_are_kept_as_text(http: httpx.Client, driver: neo4j.Drive
     assert len(appearances(driver)) == 1
 
 
-def command(service: Service, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return forked.run(["concept", "import", *arguments], {**os.environ, "KG_API_URL": service.url})
-
-
-ROWS = [
-    {
-        "document": "0",
-        "concepts": [{"label": "Lubefu River"}, {"label": "Sankuru River"}],
-        "relations": [["Lubefu River", "tributary of", "Sankuru River"]],
-    },
-    {"document": "9", "title": "Not there", "concepts": [{"label": "Nothing"}]},
-]
-
-
-def test_the_command_reports_rows_without_document(
-    kg: KgClient, service: Service, tmp_path: Path, driver: neo4j.Driver
-) -> None:
-    kg.ingest_text("The Lubefu River is a tributary of the Sankuru River.", ontology="notes", document="0")
-    file = tmp_path / "found.jsonl"
-    file.write_text("\n".join(json.dumps(row) for row in ROWS) + "\n\n", encoding="utf-8")
-    done = command(service, str(file), "--ontology", "notes", "--json")
-    assert done.returncode == 3, done.stderr
-    told = json.loads(done.stdout)
-    assert (told["concepts"], told["concepts_are_at_most"]) == (2, False)
-    assert (told["rows"], told["appearances"], told["relations"]) == (1, 2, 1)
-    assert [each["place"] for each in told["problems"]] == ["9"]
-    assert appearances(driver) == {"Lubefu River": [(0, True)], "Sankuru River": [(0, True)]}
-    people = command(service, str(file), "--ontology", "notes")
-    said = "2 different concepts, 2 times in 1 source, 0 of them without a quote; 1 relationship"
-    assert f"notes: 1 row: {said}" in people.stdout
-    assert "not placed: 9: the ontology has no document of this name or title" in people.stdout
-
-
-def test_an_ontology_that_is_not_there_is_not_found(
-    http: httpx.Client, service: Service, tmp_path: Path
-) -> None:
+def test_an_ontology_that_is_not_there_is_not_found(http: httpx.Client) -> None:
     response = http.post("/ontologies/nothing/concepts", json={"rows": [{"document": "a"}]})
     assert "ontology 'nothing' not found" in problem(response, 404)
-    file = tmp_path / "rows.jsonl"
-    file.write_text('{"document": "a"}\n', encoding="utf-8")
-    assert command(service, str(file), "--ontology", "nothing").returncode == 4
-
-
-def test_the_command_counts_different_concepts(kg: KgClient, service: Service, tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        kg.ingest_text("Tides rise and fall.", ontology="notes", document=name)
-    row = {"concepts": [{"label": "tides"}]}
-    file = tmp_path / "rows.jsonl"
-    file.write_text("\n".join(json.dumps({**row, "document": name}) for name in "ab"), encoding="utf-8")
-    done = command(service, str(file), "--ontology", "notes")
-    assert done.returncode == 0, done.stderr
-    assert "notes: 2 rows: 1 different concept, 2 times in 2 sources" in done.stdout
-    assert "removed" not in done.stdout
-    file.write_text("\n".join(json.dumps({"document": name}) for name in "ab"), encoding="utf-8")
-    done = command(service, str(file), "--ontology", "notes")
-    assert "removed: the former import for 2 sources" in done.stdout
-
-
-def test_the_command_names_a_line_that_is_wrong(service: Service, tmp_path: Path) -> None:
-    file = tmp_path / "rows.jsonl"
-    file.write_text('{"document": "a"}\n{"document": "a", "magic": 1}\n', encoding="utf-8")
-    done = command(service, str(file), "--ontology", "notes")
-    assert done.returncode != 0
-    assert "line 2: magic" in done.stderr
-    file.write_text('{"document": "a"}\n{', encoding="utf-8")
-    assert "line 2 is not valid JSON" in command(service, str(file), "--ontology", "notes").stderr
-    file.write_text("\n", encoding="utf-8")
-    assert "no rows" in command(service, str(file), "--ontology", "notes").stderr

@@ -71,8 +71,6 @@ def test_how_concepts_hang_together(http: httpx.Client, ids: dict[str, str]) -> 
     assert [(each["concept"]["label"], each["outgoing"]) for each in related["related"]] == [
         ("Karl von Frisch", False)
     ]
-    around: Json = http.get(f"/concepts/{own}/neighbourhood").json()
-    assert {each["concept_id"] for each in around["concepts"]} == {own, ids["Karl von Frisch"]}
     ways: Json = http.get("/concepts/paths", params={"from": "waggle dance", "to": "von Frisch"}).json()
     (path,) = ways["paths"]
     assert [each["type"] for each in path["steps"]] == ["saw"]
@@ -109,7 +107,6 @@ def test_an_empty_page_says_where_to_read_why(kg: KgClient) -> None:
         ("/concepts/none/context", {}, 404, "not found"),
         ("/concepts/none/context", {"window_size": 21}, 422, "window_size"),
         ("/concepts/none/related", {"hops": 0}, 422, "hops"),
-        ("/concepts/none/neighbourhood", {"limit": 201}, 422, "limit"),
         ("/ontologies/none/concepts", {}, 404, "not found"),
         ("/ontologies/a`/concepts", {}, 422, "ontology"),
     ],

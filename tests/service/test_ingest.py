@@ -172,16 +172,10 @@ def test_the_text_comes_back_character_for_character(http: httpx.Client, text: s
     assert http.get(f"/documents/{stored['document_id']}").json()["text"] == f"begin {text}"
 
 
-def test_the_same_text_under_another_name_is_told_or_skipped(http: httpx.Client, kg: KgClient) -> None:
+def test_the_same_text_under_another_name_is_told(http: httpx.Client) -> None:
     ingest(http, MARKDOWN, document="a.md")
     told = upload(http, MARKDOWN.encode(), "b.md").json()
     assert (told["change"], told["duplicate_of"]) == ("created", "a.md")
-    skipped = upload(http, MARKDOWN.encode(), "c.md", duplicates="skip")
-    assert (skipped.status_code, skipped.json()["change"]) == (200, "skipped")
-    assert (skipped.json()["duplicate_of"], skipped.json()["job_id"]) == ("a.md", None)
-    assert kg.ingest_text(MARKDOWN, ontology="notes", document="d.md", duplicates="skip").change == "skipped"
-    assert [each.document for each in kg.documents("notes").documents] == ["a.md", "b.md"]
-    assert "duplicates" in problem(upload(http, b"text", "e.md", duplicates="drop"), 422)
 
 
 def test_what_waits_is_found_when_it_is_approved(http: httpx.Client, kg: KgClient) -> None:

@@ -87,7 +87,7 @@ OF_EVERYTHING: tuple[tuple[str, dict[str, Any] | None], ...] = (
     ("GET /jobs/00000000", None),
 )
 """What is asked names nothing that its key does not see, or a word that is not quite the other one's."""
-VARYING = {"score", "timings_ms", "milliseconds", "next_cursor", "waits_for"}
+VARYING = {"score", "timings_ms", "milliseconds", "next_cursor"}
 """Weights of words and load are shared (docs/operations/security.md)."""
 
 
@@ -307,7 +307,6 @@ READ_BY_ID = (
     "GET /concepts/{concept}",
     "GET /concepts/{concept}/context",
     "GET /concepts/{concept}/related",
-    "GET /concepts/{concept}/neighbourhood",
     "GET /concepts/paths?from={own_concept}&to={concept}",
     "GET /jobs/{job}",
     "GET /jobs/{job}/events",

@@ -57,7 +57,6 @@ def test_an_empty_queue_is_all_zeros(http: httpx.Client) -> None:
         **dict.fromkeys(("queued", "waiting", "running", "stalled", "dead"), 0),
         **dict.fromkeys(("oldest_waiting_seconds", "backlog_age_seconds"), 0.0),
         "paused": [],
-        "waits": [],
         "workers": [],
     }
 

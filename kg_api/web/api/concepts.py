@@ -23,7 +23,6 @@ from kg_api.schemas.concepts import (
     ConceptsImported,
     Decision,
     Hops,
-    Neighbourhood,
     Phrase,
     RelatedConcepts,
     RelationshipHits,
@@ -174,16 +173,6 @@ def get_related_concepts(
     container: Open, concept_id: ConceptId, hops: Steps = 1, limit: Related = 50
 ) -> RelatedConcepts:
     return container.concepts.related(concept_id, hops, limit)
-
-
-@concepts.get(
-    "/concepts/{concept_id}/neighbourhood",
-    "read",
-    "Get the neighbourhood of a concept as a graph",
-    filtered=True,
-)
-def get_neighbourhood(container: Open, concept_id: ConceptId, limit: Related = 50) -> Neighbourhood:
-    return container.concepts.neighbourhood(concept_id, limit)
 
 
 @concepts.get("/ontologies/{ontology}/concepts", "read", "List the concepts of an ontology")

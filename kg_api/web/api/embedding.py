@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Path, Query, Request
+from fastapi import Path, Query
 
 from kg_api.schemas.concepts import ExtractionConfig, ExtractionStatus
 from kg_api.schemas.documents import EmbeddingStatus
@@ -25,7 +25,6 @@ from kg_api.schemas.embedding import (
 from kg_api.schemas.operations import JobStarted
 from kg_api.schemas.spaces import EmbeddingHealth, NewSpace, Slug, SpaceInfo, SpaceList
 from kg_api.web.shared.dependencies import IdempotencyKey, Ontology, OntologyFilter, Open
-from kg_api.web.shared.health import ModelHealth
 from kg_api.web.shared.scoped import Routes, example
 
 spaces = Routes("embedding")
@@ -98,18 +97,10 @@ def add_space(
     return container.models.add(space)
 
 
-@spaces.get("/embedding/health", "read", "Get the last known health of the embedding models")
-def embedding_health(container: Open, request: Request) -> EmbeddingHealth:
-    """Return results from the last 30 s. `POST` always checks."""
-    watch: ModelHealth = request.app.state.model_health
-    return watch.health(container.models)
-
-
 @spaces.post("/embedding/health", "admin", "Check the health of the embedding models now")
-def check_embedding_health(container: Open, request: Request) -> EmbeddingHealth:
+def check_embedding_health(container: Open) -> EmbeddingHealth:
     """Embed a test text with each model. Return status, latency, and the error, if any."""
-    watch: ModelHealth = request.app.state.model_health
-    return watch.check(container.models)
+    return container.models.health()
 
 
 # Concept extraction

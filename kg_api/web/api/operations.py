@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import distribution
@@ -11,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import FileResponse, JSONResponse, RedirectResponse
+from fastapi.responses import FileResponse, RedirectResponse
 
 from kg_api import __version__
 from kg_api.access import keys
@@ -26,7 +25,6 @@ from kg_api.schemas.operations import (
     ApiKey,
     ApiKeys,
     AuditPage,
-    Check,
     CreatedKey,
     Health,
     Job,
@@ -35,13 +33,10 @@ from kg_api.schemas.operations import (
     NewKey,
     QueueStatus,
     Readiness,
-    Start,
 )
 from kg_api.schemas.vocabulary import MAX_KEY_NAME, JobState
 from kg_api.web.shared.dependencies import JobId, Offset, OntologyFilter, Open, PageSize
-from kg_api.web.shared.forwarded import below_prefix
 from kg_api.web.shared.health import QueueWatch, check_readiness, without_names
-from kg_api.web.shared.openapi import event_stream
 from kg_api.web.shared.routes import GuardedRoute
 from kg_api.web.shared.scoped import Routes, example
 from kg_api.web.shared.scopes import public, requires
@@ -49,7 +44,6 @@ from kg_api.web.shared.security import asking
 from kg_api.web.shared.streams import JobStreams
 
 key_routes = Routes("keys")
-
 OfKey = Annotated[
     Text | None,
     Query(min_length=1, max_length=MAX_KEY_NAME, description="Id or name of a key, `local` or `anyone`."),
@@ -69,8 +63,6 @@ def list_audit(
     entries, total = page_of_audit(graph, key_ids=key_ids, since=from_then, offset=offset, limit=limit)
     return AuditPage(entries=entries, total=total, offset=offset, limit=limit)
 
-
-# Health
 
 health_router = APIRouter(tags=["health"], route_class=GuardedRoute)
 
@@ -92,24 +84,15 @@ def ready(request: Request, response: Response) -> Readiness:
 
     If keys are required, only keys for all ontologies get more than `ready` and `waiting_for`.
     """
-    around = request.app.state.surroundings.checks()
-    readiness = shown_readiness(request, around)
+    state = request.app.state
+    with limit_visible_ontologies(None):  # readiness does not depend on the key
+        readiness = check_readiness(state.opening, state.queue, state.surroundings.checks())
     if not readiness.ready:
         response.status_code = 503
-    return readiness
-
-
-def shown_readiness(request: Request, around: Sequence[Check] = ()) -> Readiness:
-    """Return the readiness. Hide names of spaces and models, unless the sender can see all ontologies."""
-    with limit_visible_ontologies(None):  # readiness does not depend on the key
-        readiness = check_readiness(request.app.state.opening, request.app.state.queue, around)
     return readiness if asking(request).ontologies is None else without_names(readiness)
 
 
-# Jobs and queue
-
 jobs = Routes("jobs")
-
 Kind = Annotated[
     str | None, Query(max_length=50, pattern=r"^[a-z_]+$", description="Default: all except scheduled ones.")
 ]
@@ -118,8 +101,8 @@ EVENTS: dict[str, Any] = {
     "response_class": Response,
     "responses": {
         200: {
-            "description": "Server-Sent Events, each with a Job as data.",
-            "content": {"text/event-stream": event_stream({"progress": Job, "end": Job})},
+            "description": "Server-Sent Events `progress` and `end`, each with a Job as data.",
+            "content": {"text/event-stream": {"schema": {"type": "string"}}},
         }
     },
 }
@@ -181,9 +164,6 @@ def get_queue(container: Open) -> QueueStatus:
     return read_queue_status(container.graph)
 
 
-# API keys
-
-
 CalledKey = Annotated[Text, Path(min_length=1, max_length=MAX_KEY_NAME, description="Id or name of a key.")]
 
 
@@ -226,9 +206,6 @@ def revoke_key(
     return keys.revoke_key(container.graph, key_id, but_the_last=remote and not force)
 
 
-# Prometheus metrics of all processes of `kg up`, or of this process
-
-
 TEXT: dict[int | str, dict[str, Any]] = {
     200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "The metrics."}
 }
@@ -241,19 +218,6 @@ def metrics(request: Request) -> Response:
     return Response(render_metrics(QueueGauges(watch.status_if_known())), media_type=CONTENT_TYPE)
 
 
-# Start page and API documentation without external resources
-
-
-DESCRIPTION = "A graph knowledge service that finds passages of your documents with exact offsets."
-LINKS = {
-    "/ui/search": "pages for a browser: search, read, see",
-    "/docs": "the API, to read and to try",
-    "/openapi.json": "OpenAPI description",
-    "/ready": "status of all parts, and problems",
-    "/health": "whether the process lives",
-    "/metrics": "for Prometheus",
-    "/mcp": "for agents: the Model Context Protocol, by POST",
-}
 PAGES = PathlibPath(__file__).parents[1] / "pages"
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
@@ -262,27 +226,13 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
 }
 """Headers of the API documentation. Only own scripts run. Swagger UI needs inline styles."""
-FOR_BROWSERS: dict[int | str, dict[str, Any]] = {
-    303: {"description": "To a browser: the search page is at `Location`."}
-}
 
 
 @health_router.head("/", include_in_schema=False)
-@health_router.get("/", summary="Service information", response_model=Start, responses=FOR_BROWSERS)
-@public(identified=True)
-def start(request: Request) -> Response:
-    """Return name, version, readiness, and links. Browsers are redirected to the search page."""
-    if "text/html" in request.headers.get("accept", ""):
-        return RedirectResponse("/ui/search", 303, {"Vary": "Accept"})
-    readiness = shown_readiness(request)
-    told = Start(
-        description=DESCRIPTION,
-        version=__version__,
-        ready=readiness.ready,
-        waiting_for=readiness.waiting_for,
-        links={below_prefix(path): what for path, what in LINKS.items()},
-    )
-    return JSONResponse(told.model_dump(), headers={**HEADERS, "Vary": "Accept"})
+@health_router.get("/", include_in_schema=False)
+@public()
+async def start() -> Response:
+    return RedirectResponse("/ui/search", 303)
 
 
 @health_router.head("/docs", include_in_schema=False)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Iterator, Sequence
 
 from kg_api.container import Container
@@ -17,41 +15,12 @@ from kg_api.local import processes, supervisor
 from kg_api.local.neo4j import build_disk_room
 from kg_api.local.processes import Home
 from kg_api.schemas.operations import Check, QueueStatus, Readiness
-from kg_api.schemas.spaces import EmbeddingHealth
 from kg_api.settings import Settings
-from kg_api.spaces.estimate import ModelService
 from kg_api.spaces.images import OpenImageSpace
 from kg_api.spaces.plans import EmbeddingState, read_embedding_states
 from kg_api.spaces.registry import space_of_new
 from kg_api.web.shared.opening import StartUp
 from kg_api.wording import pluralize
-
-REMEMBERED_SECONDS = 30.0
-
-
-class ModelHealth:
-    def __init__(self) -> None:
-        self._health: EmbeddingHealth | None = None
-        self._checked_at = float("-inf")
-        self._checking = threading.Lock()
-
-    def health(self, models: ModelService) -> EmbeddingHealth:
-        """Return the health from the last 30 seconds, or check the models."""
-        with self._checking:
-            age = time.monotonic() - self._checked_at
-            if self._health is None or age > REMEMBERED_SECONDS:
-                return self._check(models)
-            return self._health.model_copy(update={"age_seconds": round(age, 1)})
-
-    def check(self, models: ModelService) -> EmbeddingHealth:
-        with self._checking:
-            return self._check(models)
-
-    def _check(self, models: ModelService) -> EmbeddingHealth:
-        self._health = models.health()
-        self._checked_at = time.monotonic()
-        return self._health
-
 
 # Queue status for probes and metrics, cached for one second
 
@@ -159,7 +128,7 @@ DEGRADING = frozenset({"model", "disk"})
 """Checks that can fail without affecting readiness."""
 
 
-def check_readiness(opening: StartUp, queue: QueueWatch, around: Sequence[Check] = ()) -> Readiness:
+def check_readiness(opening: StartUp, queue: QueueWatch, around: Sequence[Check]) -> Readiness:
     """Return the readiness of all parts.
 
     Without a model or with a full disk, the service stays ready: full-text search still works.

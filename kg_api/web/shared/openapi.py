@@ -83,27 +83,6 @@ def request_body(
     return {"requestBody": {"required": True, "content": content}}
 
 
-def event_stream(events: Mapping[str, type[BaseModel]]) -> dict[str, Any]:
-    """Return the description of a Server-Sent Events stream, given the data model of each event.
-
-    OpenAPI 3.1 cannot describe events. `x-itemSchema` is `itemSchema` of OpenAPI 3.2.
-    """
-    return {
-        "schema": {"type": "string"},
-        "x-itemSchema": {"oneOf": [_event(name, model) for name, model in events.items()]},
-    }
-
-
-def _event(name: str, model: type[BaseModel]) -> dict[str, Any]:
-    data = {
-        "type": "string",
-        "contentMediaType": "application/json",
-        "contentSchema": {"$ref": f"{_SCHEMAS}{model.__name__}"},
-    }
-    properties = {"event": {"const": name}, "data": data}
-    return {"type": "object", "required": ["event", "data"], "properties": properties}
-
-
 def complete_description(app: FastAPI, routes: Sequence[APIRoute]) -> None:
     """Add error and event models and the required scopes to the OpenAPI document."""
     plain = app.openapi

@@ -35,8 +35,6 @@ READING_THREADS = 4
 """Threads for all job streams. They do not block other requests."""
 RATE: Final[IncEx] = {"rate", "eta_seconds"}
 """Fields that change with time only."""
-NO_NEWS: Final[IncEx] = {"rate": True, "eta_seconds": True, "waits_for": {"done", "total", *RATE}}
-"""Excluded fields in a stream of all jobs, which also omits the progress of jobs that others wait for."""
 
 
 class EventStream(EventSourceResponse):
@@ -91,7 +89,6 @@ class JobStreams:
     ) -> AsyncGenerator[ServerSentEvent]:
         """Poll jobs and yield changed ones until the service closes."""
         told: dict[str, Job] = {}
-        unchanging = RATE if until_ended else NO_NEWS
         while not closing.is_set():
             try:
                 jobs = await run_sync(look, limiter=self._threads)
@@ -100,7 +97,7 @@ class JobStreams:
                 return
             for job in jobs:
                 before = told.get(job.job_id)
-                if not before or job.model_dump(exclude=unchanging) != before.model_dump(exclude=unchanging):
+                if not before or job.model_dump(exclude=RATE) != before.model_dump(exclude=RATE):
                     ended = job.state in FINISHED
                     yield ServerSentEvent(job.model_dump_json(), event="end" if ended else "progress")
             if until_ended and all(job.state in FINISHED for job in jobs):

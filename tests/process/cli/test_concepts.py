@@ -45,7 +45,7 @@ def test_what_is_not_there_ends_with_an_error(kg: Kg, ids: dict[str, str]) -> No
     assert ids
 
 
-@pytest.mark.parametrize("command", ["show", "context", "related", "neighbourhood", "path"])
+@pytest.mark.parametrize("command", ["show", "context", "related", "path"])
 def test_what_no_concept_is_called_like_is_not_taken_for_any(
     kg: Kg, ids: dict[str, str], command: str
 ) -> None:

@@ -26,7 +26,7 @@ def test_extraction_is_configured_previewed_and_asked_for(kg: Kg, service: Servi
     refused = kg(*admin, "extract", "--ontology", "notes")
     assert refused.returncode == 2
     assert "--extractor keyphrase" in refused.stderr.replace("\n", " ")
-    preview = kg(*admin, "preview", "--ontology", "notes", "--extractor", "keyphrase", "--json")
+    preview = kg(*admin, "config", "--ontology", "notes", "--extractor", "keyphrase", "--dry-run", "--json")
     told = json.loads(preview.stdout)
     assert (told["applied"], told["cost"]["sources"], told["cost"]["price"]) == (False, 1, 0)
     done = kg(*admin, "config", "--ontology", "notes", "--extractor", "keyphrase", "--per-source", "4")

@@ -33,7 +33,6 @@ from tests.support.running import Service
 from tests.unit.evaluate.sets import write
 
 Ids = Mapping[str, Callable[[], object]]
-
 GUIDES = ROOT / "docs" / "guides"
 BASH = re.compile(r"^```bash\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 JSON = re.compile(r"^```json\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -44,7 +43,6 @@ FILES = (
     "draft.md",
     "IMG_9.jpg",
     "boat.jpg",
-    "found.jsonl",
     "book.epub",
     "slides.pptx",
 )
@@ -191,9 +189,6 @@ def client(service: Service) -> Iterator[KgClient]:
         yield client
 
 
-# The first tests of this module: later on, a worker would take their jobs.
-
-
 def add_topics(client: KgClient, graph: Graph) -> Ids:
     detecting = Detecting(graph)
     detecting.add_topics()
@@ -276,11 +271,7 @@ def test_search_guide_commands_succeed(kg: Kg, home: Path, client: KgClient) -> 
 
 @pytest.mark.usefixtures("worker")
 def test_concepts_guide_commands_succeed(kg: Kg, home: Path, client: KgClient) -> None:
-    row = next(
-        block for block in JSON.findall((GUIDES / "concepts.md").read_text("utf-8")) if '"quotes"' in block
-    )
-    (home / "found.jsonl").write_text(row, encoding="utf-8")
-    client.ingest_text("A worker renews its lease.", ontology="notes", document=json.loads(row)["document"])
+    client.ingest_text("A worker renews its lease.", ontology="notes", document="notes/leases.md")
     client.set_extraction_config("notes", extractor="keyphrase")
     relations = [["heartbeat", "precedes", "retry"], ["lease", "needs", "heartbeat"]]
     brought = client.import_concepts(

@@ -217,22 +217,23 @@ def test_ctrl_c_says_what_is_kept(kg: Kg, folder: Path, service: Service, server
 
 
 @pytest.mark.usefixtures("worker")
-def test_a_set_is_made_and_asked_in_place(kg: Kg, tmp_path: Path) -> None:
+def test_a_set_is_made_and_asked_in_place(kg: Kg, tmp_path: Path, service: Service) -> None:
     notes = tmp_path / "notes"
     notes.mkdir()
     (notes / "a.md").write_text("# Herons\n\nEvery heron of the estuary carries a copper ring from Riga.\n")
     (notes / "b.md").write_text("# Horses\n\nA bassoon was pawned in Trieste for nineteen spotted horses.\n")
     assert kg("ingest", str(notes), "-o", "notes", "--wait").returncode == 0
     made = str(tmp_path / "made")
-    for question, source in (("Which bird has a ring?", "a.md#0"), ("What was pawned?", "b.md#0")):
-        assert kg("eval", "judgements", "set", question, f"notes/{source}", "-o", "notes").returncode == 0
-    make = ("eval", "make", "--ontology", "notes", "--output", made, "--kind", "judgements")
-    about = told(kg(*make, "--json"))
+    asked = ("eval", "make", "--ontology", "notes", "--output", made, "--kind", "judgements", "--json")
+    with KgClient(service.url) as client:
+        for name, question in (("a", "What does every heron carry?"), ("b", "What was pawned in Trieste?")):
+            client.judge("notes", question=question, source_id=f"notes/{name}.md#0", relevance=2)
+    about = told(kg(*asked))
     assert (about["questions"], about["documents"]) == (2, 2)
     found = run(kg, Path(made), "--ontology", "notes", "--in-place", "--mode", "text")
     assert found["metrics"]["hit_rate@1"] == 1.0
     assert found["config"]["ontology"] == "notes"
-    again = kg(*make)
+    again = kg(*asked)
     assert (again.returncode, "is not empty" in again.stderr) == (5, True)
     (notes / "a.md").write_text("# Herons\n\nNo ring at all.\n")
     kg("ingest", str(notes), "-o", "notes")
@@ -270,7 +271,7 @@ def test_two_of_the_same_run_do_not_mix(kg: Kg, folder: Path, service: Service, 
 
 BAD: dict[str, tuple[Callable[[Path], object], list[str], str]] = {
     "no set": (lambda folder: (folder / "corpus.jsonl").unlink(), [], "is not a question set"),
-    "option": (lambda _: None, ["--option", "mood=good"], "has no option mood"),
+    "option": (lambda _: None, ["--option", "mood=good"], "there is no option mood"),
     "target": (lambda _: None, ["--target", "spans"], "handbook has no spans to measure"),
     "in place": (lambda _: None, ["--in-place"], "--in-place needs --ontology"),
 }

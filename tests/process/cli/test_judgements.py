@@ -1,4 +1,4 @@
-"""`kg eval judgements`, and a question set of what was judged."""
+"""A question set of what was judged."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from kg_api.client import KgClient
 from kg_api.graph.client import Graph
 from kg_api.graph.spaces import ensure_space
 from tests.process.cli.conftest import Kg
 from tests.support.embedders import small_embedder
+from tests.support.running import Service
 
 QUESTION = "who wears a ring?"
 
@@ -33,15 +35,12 @@ def notes(kg: Kg, tmp_path: Path) -> Path:
 
 
 @pytest.mark.usefixtures("worker")
-def test_what_is_judged_is_a_set_that_searches_are_measured_by(kg: Kg, notes: Path, tmp_path: Path) -> None:
-    judge = ("eval", "judgements", "set", QUESTION)
-    judged = kg(*judge, "notes/a.md#0", "-o", "notes", "--by", "Ann")
-    assert f"notes/a.md#0 answers: {QUESTION}" in judged.stdout
-    assert kg(*judge, "notes/b.md#0", "-o", "notes", "--relevance", "0").returncode == 0
-    listed = kg("eval", "judgements", "list", "-o", "notes")
-    assert "2 of 2 judgements" in listed.stderr + listed.stdout
-    shown = json.loads(kg("eval", "judgements", "questions", "-o", "notes", "--json").stdout)
-    assert [(each["question"], each["judgements"]) for each in shown["questions"]] == [(QUESTION, 2)]
+def test_what_is_judged_is_a_set_that_searches_are_measured_by(
+    kg: Kg, notes: Path, tmp_path: Path, service: Service
+) -> None:
+    with KgClient(service.url) as client:
+        for name, relevance in (("a.md", 2), ("b.md", 0)):
+            client.judge("notes", question=QUESTION, source_id=f"notes/{name}#0", relevance=relevance)
     made = str(tmp_path / "made")
     about = kg("eval", "make", "--kind", "judgements", "-o", "notes", "--output", made, "--json")
     assert json.loads(about.stdout)["questions"] == 1, about.stderr
@@ -56,14 +55,3 @@ def test_what_is_judged_is_a_set_that_searches_are_measured_by(kg: Kg, notes: Pa
     nothing = kg("eval", "make", "--kind", "judgements", "-o", "notes", "--output", f"{made}2")
     assert nothing.returncode == 2
     assert "is judged to answer a question: judge hits" in " ".join(nothing.stderr.split())
-
-
-@pytest.mark.usefixtures("notes")
-def test_judgements_are_taken_back(kg: Kg) -> None:
-    assert "Nothing is judged here" in kg("eval", "judgements", "list", "-o", "notes").stderr
-    assert "No question is judged here" in kg("eval", "judgements", "questions", "-o", "notes").stderr
-    kg("eval", "judgements", "set", QUESTION, "notes/a.md#0", "-o", "notes")
-    deleted = kg("eval", "judgements", "delete", QUESTION, "-o", "notes")
-    assert "judgements deleted: 1" in deleted.stderr
-    refused = kg("eval", "judgements", "set", QUESTION, "notes/a.md#7", "-o", "notes")
-    assert (refused.returncode, "no paragraph 7" in refused.stderr) == (4, True)

@@ -72,7 +72,7 @@ def test_searches_notice_it_stop_their_lane_and_go_on_by_themselves(
     assert EXPLAINED in effects(concepts)
     ready = world.ask("GET", "/ready")
     assert [each["detail"] for each in ready["checks"] if not each["ok"] and EXPLAINED in each["detail"]]
-    assert EXPLAINED in world.ask("GET", "/embedding/health")["spaces"][0]["error"]
+    assert EXPLAINED in world.ask("POST", "/embedding/health")["spaces"][0]["error"]
     model.turned = False
     wait_until(lambda: world.search("foxes", **asked)["mode"] == "vector", 20)
     assert world.search("foxes", **asked)["degraded"] == []

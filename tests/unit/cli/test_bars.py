@@ -9,7 +9,7 @@ from rich.console import Console
 
 from kg_cli.jobs.report import JobBars
 from kg_cli.terminal import console
-from tests.unit.cli.test_job_words import AHEAD, job
+from tests.unit.cli.test_job_words import job
 
 REASON = "waiting: the embedding model does not answer (ConnectError [Errno 111] connection refused); " * 3
 
@@ -56,14 +56,3 @@ def test_another_reason_is_told_too(screen: io.StringIO) -> None:
             bars.show(job(state="queued", error=reason))
     told = " ".join(lines(screen))
     assert [told.count(f"notes: waiting: {word}") for word in ("one", "two")] == [1, 2]
-
-
-def test_what_a_job_waits_for_is_told_once_and_goes_on_in_its_bar(screen: io.StringIO) -> None:
-    with JobBars() as bars:
-        for done in (120, 130, 140):
-            ahead = {**AHEAD, "done": done}
-            bars.show(job(kind="concept_embedding", state="queued", total=5, waits_for=ahead))
-    told = " ".join(lines(screen))
-    line = "concept embedding notes waits for source embedding X: 120/340, 38/s, about 6 s"
-    assert told.count("waits for") == told.count(line) == 1
-    assert "behind 140/340" in told

@@ -9,7 +9,6 @@ import pytest
 from rich.console import Console
 
 from kg_api.schemas.concepts import (
-    APPEARS_WITH,
     Concept,
     ConceptContext,
     ConceptDetails,
@@ -19,7 +18,6 @@ from kg_api.schemas.concepts import (
     ConceptPath,
     ConceptPaths,
     Evidence,
-    Neighbourhood,
     PathStep,
     RelatedConcept,
     RelatedConcepts,
@@ -147,15 +145,6 @@ def test_passages_show_the_sources_around(printed: Printed) -> None:
     passage = ConceptPassage(source_id="s", carried_by=["s"], quotes=[QUOTE], sources=[own])
     views.print_passages(ConceptContext(concept=LEASE, window_size=1, passages=[passage], more_passages=1))
     for told in (own.document, own.full_text.strip(), "[lease] in 1 source; 1 source more."):
-        assert told in printed()
-
-
-def test_a_neighbourhood_is_its_connections(printed: Printed) -> None:
-    shared = PathStep(subject="r", type=APPEARS_WITH, object="?", sources=[])
-    views.print_neighbourhood(
-        Neighbourhood(centre="[", concepts=[LEASE, RETRY], steps=[STEP, shared], left_out=2)
-    )
-    for told in ("[lease] ends in retry", "retry appears with ?", "1 concept around [lease]", "2 more"):
         assert told in printed()
 
 

@@ -45,17 +45,6 @@ def test_what_was_set_aside_is_told_by_what_stays(kind: str, count: int, told: s
     assert told in report.describe_set_aside(job)
 
 
-AHEAD = {
-    "job_id": "j0",
-    "kind": "source_embedding",
-    "ontology": "X",
-    "done": 120,
-    "total": 340,
-    "rate": 38.2,
-    "eta_seconds": 5.8,
-}
-
-
 def job(**fields: Any) -> Job:
     return Job.model_validate({**USUAL, **fields})
 
@@ -68,8 +57,6 @@ def job(**fields: Any) -> Job:
         ({}, "running"),
         ({"stalled": True, "rate": 4}, "stalled"),
         ({"state": "queued"}, "queued"),
-        ({"state": "queued", "waits_for": AHEAD}, "behind 120/340, about 6 s"),
-        ({"state": "queued", "waits_for": {**AHEAD, "eta_seconds": None}}, "behind 120/340"),
         ({"state": "queued", "error": "waiting: " + "word " * 100}, "waits for a retry"),
         ({"state": "completed_with_errors", "set_aside": 3}, "3 failed"),
         ({"state": "dead", "error": "NaN"}, "dead"),
@@ -108,11 +95,3 @@ def test_a_job_that_waits_says_until_when() -> None:
     assert report.describe_state(job(state="queued")) == "queued"
     assert report.describe_state(job(stalled=True)).startswith("stalled")
     assert report.describe_state(job(state="completed_with_errors")) == "completed with errors"
-
-
-def test_a_wait_says_for_what_how_fast_that_is_and_how_long_it_takes() -> None:
-    waiting = job(state="queued", waits_for=AHEAD)
-    told = "waits for source embedding X: 120/340, 38/s, about 6 s"
-    assert waiting.waits_for is not None
-    assert report.waits_for(waiting.waits_for) == told
-    assert report.describe_state(waiting) == f"queued, {told}"

@@ -269,28 +269,13 @@ def test_what_says_nothing_is_left_out_and_counted() -> None:
     ]
 
 
-COMMON = "This sentence of usual words stands in each of the documents here. "
-DOCUMENTS = [
-    SetDocument(
-        name, f"{COMMON}{own} The other one says the usual words of the documents again {name}. Short."
-    )
-    for name, own in [
-        ("one", "Zirconium crystals\nglow violet under the quartz lamp of Mother Agnes. "),
-        ("two", "Every heron of the estuary carries a copper ring from Lübeck or Riga. "),
-        ("three", "A bassoon was pawned in Trieste for nineteen crowns and a spotted horse. "),
-    ]
-]
-
-
 def test_a_set_that_is_written_is_read_again(tmp_path: Path) -> None:
-    queries = [
-        SetQuery(f"q{at}", f"Question {at}", {each.document: 1}, (Reference(each.document, at, at + 9),))
-        for at, each in enumerate(DOCUMENTS)
-    ]
+    documents = [SetDocument("one", "Zirconium glows violet.\n"), SetDocument("two", "Herons carry rings.\n")]
+    queries = [SetQuery("q1", "what glows", {"one": 1}, (Reference("one", 0, 23),))]
     folder = tmp_path / "made"
-    write_set(folder, DOCUMENTS, queries, {"seed": 0})
+    write_set(folder, documents, queries, {"seed": 0})
     found = read_set(folder)
-    assert found.documents == tuple(DOCUMENTS)
+    assert found.documents == tuple(documents)
     assert found.queries == tuple(queries)
     assert found.targets == ("documents", "spans")
 
@@ -298,4 +283,4 @@ def test_a_set_that_is_written_is_read_again(tmp_path: Path) -> None:
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(Conflict, match="is not empty"):
-        write_set(tmp_path, DOCUMENTS, [], {})
+        write_set(tmp_path, [SetDocument("one", "Text.")], [], {})
