@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from kg_api.wording import describe_ocr, describe_pages, pluralize
 from kg_cli.terminal import console
 from kg_cli.terminal.answers import SHORT_ID, Column, note_all, print_rows, short_id
-from kg_cli.terminal.console import Part, Shown
+from kg_cli.terminal.console import Part
 
 if TYPE_CHECKING:
     from kg_api.schemas.answers import Answered, Augmented, HybridHits, Statement
@@ -348,15 +348,14 @@ def print_similar(answer: SimilarSources) -> None:
 def print_graph(graph: SourceGraph) -> None:
     """Print the pairs of a graph, the most similar first, and the size of the graph."""
     note_all(graph)
-    nodes: dict[str, list[Part]] = {
-        node.source_id: [*format_title(node), (f"\n{node.source_id}\n", "dim")] for node in graph.nodes
+    nodes = {node.source_id: format_title(node) for node in graph.nodes}
+    columns: dict[str, Column] = {
+        "similarity": lambda each: (
+            f"{each.similarity:.2f}" + ("\nalmost the same" if each.near_duplicate else "")
+        ),
+        "passages": lambda each: [*nodes[each.a], f"  {each.a}\n", *nodes[each.b], f"  {each.b}\n"],
     }
-    rows: list[list[Shown]] = []
-    for edge in graph.edges[:MAX_EDGES]:
-        same = ("almost the same\n" if edge.near_duplicate else "", "yellow")
-        rows.append([f"{edge.similarity:.2f}", [*nodes[edge.a], *nodes[edge.b], same]])
-    if rows:
-        console.print_table(["similarity", "passages"], rows)
+    print_rows(graph.edges[:MAX_EDGES], columns)
     if len(graph.edges) > MAX_EDGES:
         console.say(f"{len(graph.edges) - MAX_EDGES} more pairs: --json prints all.")
     _say_repeated(graph.repeated)
@@ -380,16 +379,18 @@ def _say_repeated(repeated: Sequence[RepeatedText]) -> None:
 
 
 def print_subgraph(answer: Subgraph) -> None:
-    """Print the nodes, the best first, and the edges with their quotes."""
+    """Print the nodes, the best first, and the edges with a quote of each."""
     note_all(answer)
     for step in answer.steps:
         console.note(*(f"step {step.number} ({step.step}): {cut.effect}" for cut in step.cut))
     names = {node.id: _name(node) for node in answer.nodes}
-    if answer.nodes:
-        rows = [(str(node.rank), node.kind, _node(node, names)) for node in answer.nodes]
-        console.print_table(["#", "kind", "node"], rows)
-    for edge in answer.edges[:MAX_EDGES]:
-        console.block(_edge(edge, names))
+    print_rows(answer.nodes, {"#": "rank", "kind": "kind", "node": lambda each: names[each.id], "id": "id"})
+    columns: dict[str, Column] = {
+        "edge": lambda each: f"{names[each.subject]} {each.type} {names[each.object]}",
+        "sources": "sources",
+        "quote": _quoted,
+    }
+    print_rows(answer.edges[:MAX_EDGES], columns)
     if (more := len(answer.edges) - MAX_EDGES) > 0:
         console.say(f"{pluralize(more, 'more edge', 'more edges')}: --json prints all.")
     steps = ", ".join(f"{each.step} {each.nodes}" for each in answer.steps)
@@ -405,29 +406,6 @@ def _name(node: AnyNode) -> str:
     return f"{node.source.document} ¶{node.source.paragraph}"
 
 
-def _node(node: AnyNode, names: dict[str, str]) -> Shown:
-    way = node.reached[0]
-    via = names.get(way.via or "", "an omitted node")
-    path = f"{pluralize(way.hops, 'hop')} from a seed, along {way.along} from {via}"
-    how = (f"\n{f'seed of step {way.step}' if way.along is None else path}  {node.id}\n", "dim")
-    if node.kind == "concept":
-        about = f"\n{node.concept.description}" if node.concept.description else ""
-        where = f"  ({node.concept.ontology}, {pluralize(node.concept.sources, 'source')})"
-        return [(node.concept.label, "bold"), where, about, how]
-    if node.kind != "document":
-        return [*format_title(node.source), "\n", *excerpt(node.source.full_text), how]
-    title = f"  {node.document.title}" if node.document.title else ""
-    size = f"{title}  ({pluralize(node.document.sources, 'source')})"
-    return [(f"{node.document.ontology} / {node.document.document}", "bold"), size, how]
-
-
-def _edge(edge: SubgraphEdge, names: dict[str, str]) -> Shown:
-    told = pluralize(edge.sources, "source") if edge.kind == "related_to" else ""
-    told += "" if edge.verified else "unverified: no quote proves it"
-    parts: list[Part] = [(names[edge.subject], "bold"), f" {edge.type} ", (names[edge.object], "bold")]
-    parts.append((f"  {told}" if told else "", "dim"))
-    for each in edge.quotes:
-        span = "" if each.start is None else f" {each.start}-{each.end}"
-        said = f"“{each.quote}”" if each.quote else f"{each.statement} (no quote proves it)"
-        parts += [f"\n  {said}", (f"  {each.document} ¶{each.paragraph}{span}  {each.source_id}", "dim")]
-    return parts
+def _quoted(edge: SubgraphEdge) -> str:
+    unverified = "" if edge.verified else "unverified: no quote proves it"
+    return "\n".join([*(f"“{each.quote or each.statement}”" for each in edge.quotes[:1]), unverified]).strip()
