@@ -52,26 +52,26 @@ RETURN collect({
 }) AS found
 
 // name: by_text
-// Return sources by full text, with their similarity if query and source have vectors in the same space. Optional
-// filters: documents that are too many for the query text, and conditions on sources. `looked` counts the results of
+// Return sources by full text. The first `compared` have their similarity, if query and source have vectors in the same
+// space. Optional filters: documents that are too many for the query text, and conditions on sources. `looked` counts the results of
 // the index. If it is below `candidates`, there are no more. Pairs of words are compared only for short queries with
 // words that the index ignores (ADR 46). A source without its own vector has the similarity of its nearest chunk,
 // which is shown. Without a query vector, only parent chunks are read, if an ontology has any. Both are read after
 // the list, so they cost nothing if no source needs them.
 CYPHER 25
 CALL db.index.fulltext.queryNodes('source_words', $query, {limit: $candidates}) YIELD node AS s, score
-WITH s, score, score > 0 AND ($document_ids IS NULL OR s.document_id IN $document_ids)
-     AND ($image IS NULL OR s:Image = $image) AND fits(s) AS fitting
+WITH s, score, score > 0 AND (NOT $filters OR ($document_ids IS NULL OR s.document_id IN $document_ids)
+     AND ($image IS NULL OR s:Image = $image) AND fits(s)) AS fitting
 WITH s, fitting, CASE WHEN $pairs = [] OR NOT fitting THEN score
      ELSE score * (1 + $weight * size([pair IN $pairs WHERE toLower(s.full_text) CONTAINS pair])) END AS score
 ORDER BY score DESC
 WITH count(s) AS looked, collect(CASE WHEN fitting THEN [s, score] END)[..$limit] AS best
 CALL (best) {
-  UNWIND best AS each
-  WITH each[0] AS s, each[1] AS score
-  WITH s, score, coalesce($spaces[s.ontology], 'default') AS space
-  WITH s, score, 2 * vector.similarity.cosine(s[$properties[space]], $vectors[space]) - 1 AS own,
-       $vectors[space] IS NOT NULL AS asked
+  UNWIND range(0, size(best) - 1) AS at
+  WITH best[at][0] AS s, best[at][1] AS score, at < $compared AS compared
+  WITH s, score, compared, coalesce($spaces[s.ontology], 'default') AS space
+  WITH s, score, compared AND $vectors[space] IS NOT NULL AS asked,
+       CASE WHEN compared THEN 2 * vector.similarity.cosine(s[$properties[space]], $vectors[space]) - 1 END AS own
   RETURN collect([s.source_id, s.ontology, s.document_id, score, own, asked]) AS passages,
          collect(CASE WHEN own IS NULL AND (asked OR $parents) THEN s END) AS lacking
 }

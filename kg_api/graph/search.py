@@ -275,7 +275,8 @@ PAIRS_WEIGHT = 1.0
 class KeywordPassages:
     """A full-text query in Lucene syntax with filters.
 
-    kg computes the similarity of each result to the query vector, so a fused list shows one measure for all.
+    kg computes the similarity of the first results to the query vector. The others, and those that no vector
+    retriever returns either, hardly reach the first page (ADR 20).
     It applies conditions and long lists of documents to the results. It fetches more candidates until there
     are enough results or no more candidates.
     """
@@ -287,6 +288,8 @@ class KeywordPassages:
     """Adjacent words of a short query. Sources that contain them get a higher score."""
     document_ids: Sequence[str] | None = None  # None: all
     sources: SourceFilter = field(default_factory=SourceFilter)
+    compared: int = MAX_CHUNKS
+    """Number of results to compare with the query vector, best first."""
 
     @property
     def lookup(self) -> Lookup:
@@ -325,6 +328,8 @@ class KeywordPassages:
             "candidates": candidates,
             "pairs": list(self.pairs),
             "weight": PAIRS_WEIGHT / max(1, len(self.pairs)),
+            "compared": self.compared,
+            "filters": self._filters,
             "document_ids": None if self.document_ids is None else list(self.document_ids),
             "parents": self.asked.parents,
         }

@@ -220,6 +220,9 @@ def parse_keywords(
 
 LANE_DEPTH = 50
 """Minimum results per retriever for fusion. 30 to 50 are common."""
+COMPARED = 20
+"""Minimum full-text results to compare with the query vector. Neo4j takes 0.4 ms for 30 more, and nDCG@10 of
+eight sets changes by 0.03 points on average, by 0.17 at most (ADR 20)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +282,12 @@ class SearchPlan:
         """Return the number of passages to fetch from a vector index before exact re-scoring."""
         crowd = max(1.0, self.known.crowd(filters.ontologies) / CROWDED)
         return min(MAX_CHUNKS, int(LANE_DEPTH * math.sqrt(crowd)))
+
+    @property
+    def compared_by_words(self) -> int:
+        """Number of full-text results whose similarity the ranking needs."""
+        all_needed = self.similar.least or self.request.fusion != "adaptive" or not self.models
+        return self.depth if all_needed else max(COMPARED, 2 * self.reach)
 
     @property
     def models(self) -> int:

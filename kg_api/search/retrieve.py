@@ -239,7 +239,12 @@ def list_word_lanes(plan: SearchPlan) -> Iterator[Lane]:
     if plan.asks_text:
         asked, pairs, sources = plan.space_vectors, plan.wording.compared_pairs, plan.filters.sources
         for query in plan.wording.queries:
-            yield TEXT, KeywordPassages(query, asked, plan.depth, pairs, plan.words_among, sources)
+            yield (
+                TEXT,
+                KeywordPassages(
+                    query, asked, plan.depth, pairs, plan.words_among, sources, plan.compared_by_words
+                ),
+            )
 
 
 def merge(found: Iterable[tuple[str, LaneHits]]) -> dict[str, Sequence[LaneHit]]:

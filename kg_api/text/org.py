@@ -54,8 +54,11 @@ def blocks(text: str) -> list[Block]:
             found.append(Block("markup", start, end))
             is_open, closing = False, ":end:"
         else:
-            kinds = (kind for pattern, kind in _LINES if pattern.match(line))
-            kind: BlockKind = next(kinds, "paragraph")
+            kind: BlockKind = "paragraph"
+            for pattern, matched in _LINES:
+                if pattern.match(line):
+                    kind = matched
+                    break
             before = found[-1].kind if is_open else ""
             if (kind, before) in {("table", "table"), ("paragraph", "paragraph"), ("paragraph", "list_item")}:
                 found[-1] = replace(found[-1], end=end)
