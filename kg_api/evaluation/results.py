@@ -1,23 +1,20 @@
-"""Results of answers, and runs that can resume after an interruption."""
+"""Results of answers, as saved files."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
-import shutil
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
-from kg_api.errors import Conflict, InvalidInput
+from kg_api.errors import InvalidInput
 from kg_api.evaluation.comparing import compute_percentiles, interval
-from kg_api.evaluation.run import AnswerFile, describe_machine
+from kg_api.evaluation.run import describe_machine
 from kg_api.evaluation.scoring import means, per_query
 from kg_api.evaluation.sets import sample_hash
 from kg_api.local import processes
@@ -102,48 +99,32 @@ def _round(values: Mapping[str, float]) -> dict[str, float]:
     return {name: round(value, _DIGITS) for name, value in values.items()}
 
 
-# Run: ask, score, save
+# Saving a result
 
 _KEY_DIGITS = 8
 _MAX_STEM_BYTES = 100  # length of a name, because file systems limit file names to 255 bytes
 
 
-def measure(
+def save_result(
     run: Run,
-    ask: Callable[[AnswerFile], Mapping[str, QuestionResult]],
+    answers: Mapping[str, QuestionResult],
+    started: datetime,
     folder: Path,
     output: Path | None = None,
 ) -> tuple[EvalResult, Path]:
-    """Run the questions and save the result with its answers to `output` or to a new file in `folder`.
-
-    `ask` asks the questions without an answer, and stores the answers.
-    """
-    started = datetime.now(tz=UTC)
+    """Score the answers and write the result to `output` or to a new file in `folder`."""
     words = re.sub(r"[^\w.=]+", "-", f"{run.data.name}-{run.config['tier']}-{run.label}").strip("-")
     words = words.encode()[:_MAX_STEM_BYTES].decode(errors="ignore")
-    stem = f"{words}-{run.key[:_KEY_DIGITS]}"
-    partial_file = folder / f"{stem}.partial.jsonl"
-    lock = FileLock(f"{partial_file}.lock", timeout=0)  # two processes must not write the same answers
+    finished = datetime.now(tz=UTC)
+    made = result(run, answers, started, finished, describe_machine())
+    name = f"{finished:%Y%m%dT%H%M%SZ}-{words}-{run.key[:_KEY_DIGITS]}"
+    path = output or folder / f"{name}.json"
     try:
-        lock.acquire()
-    except Timeout:
-        raise Conflict("the same run is in progress in another process. Wait for it, or stop it") from None
+        processes.make_folder(path.absolute().parent)
+        path = output or _choose_free_path(folder, name)
+        processes.write_text(path, made.model_dump_json(indent=1) + "\n")
     except OSError as error:
-        raise InvalidInput(f"{partial_file} cannot be written: {error.strerror}") from error
-    try:
-        answers = ask(AnswerFile(partial_file, run.key))
-        finished = datetime.now(tz=UTC)
-        made = result(run, answers, started, finished, describe_machine())
-        path = output or _choose_free_path(folder, f"{finished:%Y%m%dT%H%M%SZ}-{stem}")
-        try:
-            processes.make_folder(path.absolute().parent)
-            processes.write_text(path, made.model_dump_json(indent=1) + "\n")
-            shutil.move(partial_file, path.with_suffix(".answers.jsonl"))  # --output may be on another disk
-        except OSError as error:
-            raise InvalidInput(f"{path} cannot be written: {error.strerror}. The answers are kept") from error
-    finally:
-        lock.release()
-        Path(lock.lock_file).unlink(missing_ok=True)
+        raise InvalidInput(f"{path} cannot be written: {error.strerror}") from error
     return made, path
 
 

@@ -1,88 +1,25 @@
-"""Requests of a run. Answers are stored as they arrive, so that an interrupted run can resume."""
+"""Provenance of a run, retries, and the documents that a run sends."""
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import platform
 import subprocess
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import psutil
-from pydantic import ValidationError
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
 import kg_api
-from kg_api.errors import InvalidInput, KgError
+from kg_api.errors import KgError
 from kg_api.schemas.documents import Format
 from kg_api.schemas.embedding import EmbeddingConfiguration
-from kg_api.schemas.evaluation import FoundSpan, QuestionResult, SetDocument, SetQuery, Titles
+from kg_api.schemas.evaluation import FoundSpan, SetDocument, Titles
 from kg_api.schemas.spaces import SpaceInfo
-
-Searcher = Callable[[SetQuery], QuestionResult]
-
-
-class AnswerFile:
-    """File of answers, one per line. The first line names the run."""
-
-    def __init__(self, path: Path, key: str) -> None:
-        """Read the stored answers. Answers of another run and truncated lines are dropped."""
-        self.path = path
-        self.answers: dict[str, QuestionResult] = {}
-        with _translate_read_errors(path):
-            for asked in _read_kept(path, key):
-                self.answers[asked.query_id] = asked
-            lines = [json.dumps({"key": key}), *(each.model_dump_json() for each in self.answers.values())]
-            path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-
-    def add(self, asked: QuestionResult) -> None:
-        self.answers[asked.query_id] = asked
-        with _translate_read_errors(self.path), self.path.open("a", encoding="utf-8") as file:
-            file.write(asked.model_dump_json() + "\n")
-
-
-def ask_all(
-    queries: Sequence[SetQuery], search: Searcher, kept: AnswerFile, tell: Callable[[], None]
-) -> Mapping[str, QuestionResult]:
-    """Ask the questions without an answer, store each answer, and call `tell` after each."""
-    due = [query for query in queries if query.query_id not in kept.answers]
-    if due:
-        search(due[0])  # warm-up: the first request of a connection is slower
-    for query in due:
-        kept.add(search(query))
-        tell()
-    return {query.query_id: kept.answers[query.query_id] for query in queries}
-
-
-@contextmanager
-def _translate_read_errors(path: Path) -> Generator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise InvalidInput(f"the answers in {path} cannot be kept: {error.strerror}") from error
-
-
-def _read_kept(path: Path, key: str) -> list[QuestionResult]:
-    """Read the answers of the same run. Degraded answers are requested again."""
-    if not path.is_file():
-        return []
-    header, *lines = path.read_bytes().split(b"\n")
-    try:
-        if json.loads(header) != {"key": key}:
-            return []
-    except ValueError:
-        return []
-    found = list[QuestionResult]()
-    for line in lines[:-1]:  # the last part is empty or truncated by a kill
-        with suppress(ValidationError):
-            found.append(QuestionResult.model_validate_json(line))
-    return [asked for asked in found if not asked.degraded]
-
 
 # Provenance of a result: version of kg, machine and embedding
 

@@ -161,7 +161,6 @@ def _as_text(name: str) -> str:
 # Folder of results, limited to the visible ontologies
 
 ENDING: Final = ".json"
-BESIDE: Final = (".answers.jsonl", ".png")  # other files of a run: answers, plot of an older kg
 MAX_BYTES: Final = 100_000_000  # maximum size of a file that is read: over 200,000 questions
 MAX_NAME: Final = 300  # characters of an unknown name that are compared for a suggestion
 MAX_UNREADABLE: Final = 100
@@ -213,8 +212,7 @@ class SavedResults:
     def delete(self, name: str) -> ResultDeleted:
         about = self._file(name).about
         try:
-            for ending in (*BESIDE, ENDING):  # the result last, so that a failed deletion can be repeated
-                (self._folder / f"{name}{ending}").unlink(missing_ok=True)
+            (self._folder / f"{name}{ENDING}").unlink(missing_ok=True)
         except OSError as error:
             raise InvalidInput(f"{name} cannot be deleted: {error.strerror}") from None
         of = about.ontology if isinstance(about, EvalSummary) else None

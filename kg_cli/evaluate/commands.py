@@ -60,7 +60,7 @@ def run(
 ) -> None:
     """Run every question of a set through search, and score the results.
 
-    kg ingests the set once, into its own ontology. An interrupted run resumes. kg always saves the result
+    kg ingests the set once, into its own ontology. kg always saves the result
     with all scores and the configuration.
 
     Example: kg eval run --set ~/sets/handbook --mode hybrid --option rerank=true

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,8 @@ from typing import Any
 from kg_api.client import KgClient
 from kg_api.errors import InvalidInput
 from kg_api.evaluation.comparing import compare
-from kg_api.evaluation.results import Run, measure
-from kg_api.evaluation.run import AnswerFile, ask_all, describe_kg
+from kg_api.evaluation.results import Run, save_result
+from kg_api.evaluation.run import describe_kg
 from kg_api.evaluation.saved import read_result
 from kg_api.evaluation.scores import families, list_main_metrics, ranks
 from kg_api.evaluation.sets import SEED, read_set, sample_queries
@@ -85,9 +86,13 @@ def evaluate(
             found = read_result(path)
             if found.key == run.key and not found.degraded:  # complete results only
                 return SavedResult(found, path, reused=True)
-    search = partial(_search, client, run, choice, corpus)
-    made, path = measure(run, partial(_ask, search, run), settings.results, output)
-    return SavedResult(made, path)
+    started, search = datetime.now(tz=UTC), partial(_search, client, run, choice, corpus)
+    with console.progress("questions") as bar:
+        if run.queries:
+            search(run.queries[0])  # warm-up: the first request of a connection is slower
+        asked = bar.track(run.queries, description=f"asking ({run.label})")
+        answers = {query.query_id: search(query) for query in asked}
+    return SavedResult(*save_result(run, answers, started, settings.results, output))
 
 
 def _run(
@@ -118,21 +123,6 @@ def _run(
     sample = sample_queries(queries, settings.tier)
     told = describe_kg(client.health().version)
     return Run(choice.label, target, questions, sample, settings.limit, config, told)
-
-
-def _ask(
-    search: Callable[[SetQuery], QuestionResult], run: Run, kept: AnswerFile
-) -> Mapping[str, QuestionResult]:
-    total, known = len(run.queries), len(kept.answers)
-    if known:
-        console.say(f"continuing: {known} of {total} questions are answered")
-    with console.progress("questions") as bar:
-        task = bar.add_task(f"asking ({run.label})", total=total, completed=known)
-        try:
-            return ask_all(run.queries, search, kept, lambda: bar.advance(task))
-        except BaseException:
-            console.say(f"{len(kept.answers)} of {total} answers are saved. To continue, repeat the command")
-            raise
 
 
 def _search(client: KgClient, run: Run, choice: Choice, corpus: Corpus, query: SetQuery) -> QuestionResult:

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from kg_api.client import KgClient
 from kg_api.graph.client import Graph
 from kg_api.graph.spaces import ensure_space
-from tests.neo4j_server import Neo4jServer
 from tests.process.cli.conftest import Kg
-from tests.process.cli.doubles import Reply, Request, answering
 from tests.support.embedders import small_embedder
-from tests.support.running import Service, environment, started, wait_until
+from tests.support.running import Service
 from tests.unit.evaluate.sets import CORPUS, QUERIES, write
 
 SEARCH = "/queries/sources/search"
@@ -68,7 +62,6 @@ def test_a_run_tells_measures_latency_and_configuration_and_saves_them(kg: Kg, f
     saved = json.loads(Path(found["result"]).read_text())
     assert set(saved["per_query"]) == {"q1", "q2"}
     assert (saved["metrics"], saved["degraded"]) == (found["metrics"], {})
-    assert not list((folder.parent / "results").glob("*.partial*"))
 
 
 @pytest.mark.usefixtures("worker")
@@ -142,80 +135,6 @@ def test_configurations_are_compared_and_measured_once(kg: Kg, folder: Path) -> 
     assert again["tests"] == found["tests"]
 
 
-def test_a_run_that_was_killed_goes_on_where_it_stopped(
-    kg: Kg, folder: Path, service: Service, server: Neo4jServer, worker: None
-) -> None:
-    del worker
-    queries = [{"_id": f"q{n}", "text": f"{QUERIES[0]['text']} {n}"} for n in range(12)]
-    judged = "".join(f"q{n}\tleases\t1\n" for n in range(12))
-    write(folder, queries=queries, qrels=judged)
-    run(kg, folder, "--mode", "text", "--tier", "pilot", "--limit", "1")  # takes the set in
-    seen = Counted(service, stop_after=6)
-    results = folder.parent / "resumed"
-    with answering(seen) as url:
-        env = environment(server, KG_API_URL=url, KG_HOME=str(folder.parent / "home"))
-        command = ["eval", "run", "--set", str(folder), "--mode", "text", "--results", str(results), "--json"]
-        with started(command, env, folder.parent / "first.log") as first:
-            wait_until(seen.stopped.is_set, 60, first.output)
-        assert first.process.wait() == -signal.SIGKILL
-        seen.go_on()
-        (half,) = results.glob("*.partial.jsonl")
-        assert len(half.read_text().splitlines()) == 1 + 5, "the first one was asked once more to warm up"
-        seen.count = 0
-        ran = kg(*command, env={"KG_API_URL": url})
-    found = told(ran)
-    assert "5 of 12 questions are answered" in ran.stderr
-    assert seen.count == 12 - 5 + 1
-    assert found["data"]["asked"] == 12
-    assert not list(results.glob("*.partial.jsonl"))
-    usual = run(kg, folder, "--mode", "text")
-    assert found["metrics"] == usual["metrics"]
-
-
-class Counted:
-    """The service behind a door that counts searches, and keeps the one after so many waiting."""
-
-    def __init__(self, service: Service, stop_after: int) -> None:
-        self.count = 0
-        self.stopped = threading.Event()
-        self._freed = threading.Event()
-        self._stop_after = stop_after
-        self._url = service.url
-
-    def go_on(self) -> None:
-        """Let searches pass from now on."""
-        self._freed.set()
-
-    def __call__(self, request: Request) -> Reply:
-        if request.path == SEARCH:
-            self.count += 1
-            if self.count > self._stop_after and not self._freed.is_set():
-                self.stopped.set()
-                self._freed.wait(60)
-        kind = {"content-type": request.headers.get("content-type", "application/json")}
-        answer = httpx.request(
-            request.method, self._url + request.path, content=request.body, headers=kind, timeout=60
-        )
-        return Reply(answer.status_code, answer.content)
-
-
-@pytest.mark.usefixtures("worker")
-def test_ctrl_c_says_what_is_kept(kg: Kg, folder: Path, service: Service, server: Neo4jServer) -> None:
-    run(kg, folder, "--mode", "text")
-    seen = Counted(service, stop_after=2)
-    with answering(seen) as url:
-        env = environment(server, KG_API_URL=url, KG_HOME=str(folder.parent / "home"))
-        results = str(folder.parent / "stopped")
-        command = ["eval", "run", "--set", str(folder), "--mode", "text", "--results", results]
-        with started(command, env, folder.parent / "stopped.log") as asking:
-            wait_until(seen.stopped.is_set, 60, asking.output)
-            asking.signal(signal.SIGINT)
-            assert asking.process.wait(30) == 130
-        seen.go_on()
-    said = " ".join(asking.output().split())
-    assert "1 of 2 answers are saved. To continue, repeat the command" in said
-
-
 @pytest.mark.usefixtures("worker")
 def test_a_set_is_made_and_asked_in_place(kg: Kg, tmp_path: Path, service: Service) -> None:
     notes = tmp_path / "notes"
@@ -250,23 +169,6 @@ def test_an_ontology_with_other_documents_is_not_mixed_with_a_set(
     ran = kg("eval", "run", "--set", str(folder), "--ontology", "notes")
     assert ran.returncode == 5
     assert "documents that are not of this set, such as 'mine.md'" in " ".join(ran.stderr.split())
-
-
-def test_two_of_the_same_run_do_not_mix(kg: Kg, folder: Path, service: Service, worker: None) -> None:
-    del worker
-    run(kg, folder, "--mode", "text")
-    seen = Counted(service, stop_after=1)
-    results = str(folder.parent / "both")
-    command = ["eval", "run", "--set", str(folder), "--mode", "text", "--results", results]
-    with answering(seen) as url:
-        env = {**os.environ, "KG_API_URL": url}
-        with started(command, env, folder.parent / "first.log") as first:
-            wait_until(seen.stopped.is_set, 60, first.output)
-            second = kg(*command, env={"KG_API_URL": url})
-            seen.go_on()
-            assert first.process.wait(60) == 0
-    assert second.returncode == 5
-    assert "the same run is in progress" in second.stderr
 
 
 BAD: dict[str, tuple[Callable[[Path], object], list[str], str]] = {

@@ -147,7 +147,6 @@ def test_questions_lead_to_the_search_that_was_measured(http: httpx.Client) -> N
 
 
 def test_a_run_is_deleted_after_a_look(page: Page, evaluations: Path) -> None:
-    (evaluations / "text.answers.jsonl").write_text("{}\n")
     page.goto("/ui/evaluations/one/text")
     page.click("text=Delete this run")
     expect(page.locator("h1")).to_have_text("Delete the run Keyword?")

@@ -66,7 +66,6 @@ def test_what_is_no_result_is_named_and_what_belongs_beside_is_not(
     save(tmp_path, "lacking", lacking)
     both = compare([made, made], None, "first")
     (tmp_path / "2026-set-comparison.json").write_text(both.model_dump_json())
-    (tmp_path / "text.answers.jsonl").write_text("{}\n")
     (tmp_path / "folder.json").mkdir()
     found = results.page(None, 0, 50)
     assert len(found.evaluations) == 3
