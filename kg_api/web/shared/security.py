@@ -569,9 +569,10 @@ OUTCOMES: Final = frozenset(
 )
 
 
-def note_outcome(request: Request, answer: BaseModel) -> None:
+def note_outcome(request: Request, answer: BaseModel | Mapping[str, Any]) -> None:
     """Record the changes of a request whose response is a page."""
-    read_caller(request.scope).outcome = present_outcome(answer.model_dump(mode="json"))
+    told = answer.model_dump(mode="json") if isinstance(answer, BaseModel) else answer
+    read_caller(request.scope).outcome = present_outcome(told)
 
 
 def present_outcome(answer: Mapping[str, Any]) -> dict[str, str | int | bool]:

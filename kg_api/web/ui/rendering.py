@@ -25,7 +25,7 @@ from kg_api.errors import NotFound
 from kg_api.evaluation.saved import get_result_ontology
 from kg_api.schemas.evaluation import EvalResult
 from kg_api.schemas.filters import OF_TIME, PAGE, parse_conditions
-from kg_api.schemas.search import SourceHit, SourceSearch, WordMatch
+from kg_api.schemas.search import Place, SourceHit, SourceSearch, WordMatch
 from kg_api.schemas.vocabulary import MAX_LIMIT
 from kg_api.web.shared.forwarded import page_below_prefix, pieces_below_prefix
 from kg_api.web.shared.limits import valid
@@ -200,6 +200,12 @@ def as_text(given: object) -> str:
     if isinstance(given, list | tuple):
         return ", ".join(filter(None, map(as_text, cast("list[object]", given))))
     return "" if given is None else str(given)
+
+
+def as_lines(given: object) -> list[str]:
+    """Return the texts of a metadata value, one for each element of a list."""
+    values = cast("list[object]", given) if isinstance(given, list) else [given]
+    return [str(each).lower() if isinstance(each, bool) else str(each) for each in values if each is not None]
 
 
 def day(given: object) -> str:
@@ -386,9 +392,13 @@ def address_of_measured(result: EvalResult, text: str | None) -> str | None:
     return Question(text, get_result_ontology(result) or "", way).address()
 
 
-def address_of_hit(question: Question, hit: SourceHit, number: int) -> str:
+def address_of_hit(question: Question, hit: Place, number: int | None) -> str:
     """Return the URL for reading a result. `number` is its rank from 1."""
-    shown = {"at": hit.paragraph, "hit": number if number <= MAX_LIMIT else None, **question.parameters()}
+    shown = {
+        "at": hit.paragraph,
+        "hit": number if number and number <= MAX_LIMIT else None,
+        **question.parameters(),
+    }
     return f"{address(below('/ui/read', hit.document_id), **shown)}#p{hit.paragraph}"
 
 
@@ -464,6 +474,7 @@ _FILTERS = (
     sentence,
     share,
     time_left,
+    as_lines,
     as_text,
     excerpt,
     reasons,
@@ -483,7 +494,7 @@ _templates.globals.update(_globals)
 _templates.filters.update(_filters)
 
 
-def redirect_to_page(request: Request, done: BaseModel, page: str) -> Response:
+def redirect_to_page(request: Request, done: BaseModel | Mapping[str, Any], page: str) -> Response:
     note_outcome(request, done)
     return RedirectResponse(page, 303)
 

@@ -114,10 +114,14 @@ def test_what_deletes_looks_like_nothing_that_creates(page: Page, kg: KgClient) 
     page.goto("/ui/keys")
     button = page.get_by_role("button", name="Create key")
     making = {scheme: colour_of(button, scheme) for scheme in ("light", "dark")}
-    for path in (f"/ui/documents/{document}/delete", "/ui/ontologies/notes/delete", f"/ui/keys/{key}/revoke"):
+    for path in (
+        f"/ui/documents/change?documents={document}",
+        "/ui/ontologies/notes/delete",
+        f"/ui/keys/{key}/revoke",
+    ):
         page.goto(path)
         for scheme, colour in making.items():
-            assert colour_of(page.locator("main button"), scheme) != colour, (path, scheme)
+            assert colour_of(page.locator("main .danger"), scheme) != colour, (path, scheme)
             see_that_it_is_for_everybody(page, ["color-contrast"])
 
 

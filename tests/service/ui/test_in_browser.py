@@ -48,7 +48,7 @@ def pages(ids: dict[str, str]) -> dict[str, str]:
         "documents": "/ui/documents?ontology=notes",
         "concepts": "/ui/concepts?ontology=notes",
         "concept": f"/ui/concepts/{ids['waggle dance']}?to=Frisch",
-        "deletion of a document": f"/ui/documents/{PASSAGES.document_id}/delete",
+        "change of a document": f"/ui/documents/change?documents={PASSAGES.document_id}",
         "reading": f"/ui/read/{PASSAGES.document_id}?q=dance&at=1",
         "communities": "/ui/communities",
         "proposals": "/ui/proposals",

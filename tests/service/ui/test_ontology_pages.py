@@ -132,8 +132,8 @@ def test_what_was_done_is_said_in_words_of_ours(http: httpx.Client) -> None:
         led = http.post(f"{AT}/{form}", data=fields).headers["location"]
         assert words(shown(http, led).xpath("//p[@role='status'][@data-done]")) == [said]
     (document,) = http.get("/documents").json()["documents"]
-    led = http.post(f"/ui/documents/{document['document_id']}/delete").headers["location"]
-    assert words(shown(http, led).xpath("//p[@data-done]")) == ["Document deleted."]
+    led = http.post("/ui/documents/delete", data={"documents": document["document_id"]}).headers["location"]
+    assert words(shown(http, led).xpath("//p[@data-done]")) == ["Deleted."]
     for other in ("", HOSTILE, "document "):
         page = shown(http, str(httpx.URL("/ui/documents", params={"done": other})))
         assert page.xpath("//p[@data-done]") == []

@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 import httpx
 import pytest
@@ -265,11 +266,51 @@ def test_a_document_is_added_shown_and_deleted_without_a_script(http: httpx.Clie
     added = http.post("/ui/documents", files=file, data={"ontology": "notes"}, follow_redirects=False)
     assert (added.status_code, added.headers["location"]) == (303, "/ui/documents?ontology=notes")
     listed = shown(http, added.headers["location"])
-    (ask,) = listed.xpath("//table//a[starts-with(., 'Delete')]/@href")
-    assert "1 passage" in words(shown(http, ask).xpath("//main/p"))[0]
+    (ask,) = listed.xpath("//table//a[starts-with(., 'Change')]/@href")
+    form = shown(http, ask).xpath("//form[button[@class='danger']]")[0]
+    assert "1 document with 1 passage" in words([form])[0]
     assert http.get("/documents").json()["total"] == 1, "nothing goes before it is confirmed"
-    assert http.post(ask, follow_redirects=False).status_code == 303
+    gone = http.post(form.get("action"), data=dict(form.form_values()), follow_redirects=False)
+    assert gone.headers["location"] == "/ui/documents?ontology=notes&done=deleted"
     assert http.get("/documents").json()["total"] == 0
+
+
+def test_selected_documents_get_and_lose_tags(http: httpx.Client) -> None:
+    for name, tags in (("a", ["x"]), ("b", "y"), ("c", None)):
+        body = {"ontology": "notes", "document": f"{name}.md", "text": "Bees.", "metadata": {"tags": tags}}
+        assert http.post("/documents", json=body).status_code == 202
+    (chosen,) = shown(http, "/ui/documents?ontology=notes").xpath("//form[@class='chosen']")
+    ids = chosen.xpath(".//input[@name='documents']/@value")
+    back = chosen.xpath(".//input[@name='back']/@value")[0]
+    page = shown(http, f"/ui/documents/change?{httpx.QueryParams({'documents': ids[:2], 'back': back})}")
+    assert words(page.xpath("//h1")) == ["Change 2 documents"]
+    (form,) = page.xpath("//form[@action='/ui/documents/tags']")
+    fields = dict(form.form_values()) | {"documents": ids[:2]}
+
+    def tags_after(change: str, tags: str) -> list[Any]:
+        led = http.post("/ui/documents/tags", data={**fields, "change": change, "tags": tags})
+        assert led.headers["location"] == "/ui/documents?ontology=notes&done=changed"
+        return [each["metadata"].get("tags") for each in http.get("/documents").json()["documents"]]
+
+    assert tags_after("add", "x, z") == [["x", "z"], ["y", "x", "z"], None]
+    assert tags_after("remove", "z,x") == [None, ["y"], None]
+
+
+def test_title_and_metadata_of_a_document_are_edited(http: httpx.Client) -> None:
+    body = {"ontology": "notes", "document": "a.md", "text": "Bees.", "metadata": {"year": 2024, "old": "x"}}
+    assert http.post("/documents", json=body).status_code == 202
+    (before,) = http.get("/documents").json()["documents"]
+    page = shown(http, f"/ui/documents/change?documents={before['document_id']}")
+    (form,) = page.xpath("//form[@class='fields']")
+    fields = [(name, "" if value == "x" else value) for name, value in form.form_values() if name != "title"]
+    edited = urlencode([*fields[:-2], ("title", "Hive"), ("key", "author"), ("value", "Ada")])
+    led = http.post(
+        form.get("action"), content=edited, headers={"Content-Type": "application/x-www-form-urlencoded"}
+    )
+    assert led.headers["location"] == "/ui/documents?done=changed"
+    (after,) = http.get("/documents").json()["documents"]
+    assert after["title"] == "Hive"
+    assert after["metadata"] == {"year": 2024, "author": "Ada"}
 
 
 def test_jobs_are_shown_and_cancelled(http: httpx.Client) -> None:

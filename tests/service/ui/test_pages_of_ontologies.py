@@ -35,7 +35,7 @@ OF_EVERYTHING = (
     "/ui/concepts?q=ferry",
     "/ui/concepts/{own_concept}?to=tide",
     "/ui/documents",
-    "/ui/documents/{own_document}/delete",
+    "/ui/documents/change?documents={own_document}",
     "/ui/evaluations",
     "/ui/evaluations/one/{own_evaluation}",
     "/ui/evaluations/one/{own_evaluation}/delete",
@@ -53,7 +53,7 @@ OF_EVERYTHING = (
     "/ui/map?colour=community",
     "/ui/map?colour=date",
     "/ui/map/passages?ids={own_source}",
-    "/ui/preview/{own_document}?q=common+ferry",
+    "/ui/preview/{own_document}?q=ferry",
     "/ui/proposals",
     "/ui/review",
     "/ui/review/approve",
@@ -66,7 +66,9 @@ CHANGED = {
     "POST /ui/ask": "/ui/ask",
     "POST /ui/documents": "/ui/documents",
     "POST /ui/evaluations/one/{name}/delete": "/ui/evaluations/one/{evaluation}/delete",
-    "POST /ui/documents/{document_id}/delete": "/ui/documents/{document}/delete",
+    "POST /ui/documents/change": "/ui/documents/change",
+    "POST /ui/documents/delete": "/ui/documents/delete",
+    "POST /ui/documents/tags": "/ui/documents/tags",
     "POST /ui/jobs/{job_id}/cancel": "/ui/jobs/{job}/cancel",
     "POST /ui/jobs/{job_id}/retry": "/ui/jobs/{job}/retry",
     "POST /ui/judgements": "/ui/judgements?q=ferry",
@@ -77,6 +79,11 @@ CHANGED = {
 }
 """What pages change, with an id of another ontology; and what is asked by a form."""
 WAITING = {"ontology": OTHER, "documents": f"{SECRET} waits.md"}
+OF_DOCUMENTS = {
+    "/ui/documents/change": {"document": "{document}", "title": "Owl"},
+    "/ui/documents/delete": {"documents": "{document}"},
+    "/ui/documents/tags": {"documents": "{document}", "change": "add", "tags": "owl"},
+}
 FORMS = {
     "/ui/documents": {"ontology": OTHER},
     "/ui/ask": {"ontology": OTHER, "q": "ferry"},
@@ -150,10 +157,15 @@ def test_documents_of_others_are_nowhere(page: httpx.Client, libraries: Librarie
 def test_nothing_of_others_is_changed(page: httpx.Client, libraries: Libraries, path: str) -> None:
     token = {"X-CSRF-Token": token_in(page.get("/ui/search"))}
     file = {"file": ("a.md", b"A ferry.")} if path == "/ui/documents" else None
-    form = FORMS.get(path)
+    form, of_documents = FORMS.get(path), OF_DOCUMENTS.get(path, {})
     ids = {each.name: getattr(libraries.other, each.name) for each in fields(libraries.other)}
     answers = [
-        page.post(path.format(**given), files=file, data=form, headers=token)
+        page.post(
+            path.format(**given),
+            files=file,
+            data=form or {name: value.format(**given) for name, value in of_documents.items()},
+            headers=token,
+        )
         for given in (ids, dict.fromkeys(ids, "f" * 32))
     ]
     refused = 403 if form else 404
@@ -163,7 +175,7 @@ def test_nothing_of_others_is_changed(page: httpx.Client, libraries: Libraries, 
 def test_concepts_and_communities_of_others_are_nowhere(page: httpx.Client, libraries: Libraries) -> None:
     own, other = libraries.own, libraries.other
     assert page.get(f"/ui/concepts/{other.concept}").status_code == 404
-    assert page.get(f"/ui/documents/{other.document}/delete").status_code == 404
+    assert page.get(f"/ui/documents/change?documents={other.document}").status_code == 404
     assert page.get(f"/ui/evaluations/one/{other.evaluation}").status_code == 404
     both = f"name={own.evaluation}&name={other.evaluation}"
     assert page.get(f"/ui/evaluations/compare?{both}").status_code == 404

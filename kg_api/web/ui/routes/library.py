@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, get_args
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Final, Literal, get_args
 
 from fastapi import Form, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -18,11 +19,12 @@ from kg_api.graph.names import list_ontology_names, report_unknown_ontology
 from kg_api.graph.review import count_waiting, list_waiting
 from kg_api.graph.search import read_concepts_of_sources
 from kg_api.ingest.service import APPROVED_A_REQUEST
-from kg_api.schemas.documents import MAX_REVIEWED, Approval, Review
+from kg_api.schemas.documents import MAX_REVIEWED, Approval, DocumentChange, DocumentSummary, Review
 from kg_api.schemas.evaluation import normalize_question
-from kg_api.schemas.filters import DocumentFilter
+from kg_api.schemas.filters import DocumentFilter, read_value
 from kg_api.schemas.folders import Folder, NewFolder, ScanRequest
 from kg_api.schemas.languages import LANGUAGE_NAMES
+from kg_api.schemas.metadata import MAX_METADATA_KEYS, MetadataValue
 from kg_api.schemas.operations import FINISHED
 from kg_api.schemas.search import DocumentReading, WordMatch
 from kg_api.schemas.vocabulary import MAX_LIMIT, MAX_PARAGRAPH, ContextMode, ExtractorName, Strategy
@@ -48,7 +50,7 @@ from kg_api.web.api.embedding import (
 from kg_api.web.shared.dependencies import CalledDocument, CalledRead, Offset, Ontology, Open
 from kg_api.web.shared.limits import valid
 from kg_api.web.shared.scoped import Routes
-from kg_api.web.shared.security import note_outcome
+from kg_api.web.shared.security import MAX_VALUE, note_outcome
 from kg_api.web.ui.links import address, below
 from kg_api.web.ui.rendering import PAGE_SIZE as QUESTIONS_PAGE_SIZE
 from kg_api.web.ui.rendering import (
@@ -59,10 +61,12 @@ from kg_api.web.ui.rendering import (
     Tick,
     Typing,
     address_of_hit,
+    as_lines,
     redirect_to_page,
     render,
     wants_part,
 )
+from kg_api.web.ui.sign_in import page_to_show
 
 pages = Routes()
 
@@ -111,19 +115,109 @@ async def add_document(request: Request, container: Open) -> Response:
     return redirect_to_page(request, ingested, address("/ui/documents", ontology=ingested.ontology))
 
 
-@pages.get("/ui/documents/{document_id}/delete", "read", filtered=True)
-def deletion_page(container: Open, document_id: CalledDocument) -> HTMLResponse:
-    return render("documents/delete.html", {"document": library.find_summary(container.graph, document_id)})
+MAX_CHANGED: Final = 100
+"""Maximum number of documents in one form."""
+TAGS: Final = "tags"
+Values = Annotated[list[FormText], Form(max_length=MAX_METADATA_KEYS + 1)]
+Ids = Annotated[list[FormText], Form(alias="documents", max_length=MAX_CHANGED)]
 
 
-@pages.post("/ui/documents/{document_id}/delete", "write", "Delete a document", filtered=True)
-def delete(request: Request, container: Open, document_id: CalledDocument) -> Response:
-    document = library.find_summary(container.graph, document_id)
-    return redirect_to_page(
-        request,
-        delete_document(container, document.document_id),
-        address("/ui/documents", ontology=document.ontology, done="document"),
-    )
+@pages.get("/ui/documents/change", "read", filtered=True)
+def change_page(
+    request: Request,
+    container: Open,
+    chosen: Annotated[list[Named], Query(alias="documents", max_length=MAX_CHANGED)] = [],  # noqa: B006 - FastAPI copies it
+    *,
+    back: Annotated[str, Query(max_length=10_000)] = "",
+) -> Response:
+    if not chosen:
+        return RedirectResponse(_show_list(request, back), 303)
+    shown = {"documents": _find(container, chosen), "back": _show_list(request, back)}
+    return render("documents/change.html", shown)
+
+
+@pages.post("/ui/documents/change", "write", "Change a document's title or metadata", filtered=True)
+def change_document(
+    request: Request,
+    container: Open,
+    document: FormText,
+    title: FormText = "",
+    key: Values = [],  # noqa: B006 - FastAPI copies it
+    *,
+    value: Values = [],  # noqa: B006 - FastAPI copies it
+    back: FormText = "",
+) -> Response:
+    before = library.find_summary(container.graph, document)
+    new = {"title": title} if title != before.title else {}  # a given title survives the next ingestion
+    asked = {"metadata": read_edited_metadata(before.metadata, key, value), **new}
+    changed = documents.change_document(container, before.document_id, valid(DocumentChange, asked))
+    if not changed.notes:
+        return redirect_to_page(request, changed, _show_list(request, back, "changed"))
+    note_outcome(request, changed)
+    return render("documents/change.html", {"documents": [changed], "back": _show_list(request, back)})
+
+
+@pages.post("/ui/documents/tags", "write", "Add or remove tags of documents", filtered=True)
+def change_tags(
+    request: Request,
+    container: Open,
+    chosen: Ids,
+    change: Annotated[Literal["add", "remove"], Form()],
+    tags: FormText = "",
+    *,
+    back: FormText = "",
+) -> Response:
+    given, found = [*filter(None, map(str.strip, tags.split(",")))], _find(container, chosen)
+    for each in found:
+        had = as_lines(each.metadata.get(TAGS))
+        left = [one for one in had if one not in given]
+        new = [*dict.fromkeys([*had, *given])] if change == "add" else left
+        if new != had:
+            asked = valid(DocumentChange, {"metadata": {TAGS: new or None}})
+            documents.change_document(container, each.document_id, asked)
+    return redirect_to_page(request, _name(found), _show_list(request, back, "changed"))
+
+
+@pages.post("/ui/documents/delete", "write", "Delete documents", filtered=True)
+def delete(request: Request, container: Open, chosen: Ids, back: FormText = "") -> Response:
+    found = _find(container, chosen)
+    deleted = [delete_document(container, each.document_id) for each in found]
+    outcome = {**_name(found), "sources": sum(each.sources for each in deleted)}
+    return redirect_to_page(request, outcome, _show_list(request, back, "deleted"))
+
+
+def _find(container: Container, chosen: Sequence[str]) -> list[DocumentSummary]:
+    return [library.find_summary(container.graph, each) for each in dict.fromkeys(chosen)]
+
+
+def _name(found: Sequence[DocumentSummary]) -> dict[str, Any]:
+    """Return the documents for the audit log."""
+    named = ", ".join(f"{each.ontology}/{each.document}" for each in found)
+    return {"documents": len(found), "document": named[:MAX_VALUE]}
+
+
+def _show_list(request: Request, back: str, done: str = "") -> str:
+    to = page_to_show(request, back) if back else "/ui/documents"
+    return f"{to}{'&' if '?' in to else '?'}done={done}" if done else to
+
+
+def read_edited_metadata(
+    before: Mapping[str, MetadataValue], keys: Sequence[str], values: Sequence[str]
+) -> dict[str, MetadataValue]:
+    """Return the changed values. An empty value deletes its key. A list has one value per line."""
+    changed: dict[str, Any] = {}
+    for key, value in zip(map(str.strip, keys), values, strict=False):
+        old, lines = before.get(key), _split_lines([value])
+        if key and lines != _split_lines(as_lines(old)):
+            read = [*map(read_value, lines)]
+            given = read if len(set(map(type, read))) == 1 else lines
+            is_list = isinstance(old, list) or key == TAGS or len(lines) > 1
+            changed[key] = (given or None) if is_list else next(iter(given), None)
+    return changed
+
+
+def _split_lines(texts: Sequence[str]) -> list[str]:
+    return [line.strip() for text in texts for line in text.splitlines() if line.strip()]
 
 
 # Synced folders

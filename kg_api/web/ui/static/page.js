@@ -21,6 +21,10 @@ async function copy(text) {
   box.remove();
 }
 
+document.addEventListener("change", ({ target }) => {
+  if ("all" in target.dataset) for (const each of target.form.querySelectorAll("[name=documents]")) each.checked = target.checked;
+});
+
 // Removing a filter keeps the text typed since the page was loaded.
 document.addEventListener("click", (event) => {
   const away = event.target.closest(".condition a");

@@ -40,13 +40,13 @@ def place(paragraph: int, text: str, page: int | None) -> Place:
     )
 
 
-def show(form: str, page: int | None) -> str:
+def show(form: str, page: int | None, number: int | None = 2) -> str:
     marked = [
         (place(3, "Bees **dance** <b>.", page), [WordMatch(start=7, end=12)]),
         (place(4, "After it.", page), []),
     ]
     document = BEES.model_copy(update={"format": form})
-    shown = {"question": Question("dance"), "document": document, "marked": marked, "number": 2}
+    shown = {"question": Question("dance"), "document": document, "marked": marked, "number": number}
     return bytes(render("reading/preview.html", shown).body).decode()
 
 
