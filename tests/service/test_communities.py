@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import httpx
 import pytest
 
 from kg_api.client import KgClient
 from kg_api.errors import NotFound
 from kg_api.graph.client import Graph
-from tests.service.asking import problem
 from tests.service.conftest import sharing
 from tests.support.communities import BAKERY, HARBOUR, detect
 
@@ -51,7 +49,7 @@ def test_a_job_is_joined_and_hidden_from_lists_unless_it_is_asked_for(told: KgCl
     assert one not in {job.job_id for job in told.jobs().jobs}
 
 
-def test_what_is_wrong_is_told(told: KgClient, http: httpx.Client) -> None:
+def test_what_is_wrong_is_told(told: KgClient) -> None:
     with pytest.raises(NotFound, match="kg ontologies"):
         told.communities("note")
     with pytest.raises(NotFound, match="kg communities list"):
@@ -60,8 +58,6 @@ def test_what_is_wrong_is_told(told: KgClient, http: httpx.Client) -> None:
         told.communities("notes", parent="nothing")
     with pytest.raises(NotFound):
         told.detect_communities("note")
-    for wrong in ({"level": 9}, {"colour": "red"}, {"limit": 0}):
-        assert problem(http.get("/ontologies/notes/communities", params=wrong), 422)
 
 
 def test_before_there_are_any_it_is_said_so(kg: KgClient) -> None:

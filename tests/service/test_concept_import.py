@@ -6,7 +6,6 @@ from typing import Any
 
 import httpx
 import neo4j
-import pytest
 
 from tests.service.asking import Json, ingest, problem
 
@@ -164,24 +163,6 @@ def test_the_name_of_another_document_is_no_match_beside_its_own_title(
     send(http, {"document": "0", "title": "Lubefu River", "concepts": [{"label": "tributary"}]})
     found = driver.execute_query("MATCH (:Concept)-[:APPEARS_IN]->(s) RETURN s.document AS document").records
     assert [row["document"] for row in found] == ["17"]
-
-
-@pytest.mark.parametrize(
-    "row",
-    [
-        {"concepts": [{"label": "a"}]},
-        {"document": "a", "source_id": "b"},
-        {"source_id": "b", "paragraph": 1},
-        {"document": "a", "concepts": [{"label": " "}]},
-        {"document": "a", "concepts": [{"label": "x" * 201}]},
-        {"document": "a", "relations": [["a", "b"]]},
-        {"document": "a", "magic": 1},
-        {"document": "a\u0000"},
-        {"document": "a", "paragraph": 2**70},
-    ],
-)
-def test_a_row_that_is_none_is_refused(http: httpx.Client, row: Json) -> None:
-    problem(http.post("/ontologies/notes/concepts", json={"rows": [row]}), 422)
 
 
 def test_too_many_rows_and_other_bodies_are_refused(http: httpx.Client) -> None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import httpx
 import neo4j
-import pytest
 
 from kg_api.graph.client import Graph
-from tests.service.asking import Json, embedded, found, nodes, problem, search, texts
+from tests.service.asking import Json, embedded, found, nodes, search, texts
 from tests.support.embedding import run_jobs
 
 TALK: list[Json] = [
@@ -56,35 +54,6 @@ def test_one_message_more_embeds_one_message(http: httpx.Client, graph: Graph, d
     assert (status["embedded"], status["missing"]) == (3, 1)
     run_jobs(graph)
     assert "Agreed" in texts(search(http, "every five seconds"))[0]
-
-
-@pytest.mark.parametrize(
-    ("messages", "told"),
-    [
-        ([], "messages"),
-        ([{"author": "a", "text": "\ud800"}], "messages.0.text"),
-        ([{"author": "a", "text": "a\x00"}], "messages.0.text"),
-        ([{"author": " ", "text": "t"}], "messages.0.author"),
-        ([{"author": "a" * 201, "text": "t"}], "messages.0.author"),
-        ([{"author": "a"}], "messages.0.text"),
-        ([{"author": "a", "text": "t", "colour": 1}], "messages.0.colour"),
-        ([{"author": "a", "text": "t", "timestamp": "2026-03-01T09:30:00"}], "timezone"),
-        ([{"author": "a", "text": "t", "timestamp": 1_772_000_000}], "ISO 8601"),
-        ([{"author": "a", "text": "t", "timestamp": "yesterday"}], "ISO 8601"),
-        ([{"author": "a", "text": " "}, {"author": "b", "text": "\u200b"}], "all messages are empty"),
-        ([{"author": "a", "text": "t"}] * 10_001, "give at most 10,000"),
-    ],
-)
-def test_what_cannot_be_is_refused_and_nothing_is_stored(
-    http: httpx.Client, messages: list[Json], told: str
-) -> None:
-    body = json.dumps({"ontology": "talks", "title": "t", "messages": messages})
-    response = http.post(
-        "/documents/conversation", content=body, headers={"content-type": "application/json"}
-    )
-    problem(response, 422)
-    assert told in response.text
-    assert http.get("/documents").json()["total"] == 0
 
 
 def test_a_conversation_and_a_document_of_its_name_are_one_document(http: httpx.Client, graph: Graph) -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import httpx
 import neo4j
 import pytest
 
@@ -13,7 +10,6 @@ from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph.client import Graph
 from kg_api.schemas.concepts import ExtractionConfig
 from kg_api.settings import load_settings
-from tests.service.asking import problem
 from tests.support.cypher import rows
 from tests.support.embedding import open_spaces
 from tests.support.extraction import evidence, run_extraction
@@ -81,21 +77,6 @@ def test_a_language_model_that_is_not_there_is_refused(kg: KgClient) -> None:
         kg.set_extraction_config("notes", extractor="llm")
     with pytest.raises(NotFound):
         kg.extraction_config("notes")
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        {"extractor": "magic"},
-        {"per_source": 0},
-        {"per_source": 51},
-        {"budget": -1},
-        {"budget": "inf"},
-        {"buget": 1},
-    ],
-)
-def test_a_wrong_configuration_is_refused(http: httpx.Client, body: dict[str, Any]) -> None:
-    problem(http.put("/ontologies/notes/extraction-config", json=body), 422)
 
 
 def test_what_is_not_there_is_not_found(kg: KgClient) -> None:

@@ -82,33 +82,6 @@ def test_a_folder_is_removed_with_or_without_its_documents(
     assert "kg folders list" in problem(http.delete(f"/folders/{followed}"), 404)
 
 
-@pytest.mark.parametrize(
-    ("body", "field"),
-    [
-        ({"path": "notes"}, "path"),
-        ({"path": "/a/../b"}, "path"),
-        ({"path": "/" + "a" * 2001}, "path"),
-        ({"path": "/a\x00"}, "path"),
-        ({"path": ["/a"]}, "path"),
-        ({"every_seconds": 9}, "every_seconds"),
-        ({"every_seconds": "60"}, "every_seconds"),
-        ({"every_seconds": 10**12}, "every_seconds"),
-        ({"prefix": "x" * 201}, "prefix"),
-        ({"ontology": "a`"}, "ontology"),
-        ({"folder_id": "mine"}, "folder_id"),
-        ({"allow_empty": True}, "allow_empty"),
-    ],
-)
-def test_a_folder_that_cannot_be_is_refused(
-    http: httpx.Client, driver: neo4j.Driver, body: dict[str, Any], field: str
-) -> None:
-    before = nodes(driver)
-    response = http.post("/folders", json={"path": "/srv/notes", "ontology": "notes", **body})
-    problem(response, 422)
-    assert {each["field"] for each in response.json()["errors"]} == {field}
-    assert nodes(driver) == before
-
-
 def test_folders_that_are_not_there_are_not_found(http: httpx.Client) -> None:
     for method, path in (("GET", "/folders/no"), ("DELETE", "/folders/no")):
         problem(http.request(method, path), 404)

@@ -11,7 +11,7 @@ from kg_api.graph.client import Graph
 from tests.service.asking import Json, ingest, problem
 from tests.service.test_formats import upload
 from tests.support.embedding import run_jobs
-from tests.support.images import drawn, encoded, gif_of, png_of
+from tests.support.images import drawn, encoded
 from tests.unit.convert.test_images_within import book
 
 SEARCH = "/queries/images/search"
@@ -81,35 +81,9 @@ def test_passages_for_a_picture_and_pictures_for_a_passage(http: httpx.Client, p
     )
 
 
-@pytest.mark.parametrize(
-    ("content", "told"),
-    [
-        (b"", "not an image"),
-        (b"<html><script>alert(1)</script></html>", "not an image"),
-        (BOAT[:-500], "damaged"),
-        (png_of(50_000, 50_000), "50,000 x 50,000"),
-        (gif_of(100_000), "frames"),
-    ],
-    ids=["empty", "html", "truncated", "bomb", "frames"],
-)
-def test_what_is_no_picture_is_refused(http: httpx.Client, content: bytes, told: str) -> None:
-    assert told in problem(send(http, content), 422)
+def test_what_is_no_picture_is_refused(http: httpx.Client) -> None:
+    assert "damaged" in problem(send(http, BOAT[:-500]), 422)
     assert http.get("/health").status_code == 200
-
-
-@pytest.mark.parametrize(
-    ("asked", "told"),
-    [
-        ({}, "query_text or source_id"),
-        ({"query_text": "a", "source_id": "b"}, "query_text or source_id"),
-        ({"query_text": " "}, "blank"),
-        ({"query_text": "a", "limit": 0}, "limit"),
-        ({"query_text": "a", "colour": "red"}, "colour"),
-        ({"query_text": "a", "ontology": "a`"}, "ontology"),
-    ],
-)
-def test_what_cannot_be_asked_is_refused(http: httpx.Client, asked: Json, told: str) -> None:
-    assert told in problem(http.post(SEARCH, json=asked), 422)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from kg_api.graph.client import Graph
 from tests.service.asking import problem, search
 from tests.service.test_formats import upload
 from tests.support.embedding import run_jobs
-from tests.support.images import drawn, encoded, exif, gif_of, png_of
+from tests.support.images import drawn, encoded, exif, png_of
 from tests.support.running import Service
 from tests.unit.convert.test_images_within import book
 
@@ -101,17 +101,13 @@ def test_a_picture_is_typed_by_its_content(http: httpx.Client) -> None:
     ("content", "name", "told"),
     [
         (png_of(50_000, 50_000), "bomb.png", "50,000 x 50,000"),
-        (gif_of(100_000), "many.gif", "frames"),
-        (BOAT[:-500], "half.jpg", "damaged"),
-        (b"", "empty.png", "it is empty"),
-        (b"<html><script>alert(1)</script></html>", "page.jpg", "not an image"),
         (
             b"<svg xmlns='http://www.w3.org/2000/svg'/>",
             "drawing.svg",
             ".svg images are not supported. Export the image as JPEG or PNG",
         ),
     ],
-    ids=["bomb", "frames", "truncated", "empty", "html", "svg"],
+    ids=["bomb", "svg"],
 )
 def test_what_is_no_picture_is_refused(http: httpx.Client, content: bytes, name: str, told: str) -> None:
     answer = http.post("/documents", files={"file": (name, content)}, data={"ontology": "notes"})

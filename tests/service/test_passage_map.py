@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-import httpx
 import neo4j
 import numpy as np
 import pytest
 
 from kg_api.client import KgClient
-from kg_api.errors import NotFound
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
-from tests.service.asking import problem
 from tests.support.communities import HARBOUR, detect
 from tests.support.cypher import rows
 from tests.support.many_vectors import GROUPS, give_vectors
@@ -89,10 +86,3 @@ def test_each_passage_is_of_the_community_its_concepts_are_most_of(kg: KgClient,
     documents = [found.documents[each].document for each in found.document]
     for document, name in zip(documents, named, strict=True):
         assert document.startswith("harbour.md/") == any(each in name for each in HARBOUR), (document, name)
-
-
-def test_what_is_wrong_is_told(kg: KgClient, http: httpx.Client) -> None:
-    with pytest.raises(NotFound, match="kg ontologies"):
-        kg.passage_map("note")
-    for wrong in ({"limit": 0}, {"limit": 50_001}, {"colour": "red"}):
-        assert problem(http.get("/ontologies/notes/map", params=wrong), 422)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import httpx
 import pytest
 
 from kg_api.client import KgClient
 from kg_api.discovery.proposals import AGAIN, ANOTHER_WAY
-from kg_api.errors import InvalidInput, NotFound
+from kg_api.errors import NotFound
 from kg_api.graph.client import Graph
 from kg_api.schemas.proposals import Proposal
 from kg_api.schemas.vocabulary import LINKED
-from tests.service.asking import problem
 from tests.service.conftest import sharing
 from tests.support.embedding import run_jobs
 from tests.support.proposals import GENEROUS, OWLS, TAXES, look, propose
@@ -76,17 +74,13 @@ def test_an_accepted_link_is_in_the_source_graph_and_goes_with_related(told: KgC
     assert told.source_graph(ids, min_similarity=0.99).edges == []
 
 
-def test_what_is_wrong_is_told(told: KgClient, http: httpx.Client) -> None:
+def test_what_is_wrong_is_told(told: KgClient) -> None:
     for unknown in ("0" * 32, "nothing"):
         with pytest.raises(NotFound, match="kg proposals list"):
             told.accept_proposal(unknown)
     for ask in (told.proposal, told.reject_proposal, told.concept):
         with pytest.raises(NotFound, match="nothing found at"):
             ask("a/b")
-    assert problem(http.get("/proposals", params={"state": "gone"}), 422)
-    assert problem(http.get("/proposals", params={"colour": "red"}), 422)
-    with pytest.raises(InvalidInput):
-        told.set_proposals_config("notes", hops=9)
     with pytest.raises(NotFound):
         told.proposals_config("note")
     with pytest.raises(NotFound, match="ontology 'note' not found"):

@@ -6,7 +6,6 @@ import contextlib
 from collections.abc import Generator
 from typing import Any
 
-import httpx
 import neo4j
 import pytest
 
@@ -16,7 +15,6 @@ from kg_api.graph import relations
 from kg_api.graph.client import Graph
 from kg_api.graph.jobs import enqueue_slot
 from kg_api.schemas.concepts import TypeMerging
-from tests.service.asking import Json, problem
 from tests.service.conftest import sharing
 from tests.service.test_relationships import state
 from tests.support.cypher import rows
@@ -238,22 +236,3 @@ def test_types_go_when_nothing_is_stated_with_them(
     assert left == {"requires", "needs"}, "what somebody merged is remembered"
     told.delete_ontology("notes")
     assert rows(driver, "MATCH (t) WHERE t:RelationType OR t:TypeMerge RETURN t") == []
-
-
-@pytest.mark.parametrize(
-    ("path", "body", "named"),
-    [
-        ("merges", {"into": "requires", "merged": []}, "merged"),
-        ("merges", {"into": " ", "merged": ["needs"]}, "into"),
-        ("merges", {"into": "requires", "merged": ["n" * 101]}, "merged.0"),
-        ("merges", {"into": "requires", "merged": ["needs"], "dry_run": "yes"}, "dry_run"),
-        ("merges", {"into": "requires", "merged": ["needs"], "by": ""}, "by"),
-        ("merges", {"into": "requires", "merged": ["needs"], "who": "me"}, "who"),
-        ("stance", {"type": "requires", "stance": "for it"}, "stance"),
-        ("stance", {"type": "requires"}, "stance"),
-    ],
-)
-def test_bad_inputs_are_refused_by_name(http: httpx.Client, path: str, body: Json, named: str) -> None:
-    method = "PUT" if path == "stance" else "POST"
-    answer = http.request(method, f"/ontologies/notes/relationship-types/{path}", json=body)
-    assert named in problem(answer, 422)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Any
 
 import httpx
 import pytest
@@ -60,11 +59,6 @@ def test_each_mode_finds_the_passage_and_says_how(http: httpx.Client, mode: str)
 
 
 @pytest.mark.usefixtures("shared")
-def test_hybrid_is_the_mode_unless_another_is_asked_for(http: httpx.Client) -> None:
-    assert search(http, "apples")["mode"] == "hybrid"
-
-
-@pytest.mark.usefixtures("shared")
 def test_the_similarity_is_the_exact_cosine_in_every_lane(http: httpx.Client) -> None:
     query = "apples in a jar"
     for mode in ("hybrid", "vector"):
@@ -72,15 +66,6 @@ def test_the_similarity_is_the_exact_cosine_in_every_lane(http: httpx.Client) ->
         assert len(hits) == len(FRUIT)
         for hit in hits:
             assert hit["similarity"] == pytest.approx(cosine(query, hit["full_text"].strip()), abs=1e-5)
-
-
-@pytest.mark.usefixtures("shared")
-def test_vector_hits_are_ordered_by_similarity_and_text_hits_by_score(http: httpx.Client) -> None:
-    for mode, measure in (("vector", "similarity"), ("text", "score")):
-        hits = search(http, "green apples in a jar", mode=mode)["sources"]
-        measured = [hit[measure] for hit in hits]
-        assert measured == sorted(measured, reverse=True)
-        assert [hit["ranks"][mode] for hit in hits] == [*range(1, len(hits) + 1)]
 
 
 @pytest.mark.usefixtures("shared")
@@ -125,23 +110,6 @@ def test_a_filter_never_shrinks_the_answer(http: httpx.Client, mode: str) -> Non
         {"documents": ["few 1", "big 1"], "ontology": "small"},
     ):
         assert http.post("/queries/sources/search", json={**asked, **unknown}).status_code == 404
-
-
-@pytest.mark.usefixtures("big_and_small")
-def test_the_limit_is_kept_and_reached(http: httpx.Client) -> None:
-    for mode in MODES:
-        for limit in (1, 10, 100):
-            assert len(search(http, "apples", mode=mode, limit=limit)["sources"]) == limit
-
-
-@pytest.mark.usefixtures("shared")
-def test_less_similar_hits_are_left_out(http: httpx.Client) -> None:
-    ingest(http, "apples without a vector", document="late.txt")
-    query = "green apples in a bowl"
-    for mode in ("hybrid", "vector"):
-        for least in (-1, 0.3, 1):
-            expected = {text for text in FRUIT if cosine(query, text) >= least - 1e-6}
-            assert {*texts(search(http, query, mode=mode, min_similarity=least))} == expected
 
 
 @pytest.mark.usefixtures("shared")
@@ -196,19 +164,6 @@ def test_the_chunk_of_a_long_source_is_the_part_that_matched(http: httpx.Client,
     assert search(http, "needle haystack needle")["sources"][0]["chunk"] == chunk
 
 
-def test_the_similarity_of_a_chunk_is_its_own(http: httpx.Client, graph: Graph) -> None:
-    store(graph, "long", [" ".join(f"filler{n}" for n in range(1500)) + " needle haystack"])
-    hit = search(http, "needle haystack", mode="vector")["sources"][0]
-    assert hit["similarity"] == pytest.approx(cosine("needle haystack", hit["chunk"]["text"]), abs=1e-5)
-
-
-def test_a_source_with_several_chunks_is_one_hit(http: httpx.Client, graph: Graph) -> None:
-    store(graph, "long", ["fox " * 1500, "a fox"])
-    for mode in MODES:
-        hits = search(http, "fox", mode=mode)["sources"]
-        assert sorted(hit["paragraph"] for hit in hits) == [0, 1]
-
-
 def places(sources: list[Json]) -> list[tuple[str, int]]:
     return [(each["document"], each["paragraph"]) for each in sources]
 
@@ -242,9 +197,6 @@ def test_a_hit_tells_where_the_words_of_the_question_stand(
     assert other["matches"] == [], "there is no word to mark"
 
 
-PARAGRAPHS = [f"Passage {n} about apples and the number {n * 7}." for n in range(30)]
-
-
 @pytest.mark.parametrize("fusion", ["adaptive", "rrf", "weighted"])
 @pytest.mark.usefixtures("shared")
 def test_an_explanation_adds_up_to_the_score(http: httpx.Client, fusion: str) -> None:
@@ -258,27 +210,3 @@ def test_an_explanation_adds_up_to_the_score(http: httpx.Client, fusion: str) ->
         assert {part["index"] for part in told["lanes"]} <= {"source_words", "passage_embedding"}
         assert by_lane.get("text", {"rank": None})["rank"] == hit["ranks"]["text"]
     assert {"embed", "retrieve", "fuse", "tell", "total"} <= answer["timings_ms"].keys()
-
-
-def test_windows_are_merged_and_keep_to_the_budget(http: httpx.Client, graph: Graph) -> None:
-    store(graph, "long.md", PARAGRAPHS, "long")
-    asked = {"ontology": "long", "limit": 4, "expand_context": True, "window_size": 2}
-    whole = search(http, "passage 11 about apples", **asked)
-    assert whole["windows"]
-    text = {hit["source_id"]: hit["full_text"] for hit in whole["sources"]}
-    for window in whole["windows"]:
-        assert len(window["text"]) == window["end"] - window["start"]
-        assert all(text[each] in window["text"] for each in window["hits"])
-    small = search(http, "passage 11 about apples", **asked, token_budget=12)
-    assert sum(each["tokens"] for each in small["windows"]) <= 12
-    assert "windows" in [each["part"] for each in small["degraded"]]
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [{"fusion": "max"}, {"mmr_lambda": 2}, {"per_document": 0}, {"first_stage_limit": 500}, {"rrf_k": 0}],
-)
-def test_wrong_values_are_refused_by_name(http: httpx.Client, wrong: dict[str, Any]) -> None:
-    answer = http.post("/queries/sources/search", json={"query_text": "x", **wrong})
-    assert answer.status_code == 422
-    assert next(iter(wrong)) in answer.text

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Any
 
 import httpx
 import pytest
@@ -76,27 +75,6 @@ def test_the_graph_of_all(http: httpx.Client, first: str) -> None:
 def test_an_unknown_source_is_not_found(http: httpx.Client, path: str) -> None:
     body = {"source_ids": ["none"]} if path == GRAPH else {}
     assert "source" in problem(http.post(path, json=body), 404)
-
-
-@pytest.mark.parametrize(
-    ("path", "body", "told"),
-    [
-        (like("a"), {"limit": 0}, "limit"),
-        (like("a"), {"limit": 101}, "limit"),
-        (like("a"), {"min_similarity": 1.5}, "min_similarity"),
-        (like("a"), {"group_duplicates": 1}, "group_duplicates"),
-        (like("a"), {"colour": "red"}, "colour"),
-        (like("a"), {"ontology": "a`"}, "ontology"),
-        (GRAPH, {"neighbours": 0}, "neighbours"),
-        (GRAPH, {"max_nodes": 5001}, "max_nodes"),
-        (GRAPH, {"source_ids": ["a"], "documents": ["d"]}, "cannot be used together"),
-        (GRAPH, {"source_ids": ["a"] * 201}, "source_ids"),
-    ],
-)
-def test_what_cannot_be_asked_is_refused(
-    http: httpx.Client, path: str, body: dict[str, Any], told: str
-) -> None:
-    assert told in problem(http.post(path, json=body), 422)
 
 
 def test_more_documents_than_a_graph_can_take_are_refused(http: httpx.Client, graph: Graph) -> None:

@@ -13,7 +13,6 @@ import neo4j
 import pytest
 
 from kg_api.client import KgClient
-from kg_api.errors import Conflict, NotFound
 from kg_api.graph.client import Graph
 from kg_api.graph.search import REMEMBERED_SECONDS
 from kg_api.schemas.search import SourceHits
@@ -99,38 +98,3 @@ def test_nobody_who_searches_notices_a_switch(
     assert order[0] == "default"
     assert order[-1] == "other"
     assert not any(answer.degraded for answer in readers.answers if answer.space == "other")
-
-
-def test_a_switch_is_refused_until_it_is_complete(http: httpx.Client, kg: KgClient, graph: Graph) -> None:
-    embedded(graph, http, "\n\n".join(TEXTS))
-    with pytest.raises(NotFound, match="kg admin"):
-        kg.build_space("other")
-    kg.add_embedding_space("other", provider="deterministic", dimensions=64)
-    with pytest.raises(NotFound, match="'nothing'"):
-        kg.build_space("other", ontologies=["nothing"])
-    kg.build_space("other")
-    with pytest.raises(Conflict, match="1 sources are not built yet"):
-        kg.activate_space("other")
-    assert kg.embedding_config("notes").answering is not None
-    run_jobs(graph)
-    kg.activate_space("other", ["notes"])
-    with pytest.raises(Conflict, match="is used by notes"):
-        kg.drop_space("other")
-
-
-@pytest.mark.parametrize(
-    ("method", "path", "body"),
-    [
-        ("POST", "/embedding/spaces/default/build", {"ontologies": []}),
-        ("POST", "/embedding/spaces/default/build", {"activate": "yes"}),
-        ("POST", "/embedding/spaces/default/activate", {"ontologies": ["a`"]}),
-        ("POST", "/embedding/spaces/a%60b/build", {}),
-        ("DELETE", "/embedding/spaces/default?ontology=a%60", None),
-        ("POST", "/embedding/spaces", {"slug": "a__b", "provider": "deterministic"}),
-        ("POST", "/embeddings/regenerate", {"selection": "all"}),
-        ("POST", "/embeddings/regenerate", {"type": "sauce"}),
-        ("POST", "/embeddings/regenerate", {"force": 1}),
-    ],
-)
-def test_nonsense_is_refused(http: httpx.Client, method: str, path: str, body: object) -> None:
-    assert http.request(method, path, json=body).status_code == 422

@@ -8,12 +8,15 @@ from typing import Any
 import pytest
 from pydantic import Field, ValidationError, create_model
 
+from kg_api.schemas.answers import AnswerRequest, AugmentRequest
 from kg_api.schemas.base import Body
 from kg_api.schemas.concepts import ConceptRow
-from kg_api.schemas.documents import DocumentText
+from kg_api.schemas.documents import DocumentText, Message
 from kg_api.schemas.filters import DocumentDeletion
+from kg_api.schemas.image_search import ImageSearch
 from kg_api.schemas.problems import MAX_ERRORS, describe_problems, list_field_problems
 from kg_api.schemas.search import MAX_DIMENSIONS, SourceSearch
+from kg_api.schemas.similarity import GraphRequest
 from kg_api.schemas.spaces import NewSpace
 from kg_api.schemas.vocabulary import MAX_QUERY_CHARACTERS
 
@@ -164,6 +167,43 @@ def test_problems_are_in_words(model: type[Body], body: dict[str, Any], told: st
     with pytest.raises(ValidationError) as raised:
         model.model_validate(body)
     assert describe_problems(raised.value.errors()) == told
+
+
+MESSAGE = {"author": "a", "text": "t"}
+
+
+@pytest.mark.parametrize(
+    ("model", "body", "told"),
+    [
+        (AnswerRequest, {"question": " …! "}, "no word"),
+        (AnswerRequest, {"question": "a", "mode": "text", "min_similarity": 0.5}, "min_similarity"),
+        (AnswerRequest, {"question": "a", "mode": "text", "hyde": 2}, "hyde"),
+        (SourceSearch, {"query_text": "a", "mode": "text", "hyde": 1}, "hyde"),
+        (SourceSearch, {"query_text": "a", "query_vector": [1.0], "space": "default", "hyde": 1}, "hyde"),
+        (AugmentRequest, {}, "text or messages"),
+        (AugmentRequest, {"text": "a", "messages": [MESSAGE]}, "one of the two"),
+        (AugmentRequest, {"text": "a", "chunk_tokens": 100}, "overlap_tokens"),
+        (AugmentRequest, {"text": "a", "mode": "text", "min_similarity": 0.5}, "min_similarity"),
+        (GraphRequest, {"source_ids": ["a"], "documents": ["d"]}, "cannot be used together"),
+        (ImageSearch, {}, "query_text or source_id"),
+        (ImageSearch, {"query_text": "a", "source_id": "b"}, "query_text or source_id"),
+        (ConceptRow, {"concepts": [{"label": "a"}]}, "name a document"),
+        (ConceptRow, {"document": "a", "source_id": "b"}, "name a document"),
+        (ConceptRow, {"source_id": "b", "paragraph": 1}, "paragraph"),
+        (Message, {**MESSAGE, "text": "\ud800"}, "surrogate"),
+        (Message, {**MESSAGE, "text": "a\x00"}, "U+0000"),
+        (Message, {**MESSAGE, "author": " "}, "blank"),
+        (Message, {**MESSAGE, "timestamp": "2026-03-01T09:30:00"}, "timezone"),
+        (Message, {**MESSAGE, "timestamp": 1_772_000_000}, "ISO 8601"),
+        (Message, {**MESSAGE, "timestamp": "yesterday"}, "ISO 8601"),
+    ],
+)
+def test_requests_that_contradict_themselves_are_rejected(
+    model: type[Body], body: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(ValidationError) as raised:
+        model.model_validate(body)
+    assert told in describe_problems(raised.value.errors())
 
 
 @pytest.mark.parametrize(
