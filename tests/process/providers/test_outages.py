@@ -9,13 +9,11 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 
 import neo4j
 import pytest
 
 from kg_api.graph.client import Graph
-from kg_api.graph.search import REMEMBERED_SECONDS
 from kg_api.graph.spaces import ensure_space, find_space
 from kg_api.local.processes import find_free_port
 from kg_api.schemas.spaces import SpaceIdentity
@@ -27,7 +25,7 @@ from tests.process.providers.world import (
     parts,
     texts,
 )
-from tests.support.behaviours import Drop, Hang, Raw, Spoil, Status
+from tests.support.behaviours import Drop, Hang, Spoil, Status
 from tests.support.cypher import rows
 from tests.support.providers import CANARY
 from tests.support.running import wait_until
@@ -37,10 +35,7 @@ TEXT = "The lighthouse keeper counts the ships at dusk."
 QUESTION = "lighthouse keeper"
 ANOTHER = "the keeper of a lighthouse"
 SLACK = 3.5
-SPACES = (
-    *("down", "patient", "hanging", "half", "unindexed", "revoked", "known"),
-    *("odd_400", "odd_page"),
-)
+SPACES = (*("down", "patient", "hanging", "revoked", "known"),)
 """One for each test, all made before the first: each index that is made lets Neo4j plan all anew."""
 
 
@@ -164,60 +159,6 @@ def test_a_provider_that_hangs_holds_no_search_up(world: World) -> None:
     assert len(model.requests) == asked, "what has just failed is not asked again"
 
 
-@pytest.mark.parametrize(
-    ("name", "failure", "told"),
-    [
-        ("odd_400", Status(400, message=f"cannot read {QUESTION} of {CANARY}"), "the texts were rejected"),
-        (
-            "odd_page",
-            Raw(b"<html>a login page</html>", "text/html"),
-            "does not respond like an embedding service",
-        ),
-    ],
-    ids=["400", "a web page"],
-)
-def test_whatever_a_provider_answers_a_search_gives_what_words_find(
-    world: World, name: str, failure: Status | Raw, told: str
-) -> None:
-    world.configure(name, space=name, embed_on_ingest=False)
-    world.ingest(name, TEXT)
-    world.provider.model(name).always = failure
-    answer = world.search(QUESTION, ontology=name)
-    assert (answer["mode"], parts(answer), len(answer["sources"])) == ("text", ["embedding"], 1)
-    assert told in effects(answer)
-
-
-def test_a_passage_without_a_vector_is_found_by_words_and_that_is_said(world: World) -> None:
-    world.configure("half", space="half", embed_on_ingest=False)
-    world.ingest("half", "The lighthouse has a vector.", "with.md")
-    started = world.ask("POST", "/ontologies/half/embeddings", 202)
-    world.until_job(started["job_id"])
-    wait_until(lambda: parts(world.search("lighthouse", ontology="half")) == [], 30)
-    assert world.ingest("half", "The lighthouse has none.", "without.md")["job_id"] is None
-    answer = world.search("lighthouse", ontology="half")
-    assert {hit["document"]: hit["similarity"] is None for hit in answer["sources"]} == {
-        "with.md": False,
-        "without.md": True,
-    }
-    assert (answer["mode"], parts(answer)) == ("hybrid", ["vectors"])
-    assert "1 of the passages found by words have no vector yet" in effects(answer)
-
-
-def test_an_index_that_is_gone_is_told(world: World, driver: neo4j.Driver) -> None:
-    world.configure("unindexed", space="unindexed")
-    world.embedded("unindexed", TEXT)
-    until = time.monotonic() + 10 * REMEMBERED_SECONDS
-    answer = world.search(QUESTION, ontology="unindexed")
-    while parts(answer) != ["vector_index"] and time.monotonic() < until:
-        rows(driver, "DROP INDEX passage_embedding_unindexed IF EXISTS")  # the worker makes it again
-        body = {"query_text": QUESTION, "ontology": "unindexed"}
-        response = world.http.post("/queries/sources/search", json=body)
-        answer = response.json() if response.status_code == 200 else answer
-    assert parts(answer) == ["vector_index"]
-    assert "the vector index passage_embedding_unindexed is not there" in effects(answer)
-    assert (answer["mode"], len(answer["sources"])) == ("text", 1)
-
-
 def test_a_key_that_was_revoked_is_told_and_nothing_is_tried_again(
     world: World, driver: neo4j.Driver
 ) -> None:
@@ -238,17 +179,6 @@ def test_a_key_that_was_revoked_is_told_and_nothing_is_tried_again(
     assert len(model.requests) == before + 2
     assert failures(driver, job_id) == 1
     assert len(world.search("harbour", ontology="revoked")["sources"]) == 1
-
-
-def test_the_key_is_in_nothing_that_commands_print(world: World, tmp_path: Path) -> None:
-    """What processes, answers and the database hold is looked through when the world ends."""
-    for command in (["doctor", "--json"], ["status", "--json"], ["jobs", "list"]):
-        done = world.kg(*command, KG_HOME=str(tmp_path))
-        assert done.stdout
-        assert CANARY not in done.stdout + done.stderr
-    wrong = world.kg("doctor", "--json", OPENAI_API_KEY=f"{CANARY} '")
-    assert "OPENAI_API_KEY" in wrong.stdout
-    assert CANARY not in wrong.stdout + wrong.stderr
 
 
 def test_a_space_that_is_first_asked_by_a_search_takes_no_longer(world: World, migrated_graph: Graph) -> None:

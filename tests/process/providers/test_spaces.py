@@ -123,7 +123,6 @@ def test_a_space_that_cannot_be_is_refused(
     ("failure", "status", "told"),
     [
         pytest.param(Status(401), 422, "Set OPENAI_API_KEY", id="a wrong key"),
-        pytest.param(Status(404), 422, "OPENAI_EMBED_MODEL", id="no such model"),
         pytest.param(Status(503), 503, "returned 503", id="down"),
     ],
 )
