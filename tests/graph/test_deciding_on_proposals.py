@@ -32,7 +32,7 @@ from tests.support.proposals import EARS, LEASE, OWLS, RENT, Proposing
 from tests.support.records import record
 
 LINKS = "MATCH ()-[l:LINKED_TO]->() RETURN l.proposal_id AS id"
-WAITED_SECONDS = 1.0
+WAITED_SECONDS = 0.3
 
 
 @pytest.fixture

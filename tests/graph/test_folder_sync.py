@@ -96,9 +96,9 @@ def test_adds_changes_and_removals_follow_the_folder(graph: Graph, folder: Path,
 
 
 def test_a_file_that_looks_as_it_did_is_not_read(
-    graph: Graph, folder: Path, followed: str, calls: list[str]
+    graph: Graph, followed: str, calls: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settle(folder)
+    settle(monkeypatch)
     scan(graph, followed)
     assert calls == ["read_settled"] * 2, "they were too young for their looks to be trusted"
     calls.clear()
@@ -107,21 +107,23 @@ def test_a_file_that_looks_as_it_did_is_not_read(
 
 
 def test_a_file_that_says_the_same_is_not_parsed(
-    graph: Graph, folder: Path, followed: str, calls: list[str]
+    graph: Graph, folder: Path, followed: str, calls: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settle(folder)
+    settle(monkeypatch)
     scan(graph, followed)
     calls.clear()
     os.utime(folder / "one.md", (1, 1))
-    settle(folder)
+    settle(monkeypatch)
     assert counts(scan(graph, followed)) == {"unchanged": 2}
     assert calls == ["read_settled"]
     scan(graph, followed)
     assert calls == ["read_settled"], "how it looks now is remembered"
 
 
-def test_a_change_that_keeps_size_and_time_is_seen(graph: Graph, folder: Path, followed: str) -> None:
-    settle(folder)
+def test_a_change_that_keeps_size_and_time_is_seen(
+    graph: Graph, folder: Path, followed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settle(monkeypatch)
     scan(graph, followed)
     path = folder / "below" / "two.md"
     before = path.stat()
@@ -144,9 +146,9 @@ def test_a_document_of_the_same_name_is_the_folders_from_then_on(graph: Graph, f
 
 
 def test_a_document_that_was_deleted_comes_back_while_its_file_is_there(
-    graph: Graph, folder: Path, followed: str, driver: neo4j.Driver
+    graph: Graph, followed: str, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settle(folder)
+    settle(monkeypatch)
     scan(graph, followed)
     driver.execute_query("MATCH (d:Document {document: 'one.md'})<--(s:Source) DETACH DELETE d, s")
     assert counts(scan(graph, followed)) == {"added": 1, "unchanged": 1}
@@ -261,7 +263,7 @@ def test_pictures_are_read_once_there_is_an_ocr(
     """A PDF of pictures is refused without one, and half of another is missing: neither has changed then."""
     (folder / "scanned.pdf").write_bytes(pictured(["Blueberries need acid soil."]))
     (folder / "half.pdf").write_bytes(pictured(["Cherries split."], ["Apricots ripen."], text_pages=[1]))
-    settle(folder)
+    settle(monkeypatch)
     followed = follow(graph, folder)
     with monkeypatch.context() as without:
         without.setattr(ocr, "find_spec", lambda _: None)
@@ -392,9 +394,11 @@ def test_a_file_that_cannot_be_read_is_set_aside_and_the_others_go_on(graph: Gra
 REFUSED = {"binary.md": "program", "large.md": "larger than 100,000 bytes", "blank.md": "no text"}
 
 
-def test_a_refused_file_is_told_each_time_and_read_once(graph: Graph, folder: Path, calls: list[str]) -> None:
+def test_a_refused_file_is_told_each_time_and_read_once(
+    graph: Graph, folder: Path, calls: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     put(folder, broken="\x00")
-    settle(folder)
+    settle(monkeypatch)
     followed = follow(graph, folder)
     work(graph)
     calls.clear()

@@ -166,11 +166,13 @@ def test_what_waits_for_approval_keeps_its_files(pictures: Pictures, graph: Grap
     assert pictures.collect() == 2
 
 
-def test_a_followed_folder_brings_a_lost_file_again(pictures: Pictures, graph: Graph, tmp_path: Path) -> None:
+def test_a_followed_folder_brings_a_lost_file_again(
+    pictures: Pictures, graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = tmp_path / "photos"
     folder.mkdir()
     (folder / "boat.jpg").write_bytes(BOAT)
-    settle(folder)
+    settle(monkeypatch)
     followed = follow(graph, folder, "photos")
     handler = FolderSync(
         graph, EVERYWHERE, LARGEST, DocumentReader(InThisProcess(), ImageKeeper(pictures.stored)), None

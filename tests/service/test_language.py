@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import time
 from collections.abc import Sequence
 
 import httpx
@@ -17,15 +16,18 @@ from kg_api.graph.fulltext import choose_language
 from kg_api.schemas.languages import LANGUAGE_NAMES
 from tests.service.asking import embedded, ingest
 from tests.support.cypher import rows
-
-REMEMBERED = 1.1
-"""Seconds that a service remembers what it knows of ontologies."""
+from tests.support.running import wait_until
 
 
-def found(kg: KgClient, text: str, ontology: str | Sequence[str] = "a") -> list[str]:
-    """The texts that words find."""
-    time.sleep(REMEMBERED)
-    return [hit.full_text for hit in kg.search_sources(text, mode="text", ontology=ontology).sources]
+def expect_found(kg: KgClient, query: str, *texts: str, ontology: str | Sequence[str] = "a") -> None:
+    """Wait until words find these texts: a service remembers for a second what it knows of ontologies."""
+
+    def found() -> list[str]:
+        return [
+            hit.full_text.strip() for hit in kg.search_sources(query, mode="text", ontology=ontology).sources
+        ]
+
+    wait_until(lambda: found() == [*texts], 5, lambda: str(found()))
 
 
 def test_a_text_of_few_words_is_found_by_other_forms_once_its_language_is_chosen(
@@ -33,33 +35,33 @@ def test_a_text_of_few_words_is_found_by_other_forms_once_its_language_is_chosen
 ) -> None:
     ingest(http, "Häuser streichen", ontology="a")
     assert kg.language("a").language == "auto"
-    assert found(kg, "Haus") == []
+    expect_found(kg, "Haus")
     chosen = kg.set_language("a", "de")
     assert (chosen.language, chosen.complete, chosen.indexed) == ("de", True, 1)
-    assert found(kg, "Haus") == ["Häuser streichen"]
+    expect_found(kg, "Haus", "Häuser streichen")
     ingest(http, "Bäume schneiden", ontology="a", document="later.txt")
-    assert found(kg, "Baum") == ["Bäume schneiden"], "what comes later is indexed so at once"
+    expect_found(kg, "Baum", "Bäume schneiden")
     assert kg.set_language("a", "de").indexed == 0, "nothing is left to do"
     assert kg.set_language("a", "auto").complete
-    assert found(kg, "Haus") == []
+    expect_found(kg, "Haus")
 
 
 def test_a_language_that_auto_does_not_know_is_found_beside_others(http: httpx.Client, kg: KgClient) -> None:
     ingest(http, "Les chevaux galopaient dans la prairie", ontology="a")
     ingest(http, "Zwiebeln sind in der Suppe, und es ist gut, dass sie da sind", ontology="b")
-    assert found(kg, "galoper", ["a", "b"]) == []
+    expect_found(kg, "galoper", ontology=["a", "b"])
     kg.set_language("a", "fr")
-    assert found(kg, "galoper", ["a", "b"]) == ["Les chevaux galopaient dans la prairie"]
-    assert found(kg, "Zwiebel", ["a", "b"]) == [
-        "Zwiebeln sind in der Suppe, und es ist gut, dass sie da sind"
-    ]
+    expect_found(kg, "galoper", "Les chevaux galopaient dans la prairie", ontology=["a", "b"])
+    expect_found(
+        kg, "Zwiebel", "Zwiebeln sind in der Suppe, und es ist gut, dass sie da sind", ontology=["a", "b"]
+    )
 
 
 def test_a_new_title_is_indexed_in_the_chosen_language(http: httpx.Client, kg: KgClient) -> None:
     ingest(http, "etwas", ontology="a", document="x.txt")
     kg.set_language("a", "de")
     kg.change_document(kg.documents("a").documents[0].document_id, title="Die Häuser")
-    assert found(kg, "Haus") == ["etwas"]
+    expect_found(kg, "Haus", "etwas")
 
 
 @pytest.mark.parametrize("seconds", [0.0, 60.0])
@@ -120,13 +122,10 @@ def test_synonyms_are_set_read_used_and_taken_away(http: httpx.Client, kg: KgCli
     assert kg.synonyms("a").groups == []
     assert kg.set_synonyms("a", [["k8s", "kubernetes"]]).groups == [["k8s", "kubernetes"]]
     assert kg.synonyms("a").groups == [["k8s", "kubernetes"]]
-    time.sleep(REMEMBERED)
-    found = kg.search_sources("K8S", mode="text", ontology="a")
-    assert [hit.full_text.strip() for hit in found.sources] == ["the kubernetes cluster\n\nsomething else"]
+    expect_found(kg, "K8S", "the kubernetes cluster\n\nsomething else")
     assert kg.search_sources("kuberntes", mode="text").did_you_mean[0].meant == ["kubernetes"]
     assert kg.set_synonyms("a", []).groups == []
-    time.sleep(REMEMBERED)
-    assert kg.search_sources("K8S", mode="text", ontology="a").sources == []
+    expect_found(kg, "K8S")
 
 
 def test_an_ontology_that_is_not_there_and_bad_groups_are_refused(http: httpx.Client, kg: KgClient) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import threading
-import time
 from pathlib import Path
+
+import pytest
 
 from kg_api.convert.isolated.pool import ConverterPool
 from kg_api.graph.client import Graph
 from kg_api.graph.folders import find_folder, register, request_scan
+from kg_api.ingest import folder_listing
 from kg_api.ingest.folder_listing import FolderAccess
 from kg_api.ingest.folders import FolderSync
 from kg_api.ingest.reader import DocumentReader
@@ -91,13 +92,6 @@ def documents(graph: Graph, ontology: str = "notes") -> dict[str, str]:
     }
 
 
-def settle(folder: Path) -> None:
-    """Wait until what was just written may be taken for what it will stay."""
-    newest = max(each.stat().st_ctime for each in folder.rglob("*"))
-    time.sleep(max(0.0, newest + 2.1 - time.time()))
-
-
-def age(path: Path, seconds: float = 60.0) -> None:
-    """Let a file look as if it had been written so long ago; when it changed in any way still tells."""
-    then = time.time() - seconds
-    os.utime(path, (then, then))
+def settle(patch: pytest.MonkeyPatch) -> None:
+    """Take from now on what was just written for what it will stay."""
+    patch.setattr(folder_listing, "SETTLED_SECONDS", 0.0)
