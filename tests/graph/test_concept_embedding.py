@@ -81,13 +81,6 @@ def test_backfill_finds_what_nobody_asked_for(kg: Kg, driver: neo4j.Driver) -> N
     assert counts(kg) == (5, 5, 0, 0, 0)
 
 
-def test_backfill_makes_an_index_again_that_has_gone(kg: Kg, driver: neo4j.Driver) -> None:
-    rows(driver, "DROP INDEX concept_embedding")
-    enqueue_slot(kg.graph, "backfill")
-    kg.work()
-    assert "concept_embedding" in index_states(kg.graph)
-
-
 def test_what_was_cancelled_is_left_alone(kg: Kg) -> None:
     learn(kg.graph)
     found, _ = page_of_jobs(kg.graph, state="queued", kind=None, ontology=None, offset=0, limit=9)
