@@ -40,21 +40,12 @@ from kg_api.graph.spaces import (
     index_config,
 )
 from kg_api.graph.statements import area
-from kg_api.local.processes import find_free_port
 from tests.neo4j_server import Neo4jServer
 from tests.support.cypher import rows
 from tests.support.embedders import small_embedder
 from tests.support.records import record
 
 IDENTITY = small_embedder().identity
-
-
-def test_a_database_that_is_away_is_told_as_such() -> None:
-    with (
-        Graph(f"bolt://127.0.0.1:{find_free_port()}", "neo4j", "x") as nowhere,
-        pytest.raises(DatabaseUnavailable),
-    ):
-        nowhere.read("ontologies/names")
 
 
 @pytest.mark.parametrize("name", ["search/by_text", "proposals/page", "proposals/count"])

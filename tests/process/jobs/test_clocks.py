@@ -15,18 +15,14 @@ from tests.process.jobs.crew import (
     POLL,
     Crew,
     assert_all_embedded,
-    said,
     seed,
     until_done,
     until_owned,
     until_progress,
 )
-from tests.support.cypher import rows
 
 AHEAD, BEHIND = 600.0, -600.0
 MARGIN = 60.0
-TICK = {"KG_WORKER__TICK_SECONDS": "1"}
-TICKING = 5
 
 
 @pytest.mark.parametrize(
@@ -58,25 +54,3 @@ def test_a_failed_job_is_tried_again_when_the_database_says_so(crew: Crew, graph
     begun = time.monotonic()
     assert until_done(graph, job_id).attempts == 2
     assert time.monotonic() - begun < 30, "a second later, not ten minutes"
-
-
-def test_wrong_clocks_make_no_slot_twice(crew: Crew, driver: neo4j.Driver) -> None:
-    workers = [crew.hire_and_wait(env=TICK, clock=clock) for clock in (AHEAD, 0, BEHIND)]
-    begun = now(driver)
-    time.sleep(TICKING)
-    ended = now(driver)
-    assert [worker.stop() for worker in workers] == [0, 0, 0]
-    made = rows(
-        driver,
-        "MATCH (j:Job {kind: 'backfill'}) WHERE $begun <= j.created_at.epochSeconds <= $ended "
-        "RETURN j.job_id AS id, j.created_at.epochSeconds AS at",
-        begun=begun,
-        ended=ended,
-    )
-    assert TICKING // 2 <= len(made) <= TICKING + 2, "15 ticks in 5 slots are 5 jobs"
-    assert len({row["at"] for row in made}) >= len(made) - 1, "each slot's job is made in its second"
-    assert not any(said(worker, "job failed") for worker in workers)
-
-
-def now(driver: neo4j.Driver) -> int:
-    return rows(driver, "RETURN datetime.realtime().epochSeconds AS now")[0]["now"]

@@ -28,7 +28,7 @@ from tests.support.records import record
 from tests.support.running import wait_until
 
 OFTEN = {"KG_WORKER__TICK_SECONDS": "1"}
-A_WHILE = 3.0
+A_WHILE = 1.5
 
 
 def test_one_text_of_a_hundred_that_is_refused_is_set_aside_and_the_others_are_done(

@@ -56,7 +56,7 @@ def environment_of(model: EmbeddingServer) -> dict[str, str]:
 
 @pytest.mark.parametrize(
     "size",
-    [pytest.param((2, 200), id="2 kills"), pytest.param((3, 320), id="3 kills", marks=pytest.mark.full)],
+    [pytest.param((2, 120), id="2 kills"), pytest.param((3, 320), id="3 kills", marks=pytest.mark.full)],
 )
 def test_extraction_survives_workers_that_are_killed(
     crew: Crew, graph: Graph, driver: neo4j.Driver, model: EmbeddingServer, size: tuple[int, int]

@@ -75,7 +75,7 @@ def completed(graph: Graph) -> int:
 def test_a_frozen_worker_loses_its_job_and_writes_nothing_when_it_thaws(
     crew: Crew, graph: Graph, driver: neo4j.Driver
 ) -> None:
-    job_id = seed(graph, 12 * BATCH)
+    job_id = seed(graph, 9 * BATCH)
     frozen = crew.hire_and_wait(0.05, fault="freeze", place="embedding", at=3)
     wait_until((crew.folder / f"faults-{frozen.process.pid}").exists, PATIENCE)
     begun, first = time.monotonic(), until_owned(graph, job_id)
@@ -85,8 +85,8 @@ def test_a_frozen_worker_loses_its_job_and_writes_nothing_when_it_thaws(
     frozen.signal(signal.SIGCONT)
     wait_until(lambda: said(frozen, "job lost to another worker"), PATIENCE, frozen.output)
     done = until_done(graph, job_id)
-    assert (done.done, done.total) == (12 * BATCH, 12 * BATCH)
-    assert_all_embedded(driver, 12 * BATCH)
+    assert (done.done, done.total) == (9 * BATCH, 9 * BATCH)
+    assert_all_embedded(driver, 9 * BATCH)
     assert crew.embedded_again() <= BATCH
 
 
@@ -122,7 +122,7 @@ def test_a_killed_workers_job_runs_elsewhere_within_the_lease(
 
 def test_a_slow_worker_that_lives_keeps_its_job(crew: Crew, graph: Graph, driver: neo4j.Driver) -> None:
     job_id = seed(graph, BATCH)
-    slow = crew.hire_and_wait(5 * LEASE)
+    slow = crew.hire_and_wait(3 * LEASE)
     until_owned(graph, job_id)
     idle = crew.hire_and_wait()
     done = until_done(graph, job_id)

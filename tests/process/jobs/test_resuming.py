@@ -29,8 +29,9 @@ def test_a_job_that_failed_at_its_seventh_batch_goes_on_there(
     assert_all_embedded(driver, BATCHES * BATCH)
 
 
-@pytest.mark.parametrize("fault", ["raise", "die"])
-@pytest.mark.parametrize("place", ["before_cursor", "before_commit", "after_commit"])
+@pytest.mark.parametrize(
+    ("place", "fault"), [("before_cursor", "raise"), ("before_commit", "die"), ("after_commit", "die")]
+)
 def test_a_fault_between_data_and_cursor_leaves_no_gap_and_counts_nothing_twice(
     crew: Crew, graph: Graph, driver: neo4j.Driver, place: Place, fault: Fault
 ) -> None:
