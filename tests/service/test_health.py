@@ -20,6 +20,7 @@ from tests.service.asking import embedded, problem, search, texts, vector
 from tests.support.embedders import small_embedder
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.llm import quoting
+from tests.support.mcp import call, failure
 from tests.support.running import Service, environment, serve, started, wait_until
 
 SECRET = "canary-4f1d9c-key"
@@ -163,6 +164,7 @@ def test_without_a_database_it_lives_waits_and_says_for_what(server: Neo4jServer
         assert "not ready yet" in problem(response, 503)
         assert response.headers["retry-after"]
         assert (readiness.status_code, readiness.json()["ready"]) == (503, False)
+        assert failure(call(f"{url}/mcp", "list_ontologies")).startswith("not ready yet: ")
         wait_until(lambda: str(nowhere) in httpx.get(f"{url}/ready").json()["waiting_for"], 20)
         assert running.stop() == 0
 

@@ -18,14 +18,13 @@ from mcp_types import CallToolResult, ImageContent, TextContent
 
 from kg_api.client import KgClient
 from kg_api.graph.client import Graph
-from kg_api.local.processes import find_free_port
 from tests.neo4j_server import Neo4jServer
 from tests.service.asking import embedded, ingest
 from tests.service.conftest import sharing
 from tests.service.test_formats import upload
 from tests.support.images import drawn, encoded
 from tests.support.mcp import BEFORE, CURRENT, MODES, Target, answer, call, failure, talk, text_of, walk
-from tests.support.running import Service, environment, started, wait_until
+from tests.support.running import Service, environment
 
 TEXT = "# Bees\n\nBees dance to show the way.\n\n" + "".join(
     f"## Year {year}\n\nIn {year} the bees' dance 🐝 was seen again, and “written down” by number {year}.\n\n"
@@ -288,25 +287,6 @@ def test_headers_and_body_must_agree(http: httpx.Client, wrong: dict[str, str]) 
     response = post(http, DISCOVER, {**MODERN, **wrong})
     assert response.status_code == 400
     assert response.json()["error"]["code"] in {-32020, -32022}
-
-
-def test_a_service_that_is_not_ready_says_so(server: Neo4jServer, tmp_path: Path) -> None:
-    port = find_free_port()
-    url = f"http://127.0.0.1:{port}"
-    away = f"bolt://127.0.0.1:{find_free_port()}"
-    env = environment(server, KG_API__PORT=str(port), KG_NEO4J__URI=away)
-
-    def up() -> bool:
-        try:
-            return httpx.get(f"{url}/health").is_success
-        except httpx.TransportError:
-            return False
-
-    with started(["serve"], env, tmp_path / "serve.log") as running:
-        wait_until(up, 60, running.output)
-        said = failure(call(f"{url}/mcp", "list_ontologies"))
-        assert said.startswith("not ready yet: ")
-        assert running.stop() == 0
 
 
 def hits(result: CallToolResult) -> list[dict[str, Any]]:

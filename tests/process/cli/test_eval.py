@@ -17,7 +17,7 @@ from kg_api.graph.spaces import ensure_space
 from tests.process.cli.conftest import Kg
 from tests.support.embedders import small_embedder
 from tests.support.running import Service
-from tests.unit.evaluate.sets import CORPUS, QUERIES, write
+from tests.unit.evaluate.sets import write
 
 SEARCH = "/queries/sources/search"
 
@@ -65,27 +65,6 @@ def test_a_run_tells_measures_latency_and_configuration_and_saves_them(kg: Kg, f
 
 
 @pytest.mark.usefixtures("worker")
-def test_augmentation_is_measured_like_search(kg: Kg, folder: Path) -> None:
-    found = run(kg, folder, "--mode", "augment/text")
-    assert (found["config"]["mode"], found["config"]["endpoint"]) == ("augment/text", "/queries/augment")
-    assert found["metrics"]["recall@5"] == 1.0
-    assert found["refused"] == {}
-    assert found["stages_ms"]
-
-
-@pytest.mark.usefixtures("worker")
-def test_documents_keep_their_ids_and_are_taken_in_once(kg: Kg, folder: Path, service: Service) -> None:
-    found = run(kg, folder, "--mode", "vector")
-    with KgClient(service.url) as client:
-        before = client.documents(found["config"]["ontology"]).documents
-        run(kg, folder, "--mode", "vector")
-        after = client.documents(found["config"]["ontology"]).documents
-    assert {each.document for each in after} == {each["_id"] for each in CORPUS}
-    assert [each.updated_at for each in before] == [each.updated_at for each in after]
-    assert found["config"]["stored"] == {"sources": 3, "embedded": 3, "refused": 0}
-
-
-@pytest.mark.usefixtures("worker")
 def test_another_configuration_gets_an_ontology_of_its_own(kg: Kg, folder: Path) -> None:
     usual = run(kg, folder, "--mode", "vector")["config"]
     other = run(kg, folder, "--mode", "vector", "--option", "strategy=sentence", "--option", "titles=field")[
@@ -96,17 +75,6 @@ def test_another_configuration_gets_an_ontology_of_its_own(kg: Kg, folder: Path)
     refused = kg("eval", "run", "-s", str(folder), "-o", usual["ontology"], "--option", "strategy=sentence")
     assert refused.returncode == 5
     assert "is embedded otherwise (strategy)" in refused.stderr
-
-
-@pytest.mark.usefixtures("worker")
-def test_spans_are_measured_in_the_sets_own_offsets(kg: Kg, tmp_path: Path) -> None:
-    text = CORPUS[0]["text"]
-    span = {"start": 0, "end": len(text), "text": text}
-    folder = write(tmp_path / "s", queries=[{**QUERIES[0], "doc": "leases", "spans": [span]}], qrels=None)
-    found = run(kg, folder, "--mode", "text", "--limit", "1")
-    assert found["target"] == "spans"
-    assert found["metrics"]["token_recall@1"] == 1.0
-    assert found["metrics"]["token_precision@1"] == 1.0, "the heading put before is not the set's own text"
 
 
 @pytest.mark.usefixtures("worker")

@@ -14,25 +14,9 @@ from kg_api.graph.client import Graph
 from tests.service.asking import embedded
 from tests.service.ui.test_in_browser import check_both_screens, see_that_it_is_for_everybody, show_as
 from tests.support.embedding import run_jobs
-from tests.support.sync import documents, put, work
+from tests.support.sync import put, work
 
 pytestmark = pytest.mark.usefixtures("http")
-
-
-def test_a_folder_is_followed_until_it_is_not(page: Page, graph: Graph, tmp_path: Path) -> None:
-    put(tmp_path, one="The canary sings.\n")
-    page.goto("/ui/folders")
-    page.get_by_label("Path on the worker").fill(str(tmp_path))
-    page.locator("main").get_by_label("Ontology").fill("notes")
-    page.get_by_role("button", name="Add folder").click()
-    expect(page.locator("h1")).to_have_text(str(tmp_path))
-    work(graph)
-    expect(page.locator("#found")).to_contain_text("1 file added")
-    page.get_by_role("link", name="Stop syncing").click()
-    page.get_by_label("Delete the documents").check()
-    page.get_by_role("button", name="Stop syncing").click()
-    expect(page.locator(".nothing")).to_have_text("No synced folders yet.")
-    assert len(documents(graph)) == 0
 
 
 def test_what_waits_is_decided_one_by_one(page: Page, kg: KgClient) -> None:
@@ -89,23 +73,6 @@ def test_what_administration_opens_moves_nothing_else(page: Page) -> None:
     assert [each.bounding_box() for each in places.all()] == closed
     links = page.locator(".top nav a").all()
     assert len({round(box["y"]) for each in links if (box := each.bounding_box())}) <= 2
-
-
-def test_an_ontology_is_set_up_and_deleted(
-    page: Page, http: httpx.Client, kg: KgClient, graph: Graph
-) -> None:
-    embedded(graph, http, "One passage.\n\nAnother passage.")
-    page.goto("/ui/ontologies")
-    page.get_by_role("link", name="Settings of notes").click()
-    page.get_by_text("Change the embedding").click()
-    page.get_by_label("Chunking strategy").select_option("sentence")
-    page.get_by_role("button", name="Preview changes").click()
-    page.get_by_role("button", name="Apply changes").click()
-    expect(page.locator("main")).to_contain_text("Chunks: sentence")
-    assert kg.embedding_config("notes").config.strategy == "sentence"
-    page.get_by_role("link", name="Delete ontology").click()
-    page.get_by_role("button", name="Delete notes").click()
-    expect(page.locator(".nothing")).to_contain_text("No ontologies yet")
 
 
 def test_what_deletes_looks_like_nothing_that_creates(page: Page, kg: KgClient) -> None:

@@ -192,7 +192,7 @@ def test_what_failed_is_said_and_moves_nobody(page: Page, graph: Graph, driver: 
     expect(page.locator("#points")).to_be_focused()
 
 
-@pytest.mark.parametrize("count", [2000, pytest.param(20_000, marks=pytest.mark.full)])
+@pytest.mark.parametrize("count", [1000, pytest.param(20_000, marks=pytest.mark.full)])
 def test_very_many_passages_are_drawn(
     page: Page, graph: Graph, driver: neo4j.Driver, tmp_path: Path, count: int
 ) -> None:
