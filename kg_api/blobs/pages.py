@@ -1,18 +1,14 @@
-"""PDF pages as images with highlighted passages and keywords, with a cache in memory."""
+"""PDF pages as images with highlighted passages and keywords. Clients cache them by their key."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
 from functools import partial
 from typing import NamedTuple, Protocol
-from weakref import WeakValueDictionary
-
-from cachetools import LRUCache
 
 from kg_api.blobs.images import StoredFiles
-from kg_api.errors import InvalidInput, NotFound, TooBusy
+from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph.client import Graph
 from kg_api.graph.fulltext import parse_question_words
 from kg_api.graph.images import Original, SourceOnPage, find_original, list_sources_on_page
@@ -23,7 +19,6 @@ from kg_api.schemas.documents import WordBox
 from kg_api.schemas.images import DrawnPage, PageBox, PageImage, PageToDraw
 from kg_api.wording import pluralize
 
-MAX_BYTES = 32 * 1024 * 1024  # per service process: about 100 pages of text
 DRAWN_BY = "1"  # change with the rendering, to invalidate the caches of clients
 
 
@@ -63,13 +58,10 @@ class PageRequest:
 
 
 class PageService:
-    """Renderer of pages that renders concurrent requests for the same page once."""
-
     def __init__(self, graph: Graph, files: StoredFiles, drawer: PageDrawer) -> None:
         self._graph = graph
         self._files = files
         self._drawer = drawer
-        self._pages = DrawnPages()
 
     def close(self) -> None:
         self._drawer.close()
@@ -89,12 +81,12 @@ class PageService:
         """
         original, wanted = self._asked(request)
         key = _key(original, wanted)
-        drawn = None if key in known else self._draw_page(key, original, wanted)
+        drawn = None if key in known else self._draw_page(original, wanted)
         return PagePicture(key, original.document, drawn)
 
     def image(self, request: PageRequest) -> PageImage:
         original, wanted = self._asked(request)
-        drawn = self._draw_page(_key(original, wanted), original, wanted)
+        drawn = self._draw_page(original, wanted)
         return PageImage(drawn.content, request.page, drawn.pages, drawn.boxed)
 
     def _asked(self, request: PageRequest) -> tuple[Original, PageToDraw]:
@@ -119,9 +111,8 @@ class PageService:
             raise InvalidInput(f"source_id: that source is of another document, {where!r}")
         return next((each for each in sources if each.source_id == found.source_id), None)
 
-    def _draw_page(self, key: str, original: Original, wanted: PageToDraw) -> DrawnPage:
-        read = partial(self._files.read, original.key)
-        drawn = self._pages.get(key, lambda: self._drawer.draw_page(read, wanted))
+    def _draw_page(self, original: Original, wanted: PageToDraw) -> DrawnPage:
+        drawn = self._drawer.draw_page(partial(self._files.read, original.key), wanted)
         if not drawn.content:
             pages = pluralize(drawn.pages, "page")
             raise NotFound(f"page {wanted.page} not found: {original.document!r} has {pages}")
@@ -156,41 +147,3 @@ def page_to_draw(
         passage_boxes=passage_boxes,
         word_boxes=word_boxes,
     )
-
-
-MAX_WAITING = 20  # each waiting request blocks one of the 40 threads of a service process
-
-
-class DrawnPages:
-    """Cache of rendered pages that renders concurrent requests for the same page once. Thread-safe."""
-
-    def __init__(self, max_waiting: int = MAX_WAITING) -> None:
-        self._lock = threading.Lock()
-        self._cache = LRUCache[str, DrawnPage](MAX_BYTES, getsizeof=lambda page: len(page.content))
-        self._drawing = WeakValueDictionary[str, "threading.Lock"]()
-        self._places = threading.BoundedSemaphore(max_waiting)
-
-    def get(self, key: str, draw: Callable[[], DrawnPage]) -> DrawnPage:
-        """Return a page, and render it on a cache miss.
-
-        Raises:
-            TooBusy: Too many requests wait for pages.
-        """
-        with self._lock:
-            drawn, drawing = self._cache.get(key), self._drawing.setdefault(key, threading.Lock())
-        if drawn:
-            return drawn
-        if not self._places.acquire(blocking=False):
-            raise TooBusy("too many requests wait for this page. Try again in a few seconds")
-        try:
-            with drawing:
-                with self._lock:
-                    drawn = self._cache.get(key)
-                if drawn is None:
-                    drawn = draw()
-                    if 0 < len(drawn.content) <= MAX_BYTES:
-                        with self._lock:
-                            self._cache[key] = drawn
-                return drawn
-        finally:
-            self._places.release()

@@ -46,17 +46,6 @@ def _together(values: int) -> int:
     return max(1, min(_TOGETHER, _BYTES_TOGETHER // (values * _BYTES_A_VALUE)))
 
 
-def compute_paired_t_test(differences: Sequence[float]) -> float:
-    """Return the two-sided p of the paired t-test, or 1 without differences."""
-    sample = np.asarray(differences, dtype=np.float64)
-    if not np.any(np.abs(sample) > _SAME):
-        return 1.0
-    if len(sample) < 2 or np.ptp(sample) < _SAME:  # noqa: PLR2004 - one value has no spread
-        return 0.0 if len(sample) > 1 else 1.0
-    found: Any = stats.ttest_1samp(sample, 0.0)
-    return float(found.pvalue)
-
-
 def compute_randomisation_test(differences: Sequence[float]) -> float:
     """Return the two-sided p of the paired randomisation test, which flips signs at random."""
     sample = np.asarray(differences, dtype=np.float64)
@@ -188,7 +177,6 @@ def _test(results: Mapping[str, EvalResult], label: str, baseline: str, metric: 
         wins=wins,
         ties=len(differences) - wins - losses,
         losses=losses,
-        p_t=compute_paired_t_test(differences),
         p_randomisation=compute_randomisation_test(differences),
         p_holm=1.0,
         significant=False,

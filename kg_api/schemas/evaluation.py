@@ -186,7 +186,6 @@ class PairedTest(Answer):
     wins: int
     ties: int
     losses: int
-    p_t: float
     p_randomisation: float
     p_holm: float
     """`p_randomisation` with Holm's correction for all configurations in this metric."""

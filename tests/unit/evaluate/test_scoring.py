@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from kg_api.errors import InvalidInput
 from kg_api.evaluation.comparing import (
     compare,
-    compute_paired_t_test,
     compute_percentiles,
     compute_randomisation_test,
     correct_p_values,
@@ -164,11 +163,6 @@ def test_the_randomisation_test_of_four_wins() -> None:
     # of 16 ways to set four signs, all plus and all minus are as far out: 2/16
     assert compute_randomisation_test([0.1, 0.2, 0.3, 0.4]) == pytest.approx(2 / 16)
     assert compute_randomisation_test([0.1, 0.2, 0.3, 0.4, *[0.0] * 50]) == pytest.approx(2 / 16)
-
-
-def test_the_t_test_by_hand() -> None:
-    # mean 2, deviation 1, n 3: t = 2 / (1 / sqrt 3) = 3.4641, p of two degrees of freedom = 0.0742
-    assert compute_paired_t_test([1.0, 2.0, 3.0]) == pytest.approx(0.0742, abs=1e-4)
 
 
 def test_holm_by_hand() -> None:
