@@ -2,9 +2,8 @@
 
     python -m benchmarks.repeated_text ../shared/data/python_peps/rst
 
-Takes in every fourth PEP and reads the graph of its sources, and what is similar to some of
-its documents, with repeated text compared too. Prints how many of the first edges have such text at an end,
-and of how many documents the nearest pair is such.
+Takes in every fourth PEP and reads the graph of its sources, with repeated text compared too. Prints how many
+of the first edges have such text at an end.
 """
 
 from __future__ import annotations
@@ -23,7 +22,6 @@ from kg_api.schemas.similarity import MAX_NODES, RepeatedText, SourceGraph
 ONTOLOGY = "peps"
 EVERY = 4
 EDGES = 200
-DOCUMENTS = 30
 
 
 def main() -> None:
@@ -37,7 +35,7 @@ def main() -> None:
         running.kg("ingest", folder, "--ontology", ONTOLOGY, "--wait")
         running.rest()
         with running.client() as client:
-            told = {**machine(), **_edges(client), **_nearest(client)}
+            told = {**machine(), **_edges(client)}
     print(json.dumps(told, indent=1))
 
 
@@ -56,20 +54,6 @@ def _set_apart(repeated: Sequence[RepeatedText]) -> set[str]:
 
 def _graph(kg: KgClient, *, repeated: bool) -> SourceGraph:
     return kg.source_graph(ontology=ONTOLOGY, max_nodes=MAX_NODES, repeated=repeated)
-
-
-def _nearest(kg: KgClient) -> dict[str, Any]:
-    """Of some documents, how many have a nearest pair that is such text."""
-    documents = kg.documents(ontology=ONTOLOGY, limit=DOCUMENTS).documents
-    found = sum(_is_nearest_repeated(kg, each.document_id) for each in documents)
-    return {"documents": len(documents), "nearest_is_repeated": found}
-
-
-def _is_nearest_repeated(kg: KgClient, document_id: str) -> bool:
-    apart = _set_apart(kg.similar_documents(document_id, repeated=False).repeated)
-    alike = kg.similar_documents(document_id, repeated=True, pairs=1).documents
-    nearest = max((each.pairs[0] for each in alike), key=lambda pair: pair.similarity, default=None)
-    return nearest is not None and nearest.own.source_id in apart
 
 
 if __name__ == "__main__":
