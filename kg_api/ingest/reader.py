@@ -166,7 +166,7 @@ def _elsewhere(text: str) -> Notes:
 
 
 def _inline(count: int) -> Notes:
-    return (f"images in addresses were taken out of the text ({count:,})",) if count else ()
+    return (f"images in data URLs are not stored as text ({count:,})",) if count else ()
 
 
 def _missing(named: Sequence[str], beside: Collection[str]) -> Notes:

@@ -44,9 +44,9 @@ def activate(
 
 
 def describe_refused(refused: int, kind: EmbeddedKind = "source") -> str:
-    where = " (GET /ontologies/NAME/refused shows the reasons)" if kind == "source" else ""
+    where = " The list of rejected sources shows the reasons." if kind == "source" else ""
     return (
-        f"the new model rejects {refused} {KINDS[kind].plural} that are searchable now{where}. To "
+        f"the new model rejects {refused} {KINDS[kind].plural} that are searchable now.{where} To "
         "activate the space anyway, pass --accept-refused"
     )
 

@@ -179,7 +179,7 @@ def test_a_picture_by_another_name_is_told(name: str, form: Format | None, told:
 
 BOAT = encoded(drawn(64, 48))
 ADDRESS = f"data:image/png;base64,{base64.b64encode(BOAT).decode()}"
-TAKEN = "images in addresses were taken out of the text (1)"
+TAKEN = "images in data URLs are not stored as text (1)"
 
 
 @pytest.mark.parametrize(
