@@ -205,7 +205,7 @@ def undo(merge_id: MergeArgument, *, ontology: options.Ontology, by: options.By 
 
 # `kg admin relationship-types`
 
-relationships_group = make_group("Types of relationships: list, merge, undo.")
+relationships_group = make_group("List, merge, and separate relationship types.")
 
 print_types = Table(
     "types",

@@ -47,9 +47,9 @@ def print_page(page: Communities) -> None:
         single = page.concepts - page.grouped - page.left_out
         changed = f", {page.changed:.0%} has changed since" if page.changed else ""
         console.say(
-            f"{levels}; of {pluralize(page.concepts, 'concept')} {page.grouped} are in one, {page.left_out} "
-            f"in a group that is too small, {single} of a single source; "
-            f"detected {page.computed_at:%Y-%m-%d %H:%M}{changed}"
+            f"Communities: {levels}. Concepts: {page.grouped} in communities, {page.left_out} in too small "
+            f"groups, {single} from a single source. "
+            f"Detected {page.computed_at:%Y-%m-%d %H:%M}{changed}"
         )
 
 

@@ -149,16 +149,16 @@ def print_concept(answer: schemas.ConceptDetails) -> None:
         doubt = "" if each.score == 1 else f", likeness {each.score:.2f}"
         console.block([f"“{each.quote}”", (f"\n  {place}{doubt}  {each.source.source_id}", "dim")])
     for each in answer.unverified:
-        place = f"not the words of {each.document} ¶{each.paragraph}, or its name alone  {each.source_id}"
+        place = f"not in {each.document} ¶{each.paragraph}, or only the name  {each.source_id}"
         console.block([(f"“{each.quote}”", "dim"), ("\n  unverified: ", "yellow"), (place, "dim")])
     if answer.grounding:
         console.block(_grounding(answer.grounding))
     _print_related(answer.label, answer.related)
     unverified = f", {answer.more_unverified} unverified" if answer.more_unverified else ""
     console.say(
-        f"carried by {pluralize(answer.sources, 'source')}; not shown: "
+        f"{pluralize(answer.sources, 'source')}. Not shown: "
         f"{pluralize(answer.more_evidence, 'quote')}, {answer.more_related} related{unverified}. "
-        "Read its passages: kg concepts context ID"
+        "Read the passages: kg concepts context ID"
     )
 
 
@@ -315,7 +315,7 @@ def print_concepts(page: schemas.ConceptList) -> None:
     columns: dict[str, Column] = {
         "concept": lambda each: each.label if each.verified else f"{each.label} (unverified)",
         "sources": "sources",
-        "also": "search_terms",
+        "other names": "search_terms",
         **about,
         "id": short_id("concept_id"),
     }

@@ -481,7 +481,7 @@ def _waiting(each: schemas.WaitingDocument) -> Shown:
         "documents",
         {"document": _waiting, "sources": "sources"},
         noun=("document",),
-        empty="Nothing waits for approval here.",
+        empty="No pending documents.",
         hint="Decide with `kg documents approve NAME --ontology ONTOLOGY` or --all. Same for `reject`",
     ),
 )

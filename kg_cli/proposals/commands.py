@@ -42,7 +42,7 @@ print_page = Table(
     "proposals",
     {"score": "score", "link": _link, "id": "proposal_id"},
     noun=("proposal",),
-    empty="No links are proposed here.",
+    empty="No proposed links.",
     hint="Decide with `kg proposals accept ID` or `reject ID`. `kg proposals show ID` prints both quotes.",
 )
 

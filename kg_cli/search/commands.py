@@ -241,7 +241,7 @@ def open_page(
         except (OSError, ValueError):
             known = {}
         if hit not in known:
-            hits = f"the last search has the hits {', '.join(known)}" if known else "no search is saved here"
+            hits = f"the last search has hits {', '.join(known)}" if known else "no earlier search is saved"
             raise NotFound(f"hit {hit} not found: {hits}. Search first: kg search QUERY")
         page = known[hit]
     else:

@@ -69,7 +69,7 @@ STATED = {
 PRINTED: dict[str, dict[str, tuple[str, ...]]] = {
     "List topics": {
         "communities list --ontology notes --parent": ("No communities", "2 on level 0"),
-        "communities list": ("2 of 2 communities", "9 are in one", "of a single source"),
+        "communities list": ("2 of 2 communities", "9 in communities", "from a single source"),
         "communities show": ("level 0 5 concepts", "bakery.md#", "yeast", "1.00"),
         "communities detect": ("a worker detects communities", "kg communities list"),
     },

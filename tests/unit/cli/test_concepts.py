@@ -112,7 +112,7 @@ def test_what_nothing_proves_is_marked(printed: Printed) -> None:
     for told in (
         "unverified: no quote proves it",
         "“made up”",
-        "unverified: not the words of a.md ¶3",
+        "unverified: not in a.md ¶3, or only the name",
         "2 unverified",
     ):
         assert told in printed()
