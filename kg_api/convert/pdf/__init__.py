@@ -30,7 +30,7 @@ def convert(
 ) -> Converted:
     """Return the text of a PDF in reading order, with headings, lists, code, and images."""
     with opened(data) as document:
-        images, annotations = PdfImages(settings), Annotations(document, data)
+        images, annotations = PdfImages(settings), Annotations(document)
         pages = [_page(annotations, number, images) for number in range(len(document))]
         take_out_unreadable(pages)
         forget_unknown(pages)

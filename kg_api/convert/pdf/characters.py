@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -68,10 +68,10 @@ def stack(found: Sequence[FoundRun]) -> list[FoundRun]:
             if _is_cell(first) and any(_is_cjk(each.run) for each in chain):
                 left, right = -first.run.top, -chain[-1].run.bottom
                 run = replace(run, left=left, right=right, baseline=_middle(first.run))
-                chain = [FoundRun(DOWN, run, first.is_annotation)]  # noqa: PLW2901
+                chain = [FoundRun(DOWN, run)]  # noqa: PLW2901
         elif len(chain) >= _MIN_LETTERS:
             run = replace(run, baseline=chain[len(chain) // 2].run.baseline)
-            chain = [FoundRun(0, run, first.is_annotation)]  # noqa: PLW2901
+            chain = [FoundRun(0, run)]  # noqa: PLW2901
         turned += chain
     return turned if stacked + down <= across else list(_take_numbers(turned))
 
@@ -108,7 +108,7 @@ def _take_numbers(found: Sequence[FoundRun]) -> Iterator[FoundRun]:
         else:
             left = -(each.run.top + each.run.bottom) / 2 - column.size / 2
             turned = replace(each.run, left=left, right=left + column.size, baseline=column.baseline)
-            yield FoundRun(DOWN, turned, each.is_annotation)
+            yield FoundRun(DOWN, turned)
 
 
 def _is_within(run: TextRun, column: TextRun) -> bool:
@@ -163,7 +163,7 @@ def put_shown(pages: Iterable[PageText]) -> None:
     """Move texts of annotations and fields into the pieces of their pages."""
     for page in pages:
         usual = page.rotation if page.turn is None else page.turn
-        for turn, run, _ in page.shown:
+        for turn, run in page.shown:
             (page.pieces if turn == usual else page.across).append(run)
         page.shown = []
 
@@ -274,12 +274,10 @@ class _Open:
 class _Reader:
     """Reader of one page. Each PDFium call costs microseconds, and a page needs thousands."""
 
-    def __init__(self, text_page: pdfium.PdfTextPage, of_annotations: Container[int]) -> None:
+    def __init__(self, text_page: pdfium.PdfTextPage) -> None:
         self.page: Any = text_page.raw
-        self.of_annotations = of_annotations
         self.styles = Styles(self.page)
         self.style = Style()
-        self.is_annotation = False
         self.box = raw.FS_RECTF()
         self.open: _Open | None = None
         self.space = self.inserted = False
@@ -302,9 +300,6 @@ class _Reader:
                 continue
             if (here := ctypes.addressof(text_object.contents)) != address:
                 address, self.style = here, styles.style(text_object, i)
-                if (here in self.of_annotations) != self.is_annotation:
-                    self._close()
-                    self.is_annotation = not self.is_annotation
             unmapped = code in MEANINGLESS or (styles.font.unchecked and self._is_unmapped(i))
             if text := letters(code) or (UNKNOWN if unmapped else ""):
                 self._add(i, code, text)
@@ -354,7 +349,7 @@ class _Reader:
 
     def _close(self) -> None:
         if self.open:
-            self.found.append(FoundRun(self.open.style.turn, self.open.closed(), self.is_annotation))
+            self.found.append(FoundRun(self.open.style.turn, self.open.closed()))
             self.open = None
 
 
@@ -383,27 +378,26 @@ def open_text(page: pdfium.PdfPage, texts: Iterable[Any]) -> pdfium.PdfTextPage:
     return page.get_textpage()
 
 
-def read(page: pdfium.PdfPage, objects: PageObjects, of_annotations: Container[int] = ()) -> PageText:
+def read(page: pdfium.PdfPage, objects: PageObjects) -> PageText:
     """Return the text of a page, rotated so that most lines run from left to right."""
     text_page = open_text(page, objects.texts)
     try:
-        runs = _Reader(text_page, of_annotations).read()
+        runs = _Reader(text_page).read()
         plain = get_visible_text(text_page.get_text_range(errors="ignore"))
     finally:
         text_page.close()
-    found = stack([each for each in runs if not each.is_annotation])
+    found = stack(runs)
     turns: Counter[int] = Counter()
-    for turn, piece, _ in found:
+    for turn, piece in found:
         turns[turn] += len(piece.text)
     most = turns.most_common(1)[0][0] if turns else 0
     return PageText(
         page.get_width() if most in {1, 3} else page.get_height(),
-        [piece for turn, piece, _ in found if turn == most],
-        [piece for turn, piece, _ in found if turn != most],
+        [piece for turn, piece in found if turn == most],
+        [piece for turn, piece in found if turn != most],
         is_blank=objects.is_blank,
         turn=most if turns else None,
         rotation=page.get_rotation() // 90 % 4,
         breadth=page.get_height() if most in {1, 3} else page.get_width(),
-        shown=[each for each in runs if each.is_annotation],
         plain=plain,
     )

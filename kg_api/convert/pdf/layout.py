@@ -57,7 +57,6 @@ class FoundRun(NamedTuple):
 
     turn: int  # counter-clockwise quarter turns
     run: TextRun
-    is_annotation: bool = False
 
 
 @dataclass

@@ -264,11 +264,6 @@ def list_objects(page: pdfium.PdfPage) -> PageObjects:
     return found
 
 
-def list_form_texts(form: Any) -> list[Any]:
-    items = _walk(form, raw.FPDFFormObj_CountObjects, raw.FPDFFormObj_GetObject, PdfMatrix(), 1)
-    return [item for kind, item, _ in islice(items, MAX_OBJECTS) if kind == raw.FPDF_PAGEOBJ_TEXT]
-
-
 def _walk(
     parent: Any, count: Callable[[Any], int], get: Callable[[Any, int], Any], outer: PdfMatrix, depth: int
 ) -> Iterator[tuple[int, Any, PdfMatrix]]:
