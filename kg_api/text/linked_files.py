@@ -14,15 +14,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html import unescape
 from itertools import compress, pairwise
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote, unquote, unquote_to_bytes
 
-from kg_api.errors import KgError
+from kg_api.errors import KgError, UnreadableDocument
 from kg_api.schemas.documents import Block
-from kg_api.schemas.formats import CONVERTED, Format
+from kg_api.schemas.formats import Format
 from kg_api.text.cutting import line_borders
 from kg_api.text.decoding import declared_encoding, decode, decode_declared, is_image
+from kg_api.text.documents import detect_format
 from kg_api.text.markdown import blocks, read_front_matter
 
 Span = tuple[int, int]  # (start, end)
@@ -225,11 +226,6 @@ def list_references(content: bytes, form: Format) -> tuple[str, ...]:
 
 MAX_BYTES = 50_000_000  # total size of the images sent with one document
 _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-_NAMING: dict[Format, frozenset[str]] = {
-    "markdown": frozenset({".md", ".markdown"}),
-    "html": CONVERTED["html"],
-}
-
 ReadFile = Callable[[Path, int], bytes]  # reads a file up to a size limit, or raises OSError
 
 
@@ -297,11 +293,10 @@ def read_regular(path: Path, most: int) -> bytes:
 
 def list_file_references(content: bytes, name: str) -> tuple[str, ...]:
     """Return the keys of the images in a file. Its extension determines its format."""
-    kind = PurePath(name).suffix.lower()
-    for form, suffixes in _NAMING.items():
-        if kind in suffixes:
-            return list_references(content, form)
-    return ()
+    try:
+        return list_references(content, detect_format(name))
+    except UnreadableDocument:
+        return ()
 
 
 def read_linked_files(document: Path, root: Path, content: bytes) -> dict[str, bytes]:
