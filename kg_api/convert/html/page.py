@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice, takewhile
 from urllib.parse import unquote
 
@@ -292,8 +292,20 @@ def convert(
         given = (beside or {}).get(normalize_reference(address) or "")
         return images.read(from_data_uri(address) if is_data_uri(address) else given)
 
-    made = convert_text(text, notes, find_image)
-    return replace(made, notes=made.notes + images.notes())
+    tree, writer = parse(text), MarkdownWriter()
+    part, body = content(tree), tree.find("body")
+    walk = PageWalk(writer, find_image)
+    walk.write(part)
+    if not writer.text():
+        raise UnreadableDocument("the file contains no text. Nothing was stored")
+    left_out = walk.left_out
+    if body is not None and part is not body:
+        around = count_words_by_reason(body, without=part)
+        around["content next to the main part"] = around.pop("", 0)
+        left_out += around
+    title, about = _head(tree)
+    notes = (*notes, *describe(left_out), *images.notes())
+    return Converted(writer.text(), title, about, notes=notes, images=tuple(writer.images))
 
 
 def convert_letter(text: str, images: FindImage | None = None) -> Converted:
@@ -303,30 +315,6 @@ def convert_letter(text: str, images: FindImage | None = None) -> Converted:
     if not writer.text():
         raise UnreadableDocument("the file contains no text. Nothing was stored")
     return Converted(writer.text(), notes=describe(left_out), images=tuple(writer.images))
-
-
-def convert_text(text: str, notes: tuple[str, ...] = (), images: FindImage | None = None) -> Converted:
-    tree = parse(text)
-    writer = MarkdownWriter()
-    left_out = write_page(tree, writer, images)
-    if not writer.text():
-        raise UnreadableDocument("the file contains no text. Nothing was stored")
-    title, about = _head(tree)
-    found = tuple(writer.images)
-    return Converted(writer.text(), title, about, notes=notes + describe(left_out), images=found)
-
-
-def write_page(tree: Element, writer: MarkdownWriter, images: FindImage | None = None) -> Counter[str]:
-    """Write the main content of a page, and count skipped words by reason."""
-    part = content(tree)
-    walk = PageWalk(writer, images)
-    walk.write(part)
-    body = tree.find("body")
-    if body is None or part is body:
-        return walk.left_out
-    beside = count_words_by_reason(body, without=part)
-    beside["content next to the main part"] = beside.pop("", 0)
-    return walk.left_out + beside
 
 
 def write_chapter(
