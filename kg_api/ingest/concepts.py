@@ -37,10 +37,6 @@ from kg_api.text.sentences import sentence_borders
 # Placement of imported concepts in sources
 
 _MAX_QUOTE_LENGTH = 1000
-ALIKE_SECONDS = 5.0
-"""Estimated seconds of fuzzy matching per request. The estimate makes results independent of the clock."""
-_A_TEXT, _A_CHARACTER, _A_CUBE = 5e-5, 1e-8, 4e-11
-"""Measured seconds: per text, per character, and per cubed length of the shorter text."""
 
 
 @dataclass(slots=True)
@@ -105,38 +101,16 @@ class Missing:
 
     label: str
     quote: str
-    unsought: bool = False
-    """Fuzzy matching was skipped, because it exceeds the time budget."""
 
 
-@dataclass(slots=True)
-class Allowance:
-    """The remaining time budget of a request for fuzzy matching."""
-
-    left: float = ALIKE_SECONDS  # estimated seconds
-
-    def takes(self, quote: QuotedText, sources: Sequence[PlacedConcepts]) -> bool:
-        """Reserve the time to compare a quote with all sources. Return False if the budget is too small."""
-        lengths = [len(each.source.full_text) for each in sources]
-        cubes = sum(min(len(quote.folded), length) ** 3 for length in lengths)
-        wanted = _A_TEXT * len(lengths) + _A_CHARACTER * sum(lengths) + _A_CUBE * cubes
-        if wanted > self.left:
-            return False
-        self.left -= wanted
-        return True
-
-
-def place(
-    row: ConceptRow, sources: Sequence[PlacedConcepts], allowance: Allowance | None = None
-) -> Iterator[Missing]:
+def place(row: ConceptRow, sources: Sequence[PlacedConcepts]) -> Iterator[Missing]:
     """Assign a row's concepts and relations to their sources. Unlocated concepts go to the first source.
 
     Yields:
         Quotes that no source contains.
     """
-    allowance = allowance or Allowance()
     for given in _all_concepts(row):
-        yield from _place(given, sources, allowance)
+        yield from _place(given, sources)
     for subject, kind, target in row.relations:
         _relate(ExtractedRelation(subject, kind, target), sources)
 
@@ -152,22 +126,18 @@ def _all_concepts(row: ConceptRow) -> Iterator[ConceptGiven]:
                 yield ConceptGiven(label=label)
 
 
-def _place(given: ConceptGiven, sources: Sequence[PlacedConcepts], allowance: Allowance) -> Iterator[Missing]:
+def _place(given: ConceptGiven, sources: Sequence[PlacedConcepts]) -> Iterator[Missing]:
     found: dict[int, list[Quote]] = {}
     lost: list[str] = []
     for said in given.quotes:
         quote = QuotedText(said)
-        # Exact and normalized matches are fast, so search all sources first
         as_it_is = ((at, each.text.as_it_is(quote)) for at, each in enumerate(sources))
         best = _best(as_it_is) or _best(
             (at, each.text.find_ignoring_form(quote)) for at, each in enumerate(sources)
         )
-        unsought = best is None and quote.may_be_alike and not allowance.takes(quote, sources)
-        if best is None and quote.may_be_alike and not unsought:
-            best = _best((at, each.text.alike(quote)) for at, each in enumerate(sources))
         if best is None:
             lost.append(said)
-            yield Missing(given.label, said, unsought)
+            yield Missing(given.label, said)
         else:
             found.setdefault(best[0], []).append(best[1])
     if not found:
@@ -251,7 +221,6 @@ class _Import:
     problems: list[ImportProblem] = field(default_factory=list[ImportProblem])
     rows: int = 0
     emptied: int = 0
-    allowance: Allowance = field(default_factory=Allowance)
 
     def extractions(self) -> list[Extraction]:
         """Return the extractions of all named sources.
@@ -319,18 +288,9 @@ def _take(
         return
     found.rows += 1
     found.touched.update((each.source.source_id, each) for each in sources)
-    for missing in place(row, sources, found.allowance):
-        reason = f"{_describe_missing(missing)}: {missing.quote[:_SHOWN]}"
+    for missing in place(row, sources):
+        reason = f"the quote is not in the text: {missing.quote[:_SHOWN]}"
         found.problems.append(ImportProblem(row=at, place=where, label=missing.label, reason=reason))
-
-
-def _describe_missing(missing: Missing) -> str:
-    if not missing.unsought:
-        return "the quote is not in the text"
-    return (
-        "the quote is not verbatim in the text, and no time is left to search for a similar one. "
-        "Send fewer rows at a time, or name the paragraph"
-    )
 
 
 def _describe_rejection(row: ConceptRow, known: KnownDocuments) -> str:

@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.extraction import replies
-from kg_api.extraction.replies import QuotedText, QuoteSearch
 from kg_api.graph.concepts import evidence, resolve_names
 from kg_api.graph.vectors import SourceText
-from kg_api.ingest.concepts import Allowance, Missing, PlacedConcepts, place
+from kg_api.ingest.concepts import Missing, PlacedConcepts, place
 from kg_api.schemas.base import content_hash
 from kg_api.schemas.concepts import ConceptRow
 
@@ -158,13 +157,7 @@ def test_every_quote_is_a_span(texts: list[str], label: str) -> None:
 LONG = "the tide turns twice on every single day"
 
 
-def test_an_exact_quote_is_found_before_anything_like_it_is_looked_for(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def refuse(_: QuoteSearch, quote: QuotedText) -> None:
-        raise AssertionError(quote.said)
-
-    monkeypatch.setattr(QuoteSearch, "alike", refuse)
+def test_an_exact_quote_is_found_before_one_in_another_form() -> None:
     sources = placed(LONG.replace("twice", "twjce"), LONG.upper(), f"So {LONG}.", LONG)
     assert list(place(row({"label": "x", "quotes": [LONG]}), sources)) == []
     assert told(sources) == [{}, {}, {"x": [LONG]}, {}]
@@ -173,22 +166,9 @@ def test_an_exact_quote_is_found_before_anything_like_it_is_looked_for(
     assert told(sources) == [{}, {"x": [LONG.upper()]}]
 
 
-def test_the_likest_passage_counts_where_none_is_exact() -> None:
-    sources = placed(LONG.replace("single day", "singel dai"), LONG.replace("twice", "twjce"))
-    assert list(place(row({"label": "x", "quotes": [LONG]}), sources)) == []
-    assert told(sources) == [{}, {"x": [LONG.replace("twice", "twjce")]}]
-
-
-def test_looking_for_likeness_has_an_end_that_is_told() -> None:
-    sources = placed(*[f"{LONG.replace('twice', 'twjce')} {at}" for at in range(100)])
-    allowance = Allowance(0.008)
-    wanted = [LONG.replace("every", word) for word in ("each", "evry", "overy")]
-    found = list(place(row({"label": "x", "quotes": [*wanted, "no such"]}), sources, allowance))
-    assert found == [
-        *(Missing("x", quote, unsought=True) for quote in wanted[1:]),
-        Missing("x", "no such"),
-    ], "two comparisons with all are too many; what is short is looked for to the letter anyway"
-    assert told(sources)[0] == {"x": [LONG.replace("twice", "twjce")]}
+def test_a_quote_with_another_word_is_missing() -> None:
+    sources = placed(LONG.replace("twice", "twjce"))
+    assert list(place(row({"label": "x", "quotes": [LONG]}), sources)) == [Missing("x", LONG)]
 
 
 def test_each_text_is_folded_once(monkeypatch: pytest.MonkeyPatch) -> None:
