@@ -6,9 +6,9 @@ import contextlib
 import hashlib
 import os
 import shutil
+import signal
 import socket
 import ssl
-import subprocess
 import tempfile
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -238,6 +238,7 @@ def _sha256(path: Path) -> str | None:
 SERVER_CLASS = "org.neo4j.server.Neo4jCommunity"
 ADMIN_CLASS = "org.neo4j.server.startup.Neo4jAdminCommand"
 OPEN_PACKAGES = ("java.nio", "java.io", "sun.nio.ch", "java.util.concurrent")
+ADMIN = "neo4j-admin"  # name of its pid file
 ADMIN_TIMEOUT_SECONDS = 120
 _LANGUAGE = {"LANG", "LC_ALL", "LC_CTYPE", "TZ"}
 INHERITED = {"PATH", "HOME", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "JAVA_TOOL_OPTIONS"} | _LANGUAGE
@@ -275,31 +276,35 @@ def format_argument_file(arguments: Sequence[str]) -> str:
 
 
 def run_admin(
-    home: Path, jars: Sequence[Path], *words: str, failure: str, timeout: float | None = None
+    home: Home, jars: Sequence[Path], *words: str, failure: str, timeout: float = 24 * 3600
 ) -> None:
     """Run a command of neo4j-admin for a stopped Neo4j. `failure` starts the message of an error."""
-    env = environment(NEO4J_HOME=str(home), NEO4J_CONF=str(home / "conf"))
-    with tempfile.TemporaryDirectory(dir=home) as folder:
+    end_admin(home)
+    env = environment(NEO4J_HOME=str(home.neo4j), NEO4J_CONF=str(home.neo4j_conf))
+    with tempfile.TemporaryDirectory(dir=home.neo4j) as folder:
         arguments, log = Path(folder, "admin.args"), Path(folder, "admin.log")
         processes.write_text(arguments, format_argument_file([*_flags(jars), ADMIN_CLASS, *words]))
+        process = processes.spawn([str(java()), f"@{arguments}"], env=env, log=log, cwd=home.neo4j)
         try:
-            with log.open("wb") as output:
-                subprocess.run(
-                    [java(), f"@{arguments}"],
-                    env=env,
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=subprocess.STDOUT,
-                    timeout=timeout,
-                    check=True,
+            processes.save(home.pid_file(ADMIN), process)
+            if not process.wait(timeout):
+                raise ManagedProcessError(
+                    "the admin command of Neo4j does not end. Check the load of the machine"
                 )
-        except subprocess.TimeoutExpired as error:
-            raise ManagedProcessError(
-                "the admin command of Neo4j does not end. Check the load of the machine"
-            ) from error
-        except subprocess.CalledProcessError:
+        finally:
+            end_admin(home)
+        if processes.exit_code(process) != 0:
             why = processes.telling([log], ("ERROR", "Exception", "Caused", "recover"))
-            raise ManagedProcessError(f"{failure}: {why}") from None
+            raise ManagedProcessError(f"{failure}: {why}")
+
+
+def end_admin(home: Home) -> None:
+    """End the admin command that a killed command left. It has two processes in one group."""
+    if process := processes.load(home.pid_file(ADMIN)):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait(ADMIN_TIMEOUT_SECONDS)
+    home.pid_file(ADMIN).unlink(missing_ok=True)
 
 
 def _flags(jars: Sequence[Path]) -> list[str]:
@@ -368,7 +373,7 @@ def prepare(home: Home, settings: Settings) -> None:
     if not home.has_data():
         words = ("dbms", "set-initial-password", password)
         failure = "Neo4j's password could not be set"
-        run_admin(home.neo4j, jars, *words, failure=failure, timeout=ADMIN_TIMEOUT_SECONDS)
+        run_admin(home, jars, *words, failure=failure, timeout=ADMIN_TIMEOUT_SECONDS)
 
 
 def choose_machine_memory(settings: Neo4jSettings) -> Memory:

@@ -115,7 +115,7 @@ def make_backup(home: Home, settings: Settings, folder: Path, on_wait: OnWait) -
             "Neo4j cannot dump its database. If Neo4j was killed, run `kg up` and `kg down` first, so that "
             "Neo4j recovers"
         )
-        neo4j.run_admin(home.neo4j, neo4j.check_jars(settings.cache), *words, failure=failure)
+        neo4j.run_admin(home, neo4j.check_jars(settings.cache), *words, failure=failure)
         if elsewhere := settings.blobs.s3.bucket or settings.blobs.folder:
             left_out.append(
                 f"images and PDFs in {elsewhere}: copy them after the backup, and give a restored kg its own "
@@ -231,7 +231,7 @@ def restore_backup(
         neo4j.prepare(aside, trial)
         words = ("database", "load", NAME_OF_DATABASE, f"--from-path={backup}", "--overwrite-destination")
         failure = "Neo4j cannot load the backup, so nothing was changed"
-        neo4j.run_admin(aside.neo4j, neo4j.check_jars(settings.cache), *words, failure=failure)
+        neo4j.run_admin(aside, neo4j.check_jars(settings.cache), *words, failure=failure)
         current = read_current_keys(home, settings, on_wait)
         try:
             with running_database(aside, trial, on_wait) as graph:
@@ -275,6 +275,7 @@ def _check(backup: Path, told: BackedUpFile) -> None:
 
 def _clear(aside: Home, settings: Settings) -> None:
     if aside.path.exists():
+        neo4j.end_admin(aside)
         processes.stop(build_neo4j_role(aside, settings))
         shutil.rmtree(aside.path)
 
