@@ -72,7 +72,7 @@ def find_api_key(url: str, settings: Settings) -> KeySource:
 
     None for any URL except that of this home's service, because other services must not get the proof.
     """
-    from kg_api.access.keys import make_proof
+    from kg_api.access.proofs import make_proof
     from kg_api.local.processes import Home
 
     if settings.api_key:

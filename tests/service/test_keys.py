@@ -11,7 +11,8 @@ import neo4j
 import pytest
 
 from kg_api.access import keys
-from kg_api.access.keys import KNOWN_SECONDS, make_proof
+from kg_api.access.keys import KNOWN_SECONDS
+from kg_api.access.proofs import make_proof
 from kg_api.client import KgClient
 from kg_api.errors import Conflict, Forbidden, NotFound
 from kg_api.graph.client import Graph

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import os
 import string
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -18,16 +21,13 @@ from pydantic import SecretStr
 
 from kg_api.access.keys import (
     ANYONE,
-    GOOD_SECONDS,
     LOCAL,
     Access,
     KeyCheck,
-    is_proof,
-    make_proof,
     make_token,
     parse_token,
-    verify_proof,
 )
+from kg_api.access.proofs import GOOD_SECONDS, is_proof, make_proof, verify_proof
 from kg_api.errors import Forbidden, Unavailable
 from kg_api.graph import reach as module
 from kg_api.graph.client import Graph
@@ -225,3 +225,15 @@ def _uncarried(package: str) -> Iterator[str]:
 
 def _is_pool(called: ast.Attribute) -> bool:
     return called.attr in {"submit", "map"} and "pool" in ast.unparse(called.value).lower()
+
+
+def test_command_proves_its_home_without_the_database_driver(tmp_path: Path) -> None:
+    code = (
+        "import sys\n"
+        "from kg_api.settings import load_settings\n"
+        "from kg_cli.terminal.connect import find_api_key\n"
+        "find_api_key('http://127.0.0.1:1', load_settings())\n"
+        "sys.exit('neo4j' in sys.modules)"
+    )
+    environment = {**os.environ, "KG_HOME": str(tmp_path)}
+    assert subprocess.run([sys.executable, "-c", code], env=environment, check=False).returncode == 0

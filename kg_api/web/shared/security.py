@@ -36,11 +36,10 @@ from kg_api.access.keys import (
     KeyCheck,
     SessionToken,
     Token,
-    is_proof,
     parse_session_token,
     parse_token,
-    verify_proof,
 )
+from kg_api.access.proofs import is_proof, verify_proof
 from kg_api.errors import ConfigurationError, Forbidden, KgError, RateExceeded, Unauthorized, Unavailable
 from kg_api.graph.keys import AuditRecord
 from kg_api.graph.reach import limit_visible_ontologies, require
