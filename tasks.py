@@ -35,6 +35,18 @@ kg keeps running. Open {page} in a browser, or try:
   .venv/bin/kg search "how are hits ranked?"             another question
   .venv/bin/kg down                                      stop, and keep the data\
 """
+RUN = """
+import json, shlex, sys
+from kg_cli.main import run_command
+for command in json.loads(sys.argv[1]):
+    print(f"\\n$ .venv/bin/kg {shlex.join(command)}", flush=True)
+    if code := run_command(command):
+        sys.exit(code)
+from kg_api.settings import load_settings
+from kg_cli.stack.report import look
+print(sys.argv[2].format(page=look(load_settings()).page))
+"""
+"""Commands of the main job in one process, which imports kg once."""
 SEVERAL = ("-n", str((os.cpu_count() or 1) + 1), "--dist", "loadfile", "--no-loadscope-reorder")
 PROCESSES = () if "KG_TEST_NEO4J_URI" in os.environ else SEVERAL
 """Each process of tests has a Neo4j of its own, unless one is given; one more than cores, for some wait."""
@@ -64,17 +76,14 @@ def run(folders: list[str]) -> None:
     if missing := [each for each in folders if not Path(each).exists()]:
         sys.exit(f"no such file or folder: {', '.join(missing)}")
     _prepare("runtime")
-    _tool("kg", "up", "--no-open")  # the page is empty until the documents are there
     corpora = [(OWN_ONTOLOGY, OWN_DOCUMENTS), *((Path(each).resolve().name, (each,)) for each in folders)]
+    commands = [["up", "--no-open"]]  # the page is empty until the documents are there
     for question, wait in zip(QUESTIONS, ((), ("--wait",)), strict=True):
         for ontology, paths in corpora:  # unchanged files cost nothing: the second time only waits
-            _tool("kg", "ingest", *paths, "--ontology", ontology, *wait)
-        print(f"\n$ .venv/bin/kg search {question!r}", flush=True)
-        _tool("kg", "search", question, "--limit", "3")
-    status = subprocess.run(
-        [BIN / "kg", "status", "--json"], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True
-    )
-    print(TO_TRY.format(page=json.loads(status.stdout)["page"]))
+            commands.append(["ingest", *paths, "--ontology", ontology, *wait])
+        commands.append(["search", question, "--limit", "3"])
+    done = subprocess.run([BIN / "python", "-c", RUN, json.dumps(commands), TO_TRY], cwd=ROOT, check=False)
+    sys.exit(done.returncode)
 
 
 def test(arguments: list[str]) -> None:
