@@ -318,6 +318,14 @@ SET p.writes = p.writes + size(gone)
 FOREACH (w IN gone | DELETE w)
 RETURN size(gone) AS pruned
 
+// name: searchable
+// Return the documents of an ontology whose sources all have a vector or are rejected.
+UNWIND $document_ids AS id
+MATCH (d:Document {document_id: id})
+WHERE d.ontology = $ontology
+  AND NOT EXISTS { MATCH (s:Source {document_id: id}) WHERE s.paragraph >= 0 AND s[$property] IS NULL }
+RETURN d.document_id AS document_id
+
 // name: source_places
 // Return the sources of documents with positions and exact texts.
 UNWIND $document_ids AS id

@@ -153,6 +153,7 @@ PAGES: Final[dict[str, KeyScope]] = {
     "GET /ui/documents/change": "read",
     "POST /ui/documents/change": "write",
     "POST /ui/documents/delete": "write",
+    "GET /ui/documents/searchable": "read",
     "POST /ui/documents/tags": "write",
     "GET /ui/evaluations": "read",
     "GET /ui/evaluations/compare": "read",

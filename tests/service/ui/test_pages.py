@@ -296,6 +296,15 @@ def test_selected_documents_get_and_lose_tags(http: httpx.Client) -> None:
     assert tags_after("remove", "z,x") == [None, ["y"], None]
 
 
+def test_documents_are_searchable_after_embedding(http: httpx.Client, graph: Graph) -> None:
+    body = {"ontology": "notes", "document": "a.md", "text": "Bees."}
+    document_id = http.post("/documents", json=body).json()["document_id"]
+    asked = f"/ui/documents/searchable?ontology=notes&documents={document_id}&documents=none"
+    assert http.get(asked).json() == []
+    run_jobs(graph)
+    assert http.get(asked).json() == [document_id]
+
+
 def test_title_and_metadata_of_a_document_are_edited(http: httpx.Client) -> None:
     body = {"ontology": "notes", "document": "a.md", "text": "Bees.", "metadata": {"year": 2024, "old": "x"}}
     assert http.post("/documents", json=body).status_code == 202

@@ -36,6 +36,7 @@ OF_EVERYTHING = (
     "/ui/concepts/{own_concept}?to=tide",
     "/ui/documents",
     "/ui/documents/change?documents={own_document}",
+    f"/ui/documents/searchable?ontology={OWN}&documents={{own_document}}",
     "/ui/evaluations",
     "/ui/evaluations/one/{own_evaluation}",
     "/ui/evaluations/one/{own_evaluation}/delete",
@@ -123,7 +124,12 @@ def test_what_is_shown_of_everything_is_of_ones_own(
     [
         *("/ui/search?q=ferry&ontology=", "/ui/search?ontology=", "/ui/search/facets?ontology="),
         "/ui/ask?ontology=",
-        *("/ui/documents?ontology=", "/ui/concepts?ontology=", "/ui/concepts?q=ferry&ontology="),
+        *(
+            "/ui/documents?ontology=",
+            "/ui/documents/searchable?documents=x&ontology=",
+            "/ui/concepts?ontology=",
+            "/ui/concepts?q=ferry&ontology=",
+        ),
         *("/ui/map?ontology=", "/ui/map?colour=date&ontology="),
         *("/ui/communities?ontology=", "/ui/jobs?ontology=", "/ui/proposals?ontology="),
         *("/ui/review?ontology=", "/ui/judgements?ontology=", "/ui/evaluations?ontology="),

@@ -15,7 +15,7 @@ from kg_api.errors import InvalidInput, KgError
 from kg_api.graph import library
 from kg_api.graph.fulltext import find_unfinished, parse_question_words
 from kg_api.graph.judgements import count_questions, read_relevances
-from kg_api.graph.names import list_ontology_names, report_unknown_ontology
+from kg_api.graph.names import list_ontology_names, report_unknown_ontology, searched
 from kg_api.graph.review import count_waiting, list_waiting
 from kg_api.graph.search import read_concepts_of_sources
 from kg_api.ingest.service import APPROVED_A_REQUEST
@@ -28,6 +28,7 @@ from kg_api.schemas.metadata import MAX_METADATA_KEYS, MetadataValue
 from kg_api.schemas.operations import FINISHED
 from kg_api.schemas.search import DocumentReading, WordMatch
 from kg_api.schemas.vocabulary import MAX_LIMIT, MAX_PARAGRAPH, ContextMode, ExtractorName, Strategy
+from kg_api.spaces.plans import find_searchable
 from kg_api.web.api import documents
 from kg_api.web.api.documents import (
     FolderId,
@@ -117,16 +118,24 @@ async def add_document(request: Request, container: Open) -> Response:
 
 MAX_CHANGED: Final = 100
 """Maximum number of documents in one form."""
+Chosen = Annotated[list[Named], Query(alias="documents", max_length=MAX_CHANGED)]
 TAGS: Final = "tags"
 Values = Annotated[list[FormText], Form(max_length=MAX_METADATA_KEYS + 1)]
 Ids = Annotated[list[FormText], Form(alias="documents", max_length=MAX_CHANGED)]
+
+
+@pages.get("/ui/documents/searchable", "read", filtered=True)
+def list_searchable(container: Open, ontology: Named, chosen: Chosen) -> JSONResponse:
+    """Return the documents of an upload that vector search finds."""
+    searched(container.graph, [ontology])  # 403 for an ontology of others
+    return JSONResponse(find_searchable(container.graph, ontology, chosen))
 
 
 @pages.get("/ui/documents/change", "read", filtered=True)
 def change_page(
     request: Request,
     container: Open,
-    chosen: Annotated[list[Named], Query(alias="documents", max_length=MAX_CHANGED)] = [],  # noqa: B006 - FastAPI copies it
+    chosen: Chosen = [],  # noqa: B006 - FastAPI copies it
     *,
     back: Annotated[str, Query(max_length=10_000)] = "",
 ) -> Response:

@@ -7,6 +7,7 @@ const POLL_MS = 2000;
 const tray = document.getElementById("tray"), form = tray.querySelector("form");
 const [about, taken, onward] = [".about", ".taken", ".onward"].map((each) => tray.querySelector(each));
 const choosing = document.querySelector(".drop form");
+const pending = new Map();  // lines of files that semantic search does not find yet, by document
 let waiting = [], isSending = false;
 
 const holdsFiles = (event) => event.dataTransfer?.types.includes("Files");
@@ -72,6 +73,7 @@ async function send() {
   const ontology = form.elements.ontology.value;
   let done = 0, failed = 0;
   isSending = true;
+  pending.clear();
   for (let each; (each = waiting.shift());) {
     about.textContent = `Adding file ${done + failed + 1} of ${done + failed + waiting.length + 1}`;
     if (await sendOne(each, ontology)) done++;
@@ -82,19 +84,25 @@ async function send() {
   onward.hidden = !done;
   const list = document.querySelector("#list");
   if (choosing && list) htmx.ajax("GET", `${new URL(form.action).pathname}?${new URLSearchParams({ ontology })}`, { target: list });
-  follow(ontology, `${done} of ${files_(done + failed)} searchable by keyword`, done);
+  follow(ontology, `${done} of ${files_(done + failed)} searchable by keyword`);
 }
 
-// Keyword search finds new files at once. Semantic search finds a passage when it is embedded.
-async function follow(ontology, said, done) {
+// Keyword search finds new files at once. Semantic search finds a file when its passages are embedded.
+async function follow(ontology, said) {
+  const total = pending.size;
   about.textContent = said;
-  while (done && !isSending && !tray.hidden) {
-    const answer = await fetch(tray.dataset.address, { headers: { Accept: "application/json" } });
-    const own = answer.ok && (await answer.json()).ontologies.find((each) => each.ontology === ontology);
-    if (!own || isSending) return;
-    about.textContent = `${said}. Semantic search: ${own.searchable.toLocaleString("en")} of ${own.sources.toLocaleString("en")} passages of ${ontology}`;
-    if (own.searchable + own.refused >= own.sources) return;
-    await new Promise((next) => { setTimeout(next, POLL_MS); });
+  while (pending.size && !isSending && !tray.hidden) {
+    const some = [...pending.keys()].slice(0, 100), asked = some.map((id) => ["documents", id]);
+    const answer = await fetch(`${form.action}/searchable?${new URLSearchParams([["ontology", ontology], ...asked])}`);
+    const found = answer.ok ? await answer.json() : [];
+    if (isSending) return;
+    for (const id of found) {
+      pending.get(id)?.append(" · ready for semantic search");
+      pending.delete(id);
+    }
+    about.textContent = `${said}, ${total - pending.size} semantically`;
+    do await new Promise((next) => { setTimeout(next, found.length < some.length ? POLL_MS : 0); });
+    while (document.hidden);
   }
 }
 
@@ -108,8 +116,10 @@ async function sendOne({ file, name }, ontology) {
   let isDone = false;
   try {
     const answer = await fetch(form.action, { method: "POST", body, headers, redirect: "manual" });
-    line.textContent = `${name}: ${answer.ok ? outcome(await answer.json()) : await reason(answer)}`;
     isDone = answer.ok;
+    const told = isDone ? await answer.json() : null;
+    line.textContent = `${name}: ${told ? outcome(told) : await reason(answer)}`;
+    if (told) pending.set(told.document_id, line);
   } catch {
     line.textContent = `${name}: kg does not respond`;
   }
