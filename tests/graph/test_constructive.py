@@ -419,7 +419,6 @@ def test_what_a_person_linked_stands_before_what_texts_state(kg: Kg, driver: neo
 
 
 SPOKES = 6
-HUB = concept_id("notes", "hub")
 
 
 @pytest.fixture

@@ -409,7 +409,6 @@ def test_what_too_many_jobs_keep_out_is_told_of_what_was_not_stored(
 
 
 NAMES = "MATCH (d:Document) RETURN d.document AS name ORDER BY name"
-HASHES = "MATCH (d:Document) RETURN d.document AS name, d.text_hash AS hash ORDER BY name"
 
 
 def told(stored: StoreResult) -> tuple[str, tuple[str, ...]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -10,7 +9,7 @@ import neo4j
 import numpy as np
 import pytest
 
-from kg_api.errors import EmbeddingFailed, EmbeddingUnavailable
+from kg_api.errors import EmbeddingFailed
 from kg_api.graph import document_writes, jobs
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
@@ -22,18 +21,11 @@ from kg_api.graph.vectors import (
     read_refused_sources,
     write_batch,
 )
-from kg_api.jobs.embedding import SourceEmbedding, TextModels
-from kg_api.jobs.runner import Runner
 from kg_api.providers.embedding import DeterministicEmbedder
 from kg_api.providers.embedding_port import Vectors
 from kg_api.schemas.embedding import RefusedSource
 from kg_api.schemas.vocabulary import JobState
-from kg_api.settings import WorkerSettings
-from kg_api.spaces.configuration import EmbeddingRequests
-from kg_api.spaces.contexts import Contexts
-from kg_api.spaces.estimate import Estimator
 from kg_api.spaces.plans import read_embedding_state
-from kg_api.spaces.registry import CachedPassages
 from tests.support.embedders import calibrates, small_embedder
 from tests.support.embedding import open_spaces, run_jobs, status
 from tests.support.records import record
@@ -189,19 +181,6 @@ def test_a_text_that_is_refused_is_set_aside_and_the_others_are_embedded(graph: 
     assert embedder.calls == 0, "it is not tried again by itself"
 
 
-def test_what_was_set_aside_is_tried_again_when_asked(graph: Graph) -> None:
-    embedder = PickyEmbedder("number1.")
-    job_id = store_document(graph, record("a.md", ["This is number1.", "This is number2."])).job_id or ""
-    run_jobs(graph, embedder)
-    assert status(graph).refused == 1
-    embedder.refused = ()
-    requests(graph, embedder).retry(job_id)
-    run_jobs(graph, embedder)
-    job = jobs.find_job(graph, job_id)
-    assert (status(graph).embedded, status(graph).refused) == (2, 0)
-    assert (job.state, job.set_aside) == (JobState.COMPLETED, 0)
-
-
 def test_a_text_that_changes_is_tried_again(graph: Graph) -> None:
     embedder = PickyEmbedder("bad")
     store_document(graph, record("a.md", ["a bad text", "a good one"]))
@@ -223,47 +202,6 @@ def test_a_model_that_takes_nothing_is_no_matter_of_single_texts(graph: Graph) -
 def refused_of(graph: Graph) -> list[RefusedSource]:
     """What was set aside of notes."""
     return read_refused_sources(graph, "notes", read_embedding_state(graph, "notes").target.mark, limit=99)
-
-
-def requests(graph: Graph, embedder: DeterministicEmbedder) -> EmbeddingRequests:
-    """The service that makes jobs."""
-    contexts = Contexts(graph)
-    return EmbeddingRequests(graph, Estimator(graph, open_spaces(graph, embedder), contexts, lambda _: 0.0))
-
-
-def test_a_job_waits_for_a_model_that_is_away_and_never_dies_of_it(
-    graph: Graph, driver: neo4j.Driver
-) -> None:
-    embedder, job_id = CountingEmbedder(), store_document(graph, record("a.md", ["one"])).job_id or ""
-
-    def away() -> None:
-        raise EmbeddingUnavailable("nobody answers", retry_after_seconds=40)
-
-    embedder.before = away
-    for _ in range(WorkerSettings().max_stumbles + 1):
-        assert run_jobs(graph, embedder) == 1
-        job = jobs.find_job(graph, job_id)
-        assert (job.state, job.error) == (JobState.QUEUED, "waiting: nobody answers")
-        assert (job.run_after - job.created_at).total_seconds() >= 40, "as long as it was asked"
-        with driver.session() as session:
-            session.run("MATCH (j:Job) SET j.run_after = datetime(), j.queued_at = datetime()").consume()
-    embedder.before = lambda: None
-    run_jobs(graph, embedder)
-    assert missing(graph) == 0
-
-
-def test_a_stop_ends_the_batch_and_gives_the_job_back(graph: Graph) -> None:
-    stopping, embedder = threading.Event(), CountingEmbedder()
-    embedder.before = stopping.set
-    job_id = store_document(graph, record("a.md", [f"text {n}" for n in range(10)])).job_id or ""
-    passages = CachedPassages(graph, keeps=False)
-    handlers = [
-        SourceEmbedding(graph, Contexts(graph), TextModels(open_spaces(graph, embedder), passages), 4)
-    ]
-    Runner(graph, handlers, WorkerSettings(), worker="w", stopping=stopping).run_until_stopped()
-    job = jobs.find_job(graph, job_id)
-    assert (job.state, job.done) == (JobState.QUEUED, 4), "the batch at hand is ended, no other begun"
-    assert missing(graph) == 6
 
 
 def test_backfill_finds_what_lost_its_job(graph: Graph, driver: neo4j.Driver) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import neo4j
@@ -27,16 +26,6 @@ def ask(
 
 def count(driver: neo4j.Driver) -> int:
     return rows(driver, "MATCH (j:Job) RETURN count(j) AS n, sum(j.total) AS total")[0]["n"]
-
-
-def test_fifty_requests_at_once_with_one_key_are_one(graph: Graph, driver: neo4j.Driver) -> None:
-    with ThreadPoolExecutor(50) as pool:
-        answers = list(pool.map(lambda _: ask(graph), range(50)))
-    assert len({answer["job_id"] for answer, _ in answers}) == 1
-    assert sum(now for _, now in answers) == 1
-    assert rows(driver, "MATCH (j:Job) RETURN j.total AS total, j.wanted AS wanted") == [
-        {"total": 1, "wanted": 1}
-    ]
 
 
 def test_the_answer_is_kept_though_the_job_has_ended(graph: Graph, driver: neo4j.Driver) -> None:

@@ -19,7 +19,7 @@ from kg_api.jobs.runner import JobRun, Runner
 from kg_api.schemas.vocabulary import JobState
 from kg_api.settings import WorkerSettings
 from tests.support.cypher import rows
-from tests.support.jobs import claim, request
+from tests.support.jobs import request
 from tests.support.meters import Counted
 
 BATCH_SECONDS = 0.02
@@ -54,33 +54,6 @@ def through(run: JobRun, batches: int) -> None:
 
 def events(logs: list[MutableMapping[str, Any]]) -> list[str]:
     return [str(each["event"]) for each in logs]
-
-
-def test_a_huge_job_does_not_make_small_ones_wait_for_its_end(graph: Graph) -> None:
-    huge = request(graph, "huge", added=40)
-    for number in range(20):
-        request(graph, f"small {number}")
-    batches: list[str] = []
-
-    def work(run: JobRun) -> None:
-        ontology = str(run.job.ontology)
-        begun = run.cursor
-        try:
-            through(run, 40 if ontology == "huge" else 1)
-        finally:
-            batches.extend([ontology] * (int(run.cursor or 40) - int(begun or 0)))
-
-    working = runner(graph, work)
-    with capture_logs() as logs:
-        while working.run_one():
-            pass
-    small = [place for place, name in enumerate(batches) if name != "huge"]
-    assert len(small) == 20
-    assert max(small) < 20 + 15, "each waited for one turn of the huge one, not for its 40 batches"
-    assert batches.count("huge") == 40, "nothing was done twice for the turns"
-    assert events(logs).count("job lets others go first") == 1
-    done = jobs.find_job(graph, huge)
-    assert (done.state, done.done, done.attempts, done.error) == (JobState.COMPLETED, 40, 2, None)
 
 
 def test_a_job_alone_is_not_interrupted(graph: Graph) -> None:
@@ -132,27 +105,6 @@ def test_a_handler_learns_what_was_asked_for_while_it_ran(graph: Graph) -> None:
     assert seen == [("missing", False), ("due", True)]
 
 
-def test_a_cancelled_job_stops_within_a_batch(graph: Graph) -> None:
-    job_id = request(graph, added=10)
-    begun: list[str] = []
-
-    def work(run: JobRun) -> None:
-        for number in range(10):
-            run.checkpoint()
-            begun.append(str(number))
-            if number == 3:
-                jobs.cancel_job(graph, job_id)
-            run.commit(lambda _: None, after=str(number), done=1)
-        run.finish()
-
-    with capture_logs() as logs:
-        runner(graph, work).run_one()
-    assert begun == ["0", "1", "2", "3"]
-    told = jobs.find_job(graph, job_id)
-    assert (told.state, told.done) == (JobState.CANCELLED, 3)
-    assert events(logs)[-1] == "job cancelled"
-
-
 def test_a_job_cancelled_in_a_long_batch_is_noticed_by_the_heartbeat(graph: Graph) -> None:
     job_id = request(graph)
 
@@ -167,24 +119,6 @@ def test_a_job_cancelled_in_a_long_batch_is_noticed_by_the_heartbeat(graph: Grap
         runner(graph, work, heartbeat_seconds=0.1).run_one()
     assert time.monotonic() - begun < 50, "not the minute that the work takes"
     assert events(logs)[-1] == "job cancelled"
-
-
-def test_a_job_that_loops_and_gets_nothing_done_ends_at_its_budget(graph: Graph) -> None:
-    job_id = request(graph)
-    begun = time.monotonic()
-
-    def work(run: JobRun) -> None:
-        while True:
-            time.sleep(0.05)
-            run.checkpoint()
-
-    with capture_logs() as logs:
-        runner(graph, work, heartbeat_seconds=0.2, lease_seconds=5, stuck_seconds=1).run_one()
-    assert time.monotonic() - begun >= 1
-    told = jobs.find_job(graph, job_id)
-    assert (told.state, (told.error or "").partition(":")[0]) == (JobState.DEAD, "timeout")
-    assert events(logs)[-2:] == ["job is stuck", "job is dead"]
-    assert claim(graph, "w") is None
 
 
 def test_a_slow_job_that_gets_on_is_not_stuck(graph: Graph) -> None:

@@ -185,9 +185,3 @@ def test_nothing_is_refused_unless_the_model_does(http: httpx.Client, kg: KgClie
     assert (kg.refused("notes").total, kg.refused("notes").sources) == (0, [])
     with pytest.raises(NotFound):
         kg.refused("nothing")
-
-
-def embeddings(driver: neo4j.Driver) -> dict[str, object]:
-    """By document, when its source was embedded."""
-    found = rows(driver, "MATCH (s:Source) RETURN s.document_id AS id, s.embedded_at AS at")
-    return {str(row["id"]): row["at"] for row in found}

@@ -20,7 +20,6 @@ from tests.service.test_relationships import state
 from tests.support.cypher import rows
 from tests.support.embedding import run_jobs
 
-ENDS = ("lease", "worker", "fence", "heartbeat")
 TYPES = [
     ["worker", "requires", "lease"],
     ["worker", "requires", "fence"],

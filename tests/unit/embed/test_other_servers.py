@@ -174,7 +174,7 @@ def test_a_dead_server_gets_one_more_small_request(
     assert len(other.requests) == (2 if fault == Status(400) else 4)
 
 
-@pytest.mark.parametrize("fault", [Status(429), Status(503, retry_after="0.01"), Status(408)], ids=str)
+@pytest.mark.parametrize("fault", [Status(429), Status(503, retry_after="0.01")], ids=str)
 def test_a_limit_of_rate_is_no_fault_of_a_text(other: OtherServer, asking: Asking, fault: Behaviour) -> None:
     other.rule = lambda body: fault if len(body["input"]) > 1 else None
     with pytest.raises(EmbeddingUnavailable):
