@@ -12,27 +12,89 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import socket
 import struct
 import sys
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from kg_api.providers.embedding import DeterministicEmbedder
 from tests.support.behaviours import Behaviour, Drop, Hang, Raw, Spoil, Status
-from tests.support.chat_stream import stream
 from tests.support.embedders import calibrates
-from tests.support.load import Load
 from tests.support.told_server import Handler, Request, ToldServer
 
 __all__ = ["EmbeddingServer", "Request"]
 
 NATIVE = {"text-embedding-3-large": 3072, "nomic-embed-text-v1.5": 768, "nomic-embed-text-v1": 768}
 USUAL = 1536
+
+
+PIECE = re.compile(r".{1,12}", re.DOTALL)
+
+
+class Wire(Protocol):
+    """Where bytes go."""
+
+    def write(self, content: bytes, /) -> Any:
+        """Send them."""
+        ...
+
+    def flush(self) -> None:
+        """Now."""
+        ...
+
+
+def stream(wire: Wire, right: dict[str, Any], pause: float, *, usage: bool) -> None:
+    """Write a right answer as events, a pause before each; last what was used, where that is asked."""
+    used = right.pop("usage", None)
+    said = right["choices"][0]["message"]["content"]
+    for piece in PIECE.findall(said):
+        time.sleep(pause)
+        _event(wire, right, {"index": 0, "delta": {"content": piece}, "finish_reason": None})
+    _event(wire, right, {"index": 0, "delta": {}, "finish_reason": "stop"})
+    if usage:
+        _event(wire, {**right, "usage": used})
+    wire.write(b"data: [DONE]\n\n")
+    wire.flush()
+
+
+def _event(wire: Wire, right: dict[str, Any], *choices: dict[str, Any]) -> None:
+    chunk = {**right, "object": "chat.completion.chunk", "choices": list(choices)}
+    wire.write(f"data: {json.dumps(chunk)}\n\n".encode())
+    wire.flush()
+
+
+class Load:
+    """Of one server."""
+
+    def __init__(self, wait: Callable[[float], None]) -> None:
+        self.takes: Callable[[dict[str, Any]], float] = lambda _: 0.0
+        """Seconds that the answer to a request takes, by its body."""
+        self.at_once: list[int] = []
+        """For each request, how many were under way with it."""
+        self._wait = wait
+        self._under_way = 0
+        self._counting = threading.Lock()
+
+    @contextmanager
+    def of(self, body: dict[str, Any]) -> Generator[None]:
+        """Count a request among those under way, and take as long as one does."""
+        with self._counting:
+            self._under_way += 1
+            self.at_once.append(self._under_way)
+        try:
+            self._wait(self.takes(body))
+            yield
+        finally:
+            with self._counting:
+                self._under_way -= 1
 
 
 class EmbeddingServer(ToldServer[Behaviour]):

@@ -34,14 +34,15 @@ from kg_api.schemas.search import (
     DescribedPlace,
     DocumentReading,
     ImageFacts,
+    MatchedChunk,
     Place,
+    Ranks,
     SourceContext,
     SourceHit,
     SourceHits,
     SourceSearch,
 )
 from kg_api.schemas.similarity import SimilarSearch, SimilarSource, SimilarSources
-from tests.support.library_hits import hit_of_first_half
 from tests.support.library_overview import MemoryOverview
 
 WHEN = datetime(2026, 11, 22, tzinfo=UTC)
@@ -296,3 +297,12 @@ class MemoryLibrary(MemoryOverview):
     def _hit(self, place: Place) -> SourceHit:
         """It matched in the paragraph's first half, and its larger part is the whole document."""
         return hit_of_first_half(place, self.text(place))
+
+
+def hit_of_first_half(place: Place, document: str) -> SourceHit:
+    """A place that matched in its first half, and whose larger part is the whole document."""
+    half = place.start + max(len(place.full_text) // 2, 1)
+    chunk = MatchedChunk(text="", start=place.start, end=half, source_ids=[place.source_id])
+    parent = MatchedChunk(text="", start=0, end=len(document), source_ids=[])
+    own = place.model_dump()
+    return SourceHit(**own, similarity=None, score=1.0, ranks=Ranks(), chunk=chunk, parent=parent)

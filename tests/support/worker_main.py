@@ -5,6 +5,7 @@ Its argument is a `Plan` in JSON. What it does is written to files in the plan's
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import os
 import signal
@@ -16,6 +17,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+from apscheduler.schedulers import base as scheduler
+
 from kg_api import container, worker
 from kg_api.container import Container
 from kg_api.errors import EmbeddingFailed
@@ -25,7 +28,6 @@ from kg_api.jobs.runner import JobRun
 from kg_api.providers.embedding import DeterministicEmbedder
 from kg_api.providers.embedding_port import Vectors
 from kg_api.settings import Settings, load_settings
-from tests.support.clock import move_clock
 from tests.support.embedders import calibrates
 
 Place = Literal["embedding", "before_cursor", "before_commit", "after_commit"]
@@ -207,3 +209,31 @@ def _around_commit(transaction: Callable[..., Any], faults: Faults) -> Callable[
 def run() -> None:
     """Work by the plan of the command line."""
     main(Plan(**json.loads(sys.argv[1])))
+
+
+MOVED = ("kg_api", "apscheduler", "structlog", "neo4j")
+"""Packages that hold `datetime` by its own name."""
+
+_time, _datetime = time.time, dt.datetime
+
+
+def move_clock(seconds: float) -> list[float]:
+    """Let what is imported so far believe that it is so much later than it is; give two clocks' moves."""
+
+    class AnyDatetime(type):
+        def __instancecheck__(cls, instance: object) -> bool:
+            return isinstance(instance, _datetime)
+
+    class Datetime(_datetime, metaclass=AnyDatetime):
+        @classmethod
+        def now(cls, tz: dt.tzinfo | None = None) -> Datetime:
+            return cls.fromtimestamp(time.time(), tz)
+
+    time.time = lambda: _time() + seconds
+    time.time_ns = lambda: int(time.time() * 1e9)
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] in MOVED:
+            for held in [key for key, value in vars(module).items() if value is _datetime]:
+                setattr(module, held, Datetime)
+    seen = (time.time(), scheduler.datetime.now(dt.UTC).timestamp())
+    return [each - _time() for each in seen]
