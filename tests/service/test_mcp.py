@@ -91,7 +91,6 @@ def quoted(text: str, citation: str) -> str:
         ("http", CURRENT),
         ("http", BEFORE),
         ("stdio", CURRENT),
-        ("stdio", BEFORE),
     ],
     indirect=["target"],
 )
@@ -295,17 +294,16 @@ def hits(result: CallToolResult) -> list[dict[str, Any]]:
     return json.loads(said.text)["hits"]
 
 
-@pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
-def test_pictures_are_shown(service: Service, http: httpx.Client, mode: str) -> None:
+def test_pictures_are_shown(service: Service, http: httpx.Client) -> None:
     url = f"{service.url}/mcp"
     upload(http, encoded(drawn(600, 400), "JPEG"), "boat.jpg")
     upload(http, encoded(drawn(300, 200)), "smaller.png")
-    result = call(url, "search_images", mode, query="boat", limit=1)
+    result = call(url, "search_images", query="boat", limit=1)
     (hit,), (_, picture) = hits(result), result.content
     assert (hit["document"], hit["width"], hit["shown"]) == ("boat.jpg", 600, 1)
     assert isinstance(picture, ImageContent)
     assert (picture.mime_type, b64decode(picture.data)[8:12]) == ("image/webp", b"WEBP")
-    like = call(url, "search_images", mode, like=hit["citation"])
+    like = call(url, "search_images", like=hit["citation"])
     assert [(each["document"], each["near_duplicate"]) for each in hits(like)] == [("smaller.png", True)]
 
 

@@ -80,12 +80,12 @@ def test_nobody_who_searches_notices_a_switch(
         run_jobs(graph)
         assert kg.check_space("other").ok
         kg.activate_space("other")
-        time.sleep(2 * REMEMBERED_SECONDS)
+        time.sleep(1.2 * REMEMBERED_SECONDS)
         told = kg.rollback_space("other")
         assert told.seconds < 1, "HARDENING 2 (d)"
-        time.sleep(2 * REMEMBERED_SECONDS)
+        time.sleep(1.2 * REMEMBERED_SECONDS)
         kg.rollback_space("default")
-        time.sleep(2 * REMEMBERED_SECONDS)
+        time.sleep(1.2 * REMEMBERED_SECONDS)
         kg.drop_space("default")
         age_the_drop(driver)
         run_jobs(graph)

@@ -233,15 +233,6 @@ def test_files_are_added_and_each_tells_what_became_of_it(page: Page, tmp_path: 
     expect(page.locator("#list tbody tr")).to_have_count(1)
 
 
-def test_jobs_are_followed_as_they_go(page: Page, http: httpx.Client) -> None:
-    page.goto("/ui/jobs")
-    expect(page.locator("#list")).to_contain_text("No jobs")
-    http.post("/documents", json={"ontology": "notes", "document": "a.md", "text": "A lease.\n"})
-    expect(page.locator("#list tbody tr")).to_contain_text("source embedding")
-    page.get_by_role("button", name="Cancel").click()
-    expect(page.locator("#list tbody tr")).to_contain_text("cancelled")
-
-
 @pytest.mark.usefixtures("evaluations")
 def test_every_page_is_for_everybody(page: Page, ids: dict[str, str]) -> None:
     for name, path in pages(ids).items():
@@ -414,11 +405,6 @@ def test_documents_are_found_by_name_and_sorted(page: Page, http: httpx.Client) 
 
 
 SIGN = "#working"
-SEND_AND_LOOK = """() => new Promise((done) => {
-  document.getElementById("to").form.requestSubmit();
-  setTimeout(() => done(document.getElementById("working").innerText), 1500);
-})"""
-"""What the page shows while its form is under way; from outside it can be asked only after that."""
 STOP_AND_LOOK = """() => new Promise((done) => {
   const form = document.getElementById("to").form, sign = document.getElementById("working");
   form.dataset.waiting = "Wait";
@@ -443,18 +429,6 @@ def test_a_search_that_takes_long_says_so(page: Page) -> None:
     expect(page.locator(f"{SIGN} [role=status]")).to_have_text("Working …")
     held[-1].continue_()
     expect(page.locator(".hit").first).to_be_visible()
-    expect(page.locator(SIGN)).to_be_hidden()
-
-
-@pytest.mark.usefixtures("http")
-def test_a_form_that_takes_long_says_so(page: Page, ids: dict[str, str]) -> None:
-    held = list[Route]()
-    page.goto(f"/ui/concepts/{ids['waggle dance']}")
-    page.fill("#to", "Frisch")
-    page.route("**/ui/concepts/*?to=*", lambda route: held.append(route))  # noqa: PLW0108 - a builtin will not do
-    assert page.evaluate(SEND_AND_LOOK) == "Working …"
-    held[0].continue_()
-    expect(page.locator("h2", has_text="Path to another")).to_be_visible()
     expect(page.locator(SIGN)).to_be_hidden()
 
 
