@@ -138,7 +138,6 @@ class ExtractionStatus(Answer):
     config: ExtractionConfig
     used: UsedExtraction
     spent: float
-    """Cost of the language model so far in US dollars."""
     expected: float = 0.0
     """Estimates of the jobs at their start in US dollars. Compare them with `spent`."""
     fingerprint: str | None = None

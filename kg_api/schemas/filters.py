@@ -365,7 +365,6 @@ class FacetCounts(Answer):
     values: list[FacetValue]
     """Values, most frequent first. Each item of a list counts, so the sum can exceed `documents`."""
     left_out: int
-    """Number of further values beyond `limit`."""
     having: int
     """Number of documents with at least one value. With `by`, with at least one date."""
     missing: int

@@ -89,7 +89,6 @@ class JobStarted(Answer):
 
     ontology: str
     due: int = 0
-    """Number of items to process."""
     job_id: str | None
     """Null if nothing is due."""
     notes: list[str] = Field(default_factory=list[str])

@@ -74,7 +74,6 @@ class SourcePlace(Answer):
     kind: SourceKind = "passage"
     """Kind of source. The text of an image is its description."""
     image: ImageFacts | None = None
-    """Image, if the source is an image."""
 
 
 class Place(SourcePlace):
@@ -98,9 +97,7 @@ class DescribedPlace(Place):
     """Source with properties of its document."""
 
     title: str | None = None
-    """Title of the document."""
     uri: str | None = None
-    """Origin of the document."""
     format: str | None = None
     metadata: dict[str, MetadataValue] = Field(default_factory=dict[str, MetadataValue])
     """Metadata of the document, such as `author` and `date`."""
@@ -119,15 +116,12 @@ class ContextWindow(Answer):
     ontology: str
     document: str
     heading: list[str]
-    """Heading path of the first paragraph."""
     start: int
     end: int
     text: str
     """Unchanged text of the document from `start` to `end`."""
     source_ids: list[str]
-    """Paragraphs in reading order."""
     hits: list[str]
-    """Results in the window, best first."""
     tokens: int
     """Number of tokens in the tokenizer of the space's model, or an estimate without the tokenizer."""
 
@@ -169,7 +163,6 @@ class SourceSearch(Narrowed):
     mmr_lambda: Share | None = None
     """Diversity by maximal marginal relevance: 1 ranks by relevance only, 0 by diversity only."""
     per_document: Limit | None = None
-    """Maximum number of results per document."""
     collapse_duplicates: Flag = False
     """Return one of several near-duplicates. The result lists the others."""
     group_by: GroupBy = "source"
@@ -184,7 +177,6 @@ class SourceSearch(Narrowed):
     """Number of hypothetical answers that a language model writes for the search (HyDE). kg searches with the
     mean vector of query and answers. `auto`: 3 if the query has at least 12 words."""
     explain: Flag = False
-    """Return the scores and ranks behind each result."""
     concepts: Flag = False
     """Also retrieve sources through concepts in the query and the best results, and related concepts.
     Helps if the answer needs several passages."""
@@ -192,11 +184,9 @@ class SourceSearch(Narrowed):
     """Keep the first five results and fill the rest from the graph: sources of concepts in the query and the
     best three results, of similar concepts, and of related concepts. Not with `concepts`."""
     include_concepts: Flag = False
-    """Return the concepts of each result."""
     expand_context: Flag = False
     """Return the neighbours of each result, and all neighbours as merged windows."""
     window_size: Window = DEFAULT_WINDOW
-    """Number of paragraphs before and after each result."""
     token_budget: TokenBudget | None = None
     """Maximum number of tokens of all windows. The windows of the best results come first."""
 
@@ -270,9 +260,7 @@ class LanePart(Answer):
     score: float
     """Score of the retriever: cosine similarity or Lucene score."""
     weight: float
-    """Weight of the retriever for this query."""
     contribution: float
-    """Share of the fused score."""
 
 
 class Explanation(Answer):
@@ -288,7 +276,6 @@ class Explanation(Answer):
     rerank_score: float | None = None
     """Score of the cross-encoder, if it read the result."""
     rerank_rank: int | None = None
-    """Rank after reranking, from 1."""
     mmr_score: float | None = None
     mmr_rank: int | None = None
 
@@ -302,7 +289,6 @@ class SourceHit(DescribedPlace):
     """Sort key of the results: similarity, full-text score, or fused score."""
     ranks: Ranks
     chunk: MatchedChunk
-    """Matched part of the document."""
     parent: MatchedChunk | None = None
     """Larger chunk to read instead, for the strategy `hierarchical`."""
     concepts: list[CarriedConcept] = Field(default_factory=list[CarriedConcept])
@@ -310,12 +296,10 @@ class SourceHit(DescribedPlace):
     through: list[CarriedConcept] = Field(default_factory=list[CarriedConcept])
     """Concepts that led to the source: at most three, strongest first."""
     duplicates: list[str] = Field(default_factory=list[str])
-    """Near-duplicates that this result represents."""
     matches: list[WordMatch] = Field(default_factory=list[WordMatch])
     """Matches of query keywords in `full_text`, in any form and case: at most 50. Adjacent keywords of the
     query are one match. A stop word matches only next to another keyword."""
     explanation: Explanation | None = None
-    """Scores and ranks, with `explain`."""
     context: list[Place] | None = None
     """The source and its neighbours in reading order, with `expand_context`."""
 
@@ -340,7 +324,6 @@ class LeftOut(Answer):
     """Candidates below a minimum similarity."""
 
     below_similarity: int = 0
-    """Number of candidates with a lower similarity."""
     without_vector: int = 0
     """Number of candidates with unknown similarity, because they or the query have no vector."""
     nearest: float | None = None
@@ -356,9 +339,7 @@ class SourceHits(Answer):
     spaces: list[str] = Field(default_factory=list[str])
     """Searched embedding spaces. The query is embedded once for each."""
     picture_spaces: list[str] = Field(default_factory=list[str])
-    """Searched image spaces."""
     hypothetical: list[str] = Field(default_factory=list[str])
-    """Hypothetical answers of the search, with `hyde`."""
     sources: list[SourceHit]
     next_cursor: str | None = None
     """Cursor of the next page, which may be empty. Null if there are no more results, and with `hyde`."""
@@ -418,5 +399,4 @@ class DocumentReading(Answer):
     next: int | None = None
     """Start of the next portion. Null at the end of the document."""
     left: int = 0
-    """Number of paragraphs after this portion."""
     degraded: list[Degradation] = Field(default_factory=list[Degradation])
