@@ -18,7 +18,7 @@ import kg_api
 from kg_api.errors import KgError
 from kg_api.schemas.documents import Format
 from kg_api.schemas.embedding import EmbeddingConfiguration
-from kg_api.schemas.evaluation import FoundSpan, SetDocument, Titles
+from kg_api.schemas.evaluation import FoundSpan, SetDocument
 from kg_api.schemas.spaces import SpaceInfo
 
 # Provenance of a result: version of kg, machine and embedding
@@ -127,10 +127,11 @@ class SentDocument:
         return FoundSpan(document=self.document, start=at[0], end=at[1])
 
 
-def build_sent_document(document: SetDocument, titles: Titles) -> SentDocument:
+def build_sent_document(document: SetDocument, *, in_place: bool = False) -> SentDocument:
+    """Return a document as sent, with its title above a plain text, or `in_place` as it is stored."""
     text, title, form = document.text, document.title[:_MAX_TITLE_LENGTH], document.format
     begins = text.partition("\n")[0].rstrip() == title
-    before = f"{title}\n\n" if titles == "above" and title and form is None and not begins else ""
+    before = f"{title}\n\n" if not in_place and title and form is None and not begins else ""
     return SentDocument(
         document.document, before + text, title or None, form or "text", len(before), len(text)
     )

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, Field, StringConstraints
 
@@ -18,10 +18,6 @@ from kg_api.schemas.vocabulary import MAX_RELEVANCE, Target, Tier
 
 RESULT_FORMAT = 1
 
-Titles = Literal["above", "field"]
-"""Position of a document's title: always in its own field, and with `above` also above its text."""
-Passage = Literal["chunk", "source", "parent"]
-"""Part of a result that counts as read in span measures."""
 TIERS: dict[Tier, int | None] = {"pilot": 50, "standard": 300, "full": None}
 
 

@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 from kg_api.client import KgClient
 from kg_api.errors import InvalidInput
@@ -24,7 +24,6 @@ from kg_api.schemas.answers import (
 from kg_api.schemas.base import Body
 from kg_api.schemas.concepts import ExtractionConfig
 from kg_api.schemas.embedding import EmbeddingConfig
-from kg_api.schemas.evaluation import Passage, Titles
 from kg_api.schemas.problems import valid
 from kg_api.schemas.search import SourceHits, SourceSearch
 from kg_api.schemas.vocabulary import MAX_LIMIT, MAX_PER_PIECE, Target
@@ -55,7 +54,7 @@ class Endpoint:
     request: type[Body]
     question: str  # name of the question field
     method: str  # name of the client's method
-    found: Callable[[Any, Passage], Iterable[Span]]
+    found: Callable[[Any], Iterable[Span]]
     sized: Callable[[Target, int], Options]  # default options for a target and a number of hits
     own_limit: bool = False  # whether `limit` is an ordinary option, not the number of hits
 
@@ -64,9 +63,9 @@ class Endpoint:
         ours = _NO_OPTIONS if self.own_limit else {*_NO_OPTIONS, "limit"}
         return sorted(set(self.request.model_fields) - ours)
 
-    def ask(self, client: KgClient, text: str, options: Options, passage: Passage) -> ModeAnswer:
+    def ask(self, client: KgClient, text: str, options: Options) -> ModeAnswer:
         answer: Any = getattr(client, self.method)(text, **options)
-        places = list(dict.fromkeys(self.found(answer, passage)))
+        places = list(dict.fromkeys(self.found(answer)))
         degraded = [each.part for each in answer.degraded]
         return ModeAnswer(places, answer.timings_ms, degraded, getattr(answer, "refusal", None))
 
@@ -80,26 +79,20 @@ class EvalMode:
     concepts: bool = False  # whether the mode needs concepts
 
 
-def _hits(answer: SourceHits | HybridHits, passage: Passage) -> Iterable[Span]:
-    for hit in answer.sources:
-        part = hit if passage == "source" else hit.parent if passage == "parent" and hit.parent else hit.chunk
-        yield hit.document, part.start, part.end
+def _hits(answer: SourceHits | HybridHits) -> Iterable[Span]:
+    return ((hit.document, hit.chunk.start, hit.chunk.end) for hit in answer.sources)
 
 
-def _records(answer: Augmented, passage: Passage) -> Iterable[Span]:
-    """Yield the passages of the context block: sources or parts of them, for every value of `passage`."""
-    del passage
+def _records(answer: Augmented) -> Iterable[Span]:
+    """Yield the passages of the context block: sources or parts of them."""
     for each in answer.records:
         start, _, end = each.citation.rpartition("#")[2].partition("-")
         yield each.document, int(start), int(end)
 
 
-def _citations(answer: Answered, passage: Passage) -> Iterable[Span]:
-    """Yield the quotes that the answer cites, or their sources. An unanswered question yields nothing."""
-    shown = {each.source_id: each for each in answer.sources}
-    for each in answer.citations:
-        part = each if passage == "chunk" else shown.get(each.source_id, each)
-        yield each.document, part.start, part.end
+def _citations(answer: Answered) -> Iterable[Span]:
+    """Yield the quotes that the answer cites. An unanswered question yields nothing."""
+    return ((each.document, each.start, each.end) for each in answer.citations)
 
 
 def _of_search(target: Target, limit: int) -> Options:
@@ -156,7 +149,6 @@ MODES: Final[Mapping[str, EvalMode]] = {
 # embedding options of an evaluation
 EMBEDDING = sorted(set(EmbeddingConfig.model_fields) - {"embed_on_ingest"})
 EXTRACTION = ("extractor", "per_source")  # extraction options of an evaluation
-_OWN = {"titles": get_args(Titles), "passage": get_args(Passage)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,28 +159,20 @@ class Choice:
     search: Mapping[str, Any] = field(default_factory=dict[str, Any])
     embedding: Mapping[str, Any] = field(default_factory=dict[str, Any])  # fields of EmbeddingConfig
     extraction: Mapping[str, Any] = field(default_factory=dict[str, Any])  # fields of ExtractionConfig
-    titles: Titles = "above"
-    passage: Passage = "chunk"
 
     @property
     def label(self) -> str:
         """Label for people: the mode and the options that differ from the defaults."""
-        others = {**self.search, **self.embedding, **self.extraction}
-        others |= {
-            name: getattr(self, name) for name in _OWN if getattr(self, name) != getattr(Choice(), name)
-        }
-        shown = {
-            name: value if isinstance(value, str) else json.dumps(value) for name, value in others.items()
-        }
-        return " ".join([self.mode, *(f"{name}={value}" for name, value in shown.items())])
+        others = {**self.search, **self.embedding, **self.extraction}.items()
+        told = (f"{name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in others)
+        return " ".join([self.mode, *told])
 
     @property
     def corpus(self) -> str:
         """Hash of the options that affect the content of an ontology, or empty for the defaults."""
-        if not self.embedding and not self.extraction and self.titles == Choice().titles:
+        if not self.embedding and not self.extraction:
             return ""
-        extraction = [sorted(self.extraction.items())] if self.extraction else []
-        told = json.dumps([sorted(self.embedding.items()), self.titles, *extraction])
+        told = json.dumps([sorted(self.embedding.items()), sorted(self.extraction.items())])
         return hashlib.sha256(told.encode()).hexdigest()[:8]
 
     @property
@@ -210,21 +194,18 @@ def parse_choice(pairs: Iterable[str]) -> Choice:
     if mode not in MODES:
         raise InvalidInput(f"unknown mode {mode!r}. Modes: {', '.join(MODES)}")
     endpoint = MODES[mode].endpoint
-    names = [*endpoint.options, *EMBEDDING, *EXTRACTION, *_OWN]
+    names = [*endpoint.options, *EMBEDDING, *EXTRACTION]
     if unknown := sorted(set(given) - {*names}):
         there = ", ".join(names)
         raise InvalidInput(f"mode {mode} has no option {', '.join(unknown)}. Options: {there}")
-    search, embedding, extraction, own = (
+    search, embedding, extraction = (
         {name: value for name, value in given.items() if name in some}
-        for some in (endpoint.options, EMBEDDING, EXTRACTION, _OWN)
+        for some in (endpoint.options, EMBEDDING, EXTRACTION)
     )
-    for name, value in own.items():
-        if value not in _OWN[name]:
-            raise InvalidInput(f"{name} is one of {', '.join(_OWN[name])}, not {value!r}")
     valid(endpoint.request, {endpoint.question: "what", **MODES[mode].fixed, **search})
     valid(EmbeddingConfig, dict(embedding))
     valid(ExtractionConfig, dict(extraction))
-    return Choice(mode, search, embedding, extraction, **own)
+    return Choice(mode, search, embedding, extraction)
 
 
 def _pair(text: str) -> tuple[str, Any]:

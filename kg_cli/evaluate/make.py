@@ -58,7 +58,7 @@ def take_in(client: KgClient, questions: QuestionSet, choice: Choice, ontology: 
     # name of the set, content, and a configuration other than the default
     words = re.sub(r"[^\w.\-]+", "-", questions.name).strip("-.")[:_MAX_NAME_LENGTH]
     name = ontology or "-".join(filter(None, ["eval", words, questions.corpus_hash[:8], choice.corpus]))
-    sent = {each.document: build_sent_document(each, choice.titles) for each in questions.documents}
+    sent = {each.document: build_sent_document(each) for each in questions.documents}
     stored = {each.document: each for each in _list_stored(client, name)}
     if strangers := sorted(stored.keys() - sent.keys()):
         raise Conflict(
@@ -84,7 +84,7 @@ def take_in(client: KgClient, questions: QuestionSet, choice: Choice, ontology: 
 
 def in_place(client: KgClient, questions: QuestionSet, ontology: str) -> Corpus:
     """Use an existing ontology, which must contain the documents of the set and may contain more."""
-    sent = {each.document: build_sent_document(each, "field") for each in questions.documents}
+    sent = {each.document: build_sent_document(each, in_place=True) for each in questions.documents}
     stored = {each.document: each for each in _list_stored(client, ontology)}
     for each in sent.values():
         there = stored.get(each.document)

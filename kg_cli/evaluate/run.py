@@ -116,8 +116,6 @@ def _run(
         **choice.asked(target, settings.limit),
         "mode": choice.mode,
         "endpoint": choice.asks.endpoint.path,
-        "titles": choice.titles,
-        "passage": choice.passage,
         **corpus.description,
     }
     sample = sample_queries(queries, settings.tier)
@@ -127,7 +125,7 @@ def _run(
 
 def _search(client: KgClient, run: Run, choice: Choice, corpus: Corpus, query: SetQuery) -> QuestionResult:
     asked = {**choice.asked(run.target, run.limit), "ontology": corpus.ontology}
-    call = partial(choice.asks.endpoint.ask, client, query.text, asked, choice.passage)
+    call = partial(choice.asks.endpoint.ask, client, query.text, asked)
 
     def ask_timed() -> tuple[ModeAnswer, float]:
         begun = time.perf_counter()

@@ -67,9 +67,7 @@ def test_a_run_tells_measures_latency_and_configuration_and_saves_them(kg: Kg, f
 @pytest.mark.usefixtures("worker")
 def test_another_configuration_gets_an_ontology_of_its_own(kg: Kg, folder: Path) -> None:
     usual = run(kg, folder, "--mode", "vector")["config"]
-    other = run(kg, folder, "--mode", "vector", "--option", "strategy=sentence", "--option", "titles=field")[
-        "config"
-    ]
+    other = run(kg, folder, "--mode", "vector", "--option", "strategy=sentence")["config"]
     assert usual["ontology"] != other["ontology"]
     assert other["chunking"]["strategy"] == "sentence"
     refused = kg("eval", "run", "-s", str(folder), "-o", usual["ontology"], "--option", "strategy=sentence")

@@ -20,10 +20,8 @@ def test_options_of_search_and_ontology_are_told_apart() -> None:
 
 def test_the_usual_needs_no_ontology_of_its_own() -> None:
     assert Choice().corpus == parse_choice(["mode=text"]).corpus == ""
-    names = {
-        parse_choice([pair]).corpus for pair in ("strategy=sentence", "context=template", "titles=field")
-    }
-    assert len(names) == 3
+    names = {parse_choice([pair]).corpus for pair in ("strategy=sentence", "context=template")}
+    assert len(names) == 2
     assert "" not in names
 
 
@@ -53,7 +51,6 @@ def test_each_target_asks_its_own_way() -> None:
         ("rrf_k=0", "rrf_k: "),
         ("rerank=perhaps", "rerank: "),
         ("chunk_size=2", "chunk_size of paragraph"),
-        ("titles=below", "titles is one of above, field"),
     ],
 )
 def test_wrong_choices_are_refused(pair: str, told: str) -> None:

@@ -53,18 +53,16 @@ def test_it_is_known_whether_concepts_are_needed(pairs: list[str], needs: bool) 
 
 def test_an_answer_found_what_it_cites_or_why_there_is_none() -> None:
     cited = SimpleNamespace(document="a.md", source_id="s", start=12, end=15)
-    shown = SimpleNamespace(document="a.md", source_id="s", start=10, end=30)
     ask = MODES["answer"].endpoint.ask
-    client = answering("answer", citations=[cited, cited], sources=[shown], refusal=None)
-    assert ask(client, "q", {}, "chunk").found == [("a.md", 12, 15)]
-    assert ask(client, "q", {}, "source").found == [("a.md", 10, 30)]
-    none = ask(answering("answer", citations=[], sources=[], refusal="nothing_similar"), "q", {}, "chunk")
+    client = answering("answer", citations=[cited, cited], refusal=None)
+    assert ask(client, "q", {}).found == [("a.md", 12, 15)]
+    none = ask(answering("answer", citations=[], refusal="nothing_similar"), "q", {})
     assert (none.found, none.refusal) == ([], "nothing_similar")
 
 
 def test_augmentation_found_what_stands_in_its_context() -> None:
     record = SimpleNamespace(document="a.md", citation="0a1b#3-40")
-    found = MODES["augment"].endpoint.ask(answering("augment", records=[record]), "q", {}, "chunk")
+    found = MODES["augment"].endpoint.ask(answering("augment", records=[record]), "q", {})
     assert found.found == [("a.md", 3, 40)]
 
 

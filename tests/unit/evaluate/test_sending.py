@@ -11,19 +11,19 @@ from kg_api.schemas.evaluation import SetDocument, SetQuery
 
 
 def test_a_title_goes_above_the_text() -> None:
-    sent = build_sent_document(SetDocument("d", "It is long.", "Leases"), "above")
+    sent = build_sent_document(SetDocument("d", "It is long.", "Leases"))
     assert (sent.text, sent.format, sent.title) == ("Leases\n\nIt is long.", "text", "Leases")
     assert sent.found(0, 12).model_dump() == {"document": "d", "start": 0, "end": 4}
 
 
 def test_a_title_that_stands_there_is_not_repeated() -> None:
-    sent = build_sent_document(SetDocument("d", "Leases\n\nIt is.", "Leases"), "above")
+    sent = build_sent_document(SetDocument("d", "Leases\n\nIt is.", "Leases"))
     assert (sent.text, sent.shift) == ("Leases\n\nIt is.", 0)
 
 
 @given(st.text(max_size=30), st.text(st.characters(exclude_characters="\n"), max_size=10), st.data())
 def test_offsets_lead_back_to_the_same_text(text: str, title: str, data: st.DataObject) -> None:
-    sent = build_sent_document(SetDocument("d", text, " ".join(title.split())), "above")
+    sent = build_sent_document(SetDocument("d", text, " ".join(title.split())))
     start = data.draw(st.integers(sent.shift, len(sent.text)))
     end = data.draw(st.integers(start, len(sent.text)))
     found = sent.found(start, end)
