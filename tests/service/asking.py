@@ -122,6 +122,6 @@ def knock(http: httpx.Client, route: str, key: str | None = None, **headers: str
     sent = {} if key is None else {"Authorization": f"Bearer {key}"}
     body = {} if method in {"POST", "PUT", "PATCH"} else None
     with http.stream(method, path, headers=sent | headers, json=body) as response:
-        if not response.headers["content-type"].startswith("text/event-stream"):
+        if not response.headers.get("content-type", "").startswith("text/event-stream"):
             response.read()
         return response
