@@ -61,7 +61,7 @@ def word_questions(passages: Sequence[Passage], count: int) -> list[str]:
 def judged(number: int, folder: Path, tier: Tier) -> Judged:
     """Read a question set and cut its documents; a title stands above its text, as in kg's own evaluation."""
     found = read_set(folder)
-    sent = [build_sent_document(each, "above") for each in found.documents]
+    sent = [build_sent_document(each) for each in found.documents]
     pieces = [(each, span) for each in sent for span in _cut(each.text, each.document, each)]
     passages = [Passage(f"p{at:06}", doc.text[a:b].strip()) for at, (doc, (a, b)) in enumerate(pieces)]
     queries = sample_queries(found.queries, tier)
