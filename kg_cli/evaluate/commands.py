@@ -17,22 +17,24 @@ SetOption = Annotated[
     Path,
     typer.Option("--set", "-s", help="Folder with corpus.jsonl, queries.jsonl and qrels.tsv, or with spans."),
 ]
-TierOption = Annotated[Tier, typer.Option(help="How many questions: 50, 300 or all; always the same ones.")]
+TierOption = Annotated[
+    Tier, typer.Option(help="How many questions: 50, 300 or all. Always the same questions.")
+]
 TargetOption = Annotated[
     Target | None,
-    typer.Option(help="Kind of hits: documents, judged passages or exact spans; unset: as in the set."),
+    typer.Option(help="Kind of hits: documents, judged passages or exact spans. Default: as in the set."),
 ]
 CorpusOption = Annotated[
-    str | None, typer.Option("--ontology", "-o", help="Ontology for the documents; unset: a new one.")
+    str | None, typer.Option("--ontology", "-o", help="Ontology for the documents. Default: a new one.")
 ]
 InPlaceOption = Annotated[
-    bool, typer.Option("--in-place", help="Use the ontology as it is; it already contains the documents.")
+    bool, typer.Option("--in-place", help="Use an ontology that already contains the documents.")
 ]
 ResultsOption = Annotated[
-    Path | None, typer.Option(help="Folder for results; unset: `evaluations` in KG_HOME.")
+    Path | None, typer.Option(help="Folder for results. Default: `evaluations` in KG_HOME.")
 ]
 MODE_HELP = (
-    "Mode of search: text, vector, hybrid, concepts, graph, hybrid/concept, augment, answer; a wrong one "
+    "Mode of search: text, vector, hybrid, concepts, graph, hybrid/concept, augment, answer. A wrong mode "
     "lists all."
 )
 group = make_group("Evaluate search quality, and compare.")
@@ -45,7 +47,9 @@ def run(
     mode: Annotated[str, typer.Option(help=MODE_HELP)] = "hybrid",
     option: Annotated[
         list[str] | None,
-        typer.Option("--option", help="Such as rerank=true, strategy=sentence or chunk_size=80; repeat."),
+        typer.Option(
+            "--option", help="Such as rerank=true, strategy=sentence or chunk_size=80. Repeat for several."
+        ),
     ] = None,
     tier: TierOption = "full",
     target: TargetOption = None,
@@ -54,7 +58,7 @@ def run(
     in_place: InPlaceOption = False,
     results: ResultsOption = None,
     output: Annotated[
-        Path | None, typer.Option(help="File for the result; unset: a new one in the results folder.")
+        Path | None, typer.Option(help="File for the result. Default: a new one in the results folder.")
     ] = None,
     as_json: options.OwnJson = False,
 ) -> None:
@@ -92,14 +96,16 @@ def compare(
     modes: Annotated[str | None, typer.Option(help="Modes to compare, such as text,vector,hybrid.")] = None,
     config: Annotated[
         list[str] | None,
-        typer.Option("--config", "-c", help="A configuration, such as 'mode=hybrid,rerank=true'; repeat."),
+        typer.Option(
+            "--config", "-c", help="A configuration, such as 'mode=hybrid,rerank=true'. Repeat for several."
+        ),
     ] = None,
     against: Annotated[
         str, typer.Option(help="Baseline of the tests: first, best, or a configuration's name.")
     ] = "first",
     metric: Annotated[
         list[str] | None,
-        typer.Option("--metric", "-m", help="Such as ndcg@10; repeat. Unset: the main ones."),
+        typer.Option("--metric", "-m", help="Such as ndcg@10. Repeat for several. Default: the main ones."),
     ] = None,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Repeat measurements that are already saved.")

@@ -253,7 +253,7 @@ def _select_quotes(
     found = instance_queries(client, wanted.ontology, documents, wanted.count, wanted.seed)
     with console.progress("questions") as bar:
         limited = islice(found, wanted.count)
-        queries = [*bar.track(limited, total=wanted.count, description="looking for questions")]
+        queries = [*bar.track(limited, total=wanted.count, description="finding questions")]
     if not queries:
         raise InvalidInput(
             f"no two concepts of {wanted.ontology!r} are quoted in the same few passages. Extract concepts "
@@ -284,7 +284,7 @@ def _documents(client: KgClient, ontology: str) -> list[SetDocument]:
     with console.progress("documents") as bar:
         listed = list(_list_documents(client, ontology))
         if not listed:
-            raise NotFound(f"no ontology {ontology!r} has documents; `kg ontologies` lists the existing ones")
+            raise NotFound(f"no ontology {ontology!r} has documents. `kg ontologies` lists the ontologies")
         fetching = bar.track(listed, description="fetching")
         found = (patiently(partial(client.document, each.document_id)) for each in fetching)
         return [SetDocument(one.document, one.text, one.title, cast("Format", one.format)) for one in found]
