@@ -139,7 +139,7 @@ def test_an_ontology_with_other_documents_is_not_mixed_with_a_set(
 
 BAD: dict[str, tuple[Callable[[Path], object], list[str], str]] = {
     "no set": (lambda folder: (folder / "corpus.jsonl").unlink(), [], "is not a question set"),
-    "option": (lambda _: None, ["--option", "mood=good"], "there is no option mood"),
+    "option": (lambda _: None, ["--option", "mood=good"], "has no option mood"),
     "target": (lambda _: None, ["--target", "spans"], "handbook has no spans to measure"),
     "in place": (lambda _: None, ["--in-place"], "--in-place needs --ontology"),
 }
