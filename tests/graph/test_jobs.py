@@ -17,7 +17,7 @@ from kg_api.graph.jobs import can_accept_request, request_job
 from kg_api.schemas.operations import Job
 from kg_api.schemas.vocabulary import JobState
 from tests.support.cypher import rows
-from tests.support.jobs import advance, claim, finish, owned, request
+from tests.support.jobs import LEASE, advance, claim, finish, owned, request
 
 
 def test_a_fenced_batch_leaves_nothing_behind(graph: Graph, driver: neo4j.Driver) -> None:
@@ -497,7 +497,11 @@ def test_a_job_given_back_at_the_end_of_a_worker_keeps_its_place_in_the_queue(gr
     _, owner = owned(graph, "w")
     request(graph, "second")
     jobs.give_back(graph, owner, keeps_place=True)
-    assert [owned(graph, "w")[0].ontology for _ in range(2)] == ["first", "second"]
+    done: list[str | None] = []
+    while job := claim(graph, "w"):
+        done.append(job.ontology)
+        finish(graph, job, jobs.Owner(job.job_id, "w", job.fence, LEASE))
+    assert done == ["first", "second"]
 
 
 def test_a_heartbeat_keeps_the_lease(graph: Graph) -> None:
