@@ -82,7 +82,7 @@ def test_a_conversation_is_taken_in_and_augmented(kg: Kg, tmp_path: Path) -> Non
     lines.write_text("\n".join(map(json.dumps, TALK)) + "\n", encoding="utf-8")
     ran = kg("conversation", str(listed), "-o", "talks", "-t", "Standup")
     assert ran.returncode == 0, ran.stderr
-    assert "talks / Standup: created; 2 sources added" in ran.stdout
+    assert "talks / Standup: created, 2 sources added" in ran.stdout
     again = kg("conversation", str(lines), "-o", "talks", "-t", "Standup", "--json")
     assert json.loads(again.stdout)["change"] == "unchanged"
     one = kg("conversation", "-", "-o", "talks", "-t", "One", stdin=json.dumps(TALK[0]))

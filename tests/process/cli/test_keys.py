@@ -35,7 +35,7 @@ def guarded(server: Neo4jServer, driver: neo4j.Driver, folder: Path) -> Iterator
 def test_an_administrator_of_the_machine_gives_keys_to_others(kg: Kg, guarded: Service, folder: Path) -> None:
     at_home = {"KG_API_URL": "", "KG_HOME": str(folder / "home")}
     elsewhere = {"KG_API_URL": guarded.url}
-    assert "There are no keys" in kg("admin", "keys", "list", env=at_home).stderr
+    assert "No API keys exist" in kg("admin", "keys", "list", env=at_home).stderr
     made = kg("admin", "keys", "create", "ada", "--days", "30", env=at_home)
     assert (made.returncode, "shown once" in made.stderr) == (0, True), made.stderr
     key = made.stdout.strip()

@@ -25,4 +25,4 @@ def test_files_wait_and_are_approved_or_rejected(kg: Kg, folder: Path) -> None:
     stored = kg("documents", "--ontology", "reviewed").stdout
     assert [name in stored for name in ("a.md", "b.md", "c.md")] == [True, False, True]
     assert kg("documents", "approve", "--ontology", "reviewed").returncode == 2
-    assert "Nothing waits" in kg("documents", "waiting", "--ontology", "reviewed").stderr
+    assert "No pending documents" in kg("documents", "waiting", "--ontology", "reviewed").stderr
