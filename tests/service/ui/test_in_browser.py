@@ -76,11 +76,11 @@ def pages(ids: dict[str, str]) -> dict[str, str]:
 def test_hits_come_as_somebody_types_and_the_address_says_so(page: Page) -> None:
     page.goto("/ui/search")
     page.keyboard.type("waggle dance")
-    expect(page.locator(".hit").first).to_contain_text("waggle dance")
+    expect(page.locator(".hits .hit").first).to_contain_text("waggle dance")
     expect(page).to_have_url("/ui/search?q=waggle+dance")
     page.reload()
     expect(page.locator("#q")).to_have_value("waggle dance")
-    expect(page.locator(".hit mark").first).to_have_text("waggle dance")
+    expect(page.locator(".hits .hit mark").first).to_have_text("waggle dance")
 
 
 def test_what_narrows_down_keeps_what_was_typed(page: Page, http: httpx.Client) -> None:
@@ -90,12 +90,12 @@ def test_what_narrows_down_keeps_what_was_typed(page: Page, http: httpx.Client) 
     page.goto("/ui/search?mode=text")
     page.keyboard.type("dance")
     page.locator("#facets a", has_text="Ada").click()
-    expect(page.locator(".hit")).to_have_count(2)
+    expect(page.locator(".hits .hit")).to_have_count(2)
     expect(page).to_have_url("/ui/search?q=dance&mode=text&where=author%3DAda")
     page.fill("#q", "the dance")
-    expect(page.locator(".hit")).to_have_count(2)
+    expect(page.locator(".hits .hit")).to_have_count(2)
     page.locator(".condition a").click()
-    expect(page.locator(".hit")).to_have_count(3)
+    expect(page.locator(".hits .hit")).to_have_count(3)
     expect(page.locator("#q")).to_have_value("the dance")
     expect(page.locator("#told")).to_contain_text("3 results · ")
 
@@ -114,7 +114,7 @@ def test_fields_are_offered_and_half_a_condition_waits(page: Page, http: httpx.C
     page.keyboard.press("Tab")
     page.wait_for_timeout(500)
     page.fill("#q", "the dance")
-    expect(page.locator(".hit")).to_have_count(1)
+    expect(page.locator(".hits .hit")).to_have_count(1)
     expect(page).to_have_url("/ui/search?q=the+dance&mode=text")
     expect(page.locator("#problem")).to_be_empty()
     page.get_by_label("Filter", exact=True).fill("title=Yahoo!")
@@ -129,18 +129,18 @@ def test_unfinished_word_finds_passages_without_a_note(page: Page) -> None:
     page.goto("/ui/search")
     with page.expect_response(lambda each: "typing=pause" in each.url):
         page.keyboard.type("wagg", delay=60)
-        expect(page.locator(".hit").first).to_contain_text("waggle dance")
-    expect(page.locator(".hit mark").first).to_have_text("waggle")
+        expect(page.locator(".hits .hit").first).to_contain_text("waggle dance")
+    expect(page.locator(".hits .hit mark").first).to_have_text("waggle")
     expect(page.locator("#results .note")).to_have_count(0)
     expect(page.locator("#told")).to_contain_text(" ms")
     expect(page.locator("#preview .passage.hit mark").first).to_have_text("waggle")
     page.keyboard.press("ArrowDown")
-    expect(page.locator(".hit h2 a").first).to_be_focused()
+    expect(page.locator(".hits .hit h2 a").first).to_be_focused()
     page.keyboard.press("ArrowUp")
     expect(page.locator("#q")).to_be_focused()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
-    second = page.locator(".hit h2 a").nth(1).get_attribute("href") or ""
+    second = page.locator(".hits .hit h2 a").nth(1).get_attribute("href") or ""
     expect(page.locator("#preview h2 a")).to_have_attribute("href", second)
     page.keyboard.press("ArrowUp")
     page.keyboard.press("Enter")
@@ -153,24 +153,24 @@ def test_misspelled_word_is_corrected_when_typing_pauses(page: Page) -> None:
     page.goto("/ui/search?mode=text")
     page.keyboard.type("wagle")
     expect(page.locator("#results .note")).to_contain_text("'waggle'")
-    expect(page.locator(".hit").first).to_contain_text("waggle dance")
+    expect(page.locator(".hits .hit").first).to_contain_text("waggle dance")
 
 
 @pytest.mark.usefixtures("ids")
 def test_failed_search_removes_earlier_results(page: Page) -> None:
     page.goto("/ui/search?q=dance")
-    expect(page.locator(".hit").first).to_be_visible()
+    expect(page.locator(".hits .hit").first).to_be_visible()
     page.get_by_label("Filter", exact=True).fill("date>=2025-99")
     page.keyboard.press("Enter")
     expect(page.locator("#problem")).to_contain_text("2025-99")
-    expect(page.locator(".hit")).to_have_count(0)
+    expect(page.locator(".hits .hit")).to_have_count(0)
 
 
 @pytest.mark.usefixtures("ids")
 def test_phone_shows_a_result_early_and_hides_menu_and_filters(page: Page) -> None:
     show_as(page, "narrow", "light")
     page.goto("/ui/search?q=dance")
-    box = page.locator(".hit").first.bounding_box()
+    box = page.locator(".hits .hit").first.bounding_box()
     assert box
     assert box["y"] < SIZES["narrow"][1] / 3
     expect(page.get_by_role("link", name="Documents")).to_be_hidden()
@@ -186,7 +186,7 @@ def test_search_and_read_by_keyboard_alone(page: Page) -> None:
     page.goto("/ui/search")
     page.keyboard.type("Frisch")
     page.keyboard.press("Enter")
-    hit = page.locator(".hit h2 a").first
+    hit = page.locator(".hits .hit h2 a").first
     expect(hit).to_be_visible()
     for _ in range(20):
         page.keyboard.press("Tab")
@@ -206,7 +206,7 @@ def test_search_and_read_without_scripts(browser: Browser, service: Service) -> 
     plain.goto("/ui/search")
     plain.fill("#q", "Frisch")
     plain.press("#q", "Enter")
-    plain.locator(".hit h2 a").first.click()
+    plain.locator(".hits .hit h2 a").first.click()
     expect(plain.locator(".passage.hit")).to_contain_text("Karl von Frisch")
     context.close()
 
@@ -428,7 +428,7 @@ def test_a_search_that_takes_long_says_so(page: Page) -> None:
     expect(page.locator(SIGN)).to_be_visible()
     expect(page.locator(f"{SIGN} [role=status]")).to_have_text("Working …")
     held[-1].continue_()
-    expect(page.locator(".hit").first).to_be_visible()
+    expect(page.locator(".hits .hit").first).to_be_visible()
     expect(page.locator(SIGN)).to_be_hidden()
 
 

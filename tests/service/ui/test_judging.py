@@ -18,7 +18,7 @@ def test_hits_are_judged_without_leaving_the_page(page: Page, kg: KgClient) -> N
     page.goto("/ui/search?q=waggle+dance&mode=text")
     expect(page.locator(".judging")).to_have_count(0)
     page.get_by_text("Rate these results").click()
-    hit = page.locator(".hit").first
+    hit = page.locator(".hits .hit").first
     hit.get_by_role("button", name="Partly").click()
     expect(hit.get_by_role("button", name="Partly")).to_have_attribute("aria-pressed", "true")
     expect(hit.get_by_role("button", name="Partly")).to_be_focused()
@@ -27,14 +27,14 @@ def test_hits_are_judged_without_leaving_the_page(page: Page, kg: KgClient) -> N
     page.keyboard.press("Enter")
     expect(hit.get_by_role("button", name="Yes")).to_have_attribute("aria-pressed", "true")
     page.reload()
-    expect(page.locator(".hit").first.get_by_role("button", name="Yes")).to_have_attribute(
+    expect(page.locator(".hits .hit").first.get_by_role("button", name="Yes")).to_have_attribute(
         "aria-pressed", "true"
     )
     page.fill("#q", "dance")
     expect(page).to_have_url("/ui/search?q=dance&mode=text&judging=1")
     expect(page.locator("[aria-pressed=true]")).to_have_count(0)
     page.fill("#q", "waggle dance")
-    page.locator(".hit").first.get_by_role("button", name="Undo").click()
+    page.locator(".hits .hit").first.get_by_role("button", name="Undo").click()
     expect(page.locator("[aria-pressed=true]")).to_have_count(0)
     assert kg.judgements("notes").total == 0
 
@@ -57,7 +57,7 @@ def test_hits_are_judged_without_scripts(http: httpx.Client, kg: KgClient) -> No
 @pytest.mark.usefixtures("ids")
 def test_who_judges_hits_judges_what_they_read(page: Page, kg: KgClient) -> None:
     page.goto(SEARCH)
-    page.locator(".hit h2 a").first.click()
+    page.locator(".hits .hit h2 a").first.click()
     page.locator(".passage.hit").get_by_role("button", name="Yes").click()
     pressed = page.locator(".passage.hit [aria-pressed=true]")
     expect(pressed).to_have_text("Yes")
@@ -67,7 +67,7 @@ def test_who_judges_hits_judges_what_they_read(page: Page, kg: KgClient) -> None
     page.reload()
     expect(pressed).to_have_text("Yes")
     page.get_by_text("All results for").click()
-    expect(page.locator(".hit").first.locator("[aria-pressed=true]")).to_have_text("Yes")
+    expect(page.locator(".hits .hit").first.locator("[aria-pressed=true]")).to_have_text("Yes")
 
 
 @pytest.mark.usefixtures("ids")

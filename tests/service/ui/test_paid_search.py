@@ -95,7 +95,7 @@ def see_in_a_browser(paid: Service, provider: EmbeddingServer, browser: Browser)
     expect(page.locator("#paid")).to_contain_text("Keyword search while you type")
     page.keyboard.type("renews lease", delay=150)
     expect(page.locator("#results .note")).to_contain_text("Keyword results. Press Enter")
-    expect(page.locator(".hit")).to_have_count(1)
+    expect(page.locator(".hits .hit")).to_have_count(1)
     assert len(provider.requests) == 0
     page.keyboard.type("s")
     page.keyboard.press("Enter")
