@@ -110,7 +110,7 @@ class _Deck:
                     self.left_out["embedded objects"] += (
                         next(shape.element.iter(q("p:oleObj")), None) is not None
                     )
-                    self._write_picture(shape)
+                    self._write_embedded_image(shape)
         if slide.has_notes_slide:
             resolve_alternatives(slide.notes_slide.element)
             place = slide.notes_slide.notes_placeholder
@@ -129,7 +129,7 @@ class _Deck:
             else:
                 yield shape
 
-    def _write_picture(self, shape: Any) -> None:
+    def _write_embedded_image(self, shape: Any) -> None:
         """Write an embedded image, or the alternative text of a shape without one."""
         said = (str(each.get("descr") or "") for each in shape.element.iter())
         described = next(filter(None, said), "")

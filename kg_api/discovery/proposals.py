@@ -286,7 +286,7 @@ class LinkSearch:
         self._hashes = dict[str, str]()
         self._places = dict[str, Place]()
         self._parts = dict[str, list[VectorPart]]()
-        look = self._look_at_sources if self._kind == "source" else self._look_at_concepts
+        look = self._compare_sources if self._kind == "source" else self._compare_concepts
         asked, within = [each.id for each in due], self._used.neighbours
         look(asked)
         if further := candidates(asked, self._near, within, self._least):
@@ -324,7 +324,7 @@ class LinkSearch:
             proposals.append(NewProposal(self._kind, first, second, score, near.similarity, reason))
         return proposals
 
-    def _look_at_concepts(self, ids: Sequence[str]) -> None:
+    def _compare_concepts(self, ids: Sequence[str]) -> None:
         for each in find_near_concept_pairs(
             self._graph, self._space, self._ontology, ids, KEPT, least=ANY_COSINE
         ):
@@ -334,7 +334,7 @@ class LinkSearch:
             self._hashes |= zip(each.ids, each.text_hashes, strict=True)
             self._near.setdefault(own, []).append(Near(other, each.cosine))
 
-    def _look_at_sources(self, ids: Sequence[str]) -> None:
+    def _compare_sources(self, ids: Sequence[str]) -> None:
         """Find the nearest sources. Images and sources without a vector have no neighbours."""
         places = {
             each.source_id: each for each in describe_places(self._graph, ids) if each.kind == "passage"
@@ -411,7 +411,7 @@ class ProposalRequests:
         """Check whether kg searches for links automatically."""
         return self._settings.enabled if config.enabled is None else config.enabled
 
-    def look_for_dropped(self, ontology: str) -> None:
+    def search_dropped(self, ontology: str) -> None:
         """Search again for dropped proposals if the new maximum allows more open ones."""
         stored = read_proposals(self._graph, ontology)
         self._flag_all_nodes(stored, at_most=self.get_max_open(stored.config) - 1)
@@ -535,7 +535,7 @@ class ProposalService:
             return self._status(told, ["nothing was changed: this is a dry run"], applied=False)
         if not self._graph.transaction(lambda tx: self._change(tx, ontology, config)):
             raise report_unknown_ontology(self._graph, ontology)
-        self._requests.look_for_dropped(ontology)
+        self._requests.search_dropped(ontology)
         return self._status(read_proposals(self._graph, ontology), [])
 
     def _change(self, tx: Transaction, ontology: str, config: ProposalConfig) -> bool:

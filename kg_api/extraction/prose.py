@@ -93,7 +93,7 @@ def _joined_lines(text: str, blocks: Sequence[SourceBlock]) -> Iterator[tuple[in
     ends = (*(block.start for block in blocks[1:]), len(text))
     for block, end in zip(blocks or (SourceBlock("paragraph", 0),), ends, strict=True):
         if block.kind not in _UNREAD:
-            says_nothing = _is_no_comment if block.kind == "program" else _is_without_content
+            says_nothing = _is_code_line if block.kind == "program" else _is_without_content
             yield from _join(text, block.start, end, says_nothing)
 
 
@@ -129,7 +129,7 @@ def _is_without_content(line: str) -> bool:
     return known or _is_dense(line) or any(each.match(line) for each in (_RULE, _DIRECTIVE, _UNMARKED_CODE))
 
 
-def _is_no_comment(line: str) -> bool:
+def _is_code_line(line: str) -> bool:
     """Check whether a line of program text is code or has no content."""
     dense = line.startswith(("    ", "\t")) and _is_dense(line, _INDENTED_DENSE)
     return dense or _STATEMENT.match(line) is not None or _is_without_content(line)

@@ -42,14 +42,14 @@ def _register(tx: Transaction, new: NewFolder, mark: str, grant: str | None) -> 
     if any(other["registered_by"] == mark for other in others):
         return identity
     for other in others:
-        _refuse_overlap(new, other["path"])
+        _reject_overlap(new, other["path"])
     properties = {**new.model_dump(), "registered_by": mark, "grant": grant}
     tx.run("folders/register", folder_id=identity, properties=properties)
     _use_job(tx, identity, new.ontology, allow_empty=False)
     return identity
 
 
-def _refuse_overlap(new: NewFolder, other: str) -> None:
+def _reject_overlap(new: NewFolder, other: str) -> None:
     if new.path == other:
         raise Conflict(
             f"{other} is already synced to {new.ontology}. To scan now, run `kg folders scan`. To "

@@ -189,7 +189,7 @@ def read_text_spaces(graph: Graph) -> dict[str, Space]:
     return {slug: space for slug, space in read_spaces(graph).items() if not space.is_of_images}
 
 
-def remember_probe(graph: Graph, space: Space, probe: NDArray[np.float32]) -> None:
+def store_probe(graph: Graph, space: Space, probe: NDArray[np.float32]) -> None:
     """Store the vector of the probe text unless one is stored."""
     graph.write("spaces/remember_probe", slug=space.slug, vector=Vector.from_numpy(probe))
 
@@ -313,7 +313,7 @@ def reject(
     return bool(tx.run("embedding/refuse", **mark.parameters(), **texts, reason=reason))
 
 
-def retry_refused(tx: Transaction, ontology: str, mark: Fingerprint) -> int:
+def reset_rejected(tx: Transaction, ontology: str, mark: Fingerprint) -> int:
     """Mark rejected nodes as pending, and return their number."""
     return tx.run("embedding/retry_refused", ontology=ontology, **mark.parameters())[0]["retried"]
 
@@ -483,7 +483,7 @@ def space_of_new(graph: Graph, modality: Modality = "text") -> str:
     return get_default_spaces(graph)[modality]
 
 
-def set_space_of_new(tx: Transaction, slug: str) -> None:
+def set_default_space(tx: Transaction, slug: str) -> None:
     """Set the space of new ontologies, for the modality of the space."""
     tx.run("spaces/use_for_new", slug=slug, first=FIRST_SLUG, first_of_images=FIRST_IMAGE_SLUG)
 
@@ -590,7 +590,7 @@ def leftovers(graph: Graph) -> list[UnusedVectors]:
     return [*spaces, *(UnusedVectors(tuple(row["keys"]), row["ontology"]) for row in rows)]
 
 
-def forget_portion(tx: Transaction, leftover: UnusedVectors, of: Vectored, after: str) -> str | None:
+def remove_vector_batch(tx: Transaction, leftover: UnusedVectors, of: Vectored, after: str) -> str | None:
     """Remove vectors of a batch of nodes, or delete a batch of chunks. Return the last id, or None."""
     given = {"after": after, "ontology": leftover.ontology, "limit": PORTION}
     if of == "chunks":
@@ -640,17 +640,17 @@ def _of_concepts(leftover: UnusedVectors) -> list[str]:
 # Similarity calibration of spaces
 
 
-def remember_calibration(graph: Graph, space: Space, calibration: SimilarityCalibration) -> None:
+def store_calibration(graph: Graph, space: Space, calibration: SimilarityCalibration) -> None:
     """Store the similarity calibration of texts unless it is stored."""
     graph.write("spaces/remember_contrast", slug=space.slug, **asdict(calibration))
 
 
-def remember_labels(graph: Graph, space: Space, calibration: SimilarityCalibration) -> None:
+def store_label_calibration(graph: Graph, space: Space, calibration: SimilarityCalibration) -> None:
     """Store the latest similarity calibration of queries and concepts."""
     graph.write("spaces/remember_labels", slug=space.slug, **asdict(calibration))
 
 
-def sample_of_concepts(
+def read_sample_concepts(
     graph: Graph, space: Space, limit: int, *, walked: int, hours: int
 ) -> tuple[list[str], NDArray[np.float32]]:
     """Return labels and vectors of sample concepts. Return none if a measurement is only a few hours old."""

@@ -111,7 +111,7 @@ def count_missing_embeddings(tx: Transaction, wanted: PendingQuery) -> tuple[int
     return row["behind"], row["refused"]
 
 
-def read_refused_sources(
+def read_rejected_sources(
     graph: Graph, ontology: str, mark: Fingerprint, *, limit: int
 ) -> list[RefusedSource]:
     rows = graph.read("sources/refused", ontology=ontology, **mark.parameters(), limit=limit)

@@ -232,7 +232,7 @@ class MountCheck:
         self._stored = stored
         self._gone = frozenset(listing.gone(stored))
 
-    def refuse_absent_root(self) -> None:
+    def require_mounted_root(self) -> None:
         """Raise FolderEmptied if the folder's file system was replaced and documents have no file."""
         before, now = self._point_of_root(self._before), self._point_of_root(self._now)
         if before is None or now is None or not self._gone:

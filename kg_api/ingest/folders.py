@@ -259,7 +259,7 @@ class Scan:
             return
         check = MountCheck(self._listing, before, self._mounts, stored)
         try:
-            check.refuse_absent_root()
+            check.require_mounted_root()
         except FolderEmptied as error:
             raise FolderEmptied(f"{error}. {self._describe_allow_empty()}") from None
         if absent := check.list_absent():

@@ -17,7 +17,7 @@ from kg_api.schemas.images import FoundImage, PlacedImage, StoredImage
 from kg_api.schemas.metadata import MetadataValue
 from kg_api.text.decoding import check_text, decode
 from kg_api.text.documents import detect_format
-from kg_api.text.linked_files import count_elsewhere, list_references, references, take_inline_images
+from kg_api.text.linked_files import count_remote_images, list_references, references, take_inline_images
 
 Notes = tuple[str, ...]
 
@@ -78,7 +78,7 @@ class DocumentReader:
         text, notes = decode(content)
         if form == "markdown":
             read, more = self._markdown(replace(incoming, text=text), files)
-            return read, (*notes, *more, *_missing(references(text, form), files), *_elsewhere(text))
+            return read, (*notes, *more, *_missing(references(text, form), files), *_note_remote_images(text))
         return replace(incoming, text=text), notes
 
     def read_sent_text(self, incoming: Incoming) -> tuple[Incoming, Notes]:
@@ -86,7 +86,7 @@ class DocumentReader:
         form = detect_format(incoming.document, incoming.format)
         if form == "markdown":
             text, inline = take_inline_images(incoming.text)
-            return replace(incoming, text=text), (*_elsewhere(text), *_inline(len(inline)))
+            return replace(incoming, text=text), (*_note_remote_images(text), *_inline(len(inline)))
         if form not in CONVERTED:
             return incoming, ()
         if form not in IN_TEXT:
@@ -160,8 +160,8 @@ def add_search_text(
     return replace(made, text=text, images=tuple(replace(each, end=len(text)) for each in made.images))
 
 
-def _elsewhere(text: str) -> Notes:
-    count = count_elsewhere(text)
+def _note_remote_images(text: str) -> Notes:
+    count = count_remote_images(text)
     return (f"images at URLs are not downloaded ({count:,})",) if count else ()
 
 

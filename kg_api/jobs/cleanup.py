@@ -12,9 +12,9 @@ from kg_api.graph.spaces import (
     Vectored,
     delete_leftover,
     drop_indexes,
-    forget_portion,
     is_still_wanted,
     leftovers,
+    remove_vector_batch,
 )
 from kg_api.jobs.runner import JobRun
 
@@ -54,4 +54,4 @@ class SpaceCleanup:
 
 
 def _remove_portion(tx: Transaction, leftover: UnusedVectors, of: Vectored, after: str) -> str | None:
-    return forget_portion(tx, leftover, of, after) if is_still_wanted(tx, leftover) else None
+    return remove_vector_batch(tx, leftover, of, after) if is_still_wanted(tx, leftover) else None

@@ -118,7 +118,7 @@ async def _serve(server: Server[Any]) -> None:
     onward, good = anyio.create_memory_object_stream[SessionMessage | Exception]()
     async with stdio_server() as (incoming, outgoing), anyio.create_task_group() as tasks:
 
-        async def refuse_malformed() -> None:
+        async def answer_malformed() -> None:
             """Answer malformed lines, which the SDK drops silently while the sender waits for a response."""
             async with onward:
                 async for each in incoming:
@@ -129,7 +129,7 @@ async def _serve(server: Server[Any]) -> None:
                         await onward.send(each)
 
         with redirect_stdout(sys.stderr):
-            tasks.start_soon(refuse_malformed)
+            tasks.start_soon(answer_malformed)
             await server.run(good, outgoing, server.create_initialization_options())
         tasks.cancel_scope.cancel()
 

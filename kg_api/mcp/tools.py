@@ -561,14 +561,14 @@ def search_images(library: Library, arguments: ImageArguments, pager: Pager) -> 
         asked = {"query_text": arguments.query} if source_id is None else {"source_id": source_id}
         images = library.images(valid(ImageSearch, {**asked, **same}))
         found, degraded, note = images.images, images.degraded, images.note
-    hits = [_picture_hit(each) for each in found]
+    hits = [_build_image_hit(each) for each in found]
     frame = item(note=note, hits=[], degraded=degradations(degraded))
     frame["hits"] = pager.step(frame, hits, [hit["citation"] for hit in hits], "pictures")
     _show_thumbnails(library, frame, pager, arguments.image_bytes)
     return frame
 
 
-def _picture_hit(found: ImageHit | RelatedSource) -> Item:
+def _build_image_hit(found: ImageHit | RelatedSource) -> Item:
     similarities = [way.similarity for way in found.through if way.lane == "picture_space"]
     similarity = next((each for each in similarities if each is not None), None)
     return _located(

@@ -336,7 +336,9 @@ def open_remote_images(
             partial(get_reply_items, name="embeddings"),
             partial(_nomic_words, facts.text_model, None),
         )
-        pictures = endpoint(_Files, PICTURES, "/v1/embedding/image", partial(_nomic_picture, model.name))
+        pictures = endpoint(
+            _Files, PICTURES, "/v1/embedding/image", partial(_build_nomic_image_body, model.name)
+        )
         words = endpoint(JsonEndpoint[str], EMBEDDING, "/v1/embedding/text", body, facts.text_model)
     else:
         if name == "cohere":
@@ -396,7 +398,7 @@ def build_data_url(jpeg: bytes) -> str:
     return f"data:image/jpeg;base64,{base64.b64encode(jpeg).decode()}"
 
 
-def _nomic_picture(model: str, *_: object) -> dict[str, object]:
+def _build_nomic_image_body(model: str, *_: object) -> dict[str, object]:
     return {"model": model}
 
 

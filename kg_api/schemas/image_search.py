@@ -57,7 +57,7 @@ class ImageSearch(ImageScope):
     """Image to compare with: id, or `ONTOLOGY/DOCUMENT#PARAGRAPH`."""
 
     @model_validator(mode="after")
-    def _asks_one_thing(self) -> ImageSearch:
+    def _check_single_query(self) -> ImageSearch:
         if (self.query_text is None) == (self.source_id is None):
             raise ValueError("pass either query_text or source_id, or send an image as a file")
         return self

@@ -195,7 +195,7 @@ class SourceSearch(Narrowed):
         return self.concepts or self.graph
 
     @model_validator(mode="after")
-    def _asks_something(self) -> SourceSearch:
+    def _check_query(self) -> SourceSearch:
         if self.concepts and self.graph:
             raise ValueError("concepts and graph both follow concepts. Omit one of the two")
         if self.query_text is None and self.query_vector is None:

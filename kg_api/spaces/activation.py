@@ -39,11 +39,11 @@ def activate(
             if behind:
                 raise Conflict(f"{name} is not complete: {behind} {KINDS[kind].plural} are not built yet")
             if refused and kind == MAIN_KINDS[modality] and not accept_refused:
-                raise Conflict(f"{name}: {describe_refused(refused, kind)}")
+                raise Conflict(f"{name}: {describe_rejected(refused, kind)}")
         write_configuration(tx, name, anew)
 
 
-def describe_refused(refused: int, kind: EmbeddedKind = "source") -> str:
+def describe_rejected(refused: int, kind: EmbeddedKind = "source") -> str:
     where = " The list of rejected sources shows the reasons." if kind == "source" else ""
     return (
         f"the new model rejects {refused} {KINDS[kind].plural} that are searchable now.{where} To "

@@ -32,12 +32,12 @@ from kg_api.graph.spaces import (
     hold_configurations,
     hold_spaces,
     read_spaces,
-    retry_refused,
+    reset_rejected,
     write_configuration,
 )
 from kg_api.graph.spaces import space_of_new as space_of_new_ontologies
 from kg_api.graph.targets import KINDS, MAIN_KINDS, build_plan, count_embedded
-from kg_api.graph.vectors import DocumentAbout, SourceText, count_due, read_refused_sources
+from kg_api.graph.vectors import DocumentAbout, SourceText, count_due, read_rejected_sources
 from kg_api.providers.chat import price_of
 from kg_api.providers.embedding_port import describe_unknown_languages
 from kg_api.schemas.base import digest
@@ -87,7 +87,7 @@ class PendingPart:
 
     def retry_rejected(self, tx: Transaction) -> int:
         plans = self.state.plans(self.type)
-        return sum(retry_refused(tx, plan.ontology, plan.mark) for plan in plans)
+        return sum(reset_rejected(tx, plan.ontology, plan.mark) for plan in plans)
 
     def regenerated(self, *, job_id: str | None = None, cost: Cost | None = None) -> Regenerated:
         ontology = self.state.ontology
@@ -542,7 +542,7 @@ class ConfigurationService:
     def refused(self, ontology: str) -> RefusedSources:
         state = read_embedding_state(self._graph, ontology)
         total = embedding_status(self._graph, [state.counted], ontology).refused
-        found = read_refused_sources(self._graph, ontology, state.target.mark, limit=MAX_REJECTED)
+        found = read_rejected_sources(self._graph, ontology, state.target.mark, limit=MAX_REJECTED)
         return RefusedSources(ontology=ontology, total=total, sources=found)
 
     def _count(self, state: EmbeddingState, modality: Modality) -> EmbeddingStatus | VectorCounts:

@@ -32,11 +32,11 @@ from kg_api.graph.spaces import (
     ensure_space,
     find_space,
     format_model_name,
+    read_sample_concepts,
     read_spaces,
-    remember_calibration,
-    remember_labels,
-    remember_probe,
-    sample_of_concepts,
+    store_calibration,
+    store_label_calibration,
+    store_probe,
 )
 from kg_api.normal_form import normalise_width
 from kg_api.providers.embedding_port import IN_PROCESS, Embedder, embed_probed
@@ -209,7 +209,7 @@ class WatchedModel(ABC, Generic[ModelT]):
     def _compare(self, answered: NDArray[np.float32], asked_at: float) -> None:
         """Compare a probe vector with the stored one, or store the first one."""
         if self.space.probe is None:
-            remember_probe(self._graph, self.space, answered)
+            store_probe(self._graph, self.space, answered)
             self.space = find_space(self._graph, self.space.slug)
         check_probe(self.space, answered)
         self._breaker.proven(asked_at)
@@ -292,7 +292,7 @@ class OpenSpaces(Generic[EmbedderT, OpenT]):
                 raise ConfigurationError(told)  # noqa: TRY301 - closed below
             answered = self.opened_as.answer_probe(embedder)  # before registration, which is permanent
             space = ensure_space(self._graph, embedder.identity, slug)
-            remember_probe(self._graph, space, answered)
+            store_probe(self._graph, space, answered)
             space = find_space(self._graph, slug)
             check_probe(space, answered)
         except BaseException:
@@ -442,7 +442,7 @@ class OpenSpace(WatchedModel[Embedder]):
 
     def _calibrate(self) -> None:
         try:
-            remember_calibration(self._graph, self.space, calibrate_similarity(self.embedder()))
+            store_calibration(self._graph, self.space, calibrate_similarity(self.embedder()))
             self.space = find_space(self._graph, self.space.slug)
         except KgError as error:  # retried after a later verification
             log.warning("model not calibrated", space=self.space.slug, reason=str(error))
@@ -455,14 +455,14 @@ class OpenSpace(WatchedModel[Embedder]):
 
     def _calibrate_labels(self) -> None:
         try:
-            labels, vectors = sample_of_concepts(
+            labels, vectors = read_sample_concepts(
                 self._graph, self.space, LABELS_SAMPLED, walked=LABELS_WALKED, hours=LABELS_HOURS
             )
             enough = len(labels) >= LABELS_NEEDED
             self._labels_wait = LABELS_LOOKED_SECONDS if enough else LABELS_REST_SECONDS
             if enough:
                 questions = self._prove(labels[:LABELS_ASKED], query=True)
-                remember_labels(self._graph, self.space, calibrate_labels(questions, vectors))
+                store_label_calibration(self._graph, self.space, calibrate_labels(questions, vectors))
         except KgError as error:  # retried in a minute
             if isinstance(error, OtherModel):
                 self._open_circuit(error)

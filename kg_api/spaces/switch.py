@@ -27,7 +27,7 @@ from kg_api.graph.spaces import (
     get_previous_default_space,
     hold_configurations,
     hold_spaces,
-    set_space_of_new,
+    set_default_space,
     space_of_new,
     write_configuration,
 )
@@ -43,7 +43,7 @@ from kg_api.schemas.embedding import (
     SwitchedOntology,
 )
 from kg_api.schemas.spaces import FIRST_IMAGE_SLUG, FIRST_SLUG
-from kg_api.spaces.activation import activate, activate_complete, count_unbuilt_items, describe_refused
+from kg_api.spaces.activation import activate, activate_complete, count_unbuilt_items, describe_rejected
 from kg_api.spaces.configuration import ConfigurationService, EmbeddingRequests
 from kg_api.spaces.images import ImageSpaceRegistry
 from kg_api.spaces.plans import (
@@ -102,7 +102,7 @@ class SpaceChecker:
             elif behind:
                 yield Finding(name=f"{KINDS[kind].noun}s", ok=False, detail=told)
         if refused:
-            told = f"{name}: {describe_refused(refused, main)}"
+            told = f"{name}: {describe_rejected(refused, main)}"
             yield Finding(name="refused", ok=accept_refused, detail=told)
         yield self._check_vectors(plan)
         if index.ok and not space.is_of_images:
@@ -207,7 +207,7 @@ class SwitchService:
             hold_spaces(tx, [slug])
             activate(tx, building, modality, accept_refused=accept_refused)
             if new:
-                set_space_of_new(tx, slug)
+                set_default_space(tx, slug)
 
         seconds = self._time(switch)
         switched = _switched(space, [(each, each.configured.of(modality)) for each in building])
@@ -231,7 +231,7 @@ class SwitchService:
                     raise Conflict("an ontology was reconfigured in the meantime: check, and try again")
                 write_configuration(tx, state.ontology, anew)
             if ontologies is None and space_of_new(self._graph, modality) == slug:
-                set_space_of_new(tx, before)
+                set_default_space(tx, before)
 
         seconds = self._time(switch)
         states = read_embedding_states(self._graph)

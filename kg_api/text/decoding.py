@@ -64,7 +64,7 @@ def binary_kind(data: bytes) -> str | None:
     return next((what for magic, what in _BINARY if data.startswith(magic)), None)
 
 
-def unread_picture(data: bytes) -> str | None:
+def detect_unsupported_image(data: bytes) -> str | None:
     """Return the kind of an unsupported image, or None."""
     if data[4:8] == b"ftyp":
         brands = data[8 : min(int.from_bytes(data[:4]), _MAX_BRANDS)]
@@ -101,7 +101,7 @@ def decode(data: bytes) -> tuple[str, tuple[str, ...]]:
     Returns:
         The text without byte-order mark and with its newlines, and notes for the user.
     """
-    if picture := unread_picture(data):
+    if picture := detect_unsupported_image(data):
         raise UnreadableDocument(f"the file is {picture}, an unsupported format. {EXPORT}")
     if what := binary_kind(data):
         raise UnreadableDocument(f"the file is {what}. {READS}")

@@ -159,7 +159,7 @@ def mentions_in_tags(text: str) -> Iterator[ImageReference]:
     return _iterate_local_references(compress(found, outside((each.start for each in found), shown)))
 
 
-def count_elsewhere(text: str) -> int:
+def count_remote_images(text: str) -> int:
     """Return the number of remote images in a Markdown text."""
     found = [each for each in _named(text) if _NETWORK.match(each.key)] if "//" in text else []
     return len({each.key for each in _but_shown(text, found)})

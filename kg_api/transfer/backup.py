@@ -212,7 +212,7 @@ def restore_backup(
 ) -> Restored:
     """Replace the content of a home by a backup. No process of the home may run."""
     require_known_neo4j(manifest)
-    refuse_mounts(home)
+    require_no_mounts(home)
     aside = Home(home.restoring)
     own = settings.neo4j.model_copy(update={"port": None})
     trial = settings.model_copy(update={"home": aside.path, "neo4j": own})
@@ -390,7 +390,7 @@ def finish_swap(home: Home) -> str | None:
     return note.backup
 
 
-def refuse_mounts(home: Home) -> None:
+def require_no_mounts(home: Home) -> None:
     """Raise Conflict for a mount point, because renames cannot replace it."""
     for name in _RESTORED:
         if (home.path / name).is_mount():

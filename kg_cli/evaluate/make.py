@@ -53,7 +53,9 @@ class Corpus:
     description: Mapping[str, Any]  # embedding configuration, for the saved result
 
 
-def take_in(client: KgClient, questions: QuestionSet, choice: Choice, ontology: str | None) -> Corpus:
+def store_missing_documents(
+    client: KgClient, questions: QuestionSet, choice: Choice, ontology: str | None
+) -> Corpus:
     """Store missing documents of a set, by default in a separate ontology, and wait for their embedding."""
     # name of the set, content, and a configuration other than the default
     words = re.sub(r"[^\w.\-]+", "-", questions.name).strip("-.")[:_MAX_NAME_LENGTH]

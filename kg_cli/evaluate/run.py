@@ -30,7 +30,7 @@ from kg_api.schemas.evaluation import (
 from kg_api.schemas.vocabulary import Target, Tier
 from kg_api.wording import pluralize
 from kg_cli.evaluate.choice import Choice, ModeAnswer, parse_choice
-from kg_cli.evaluate.make import Corpus, in_place, take_in, wait_for_concepts
+from kg_cli.evaluate.make import Corpus, in_place, store_missing_documents, wait_for_concepts
 from kg_cli.jobs.report import patiently
 from kg_cli.terminal import console
 from kg_cli.terminal.connect import open_client
@@ -67,7 +67,7 @@ def evaluate(
 ) -> SavedResult:
     """Measure one configuration. With `reuse`, return the saved result of an identical run, if any."""
     if not settings.in_place:
-        corpus = take_in(client, questions, choice, settings.ontology)
+        corpus = store_missing_documents(client, questions, choice, settings.ontology)
     elif settings.ontology is None:
         raise InvalidInput("--in-place needs --ontology with the ontology to use")
     elif changes := [*choice.embedding, *choice.extraction]:
@@ -220,11 +220,11 @@ def print_result(saved: SavedResult) -> None:
     for part, count in result.degraded.items():
         console.note(f"{count} of {result.data.asked} answers were degraded ({part}): not as requested")
     if result.refused:
-        _print_refused("", result.data.asked, result.refused)
+        _print_rejected("", result.data.asked, result.refused)
     console.say(f"saved: {saved.path}")
 
 
-def _print_refused(label: str, asked: int, refused: Mapping[str, int]) -> None:
+def _print_rejected(label: str, asked: int, refused: Mapping[str, int]) -> None:
     told = ", ".join(f"{reason}: {count}" for reason, count in refused.items())
     console.note(f"{label}{sum(refused.values())} of {asked} questions failed ({told}) and count as 0")
 
@@ -268,4 +268,4 @@ def print_comparison(comparison: Comparison) -> None:
             console.note(f"{label}: {count} answers were degraded ({part})")
     for label, refused in comparison.refused.items():
         if refused:
-            _print_refused(f"{label}: ", comparison.data.asked, refused)
+            _print_rejected(f"{label}: ", comparison.data.asked, refused)

@@ -41,7 +41,7 @@ def name_of(job: Job) -> str:
     return f"{job.kind.replace('_', ' ')} {job.ontology or ''}".strip()
 
 
-def describe_set_aside(job: Job) -> str:
+def describe_failed_items(job: Job) -> str:
     """Return the number of failed items and the command that lists them. The job itself is deleted later."""
     noun = "file" if job.kind == FOLDER_SYNC else "item"
     place = "" if job.ontology is None else f" --ontology {job.ontology!r}"
@@ -171,11 +171,11 @@ def print_jobs(jobs: Sequence[Job], kind: str | None = None) -> None:
 def print_job(job: Job, kg: KgClient) -> None:
     console.print_table(["", name_of(job)], _fields(job))
     if job.set_aside:
-        places = _set_aside(kg, job)
+        places = _list_failed_items(kg, job)
         if places:
             console.print_table(["failed", "reason"], places[:MAX_SET_ASIDE])
         if len(places) != job.set_aside or len(places) > MAX_SET_ASIDE:
-            console.say(describe_set_aside(job))
+            console.say(describe_failed_items(job))
     if job.state in (JobState.DEAD, JobState.CANCELLED, JobState.COMPLETED_WITH_ERRORS):
         console.say(f"-> retry it: kg jobs retry {job.job_id}")
     elif job.state not in FINISHED:
@@ -209,7 +209,7 @@ def _fields(job: Job) -> Iterator[tuple[str, Shown]]:
         yield "error", [(job.error, "red")]
 
 
-def _set_aside(client: KgClient, job: Job) -> list[tuple[str, str]]:
+def _list_failed_items(client: KgClient, job: Job) -> list[tuple[str, str]]:
     """Return the files or passages that currently fail. A later job may have completed some of them."""
     if job.kind == FOLDER_SYNC:
         if job.state not in FINISHED:
@@ -305,7 +305,7 @@ def wait_for_jobs(client: KgClient, job_ids: Sequence[str]) -> list[Job]:
         ended = _follow(client, job_ids, show)
     for job in ended:
         if job.set_aside:
-            console.say(describe_set_aside(job))
+            console.say(describe_failed_items(job))
     if failed := [job for job in ended if job.state not in DONE]:
         raise JobFailed("\n".join(map(_why, failed)))
     return ended

@@ -73,7 +73,7 @@ def _bar(description: str) -> Generator[Callable[[int, int, str], None]]:
 def start_in_background(settings: Settings, *, open_page: bool) -> None:
     """Start missing processes, wait until they are ready, and leave them running."""
     home = Home(settings.home).create()
-    roles.refuse_other_database(home, settings)
+    roles.require_same_database(home, settings)
     found = look(settings)
     was_up = found.ready and found.supervisor_pid is not None
     if not was_up:

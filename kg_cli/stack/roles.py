@@ -140,7 +140,7 @@ def launch(home: Home, settings: Settings) -> None:
     """Choose the ports and start a supervisor. Replace a supervisor if a role keeps dying."""
     with changing(home):
         finish_swap(home)  # of an interrupted restore
-        refuse_other_database(home, settings)
+        require_same_database(home, settings)
         watcher = supervisor_role(home, settings)
         if supervisor.read(home).failed():
             processes.stop(watcher)
@@ -211,7 +211,7 @@ def choose_ports(home: Home, settings: Settings) -> None:
     home.remember(api=port, api_host=choose_local_host(host))
 
 
-def refuse_other_database(home: Home, settings: Settings) -> None:
+def require_same_database(home: Home, settings: Settings) -> None:
     """Raise Conflict if a process of this home runs with another database."""
     running_with, wanted = supervisor.read(home).neo4j_uri, neo4j_uri(home, settings)
     roles = (supervisor_role(home, settings), *stack_roles(home, settings))  # they survive their supervisor

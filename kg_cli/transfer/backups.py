@@ -68,10 +68,10 @@ def choose_backup_folder(named: Path | None) -> Path:
 @contextlib.contextmanager
 def stopped(home: Home, settings: Settings) -> Generator[None]:
     """Keep kg from starting in a home. Raise Conflict if kg runs there."""
-    _refuse_running(home, settings)
+    _require_stopped(home, settings)
     try:
         with changing(home):
-            _refuse_running(home, settings)
+            _require_stopped(home, settings)
             processes.stop(build_neo4j_role(home, settings))  # left by a killed command
             if finished := finish_swap(home):
                 console.note(f"an interrupted restore of {finished} was finished first")
@@ -81,7 +81,7 @@ def stopped(home: Home, settings: Settings) -> Generator[None]:
         raise InvalidInput(f"{error.filename or home.path}: {error.strerror}; nothing was lost") from None
 
 
-def _refuse_running(home: Home, settings: Settings) -> None:
+def _require_stopped(home: Home, settings: Settings) -> None:
     own = [supervisor_role(home, settings), *stack_roles(home, settings)[1:]]
     if any(map(processes.running, own)):
         raise Conflict(
@@ -97,12 +97,12 @@ def restore_backup(named: Path, *, replace: bool, agreed: bool, as_json: bool) -
     found = backup.find_backup(named, choose_backup_folder(None))
     manifest = backup.read_manifest(found)
     backup.require_known_neo4j(manifest)
-    _refuse_running(home, settings)
+    _require_stopped(home, settings)
     if holds_data(home) and not replace:
         raise Conflict(
             f"there is a database in {home.path}: name an empty home with KG_HOME, or replace it (--replace)"
         )
-    backup.refuse_mounts(home)
+    backup.require_no_mounts(home)
     if replace and not agreed and holds_data(home):
         options.confirm(
             f"Replace the database in {home.path} by that of {manifest.made_at:%Y-%m-%d %H:%M} UTC?"

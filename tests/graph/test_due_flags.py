@@ -14,7 +14,7 @@ from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
 from kg_api.graph.jobs import enqueue_slot
 from kg_api.graph.library import list_ontologies
-from kg_api.graph.spaces import hold_configurations, retry_refused
+from kg_api.graph.spaces import hold_configurations, reset_rejected
 from kg_api.graph.vectors import (
     BEGINNING,
     PendingQuery,
@@ -162,7 +162,7 @@ def test_what_is_rejected_when_all_is_made_anew_is_counted_and_tried_again(embed
     source = list_pending_sources(embedded, everything, after=BEGINNING, limit=1)[0]
     embedded.transaction(lambda tx: reject_source(tx, source, space, mark, "it is too odd"))
     assert (status(embedded).refused, status(embedded).embedded) == (1, MANY - 1)
-    assert embedded.transaction(lambda tx: retry_refused(tx, "notes", mark)) == 1
+    assert embedded.transaction(lambda tx: reset_rejected(tx, "notes", mark)) == 1
     assert due(embedded) == {source.full_text.strip()}
 
 

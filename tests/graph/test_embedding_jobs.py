@@ -18,7 +18,7 @@ from kg_api.graph.vectors import (
     EmbeddedBatch,
     SourceText,
     list_pending_sources,
-    read_refused_sources,
+    read_rejected_sources,
     write_batch,
 )
 from kg_api.providers.embedding import DeterministicEmbedder
@@ -201,7 +201,7 @@ def test_a_model_that_takes_nothing_is_no_matter_of_single_texts(graph: Graph) -
 
 def refused_of(graph: Graph) -> list[RefusedSource]:
     """What was set aside of notes."""
-    return read_refused_sources(graph, "notes", read_embedding_state(graph, "notes").target.mark, limit=99)
+    return read_rejected_sources(graph, "notes", read_embedding_state(graph, "notes").target.mark, limit=99)
 
 
 def test_backfill_finds_what_lost_its_job(graph: Graph, driver: neo4j.Driver) -> None:

@@ -12,8 +12,8 @@ import pytest
 from kg_api.graph import document_writes, jobs
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
-from kg_api.graph.spaces import retry_refused
-from kg_api.graph.vectors import read_refused_sources
+from kg_api.graph.spaces import reset_rejected
+from kg_api.graph.vectors import read_rejected_sources
 from kg_api.providers.chat import MARGIN, MAX_BYTES
 from kg_api.providers.embedding import DeterministicEmbedder
 from kg_api.schemas.embedding import EmbeddingConfig
@@ -183,13 +183,13 @@ def test_a_source_for_which_the_model_gives_no_context_is_set_aside_alone(
     job = jobs.find_job(graph, job_id)
     assert (job.state, job.set_aside) == (JobState.COMPLETED_WITH_ERRORS, 1)
     mark = read_embedding_state(graph, "notes").target.mark
-    (refused,) = read_refused_sources(graph, "notes", mark, limit=9)
+    (refused,) = read_rejected_sources(graph, "notes", mark, limit=9)
     assert refused.paragraph == 12
     assert refused.reason.startswith("the language model returns no context")
     assert status(graph, "notes").embedded == len(PARAGRAPHS) - 1
     writer.requests.clear()
     writer.chat = write_contexts
-    graph.transaction(lambda tx: retry_refused(tx, "notes", mark))
+    graph.transaction(lambda tx: reset_rejected(tx, "notes", mark))
     jobs.retry_job(graph, job_id)
     run_jobs(graph, embedder, contexts=contexts)
     assert passages(writer) == [PARAGRAPHS[12]], "what it gave was remembered"

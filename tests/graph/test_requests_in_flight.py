@@ -15,7 +15,7 @@ import pytest
 from kg_api.graph import jobs
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
-from kg_api.graph.vectors import read_refused_sources
+from kg_api.graph.vectors import read_rejected_sources
 from kg_api.jobs.embedding import SourceEmbedding, TextModels
 from kg_api.jobs.runner import Runner
 from kg_api.providers.remote_embedding import KNOWN_GOOD
@@ -105,7 +105,7 @@ def test_texts_that_the_server_fails_on_are_set_aside(graph: Graph, asking: Aski
     assert (done.state, done.done) == (JobState.COMPLETED_WITH_ERRORS, SOURCES)
     assert (status(graph).embedded, status(graph).refused) == (SOURCES - 2, 2)
     mark = read_embedding_state(graph, "notes").target.mark
-    reasons = [each.reason for each in read_refused_sources(graph, "notes", mark, limit=9)]
+    reasons = [each.reason for each in read_rejected_sources(graph, "notes", mark, limit=9)]
     assert len(reasons) == 2
     assert all(asking.server.url in reason for reason in reasons)
 

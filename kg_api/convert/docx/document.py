@@ -249,7 +249,7 @@ class _Document:
         anchored = list[tuple[Anchored, str]]()
         lines = list[list[str]]()
         for row, parts in zip(rows, cells, strict=True):
-            if self._leave_out_row(row):
+            if self._skip_row(row):
                 continue
             line, found = self._read_row(row, parts)
             if any(line):
@@ -263,7 +263,7 @@ class _Document:
         for each, said in anchored:
             self._write_anchored([each], said)
 
-    def _leave_out_row(self, row: XmlElement) -> bool:
+    def _skip_row(self, row: XmlElement) -> bool:
         """Return whether a row is hidden or deleted, and count its words if so."""
         settings = row.find(q("w:trPr"))
         if settings is None:

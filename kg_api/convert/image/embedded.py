@@ -271,7 +271,7 @@ class NotebookImages:
             name = unquote(found[2])
             if not (image := self._read(attached.get(name, ""))):
                 continue
-            if _is_alone(text, found.start(), found.end()):
+            if _is_own_line(text, found.start(), found.end()):
                 writer.add(text[at : found.start()].strip("\n").rstrip())
                 writer.image(image, found[1], name)
                 at = found.end()
@@ -311,7 +311,7 @@ class NotebookImages:
             return None
 
 
-def _is_alone(text: str, start: int, end: int) -> bool:
+def _is_own_line(text: str, start: int, end: int) -> bool:
     before = text[text.rfind("\n", 0, start) + 1 : start]
     after = text[end:].partition("\n")[0]
     return not (before + after).strip()

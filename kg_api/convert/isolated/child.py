@@ -151,7 +151,7 @@ def enter(max_bytes: int) -> None:
             if libc.unshare(CLONE_NEWNET):
                 libc.unshare(CLONE_NEWUSER | CLONE_NEWNET)
     _limit(max_bytes)
-    sys.addaudithook(_refuse)
+    sys.addaudithook(_deny_event)
 
 
 def end_with_parent(parent: int) -> None:
@@ -181,7 +181,7 @@ def _limit(max_bytes: int) -> None:
             resource.setrlimit(which, (most, most))
 
 
-def _refuse(event: str, given: tuple[object, ...]) -> None:
+def _deny_event(event: str, given: tuple[object, ...]) -> None:
     if event in _FORBIDDEN:
         raise PermissionError(f"a converter may not do {event}")
     of_path = event == "open" and not isinstance(given[0], int)  # not an open descriptor such as a pipe

@@ -218,7 +218,7 @@ class ConverterPool:
             if reason := find_missing_reason(self._settings):
                 raise UnreadableDocument(f"OCR could not read every page, as `ocr` requires: {reason}")
             with self._ocr.place():
-                return note_pictures(self._answer(Converted, Request("ocr-all"), data), "")
+                return note_skipped_images(self._answer(Converted, Request("ocr-all"), data), "")
         spent = SpentBudget()
         made = self._answer(Converted, Request("convert", form), data, spent=spent)
         if form == "image":
@@ -228,13 +228,13 @@ class ConverterPool:
             return made
         reason = find_missing_reason(self._settings)
         if ocr == "never" or reason:
-            return note_pictures(made, "OCR was not wanted (ocr: never)" if ocr == "never" else reason)
+            return note_skipped_images(made, "OCR was not wanted (ocr: never)" if ocr == "never" else reason)
         try:  # a separate request, so that a failure or timeout of OCR does not affect the other pages
             with self._ocr.place():
                 read = self._answer(Converted, Request("ocr"), data, spent=spent)
         except UnreadableDocument as error:
-            return note_pictures(made, f"OCR failed: {error}")
-        return note_pictures(read, "")
+            return note_skipped_images(made, f"OCR failed: {error}")
+        return note_skipped_images(read, "")
 
     def _add_words(self, made: Converted, data: bytes, spent: SpentBudget) -> Converted:
         """Append the text from OCR to the text of an image."""
@@ -358,9 +358,9 @@ def _require_one_image(made: Converted) -> None:
         raise UnreadableDocument("the parser returned an unexpected response. Save the file again")
 
 
-def note_pictures(made: Converted, reason: str) -> Converted:
+def note_skipped_images(made: Converted, reason: str) -> Converted:
     if made.text.strip():
-        return replace(made, notes=(*made.notes, *_describe_pictures(made, reason)))
+        return replace(made, notes=(*made.notes, *_describe_skipped_images(made, reason)))
     told = reason or "; ".join(made.notes)
     if made.unreadable:
         raise UnreadableDocument(
@@ -373,7 +373,7 @@ def note_pictures(made: Converted, reason: str) -> Converted:
     )
 
 
-def _describe_pictures(made: Converted, reason: str) -> Iterator[str]:
+def _describe_skipped_images(made: Converted, reason: str) -> Iterator[str]:
     pictures = [number for number in made.pictures if number not in made.unreadable]
     if pictures:
         several = len(pictures) > 1

@@ -284,12 +284,12 @@ def blocks(lines: Sequence[Line], found: Mapping[int, Heading]) -> list[PdfBlock
     """Group the lines of a document, in reading order, into blocks."""
     code = not is_typescript(lines)
 
-    def is_no_cell(line: Line) -> bool:
+    def cannot_be_cell(line: Line) -> bool:
         return (
             id(line) in found or (code and line.mono) or _is_begun(line) or bool(_LEADERS.search(line.text))
         )
 
-    in_tables = tables(lines, is_no_cell)
+    in_tables = tables(lines, cannot_be_cell)
     builder = _Builder(found, leading(lines), code=code)
     for line in lines:
         builder.add(line, in_tables.get(id(line)))

@@ -31,7 +31,7 @@ def _file(kind: str) -> dict[str, Any]:
     return {kind: {"schema": {"type": "string", "format": "binary"}}}
 
 
-def _giving(kind: str, about: str) -> dict[str, Any]:
+def _describe_download(kind: str, about: str) -> dict[str, Any]:
     return {"response_class": Response, "responses": {200: {"content": _file(kind), "description": about}}}
 
 
@@ -51,7 +51,12 @@ def get_export_offer(
     return container.moving.exports.offer(ontology)
 
 
-@router.get("/export/ontologies/{ontology}", "admin", "Export documents", **_giving(LINES, "Lines of JSON."))
+@router.get(
+    "/export/ontologies/{ontology}",
+    "admin",
+    "Export documents",
+    **_describe_download(LINES, "Lines of JSON."),
+)
 def export_documents(
     container: Open,
     ontology: Ontology,
@@ -61,7 +66,7 @@ def export_documents(
     return Response(container.moving.exports.page(ontology, after), media_type=LINES)
 
 
-@router.get("/export/blobs/{key}", "admin", "Export a file", **_giving(FILE, "The file."))
+@router.get("/export/blobs/{key}", "admin", "Export a file", **_describe_download(FILE, "The file."))
 def export_blob(container: Open, key: Key) -> Response:
     return Response(container.moving.exports.blob(key), media_type=FILE)
 

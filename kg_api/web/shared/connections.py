@@ -108,13 +108,13 @@ class Connection(HttpToolsProtocol):
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade as stopped:
-            self._go_on_without_upgrade(data[stopped.args[0] :])
+            self._ignore_upgrade(data[stopped.args[0] :])
         except httptools.HttpParserError:
             self.send_400_response("Invalid HTTP request received.")
         if self._overhead > MAX_OVERHEAD_BYTES and not self.transport.is_closing():
             self.send_400_response("The request has too many bytes outside its body.")
 
-    def _go_on_without_upgrade(self, rest: bytes) -> None:
+    def _ignore_upgrade(self, rest: bytes) -> None:
         """Read the body of an Upgrade request. httptools parses only its head.
 
         Clients that prefer HTTP/2, such as Java's, send such requests. kg answers with HTTP/1.1 (RFC 9110).

@@ -96,17 +96,17 @@ class MinuteLimit:
         Raises:
             RateExceeded: The limit is reached. The error has the waiting time.
         """
-        self._refuse_unless(self._limiter.hit, _network(who))
+        self._check_limit(self._limiter.hit, _network(who))
 
     def check(self, who: str) -> None:
         """Raise RateExceeded if the limit is reached. Count nothing."""
-        self._refuse_unless(self._limiter.test, _network(who))
+        self._check_limit(self._limiter.test, _network(who))
 
     def forget(self, who: str) -> None:
         if self._most:
             self._limiter.clear(self._most, _network(who))
 
-    def _refuse_unless(self, may: Callable[[RateLimitItemPerMinute, str], bool], who: str) -> None:
+    def _check_limit(self, may: Callable[[RateLimitItemPerMinute, str], bool], who: str) -> None:
         if self._most is None or may(self._most, who):
             return
         reset_at, _ = self._limiter.get_window_stats(self._most, who)

@@ -11,7 +11,7 @@ import pytest
 from kg_api.errors import Conflict
 from kg_api.local.processes import Home
 from kg_api.transfer import backup
-from kg_api.transfer.backup import finish_swap, holds_data, refuse_mounts, swap
+from kg_api.transfer.backup import finish_swap, holds_data, require_no_mounts, swap
 
 BACKUP = Path("/backups/kg-1")
 
@@ -97,7 +97,7 @@ def test_a_part_that_is_a_disk_of_its_own_is_refused(tmp_path: Path, monkeypatch
     home = home_with(tmp_path)
     monkeypatch.setattr(Path, "is_mount", lambda path: path == home.blobs)
     with pytest.raises(Conflict, match="separate disk"):
-        refuse_mounts(home)
+        require_no_mounts(home)
 
 
 def test_an_empty_home_holds_nothing_to_replace(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ USUAL: dict[str, Any] = {
 )
 def test_what_was_set_aside_is_told_by_what_stays(kind: str, count: int, told: str) -> None:
     job = Job.model_validate({**USUAL, "kind": kind, "set_aside": count})
-    assert told in report.describe_set_aside(job)
+    assert told in report.describe_failed_items(job)
 
 
 def job(**fields: Any) -> Job:

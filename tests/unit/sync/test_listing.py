@@ -187,7 +187,7 @@ def test_scan_without_file_system_of_folder_is_refused(
     now: dict[str, str], there: list[str], told: str
 ) -> None:
     with pytest.raises(FolderEmptied, match=told):
-        check(now, *there).refuse_absent_root()
+        check(now, *there).require_mounted_root()
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_scan_without_file_system_of_folder_is_refused(
 )
 def test_other_device_with_files_of_folder_is_accepted(now: dict[str, str], there: list[str]) -> None:
     """A device has another number after a restart of the machine, and files are moved to other disks."""
-    check(now, *there).refuse_absent_root()
+    check(now, *there).require_mounted_root()
 
 
 @pytest.mark.parametrize(

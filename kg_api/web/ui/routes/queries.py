@@ -194,7 +194,7 @@ def overview(container: Open, question: AskedQuestion) -> HTMLResponse:
 
 
 def _is_paid(container: Container, question: Question) -> bool:
-    return question.way != "text" and asks_providers(container, question.ontology)
+    return question.way != "text" and sends_paid_requests(container, question.ontology)
 
 
 def judged_hits(container: Container, question: Question, found: SourceHits) -> dict[str, int]:
@@ -203,7 +203,7 @@ def judged_hits(container: Container, question: Question, found: SourceHits) -> 
     return read_relevances(container.graph, normalize_question(question.text), sources)
 
 
-def asks_providers(container: Container, ontology: str) -> bool:
+def sends_paid_requests(container: Container, ontology: str) -> bool:
     """Return whether vector search calls a service that is probably paid."""
     try:
         asked = container.search.list_query_spaces([ontology] if ontology else None)

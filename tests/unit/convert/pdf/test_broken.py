@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reportlab.pdfgen.canvas import Canvas
 
-from kg_api.convert.isolated.pool import note_pictures
+from kg_api.convert.isolated.pool import note_skipped_images
 from kg_api.convert.pdf import convert
 from kg_api.errors import UnreadableDocument
 from tests.unit.convert.pdf.files import STORY, drawn, paragraphs, story
@@ -35,7 +35,7 @@ def test_a_file_without_text_seems_to_be_scanned() -> None:
     found = convert(drawn(picture, picture))
     assert (found.text, found.pictures) == ("", (1, 2))
     with pytest.raises(UnreadableDocument, match=r"scanned.*OCR is off.*ocrmypdf"):
-        note_pictures(found, "OCR is off")
+        note_skipped_images(found, "OCR is off")
 
 
 WHOLE = story(*paragraphs(STORY * 4))

@@ -8,7 +8,7 @@ from PIL import Image
 from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
 
-from kg_api.convert.isolated.pool import note_pictures
+from kg_api.convert.isolated.pool import note_skipped_images
 from kg_api.convert.pdf import convert, scans
 from kg_api.convert.pdf.scans import PictureReader
 from kg_api.convert.shared.ocr import OcrFailed, Picture, PixelLine, PixelWord
@@ -100,7 +100,7 @@ def test_lines_that_are_guesses_are_left_out_and_told() -> None:
 
 def test_a_page_that_cannot_be_read_costs_no_other() -> None:
     engine = Engine([OcrFailed("the engine broke"), [], [line("Three.", 200, 300)]])
-    found = note_pictures(read(engine, picture, picture, picture), "")
+    found = note_skipped_images(read(engine, picture, picture, picture), "")
     assert (found.text, found.pictures) == ("Three.", (1, 2))
     assert "page 1 could not be read by OCR: the engine broke" in found.notes
     assert "page 2 could not be read by OCR: OCR found no text" in found.notes

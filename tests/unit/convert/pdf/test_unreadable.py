@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 import pytest
 
 from kg_api.convert.isolated import pool
-from kg_api.convert.isolated.pool import ConverterPool, note_pictures
+from kg_api.convert.isolated.pool import ConverterPool, note_skipped_images
 from kg_api.convert.pdf import convert
 from kg_api.convert.pdf.scans import PictureReader
 from kg_api.errors import UnreadableDocument
@@ -97,7 +97,7 @@ def test_unreadable_text_is_left_out_and_told(font: Font) -> None:
     made = convert(write(font, *LINES))
     assert (made.text, made.notes, made.unreadable) == ("", (TOLD,), (1,))
     with pytest.raises(UnreadableDocument, match="do not map to letters") as error:
-        note_pictures(made, "no OCR is installed")
+        note_skipped_images(made, "no OCR is installed")
     assert "no OCR is installed" in str(error.value)
     assert "scanned" not in str(error.value)
 
@@ -107,7 +107,7 @@ def test_readable_lines_of_the_page_stay(font: Font) -> None:
     readable = ("The crane lifts 40 tons.", "It stands on the pier.")
     made = convert(write(font, *LINES, readable=readable))
     assert (made.text, made.notes, made.unreadable) == (" ".join(readable), (TOLD,), (1,))
-    assert note_pictures(made, "OCR is off").notes[1:] == ("page 1 was not read by OCR: OCR is off",)
+    assert note_skipped_images(made, "OCR is off").notes[1:] == ("page 1 was not read by OCR: OCR is off",)
 
 
 @pytest.mark.parametrize("font", [UNREADABLE["drawings"], UNREADABLE["numbers of glyphs"]])
