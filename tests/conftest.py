@@ -1,4 +1,4 @@
-"""Fixtures of the whole suite: one real Neo4j a run; a clean database a test, or data that tests share."""
+"""Fixtures of all tests: one Neo4j per run, and a clean database or shared data per test."""
 
 from __future__ import annotations
 
@@ -39,11 +39,12 @@ KEPT_VARIABLES = ("KG_CACHE", "KG_TEST_")
 hypothesis.settings.register_profile("usual", deadline=None, max_examples=30, derandomize=True)
 hypothesis.settings.register_profile("full", deadline=None, max_examples=300)
 hypothesis.settings.load_profile("usual")
-"""How long an example takes says how busy the machine is. The usual run tries the same examples each time, so
-that it says of a change whether that broke something; `full` draws new ones, and finds the unexpected."""
+"""A usual run repeats the same examples, so a failure is due to the change. `full` draws new examples.
+Deadlines depend on the machine.
+"""
 
 SLOW_FIRST = ("graph/", "service/", "process/managed/", "process/", "")
-"""Folders in the order of their tests, so that what ends a run of several processes is short."""
+"""Folders in test order, so the end of a parallel run is short."""
 
 PLAN_ANEW = frozenset(
     {
@@ -58,7 +59,7 @@ SHARED = "libraries"
 """Fixture of data that is stored once for tests that do not empty the database."""
 
 FURTHER_SIZE = 64
-"""Dimensions of nearly all spaces that tests make besides the first."""
+"""Dimensions of most spaces that tests create in addition to the first."""
 USUAL_SIZES = {
     FIRST_INDEX: 256,
     FIRST_CONCEPT_INDEX: 256,
@@ -76,12 +77,12 @@ WIPE = (
     "MATCH (n) WHERE NOT n:Migration CALL (n) { DETACH DELETE n } "
     "IN TRANSACTIONS OF 5000 ROWS ON ERROR RETRY THEN FAIL"
 )
-"""A worker of the module before may lock what this locks; Neo4j then ends one of the two."""
+"""A worker of the previous module can hold a lock. Neo4j then ends one of both transactions."""
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Look for no garbage among what is collected: that took a sixth of the time."""
+    """Disable garbage collection during collection, which saves a sixth of the time."""
     gc.disable()
     try:
         return (yield)
@@ -97,7 +98,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Sharing
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the slow folders first; within a folder, tests that invalidate Neo4j's plans come last."""
+    """Run slow folders first. Within a folder, run tests that invalidate Neo4j's query plans last."""
     here = Path(__file__).parent
 
     def rank(item: pytest.Item) -> tuple[int, bool, bool]:
@@ -123,7 +124,7 @@ def _clean_environment() -> Iterator[None]:
 
 
 def pytest_configure() -> None:
-    """Hear Ctrl-C: a script's background ignores it, and so would all that tests start."""
+    """Handle Ctrl-C, which background processes of a script ignore by default."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -138,7 +139,7 @@ def _plain_tracebacks() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _one_context() -> Iterator[None]:
-    """A client of HTTP loads all that the machine trusts, 30 ms each time: here all clients share that."""
+    """Share the certificates of the machine among HTTP clients, because loading takes 30 ms per client."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("httpx._transports.default.create_ssl_context", cache(httpx.create_ssl_context))
         yield
@@ -152,7 +153,7 @@ def server() -> Iterator[Neo4jServer]:
 
 @pytest.fixture(scope="session")
 def driver(server: Neo4jServer) -> Iterator[neo4j.Driver]:
-    """A plain driver, to look at the database behind the product's back."""
+    """Return a driver that bypasses kg."""
     options = {"notifications_min_severity": neo4j.NotificationMinimumSeverity.OFF}
     with neo4j.GraphDatabase.driver(server.uri, auth=(server.user, server.password), **options) as opened:
         yield opened
@@ -166,16 +167,17 @@ def migrated_graph(server: Neo4jServer) -> Iterator[Graph]:
 
 
 class Stored:
-    """The data in the database: tests that only read share it, and a test that finds a write stores it again.
+    """Data that read-only tests share.
 
-    A read's bookmark tells whether anybody wrote: it names the last transaction that was committed.
+    A bookmark contains the last committed transaction, so it shows whether a test wrote. After a write,
+    the next test stores the data again.
     """
 
     def __init__(self, driver: neo4j.Driver) -> None:
         self.given = False
         """Whether the test that runs has its data already."""
         self.begin: Callable[[], object] = lambda: None
-        """What is stored before any data."""
+        """Data stored before every test's data."""
         self._driver = driver
         self._opened = ExitStack()
         self._known: tuple[object, object] | None = None
@@ -193,7 +195,7 @@ class Stored:
         return cast("T", self._value)
 
     def close(self) -> None:
-        """Forget the data and close what was opened for them."""
+        """Discard the data and close its resources."""
         self._known = None
         self._opened.close()
 
@@ -212,20 +214,20 @@ def _stored(driver: neo4j.Driver) -> Iterator[Stored]:
 
 @pytest.fixture(scope="session")
 def beginning() -> Callable[[], object]:
-    """Store what a test finds that asks for no data."""
+    """Store the initial data of a test."""
     return lambda: None
 
 
 @pytest.fixture
 def stored(_stored: Stored, beginning: Callable[[], object]) -> Stored:
-    """Data that tests share as long as nobody writes."""
+    """Return data that tests share until one writes."""
     _stored.given, _stored.begin = False, beginning
     return _stored
 
 
 @pytest.fixture
 def graph(request: pytest.FixtureRequest, stored: Stored, migrated_graph: Graph) -> Graph:
-    """The database, empty but for its schema and what a fixture `shared` of the test's module stores."""
+    """Return a database with its schema and the data of the module's `shared` fixture."""
     if "shared" in request.fixturenames:
         request.getfixturevalue("shared")
     if not stored.given:
@@ -234,10 +236,9 @@ def graph(request: pytest.FixtureRequest, stored: Stored, migrated_graph: Graph)
 
 
 def wipe(driver: neo4j.Driver) -> None:
-    """Empty the database; vector indexes of another size than is usual for their spaces go too.
+    """Empty the database. Drop vector indexes of unusual size only.
 
-    The others stay: with each index that comes or goes, Neo4j plans all statements anew, which takes it a
-    tenth of a second for each.
+    After a change of indexes, Neo4j plans all statements again, a tenth of a second each.
     """
     with driver.session() as session:
         session.run(WIPE).consume()

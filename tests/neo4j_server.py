@@ -27,14 +27,13 @@ KEPT_PLANS = {
     "dbms.cypher.min_replan_interval": "1h",
     "internal.cypher.expression_engine": "INTERPRETED",
 }
-"""Tests empty the database again and again: planning each statement anew took a sixth of their CPU time. What
-runs ten times is planned once more for code of its expressions, which took another sixth."""
+"""Tests empty the database often, and planning took a sixth of their CPU time. Compiling expressions after
+ten runs took another sixth.
+"""
 
 
 @dataclass(frozen=True)
 class Neo4jServer:
-    """Where a test's Neo4j is. Only a managed one can be killed and restarted."""
-
     uri: str
     user: str
     password: str
@@ -42,7 +41,6 @@ class Neo4jServer:
 
     @property
     def home(self) -> Path:
-        """The folder of everything that is its own; of a managed one."""
         return self._managed().pid_file.parent.parent
 
     def kill(self) -> None:
@@ -67,7 +65,7 @@ class Neo4jServer:
 
 @contextlib.contextmanager
 def neo4j_server() -> Generator[Neo4jServer]:
-    """Give a Neo4j to test against; raises when none can be had, so that nothing is skipped unseen."""
+    """Yield a Neo4j. Raise an error if none is available, so tests are not skipped silently."""
     if uri := os.environ.get("KG_TEST_NEO4J_URI"):
         if "PYTEST_XDIST_WORKER" in os.environ:
             raise RuntimeError("KG_TEST_NEO4J_URI is one database: run its tests in one process, -n 0")
@@ -79,10 +77,10 @@ def neo4j_server() -> Generator[Neo4jServer]:
 
 @contextlib.contextmanager
 def managed_server(*, first_start: bool = False) -> Generator[Neo4jServer]:
-    """Give a managed Neo4j with a folder and a port of its own; both are gone at the end.
+    """Yield a managed Neo4j with a temporary folder and its own port.
 
     Args:
-        first_start: begin with nothing; else with a password and a schema, where they were kept.
+        first_start: Start with an empty home instead of a stored password and schema.
     """
     _sweep()
     with _test_home() as home:
@@ -116,7 +114,6 @@ def container_server() -> Generator[Neo4jServer]:
 
 
 def small_settings(home: Path, port: int | None = None) -> Settings:
-    """Give settings for a small managed Neo4j in `home`, on a free port; jars come from the usual cache."""
     small = Neo4jSettings(heap_mb=512, pagecache_mb=128, port=port or find_free_port(), conf=KEPT_PLANS)
     return load_settings().model_copy(update={"home": home, "neo4j": small})
 
@@ -134,7 +131,7 @@ def _test_home() -> Generator[Home]:
 
 
 def _sweep() -> None:
-    """End what an earlier run left behind when it was killed itself."""
+    """End processes that an earlier, killed run left."""
     for owner in Path(tempfile.gettempdir()).glob(f"{PREFIX}*/owner.pid"):
         if processes.load(owner) is None:
             _kill(build_neo4j_role(Home(owner.parent), small_settings(owner.parent)))

@@ -1,5 +1,3 @@
-"""What tests of the graph share."""
-
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
@@ -49,7 +47,7 @@ def lives(stored: Stored, migrated_graph: Graph, driver: neo4j.Driver) -> tuple[
 
 @pytest.fixture
 def kg(request: pytest.FixtureRequest, stored: Stored, migrated_graph: Graph) -> Kg:
-    """The usual texts; in a test that asks for `ids`, the concepts of some lives too."""
+    """Return the usual texts. For tests with `ids`, add concepts."""
     if "ids" in request.fixturenames:
         return request.getfixturevalue("lives")[0]
     return stored.give(store_texts, migrated_graph)
@@ -78,7 +76,7 @@ def album(graph: Graph, tmp_path: Path) -> Generator[Album]:
 
 @pytest.fixture
 def unnamed_album(graph: Graph, tmp_path: Path) -> Generator[Album]:
-    """Embedded pictures with names that say nothing of what is seen."""
+    """Return embedded images whose names do not describe the content."""
     made = Album(graph, tmp_path / "blobs")
     for number, colour in enumerate(COLOURS):
         made.pictures.add(plain(colour), f"p{number}.png")
@@ -89,7 +87,7 @@ def unnamed_album(graph: Graph, tmp_path: Path) -> Generator[Album]:
 
 @pytest.fixture
 def writer() -> Iterator[EmbeddingServer]:
-    """A server of a language model that finds the capitalised words of what it is shown."""
+    """Return a language model server that extracts capitalized words."""
     with EmbeddingServer() as running:
         running.chat = extract_concepts
         yield running

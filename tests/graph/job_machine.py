@@ -1,4 +1,4 @@
-"""Does the same to the jobs of the database and to those of the model, and compares them."""
+"""State machine that compares the jobs in the database with a model in memory."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ class Machine(RuleBasedStateMachine):
             hold.job.troubled = how == "wait" or (hold.job.troubled and how != "pause")
 
     def divide(self) -> None:
-        """A whole is divided and waits; a worker looks for something to do."""
+        """Divide a whole, which then waits while a worker claims another job."""
         hold = self.hold()
         if hold.job.parent is None and self.tried(
             hold, lambda owner: jobs.add_parts(self.graph, owner, "test", hold.job.ontology, PARTS)
@@ -182,7 +182,7 @@ class Machine(RuleBasedStateMachine):
             self.claim()
 
     def take_over(self) -> None:
-        """A worker is silent for too long, and another looks for something to do."""
+        """Let a silent worker lose its job to another."""
         self.expire(self.hold().job)
         self.claim()
 
@@ -194,7 +194,7 @@ class Machine(RuleBasedStateMachine):
             rows(self.driver, f"MATCH (j:Job {{job_id: $id}}) SET j.lease_until = {late}", id=job.job_id)
 
     def crash(self) -> None:
-        """A worker is gone, and its leases run out."""
+        """Let the leases of a dead worker expire."""
         gone = self.hold().worker
         self.holds = [hold for hold in self.holds if hold.worker != gone]
         for job in self.model.jobs.values():
@@ -241,7 +241,7 @@ class Machine(RuleBasedStateMachine):
             self.shown[row["job_id"]] = row["done"]
 
     def hold(self) -> Hold:
-        """Mostly one that is good, then one whose job another runs: most that were ever had are neither."""
+        """Choose mostly current leases, because most earlier leases are lost."""
         good = [each for each in self.holds if each.is_good]
         fenced = [each for each in self.holds if each.job.state == "running" and each not in good]
         for chosen in (good, fenced):
@@ -256,7 +256,7 @@ class Machine(RuleBasedStateMachine):
         return jobs.Owner(hold.job.job_id, hold.worker, hold.fence, LEASE)
 
     def tried(self, hold: Hold, action: Any, *, also: bool = True) -> bool:
-        """Do what only an owner may; whether it was done."""
+        """Run an operation of the owner. Return whether it succeeded."""
         if hold.is_good and also:
             action(self.owner(hold))
             return True
@@ -268,7 +268,7 @@ class Machine(RuleBasedStateMachine):
         self.holds[self.holds.index(old)] = new
 
     def learn_parts(self, job: ModelJob) -> None:
-        """The ids of new parts come from the database, and all parts of one call have one place."""
+        """Read the ids of new parts, which share one position."""
         place = next(self.model.clock)
         for row in rows(self.driver, PARTS_OF, id=job.job_id):
             known = self.model.jobs

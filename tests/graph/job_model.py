@@ -1,4 +1,4 @@
-"""What the database should do with jobs, in memory: the model that the state machine compares it with."""
+"""Expected behaviour of jobs, in memory."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class ModelJob:
     total: int = 0
     set_aside: int = 0
     troubled: bool = False
-    """Whether it has an error: one that is queued then waits to be tried again, not for its parts."""
+    """A queued job with an error waits for a retry and not for its parts."""
 
     @property
     def key(self) -> tuple[str, ...]:
-        """Of unfinished jobs, one has it: a whole that is divided anew has parts like those that ended."""
+        """Unique key of an unfinished job. New parts have the keys of ended parts."""
         return (self.parent.job_id, self.part) if self.parent else (self.ontology,)
 
     def is_lost_to(self, worker: str) -> bool:
@@ -48,7 +48,7 @@ class ModelJob:
 
 @dataclass(frozen=True)
 class Hold:
-    """What a worker believes to own."""
+    """Lease from the view of a worker."""
 
     job: ModelJob
     worker: str
@@ -94,7 +94,6 @@ class Model:
         return {j.job_id for j in ready if (running.count(j.ontology), j.queued) == best}
 
     def request(self, job_id: str, ontology: str, selection: str, *, force: bool) -> None:
-        """Somebody asked; this is the job that was named."""
         job = self.unfinished(ontology)
         if job is None:
             assert job_id not in self.jobs
@@ -104,7 +103,7 @@ class Model:
         job.forced, job.wanted, job.total = job.forced or force, job.wanted + 1, job.total + 1
 
     def take(self, job_id: str, worker: str) -> Hold | None:
-        """A worker has taken it; None when it died of that."""
+        """Claim a job. Return None if the job failed at its last attempt."""
         job = self.jobs[job_id]
         stumbled = job.state == "running" and job.worker != worker
         job.failures, job.troubled = job.failures + stumbled, job.troubled or stumbled
@@ -129,7 +128,6 @@ class Model:
         job.cursor, job.failures, job.lapsed, job.troubled = cursor, 0, False, False
 
     def finish(self, job: ModelJob) -> None:
-        """It has done all that was asked."""
         job.total, job.cursor = job.done, ""
         self.end(job, "completed_with_errors" if job.set_aside else "completed")
         whole = job.parent
@@ -142,7 +140,6 @@ class Model:
         job.ready, job.queued = ready, next(self.clock)
 
     def retry(self, job: ModelJob) -> None:
-        """It begins anew."""
         job.done, job.set_aside, job.failures, job.cursor = max(0, job.done - job.set_aside), 0, 0, ""
         job.troubled = False
         self.requeue(job)

@@ -1,4 +1,4 @@
-"""What each block of a source is, is stored with it, and extraction reads it (ADR 7)."""
+"""Blocks and their kinds are stored with the source for extraction (ADR 7)."""
 
 from __future__ import annotations
 
@@ -42,9 +42,7 @@ def ingest(graph: Graph, text: str) -> None:
     store_document(graph, to_record(Incoming("notes", "a.md", text))[0])
 
 
-def test_block_kinds_are_stored_with_the_sources_and_follow_the_text(
-    graph: Graph, driver: neo4j.Driver
-) -> None:
+def test_block_kinds_follow_changed_text(graph: Graph, driver: neo4j.Driver) -> None:
     parts = paragraphs()
     text = "\n\n".join(parts)
     ingest(graph, f"# Title\n\n{text}\n")
@@ -64,12 +62,12 @@ def paragraphs(words: str = "some words of a paragraph. ") -> list[str]:
 
 
 def asked(graph: Graph) -> list[int]:
-    """How many sources each waiting job of extraction was asked for."""
+    """Return the number of requested sources of each queued extraction."""
     found, _ = jobs.page_of_jobs(graph, state=None, kind=EXTRACTION, ontology=None, offset=0, limit=9)
     return [job.total for job in found if job.state is JobState.QUEUED]
 
 
-def test_a_text_that_is_prose_now_is_read_again(graph: Graph, driver: neo4j.Driver) -> None:
+def test_text_changed_to_prose_is_extracted_again(graph: Graph, driver: neo4j.Driver) -> None:
     configure_extraction(graph, extractor="keyphrase")
     ask = ExtractionRequests(graph, Extractors(graph, load_settings())).ask
     body = "\n\n".join(paragraphs("they met Carla Jones there. "))
@@ -86,7 +84,7 @@ def test_a_text_that_is_prose_now_is_read_again(graph: Graph, driver: neo4j.Driv
     assert "Carla Jones" in labels(driver)
 
 
-def test_what_was_read_by_blocks_of_before_is_not_stored(graph: Graph, driver: neo4j.Driver) -> None:
+def test_extraction_from_outdated_block_kinds_is_discarded(graph: Graph, driver: neo4j.Driver) -> None:
     configure_extraction(graph, extractor="keyphrase")
     ingest(graph, "They came with Carla Jones to the Silver Harbour.\n")
     source = list_document_sources(graph, document_id("notes", "a.md"))
@@ -97,7 +95,7 @@ def test_what_was_read_by_blocks_of_before_is_not_stored(graph: Graph, driver: n
     assert graph.transaction(lambda tx: write_extractions(tx, "notes", found, "mark")).done == 1
 
 
-def test_sources_of_before_get_their_kinds_and_nothing_else(
+def test_sources_without_block_kinds_receive_only_kinds(
     graph: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     body = "\n\n".join(paragraphs())

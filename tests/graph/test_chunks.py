@@ -63,7 +63,7 @@ def chunks(driver: neo4j.Driver) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("config", STRATEGIES, ids=lambda config: config["strategy"])
-def test_every_strategy_embeds_all_text_and_each_chunk_has_the_vector_of_what_it_says(
+def test_every_strategy_embeds_all_text_of_each_chunk(
     graph: Graph, driver: neo4j.Driver, config: dict[str, Any]
 ) -> None:
     configure(graph, **config)
@@ -95,9 +95,7 @@ def test_batches_make_the_same_chunks_as_one_go(graph: Graph, driver: neo4j.Driv
     assert len(made[0]) > 2
 
 
-def test_another_strategy_makes_what_is_there_stale_and_then_replaces_it(
-    graph: Graph, driver: neo4j.Driver
-) -> None:
+def test_changed_strategy_makes_chunks_stale_and_replaces_them(graph: Graph, driver: neo4j.Driver) -> None:
     store_document(graph, document([1, 2, 3]))
     run_jobs(graph)
     configure(graph, strategy="sentence", chunk_size=10)
@@ -114,7 +112,7 @@ def test_another_strategy_makes_what_is_there_stale_and_then_replaces_it(
     assert rows(driver, "MATCH (c:Chunk) RETURN count(c) AS n")[0]["n"] == 0
 
 
-def test_small_chunks_have_the_larger_one_that_is_read(graph: Graph, driver: neo4j.Driver) -> None:
+def test_small_chunks_refer_to_their_parent_chunk(graph: Graph, driver: neo4j.Driver) -> None:
     configure(graph, strategy="hierarchical", chunk_size=150, overlap=20, parent_size=500)
     store_document(graph, document([1, 2, 3, 4, 5, 6]))
     run_jobs(graph, batch_size=2)
@@ -150,7 +148,7 @@ def test_contexts_are_embedded_and_the_stored_text_stays(graph: Graph, driver: n
     assert embedder.texts == [f"Another > Top\n\n{paragraph(1)}"]
 
 
-def test_a_template_of_its_own_and_what_it_does_not_name(graph: Graph) -> None:
+def test_context_template_omits_missing_fields(graph: Graph) -> None:
     configure(graph, context="template", context_template="[{author}: ]{title}[ ({date})]")
     embedder, about = CountingEmbedder(), replace(document([1]), title="The Title")
     store_document(graph, about)
@@ -167,9 +165,7 @@ def test_a_template_of_its_own_and_what_it_does_not_name(graph: Graph) -> None:
     assert embedder.texts == [f"{line}\n\n{paragraph(1)}" for line in wanted]
 
 
-def test_two_ontologies_on_two_spaces_each_have_vectors_of_their_own_size(
-    graph: Graph, driver: neo4j.Driver
-) -> None:
+def test_ontologies_in_two_spaces_have_own_dimensions(graph: Graph, driver: neo4j.Driver) -> None:
     spaces = open_spaces(graph)
     spaces.add(NewSpace(slug="large", provider="deterministic", dimensions=512))
     configure_in_place(graph, "other", space="large", strategy="sentence", chunk_size=10)
@@ -188,7 +184,7 @@ def test_two_ontologies_on_two_spaces_each_have_vectors_of_their_own_size(
     assert status(graph, "other").embedded == 1
 
 
-def test_what_was_embedded_before_comes_from_the_cache(graph: Graph) -> None:
+def test_cached_vectors_are_reused(graph: Graph) -> None:
     embedder = CountingEmbedder()
     store_document(graph, document([1, 2, 2, 3]))
     run_jobs(graph, embedder, cached=True)
@@ -200,7 +196,7 @@ def test_what_was_embedded_before_comes_from_the_cache(graph: Graph) -> None:
     assert status(graph).embedded == 3
 
 
-def test_the_cache_is_bounded_and_forgets_what_was_not_used(graph: Graph) -> None:
+def test_vector_cache_is_bounded_and_evicts_unused_entries(graph: Graph) -> None:
     vector = small_embedder().embed_passages(["x"])[0]
     remember_vectors(graph, {f"k{n}": vector for n in range(10)}, [])
     remember_vectors(graph, {}, ["k3"])
@@ -210,7 +206,7 @@ def test_the_cache_is_bounded_and_forgets_what_was_not_used(graph: Graph) -> Non
     assert read_vectors(graph, ["k3"])["k3"].tobytes() == vector.tobytes(), "byte for byte"
 
 
-def test_chunks_of_one_space_do_not_count_for_another(graph: Graph) -> None:
+def test_chunks_of_one_space_ignore_other_spaces(graph: Graph) -> None:
     spaces = open_spaces(graph)
     configure(graph, strategy="sentence", chunk_size=10)
     stored = document([1])
@@ -238,7 +234,7 @@ WHILE_EMBEDDED = {
 
 
 def pairs(strategies: list[dict[str, Any]], edits: dict[str, list[int]], usual: int) -> list[Any]:
-    """Each strategy with each edit; the usual run sees `usual` strategies of each edit, and all in turn."""
+    """Combine strategies with edits. A usual run tests `usual` strategies per edit in rotation."""
     return [
         pytest.param(
             config,
@@ -252,7 +248,7 @@ def pairs(strategies: list[dict[str, Any]], edits: dict[str, list[int]], usual: 
 
 
 @pytest.mark.parametrize(("config", "after"), pairs(STRATEGIES, EDITS, 1))
-def test_after_an_edit_the_chunks_are_those_of_the_text_as_it_is(
+def test_chunks_match_the_text_after_an_edit(
     graph: Graph, driver: neo4j.Driver, config: dict[str, Any], after: list[int]
 ) -> None:
     configure(graph, **config)
@@ -275,7 +271,7 @@ def test_after_an_edit_the_chunks_are_those_of_the_text_as_it_is(
 
 
 def covered(driver: neo4j.Driver) -> None:
-    """Every word of every source that is said to be embedded is in a vector of its own or in a chunk."""
+    """Assert that every word of an embedded source is in a vector."""
     found = chunks(driver)
     for row in rows(driver, "MATCH (s:Source) RETURN s.full_text AS text, s.embedding AS vector"):
         if row["vector"] is None:
@@ -283,9 +279,7 @@ def covered(driver: neo4j.Driver) -> None:
             assert set(row["text"].split()) <= set(said), row["text"]
 
 
-def test_sources_that_change_places_have_chunks_of_their_new_order(
-    graph: Graph, driver: neo4j.Driver
-) -> None:
+def test_reordered_sources_have_chunks_in_new_order(graph: Graph, driver: neo4j.Driver) -> None:
     """A chunk over two sources says something else when they are turned round."""
     a, b, c = (" ".join(f"{name}{n}" for n in range(size)) for name, size in (("a", 15), ("b", 7), ("c", 8)))
     configure(graph, strategy="count", chunk_size=10)
@@ -298,7 +292,7 @@ def test_sources_that_change_places_have_chunks_of_their_new_order(
 
 
 @pytest.mark.parametrize(("config", "after"), pairs(STRATEGIES[2:], WHILE_EMBEDDED, 1))
-def test_an_edit_while_its_batch_is_embedded_loses_nothing(
+def test_edit_during_embedding_loses_nothing(
     graph: Graph, driver: neo4j.Driver, config: dict[str, Any], after: list[int]
 ) -> None:
     configure(graph, **config)
@@ -313,7 +307,7 @@ def test_an_edit_while_its_batch_is_embedded_loses_nothing(
     assert (status(graph).embedded, status(graph).total) == (len(after), len(after))
 
 
-def test_a_strategy_that_was_left_and_comes_back_leaves_no_hole(graph: Graph, driver: neo4j.Driver) -> None:
+def test_return_to_an_earlier_strategy_leaves_no_gap(graph: Graph, driver: neo4j.Driver) -> None:
     configure(graph, strategy="count", chunk_size=10)
     store_document(graph, document([1, 2, 3, 4]))
     run_jobs(graph)
@@ -327,9 +321,7 @@ def test_a_strategy_that_was_left_and_comes_back_leaves_no_hole(graph: Graph, dr
     assert status(graph).embedded == 4
 
 
-def test_a_job_that_is_resumed_does_not_miss_what_stands_before_its_cursor(
-    graph: Graph, driver: neo4j.Driver
-) -> None:
+def test_resumed_job_includes_sources_before_its_cursor(graph: Graph, driver: neo4j.Driver) -> None:
     job_id = store_document(graph, document([1, 2, 3, 4])).job_id
     run_jobs(graph)
     rows(
@@ -353,7 +345,7 @@ def test_a_long_context_leaves_room_for_the_text(graph: Graph) -> None:
     assert all(text.startswith("t0 t1") for text in embedder.texts)
 
 
-def test_an_edit_embeds_only_what_is_new(graph: Graph) -> None:
+def test_edit_embeds_only_new_text(graph: Graph) -> None:
     configure(graph, strategy="paragraph_group", chunk_size=100)
     embedder = CountingEmbedder()
     store_document(graph, document(list(range(12))))

@@ -1,5 +1,3 @@
-"""Communities are detected, named, shown as one generation, and go with what they are of."""
-
 from __future__ import annotations
 
 import neo4j
@@ -31,7 +29,7 @@ def notes(graph: Graph) -> Detecting:
     return made
 
 
-def test_what_is_in_the_same_passages_is_a_community_with_a_name_of_its_own(notes: Detecting) -> None:
+def test_concepts_of_same_passages_form_a_named_community(notes: Detecting) -> None:
     notes.work()
     page = notes.page()
     assert notes.labels() == [set(BAKERY), set(HARBOUR)]
@@ -43,7 +41,7 @@ def test_what_is_in_the_same_passages_is_a_community_with_a_name_of_its_own(note
     assert page.computed_at is not None
 
 
-def test_a_community_tells_its_concepts_passages_and_documents(notes: Detecting) -> None:
+def test_community_lists_its_concepts_passages_and_documents(notes: Detecting) -> None:
     notes.work()
     _, second = notes.page().communities
     details = notes.service.find("notes", second.community_id[:8], concepts=2, passages=3)
@@ -59,7 +57,7 @@ def test_a_community_tells_its_concepts_passages_and_documents(notes: Detecting)
         notes.service.find("notes", "0" * 32, concepts=2, passages=3)
 
 
-def test_too_large_a_community_is_divided_level_by_level(graph: Graph) -> None:
+def test_large_community_is_divided_by_levels(graph: Graph) -> None:
     notes = Detecting(graph, max_size=10)
     for at in range(6):
         labels = tuple(f"{'abcdef'[at] * 3}{each}" for each in "uvwxy")
@@ -74,9 +72,7 @@ def test_too_large_a_community_is_divided_level_by_level(graph: Graph) -> None:
         assert all(each.parent_id == whole.community_id for each in parts.communities)
 
 
-def test_nothing_is_done_twice_and_enough_that_changes_is_looked_at_again(
-    notes: Detecting, driver: neo4j.Driver
-) -> None:
+def test_detection_repeats_only_after_enough_changes(notes: Detecting, driver: neo4j.Driver) -> None:
     assert notes.work() == 1
     before = notes.page()
     assert notes.work() == 0, "nothing has changed"
@@ -93,7 +89,7 @@ def test_nothing_is_done_twice_and_enough_that_changes_is_looked_at_again(
     assert notes.labels() == [set(BAKERY)]
 
 
-def test_a_small_change_waits_and_is_told(graph: Graph) -> None:
+def test_small_change_is_counted_but_not_detected(graph: Graph) -> None:
     notes = Detecting(graph, changed_share=1.0)
     notes.add_topics()
     notes.work()
@@ -107,7 +103,7 @@ def test_a_small_change_waits_and_is_told(graph: Graph) -> None:
     assert notes.page().changed == 0
 
 
-def test_what_goes_leaves_its_community_and_its_name_at_once(notes: Detecting, driver: neo4j.Driver) -> None:
+def test_deleted_concept_leaves_its_community_at_once(notes: Detecting, driver: neo4j.Driver) -> None:
     notes.work()
     ids = {row["label"]: row["id"] for row in rows(driver, IDS)}
     kept = merge_concepts(notes.graph, (ids["oven"], ids["crust"]), lambda *_: True)
@@ -166,7 +162,7 @@ def test_an_ontology_takes_its_communities_along(notes: Detecting, driver: neo4j
     assert rows(driver, STORED) == []
 
 
-def test_no_more_concepts_are_looked_at_than_wanted(notes: Detecting) -> None:
+def test_detection_limits_the_number_of_concepts(notes: Detecting) -> None:
     assert get_min_ties(notes.graph, "notes", 1000) == 2
     least = get_min_ties(notes.graph, "notes", 3)
     read = read_concept_graph(notes.graph, "notes", most=3, between=lambda: None)
@@ -175,7 +171,7 @@ def test_no_more_concepts_are_looked_at_than_wanted(notes: Detecting) -> None:
     assert read.incidence.shape == (18, 1)
 
 
-def test_jobs_are_not_made_while_concepts_are_being_found(notes: Detecting, driver: neo4j.Driver) -> None:
+def test_detection_waits_for_running_extraction(notes: Detecting, driver: neo4j.Driver) -> None:
     run_jobs(notes.graph)
     rows(driver, "CREATE (:Job {job_id: 'x', unique_key: 'concept_extraction:notes', state: 'queued'})")
     notes.requests.look()

@@ -63,7 +63,7 @@ def written(graph: Graph, made: Generation, driver: neo4j.Driver) -> list[bool]:
     return [graph.transaction(step) and graph.transaction(step) for step in steps]
 
 
-def test_nobody_sees_a_generation_before_it_is_whole(notes: Detecting, driver: neo4j.Driver) -> None:
+def test_incomplete_generation_is_invisible(notes: Detecting, driver: neo4j.Driver) -> None:
     graph, before = notes.graph, notes.page()
     assert graph.transaction(lambda tx: begin_generation(tx, ONE))
     assert graph.transaction(lambda tx: write_communities(tx, ONE, [community("c"), community("d", 1)]))
@@ -85,9 +85,7 @@ def test_of_two_jobs_at_once_the_later_counts(notes: Detecting, driver: neo4j.Dr
     assert notes.page().total == 1
 
 
-def test_one_whose_ontology_was_deleted_meanwhile_is_never_shown(
-    notes: Detecting, driver: neo4j.Driver
-) -> None:
+def test_generation_of_deleted_ontology_is_never_shown(notes: Detecting, driver: neo4j.Driver) -> None:
     graph = notes.graph
     graph.transaction(lambda tx: begin_generation(tx, ONE))
     graph.transaction(lambda tx: write_communities(tx, ONE, [community("c")]))
@@ -100,7 +98,7 @@ def test_one_whose_ontology_was_deleted_meanwhile_is_never_shown(
     assert rows(driver, GENERATIONS) == []
 
 
-def test_what_was_broken_off_is_discarded_by_the_next(notes: Detecting, driver: neo4j.Driver) -> None:
+def test_next_detection_discards_interrupted_generation(notes: Detecting, driver: neo4j.Driver) -> None:
     graph, before = notes.graph, notes.page()
     graph.transaction(lambda tx: begin_generation(tx, ONE))
     written_by_then = [member("gone", 0)]
@@ -114,7 +112,7 @@ def test_what_was_broken_off_is_discarded_by_the_next(notes: Detecting, driver: 
     assert notes.labels() == [set(BAKERY), set(HARBOUR)]
 
 
-def test_a_worker_that_stops_in_the_middle_leaves_the_old_and_the_job_begins_anew(
+def test_stopped_worker_keeps_old_generation_and_job_restarts(
     notes: Detecting, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before, stopping = notes.page(), threading.Event()

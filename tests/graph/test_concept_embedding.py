@@ -1,5 +1,3 @@
-"""Vectors of concepts: made, kept up, linked with what is near, switched with those of sources, and gone."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -32,7 +30,7 @@ from tests.support.kg import Kg
 from tests.support.records import record
 
 
-def test_concepts_are_embedded_by_what_is_said_of_them(kg: Kg, driver: neo4j.Driver) -> None:
+def test_concepts_are_embedded_with_their_descriptions(kg: Kg, driver: neo4j.Driver) -> None:
     learn(kg.graph, "bees", description="Insects.", search_terms=("apis", "honey makers"))
     learn(kg.graph, *LABELS, paragraph=1)
     assert counts(kg) == (6, 0, 6, 0, 0)
@@ -59,7 +57,7 @@ def test_they_are_found_by_the_index(kg: Kg, driver: neo4j.Driver) -> None:
     assert near == [{"label": "paper nest"}]
 
 
-def test_only_what_has_another_text_is_embedded_again(kg: Kg, driver: neo4j.Driver) -> None:
+def test_only_concepts_with_changed_text_are_embedded(kg: Kg, driver: neo4j.Driver) -> None:
     learn(kg.graph)
     kg.work()
     before = vectors(driver)
@@ -72,7 +70,7 @@ def test_only_what_has_another_text_is_embedded_again(kg: Kg, driver: neo4j.Driv
     assert changed == ["paper nest"]
 
 
-def test_backfill_finds_what_nobody_asked_for(kg: Kg, driver: neo4j.Driver) -> None:
+def test_backfill_finds_unrequested_concepts(kg: Kg, driver: neo4j.Driver) -> None:
     learn(kg.graph)
     kg.work()
     rows(driver, "MATCH (c:Concept) WHERE c.label < 'p' SET c.embedding = null, c.embedded_with = null")
@@ -81,7 +79,7 @@ def test_backfill_finds_what_nobody_asked_for(kg: Kg, driver: neo4j.Driver) -> N
     assert counts(kg) == (5, 5, 0, 0, 0)
 
 
-def test_what_was_cancelled_is_left_alone(kg: Kg) -> None:
+def test_cancelled_concept_embedding_stays_paused(kg: Kg) -> None:
     learn(kg.graph)
     found, _ = page_of_jobs(kg.graph, state="queued", kind=None, ontology=None, offset=0, limit=9)
     cancel_job(kg.graph, found[0].job_id)
@@ -102,7 +100,7 @@ def test_every_batch_is_looked_over_for_merging(kg: Kg, driver: neo4j.Driver) ->
     assert merging.seen == [ids[0:2], ids[2:4], ids[4:]]
 
 
-def test_what_was_left_before_merging_is_made_good_for(kg: Kg, driver: neo4j.Driver) -> None:
+def test_concepts_embedded_before_merging_are_merged_later(kg: Kg, driver: neo4j.Driver) -> None:
     learn(kg.graph)
 
     class Failing(Merging):
@@ -133,7 +131,7 @@ class Picky(DeterministicEmbedder):
         return super().embed_passages(texts)
 
 
-def test_one_that_is_refused_stands_in_no_ones_way(graph: Graph, kg: Kg, driver: neo4j.Driver) -> None:
+def test_rejected_concept_does_not_block_others(graph: Graph, kg: Kg, driver: neo4j.Driver) -> None:
     picky = Kg(graph, open_spaces(graph, Picky(256)))
     learn(graph, *LABELS, "poison ivy")
     picky.work()
@@ -221,7 +219,7 @@ def test_a_switch_waits_for_concepts(kg: Kg, driver: neo4j.Driver) -> None:
         kg.switch.activate("small")
 
 
-def test_a_space_that_is_dropped_takes_its_vectors_of_concepts(kg: Kg, driver: neo4j.Driver) -> None:
+def test_dropped_space_deletes_its_concept_vectors(kg: Kg, driver: neo4j.Driver) -> None:
     learn(kg.graph)
     kg.add("small")
     kg.switch.build("small", SpaceBuild(activate=True))
@@ -246,7 +244,7 @@ def test_a_space_that_is_dropped_takes_its_vectors_of_concepts(kg: Kg, driver: n
     assert len(vectors(driver)) == 5
 
 
-def test_another_chunking_leaves_concepts_alone(kg: Kg, driver: neo4j.Driver) -> None:
+def test_changed_chunking_keeps_concept_vectors(kg: Kg, driver: neo4j.Driver) -> None:
     learn(kg.graph)
     kg.work()
     before = rows(driver, "MATCH (c:Concept) RETURN c.label AS l, c.embedded_at AS at ORDER BY l")
@@ -276,7 +274,7 @@ def linked(driver: neo4j.Driver) -> list[tuple[str, str, str]]:
 
 
 def near(kg: Kg, driver: neo4j.Driver, *labels: str) -> set[tuple[str, float]]:
-    """What a search goes on to from concepts that have sources of their own, and with which score."""
+    """Return the concepts and scores that a search expands to."""
     rows(driver, "MATCH (:Concept)-[a:APPEARS_IN]->() SET a.verified = true")  # no text says these names
     space = read_embedding_state(kg.graph, "notes").answering.space
     seeds = [Seed(concept_id("notes", label), 1.0) for label in labels]
@@ -287,7 +285,7 @@ def near(kg: Kg, driver: neo4j.Driver, *labels: str) -> set[tuple[str, float]]:
     return {(name, score) for name, score in every if name not in labels}
 
 
-def test_what_is_embedded_is_linked_with_what_is_near(learned: Kg, driver: neo4j.Driver) -> None:
+def test_embedded_concepts_are_linked_to_near_concepts(learned: Kg, driver: neo4j.Driver) -> None:
     assert {(one, other) for _, one, other in linked(driver)} == {(NEST, WASP), (WASP, NEST)}
     found = vectors(driver)
     one, other = (found[each] / np.linalg.norm(found[each]) for each in (NEST, WASP))
@@ -296,7 +294,7 @@ def test_what_is_embedded_is_linked_with_what_is_near(learned: Kg, driver: neo4j
     assert near(learned, driver, "river delta") == set()
 
 
-def test_links_lead_to_what_the_index_leads_to(learned: Kg, driver: neo4j.Driver) -> None:
+def test_links_and_index_find_the_same_concepts(learned: Kg, driver: neo4j.Driver) -> None:
     learn(learned.graph, GREY, paragraph=2)
     learned.work()
     by_links = {label: near(learned, driver, label) for label in (NEST, WASP, GREY)}
@@ -305,9 +303,7 @@ def test_links_lead_to_what_the_index_leads_to(learned: Kg, driver: neo4j.Driver
     assert {label: near(learned, driver, label) for label in by_links} == by_links
 
 
-def test_what_is_not_linked_yet_is_looked_up_and_what_is_linked_goes_by_its_links(
-    learned: Kg, driver: neo4j.Driver
-) -> None:
+def test_search_uses_index_only_for_unlinked_concepts(learned: Kg, driver: neo4j.Driver) -> None:
     every = near(learned, driver, NEST, "river delta")
     assert {name for name, _ in every} == {WASP}
     rows(driver, "MATCH (c:Concept {label: 'river delta'}) SET c.linked_at = null")
@@ -320,10 +316,9 @@ def test_what_is_not_linked_yet_is_looked_up_and_what_is_linked_goes_by_its_link
     assert near(learned, driver, NEST, "river delta") == every
 
 
-def test_each_space_goes_on_from_as_many_concepts(
+def test_each_space_expands_equally_many_concepts(
     learned: Kg, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However heavy those of another space are, and whether they are linked or not."""
     monkeypatch.setattr(search, "NEAR_TO", 1)
     made = record("b.md", [f"A {NEST}.", f"A {WASP}."], "other")
     store_document(learned.graph, made)
@@ -351,7 +346,7 @@ def test_each_space_goes_on_from_as_many_concepts(
     assert found() == linked_with
 
 
-def test_a_link_to_what_says_something_else_by_now_leads_nowhere(learned: Kg, driver: neo4j.Driver) -> None:
+def test_link_to_a_changed_concept_is_ignored(learned: Kg, driver: neo4j.Driver) -> None:
     rows(
         driver,
         "MATCH (d:Concept {label: 'river delta'}), (w:Concept {label: $l}) SET w.embedding = d.embedding",
@@ -360,7 +355,7 @@ def test_a_link_to_what_says_something_else_by_now_leads_nowhere(learned: Kg, dr
     assert near(learned, driver, NEST) == set()
 
 
-def test_a_space_has_its_own_links_and_takes_them_along(learned: Kg, driver: neo4j.Driver) -> None:
+def test_dropped_space_deletes_its_links(learned: Kg, driver: neo4j.Driver) -> None:
     learned.add("small")
     learned.switch.build("small", SpaceBuild(activate=False))
     learned.work()

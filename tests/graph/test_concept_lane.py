@@ -54,7 +54,7 @@ def documents(hits: SourceHits | HybridHits) -> list[str]:
 
 
 @pytest.mark.parametrize("mode", ["text", "vector", "hybrid"])
-def test_a_concept_of_the_best_hit_brings_the_passage_that_goes_on(kg: Kg, mode: str) -> None:
+def test_concept_of_best_hit_adds_continuing_passage(kg: Kg, mode: str) -> None:
     hits = search(kg, mode=mode, concepts=True)
     assert documents(hits)[0] == "journal.md"
     (guild,) = [hit for hit in hits.sources[:3] if hit.document == "guild.md"]
@@ -62,11 +62,11 @@ def test_a_concept_of_the_best_hit_brings_the_passage_that_goes_on(kg: Kg, mode:
     assert guild.ranks.concepts is not None
 
 
-def test_without_them_words_alone_do_not_find_it(kg: Kg) -> None:
+def test_text_mode_without_concepts_misses_passage(kg: Kg) -> None:
     assert "guild.md" not in documents(search(kg, mode="text"))
 
 
-def test_one_hop_leads_to_a_source_of_a_related_concept(kg: Kg) -> None:
+def test_one_hop_finds_source_of_related_concept(kg: Kg) -> None:
     hits = hybrid(kg, "Guild of Keepers", mode="concept")
     assert "town.md" in documents(hits)
     town = next(hit for hit in hits.sources if hit.document == "town.md")
@@ -81,7 +81,7 @@ def test_a_source_is_explained_by_the_concept(kg: Kg) -> None:
     assert hit.explanation.fusion.endswith("rrf with concepts")
 
 
-def test_filters_hold_for_what_concepts_bring(kg: Kg) -> None:
+def test_filters_apply_to_concept_hits(kg: Kg) -> None:
     other = record("guild.md", [f"{GUILD} Otherwise."], ontology="other")
     store_document(kg.graph, other)
     kg.graph.transaction(
@@ -99,20 +99,18 @@ def test_a_least_similarity_holds_for_them_too(kg: Kg) -> None:
     assert hits.sources == []
 
 
-def test_similarity_is_measured_for_what_concepts_bring(kg: Kg) -> None:
+def test_concept_hits_have_a_similarity(kg: Kg) -> None:
     hits = hybrid(kg, "Guild of Keepers", mode="concept")
     assert all(hit.similarity is not None for hit in hits.sources)
 
 
-def test_an_ontology_without_concepts_says_so(kg: Kg) -> None:
+def test_search_reports_ontology_without_concepts(kg: Kg) -> None:
     store_document(kg.graph, record("a.md", ["Nothing but weather here."], ontology="bare"))
     told = search(kg, "weather", ontology="bare", concepts=True).degraded
     assert any(each.part == "concepts" and "no concepts yet" in each.effect for each in told)
 
 
-def test_of_too_many_names_the_usual_ones_are_looked_for_in_every_ontology_and_that_is_told(
-    kg: Kg, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_name_lookup_limits_candidates_in_every_ontology(kg: Kg, monkeypatch: pytest.MonkeyPatch) -> None:
     question = "And where was it that the warden Maren Holt was born"
     store_document(kg.graph, record("a.md", ["Nothing but weather here."], ontology="bare"))
     asked = list[str]()
@@ -140,7 +138,7 @@ def test_hits_name_the_concepts_that_they_carry(kg: Kg) -> None:
     assert search(kg, "Gazette of Lanterns", limit=1).sources[0].concepts == []
 
 
-def test_hybrid_gives_concepts_and_sources(kg: Kg) -> None:
+def test_hybrid_returns_concepts_and_sources(kg: Kg) -> None:
     hits = hybrid(kg)
     assert hits.concepts[0].label == "Gazette of Lanterns"
     assert documents(hits)[0] == "journal.md"
@@ -167,7 +165,7 @@ def test_a_concept_that_is_everywhere_leads_nowhere(kg: Kg, driver: neo4j.Driver
     assert "Guild of Keepers" not in through
 
 
-def test_concepts_that_are_being_extracted_are_told(kg: Kg) -> None:
+def test_search_reports_running_extraction(kg: Kg) -> None:
     kg.graph.transaction(lambda tx: request_job(tx, "concept_extraction", "notes", added=7))
     for told in (
         search(kg, concepts=True).degraded,
@@ -178,21 +176,21 @@ def test_concepts_that_are_being_extracted_are_told(kg: Kg) -> None:
     assert all("0 of the 7" not in each.effect for each in search(kg).degraded)
 
 
-def test_so_many_appearances_are_followed_and_no_more(kg: Kg, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_of_followed_appearances_is_bounded(kg: Kg, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(carried_module, "MAX_APPEARANCES", 1)
     few = hybrid(kg, "Guild of Keepers", mode="concept").sources
     monkeypatch.undo()
     assert len(few) < len(hybrid(kg, "Guild of Keepers", mode="concept").sources)
 
 
-def test_mode_concept_does_not_tell_of_lanes_that_it_does_not_ask(kg: Kg) -> None:
+def test_concept_mode_omits_notes_of_other_retrievers(kg: Kg) -> None:
     hits = hybrid(kg, "of the and", mode="concept")
     assert all(each.part not in {"text_index", "vector_index"} for each in hits.degraded)
     assert "full text: the query contains no word" not in str(hits.degraded)
 
 
-def test_a_question_without_spaces_names_a_concept_within_it(kg: Kg) -> None:
-    """And goes by that alone: a model that knows no Chinese finds all concepts near."""
+def test_question_without_spaces_names_a_concept(kg: Kg) -> None:
+    """The concept decides, because an English model finds all Chinese concepts near."""
     said = {"灯.md": "灯笼公会的年鉴。", "港.md": "船坞在港口。"}
     made = [record(name, [text]) for name, text in said.items()]
     for each in made:
@@ -205,7 +203,7 @@ def test_a_question_without_spaces_names_a_concept_within_it(kg: Kg) -> None:
     assert [each.label for each in hits.sources[0].through] == ["灯笼公会"]
 
 
-def test_a_question_without_spaces_that_names_none_is_answered_without_concepts(kg: Kg) -> None:
+def test_question_without_spaces_or_concepts_has_hits(kg: Kg) -> None:
     made = [
         record(name, [text]) for name, text in {"灯.md": "灯笼公会的年鉴。", "港.md": "公会在港口。"}.items()
     ]

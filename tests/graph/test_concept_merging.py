@@ -1,5 +1,3 @@
-"""Two concepts become one over a real database: nothing is lost or counts twice, whoever else is writing."""
-
 from __future__ import annotations
 
 import threading
@@ -52,7 +50,7 @@ def one(driver: neo4j.Driver, label: str) -> dict[str, Any]:
     return row["map"]
 
 
-def test_all_that_one_had_goes_over_and_counts_once(
+def test_merge_moves_all_evidence_without_duplicates(
     graph: Graph, driver: neo4j.Driver, texts: DocumentRecord
 ) -> None:
     write(graph, *both(texts))
@@ -80,7 +78,7 @@ def test_all_that_one_had_goes_over_and_counts_once(
     assert [row["c"] for row in seen] == [0.5, 1.0, 1.0], "the stronger counts"
 
 
-def test_the_one_that_stays_has_both_names_and_is_due_for_embedding(
+def test_surviving_concept_has_both_names_and_becomes_pending(
     graph: Graph, driver: neo4j.Driver, texts: DocumentRecord
 ) -> None:
     write(graph, *both(texts))
@@ -95,7 +93,7 @@ def test_the_one_that_stays_has_both_names_and_is_due_for_embedding(
     assert {row["n"] for row in names} == {ONE, MANY}
 
 
-def test_twice_is_as_once_and_what_is_extracted_again_changes_nothing(
+def test_repeated_merge_and_extraction_change_nothing(
     graph: Graph, driver: neo4j.Driver, texts: DocumentRecord
 ) -> None:
     write(graph, *both(texts))
@@ -109,7 +107,7 @@ def test_twice_is_as_once_and_what_is_extracted_again_changes_nothing(
     check_invariants(driver)
 
 
-def test_more_sources_stay_then_the_older_then_the_smaller_id(
+def test_survivor_has_more_sources_then_age_then_id(
     graph: Graph, driver: neo4j.Driver, texts: DocumentRecord
 ) -> None:
     write(graph, labelled(texts, 0, "lazy"), labelled(texts, 1, "iterators"))
@@ -120,7 +118,9 @@ def test_more_sources_stay_then_the_older_then_the_smaller_id(
     assert merged(graph, "list", "ends") == min(ids("list", "ends"))
 
 
-def test_what_was_imported_stays_imported(graph: Graph, driver: neo4j.Driver, texts: DocumentRecord) -> None:
+def test_imported_evidence_stays_imported_after_a_merge(
+    graph: Graph, driver: neo4j.Driver, texts: DocumentRecord
+) -> None:
     text = texts.sources[1].full_text
     write(graph, extraction(texts, 1, found(MANY, quote(text, MANY))), mark="file", imported=True)
     write(graph, extraction(texts, 1, found(ONE, quote(text, MANY))), labelled(texts, 0, ONE))
@@ -142,7 +142,7 @@ def test_two_ontologies_never_share_a_concept(
     assert count(driver, "(:Concept)") == 2
 
 
-def test_a_document_takes_its_evidence_along_after_a_merge(
+def test_deleted_document_removes_its_evidence_after_merge(
     graph: Graph, driver: neo4j.Driver, texts: DocumentRecord
 ) -> None:
     more = record("more.md", [f"More of {MANY}."])
@@ -156,7 +156,7 @@ def test_a_document_takes_its_evidence_along_after_a_merge(
     assert count(driver, "(n) WHERE n:Concept OR n:ConceptName OR n:Instance") == 0
 
 
-def test_whoever_names_the_one_that_goes_while_it_goes_finds_the_one_that_stays(
+def test_concurrent_name_lookup_finds_the_surviving_concept(
     graph: Graph, driver: neo4j.Driver, texts: DocumentRecord
 ) -> None:
     write(graph, labelled(texts, 0, ONE), labelled(texts, 2, ONE), labelled(texts, 1, MANY))
@@ -177,7 +177,7 @@ def test_whoever_names_the_one_that_goes_while_it_goes_finds_the_one_that_stays(
     assert concepts(driver) == {ONE: 4}
 
 
-def test_evidence_that_comes_in_before_the_lock_goes_over_too(
+def test_evidence_stored_before_the_lock_is_merged(
     graph: Graph, driver: neo4j.Driver, texts: DocumentRecord
 ) -> None:
     write(graph, labelled(texts, 0, ONE), labelled(texts, 2, ONE))
@@ -224,7 +224,7 @@ def undone(graph: Graph, by: str = "Ada") -> ConceptMerge:
     return unmerge_concepts(graph, "notes", last.merge_id, by)
 
 
-def test_a_merge_is_recorded_and_undone_to_the_letter(
+def test_merge_is_recorded_and_undone_exactly(
     graph: Graph, driver: neo4j.Driver, texts: DocumentRecord
 ) -> None:
     write(graph, *both(texts))
@@ -242,7 +242,7 @@ def test_a_merge_is_recorded_and_undone_to_the_letter(
     assert evidence(driver) == before
 
 
-def test_what_was_parted_is_never_merged_again(
+def test_unmerged_concepts_are_never_merged_again(
     graph: Graph, driver: neo4j.Driver, texts: DocumentRecord
 ) -> None:
     write(graph, *both(texts))
@@ -256,7 +256,7 @@ def test_what_was_parted_is_never_merged_again(
     assert merged(graph, ONE, MANY) is None, "concepts that come again are the same ones"
 
 
-def test_evidence_that_went_meanwhile_does_not_come_back(
+def test_undo_does_not_restore_deleted_evidence(
     graph: Graph, driver: neo4j.Driver, texts: DocumentRecord
 ) -> None:
     other = record("other.md", [f"{MANY} are lazy, too."])
@@ -272,7 +272,7 @@ def test_evidence_that_went_meanwhile_does_not_come_back(
     assert concepts(driver) == {ONE: 1}
 
 
-def test_a_concept_whose_evidence_has_gone_is_not_made(
+def test_undo_skips_concepts_without_remaining_evidence(
     graph: Graph, driver: neo4j.Driver, texts: DocumentRecord
 ) -> None:
     other = record("other.md", [f"One {ONE} more.", f"And one {ONE} more."])
@@ -285,7 +285,9 @@ def test_a_concept_whose_evidence_has_gone_is_not_made(
     assert concepts(driver) == {ONE: 2}
 
 
-def test_what_is_read_since_is_read_again(graph: Graph, driver: neo4j.Driver, texts: DocumentRecord) -> None:
+def test_undo_makes_newer_sources_pending_for_extraction(
+    graph: Graph, driver: neo4j.Driver, texts: DocumentRecord
+) -> None:
     write(graph, *both(texts))
     merged(graph, MANY, ONE)
     write(graph, *both(texts)[1:2])
@@ -314,7 +316,7 @@ def test_a_later_merge_is_undone_before(graph: Graph, driver: neo4j.Driver, text
     check_invariants(driver)
 
 
-def test_text_that_was_deleted_is_not_in_the_record(graph: Graph, driver: neo4j.Driver) -> None:
+def test_deletion_removes_text_from_the_merge_record(graph: Graph, driver: neo4j.Driver) -> None:
     other = record("other.md", [f"One {ONE} more.", f"And one {ONE} more."])
     private = record("private.md", [f"The {MANY} of Mr. X live here."])
     for each in (other, private):
@@ -333,14 +335,14 @@ def test_text_that_was_deleted_is_not_in_the_record(graph: Graph, driver: neo4j.
     assert concepts(driver) == {ONE: 2}
 
 
-def test_an_unknown_merge_is_said(graph: Graph, texts: DocumentRecord) -> None:
+def test_unknown_merge_is_an_error(graph: Graph, texts: DocumentRecord) -> None:
     del texts
     with pytest.raises(NotFound, match="concept merge 'x' not found"):
         unmerge_concepts(graph, "notes", "x", None)
 
 
 def evidence(driver: neo4j.Driver) -> list[str]:
-    """All but the records, what is due and when, and the order of what is not ordered."""
+    """Return all evidence except merge records, pending flags, and unordered lists."""
     found = rows(
         driver,
         "MATCH (c:Concept) "
@@ -362,7 +364,6 @@ APART = {"alpha": 3, "beta": 1, "gamma": 1}
 
 @pytest.fixture
 def other(graph: Graph) -> DocumentRecord:
-    """A document besides one whose three sources carry alpha."""
     alpha = record("a.md", ["alpha one.", "alpha two.", "alpha three."])
     made = record("s.md", ["beta and gamma live here.", "gamma here."])
     for each in (alpha, made):
@@ -372,7 +373,6 @@ def other(graph: Graph) -> DocumentRecord:
 
 
 def merge_of(graph: Graph, label: str) -> ConceptMerge:
-    """The one that stands by which a concept went."""
     merges = read_concept_merges(graph, "notes", 0, 50)[0]
     return next(each for each in merges if each.merged == label and each.undone_at is None)
 
@@ -382,7 +382,7 @@ def undo(graph: Graph, label: str) -> None:
 
 
 @pytest.mark.parametrize("quoted", [True, False])
-def test_the_last_of_two_into_one_is_undone_first(
+def test_merges_into_one_concept_are_undone_in_reverse(
     graph: Graph, driver: neo4j.Driver, other: DocumentRecord, *, quoted: bool
 ) -> None:
     bare = extraction(other, 0, found("beta"), found("gamma"))
@@ -411,7 +411,7 @@ def test_merges_of_other_sources_are_undone_in_any_order(
     check_invariants(driver)
 
 
-def test_a_merge_of_too_many_sources_is_told_not_to_be_undoable(
+def test_merge_of_too_many_sources_cannot_be_undone(
     graph: Graph, driver: neo4j.Driver, other: DocumentRecord, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kg_api.graph.concept_merges.MAX_RECORDED", 1)
@@ -424,7 +424,7 @@ def test_a_merge_of_too_many_sources_is_told_not_to_be_undoable(
     assert concepts(driver) == {"alpha": 5}
 
 
-def test_what_was_parted_stays_apart_over_a_third(
+def test_unmerged_pair_stays_separate_from_a_third(
     graph: Graph, driver: neo4j.Driver, other: DocumentRecord
 ) -> None:
     write(graph, labelled(other, 0, "beta"), labelled(other, 1, "gamma"))
@@ -447,7 +447,6 @@ def space(graph: Graph) -> Space:
 
 
 def embed(driver: neo4j.Driver, vectors: dict[str, list[float]]) -> None:
-    """Give concepts vectors of a few numbers, the rest 0; of length 1."""
     for label, numbers in vectors.items():
         vector = np.zeros(256)
         vector[: len(numbers)] = numbers
@@ -463,7 +462,7 @@ def near(graph: Graph, space: Space, *labels: str) -> int:
     return merge_near(graph, space, "notes", [concept_id("notes", label) for label in labels])
 
 
-def test_near_ones_that_are_called_alike_merge(
+def test_near_concepts_with_similar_names_merge(
     graph: Graph, driver: neo4j.Driver, texts: DocumentRecord, space: Space
 ) -> None:
     write(graph, *both(texts))
@@ -474,7 +473,7 @@ def test_near_ones_that_are_called_alike_merge(
     check_invariants(driver)
 
 
-def test_what_is_called_alike_but_far_or_without_a_vector_stays(
+def test_similar_names_without_near_vectors_stay_separate(
     graph: Graph, driver: neo4j.Driver, texts: DocumentRecord, space: Space
 ) -> None:
     write(graph, *both(texts))
@@ -484,7 +483,7 @@ def test_what_is_called_alike_but_far_or_without_a_vector_stays(
     assert count(driver, "(:Concept)") == 4
 
 
-def test_another_ontology_is_not_looked_at(
+def test_merging_ignores_other_ontologies(
     graph: Graph, driver: neo4j.Driver, texts: DocumentRecord, space: Space
 ) -> None:
     other = record("texts.md", TEXTS, "other")
@@ -496,7 +495,7 @@ def test_another_ontology_is_not_looked_at(
     assert count(driver, "(:Concept)") == 2
 
 
-def test_a_chain_does_not_bring_in_what_is_unlike_the_one_that_stays(
+def test_chain_excludes_concepts_unlike_the_survivor(
     graph: Graph, driver: neo4j.Driver, space: Space
 ) -> None:
     short, long, turned = "EU law", "European Union law", "law of the European Union"
@@ -509,7 +508,7 @@ def test_a_chain_does_not_bring_in_what_is_unlike_the_one_that_stays(
     check_invariants(driver)
 
 
-def test_a_pair_that_is_too_large_is_passed_over(
+def test_pair_that_is_too_large_is_skipped(
     graph: Graph, driver: neo4j.Driver, texts: DocumentRecord, space: Space, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> None:
@@ -523,7 +522,7 @@ def test_a_pair_that_is_too_large_is_passed_over(
     assert near(graph, space, ONE, MANY) == 1, "later it is tried again"
 
 
-def test_what_merges_is_looked_at_again(graph: Graph, driver: neo4j.Driver, space: Space) -> None:
+def test_merged_concept_is_compared_again(graph: Graph, driver: neo4j.Driver, space: Space) -> None:
     labels = ["code object", "code objects", "code object's", "Code Objects'"]
     made = record("code.md", [f"{label} are here" for label in labels])
     store_document(graph, made)

@@ -1,5 +1,3 @@
-"""Links that somebody accepted go over when concepts become one, and back when they are parted."""
-
 from __future__ import annotations
 
 import neo4j
@@ -40,7 +38,6 @@ def identity(one: str, other: str) -> str:
 
 
 def link(graph: Graph, driver: neo4j.Driver, one: str, other: str) -> dict[str, str]:
-    """Have a link proposed and accepted; it, as it is told."""
     hashes = {row["id"]: row["hash"] for row in rows(driver, HASHES)}
     first, second = (LinkEnd(each, hashes[each]) for each in ids(one, other))
     proposed = NewProposal("concept", first, second, 0.9, 0.8, "near")
@@ -78,7 +75,7 @@ def test_a_link_goes_over_and_back(graph: Graph, driver: neo4j.Driver) -> None:
     check_invariants(driver)
 
 
-def test_what_is_decided_on_it_meanwhile_holds(graph: Graph, driver: neo4j.Driver) -> None:
+def test_decision_during_unmerge_is_preserved(graph: Graph, driver: neo4j.Driver) -> None:
     link(graph, driver, "beta", "gamma")
     merged(graph, "alpha", "beta")
     decide(graph, "alpha", "gamma", "rejected")
@@ -108,7 +105,7 @@ def test_a_link_that_was_rejected_is_not_made(graph: Graph, driver: neo4j.Driver
     assert rows(driver, ACCEPTED) == [{"id": identity("beta", "gamma"), "ends": 0}]
 
 
-def test_an_end_that_became_part_of_another_is_parted_before(graph: Graph, driver: neo4j.Driver) -> None:
+def test_later_merge_is_undone_before_its_link(graph: Graph, driver: neo4j.Driver) -> None:
     before = link(graph, driver, "beta", "gamma")
     merged(graph, "alpha", "beta")
     merged(graph, "alpha", "gamma")

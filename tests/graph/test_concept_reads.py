@@ -1,4 +1,4 @@
-"""Concepts over a real database: found, proved, the ways between them, and what cosines with them mean."""
+"""Store an accepted proposal and return it."""
 
 from __future__ import annotations
 
@@ -42,9 +42,7 @@ def labels(service: ConceptService, text: str, limit: int = 3) -> list[str]:
     return [each.label for each in service.search(text, None, limit).concepts]
 
 
-def test_a_concept_is_found_by_name_by_words_and_by_meaning(
-    service: ConceptService, ids: dict[str, str]
-) -> None:
+def test_concept_is_found_by_name_keywords_and_vector(service: ConceptService, ids: dict[str, str]) -> None:
     assert labels(service, "ada lovelace!")[0] == "Ada Lovelace"
     assert labels(service, "Babbage machine")[0] == "Analytical Engine", "by another name"
     assert labels(service, "a computer that is mechanical")[0] == "Analytical Engine", "by its description"
@@ -65,7 +63,7 @@ def test_a_concept_is_found_by_name_by_words_and_by_meaning(
     assert "embedding" not in best.model_dump_json()
 
 
-def test_only_the_ontologies_asked_for_are_searched(
+def test_search_covers_only_requested_ontologies(
     kg: Kg, service: ConceptService, ids: dict[str, str]
 ) -> None:
     store_concepts(kg.graph, record("x", ["Ada Lovelace again"], "other"), {0: ["Ada Lovelace"]})
@@ -84,13 +82,13 @@ def test_only_the_ontologies_asked_for_are_searched(
     assert ids
 
 
-def test_where_no_concept_was_extracted_yet_it_is_told(kg: Kg) -> None:
+def test_search_reports_ontologies_without_extraction(kg: Kg) -> None:
     answer = ConceptService(kg.graph, kg.spaces).search("anything", None, 5)
     assert [each.part for each in answer.degraded] == ["concepts"]
     assert "have no concepts yet" in answer.degraded[0].effect
 
 
-def test_what_fits_is_told_of_each_that_is_found(service: ConceptService, ids: dict[str, str]) -> None:
+def test_each_found_concept_has_its_relevance(service: ConceptService, ids: dict[str, str]) -> None:
     def fits(text: str) -> dict[str, str | None]:
         return {each.label: each.fits for each in service.search(text, None, 50).concepts}
 
@@ -103,13 +101,13 @@ def test_what_fits_is_told_of_each_that_is_found(service: ConceptService, ids: d
     assert set(unrelated.values()) == {None}
 
 
-def test_a_words_in_the_description_alone_does_not_make_it_fit(kg: Kg, ids: dict[str, str]) -> None:
+def test_keyword_in_description_is_not_relevant(kg: Kg, ids: dict[str, str]) -> None:
     found = find_concepts(kg.graph, "mechanical", [], ["notes"], 5)
     assert [(each.label, each.fits) for each in found.concepts] == [("Analytical Engine", None)]
     assert ids
 
 
-def test_without_a_model_words_find_and_it_is_told(kg: Kg, ids: dict[str, str]) -> None:
+def test_search_without_model_uses_keywords_and_reports_it(kg: Kg, ids: dict[str, str]) -> None:
     def no_model(_: object) -> NoReturn:
         raise EmbeddingUnavailable("no model")
 
@@ -120,7 +118,7 @@ def test_without_a_model_words_find_and_it_is_told(kg: Kg, ids: dict[str, str]) 
     assert [each.part for each in answer.degraded] == ["embedding"]
 
 
-def test_an_index_that_is_filled_is_not_asked_and_told(kg: Kg, ids: dict[str, str]) -> None:
+def test_search_skips_populating_index_and_reports_it(kg: Kg, ids: dict[str, str]) -> None:
     space = kg.spaces.get().space
     meanings = [Meaning(space, small_embedder().embed_query("Herons"), ["notes"])]
 
@@ -141,7 +139,7 @@ def test_words_are_never_orders(service: ConceptService, ids: dict[str, str], te
     assert ids
 
 
-def test_details_show_quotes_at_their_place_and_what_is_related(
+def test_details_show_quotes_with_positions_and_related_concepts(
     service: ConceptService, ids: dict[str, str]
 ) -> None:
     told = service.details(ids["Analytical Engine"])
@@ -162,7 +160,7 @@ def test_details_show_quotes_at_their_place_and_what_is_related(
         service.details("none")
 
 
-def test_the_context_is_windows_of_the_same_document_and_those_that_touch_are_one(
+def test_adjacent_windows_of_a_document_are_joined(
     kg: Kg, service: ConceptService, ids: dict[str, str]
 ) -> None:
     store_concepts(
@@ -211,7 +209,7 @@ def test_statements_of_several_sources_are_summed_up(kg: Kg, service: ConceptSer
     assert (one.type.lower(), len(one.sources)) == ("wrote about", 2)
 
 
-def test_where_nothing_is_stated_those_of_the_same_sources_are_given(
+def test_concepts_without_relationships_show_shared_sources(
     service: ConceptService, ids: dict[str, str]
 ) -> None:
     found = service.related(ids["Herons"], 2, 10)
@@ -219,7 +217,7 @@ def test_where_nothing_is_stated_those_of_the_same_sources_are_given(
     assert "no text states" in found.degraded[0].effect
 
 
-def test_those_of_the_same_sources_that_are_not_given_are_counted(kg: Kg, service: ConceptService) -> None:
+def test_omitted_concepts_of_shared_sources_are_counted(kg: Kg, service: ConceptService) -> None:
     names = ["Heron", "Reed", "Otter", "Pike", "Newt"]
     found = store_concepts(kg.graph, record("pond", [", ".join(names)]), {0: names}, {})
     own = found["Heron"]
@@ -227,9 +225,7 @@ def test_those_of_the_same_sources_that_are_not_given_are_counted(kg: Kg, servic
     assert service.details(own, 1).more_related == 3
 
 
-def test_an_ontologies_concepts_are_listed_those_of_most_sources_first(
-    service: ConceptService, ids: dict[str, str]
-) -> None:
+def test_concepts_are_listed_by_number_of_sources(service: ConceptService, ids: dict[str, str]) -> None:
     page = service.page("notes", 0, 2)
     assert [(each.label, each.sources) for each in page.concepts] == [("Analytical Engine", 2), ("London", 2)]
     assert page.total == len(ids)
@@ -238,7 +234,7 @@ def test_an_ontologies_concepts_are_listed_those_of_most_sources_first(
         service.page("none", 0, 10)
 
 
-def test_what_is_not_there_is_not_found(graph: Graph) -> None:
+def test_unknown_concept_is_not_found(graph: Graph) -> None:
     spaces = open_spaces(graph)
     service = ConceptService(graph, spaces)
     for asking in (service.details, lambda x: service.context(x, 1, 1), lambda x: service.related(x, 1, 1)):
@@ -251,9 +247,7 @@ def told(found: ConceptPaths) -> list[list[str]]:
     return [[each.label for each in path.concepts] for path in found.paths]
 
 
-def test_the_shortest_path_is_told_as_the_texts_state_it(
-    service: ConceptService, ids: dict[str, str]
-) -> None:
+def test_shortest_path_keeps_stated_directions(service: ConceptService, ids: dict[str, str]) -> None:
     found = service.paths(ids["Ada Lovelace"], "thames", None, 4, 5)
     assert told(found) == [["Ada Lovelace", "Analytical Engine", "London", "Thames"]]
     assert (found.start.label, found.end.label, found.degraded) == ("Ada Lovelace", "Thames", [])
@@ -273,9 +267,7 @@ def test_the_shortest_path_is_told_as_the_texts_state_it(
     assert (backwards.subject, backwards.object) == (ids["London"], ids["Thames"])
 
 
-def test_a_phrase_is_taken_for_the_concept_that_fits_best_and_it_is_told(
-    service: ConceptService, ids: dict[str, str]
-) -> None:
+def test_path_reports_concept_chosen_for_a_phrase(service: ConceptService, ids: dict[str, str]) -> None:
     found = service.paths("a mechanical computer", "Ada Lovelace", None, 2, 5)
     assert (found.start.concept_id, len(found.paths)) == (ids["Analytical Engine"], 1)
     assert "'a mechanical computer'" in found.degraded[0].effect
@@ -287,7 +279,9 @@ def test_a_phrase_is_taken_for_the_concept_that_fits_best_and_it_is_told(
         service.paths("Ada Lovelace", "0" * 32, None, 2, 5)
 
 
-def test_sources_connect_what_no_text_states(kg: Kg, service: ConceptService, ids: dict[str, str]) -> None:
+def test_path_uses_shared_sources_without_relationships(
+    kg: Kg, service: ConceptService, ids: dict[str, str]
+) -> None:
     store_concepts(kg.graph, record("bank", ["Herons by the Thames"]), {0: ["Herons", "Thames"]})
     found = service.paths("water", "London", None, 4, 5)
     assert told(found) == [["water", "Herons", "Thames", "London"]]
@@ -309,7 +303,7 @@ def test_ends_of_two_ontologies_are_not_connected(
     assert {both.start.ontology, both.end.ontology} == {"other"}, "London is in both"
 
 
-def test_a_hub_is_bounded_and_it_is_told(
+def test_hub_is_bounded_and_reported(
     kg: Kg, service: ConceptService, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = store_concepts(kg.graph, record("h", ["the hub and the end"]), {0: ["hub", "end"]})
@@ -338,12 +332,11 @@ def test_a_hub_is_bounded_and_it_is_told(
 
 
 def search(kg: Kg) -> None:
-    """Ask for concepts; what it may begin beside that is waited for."""
     kg.spaces.of(find_space(kg.graph, FIRST_SLUG))._labels_looked_at = float("-inf")
     ConceptService(kg.graph, kg.spaces).search("anything", None, 1)
 
 
-def test_it_is_measured_once_there_are_enough_concepts_and_then_once_a_day(
+def test_concept_similarity_is_calibrated_daily_after_enough_concepts(
     kg: Kg, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls = list[int]()
@@ -371,7 +364,7 @@ def test_it_is_measured_once_there_are_enough_concepts_and_then_once_a_day(
 
 
 @pytest.mark.parametrize(("similarity", "fits"), [(0.70, "meaning"), (0.68, None), (None, None)])
-def test_meaning_fits_from_half_way_to_equal_where_concepts_are_not_measured(
+def test_uncalibrated_space_accepts_upper_half_of_similarities(
     kg: Kg, similarity: float | None, fits: str | None
 ) -> None:
     """A5: the middle of related and unrelated passages, 0.52 here, is where any label is."""
@@ -383,7 +376,7 @@ def test_meaning_fits_from_half_way_to_equal_where_concepts_are_not_measured(
 
 
 @pytest.mark.parametrize(("similarity", "fits"), [(0.5, "meaning"), (0.49, None)])
-def test_where_concepts_are_measured_they_say_what_is_near(
+def test_calibrated_space_decides_which_concepts_are_near(
     kg: Kg, similarity: float, fits: str | None
 ) -> None:
     space = replace(kg.spaces.get().space, labels=SimilarityCalibration(related=1.0, unrelated=0.0))
@@ -408,7 +401,7 @@ def _fits(kg: Kg, meaning: Meaning, similarity: float | None) -> str | None:
     return told.fits
 
 
-def test_where_nothing_fits_the_answer_says_so_and_names_the_nearest(
+def test_search_without_relevant_concept_names_the_nearest(
     service: ConceptService, ids: dict[str, str]
 ) -> None:
     """A5: nonsense came back as if it were an answer."""
@@ -426,14 +419,14 @@ ALPHA, BETA, MIDDLE = (concept_id("notes", each) for each in ("alpha", "beta", "
 
 
 def store_chain(graph: Graph) -> None:
-    """Each related to the next one, in a document of its own; the hub is in two."""
+    """Run a concept search and wait for embedding that it starts."""
     for subject, target in pairwise(CHAIN):
         stated: dict[int, list[Triple]] = {0: [(subject, "meets", target)]}
         text = f"The {subject} meets the {target}."
         store_concepts(graph, record(f"{subject}.md", [text]), {0: [subject, target]}, stated)
 
 
-def test_a_concept_of_very_many_sources_connects_no_concepts_wherever_it_stands(graph: Graph) -> None:
+def test_concept_of_too_many_sources_connects_nothing(graph: Graph) -> None:
     store_chain(graph)
     near, far = (ALPHA, MIDDLE), (ALPHA, BETA)
     for hops, pair in ((2, near), (3, far)):

@@ -1,4 +1,4 @@
-"""What is said of a concept: by the sources that carry it now, and by nobody else."""
+"""Store a chain of concepts, one document each. The hub has two documents."""
 
 from __future__ import annotations
 
@@ -46,7 +46,6 @@ def say(graph: Graph, of: DocumentRecord, paragraph: int, description: str, *ter
 
 
 def said(driver: neo4j.Driver) -> tuple[str, str, list[str]]:
-    """Label, description and terms of the one concept; its hash is theirs."""
     (row,) = rows(driver, "MATCH (c:Concept) RETURN properties(c) AS map")
     label, description, terms = (row["map"][each] for each in ("label", "description", "search_terms"))
     assert row["map"]["text_hash"] == hash_concept_text(label, description, terms)
@@ -54,12 +53,11 @@ def said(driver: neo4j.Driver) -> tuple[str, str, list[str]]:
 
 
 def wanted(driver: neo4j.Driver) -> int:
-    """How many texts were asked to be embedded."""
     found = rows(driver, "MATCH (j:Job {kind: 'concept_embedding'}) RETURN sum(j.total) AS total")
     return found[0]["total"]
 
 
-def test_what_a_document_said_goes_with_it(
+def test_deleted_document_removes_its_descriptions(
     graph: Graph, driver: neo4j.Driver, bees: DocumentRecord, more: DocumentRecord
 ) -> None:
     say(graph, more, 0, "Pirates.", "gold", "Reserve")
@@ -72,7 +70,7 @@ def test_what_a_document_said_goes_with_it(
     check_invariants(driver)
 
 
-def test_what_nobody_says_any_more_is_not_said(
+def test_withdrawn_description_is_removed(
     graph: Graph, driver: neo4j.Driver, bees: DocumentRecord, more: DocumentRecord
 ) -> None:
     say(graph, bees, 0, "")
@@ -81,7 +79,7 @@ def test_what_nobody_says_any_more_is_not_said(
     assert said(driver) == ("Bees", "", [])
 
 
-def test_a_source_that_is_read_anew_says_what_it_says_now(
+def test_repeated_extraction_replaces_description(
     graph: Graph, driver: neo4j.Driver, bees: DocumentRecord
 ) -> None:
     say(graph, bees, 0, "A wrong one.", "junk", "rubbish")
@@ -94,7 +92,7 @@ def test_a_source_that_is_read_anew_says_what_it_says_now(
     assert said(driver) == ("Bees", "", [])
 
 
-def test_the_surest_is_said_whatever_the_order(
+def test_most_confident_description_wins_in_any_order(
     graph: Graph, driver: neo4j.Driver, bees: DocumentRecord, more: DocumentRecord
 ) -> None:
     last = max(bees.sources[:2], key=lambda source: source.source_id).paragraph
@@ -110,7 +108,7 @@ def test_the_surest_is_said_whatever_the_order(
     assert said(driver) == ("Bees", "Not proven.", ["t2"])
 
 
-def test_so_many_appearances_are_read_and_so_many_terms_kept(
+def test_appearances_and_terms_are_bounded(
     graph: Graph,
     driver: neo4j.Driver,
     bees: DocumentRecord,
@@ -125,7 +123,7 @@ def test_so_many_appearances_are_read_and_so_many_terms_kept(
     assert said(driver) == ("Bees", "Insects.", [f"a{n}" for n in range(TERMS)])
 
 
-def test_what_was_imported_is_said_until_the_import_goes(
+def test_imported_description_lasts_until_import_is_deleted(
     graph: Graph, driver: neo4j.Driver, bees: DocumentRecord
 ) -> None:
     def bring(description: str, *labels: str) -> None:
@@ -143,7 +141,7 @@ def test_what_was_imported_is_said_until_the_import_goes(
     assert said(driver) == ("Bees", "Insects.", ["Apis"])
 
 
-def test_merging_takes_along_what_was_said_and_what_it_was_called(
+def test_merge_keeps_descriptions_and_names(
     graph: Graph, driver: neo4j.Driver, bees: DocumentRecord, more: DocumentRecord
 ) -> None:
     say(graph, bees, 0, "Insects.", "Apis")
@@ -166,7 +164,7 @@ def test_merging_takes_along_what_was_said_and_what_it_was_called(
     check_invariants(driver)
 
 
-def test_two_that_one_source_carries_say_both_when_they_are_one(
+def test_merge_within_one_source_keeps_both_descriptions(
     graph: Graph, driver: neo4j.Driver, bees: DocumentRecord, more: DocumentRecord
 ) -> None:
     text = bees.sources[0].full_text

@@ -1,5 +1,3 @@
-"""Concepts and their evidence in the graph: written, replaced, gone with their sources."""
-
 from __future__ import annotations
 
 import threading
@@ -49,7 +47,7 @@ def bees(graph: Graph) -> DocumentRecord:
     return made
 
 
-def test_what_was_found_is_there(graph: Graph, driver: neo4j.Driver, bees: DocumentRecord) -> None:
+def test_extraction_is_stored(graph: Graph, driver: neo4j.Driver, bees: DocumentRecord) -> None:
     text = bees.sources[0].full_text
     one = extraction(
         bees,
@@ -95,7 +93,7 @@ def test_one_name_is_one_concept(graph: Graph, driver: neo4j.Driver, bees: Docum
     assert concepts(driver) == {"flowers": 2, "Bees": 2}
 
 
-def test_another_form_of_a_label_is_the_same_concept(
+def test_inflected_label_is_the_same_concept(
     graph: Graph, driver: neo4j.Driver, bees: DocumentRecord
 ) -> None:
     write(graph, extraction(bees, 0, found("lease", forms=("leases",))))
@@ -105,14 +103,16 @@ def test_another_form_of_a_label_is_the_same_concept(
     assert row == {"terms": ["leases"]}
 
 
-def test_a_search_term_is_no_name(graph: Graph, driver: neo4j.Driver, bees: DocumentRecord) -> None:
-    """A term may be broader than its concept; whether both are the same is for merging to judge."""
+def test_search_term_is_not_a_name(graph: Graph, driver: neo4j.Driver, bees: DocumentRecord) -> None:
+    """A search term can be broader than its concept. Merging decides whether two concepts are equal."""
     write(graph, extraction(bees, 0, found("CPython", search_terms=("Python",))))
     write(graph, extraction(bees, 1, found("Python")))
     assert concepts(driver) == {"CPython": 1, "Python": 1}
 
 
-def test_what_is_not_found_any_more_goes(graph: Graph, driver: neo4j.Driver, bees: DocumentRecord) -> None:
+def test_repeated_extraction_removes_missing_concepts(
+    graph: Graph, driver: neo4j.Driver, bees: DocumentRecord
+) -> None:
     relation = ExtractedRelation("Bees", "show", "flowers")
     text = bees.sources[0].full_text
     quoted = [found(each, quote(text, each)) for each in ("Bees", "dance", "flowers")]
@@ -124,9 +124,7 @@ def test_what_is_not_found_any_more_goes(graph: Graph, driver: neo4j.Driver, bee
     assert count(driver, "(:ConceptName)") == 2
 
 
-def test_a_source_that_changed_is_passed_over(
-    graph: Graph, driver: neo4j.Driver, bees: DocumentRecord
-) -> None:
+def test_changed_source_is_skipped(graph: Graph, driver: neo4j.Driver, bees: DocumentRecord) -> None:
     old = labelled(bees, 0, "Bees")
     gone = Extraction("0" * 32, "x", old.concepts)
     other = Extraction(old.source_id, "another", old.concepts)
@@ -147,7 +145,7 @@ def test_sources_are_due_until_they_are_read(graph: Graph, bees: DocumentRecord)
     assert count_for_extraction(graph, "notes", "m2") == 3
 
 
-def test_a_refusal_says_why_and_takes_nothing_away(
+def test_rejection_records_reason_and_keeps_concepts(
     graph: Graph, driver: neo4j.Driver, bees: DocumentRecord
 ) -> None:
     write(graph, labelled(bees, 0, "Bees"))
@@ -180,7 +178,7 @@ def test_strange_texts_do_no_harm(graph: Graph, driver: neo4j.Driver, bees: Docu
     assert kept["quote"] == text.rstrip()
 
 
-def test_a_long_quote_is_cut_to_what_is_still_verbatim(graph: Graph, driver: neo4j.Driver) -> None:
+def test_long_quote_is_cut_but_stays_verbatim(graph: Graph, driver: neo4j.Driver) -> None:
     long = record("long.md", ["🐝 word " * 400])
     store_document(graph, long)
     text = long.sources[0].full_text
@@ -198,7 +196,7 @@ def test_more_is_learned_of_a_concept(graph: Graph, driver: neo4j.Driver, bees: 
     assert row == {"l": "Bees", "d": "Insects", "s": ["Apis"]}
 
 
-def test_nothing_is_looked_for_that_a_source_cannot_have(
+def test_writing_skips_lookups_for_absent_evidence(
     graph: Graph, driver: neo4j.Driver, bees: DocumentRecord, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = list[str]()
@@ -218,7 +216,7 @@ def test_nothing_is_looked_for_that_a_source_cannot_have(
     assert concepts(driver) == {"Bees": 1, "dance": 1, "nectar": 1}
 
 
-def test_a_quote_that_was_left_without_a_source_is_tied_again(
+def test_detached_quote_is_attached_to_its_source_again(
     graph: Graph, driver: neo4j.Driver, bees: DocumentRecord
 ) -> None:
     write(graph, labelled(bees, 0, "Bees"))
@@ -229,7 +227,9 @@ def test_a_quote_that_was_left_without_a_source_is_tied_again(
     assert picture(driver) == before
 
 
-def test_evidence_goes_with_its_document(graph: Graph, driver: neo4j.Driver, bees: DocumentRecord) -> None:
+def test_deleted_document_removes_its_evidence(
+    graph: Graph, driver: neo4j.Driver, bees: DocumentRecord
+) -> None:
     wasps = record("wasps.md", ["Wasps and bees sting."])
     store_document(graph, wasps)
     text = bees.sources[0].full_text
@@ -254,9 +254,7 @@ def test_a_paragraph_that_changes_loses_its_evidence(
     assert [each.paragraph for each in list_pending_extractions(graph, "notes", "m1", ("", -1), 9)] == [1]
 
 
-def test_ontologies_keep_their_concepts_apart(
-    graph: Graph, driver: neo4j.Driver, bees: DocumentRecord
-) -> None:
+def test_ontologies_have_separate_concepts(graph: Graph, driver: neo4j.Driver, bees: DocumentRecord) -> None:
     others = record("bees.md", BEES, ontology="others")
     store_document(graph, others)
     write(graph, labelled(bees, 0, "Bees"))
@@ -267,7 +265,7 @@ def test_ontologies_keep_their_concepts_apart(
     assert concepts(driver) == {"Bees": 1}
 
 
-def test_what_was_imported_and_what_was_extracted_stand_side_by_side(
+def test_imported_and_extracted_evidence_coexist(
     graph: Graph, driver: neo4j.Driver, bees: DocumentRecord
 ) -> None:
     write(graph, labelled(bees, 0, "Bees", "dance"), mark="file", imported=True)
@@ -289,7 +287,7 @@ def test_what_was_imported_and_what_was_extracted_stand_side_by_side(
     assert concepts(driver) == {"dance": 1, "show": 1, "Bees": 1}
 
 
-def test_a_quote_keeps_an_appearance_that_an_import_drops(
+def test_quote_keeps_appearance_after_import_deletion(
     graph: Graph, driver: neo4j.Driver, bees: DocumentRecord
 ) -> None:
     write(graph, labelled(bees, 0, "Bees"))
@@ -302,10 +300,10 @@ def test_a_quote_keeps_an_appearance_that_an_import_drops(
     assert count(driver, "(:Instance)") == 1
 
 
-def test_a_relationship_follows_what_its_names_mean(
+def test_relationship_follows_renamed_concepts(
     graph: Graph, driver: neo4j.Driver, bees: DocumentRecord
 ) -> None:
-    """Its id is of the names; when a name means another concept since, it is written between others."""
+    """The id of a relationship derives from the names. If a name gets another concept, the ends change."""
     one = extraction(bees, 0, found("a"), found("b"), relations=(ExtractedRelation("a", "to", "b"),))
     write(graph, one, extraction(bees, 1, found("c")))
     rows(
@@ -370,7 +368,7 @@ def test_writers_at_once_make_no_duplicates(graph: Graph, driver: neo4j.Driver) 
 
 
 def test_writing_while_the_last_source_goes(graph: Graph, driver: neo4j.Driver) -> None:
-    """Documents come and go with the same concepts; none is lost, and none is left behind."""
+    """Concurrent documents with equal concepts lose none and leave none behind."""
     kept = record("kept.md", ["The common idea stays."])
     store_document(graph, kept)
     stop = threading.Event()
@@ -421,7 +419,6 @@ class Counting:
 
 
 def counting(graph: Graph, fail_at: int = -1) -> Any:
-    """It stands in for a graph: only what deleting and storing need is there."""
     return Counting(graph, fail_at)
 
 
@@ -451,7 +448,7 @@ def test_evidence_goes_before_in_parts(graph: Graph, driver: neo4j.Driver, five:
 
 
 @pytest.mark.usefixtures("small")
-def test_what_stays_after_a_fault_is_due_again(
+def test_sources_left_after_an_error_are_pending(
     graph: Graph, driver: neo4j.Driver, five: DocumentRecord
 ) -> None:
     assert count_for_extraction(graph, "notes", "m1") == 0
@@ -465,7 +462,7 @@ def test_what_stays_after_a_fault_is_due_again(
 
 
 @pytest.mark.usefixtures("small", "five")
-def test_a_document_that_loses_many_sources_forgets_them_in_parts(graph: Graph, driver: neo4j.Driver) -> None:
+def test_large_deletion_removes_evidence_in_batches(graph: Graph, driver: neo4j.Driver) -> None:
     few, many = counting(graph), counting(graph)
     store_document(few, record("five.md", [f"Common thing{n}." for n in range(4)]))
     assert few.transactions == 1, "few go with the rest"
@@ -477,7 +474,9 @@ def test_a_document_that_loses_many_sources_forgets_them_in_parts(graph: Graph, 
 
 
 @pytest.mark.usefixtures("small")
-def test_what_comes_in_meanwhile_goes_too(graph: Graph, driver: neo4j.Driver, five: DocumentRecord) -> None:
+def test_deletion_includes_evidence_stored_during_it(
+    graph: Graph, driver: neo4j.Driver, five: DocumentRecord
+) -> None:
     class Reading(Counting):
         def transaction(self, work: Callable[[Transaction], Any]) -> Any:
             if self.transactions == 3:
@@ -491,7 +490,7 @@ def test_what_comes_in_meanwhile_goes_too(graph: Graph, driver: neo4j.Driver, fi
 
 
 @pytest.mark.usefixtures("small")
-def test_of_documents_that_stay_after_all_nothing_is_forgotten(
+def test_documents_kept_after_an_error_keep_evidence(
     graph: Graph, driver: neo4j.Driver, five: DocumentRecord
 ) -> None:
     other = record("other.md", ["Common too."])

@@ -1,4 +1,4 @@
-"""Concepts that one source carries are embedded when concepts are asked for by meaning, and not before."""
+"""kg embeds concepts of a single source only after a vector search."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def counted(kg: Kg) -> tuple[int, int, int]:
     return told.embedded, told.missing, told.deferred
 
 
-def test_one_source_is_not_enough_and_a_second_one_is(kg: Kg, driver: neo4j.Driver) -> None:
+def test_concept_is_embedded_from_its_second_source(kg: Kg, driver: neo4j.Driver) -> None:
     learn(kg.graph, wanted=False)
     assert kinds(kg.graph) == [], "nothing is asked for that is not due"
     enqueue_slot(kg.graph, "backfill")
@@ -56,13 +56,13 @@ def test_one_source_is_not_enough_and_a_second_one_is(kg: Kg, driver: neo4j.Driv
     assert vectors(driver).keys() == {SHARED}
 
 
-def test_what_is_embedded_is_kept_up(learned: Kg) -> None:
+def test_embedded_concept_is_updated(learned: Kg) -> None:
     learn(learned.graph, SHARED, description="Of wasps.", paragraph=1, wanted=False)
     learned.work()
     assert counted(learned) == (1, 0, 4)
 
 
-def test_the_first_question_by_meaning_starts_it_and_says_so(learned: Kg) -> None:
+def test_first_vector_search_starts_concept_embedding(learned: Kg) -> None:
     found = ConceptService(learned.graph, learned.spaces).search("waggle dance", None, 5)
     assert found.concepts[0].label == "waggle dance", "by its name"
     told = [each.effect for each in found.degraded if "one source carries" in each.effect]
@@ -104,14 +104,14 @@ def test_a_search_by_words_does_not(learned: Kg) -> None:
     assert counted(learned) == (1, 0, 4)
 
 
-def test_what_people_bring_is_embedded_at_once(learned: Kg) -> None:
+def test_imported_concepts_are_embedded_at_once(learned: Kg) -> None:
     row = {"document": "a.md", "paragraph": 3, "concepts": [{"label": "topic3"}]}
     import_concepts(learned.graph, "notes", [ConceptRow.model_validate(row)])
     learned.work()
     assert counted(learned) == (6, 0, 0)
 
 
-def test_who_asks_for_concepts_gets_all(learned: Kg) -> None:
+def test_request_embeds_all_concepts(learned: Kg) -> None:
     assert learned.requests.embed("notes").due == 0
     assert counted(learned) == (1, 0, 4), "whoever embeds sources does not ask for them"
     quote = learned.requests.regenerate(Regeneration(ontology="notes", type="concept", dry_run=True))
@@ -121,7 +121,7 @@ def test_who_asks_for_concepts_gets_all(learned: Kg) -> None:
     assert counted(learned) == (5, 0, 0)
 
 
-def test_what_is_paused_is_told_how_to_start(learned: Kg, graph: Graph, driver: neo4j.Driver) -> None:
+def test_paused_embedding_note_explains_how_to_start(learned: Kg, graph: Graph, driver: neo4j.Driver) -> None:
     with driver.session() as session:
         session.run("MATCH (o:Ontology {name: 'notes'}) SET o.paused = true").consume()
     found = ConceptService(graph, learned.spaces).search("waggle dance", ["notes"], 5)
@@ -130,10 +130,10 @@ def test_what_is_paused_is_told_how_to_start(learned: Kg, graph: Graph, driver: 
     assert jobs == []
 
 
-def test_on_a_full_disk_concepts_are_searched_all_the_same(
+def test_full_disk_does_not_block_concept_search(
     learned: Kg, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The search got 507, for what it would have written beside."""
+    """The search failed with 507 because of its own write."""
     monkeypatch.setattr(learned.graph, "_require_room", DiskRoom(tmp_path, EVERYTHING).require)
     found = ConceptService(learned.graph, learned.spaces).search("waggle dance", None, 5)
     assert found.concepts[0].label == "waggle dance"
@@ -164,9 +164,7 @@ def test_a_search_counts_no_concepts(learned: Kg, monkeypatch: pytest.MonkeyPatc
     assert counted(learned) == (1, 4, 0)
 
 
-def test_more_ontologies_than_one_search_starts_are_told_of(
-    learned: Kg, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_note_counts_ontologies_that_start_later(learned: Kg, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "MAX_STARTED", 0)
     found = ConceptService(learned.graph, learned.spaces).search("waggle dance", None, 5)
     assert [

@@ -1,5 +1,3 @@
-"""Constructive queries over a real database: each step, what it leaves out, and what it refuses."""
-
 from __future__ import annotations
 
 import json
@@ -31,7 +29,7 @@ from tests.support.kg import Kg
 from tests.support.records import record
 
 
-def test_relationships_are_followed_as_far_as_asked_with_what_proves_them(
+def test_expand_follows_relationships_to_limit_with_quotes(
     constructive: ConstructiveService, ids: dict[str, str]
 ) -> None:
     found = ask(constructive, seed("Ada Lovelace"), expand("related_to", hops=2))
@@ -75,7 +73,7 @@ def test_only_some_directions_and_types(
     assert {*names(found)} - {"Analytical Engine"} == reached
 
 
-def test_concepts_lead_to_passages_and_passages_to_documents_and_neighbours(
+def test_traverse_concepts_passages_documents_and_neighbours(
     constructive: ConstructiveService, ids: dict[str, str]
 ) -> None:
     assert ids
@@ -117,9 +115,7 @@ def test_passages_that_text_finds_lead_to_their_concepts(
     assert names(found) == ["lives.md#5", "Thames", "London", "Analytical Engine"]
 
 
-def test_a_cycle_ends_and_a_node_is_given_once_with_its_ways(
-    kg: Kg, constructive: ConstructiveService
-) -> None:
+def test_cycle_returns_each_node_once_with_paths(kg: Kg, constructive: ConstructiveService) -> None:
     text = "alpha beta gamma go round."
     ring = {0: [("alpha", "to", "beta"), ("beta", "to", "gamma"), ("gamma", "to", "alpha")]}
     store_concepts(kg.graph, record("ring.md", [text]), {0: ["alpha", "beta", "gamma"]}, ring)
@@ -132,7 +128,7 @@ def test_a_cycle_ends_and_a_node_is_given_once_with_its_ways(
     assert found.nodes[0].reached[0].hops == 0
 
 
-def test_a_filter_keeps_nodes_of_documents_and_what_these_state(
+def test_filter_keeps_matching_documents_and_their_statements(
     kg: Kg, driver: neo4j.Driver, constructive: ConstructiveService
 ) -> None:
     store_lives(kg.graph, driver)
@@ -197,9 +193,7 @@ def test_relationships_are_seeds_with_both_ends(
     assert "no seed" in none.note
 
 
-def test_pictures_are_seeds_and_lead_to_the_passages_beside_them(
-    kg: Kg, constructive: ConstructiveService
-) -> None:
+def test_image_seed_leads_to_surrounding_passages(kg: Kg, constructive: ConstructiveService) -> None:
     hold_blobs(kg.graph, ["0" * 64])
     made = pictured(record("boats.md", ["A harbour.", "![red boat](b.png)", "Its boats are red."]), 1)
     store_document(kg.graph, made)
@@ -215,7 +209,7 @@ def test_pictures_are_seeds_and_lead_to_the_passages_beside_them(
         ask(constructive, seed("notes/boats.md#0", "image"))
 
 
-def test_a_name_means_the_concept_that_is_called_so_before_those_that_are_called_so_too(
+def test_exact_name_precedes_other_names_as_seed(
     kg: Kg, constructive: ConstructiveService, ids: dict[str, str]
 ) -> None:
     text = "The Thames Barrier is a barrier."
@@ -226,7 +220,7 @@ def test_a_name_means_the_concept_that_is_called_so_before_those_that_are_called
     assert [node.id for node in ask(constructive, seed("Thames Barrier")).nodes] == [other["Thames Barrier"]]
 
 
-def test_a_phrase_is_taken_for_the_concepts_that_fit_and_it_is_told(
+def test_phrase_seed_reports_the_chosen_concepts(
     constructive: ConstructiveService, ids: dict[str, str]
 ) -> None:
     found = ask(constructive, seed("a mechanical computer", limit=1))
@@ -234,7 +228,7 @@ def test_a_phrase_is_taken_for_the_concepts_that_fit_and_it_is_told(
     assert "'a mechanical computer'" in found.degraded[0].effect
 
 
-def test_a_filter_that_leaves_nothing_says_so_and_the_steps_behind_it_go_on(
+def test_empty_filter_reports_and_later_steps_continue(
     constructive: ConstructiveService, ids: dict[str, str]
 ) -> None:
     assert ids
@@ -257,7 +251,7 @@ def test_a_filter_that_leaves_nothing_says_so_and_the_steps_behind_it_go_on(
     )
 
 
-def test_what_is_left_out_of_a_hub_is_counted(
+def test_omitted_edges_of_a_hub_are_counted(
     kg: Kg, constructive: ConstructiveService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     labels = [f"spoke{number}" for number in range(12)]
@@ -282,7 +276,7 @@ def test_what_is_left_out_of_a_hub_is_counted(
     assert (2, "edges", 3) in cuts(ask(constructive, seed("hub"), expand("related_to", fan_out=5)))
 
 
-def test_time_that_is_over_ends_following_but_not_filtering(
+def test_time_limit_stops_expansion_but_not_filters(
     constructive: ConstructiveService, ids: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert ids
@@ -313,7 +307,7 @@ def test_a_limit_counts_only_the_kinds_it_names(
     assert cuts(found) == [(3, "limit", 1)]
 
 
-def test_what_is_not_there_is_not_found(
+def test_unknown_seed_or_field_is_an_error(
     kg: Kg, constructive: ConstructiveService, ids: dict[str, str]
 ) -> None:
     assert ids
@@ -356,9 +350,7 @@ PLANNED = sorted(
 
 
 @pytest.mark.parametrize("name", PLANNED)
-def test_each_statement_begins_at_an_index_and_scans_nothing(
-    name: str, graph: Graph, driver: neo4j.Driver
-) -> None:
+def test_each_statement_starts_at_an_index(name: str, graph: Graph, driver: neo4j.Driver) -> None:
     assert graph  # emptied: plans depend on how many nodes there are
     text = STATEMENTS[name]
     with driver.session() as session:
@@ -381,7 +373,7 @@ USES = {0: [("alpha", "uses", "beta")]}
 @pytest.mark.parametrize(
     "step", [{"where": ["team=x"]}, {"documents": ["b.md"]}, {"documents": ["a.md", "b.md"]}]
 )
-def test_a_filter_step_never_shows_what_the_query_does_not_see(
+def test_filter_step_hides_documents_outside_the_query(
     kg: Kg, constructive: ConstructiveService, step: Step
 ) -> None:
     for document, text in (("a.md", "alpha uses beta."), ("b.md", "alpha uses beta, secretly.")):
@@ -398,7 +390,7 @@ def test_a_filter_step_never_shows_what_the_query_does_not_see(
     assert names(found) == (["alpha", "beta"] if seen else [])
 
 
-def test_what_a_person_linked_stands_before_what_texts_state(kg: Kg, driver: neo4j.Driver) -> None:
+def test_accepted_links_precede_stated_relationships(kg: Kg, driver: neo4j.Driver) -> None:
     spokes = [f"spoke{n}" for n in range(30)]
     text = f"hub friend {' '.join(spokes)}"
     made = record("hub.md", [text])
@@ -433,7 +425,9 @@ def wheel(kg: Kg, monkeypatch: pytest.MonkeyPatch) -> Kg:
     return kg
 
 
-def test_what_is_not_looked_at_beside_documents_is_told(wheel: Kg, constructive: ConstructiveService) -> None:
+def test_query_reports_skipped_sources_of_selected_documents(
+    wheel: Kg, constructive: ConstructiveService
+) -> None:
     assert wheel
     every = [f"{number}.md" for number in range(SPOKES)]
     found = ask(constructive, seed("hub"), expand("related_to", "appears_in"), documents=every)
@@ -449,7 +443,7 @@ def test_what_is_not_looked_at_beside_documents_is_told(wheel: Kg, constructive:
         ask(constructive, seed("hub"), documents=["long.md"])
 
 
-def test_all_sources_that_state_something_of_a_hub_are_counted(
+def test_all_stating_sources_of_a_hub_are_counted(
     kg: Kg, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(relation_search, "SCANNED", 2)
@@ -475,7 +469,7 @@ def told(found: Subgraph, step: int) -> list[str]:
 MISSPELT = "no relationship is of a type 'designd' (did you mean 'designed' or 'designed in'?)"
 
 
-def test_a_type_that_is_not_there_is_told_with_the_nearest(
+def test_unknown_type_note_suggests_the_nearest(
     kg: Kg, constructive: ConstructiveService, ids: dict[str, str]
 ) -> None:
     follow = expand("related_to", types=["Wrote About", "designd"])
@@ -491,9 +485,7 @@ def test_a_type_that_is_not_there_is_told_with_the_nearest(
     assert MISSPELT in [each.effect for each in hits.degraded]
 
 
-def test_a_phrase_names_what_was_taken_of_what_the_query_sees(
-    kg: Kg, constructive: ConstructiveService
-) -> None:
+def test_phrase_seed_uses_only_visible_documents(kg: Kg, constructive: ConstructiveService) -> None:
     for document, label in (("a.md", "generator expressions"), ("b.md", "generator functions")):
         store_concepts(kg.graph, record(document, [f"The {label} are here."]), {0: [label]})
     (told,) = [each.effect for each in ask(constructive, seed("generator")).degraded]

@@ -1,5 +1,3 @@
-"""Seeds by relationship: those of the documents that a query sees, however many others are nearer."""
-
 from __future__ import annotations
 
 from collections.abc import Generator
@@ -25,7 +23,6 @@ EATS = ("heron", "eats", "frog")
 
 @contextmanager
 def store_nature(graph: Graph) -> Generator[Kg]:
-    """More relationships like what is asked for than a search gives, and a document of other ones."""
     with store_texts(graph) as kg:
         texts = [f"engine{number} drives wheel{number}." for number in range(120)]
         drives = {at: [(f"engine{at}", "drives", f"wheel{at}")] for at in range(120)}
@@ -45,7 +42,7 @@ def kg(stored: Stored, migrated_graph: Graph) -> Kg:
 
 
 @pytest.mark.parametrize("named", [{"documents": ["small.md"]}, {"where": ["document=small.md"]}])
-def test_relationships_of_documents_are_found_behind_all_that_are_nearer(
+def test_document_filter_finds_relationships_behind_nearer_ones(
     constructive: ConstructiveService, named: dict[str, Any]
 ) -> None:
     assert len(ask(constructive, ASKED).edges) == 10
@@ -55,7 +52,7 @@ def test_relationships_of_documents_are_found_behind_all_that_are_nearer(
     assert {quote.document for edge in found.edges for quote in edge.quotes} == {"small.md"}
 
 
-def test_documents_of_more_sources_than_are_looked_at_are_told(
+def test_documents_beyond_the_source_limit_are_reported(
     constructive: ConstructiveService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(relation_search, "SCANNED", 2)

@@ -1,5 +1,3 @@
-"""Constructive queries whose time is up: what there is by then is given, and what was not done is told."""
-
 from __future__ import annotations
 
 import threading
@@ -41,7 +39,7 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Slow:
     return make
 
 
-def test_a_slow_hop_ends_and_what_there_is_is_filtered_and_given(
+def test_slow_hop_returns_partial_filtered_result(
     constructive: ConstructiveService, ids: dict[str, str], slow: Slow
 ) -> None:
     assert ids
@@ -70,7 +68,7 @@ def test_a_slow_hop_ends_and_what_there_is_is_filtered_and_given(
 @pytest.mark.parametrize(
     ("name", "by"), [("search/by_text", "text"), ("relations/search_by_vector", "relationship")]
 )
-def test_a_slow_seed_ends_and_it_is_told(
+def test_slow_seed_ends_with_an_error(
     constructive: ConstructiveService, ids: dict[str, str], slow: Slow, name: str, by: str
 ) -> None:
     assert ids
@@ -85,7 +83,7 @@ def test_a_slow_seed_ends_and_it_is_told(
     assert first.note == "the time limit ended before a seed was found. Raise seconds, or request less"
 
 
-def test_a_rank_that_the_database_is_too_slow_for_is_told(
+def test_slow_ranking_keeps_order_and_is_reported(
     constructive: ConstructiveService, ids: dict[str, str], slow: Slow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert ids
@@ -98,7 +96,7 @@ def test_a_rank_that_the_database_is_too_slow_for_is_told(
     assert cut.effect.startswith("not ranked, the order is the one before: Neo4j at")
 
 
-def test_no_statement_of_a_query_is_without_a_limit(
+def test_every_statement_has_a_time_limit(
     constructive: ConstructiveService, ids: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert ids
@@ -127,7 +125,7 @@ def test_no_statement_of_a_query_is_without_a_limit(
     assert [each for each, limit in limits if limit is None or not 0 < limit <= most] == []
 
 
-def test_a_limit_that_is_over_asks_nothing_and_an_inner_one_is_no_longer(graph: Graph) -> None:
+def test_expired_limit_stops_queries_and_bounds_inner_limits(graph: Graph) -> None:
     with limit_time(time.monotonic() - 1), pytest.raises(TookTooLong):
         graph.read("ontologies/names")
     with limit_time(time.monotonic() - 1), limit_time(time.monotonic() + 9), pytest.raises(TookTooLong):

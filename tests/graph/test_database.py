@@ -49,7 +49,7 @@ IDENTITY = small_embedder().identity
 
 
 @pytest.mark.parametrize("name", ["search/by_text", "proposals/page", "proposals/count"])
-def test_a_search_waits_for_a_slow_database_no_longer_than_it_says(
+def test_search_respects_its_database_time_limit(
     graph: Graph, monkeypatch: pytest.MonkeyPatch, name: LiteralString
 ) -> None:
     slow = "UNWIND range(1, 20000000000) AS n WITH n WHERE n % 7 = 8 RETURN n"
@@ -62,8 +62,8 @@ def test_a_search_waits_for_a_slow_database_no_longer_than_it_says(
 
 
 @pytest.mark.full
-def test_a_database_that_stands_still_is_given_up(server: Neo4jServer, migrated_graph: Graph) -> None:
-    """It takes what it is sent and says nothing, as while it is stopped: 120 s of silence before."""
+def test_silent_database_raises_after_a_timeout(server: Neo4jServer, migrated_graph: Graph) -> None:
+    """The server accepts data without a reply, like a stopped process."""
     del migrated_graph
     if server.role is None:
         pytest.skip("the signs of life of another Neo4j are its own affair")
@@ -83,7 +83,7 @@ def test_a_database_that_stands_still_is_given_up(server: Neo4jServer, migrated_
 
 
 def test_connection_that_firewall_forgot_is_replaced(server: Neo4jServer, migrated_graph: Graph) -> None:
-    """Reading from it would cost the 16 s after which the driver gives up."""
+    """Otherwise, a read waits 16 s until the driver times out."""
     del migrated_graph
     address = urlsplit(server.uri)
     stills = [threading.Event()]
@@ -103,7 +103,7 @@ def test_connection_that_firewall_forgot_is_replaced(server: Neo4jServer, migrat
 
 
 def forward(listening: socket.socket, there: tuple[str, int], stills: Sequence[threading.Event]) -> None:
-    """Hand on what comes, both ways, until the event that was the last at its beginning is set."""
+    """Forward data in both directions until the event is set."""
     with suppress(OSError):
         while True:
             here, far = listening.accept()[0], socket.create_connection(there)
@@ -120,7 +120,7 @@ def hand_on(source: socket.socket, target: socket.socket, still: threading.Event
             each.shutdown(socket.SHUT_RDWR)  # so that the other direction ends
 
 
-def test_a_uri_that_is_none_is_a_wrong_setting() -> None:
+def test_invalid_uri_names_the_setting() -> None:
     with pytest.raises(ConfigurationError, match="KG_NEO4J__URI"):
         Graph("gopher://127.0.0.1", "neo4j", "x")
 
@@ -129,7 +129,7 @@ def test_migrating_again_does_nothing(graph: Graph) -> None:
     assert migrate(graph) == []
 
 
-def test_processes_that_migrate_at_once_do_each_other_no_harm(graph: Graph, driver: neo4j.Driver) -> None:
+def test_concurrent_migrations_are_safe(graph: Graph, driver: neo4j.Driver) -> None:
     drop_schema(driver)
     try:
         with ThreadPoolExecutor(4) as pool:
@@ -141,7 +141,7 @@ def test_processes_that_migrate_at_once_do_each_other_no_harm(graph: Graph, driv
     assert set(list_known()) == {row["name"] for row in graph.read("migrations/applied")}
 
 
-def test_lost_race_repeats_only_what_is_missing(
+def test_lost_migration_race_repeats_only_missing_steps(
     graph: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def lose(*_: object) -> None:
@@ -209,7 +209,7 @@ def test_every_migration_is_recorded_in_order(graph: Graph) -> None:
     assert {row["kg_version"] for row in applied} <= {__version__}
 
 
-def test_a_newer_schema_is_refused_and_left_alone(graph: Graph, driver: neo4j.Driver) -> None:
+def test_newer_schema_is_rejected_unchanged(graph: Graph, driver: neo4j.Driver) -> None:
     with driver.session() as session:
         session.run("CREATE (:Migration {name: '999_future', kg_version: '9.9'})").consume()
     try:
@@ -226,7 +226,7 @@ def test_every_id_is_unique(graph: Graph) -> None:
     assert ids | {"embedding_space_slug", "migration_name"} <= unique
 
 
-def test_a_space_is_registered_with_an_index_as_ordered(graph: Graph) -> None:
+def test_space_registers_index_with_expected_settings(graph: Graph) -> None:
     space = ensure_space(graph, IDENTITY)
     assert find_space(graph) == ensure_space(graph, IDENTITY) == space
     config = index_states(graph)[FIRST_INDEX].options["indexConfig"]
@@ -237,7 +237,7 @@ def test_a_space_is_registered_with_an_index_as_ordered(graph: Graph) -> None:
 
 @contextmanager
 def index_with(graph: Graph, settings: dict[str, Any]) -> Generator[Space]:
-    """The first space, whose index has other settings for a while: a database outlives its tests."""
+    """Recreate the index of the first space with other settings temporarily."""
     space = ensure_space(graph, IDENTITY)
     options = {"indexConfig": index_config(IDENTITY) | settings}
     graph.write("spaces/drop_index", name=space.index_name)
@@ -258,7 +258,7 @@ def test_an_index_of_an_earlier_version_is_kept(graph: Graph, settings: dict[str
         assert settings.items() <= index_states(graph)[FIRST_INDEX].options["indexConfig"].items()
 
 
-def test_an_index_of_other_dimensions_is_refused(graph: Graph) -> None:
+def test_index_with_other_dimensions_is_rejected(graph: Graph) -> None:
     with (
         index_with(graph, {"vector.dimensions": 2 * IDENTITY.dimensions}),
         pytest.raises(ConfigurationError, match="unexpected settings"),
@@ -266,7 +266,7 @@ def test_an_index_of_other_dimensions_is_refused(graph: Graph) -> None:
         ensure_space(graph, IDENTITY)
 
 
-def test_another_model_under_the_same_space_is_refused(graph: Graph) -> None:
+def test_another_model_in_a_space_is_rejected(graph: Graph) -> None:
     ensure_space(graph, IDENTITY)
     other = replace(IDENTITY, revision="2")
     with pytest.raises(ConfigurationError, match="two models cannot be compared"):

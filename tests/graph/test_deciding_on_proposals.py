@@ -46,7 +46,7 @@ def notes(graph: Graph) -> Proposing:
 
 @contextmanager
 def deciding(graph: Graph, proposal_id: str, state: ProposalState) -> Generator[None]:
-    """Somebody decides, and commits a moment after what happens within has begun."""
+    """Commit a decision a moment after the body starts."""
     decided, go_on = threading.Event(), threading.Event()
 
     def decide(tx: Transaction) -> None:
@@ -77,7 +77,7 @@ def meanwhile(
 
 @pytest.mark.parametrize("state", ["accepted", "rejected"])
 @pytest.mark.parametrize("how", ["too many", "looked at again"])
-def test_what_is_decided_on_is_not_dropped(
+def test_decided_proposal_is_not_dropped(
     notes: Proposing, driver: neo4j.Driver, state: ProposalState, how: str
 ) -> None:
     weakest = notes.all()[-1]
@@ -101,7 +101,7 @@ def test_what_is_decided_on_is_not_dropped(
 
 @contextmanager
 def losing_an_answer(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
-    """The next commit is done, but its answer is lost, so that the work is done once more."""
+    """Lose the response of the next commit, so the transaction runs twice."""
     real, left = neo4j.Session.execute_write, [True]
 
     def lose(self: neo4j.Session, work: Callable[[neo4j.ManagedTransaction], object]) -> object:
@@ -116,7 +116,7 @@ def losing_an_answer(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
     assert not left
 
 
-def test_a_request_whose_first_answer_is_lost_does_not_take_its_decision_for_an_earlier_one(
+def test_repeated_decision_after_lost_response_reports_current_state(
     notes: Proposing, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (found, *_) = notes.all()
@@ -140,9 +140,7 @@ def test_a_request_whose_first_answer_is_lost_does_not_take_its_decision_for_an_
     assert rows(driver, LINKS) == []
 
 
-def test_a_decision_that_is_stored_is_told_however_slow_reads_are(
-    notes: Proposing, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_slow_reads_do_not_fail_a_stored_decision(notes: Proposing, monkeypatch: pytest.MonkeyPatch) -> None:
     (found, *_) = notes.all()
     real = Graph.search
 
@@ -155,7 +153,7 @@ def test_a_decision_that_is_stored_is_told_however_slow_reads_are(
     assert notes.service.decide(found.proposal_id, "accepted", "Ada").state == "accepted"
 
 
-def test_as_many_are_open_as_are_kept_from_now_on(notes: Proposing) -> None:
+def test_lower_limit_closes_the_weakest_open_proposals(notes: Proposing) -> None:
     assert len(notes.all("open")) == 2
     notes.service.configure("notes", ProposalConfig(max_open=1), dry_run=True)
     assert len(notes.all("open")) == 2
@@ -167,7 +165,7 @@ def test_as_many_are_open_as_are_kept_from_now_on(notes: Proposing) -> None:
 
 
 def test_two_who_change_different_settings_keep_both(notes: Proposing) -> None:
-    """The second waits for the first, whose change it did not see when it began."""
+    """The second transaction waits for the first, whose change it did not see at the start."""
     began, go_on = threading.Event(), threading.Event()
 
     def change(tx: Transaction) -> None:
@@ -209,7 +207,7 @@ def test_a_frequent_concept_connects_nothing_on_any_step(graph: Graph, driver: n
 
 
 @pytest.mark.parametrize("name", ["count_due", "due"])
-def test_what_waits_elsewhere_is_not_looked_through(name: str, graph: Graph, driver: neo4j.Driver) -> None:
+def test_pending_counts_use_the_ontology_index(name: str, graph: Graph, driver: neo4j.Driver) -> None:
     assert graph
     text = STATEMENTS[f"proposals/{name}"]
     with driver.session() as session:

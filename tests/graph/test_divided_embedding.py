@@ -23,13 +23,11 @@ from tests.support.records import record
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Divide what is small, and do not wait for parts."""
     monkeypatch.setattr(embedding, "DIVIDED_FROM", 20)
     monkeypatch.setattr(embedding, "PARTS_SECONDS", 0.0)
 
 
 def filled(graph: Graph, documents: int = 16) -> str:
-    """Documents of three paragraphs each; the job that embeds them."""
     job_id = ""
     for number in range(documents):
         texts = [f"Paragraph {n} of number{number}." for n in range(3)]
@@ -41,7 +39,7 @@ def kept(driver: neo4j.Driver) -> list[dict[str, Any]]:
     return rows(driver, "MATCH (j:Job {kind: 'source_embedding'}) RETURN j.part AS part, j.state AS state")
 
 
-def test_each_part_is_done_once_and_the_whole_tells_the_progress(graph: Graph, driver: neo4j.Driver) -> None:
+def test_parts_run_once_and_whole_sums_their_progress(graph: Graph, driver: neo4j.Driver) -> None:
     embedder, job_id = CountingEmbedder(), filled(graph)
     run_jobs(graph, embedder, batch_size=4)
     job = jobs.find_job(graph, job_id)
@@ -76,7 +74,7 @@ def test_two_workers_share_them(graph: Graph) -> None:
     assert jobs.find_job(graph, job_id).done == 120
 
 
-def test_what_a_part_sets_aside_is_told_by_the_whole(graph: Graph) -> None:
+def test_whole_reports_texts_rejected_by_parts(graph: Graph) -> None:
     job_id = filled(graph)
     run_jobs(graph, PickyEmbedder("number3."), batch_size=4)
     job = jobs.find_job(graph, job_id)
@@ -84,7 +82,7 @@ def test_what_a_part_sets_aside_is_told_by_the_whole(graph: Graph) -> None:
     assert (status(graph).embedded, status(graph).refused) == (45, 3)
 
 
-def test_a_build_is_divided_too_and_what_comes_meanwhile_answers(graph: Graph) -> None:
+def test_divided_build_includes_documents_ingested_during_it(graph: Graph) -> None:
     kg, _ = Kg(graph), filled(graph)
     kg.work()
     kg.add("other")
@@ -120,7 +118,7 @@ def test_cancelling_the_whole_ends_its_parts(graph: Graph, driver: neo4j.Driver)
     assert status(graph).missing == 0
 
 
-def test_what_parts_cannot_do_ends_the_whole_too(
+def test_permanent_failure_of_parts_ends_the_whole(
     graph: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(embedding, "PARTS_SECONDS", 60.0)  # else the whole asks again while they wait

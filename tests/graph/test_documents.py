@@ -1,5 +1,3 @@
-"""Documents stored as differences, one or many at once, told from the same text, read and deleted."""
-
 from __future__ import annotations
 
 import random
@@ -82,7 +80,7 @@ def test_sources_and_job_are_stored_together(graph: Graph, driver: neo4j.Driver)
     assert (job["total"], job["wanted"]) == (3, 2)
 
 
-def test_a_name_that_stood_for_another_file_is_told(graph: Graph) -> None:
+def test_replaced_document_of_another_file_is_reported(graph: Graph) -> None:
     store_document(graph, record("a.md", ["one"], uri="file:///x/a.md"))
     change = store_document(graph, record("a.md", ["two"], uri="file:///y/a.md")).change
     assert change.replaced_uri == "file:///x/a.md"
@@ -106,9 +104,7 @@ def test_creators_of_one_ontology_make_one(graph: Graph, driver: neo4j.Driver) -
     assert count(driver, "Document") == 24
 
 
-def test_deleting_a_document_takes_its_sources_and_the_empty_ontology_stays(
-    graph: Graph, driver: neo4j.Driver
-) -> None:
+def test_deleted_document_removes_sources_and_keeps_ontology(graph: Graph, driver: neo4j.Driver) -> None:
     store_document(graph, record("a.md", ["one", "two"]))
     store_document(graph, record("b.md", ["one"]))
     gone = document_writes.delete_document(graph, document_id("notes", "a.md"))
@@ -120,7 +116,7 @@ def test_deleting_a_document_takes_its_sources_and_the_empty_ontology_stays(
         library.find_document(graph, document_id("notes", "a.md"))
 
 
-def test_deleting_an_ontology_takes_all_of_it_and_nothing_else(
+def test_deleted_ontology_removes_only_its_data(
     graph: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(document_writes, "DOCUMENTS_A_PORTION", 4)
@@ -153,7 +149,7 @@ def test_documents_are_listed_by_page(graph: Graph) -> None:
     assert [document.document for document in page] == ["b.md"]
 
 
-def test_a_change_of_blanks_alone_is_kept_to_the_letter(graph: Graph, driver: neo4j.Driver) -> None:
+def test_whitespace_change_is_stored_exactly(graph: Graph, driver: neo4j.Driver) -> None:
     store_document(graph, text_record("a.md", ["Hello world\n\n", "second\n"]))
     before = elements(driver)
     store_document(graph, text_record("a.md", ["Hello world \n", "second\n"]))
@@ -163,9 +159,7 @@ def test_a_change_of_blanks_alone_is_kept_to_the_letter(graph: Graph, driver: ne
     assert elements(driver)["Hello world"] != before["Hello world"], "its chunks would be out of place"
 
 
-def test_deleting_and_writing_one_document_at_once_leaves_no_source_without_it(
-    graph: Graph, driver: neo4j.Driver
-) -> None:
+def test_concurrent_delete_and_write_leave_no_orphans(graph: Graph, driver: neo4j.Driver) -> None:
     def write(number: int) -> None:
         store_document(graph, record("a.md", [f"text {number} {n}" for n in range(20)]))
 
@@ -181,7 +175,7 @@ def test_deleting_and_writing_one_document_at_once_leaves_no_source_without_it(
     assert rows(driver, orphans) == []
 
 
-def test_chunks_made_while_their_source_is_deleted_go_with_it(graph: Graph, driver: neo4j.Driver) -> None:
+def test_chunks_written_during_a_deletion_are_deleted(graph: Graph, driver: neo4j.Driver) -> None:
     store_document(graph, record("a.md", ["one two three"]))
     source = record("a.md", ["one two three"]).sources[0].source_id
     chunk = (
@@ -232,9 +226,7 @@ def some(names: Sequence[str], words: str = "text", ontology: str = "notes") -> 
     return [record(name, [f"{words} of {name}", "shared"], ontology) for name in names]
 
 
-def test_new_documents_take_few_statements_and_none_that_looks_for_what_was(
-    graph: Graph, ran: Counter[str]
-) -> None:
+def test_new_documents_need_few_statements(graph: Graph, ran: Counter[str]) -> None:
     stored = store_documents(graph, some([f"{n}.md" for n in range(50)]))
     assert {each.change.change for each in stored} == {"created"}
     assert ran == dict.fromkeys(
@@ -251,7 +243,7 @@ def test_new_documents_take_few_statements_and_none_that_looks_for_what_was(
     )
 
 
-def test_a_batch_is_stored_as_if_each_had_come_alone(graph: Graph, driver: neo4j.Driver) -> None:
+def test_batch_and_single_documents_have_equal_results(graph: Graph, driver: neo4j.Driver) -> None:
     dice = random.Random(7)
     states: dict[str, list[str]] = {
         f"{n}.md": [f"{n} {at}" for at in range(dice.randrange(1, 5))] for n in range(12)
@@ -282,7 +274,7 @@ def _elsewhere(given: DocumentRecord) -> DocumentRecord:
     return replace(made, title=given.title)
 
 
-def test_what_may_run_twice_knows_each_of_its_documents(graph: Graph, driver: neo4j.Driver) -> None:
+def test_retried_batch_transaction_knows_each_document(graph: Graph, driver: neo4j.Driver) -> None:
     batch = some(["a.md", "b.md", "c.md"])
     store_document(graph, batch[2])
     store = storing(batch)
@@ -293,9 +285,7 @@ def test_what_may_run_twice_knows_each_of_its_documents(graph: Graph, driver: ne
     assert rows(driver, JOBS) == [{"total": 6, "wanted": 2}]
 
 
-def test_what_another_wrote_in_between_is_written_again_and_nothing_else(
-    graph: Graph, driver: neo4j.Driver
-) -> None:
+def test_concurrent_change_repeats_only_the_affected_document(graph: Graph, driver: neo4j.Driver) -> None:
     batch = some(["a.md", "b.md"])
     store = storing(batch)
     graph.transaction(store)
@@ -305,7 +295,7 @@ def test_what_another_wrote_in_between_is_written_again_and_nothing_else(
     assert rows(driver, JOBS) == [{"total": 4 + 1 + 2, "wanted": 3}]
 
 
-def test_what_was_rolled_back_is_stored_the_next_time(graph: Graph, driver: neo4j.Driver) -> None:
+def test_rolled_back_batch_can_be_stored_again(graph: Graph, driver: neo4j.Driver) -> None:
     store = storing(some(["a.md", "b.md"]))
 
     def undone(tx: Transaction) -> None:
@@ -319,9 +309,7 @@ def test_what_was_rolled_back_is_stored_the_next_time(graph: Graph, driver: neo4
     assert rows(driver, JOBS) == [{"total": 4, "wanted": 1}]
 
 
-def test_writers_of_the_same_documents_take_turns_in_whatever_order(
-    graph: Graph, driver: neo4j.Driver
-) -> None:
+def test_writers_in_different_orders_do_not_deadlock(graph: Graph, driver: neo4j.Driver) -> None:
     names = [f"{n}.md" for n in range(20)]
 
     def write(number: int) -> None:
@@ -335,10 +323,8 @@ def test_writers_of_the_same_documents_take_turns_in_whatever_order(
 
 
 @pytest.mark.parametrize("there", [0, 60])
-def test_a_writer_of_an_ontology_waits_for_no_other_until_the_end(
-    graph: Graph, driver: neo4j.Driver, there: int
-) -> None:
-    """Nodes of many relationships are locked otherwise than those of few."""
+def test_slow_writer_does_not_block_its_ontology(graph: Graph, driver: neo4j.Driver, there: int) -> None:
+    """Neo4j locks nodes with many relationships differently."""
     store_document(graph, record("first.md", ["one"]))
     if there:
         store_documents(graph, some([f"{n}.md" for n in range(there)]))
@@ -359,7 +345,7 @@ def test_a_writer_of_an_ontology_waits_for_no_other_until_the_end(
     rows(driver, "MATCH (d:Document {document_id: 'slow'}) DELETE d")
 
 
-def test_writers_of_one_ontology_do_not_stop_each_other(
+def test_concurrent_writers_of_an_ontology_all_succeed(
     graph: Graph, driver: neo4j.Driver, caplog: pytest.LogCaptureFixture
 ) -> None:
     """As they did when new documents came into it by CREATE: each deadlock is a second of waiting."""
@@ -385,8 +371,8 @@ def test_batches_are_bounded_by_sources_and_by_characters() -> None:
     assert list(split_to_transactions([])) == []
 
 
-def test_one_that_cannot_be_stored_is_refused_alone(graph: Graph, driver: neo4j.Driver) -> None:
-    """Whatever is wrong with it: here its metadata are no value that Neo4j can hold."""
+def test_unstorable_document_fails_without_the_batch(graph: Graph, driver: neo4j.Driver) -> None:
+    """The metadata has a value that Neo4j cannot store."""
     batch = some([f"{n}.md" for n in range(20)])
     wrong: Any = {"a": {"map": 1}}
     batch[13] = replace(batch[13], metadata=wrong)
@@ -397,9 +383,7 @@ def test_one_that_cannot_be_stored_is_refused_alone(graph: Graph, driver: neo4j.
 
 
 @pytest.mark.usefixtures("graph")
-def test_what_too_many_jobs_keep_out_is_told_of_what_was_not_stored(
-    server: Neo4jServer, driver: neo4j.Driver
-) -> None:
+def test_full_queue_reports_documents_not_stored(server: Neo4jServer, driver: neo4j.Driver) -> None:
     with Graph(server.uri, server.user, server.password, most_queued=1) as few:
         outcomes = store_each(few, [*some(["a", "b"]), *some(["c"], ontology="other")], None)
         assert [isinstance(each, TooBusy) for each in outcomes.values()] == [False, False, True]
@@ -419,7 +403,7 @@ def names(driver: neo4j.Driver) -> list[str]:
     return [row["name"] for row in rows(driver, NAMES)]
 
 
-def test_another_name_is_told_and_another_ontology_is_none(graph: Graph) -> None:
+def test_duplicate_name_is_reported_within_its_ontology_only(graph: Graph) -> None:
     assert told(store_document(graph, record("a", ["the text"]))) == ("created", ())
     assert told(store_document(graph, record("a", ["the text"], "other"))) == ("created", ())
     assert told(store_document(graph, record("b", ["the text"]))) == ("created", ("a",))
@@ -428,7 +412,7 @@ def test_another_name_is_told_and_another_ontology_is_none(graph: Graph) -> None
     assert told(store_document(graph, record("c", ["the text", "and more"]))) == ("created", ())
 
 
-def test_of_a_batch_the_earlier_ones_count_and_not_what_is_changed_in_it(graph: Graph) -> None:
+def test_duplicates_in_a_batch_refer_to_earlier_documents(graph: Graph) -> None:
     store_document(graph, record("a", ["old"]))
     batch = [record("a", ["new"]), record("b", ["old"]), record("c", ["new"]), record("d", ["new"])]
     assert [told(each) for each in store_documents(graph, batch)] == [
@@ -439,9 +423,7 @@ def test_of_a_batch_the_earlier_ones_count_and_not_what_is_changed_in_it(graph: 
     ]
 
 
-def test_of_many_that_come_at_once_one_is_stored_and_all_others_are_told(
-    graph: Graph, driver: neo4j.Driver
-) -> None:
+def test_one_of_many_concurrent_duplicates_is_stored(graph: Graph, driver: neo4j.Driver) -> None:
     store_document(graph, record("first", ["something else"]))
     together = threading.Barrier(6)
 
@@ -455,7 +437,7 @@ def test_of_many_that_come_at_once_one_is_stored_and_all_others_are_told(
     assert names(driver) == [*map(str, range(6)), "first"]
 
 
-def test_a_folder_tells_a_renamed_file_from_a_copy(graph: Graph, tmp_path: Path) -> None:
+def test_folder_distinguishes_a_renamed_file_from_a_copy(graph: Graph, tmp_path: Path) -> None:
     folder = tmp_path / "notes"
     put(folder, one="First.\n", two="Second.\n")
     followed = follow(graph, folder)
@@ -474,7 +456,7 @@ def test_a_folder_tells_a_renamed_file_from_a_copy(graph: Graph, tmp_path: Path)
     assert (again.moved, again.duplicates) == (0, 0)
 
 
-def test_a_first_batch_is_not_compared_with_all_documents(graph: Graph, driver: neo4j.Driver) -> None:
+def test_first_batch_finds_duplicates_by_index(graph: Graph, driver: neo4j.Driver) -> None:
     """It was a walk over the ontology for each text: 40 s for 3,200 documents in one transaction."""
     records = [record(f"{at}.md", [f"text {at}"]) for at in range(100)]
     graph.transaction(storing(records))

@@ -1,4 +1,4 @@
-"""What is due is found by flags: as much is read as is due, however much there is."""
+"""Flags find pending sources, so reads depend on their number and not on all sources."""
 
 from __future__ import annotations
 
@@ -31,13 +31,12 @@ from tests.support.records import record
 
 MANY = 160
 FEW = 40
-"""Pieces of the database that a look may read when nothing of MANY sources is due."""
+"""Database hits that a read may cost if none of MANY sources is pending."""
 slots = iter(range(1000))
 
 
 @pytest.fixture
 def embedded(graph: Graph) -> Graph:
-    """An ontology whose sources all have their vectors, and of which that is known."""
     for number in range(4):
         store_document(graph, record(f"{number}.md", [f"text {n} of {number}" for n in range(MANY // 4)]))
     run_jobs(graph, batch_size=200)
@@ -46,7 +45,7 @@ def embedded(graph: Graph) -> Graph:
 
 
 def tick(graph: Graph) -> None:
-    """What a worker does that has just started."""
+    """Run the tasks of a worker at its start."""
     enqueue_slot(graph, "backfill", str(next(slots)))
     run_jobs(graph)
 
@@ -77,7 +76,7 @@ def due(graph: Graph) -> set[str]:
     }
 
 
-def test_nothing_is_read_where_nothing_is_due(embedded: Graph, driver: neo4j.Driver) -> None:
+def test_nothing_pending_needs_few_database_reads(embedded: Graph, driver: neo4j.Driver) -> None:
     assert is_noted(embedded, "notes", wanted(embedded).mark)
     given = {**wanted(embedded).parameters(), "after": "", "after_paragraph": -1, "limit": 64}
     assert reads(driver, "embedding/due", **given) < FEW
@@ -86,7 +85,7 @@ def test_nothing_is_read_where_nothing_is_due(embedded: Graph, driver: neo4j.Dri
     assert reads(driver, "ontologies/list", plans=plans) < FEW
 
 
-def test_what_comes_is_found_beside_much_that_is_done(embedded: Graph, driver: neo4j.Driver) -> None:
+def test_new_text_is_found_without_a_full_scan(embedded: Graph, driver: neo4j.Driver) -> None:
     store_document(embedded, record("new.md", ["one", "two"]))
     assert due(embedded) == {"one", "two"}
     given = {**wanted(embedded).parameters(), "after": "", "after_paragraph": -1, "limit": 64}
@@ -96,9 +95,7 @@ def test_what_comes_is_found_beside_much_that_is_done(embedded: Graph, driver: n
 
 
 @pytest.mark.parametrize("noted", [True, False])
-def test_counts_are_the_same_by_flags_and_by_reading_all(
-    embedded: Graph, driver: neo4j.Driver, *, noted: bool
-) -> None:
+def test_flags_and_full_scan_count_the_same(embedded: Graph, driver: neo4j.Driver, *, noted: bool) -> None:
     store_document(embedded, record("new.md", ["one", "two"]))
     refused = wanted(embedded).mark.refused
     rows(driver, "MATCH (s:Source {paragraph: 3}) SET s.embedded_with = 'older', s.unembedded = true")
@@ -123,7 +120,7 @@ def test_counts_of_a_build_are_read_from_all(embedded: Graph) -> None:
     assert list_ontologies(embedded, [built])[0].embedded == MANY
 
 
-def test_another_way_to_embed_takes_the_note_away_and_all_is_found(embedded: Graph) -> None:
+def test_changed_configuration_clears_the_note(embedded: Graph) -> None:
     configure_in_place(embedded, "notes", strategy="sentence")
     assert not is_noted(embedded, "notes", wanted(embedded).mark)
     assert count_due(embedded, wanted(embedded)) == MANY
@@ -131,9 +128,7 @@ def test_another_way_to_embed_takes_the_note_away_and_all_is_found(embedded: Gra
     assert status(embedded).missing == status(embedded).stale == 0
 
 
-def test_a_source_that_nobody_flagged_is_found_when_a_worker_starts(
-    embedded: Graph, driver: neo4j.Driver
-) -> None:
+def test_worker_start_finds_unflagged_source(embedded: Graph, driver: neo4j.Driver) -> None:
     rows(driver, "MATCH (s:Source {paragraph: 7}) SET s.embedded_with = null")
     assert count_due(embedded, wanted(embedded)) == 0
     tick(embedded)
@@ -143,7 +138,7 @@ def test_a_source_that_nobody_flagged_is_found_when_a_worker_starts(
     ]
 
 
-def test_nothing_is_noted_of_a_configuration_that_is_gone(embedded: Graph) -> None:
+def test_outdated_configuration_is_not_noted(embedded: Graph) -> None:
     before = read_embedding_state(embedded, "notes")
     configure_in_place(embedded, "notes", strategy="sentence")
     flag(
@@ -155,7 +150,7 @@ def test_nothing_is_noted_of_a_configuration_that_is_gone(embedded: Graph) -> No
     assert not is_noted(embedded, "notes", before.target.mark)
 
 
-def test_what_is_rejected_when_all_is_made_anew_is_counted_and_tried_again(embedded: Graph) -> None:
+def test_texts_rejected_in_a_rebuild_are_counted(embedded: Graph) -> None:
     state = read_embedding_state(embedded, "notes")
     space, mark = state.target.space, state.target.mark
     everything = replace(wanted(embedded), forced_at=datetime.now(UTC))
@@ -166,9 +161,7 @@ def test_what_is_rejected_when_all_is_made_anew_is_counted_and_tried_again(embed
     assert due(embedded) == {source.full_text.strip()}
 
 
-def test_a_batch_of_another_mark_that_lands_late_leaves_the_flag(
-    embedded: Graph, driver: neo4j.Driver
-) -> None:
+def test_late_batch_of_old_fingerprint_keeps_the_flag(embedded: Graph, driver: neo4j.Driver) -> None:
     store_document(embedded, record("new.md", ["one"]))
     plan = read_embedding_state(embedded, "notes").target
     given = {**plan.mark.parameters(), "property": plan.space.vector_property}
@@ -179,7 +172,7 @@ def test_a_batch_of_another_mark_that_lands_late_leaves_the_flag(
     assert due(embedded) == {"one"}
 
 
-def test_a_note_goes_while_more_is_to_be_flagged_than_is_at_once(
+def test_note_is_cleared_while_flagging_needs_batches(
     embedded: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mark = wanted(embedded).mark

@@ -1,5 +1,3 @@
-"""Vectors of relationships and their types: made, kept up, switched with those of sources, and gone."""
-
 from __future__ import annotations
 
 from typing import Any
@@ -59,7 +57,7 @@ def total(number: int, *, embedded: int) -> VectorCounts:
     return VectorCounts(total=number, embedded=embedded, missing=number - embedded, stale=0, refused=0)
 
 
-def test_a_relationship_is_embedded_by_what_it_says_and_its_quote(kg: Kg, driver: neo4j.Driver) -> None:
+def test_relationship_is_embedded_with_sentence_and_quote(kg: Kg, driver: neo4j.Driver) -> None:
     relate(kg.graph, "leads_to")
     assert counts(kg) == total(1, embedded=0)
     kg.work()
@@ -73,7 +71,7 @@ def test_a_relationship_is_embedded_by_what_it_says_and_its_quote(kg: Kg, driver
     assert (row["o"], row["n"]) == ("notes", "leads_to")
 
 
-def test_one_that_no_quote_proves_has_its_sentence_only(kg: Kg, driver: neo4j.Driver) -> None:
+def test_relationship_without_quote_is_embedded_by_sentence(kg: Kg, driver: neo4j.Driver) -> None:
     relate(kg.graph, "is near", proved=False)
     (row,) = rows(driver, "MATCH ()-[r:RELATED_TO]->() RETURN r.quote AS q, r.start AS s, r.end AS e")
     assert row == {"q": "", "s": None, "e": None}
@@ -81,7 +79,7 @@ def test_one_that_no_quote_proves_has_its_sentence_only(kg: Kg, driver: neo4j.Dr
     assert counts(kg) == total(1, embedded=1)
 
 
-def test_only_what_says_something_else_is_embedded_again(kg: Kg, driver: neo4j.Driver) -> None:
+def test_only_changed_relationships_are_embedded_again(kg: Kg, driver: neo4j.Driver) -> None:
     relate(kg.graph, "is near", proved=False)
     relate(kg.graph, "is far from", paragraph=1)
     kg.work()
@@ -104,7 +102,7 @@ def test_the_same_again_embeds_nothing(kg: Kg, driver: neo4j.Driver) -> None:
     assert rows(driver, "MATCH (j:Job {kind: 'edge_embedding', state: 'queued'}) RETURN j") == []
 
 
-def test_backfill_finds_what_nobody_asked_for(kg: Kg, driver: neo4j.Driver) -> None:
+def test_backfill_finds_unrequested_concepts(kg: Kg, driver: neo4j.Driver) -> None:
     relate(kg.graph, "is near", "is far from")
     kg.work()
     rows(
@@ -117,7 +115,7 @@ def test_backfill_finds_what_nobody_asked_for(kg: Kg, driver: neo4j.Driver) -> N
     assert types(driver) == {"is near": True, "is far from": True}
 
 
-def test_they_are_asked_for_by_type(kg: Kg, driver: neo4j.Driver) -> None:
+def test_relationship_embedding_is_requested_by_type(kg: Kg, driver: neo4j.Driver) -> None:
     relate(kg.graph, "is near")
     kg.work()
     asked = kg.requests.regenerate(Regeneration(ontology="notes", type="edge", force=True, dry_run=True))
@@ -160,14 +158,14 @@ def test_a_space_that_is_dropped_takes_them_along(kg: Kg, driver: neo4j.Driver) 
     assert len(vectors(driver, "embedding_small")) == 1
 
 
-def test_they_go_with_their_source(kg: Kg) -> None:
+def test_deleted_source_removes_its_relationships(kg: Kg) -> None:
     relate(kg.graph, "is near")
     kg.work()
     kg.graph.transaction(lambda tx: forget_evidence(tx, [DOCUMENT.sources[0].source_id]))
     assert counts(kg) == total(0, embedded=0)
 
 
-def test_a_search_without_its_index_says_so(kg: Kg, driver: neo4j.Driver) -> None:
+def test_search_reports_missing_relationship_index(kg: Kg, driver: neo4j.Driver) -> None:
     relate(kg.graph, "is near")
     kg.work()
     asked = RelationshipSearch(query_text="is near")

@@ -1,5 +1,3 @@
-"""The job that gives sources their vectors, against the real database."""
-
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -32,7 +30,7 @@ from tests.support.records import record
 
 
 class CountingEmbedder(DeterministicEmbedder):
-    """Remembers what it was asked to embed; may run something before."""
+    """Embedder that records its texts and can call a hook first."""
 
     def __init__(self, max_tokens: int = 512) -> None:
         super().__init__(max_tokens=max_tokens)
@@ -65,14 +63,14 @@ def test_every_source_gets_its_vector(graph: Graph, driver: neo4j.Driver) -> Non
     np.testing.assert_array_equal(np.array([row["vector"] for row in rows], dtype=np.float32), expected)
 
 
-def test_progress_is_told_and_the_job_ends(graph: Graph) -> None:
+def test_job_reports_progress_and_completion(graph: Graph) -> None:
     job_id = store_document(graph, record("a.md", ["one", "two", "three"])).job_id
     run_jobs(graph, batch_size=2)
     job = jobs.find_job(graph, job_id or "")
     assert (job.state, job.done, job.total) == (JobState.COMPLETED, 3, 3)
 
 
-def test_only_what_changed_is_embedded_again(graph: Graph) -> None:
+def test_only_changed_sources_are_embedded_again(graph: Graph) -> None:
     embedder = CountingEmbedder()
     store_document(graph, record("a.md", ["one", "two", "three"]))
     run_jobs(graph, embedder)
@@ -81,7 +79,7 @@ def test_only_what_changed_is_embedded_again(graph: Graph) -> None:
     assert sorted(embedder.texts) == ["new", "one", "three", "two"]
 
 
-def test_sources_that_come_in_while_it_runs_are_embedded_too(graph: Graph) -> None:
+def test_sources_ingested_during_a_job_are_embedded(graph: Graph) -> None:
     embedder = CountingEmbedder()
     store_document(graph, record("a.md", [f"text {n}" for n in range(10)]))
     late = iter([record("late.md", [f"late {n}" for n in range(20)])])
@@ -91,7 +89,7 @@ def test_sources_that_come_in_while_it_runs_are_embedded_too(graph: Graph) -> No
     assert len(embedder.texts) == 30
 
 
-def test_a_long_source_is_embedded_in_chunks_and_nothing_is_cut(graph: Graph, driver: neo4j.Driver) -> None:
+def test_long_source_is_embedded_in_complete_chunks(graph: Graph, driver: neo4j.Driver) -> None:
     embedder = CountingEmbedder(max_tokens=8)
     text = " ".join(f"word{n}" for n in range(30))
     store_document(graph, record("a.md", [text, "short"]))
@@ -123,7 +121,7 @@ def write(graph: Graph, batch: EmbeddedBatch) -> int:
     return graph.transaction(lambda tx: write_batch(tx, batch, plan.space, plan.mark))
 
 
-def test_a_vector_for_a_text_that_has_changed_is_not_written(graph: Graph) -> None:
+def test_vector_of_changed_text_is_not_written(graph: Graph) -> None:
     store_document(graph, record("a.md", ["old"]))
     due, batch = one_due(graph)
     changed = replace(batch, sources=[replace(due, content_hash="another")])
@@ -138,9 +136,7 @@ def test_a_vector_for_a_text_that_has_changed_is_not_written(graph: Graph) -> No
     [np.full(256, np.nan), np.full(256, np.inf), np.zeros(256), np.ones(255)],
     ids=["NaN", "infinite", "zero", "wrong size"],
 )
-def test_a_vector_that_the_index_would_silently_leave_out_is_refused(
-    graph: Graph, vector: np.ndarray
-) -> None:
+def test_vector_unsupported_by_index_is_rejected(graph: Graph, vector: np.ndarray) -> None:
     store_document(graph, record("a.md", ["one"]))
     due, batch = one_due(graph)
     with pytest.raises(EmbeddingFailed):
@@ -163,7 +159,7 @@ class PickyEmbedder(CountingEmbedder):
         return super().embed_passages(texts)
 
 
-def test_a_text_that_is_refused_is_set_aside_and_the_others_are_embedded(graph: Graph) -> None:
+def test_rejected_text_is_skipped_and_others_are_embedded(graph: Graph) -> None:
     embedder = PickyEmbedder("number42.")
     texts = [f"This is number{n}." for n in range(100)]
     job_id = store_document(graph, record("a.md", texts)).job_id or ""
@@ -190,7 +186,7 @@ def test_a_text_that_changes_is_tried_again(graph: Graph) -> None:
     assert (status(graph).embedded, status(graph).refused) == (2, 0)
 
 
-def test_a_model_that_takes_nothing_is_no_matter_of_single_texts(graph: Graph) -> None:
+def test_model_rejecting_everything_fails_the_job(graph: Graph) -> None:
     embedder = PickyEmbedder("number")
     job_id = store_document(graph, record("a.md", [f"This is number{n}." for n in range(30)])).job_id or ""
     run_jobs(graph, embedder)
@@ -200,7 +196,6 @@ def test_a_model_that_takes_nothing_is_no_matter_of_single_texts(graph: Graph) -
 
 
 def refused_of(graph: Graph) -> list[RefusedSource]:
-    """What was set aside of notes."""
     return read_rejected_sources(graph, "notes", read_embedding_state(graph, "notes").target.mark, limit=99)
 
 

@@ -1,5 +1,3 @@
-"""Text comes in together with the job that finds its concepts."""
-
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -42,8 +40,6 @@ class Killed(Graph):
 
 
 class Refused(Graph):
-    """A graph that gets as far as the commit, which fails."""
-
     def transaction(self, work: Callable[[Transaction], T]) -> T:
         """See `Graph`."""
 
@@ -93,14 +89,16 @@ def test_after_a_kill_both_are_there_or_neither(graph: Graph) -> None:
     assert (names(graph), len(extractions(graph))) == (["a.txt"], 1)
 
 
-def test_a_scan_asks_file_by_file(graph: Graph, asking: ExtractionRequests, tmp_path: Path) -> None:
+def test_folder_scan_requests_extraction_per_file(
+    graph: Graph, asking: ExtractionRequests, tmp_path: Path
+) -> None:
     put(tmp_path / "notes", one="# One\n\nFirst.\n", two="Second.\n")
     request_scan(graph, follow(graph, tmp_path / "notes"))
     work(graph, handler=FolderSync(graph, EVERYWHERE, LARGEST, READER, asking.ask))
     assert [job.total for job in extractions(graph)] == [2]
 
 
-def test_only_new_text_is_asked_for(graph: Graph, asking: ExtractionRequests) -> None:
+def test_only_new_text_requests_extraction(graph: Graph, asking: ExtractionRequests) -> None:
     store_document(graph, record("a.md", ["One.", "Two."]), asking.ask)
     assert [job.total for job in extractions(graph)] == [2]
     store_document(graph, record("a.md", ["One.", "Two."]), asking.ask)
@@ -111,13 +109,13 @@ def test_only_new_text_is_asked_for(graph: Graph, asking: ExtractionRequests) ->
     assert [job.state for job in extractions(graph)] == ["completed"]
 
 
-def test_nothing_is_asked_for_where_nothing_is_extracted(graph: Graph) -> None:
+def test_disabled_extraction_requests_no_job(graph: Graph) -> None:
     configure_extraction(graph, extractor="none")
     ingest(graph)
     assert (names(graph), extractions(graph)) == (["a.txt"], [])
 
 
-def test_nothing_is_asked_for_after_somebody_cancelled_it(graph: Graph, asking: ExtractionRequests) -> None:
+def test_cancelled_extraction_is_not_requested_again(graph: Graph, asking: ExtractionRequests) -> None:
     store_document(graph, record("a.md", ["One."]), asking.ask)
     jobs.cancel_job(graph, extractions(graph)[0].job_id)
     store_document(graph, record("b.md", ["Two."]), asking.ask)
@@ -125,9 +123,7 @@ def test_nothing_is_asked_for_after_somebody_cancelled_it(graph: Graph, asking: 
 
 
 @pytest.mark.usefixtures("asking")
-def test_no_text_is_refused_as_its_concepts_have_to_wait(
-    graph: Graph, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_full_queue_does_not_reject_documents(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(graph, "most_queued", 1)
     ingest(graph)
     assert (names(graph), extractions(graph)) == (["a.txt"], [])

@@ -64,7 +64,7 @@ def counts(found: Facets, at: int = 0) -> dict[object, int]:
     return {each.value: each.documents for each in found.facets[at].values}
 
 
-def test_facets_are_those_of_a_plain_scan(library: Graph) -> None:
+def test_facets_equal_a_plain_scan(library: Graph) -> None:
     chosen = [n for n in range(DOCUMENTS) if n >= 10]
     found = facets(library, "author", "tags", "date:year", "date:month", "ontology", where=["number>=10"])
     told = [metadata(n) for n in chosen]
@@ -82,7 +82,7 @@ def test_facets_are_those_of_a_plain_scan(library: Graph) -> None:
         assert list_documents(library, ontology=None, offset=0, limit=1, where=where).total == each.documents
 
 
-def test_what_is_cut_is_said_and_the_most_frequent_stay(library: Graph) -> None:
+def test_cut_facets_are_reported_and_keep_frequent_values(library: Graph) -> None:
     found = facets(library, "number", "tags", ontology="odd", limit=3).facets
     assert (len(found[0].values), found[0].left_out) == (3, 17)
     assert (found[1].values[0].value, found[1].values[0].documents) == ("all", 20)
@@ -113,7 +113,7 @@ def left(graph: Graph) -> list[str]:
     return sorted(each.document for each in page.documents)
 
 
-def test_what_a_preview_shows_is_deleted_and_nothing_else(library: Graph) -> None:
+def test_deletion_removes_only_previewed_documents(library: Graph) -> None:
     where = ["number>=30 || tags='tag 4' && author exists"]
     going = [n for n in range(DOCUMENTS) if n >= 30 or (n % 5 == 4 and n % 4)]
     seen = deletion(library, *where)
@@ -129,7 +129,7 @@ def test_what_a_preview_shows_is_deleted_and_nothing_else(library: Graph) -> Non
     assert again.notes == ["nothing was deleted: no document fits the conditions of the filter"]
 
 
-def test_what_was_never_shown_stays_though_as_many_fit(library: Graph) -> None:
+def test_deletion_requires_the_digest_of_its_preview(library: Graph) -> None:
     seen = deletion(library, "number>=38")
     change_document(library, numbered(39).document_id, DocumentChange(metadata={"number": 0}))
     change_document(library, numbered(1).document_id, DocumentChange(metadata={"number": 99}))
@@ -143,7 +143,7 @@ def test_what_was_never_shown_stays_though_as_many_fit(library: Graph) -> None:
     assert not {"01", "38"} & set(left(library))
 
 
-def test_after_an_interruption_a_new_preview_is_asked_for(library: Graph) -> None:
+def test_interrupted_deletion_requires_a_new_preview(library: Graph) -> None:
     seen = deletion(library, "number>=30")
     held = {"dry_run": False, "expected_digest": seen.digest}
     deletion(library, "number>=35", dry_run=False)
@@ -159,9 +159,7 @@ def test_other_ontologies_stay(library: Graph) -> None:
     assert left(library) == [f"{n:02}" for n in range(0, DOCUMENTS, 2)]
 
 
-def test_what_changes_meanwhile_and_fits_no_more_stays(
-    library: Graph, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_document_changed_during_deletion_is_kept(library: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     summaries = document_writes.summaries
 
     def changed_meanwhile(graph: Graph, ids: list[str]) -> object:
@@ -175,7 +173,7 @@ def test_what_changes_meanwhile_and_fits_no_more_stays(
     assert "39" in left(library)
 
 
-def test_what_stays_keeps_its_evidence(
+def test_kept_documents_keep_their_evidence(
     library: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Evidence of a large document goes before it, in transactions of its own."""

@@ -29,13 +29,13 @@ def metadata_of(graph: Graph) -> dict[str, Any]:
     return find_document(graph, "a.txt").metadata
 
 
-def test_documents_are_found_by_the_time_of_their_file(graph: Graph) -> None:
+def test_documents_are_filtered_by_file_time(graph: Graph) -> None:
     store_document(graph, written("2025-03-01T09:30:00Z"))
     assert names(graph, "modified>=2025-01-01") == names(graph, "modified=2025-03") == ["a.txt"]
     assert names(graph, "modified>=2025-04") == names(graph, "date>=2025") == []
 
 
-def test_another_time_alone_is_stored_without_a_change(graph: Graph, driver: neo4j.Driver) -> None:
+def test_changed_file_time_updates_metadata_only(graph: Graph, driver: neo4j.Driver) -> None:
     store_document(graph, written(None))  # as an older kg stored it
     before = rows(driver, "MATCH (d:Document) RETURN d.updated_at AS at, d.written_by AS by")
     for time in ("2025-03-01T09:30:00Z", "2026-01-01T00:00:00Z"):
@@ -47,7 +47,7 @@ def test_another_time_alone_is_stored_without_a_change(graph: Graph, driver: neo
     assert metadata_of(graph) == {"modified": "2026-01-01T00:00:00Z"}
 
 
-def test_a_time_that_somebody_deleted_stays_deleted(graph: Graph) -> None:
+def test_deleted_file_time_stays_deleted(graph: Graph) -> None:
     store_document(graph, written("2025-03-01T09:30:00Z"))
     change_called(graph, "a.txt", DocumentChange(metadata={"modified": None}))
     store_document(graph, written("2026-01-01T00:00:00Z"))

@@ -66,7 +66,7 @@ def test_no_fewer_hits_than_there_are(harbour: Kg, mode: str) -> None:
         )
 
 
-def test_words_find_what_stands_far_behind(harbour: Kg) -> None:
+def test_keyword_search_finds_low_ranked_filtered_documents(harbour: Kg) -> None:
     found = search(harbour, "number1 ships", mode="text", limit=1, where=["number>100", "parity=even"])
     assert len(found.sources) == 1
     exact = search(harbour, "keeper ships word3", mode="vector", limit=20, where=["parity=odd"], exact=True)

@@ -1,5 +1,3 @@
-"""Filters of what is like a source or a document: against a plain scan of all that is similar."""
-
 from __future__ import annotations
 
 import json
@@ -64,7 +62,7 @@ def without_vectors(stored: Stored, migrated_graph: Graph) -> Kg:
 
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("own", [3, 4])
-def test_similar_sources_are_those_of_a_plain_scan(harbour: Kg, own: int, *, exact: bool) -> None:
+def test_filtered_similar_sources_equal_a_plain_scan(harbour: Kg, own: int, *, exact: bool) -> None:
     service, source = SimilarityService(harbour.graph), numbered(own).sources[0].source_id
     plain = {"limit": 100, "group_duplicates": False, "exact": True}
     every = service.similar(source, SimilarSearch.model_validate(plain)).sources
@@ -82,7 +80,7 @@ def test_similar_sources_are_those_of_a_plain_scan(harbour: Kg, own: int, *, exa
 
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("where", [[], WHERE])
-def test_what_was_read_by_ocr_says_so(
+def test_similar_sources_show_ocr(
     harbour: Kg, driver: neo4j.Driver, where: list[str], *, exact: bool
 ) -> None:
     driver.execute_query("MATCH (s:Source {document: '36'}) SET s.ocr_confidence = 0.75")
@@ -95,7 +93,7 @@ def test_what_was_read_by_ocr_says_so(
     assert not any(hit.ocr for hit in found.sources if hit.document != "36")
 
 
-def test_the_own_document_comes_where_it_is_asked_for_and_fits(harbour: Kg) -> None:
+def test_own_document_is_included_on_request_and_match(harbour: Kg) -> None:
     service = SimilarityService(harbour.graph)
     for own, comes in ((4, True), (3, False)):
         asked = SimilarSearch.model_validate({"limit": 100, "where": WHERE, "same_document": True})
@@ -115,7 +113,7 @@ def test_the_own_document_comes_where_it_is_asked_for_and_fits(harbour: Kg) -> N
 def test_without_vectors_words_are_filtered_too(
     without_vectors: Kg, monkeypatch: pytest.MonkeyPatch, most: int, where: list[str], looked_up: set[str]
 ) -> None:
-    """Within the query where the documents are few: behind it, full text is asked for all that it has."""
+    """Few documents are filtered inside the query. Otherwise, full text returns all its hits."""
     names, look_up = set[str](), Graph.look_up
 
     def recorded(graph: Graph, lookups: Sequence[Lookup]) -> list[Any]:
@@ -132,7 +130,7 @@ def test_without_vectors_words_are_filtered_too(
 
 
 @pytest.mark.parametrize("across", [True, False])
-def test_a_graph_is_made_of_what_fits(harbour: Kg, *, across: bool) -> None:
+def test_graph_contains_only_matching_sources(harbour: Kg, *, across: bool) -> None:
     service, every = SimilarityService(harbour.graph), [str(n) for n in range(DOCUMENTS) if fits(str(n))]
     asked = {"where": WHERE, "across_documents_only": across}
     chosen = service.graph(GraphRequest.model_validate({**asked, "documents": ["harbour/4", "harbour/5"]}))
@@ -152,7 +150,7 @@ def test_a_graph_is_made_of_what_fits(harbour: Kg, *, across: bool) -> None:
     assert {node.source_id for node in around.nodes} == {*near, *seeds}
 
 
-def test_where_nothing_fits_it_is_said(harbour: Kg) -> None:
+def test_note_reports_that_no_source_matches(harbour: Kg) -> None:
     service, one = SimilarityService(harbour.graph), numbered(1)
     nothing = ["number>900"]
     sources = service.similar(one.sources[0].source_id, SimilarSearch.model_validate({"where": nothing}))

@@ -1,5 +1,3 @@
-"""Pictures that files of a followed folder name: they come, change and go with their documents."""
-
 from __future__ import annotations
 
 import errno
@@ -27,7 +25,7 @@ from tests.support.sync import EVERYWHERE, LARGEST, READER, counts, documents, f
 BOAT, PLAN = encoded(drawn(64, 48), "JPEG"), encoded(drawn(40, 90), "JPEG")
 NOTE = "# Harbour\n\nThe harbour.\n\n![A red boat](../img/boat.jpg)\n\nThe end.\n"
 PAGE = '<main><p>The harbour.</p><img alt="A red boat" src="img/boat.jpg"></main>'
-"""Both lie where a document of a followed folder does."""
+"""Text and page whose references resolve to the same images."""
 
 
 @pytest.fixture
@@ -56,7 +54,6 @@ class Followed:
         return counts(scan(self.graph, self.id, handler=self.handler))
 
     def shown(self) -> dict[str, tuple[int, int]]:
-        """By document, the size of its picture."""
         page = self.images.page(ontology=None, offset=0, limit=100)
         return {each.document: (each.image.width, each.image.height) for each in page.images if each.image}
 
@@ -67,7 +64,7 @@ def followed(graph: Graph, folder: Path, tmp_path: Path, monkeypatch: pytest.Mon
     return Followed(graph, folder, tmp_path / "blobs")
 
 
-def test_a_picture_comes_changes_and_goes_with_its_documents(followed: Followed, folder: Path) -> None:
+def test_image_follows_added_changed_and_deleted_documents(followed: Followed, folder: Path) -> None:
     boat = folder / "img" / "boat.jpg"
     assert followed.scan() == {"added": 3}
     assert followed.shown() == {}
@@ -89,7 +86,7 @@ def test_a_picture_comes_changes_and_goes_with_its_documents(followed: Followed,
     assert not [path for path in followed.blobs.rglob("*/*") if path.is_file()]
 
 
-def test_a_picture_that_was_broken_is_taken_when_it_is_mended(followed: Followed, folder: Path) -> None:
+def test_repaired_image_is_stored(followed: Followed, folder: Path) -> None:
     boat = folder / "img" / "boat.jpg"
     boat.write_bytes(BOAT[:200])
     assert followed.scan() == {"added": 3, "refused": 1}
@@ -124,7 +121,7 @@ def test_nothing_is_taken_from_outside_of_the_folder(followed: Followed, folder:
     assert followed.shown() == {}
 
 
-def test_a_picture_that_is_being_written_is_waited_for(
+def test_image_still_being_written_is_pending(
     followed: Followed, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     boat = folder / "img" / "boat.jpg"
@@ -148,7 +145,7 @@ def make_due(driver: neo4j.Driver) -> None:
     rows(driver, "MATCH (j:Job {state: 'queued'}) SET j.run_after = j.created_at, j.queued_at = j.created_at")
 
 
-def test_a_store_that_is_not_there_is_waited_for(
+def test_unavailable_store_defers_images(
     followed: Followed, folder: Path, tmp_path: Path, driver: neo4j.Driver
 ) -> None:
     (folder / "img" / "boat.jpg").write_bytes(BOAT)
@@ -165,7 +162,7 @@ def test_a_store_that_is_not_there_is_waited_for(
     assert followed.shown()["img/plan.jpg"] == (40, 90)
 
 
-def test_a_store_that_is_full_is_waited_for_and_holds_up_nobody_else(
+def test_full_store_defers_images_without_blocking_others(
     followed: Followed,
     folder: Path,
     tmp_path: Path,
@@ -188,7 +185,7 @@ def test_a_store_that_is_full_is_waited_for_and_holds_up_nobody_else(
     assert followed.shown()["img/boat.jpg"] == (64, 48)
 
 
-def test_what_waits_without_its_files_is_read_again_by_the_next_scan(
+def test_next_scan_reads_documents_with_missing_files(
     followed: Followed, folder: Path, driver: neo4j.Driver
 ) -> None:
     """Versions before kept them for an hour."""

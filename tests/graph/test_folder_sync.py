@@ -62,7 +62,6 @@ def followed(graph: Graph, folder: Path) -> str:
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What was read from a disk and what was parsed, in order."""
     seen = list[str]()
 
     def seeing(name: str) -> None:
@@ -95,7 +94,7 @@ def test_adds_changes_and_removals_follow_the_folder(graph: Graph, folder: Path,
     assert counts(scan(graph, followed)) == {"unchanged": 2}
 
 
-def test_a_file_that_looks_as_it_did_is_not_read(
+def test_file_with_unchanged_stat_is_not_read(
     graph: Graph, followed: str, calls: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settle(monkeypatch)
@@ -106,7 +105,7 @@ def test_a_file_that_looks_as_it_did_is_not_read(
     assert calls == []
 
 
-def test_a_file_that_says_the_same_is_not_parsed(
+def test_file_with_unchanged_content_is_not_parsed(
     graph: Graph, folder: Path, followed: str, calls: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settle(monkeypatch)
@@ -120,7 +119,7 @@ def test_a_file_that_says_the_same_is_not_parsed(
     assert calls == ["read_settled"], "how it looks now is remembered"
 
 
-def test_a_change_that_keeps_size_and_time_is_seen(
+def test_change_with_equal_size_and_time_is_detected(
     graph: Graph, folder: Path, followed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settle(monkeypatch)
@@ -134,7 +133,7 @@ def test_a_change_that_keeps_size_and_time_is_seen(
     assert documents(graph)["below/two.md"] == "Zecond.\n"
 
 
-def test_a_document_of_the_same_name_is_the_folders_from_then_on(graph: Graph, folder: Path) -> None:
+def test_folder_takes_over_document_of_same_name(graph: Graph, folder: Path) -> None:
     store_document(graph, record("one.md", ["By hand, before."]))
     followed = follow(graph, folder)
     work(graph)
@@ -145,7 +144,7 @@ def test_a_document_of_the_same_name_is_the_folders_from_then_on(graph: Graph, f
     assert sorted(documents(graph)) == ["below/two.md"]
 
 
-def test_a_document_that_was_deleted_comes_back_while_its_file_is_there(
+def test_deleted_document_returns_while_its_file_exists(
     graph: Graph, followed: str, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settle(monkeypatch)
@@ -154,9 +153,7 @@ def test_a_document_that_was_deleted_comes_back_while_its_file_is_there(
     assert counts(scan(graph, followed)) == {"added": 1, "unchanged": 1}
 
 
-def test_a_new_file_that_is_empty_is_left_out_and_one_that_became_so_keeps_what_it_said(
-    graph: Graph, folder: Path, followed: str
-) -> None:
+def test_empty_file_is_skipped_and_keeps_old_document(graph: Graph, folder: Path, followed: str) -> None:
     put(folder, nothing="", blank=" \n\n", one="")
     after = scan(graph, followed)
     assert (counts(after), state(graph, after)) == (
@@ -172,7 +169,7 @@ def test_a_new_file_that_is_empty_is_left_out_and_one_that_became_so_keeps_what_
     assert (counts(after), state(graph, after)) == ({"unchanged": 2, "added": 1}, JobState.COMPLETED)
 
 
-def test_a_name_that_another_folder_has_is_refused(graph: Graph, followed: str, tmp_path: Path) -> None:
+def test_document_of_another_folder_is_rejected(graph: Graph, followed: str, tmp_path: Path) -> None:
     put(tmp_path / "papers", one="Another one.\n", three="Third.\n")
     other = follow(graph, tmp_path / "papers")
     work(graph)
@@ -185,7 +182,7 @@ def test_a_name_that_another_folder_has_is_refused(graph: Graph, followed: str, 
     assert counts(scan(graph, followed)) == {"unchanged": 2}
 
 
-def test_a_prefix_tells_two_folders_apart(graph: Graph, followed: str, tmp_path: Path) -> None:
+def test_prefix_separates_two_folders(graph: Graph, followed: str, tmp_path: Path) -> None:
     put(tmp_path / "papers", one="Another one.\n", three="Third.\n")
     other = follow(graph, tmp_path / "papers", prefix="papers/")
     work(graph)
@@ -195,7 +192,7 @@ def test_a_prefix_tells_two_folders_apart(graph: Graph, followed: str, tmp_path:
     assert counts(scan(graph, followed)) == {"unchanged": 2}
 
 
-def test_a_document_under_a_decomposed_name_becomes_one_under_the_composed(
+def test_decomposed_document_name_becomes_composed(
     graph: Graph, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     below = folder / "U\u0308ber"
@@ -212,7 +209,7 @@ def test_a_document_under_a_decomposed_name_becomes_one_under_the_composed(
 
 
 class Twice(Graph):
-    """A database whose every commit's answer is lost, so that its work is done once more."""
+    """Database that loses every commit response, so every transaction runs twice."""
 
     def transaction(self, work: Callable[[Transaction], T]) -> T:
         """See `Graph`."""
@@ -233,7 +230,7 @@ def test_lost_answers_count_nothing_twice(graph: Graph, folder: Path, followed: 
     assert sorted(documents(graph)) == ["one.md", "three.md"]
 
 
-def test_evidence_of_large_files_goes_in_parts(
+def test_evidence_of_large_files_is_removed_in_batches(
     graph: Graph, folder: Path, followed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(concept_writes, "SOURCES_A_TRANSACTION", 1)
@@ -257,10 +254,10 @@ def test_evidence_of_large_files_goes_in_parts(
     assert documents(graph).keys() == {"below/two.md"}
 
 
-def test_pictures_are_read_once_there_is_an_ocr(
+def test_scanned_pages_are_read_once_ocr_exists(
     graph: Graph, folder: Path, monkeypatch: pytest.MonkeyPatch, calls: list[str]
 ) -> None:
-    """A PDF of pictures is refused without one, and half of another is missing: neither has changed then."""
+    """Without OCR, kg rejects a PDF of images and omits half of another. Neither file changes."""
     (folder / "scanned.pdf").write_bytes(pictured(["Blueberries need acid soil."]))
     (folder / "half.pdf").write_bytes(pictured(["Cherries split."], ["Apricots ripen."], text_pages=[1]))
     settle(monkeypatch)
@@ -279,9 +276,7 @@ def test_pictures_are_read_once_there_is_an_ocr(
     assert calls == []
 
 
-def test_a_folder_that_is_not_there_removes_nothing_and_is_told(
-    graph: Graph, folder: Path, followed: str
-) -> None:
+def test_missing_folder_removes_nothing_and_is_reported(graph: Graph, folder: Path, followed: str) -> None:
     folder.rename(folder.with_name("away"))
     after = scan(graph, followed)
     assert state(graph, after) is JobState.DEAD
@@ -293,7 +288,7 @@ def test_a_folder_that_is_not_there_removes_nothing_and_is_told(
     assert (back.error, counts(back)) == (None, {"unchanged": 2})
 
 
-def test_why_a_scan_died_is_told_while_the_next_one_waits(graph: Graph, folder: Path, followed: str) -> None:
+def test_failed_scan_is_reported_until_the_next(graph: Graph, folder: Path, followed: str) -> None:
     folder.rename(folder.with_name("away"))
     scan(graph, followed)
     request_scan(graph, followed)
@@ -302,14 +297,14 @@ def test_why_a_scan_died_is_told_while_the_next_one_waits(graph: Graph, folder: 
     assert "not found on the machine of the worker" in (waiting.error or "")
 
 
-def test_a_folder_that_is_a_file_now_removes_nothing(graph: Graph, folder: Path, followed: str) -> None:
+def test_folder_replaced_by_a_file_removes_nothing(graph: Graph, folder: Path, followed: str) -> None:
     folder.rename(folder.with_name("away"))
     folder.write_text("a file")
     assert "is not a folder" in (scan(graph, followed).error or "")
     assert len(documents(graph)) == 2
 
 
-def test_a_folder_that_is_empty_all_at_once_removes_nothing_unless_that_is_meant(
+def test_emptied_folder_needs_confirmation_to_remove_documents(
     graph: Graph, folder: Path, followed: str
 ) -> None:
     (folder / "one.md").unlink()
@@ -358,7 +353,7 @@ def test_absent_mount_removes_no_document(
     assert scan(graph, followed).error is None
 
 
-def test_a_folder_that_is_replaced_in_the_middle_removes_nothing(
+def test_folder_replaced_during_a_scan_removes_nothing(
     graph: Graph, folder: Path, followed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The way of a drive that is unmounted, or mounted, while it is scanned."""
@@ -377,7 +372,7 @@ def test_a_folder_that_is_replaced_in_the_middle_removes_nothing(
     assert sorted(documents(graph)) == ["below/two.md", "one.md"]
 
 
-def test_a_file_that_cannot_be_read_is_set_aside_and_the_others_go_on(graph: Graph, folder: Path) -> None:
+def test_unreadable_file_is_skipped_and_scan_continues(graph: Graph, folder: Path) -> None:
     put(folder, after="After it.\n", blank="\u200b")
     (folder / "binary.md").write_bytes(b"\x7fELF" + bytes(100))
     (folder / "large.md").write_text("word " * LARGEST)
@@ -394,7 +389,7 @@ def test_a_file_that_cannot_be_read_is_set_aside_and_the_others_go_on(graph: Gra
 REFUSED = {"binary.md": "program", "large.md": "larger than 100,000 bytes", "blank.md": "no text"}
 
 
-def test_a_refused_file_is_told_each_time_and_read_once(
+def test_rejected_file_is_read_once_but_always_reported(
     graph: Graph, folder: Path, calls: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(folder, broken="\x00")
@@ -410,9 +405,7 @@ def test_a_refused_file_is_told_each_time_and_read_once(
     assert counts(scan(graph, followed)) == {"added": 1, "unchanged": 2}
 
 
-def test_a_file_that_kg_fails_on_is_set_aside_too(
-    graph: Graph, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_file_that_crashes_kg_is_skipped(graph: Graph, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(folder, odd="Odd.\n")
     real = folders.to_record
 
@@ -445,7 +438,7 @@ class Narrow(Graph):
         return super().transaction(narrow)
 
 
-def test_a_file_that_the_database_cannot_take_is_set_aside_too(graph: Graph, folder: Path) -> None:
+def test_file_that_neo4j_rejects_is_skipped(graph: Graph, folder: Path) -> None:
     put(folder, long="Long.\n")
     followed = follow(graph, folder)
     narrow = Narrow.__new__(Narrow)
@@ -458,7 +451,7 @@ def test_a_file_that_the_database_cannot_take_is_set_aside_too(graph: Graph, fol
     assert sorted(documents(graph)) == ["below/two.md", "one.md"]
 
 
-def test_a_file_that_turns_into_a_link_out_keeps_what_was_known(
+def test_file_replaced_by_outside_link_keeps_its_document(
     graph: Graph, folder: Path, followed: str, tmp_path: Path
 ) -> None:
     put(tmp_path / "elsewhere", secret="Secret.\n")
@@ -468,7 +461,7 @@ def test_a_file_that_turns_into_a_link_out_keeps_what_was_known(
     assert documents(graph)["one.md"] == "# One\n\nFirst.\n"
 
 
-def test_a_worker_reads_only_where_it_may(graph: Graph, folder: Path, tmp_path: Path) -> None:
+def test_worker_reads_only_allowed_folders(graph: Graph, folder: Path, tmp_path: Path) -> None:
     allowed = tmp_path / "allowed"
     allowed.mkdir()
     (allowed / "link").symlink_to(folder, target_is_directory=True)

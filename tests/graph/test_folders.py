@@ -1,5 +1,3 @@
-"""Folders are registered, due, scanned one at a time, and removed; a scan follows what the files are."""
-
 from __future__ import annotations
 
 import itertools
@@ -76,13 +74,13 @@ def test_folders_of_one_ontology_do_not_overlap(graph: Graph, first: str, second
     assert len(list_folders(graph)) == 2
 
 
-def test_folders_beside_each_other_are_fine(graph: Graph) -> None:
+def test_sibling_folders_can_be_registered(graph: Graph) -> None:
     for path in ("/a/b", "/a/bc", "/a/c"):
         register(graph, NewFolder(path=path, ontology="notes"))
     assert [each.path for each in list_folders(graph)] == ["/a/b", "/a/bc", "/a/c"]
 
 
-def test_of_overlapping_folders_registered_at_once_one_is_taken(graph: Graph) -> None:
+def test_one_of_concurrent_overlapping_folders_is_registered(graph: Graph) -> None:
     paths = ["/a", "/a/b", "/a/b/c", "/a/b/c/d"] * 2
 
     def one(path: str) -> bool:
@@ -104,9 +102,7 @@ def test_a_new_folder_is_scanned_at_once(graph: Graph, folder: Path) -> None:
     assert work(graph) == 1
 
 
-def test_a_folder_is_scanned_again_when_it_is_due_and_not_before(
-    graph: Graph, folder: Path, driver: neo4j.Driver
-) -> None:
+def test_folder_is_scanned_exactly_when_due(graph: Graph, folder: Path, driver: neo4j.Driver) -> None:
     followed = follow(graph, folder)
     work(graph)
     assert enqueue_due(graph) == 0
@@ -145,12 +141,12 @@ def test_scans_do_not_pile_up(graph: Graph, folder: Path, driver: neo4j.Driver) 
     assert find_folder(graph, followed).state is JobState.DEAD
 
 
-def test_a_scan_that_is_asked_for_while_one_runs_follows_it(graph: Graph, folder: Path) -> None:
+def test_scan_requested_during_a_scan_follows_it(graph: Graph, folder: Path) -> None:
     followed = follow(graph, folder)
     asked = list[str]()
 
     class Asking(FolderSync):
-        """Somebody adds a file and asks for a scan when this one has listed the folder."""
+        """Add a file and request a scan after the listing of the folder."""
 
         def _scan(self, run: JobRun, done: int) -> int:
             after = super()._scan(run, done)
@@ -195,7 +191,7 @@ def interrupting(graph: Graph, at: int, meanwhile: Callable[[], object] = interr
 
 
 @pytest.mark.parametrize("at", [1, 7, FILES + 2])
-def test_an_interrupted_scan_goes_on_where_it_was(
+def test_interrupted_scan_resumes_at_its_position(
     graph: Graph, folder: Path, driver: neo4j.Driver, at: int
 ) -> None:
     put(folder, gone="Gone.\n")
@@ -214,7 +210,7 @@ def test_an_interrupted_scan_goes_on_where_it_was(
     assert documents(graph) == {f"note{number:02}.md": f"Changed {number}.\n" for number in range(FILES)}
 
 
-def test_only_its_own_documents_are_a_folders_to_delete(graph: Graph, folder: Path) -> None:
+def test_folder_deletes_only_its_own_documents(graph: Graph, folder: Path) -> None:
     followed = follow(graph, folder)
     work(graph)
     identity = document_id("notes", "note00.md")
@@ -224,7 +220,7 @@ def test_only_its_own_documents_are_a_folders_to_delete(graph: Graph, folder: Pa
     assert len(documents(graph)) == FILES - 1
 
 
-def test_a_folder_that_is_removed_in_the_middle_gets_nothing_more(graph: Graph, folder: Path) -> None:
+def test_folder_removed_during_a_scan_stores_nothing_more(graph: Graph, folder: Path) -> None:
     followed = follow(graph, folder)
     service = FolderService(graph, EVERYWHERE)
 
@@ -236,7 +232,7 @@ def test_a_folder_that_is_removed_in_the_middle_gets_nothing_more(graph: Graph, 
     assert list_folders(graph) == []
 
 
-def test_a_running_scan_writes_nothing_for_a_folder_that_is_being_removed(graph: Graph, folder: Path) -> None:
+def test_running_scan_writes_nothing_during_folder_removal(graph: Graph, folder: Path) -> None:
     followed = follow(graph, folder)
 
     class Removing(FolderSync):
@@ -248,7 +244,7 @@ def test_a_running_scan_writes_nothing_for_a_folder_that_is_being_removed(graph:
     assert documents(graph) == {}
 
 
-def test_removing_keeps_the_documents_and_following_again_goes_on(graph: Graph, folder: Path) -> None:
+def test_removal_keeps_documents_and_new_registration_resumes(graph: Graph, folder: Path) -> None:
     followed = follow(graph, folder)
     work(graph)
     removed = FolderService(graph, EVERYWHERE).remove(followed, delete_documents=False)
@@ -259,9 +255,7 @@ def test_removing_keeps_the_documents_and_following_again_goes_on(graph: Graph, 
     assert counts(scan(graph, followed)) == {"removed": 1, "unchanged": FILES - 1}
 
 
-def test_a_name_is_free_when_the_folder_that_had_it_is_followed_no_more(
-    graph: Graph, folder: Path, tmp_path: Path
-) -> None:
+def test_removed_folder_releases_its_document_names(graph: Graph, folder: Path, tmp_path: Path) -> None:
     followed = follow(graph, folder)
     work(graph)
     FolderService(graph, EVERYWHERE).remove(followed, delete_documents=False)
@@ -271,9 +265,7 @@ def test_a_name_is_free_when_the_folder_that_had_it_is_followed_no_more(
     assert counts(find_folder(graph, other)) == {"changed": 1}
 
 
-def test_an_ontology_that_is_deleted_is_not_filled_again(
-    graph: Graph, folder: Path, driver: neo4j.Driver
-) -> None:
+def test_deleted_ontology_is_not_filled_again(graph: Graph, folder: Path, driver: neo4j.Driver) -> None:
     follow(graph, folder)
     work(graph)
     assert delete_ontology(graph, "notes").documents == FILES
@@ -281,7 +273,7 @@ def test_an_ontology_that_is_deleted_is_not_filled_again(
     assert (enqueue_due(graph), list_folders(graph), documents(graph)) == (0, [], {})
 
 
-def test_a_folder_that_is_not_there_is_not_found(graph: Graph) -> None:
+def test_unknown_folder_is_not_found(graph: Graph) -> None:
     with pytest.raises(NotFound, match="kg folders list"):
         request_scan(graph, "nosuch")
     with pytest.raises(NotFound, match="kg folders list"):
@@ -322,7 +314,7 @@ def act(graph: Graph, folder: Path, step: tuple[str, str, str]) -> None:
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(st.lists(STEP, max_size=8))
-def test_documents_are_what_files_are(
+def test_random_scans_match_documents_to_files(
     graph: Graph, driver: object, folders: Iterator[Path], steps: list[tuple[str, str, str]]
 ) -> None:
     wipe(driver)  # pyright: ignore[reportArgumentType]

@@ -44,7 +44,7 @@ def search(kg: Kg, text: str = PRINTED, reranking: Reranking = NO_RERANKING, **m
         service.close()
 
 
-def test_concepts_near_in_meaning_are_of_the_same_ontology(graph: Graph) -> None:
+def test_near_concepts_belong_to_the_same_ontology(graph: Graph) -> None:
     """However many ontologies have the same ones."""
     own = Kg(graph)
     ontologies = ["notes", *(f"o{n}" for n in range(8))]
@@ -66,7 +66,7 @@ def documents(hits: SourceHits) -> list[str]:
     return [hit.document for hit in hits.sources]
 
 
-def test_the_first_five_stay_and_what_concepts_lead_to_comes_behind_them(kg: Kg) -> None:
+def test_first_five_hits_precede_graph_hits(kg: Kg) -> None:
     plain, filled = search(kg, limit=12), search(kg, limit=12, graph=True)
     assert documents(filled)[:KEPT] == documents(plain)[:KEPT]
     assert "guild.md" not in documents(plain)
@@ -88,12 +88,12 @@ def test_its_places_are_explained(kg: Kg) -> None:
     assert guild.passage_rank is None or guild.passage_rank > guild.fused_rank
 
 
-def test_a_few_hits_are_followed_by_what_concepts_lead_to(kg: Kg) -> None:
+def test_few_hits_are_followed_by_graph_hits(kg: Kg) -> None:
     assert documents(search(kg, "warden", mode="text")) == ["guild.md"]
     assert documents(search(kg, "warden", mode="text", graph=True)) == ["guild.md", "town.md", "journal.md"]
 
 
-def test_what_was_read_again_stays_first(kg: Kg) -> None:
+def test_reranked_hits_stay_first(kg: Kg) -> None:
     reranking = Reranking(Backwards(), 60)
     plain = search(kg, reranking=reranking, rerank=True)
     filled = search(kg, reranking=reranking, rerank=True, graph=True)
@@ -101,7 +101,7 @@ def test_what_was_read_again_stays_first(kg: Kg) -> None:
     assert documents(filled)[:KEPT] == documents(plain)[:KEPT]
 
 
-def test_pages_give_each_once_and_the_first_is_what_it_was(kg: Kg) -> None:
+def test_pages_return_each_hit_once_in_order(kg: Kg) -> None:
     walked, cursor = list[str](), None
     for _ in range(10):
         page = search(kg, limit=4, graph=True, cursor=cursor)
@@ -114,7 +114,7 @@ def test_pages_give_each_once_and_the_first_is_what_it_was(kg: Kg) -> None:
     assert walked[:10] == [hit.source_id for hit in search(kg, limit=10, graph=True).sources]
 
 
-def test_what_is_asked_of_hits_holds_for_what_the_graph_brings(kg: Kg) -> None:
+def test_filters_apply_to_graph_hits(kg: Kg) -> None:
     once = documents(search(kg, limit=20, graph=True, per_document=1))
     assert len(once) == len(set(once))
     assert "guild.md" in once
@@ -125,7 +125,7 @@ def test_what_is_asked_of_hits_holds_for_what_the_graph_brings(kg: Kg) -> None:
     assert all(hit.similarity is not None and hit.similarity >= 0.2 for hit in near)
 
 
-def test_what_is_near_in_meaning_leads_on_too(kg: Kg) -> None:
+def test_near_concepts_add_hits(kg: Kg) -> None:
     singers = record("singers.md", [SINGERS])
     store_document(kg.graph, singers)
     kg.graph.transaction(
@@ -140,7 +140,7 @@ def test_what_is_near_in_meaning_leads_on_too(kg: Kg) -> None:
 
 
 @pytest.mark.parametrize("more", [{}, {"mmr_lambda": 0.9}], ids=["plain", "mmr"])
-def test_what_a_hit_stands_for_is_told_with_the_graph_too(kg: Kg, more: dict[str, float]) -> None:
+def test_hit_probability_is_reported_with_graph(kg: Kg, more: dict[str, float]) -> None:
     text = (
         "The Gazette of Lanterns is printed by the guild each week, and whoever wants a copy asks the warden."
     )
@@ -157,7 +157,7 @@ def test_what_a_hit_stands_for_is_told_with_the_graph_too(kg: Kg, more: dict[str
     assert all(value is None or 0 <= value <= 1 for value in values[1])
 
 
-def test_concepts_that_are_not_embedded_yet_are_told_in_mode_text_too(graph: Graph) -> None:
+def test_text_mode_reports_concepts_without_vectors(graph: Graph) -> None:
     own = Kg(graph)
     made = record("a.md", ["The Guild of Keepers is here."])
     store_document(graph, made)
@@ -178,6 +178,6 @@ def test_hybrid_has_it_as_a_mode(kg: Kg) -> None:
     assert found.concepts[0].label == "Gazette of Lanterns"
 
 
-def test_both_ways_at_once_are_refused() -> None:
+def test_concepts_and_graph_together_are_rejected() -> None:
     with pytest.raises(ValidationError, match="Omit one of the two"):
         SourceSearch(query_text="a", concepts=True, graph=True)

@@ -28,7 +28,7 @@ def count(driver: neo4j.Driver) -> int:
     return rows(driver, "MATCH (j:Job) RETURN count(j) AS n, sum(j.total) AS total")[0]["n"]
 
 
-def test_the_answer_is_kept_though_the_job_has_ended(graph: Graph, driver: neo4j.Driver) -> None:
+def test_response_is_repeated_after_job_completion(graph: Graph, driver: neo4j.Driver) -> None:
     first, now = ask(graph)
     assert now
     finish(graph, *owned(graph, "w"))
@@ -36,7 +36,7 @@ def test_the_answer_is_kept_though_the_job_has_ended(graph: Graph, driver: neo4j
     assert count(driver) == 1
 
 
-def test_another_request_with_the_same_key_is_refused(graph: Graph, driver: neo4j.Driver) -> None:
+def test_key_reused_for_another_request_is_rejected(graph: Graph, driver: neo4j.Driver) -> None:
     ask(graph)
     with pytest.raises(Conflict, match="new key"):
         ask(graph, body="other", ontology="other")

@@ -1,5 +1,3 @@
-"""Pictures that are like a picture, and pictures by words: spaces, filters, faults and what is not built."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -29,7 +27,7 @@ def album(unnamed_album: Album) -> Album:
     return unnamed_album
 
 
-def test_a_picture_that_is_sent_finds_the_one_that_looks_like_it(album: Album) -> None:
+def test_uploaded_image_finds_a_similar_image(album: Album) -> None:
     answer = like(album, plain("red", 400, 300))
     assert names(answer)[0] == "p0.png"
     assert (answer.by, answer.spaces, answer.degraded) == (["picture_space"], ["default_images"], [])
@@ -39,7 +37,7 @@ def test_a_picture_that_is_sent_finds_the_one_that_looks_like_it(album: Album) -
     assert len(answer.images) == 3
 
 
-def test_a_stored_picture_finds_others_and_not_itself(album: Album) -> None:
+def test_stored_image_finds_others_but_not_itself(album: Album) -> None:
     album.pictures.add(plain("red", 90, 90), "again.png")
     album.work()
     before = len(album.grid.asked)
@@ -50,7 +48,7 @@ def test_a_stored_picture_finds_others_and_not_itself(album: Album) -> None:
     assert "p0.png" not in names(answer)
 
 
-def test_a_picture_leads_to_pictures_that_look_like_it(album: Album) -> None:
+def test_image_source_leads_to_similar_images(album: Album) -> None:
     album.pictures.add(plain("red", 90, 90), "again.png")
     album.work()
     service = RelatedService(album.graph, album.image_spaces)
@@ -61,7 +59,7 @@ def test_a_picture_leads_to_pictures_that_look_like_it(album: Album) -> None:
     assert "p0.png" not in ranks
 
 
-def test_a_document_of_one_source_stands_for_it(album: Album) -> None:
+def test_document_with_one_source_represents_it(album: Album) -> None:
     assert like(album, source_id="notes/p0.png").source == like(album, source_id=ids(album)["p0.png"]).source
     store_document(album.graph, record("two.md", ["one", "two"]))
     with pytest.raises(
@@ -70,7 +68,7 @@ def test_a_document_of_one_source_stands_for_it(album: Album) -> None:
         like(album, source_id="two.md")
 
 
-def test_near_duplicates_are_told(album: Album) -> None:
+def test_near_duplicates_are_marked(album: Album) -> None:
     album.pictures.add(encoded(drawn(600, 400)), "drawn.png")
     album.work()
     answer = like(album, encoded(drawn(300, 200), "JPEG"))
@@ -96,7 +94,7 @@ def test_filters_and_limits(album: Album) -> None:
         like(album, red, ontology="nowhere")
 
 
-def test_pictures_that_are_not_embedded_yet_are_compared_by_looks_and_words(album: Album) -> None:
+def test_images_without_vectors_compare_hashes_and_keywords(album: Album) -> None:
     for name in ("late.png", "later.png"):
         album.pictures.add(encoded(drawn(60, 40)), name, ontology="late")
     answer = like(album, encoded(drawn(120, 80)), ontology="late")
@@ -109,7 +107,7 @@ def test_pictures_that_are_not_embedded_yet_are_compared_by_looks_and_words(albu
     assert names(stored) == ["later.png"]
 
 
-def test_those_that_wait_beside_embedded_ones_are_compared_by_looks(album: Album) -> None:
+def test_pending_images_are_compared_by_hash(album: Album) -> None:
     album.pictures.add(encoded(drawn(60, 40)), "late.png")
     answer = like(album, encoded(drawn(120, 80)))
     assert answer.by == ["picture_space", "perceptual_hash"]
@@ -121,7 +119,7 @@ def test_those_that_wait_beside_embedded_ones_are_compared_by_looks(album: Album
     assert "picture_space" in [way.lane for way in like(album, encoded(drawn(120, 80))).images[0].through]
 
 
-def test_a_build_beside_what_answers_takes_nothing_away(album: Album) -> None:
+def test_build_does_not_affect_the_active_space(album: Album) -> None:
     album.add_space("fine")
     album.switch.build("fine", SpaceBuild())
     assert like(album, plain("red")).degraded == []
@@ -152,13 +150,13 @@ def test_ontologies_of_different_spaces_are_joined_by_ranks(album: Album) -> Non
     assert (stored.spaces, names(stored)[0]) == (["fine"], "q1.png")
 
 
-def test_nothing_that_fits_a_filter_is_no_lack_of_vectors(album: Album) -> None:
+def test_empty_filter_result_is_not_a_degradation(album: Album) -> None:
     store_document(album.graph, record("text.md", ["A passage."]))
     answer = like(album, plain("red"), documents=["text.md"])
     assert (answer.images, answer.degraded) == ([], [])
 
 
-def test_what_is_no_picture_is_refused(album: Album) -> None:
+def test_source_without_image_is_rejected(album: Album) -> None:
     store_document(album.graph, made := record("text.md", ["A passage."]))
     with pytest.raises(InvalidInput, match="passage of text, not an image"):
         like(album, source_id=made.sources[0].source_id)
@@ -166,7 +164,7 @@ def test_what_is_no_picture_is_refused(album: Album) -> None:
         like(album, source_id="0" * 32)
 
 
-def test_a_picture_whose_file_has_gone_is_compared_by_looks(album: Album, driver: neo4j.Driver) -> None:
+def test_image_with_missing_file_is_compared_by_hash(album: Album, driver: neo4j.Driver) -> None:
     rows(driver, "MATCH (s:Image {document: 'p0.png'}) REMOVE s.embedding_default_images")
     for path in (album.pictures.folder).rglob("*"):
         if path.is_file():
@@ -175,7 +173,7 @@ def test_a_picture_whose_file_has_gone_is_compared_by_looks(album: Album, driver
     assert "perceptual_hash" in answer.by
 
 
-def test_the_hash_of_a_picture_that_is_sent_is_that_of_the_stored_one(album: Album) -> None:
+def test_uploaded_and_stored_images_have_equal_hashes(album: Album) -> None:
     content = encoded(drawn(640, 480), "JPEG", quality=85)
     album.pictures.add(content, "drawn.jpg")
     album.work()
@@ -184,7 +182,7 @@ def test_the_hash_of_a_picture_that_is_sent_is_that_of_the_stored_one(album: Alb
 
 
 def test_a_vector_of_another_file_finds_nothing(album: Album) -> None:
-    """A picture that came again under its name is not what it looked like before."""
+    """A new image under an old name does not have the old vector."""
     album.pictures.add(plain("blue", 50, 50), "p0.png")
     red = {each.document: each.through for each in like(album, plain("red", 400, 300)).images}
     assert all(way.lane != "picture_space" for way in red.get("p0.png", []))
@@ -194,7 +192,7 @@ def test_a_vector_of_another_file_finds_nothing(album: Album) -> None:
     assert "p0.png" in names(like(album, plain("blue", 400, 300)))[:2]
 
 
-def test_words_find_what_pictures_show_where_a_model_reads_text(album: Album) -> None:
+def test_text_query_uses_model_that_reads_text(album: Album) -> None:
     answer = like(album, query_text="something blue")
     assert names(answer)[0] == "p2.png"
     assert answer.by == ["picture_space", "words", "concepts"]
@@ -204,7 +202,7 @@ def test_words_find_what_pictures_show_where_a_model_reads_text(album: Album) ->
     assert "was not searched (the grid is down)" in effects(like(album, query_text="something blue"))
 
 
-def test_concepts_lead_to_pictures_only_from_the_question(album: Album) -> None:
+def test_concepts_find_images_only_for_text_queries(album: Album) -> None:
     for name in ("sleeping cat.png", "flying cat.png"):
         made = album.pictures.record(plain("blue", len(name), 20), name)
         store_document(album.graph, made)
@@ -217,7 +215,7 @@ def test_concepts_lead_to_pictures_only_from_the_question(album: Album) -> None:
 
 
 @pytest.mark.parametrize("kinds", [None, ["passage", "image"], ["image"]])
-def test_searches_have_a_lane_of_what_pictures_show(album: Album, kinds: Sequence[str] | None) -> None:
+def test_search_includes_image_vector_retriever(album: Album, kinds: Sequence[str] | None) -> None:
     store_document(album.graph, record("text.md", ["A passage about something else."]))
     album.work()
     hits = search(album, "something blue", kinds=kinds, explain=True)
@@ -234,7 +232,7 @@ def test_searches_have_a_lane_of_what_pictures_show(album: Album, kinds: Sequenc
 @pytest.mark.parametrize(
     "asked", [{"kinds": ["passage"]}, {"mode": "text"}, {"ontology": "texts"}], ids=["kinds", "mode", "none"]
 )
-def test_nothing_is_asked_where_no_picture_is_wanted(album: Album, asked: dict[str, Any]) -> None:
+def test_image_space_is_skipped_without_requested_images(album: Album, asked: dict[str, Any]) -> None:
     store_document(album.graph, record("text.md", ["A passage about something blue."], "texts"))
     album.work()
     album.grid.down = True
@@ -242,7 +240,7 @@ def test_nothing_is_asked_where_no_picture_is_wanted(album: Album, asked: dict[s
     assert (hits.picture_spaces, hits.degraded) == ([], [])
 
 
-def test_nothing_is_asked_of_a_model_that_reads_no_text(graph: Graph, tmp_path: Path) -> None:
+def test_image_model_without_text_is_not_queried(graph: Graph, tmp_path: Path) -> None:
     made = Album(graph, tmp_path / "blobs", words=False)
     made.add_images(*COLOURS)
     made.work()
@@ -255,7 +253,7 @@ def test_nothing_is_asked_of_a_model_that_reads_no_text(graph: Graph, tmp_path: 
         made.close()
 
 
-def test_a_passage_finds_pictures_by_what_they_show(album: Album) -> None:
+def test_passage_finds_images_by_vector(album: Album) -> None:
     store_document(album.graph, made := record("text.md", ["All was blue that day."], "texts"))
     album.work()
     service = RelatedService(album.graph, album.image_spaces)

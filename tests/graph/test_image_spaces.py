@@ -29,9 +29,7 @@ from tests.support.cypher import rows
 from tests.support.images import drawn, encoded
 
 
-def test_pictures_are_embedded_by_a_job_that_storing_them_asked_for(
-    album: Album, driver: neo4j.Driver
-) -> None:
+def test_stored_images_are_embedded_by_a_job(album: Album, driver: neo4j.Driver) -> None:
     assert album.counts().missing == 3
     kinds = rows(driver, "MATCH (j:Job) RETURN j.kind AS kind, j.total AS total ORDER BY kind")
     assert kinds == [{"kind": "image_embedding", "total": 3}, {"kind": "source_embedding", "total": 3}]
@@ -42,7 +40,7 @@ def test_pictures_are_embedded_by_a_job_that_storing_them_asked_for(
     assert index_states(album.graph)["image_embedding_default_images"].online
 
 
-def test_another_picture_under_the_same_name_is_embedded_anew(album: Album, driver: neo4j.Driver) -> None:
+def test_replaced_image_is_embedded_again(album: Album, driver: neo4j.Driver) -> None:
     album.work()
     before = _vector(driver, "red.png")
     album.pictures.add(plain("blue"), "red.png")
@@ -67,14 +65,14 @@ def test_no_space_keeps_a_vector_of_another_file(album: Album, driver: neo4j.Dri
     assert rows(driver, told) == [{"left": []}]
 
 
-def test_another_picture_with_the_same_words_tells_its_job(album: Album) -> None:
+def test_replaced_image_with_same_text_requests_a_job(album: Album) -> None:
     album.work()
     told = store_document(album.graph, album.pictures.record(plain("blue"), "red.png"))
     assert told.job_id is not None
     assert find_job(album.graph, told.job_id).kind == "image_embedding"
 
 
-def test_a_picture_that_the_model_does_not_take_is_set_aside_and_tried_again(album: Album) -> None:
+def test_image_rejected_by_the_model_is_retried(album: Album) -> None:
     album.grid.rejects_dark = True
     album.add_images("black")
     album.work()
@@ -87,7 +85,7 @@ def test_a_picture_that_the_model_does_not_take_is_set_aside_and_tried_again(alb
 
 
 @pytest.mark.parametrize("damaged", [False, True])
-def test_a_picture_whose_file_is_lost_is_set_aside_until_it_comes_again(album: Album, damaged: bool) -> None:
+def test_image_with_missing_file_is_skipped_until_stored(album: Album, damaged: bool) -> None:
     if damaged:
         album.pictures.damage(plain("green"))
     else:
@@ -101,7 +99,7 @@ def test_a_picture_whose_file_is_lost_is_set_aside_until_it_comes_again(album: A
     assert album.counts().embedded == 3
 
 
-def test_lost_files_are_set_aside_however_many_they_are(album: Album) -> None:
+def test_every_image_with_missing_file_is_skipped(album: Album) -> None:
     contents = [plain(each) for each in ("red", "green", "blue")]
     contents += [encoded(drawn(20 + at, 30)) for at in range(MAX_REJECTED)]
     for at, content in enumerate(contents):
@@ -121,7 +119,7 @@ def test_forced_embedding_of_a_lost_image_rejects_it(album: Album) -> None:
     assert album.counts() == VectorCounts(total=3, embedded=2, missing=0, stale=0, refused=1)
 
 
-def test_a_store_that_is_not_there_leaves_pictures_due(album: Album, driver: neo4j.Driver) -> None:
+def test_unavailable_store_leaves_images_pending(album: Album, driver: neo4j.Driver) -> None:
     folder = album.pictures.folder
     away = folder.rename(folder.with_name("not mounted"))
     folder.mkdir()
@@ -134,7 +132,7 @@ def test_a_store_that_is_not_there_leaves_pictures_due(album: Album, driver: neo
     assert album.counts().embedded == 3
 
 
-def test_a_model_that_is_down_leaves_pictures_due(album: Album) -> None:
+def test_unavailable_model_leaves_images_pending(album: Album) -> None:
     well = seeing_checks(album.image_spaces.all())
     assert [(each.ok, each.detail.endswith("for images in the space 'default_images'")) for each in well] == [
         (True, True)
@@ -162,7 +160,7 @@ def test_another_model_under_the_same_name_embeds_nothing(graph: Graph, tmp_path
     assert "Add another space" in str(other.image_spaces.all()[0].problem())
 
 
-def test_everything_anew_counts_pictures_too(album: Album) -> None:
+def test_embedding_everything_again_includes_images(album: Album) -> None:
     album.work()
     asked = list(album.grid.asked)
     told = album.requests.regenerate(Regeneration(ontology="notes", type="image", force=True, dry_run=True))
@@ -172,7 +170,7 @@ def test_everything_anew_counts_pictures_too(album: Album) -> None:
     assert sum(album.grid.asked) == sum(asked) + 3
 
 
-def test_backfill_finds_pictures_that_nobody_asked_for(album: Album, driver: neo4j.Driver) -> None:
+def test_backfill_finds_unrequested_images(album: Album, driver: neo4j.Driver) -> None:
     rows(driver, "MATCH (j:Job) DETACH DELETE j")
     enqueue_slot(album.graph, "backfill", "1")
     album.work()
@@ -190,9 +188,7 @@ def _vector(driver: neo4j.Driver, name: str) -> list[float]:
     return [round(each, 5) for each in rows(driver, found, name=name)[0]["vector"]]
 
 
-def test_a_space_of_pictures_is_built_checked_activated_rolled_back_and_dropped(
-    album: Album, driver: neo4j.Driver
-) -> None:
+def test_image_space_is_built_activated_restored_and_dropped(album: Album, driver: neo4j.Driver) -> None:
     album.work()
     album.add_space("fine")
     made = album.switch.build("fine", SpaceBuild())
@@ -223,7 +219,7 @@ def test_a_space_of_pictures_is_built_checked_activated_rolled_back_and_dropped(
     assert "image_embedding_default_images" not in index_states(album.graph)
 
 
-def test_a_space_that_answers_for_one_ontology_is_not_dropped(album: Album) -> None:
+def test_space_used_by_an_ontology_cannot_be_dropped(album: Album) -> None:
     album.work()
     with pytest.raises(Conflict, match="still uses"):
         album.drop.drop(FIRST, "notes")
@@ -240,7 +236,7 @@ def test_a_space_that_answers_for_one_ontology_is_not_dropped(album: Album) -> N
         album.switch.rollback("fine")
 
 
-def test_a_model_that_cannot_be_used_does_not_hold_up_what_is_built_beside(album: Album) -> None:
+def test_unusable_model_does_not_block_a_build(album: Album) -> None:
     album.work()
     album.add_space("fine")
     album.switch.build("fine", SpaceBuild())
@@ -251,7 +247,7 @@ def test_a_model_that_cannot_be_used_does_not_hold_up_what_is_built_beside(album
     assert [count_embedded(album.graph, "image", [plan])["missing"] for plan in plans] == [1, 0]
 
 
-def test_a_complete_space_answers_though_the_model_before_it_cannot_be_used(album: Album) -> None:
+def test_complete_space_activates_although_old_model_fails(album: Album) -> None:
     album.work()
     album.add_space("fine")
     album.switch.build("fine", SpaceBuild(activate=True))
@@ -261,8 +257,8 @@ def test_a_complete_space_answers_though_the_model_before_it_cannot_be_used(albu
     assert (album.answering, album.counts().embedded) == ("fine", 4)
 
 
-def test_what_one_model_does_not_take_is_not_set_aside_of_another(album: Album) -> None:
-    """The old model rejects one and is then away: nothing is said of the space that is built beside."""
+def test_rejection_by_one_model_does_not_affect_another(album: Album) -> None:
+    """The old model rejects a text and becomes unavailable. This does not affect the new space."""
     album.work()
     album.add_space("fine")
     album.switch.build("fine", SpaceBuild())
@@ -274,7 +270,7 @@ def test_what_one_model_does_not_take_is_not_set_aside_of_another(album: Album) 
     assert count_embedded(album.graph, "image", plans[1:])["embedded"] == 5
 
 
-def test_a_name_that_was_dropped_is_free_for_another_model(album: Album, driver: neo4j.Driver) -> None:
+def test_name_of_dropped_space_can_be_reused(album: Album, driver: neo4j.Driver) -> None:
     album.add_space("fine", cells=4)
     album.drop.drop("fine")
     rows(driver, "MATCH (e:EmbeddingSpace) SET e.dropping = e.dropping - duration({seconds: 60})")
@@ -283,7 +279,7 @@ def test_a_name_that_was_dropped_is_free_for_another_model(album: Album, driver:
     assert album.image_spaces.add(new).space.identity.model == "grid-8"
 
 
-def test_a_switch_of_pictures_leaves_the_note_of_flagged_texts(album: Album, driver: neo4j.Driver) -> None:
+def test_image_switch_keeps_the_flags_of_texts(album: Album, driver: neo4j.Driver) -> None:
     album.work()
     enqueue_slot(album.graph, "backfill")
     album.work()
@@ -299,7 +295,7 @@ def test_a_switch_of_pictures_leaves_the_note_of_flagged_texts(album: Album, dri
     assert rows(driver, told) == [{"flagged_for": None}]
 
 
-def test_an_ontology_without_vectors_of_pictures_uses_a_space_at_once(album: Album) -> None:
+def test_ontology_without_image_vectors_switches_at_once(album: Album) -> None:
     album.add_space("fine")
     album.switch.build("fine", SpaceBuild())
     assert album.answering == "fine"
@@ -307,7 +303,7 @@ def test_an_ontology_without_vectors_of_pictures_uses_a_space_at_once(album: Alb
     assert album.counts().embedded == 3
 
 
-def test_chunking_and_the_space_of_texts_leave_pictures_as_they_are(album: Album) -> None:
+def test_text_configuration_does_not_affect_images(album: Album) -> None:
     album.work()
     album.add_space("fine")
     album.switch.build("fine", SpaceBuild(activate=True))
@@ -317,7 +313,7 @@ def test_chunking_and_the_space_of_texts_leave_pictures_as_they_are(album: Album
     assert (album.answering, album.counts().embedded) == ("fine", 3)
 
 
-def test_a_space_of_pictures_is_none_for_texts_and_the_other_way_round(album: Album) -> None:
+def test_image_and_text_spaces_are_not_interchangeable(album: Album) -> None:
     album.add_space("fine")
     with pytest.raises(InvalidInput, match="is for images"):
         album.configure.set("notes", EmbeddingConfig(space="fine"), dry_run=False)

@@ -1,5 +1,3 @@
-"""Pictures in the graph: one file for the same one, kept while somebody uses it and no longer."""
-
 from __future__ import annotations
 
 import json
@@ -46,7 +44,7 @@ def labels(graph: Graph) -> int:
     return list_images(graph, ontology=None, offset=0, limit=10).total
 
 
-def test_the_same_picture_twice_is_one_file_and_two_nodes(pictures: Pictures, graph: Graph) -> None:
+def test_same_image_twice_shares_one_file(pictures: Pictures, graph: Graph) -> None:
     one, other = pictures.add(BOAT, "a/Red boat.jpg"), pictures.add(BOAT, "b/boat.png")
     page = list_images(graph, ontology="notes", offset=0, limit=10)
     assert [each.document for each in page.images] == ["a/Red boat.jpg", "b/boat.png"]
@@ -61,9 +59,7 @@ def test_the_same_picture_twice_is_one_file_and_two_nodes(pictures: Pictures, gr
     assert (pictures.collect(), pictures.files) == (2, 0)
 
 
-def test_the_same_picture_is_a_duplicate_whatever_its_name_and_others_are_none(
-    pictures: Pictures, graph: Graph
-) -> None:
+def test_same_image_is_a_duplicate_under_any_name(pictures: Pictures, graph: Graph) -> None:
     pictures.add(BOAT, "a/Red boat.jpg")
     told = store_documents(
         graph, [pictures.record(BOAT, "b/boat.png"), pictures.record(PLAN, "a/red-boat.png")]
@@ -74,7 +70,7 @@ def test_the_same_picture_is_a_duplicate_whatever_its_name_and_others_are_none(
     ]
 
 
-def test_a_picture_is_found_by_what_is_said_of_it(pictures: Pictures, graph: Graph) -> None:
+def test_image_is_found_by_its_description(pictures: Pictures, graph: Graph) -> None:
     reader = DocumentReader(InThisProcess(), ImageKeeper(pictures.stored))
     said = {"description": "Pebbles at\nthe seaside", "caption": "Pebbles", "camera": "A7"}
     given = Incoming("notes", "IMG_9.jpg", "", title="Pebbles", metadata={**said})
@@ -86,7 +82,7 @@ def test_a_picture_is_found_by_what_is_said_of_it(pictures: Pictures, graph: Gra
     assert change_called(graph, "IMG_9.jpg", DocumentChange(uri="file:///x")).notes == []
 
 
-def test_a_picture_is_told_as_one_wherever_its_source_is(pictures: Pictures, graph: Graph) -> None:
+def test_every_endpoint_marks_an_image_source(pictures: Pictures, graph: Graph) -> None:
     pictures.add(BOAT, "boat.jpg")
     store_document(graph, record("text", ["a passage"]))
     (place,) = list_images(graph, ontology=None, offset=0, limit=10).images
@@ -103,7 +99,7 @@ def test_a_picture_is_told_as_one_wherever_its_source_is(pictures: Pictures, gra
         find_image(graph, find_source(graph, "notes/text#0").source_id)
 
 
-def test_another_picture_under_the_same_name_takes_its_place(pictures: Pictures, graph: Graph) -> None:
+def test_another_image_replaces_the_one_of_its_name(pictures: Pictures, graph: Graph) -> None:
     pictures.add(BOAT, "x.jpg")
     pictures.collect()
     before = list_images(graph, ontology=None, offset=0, limit=10).images[0]
@@ -115,7 +111,7 @@ def test_another_picture_under_the_same_name_takes_its_place(pictures: Pictures,
     assert (pictures.collect(), pictures.files) == (2, 2)
 
 
-def test_what_is_no_picture_any_more_is_a_passage(pictures: Pictures, graph: Graph) -> None:
+def test_image_replaced_by_text_becomes_a_passage(pictures: Pictures, graph: Graph) -> None:
     made = pictures.record(BOAT, "x.jpg")
     store_document(graph, made)
     sources = tuple(replace(each, image=None) for each in made.sources)
@@ -125,14 +121,14 @@ def test_what_is_no_picture_any_more_is_a_passage(pictures: Pictures, graph: Gra
     assert (pictures.collect(), pictures.files) == (2, 0)
 
 
-def test_two_pictures_that_have_the_same_words_are_not_the_same(pictures: Pictures) -> None:
+def test_images_with_equal_text_have_different_hashes(pictures: Pictures) -> None:
     one = pictures.record(BOAT, "1.jpg")
     other = replace(pictures.record(PLAN, "1.jpg"), document_id="other")
     assert [each.full_text for each in one.sources] == [each.full_text for each in other.sources]
     assert one.text_hash != other.text_hash
 
 
-def test_what_is_held_stays_until_its_hold_ends(pictures: Pictures, graph: Graph) -> None:
+def test_held_file_is_kept_until_its_hold_expires(pictures: Pictures, graph: Graph) -> None:
     pictures.record(BOAT, "x.jpg")
     assert (pictures.collect(), pictures.files) == (0, 2)
     graph.write("blobs/hold", hold_id="of a process that died", keys=["a" * 64], seconds=-1)
@@ -140,7 +136,7 @@ def test_what_is_held_stays_until_its_hold_ends(pictures: Pictures, graph: Graph
     assert pictures.files == 2
 
 
-def test_what_is_stored_too_late_is_refused_and_can_be_sent_again(pictures: Pictures, graph: Graph) -> None:
+def test_document_stored_after_its_hold_is_rejected(pictures: Pictures, graph: Graph) -> None:
     made = pictures.record(BOAT, "x.jpg")
     hold_blobs(graph, [], 0)
     assert made.hold
@@ -153,7 +149,7 @@ def test_what_is_stored_too_late_is_refused_and_can_be_sent_again(pictures: Pict
     assert (labels(graph), pictures.files) == (1, 2)
 
 
-def test_what_waits_for_approval_keeps_its_files(pictures: Pictures, graph: Graph) -> None:
+def test_pending_document_keeps_its_files(pictures: Pictures, graph: Graph) -> None:
     for name in ("x.jpg", "y.jpg"):
         store_document(graph, pictures.record(BOAT, name, review=True))
     assert (labels(graph), pictures.collect(), pictures.files) == (0, 0, 2)
@@ -186,9 +182,7 @@ def test_a_followed_folder_brings_a_lost_file_again(
     assert pictures.read(compute_blob_key(BOAT)) == BOAT
 
 
-def test_a_file_that_was_lost_before_anything_used_it_can_be_lost_again(
-    pictures: Pictures, driver: neo4j.Driver
-) -> None:
+def test_unused_lost_file_can_be_lost_again(pictures: Pictures, driver: neo4j.Driver) -> None:
     pictures.stored.keep([BOAT])
     pictures.lose(BOAT)
     with pytest.raises(FileLost):
@@ -198,7 +192,7 @@ def test_a_file_that_was_lost_before_anything_used_it_can_be_lost_again(
 
 
 class Missed(FileBlobStore):
-    """Somebody looks for each file just before it is written, and says that it is lost."""
+    """Report each file as lost just before it is written."""
 
     def __init__(self, graph: Graph, folder: Path) -> None:
         super().__init__(folder)
@@ -209,16 +203,14 @@ class Missed(FileBlobStore):
         return super().put(name, content)
 
 
-def test_a_file_that_was_missed_until_it_was_written_is_not_lost(
-    pictures: Pictures, graph: Graph, driver: neo4j.Driver
-) -> None:
+def test_file_missed_before_its_write_is_kept(pictures: Pictures, graph: Graph, driver: neo4j.Driver) -> None:
     StoredFiles(graph, Missed(graph, pictures.folder)).keep([BOAT])
     assert rows(driver, "MATCH (b:Blob) RETURN b.key AS key, b.lost AS lost") == [
         {"key": compute_blob_key(BOAT), "lost": None}
     ]
 
 
-def test_documents_of_one_batch_share_a_picture(pictures: Pictures, graph: Graph) -> None:
+def test_documents_of_a_batch_share_an_image(pictures: Pictures, graph: Graph) -> None:
     made = [pictures.record(BOAT, f"{number}.jpg") for number in range(20)]
     store_documents(graph, made)
     assert (labels(graph), pictures.files) == (20, 2)
@@ -240,7 +232,7 @@ def as_before_there_were_markers(pictures: Pictures, driver: neo4j.Driver) -> No
     rows(driver, "MATCH (s:BlobStore) DELETE s")
 
 
-def test_the_first_store_that_is_used_is_the_one(pictures: Pictures, graph: Graph) -> None:
+def test_first_used_store_is_recorded(pictures: Pictures, graph: Graph) -> None:
     assert get_known_store(graph) is None
     pictures.add(BOAT, "boat.jpg")
     marker = FileBlobStore(pictures.folder).identity()
@@ -249,7 +241,7 @@ def test_the_first_store_that_is_used_is_the_one(pictures: Pictures, graph: Grap
     assert FileBlobStore(pictures.folder).identity() == get_known_store(graph) == marker
 
 
-def test_nothing_is_kept_given_or_deleted_by_a_store_that_is_not_mounted(
+def test_unmounted_store_rejects_every_operation(
     pictures: Pictures, elsewhere: Pictures, graph: Graph
 ) -> None:
     identity = pictures.add(BOAT, "boat.jpg")
@@ -263,7 +255,7 @@ def test_nothing_is_kept_given_or_deleted_by_a_store_that_is_not_mounted(
     assert (pictures.collect(), pictures.files) == (2, 0)
 
 
-def test_a_store_of_another_database_is_refused(pictures: Pictures, elsewhere: Pictures) -> None:
+def test_store_of_another_database_is_rejected(pictures: Pictures, elsewhere: Pictures) -> None:
     FileBlobStore(elsewhere.folder).mark("of another")
     pictures.add(BOAT, "boat.jpg")
     with pytest.raises(Unavailable, match=ANOTHER):
@@ -271,7 +263,7 @@ def test_a_store_of_another_database_is_refused(pictures: Pictures, elsewhere: P
     assert elsewhere.files == 0
 
 
-def test_a_store_of_before_is_known_by_its_files(
+def test_unmarked_store_is_recognized_by_its_files(
     pictures: Pictures, elsewhere: Pictures, graph: Graph, driver: neo4j.Driver
 ) -> None:
     pictures.add(BOAT, "boat.jpg")
@@ -285,7 +277,7 @@ def test_a_store_of_before_is_known_by_its_files(
 
 
 def as_before_there_were_generations(pictures: Pictures, driver: neo4j.Driver) -> None:
-    """Files are called by their hash alone, as the same ones are in any other store."""
+    """Name the files by their hash only, as in older stores."""
     as_before_there_were_markers(pictures, driver)
     rows(driver, "MATCH (b:Blob) SET b.generation = null")
     for path in pictures.folder.rglob("*/*-*"):
@@ -293,7 +285,7 @@ def as_before_there_were_generations(pictures: Pictures, driver: neo4j.Driver) -
 
 
 @pytest.mark.parametrize("marked", [True, False])
-def test_one_file_that_is_in_another_store_too_makes_it_not_theirs(
+def test_one_shared_file_does_not_identify_a_store(
     pictures: Pictures, elsewhere: Pictures, driver: neo4j.Driver, marked: bool
 ) -> None:
     for content, name in ((BOAT, "boat.jpg"), (PLAN, "plan.png")):
@@ -314,7 +306,7 @@ def test_one_file_that_is_in_another_store_too_makes_it_not_theirs(
     assert pictures.read(compute_blob_key(BOAT)) == BOAT
 
 
-def test_where_all_files_are_lost_somebody_says_so(pictures: Pictures, elsewhere: Pictures) -> None:
+def test_lost_files_require_confirmation_of_the_store(pictures: Pictures, elsewhere: Pictures) -> None:
     pictures.add(BOAT, "boat.jpg")
     with pytest.raises(Unavailable, match=ANOTHER) as caught:
         elsewhere.add(BOAT, "boat.jpg")
@@ -337,7 +329,7 @@ def test_a_marker_that_was_lost_is_made_again(pictures: Pictures, graph: Graph) 
         assert FileBlobStore(pictures.folder).identity() == get_known_store(graph)
 
 
-def test_a_database_that_was_emptied_takes_the_store_that_there_is(
+def test_emptied_database_accepts_the_present_store(
     pictures: Pictures, graph: Graph, driver: neo4j.Driver
 ) -> None:
     pictures.add(BOAT, "boat.jpg")
@@ -367,9 +359,7 @@ class Filling(FileBlobStore):
         super().mark(identity)
 
 
-def test_what_is_wrong_for_the_moment_is_told_as_it_is_and_not_remembered(
-    pictures: Pictures, graph: Graph
-) -> None:
+def test_temporary_store_error_is_reported_and_not_cached(pictures: Pictures, graph: Graph) -> None:
     stored = StoredFiles(graph, Filling(pictures.folder))
     with pytest.raises(FileStoreFull):
         stored.keep([BOAT])
@@ -378,8 +368,6 @@ def test_what_is_wrong_for_the_moment_is_told_as_it_is_and_not_remembered(
 
 
 class Counting(FileBlobStore):
-    """Counts what is looked for."""
-
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         self.looked = 0
@@ -389,9 +377,7 @@ class Counting(FileBlobStore):
         return super().has(name)
 
 
-def test_a_wrong_store_is_looked_through_once_and_the_right_one_seen_at_once(
-    pictures: Pictures, elsewhere: Pictures, graph: Graph
-) -> None:
+def test_wrong_store_is_checked_once(pictures: Pictures, elsewhere: Pictures, graph: Graph) -> None:
     pictures.add(BOAT, "boat.jpg")
     store = Counting(elsewhere.folder)
     stored = StoredFiles(graph, store)
@@ -427,7 +413,6 @@ class LateDeletes(FileBlobStore):
 
 
 def shown(pictures: Pictures) -> list[str]:
-    """The documents of pictures, each with both files."""
     places = list_images(pictures.graph, ontology=None, offset=0, limit=10).images
     for each in places:
         keys = find_image(pictures.graph, each.source_id)
@@ -436,7 +421,7 @@ def shown(pictures: Pictures) -> list[str]:
     return [each.document for each in places]
 
 
-def test_a_deletion_that_is_carried_out_late_hurts_nothing(pictures: Pictures, graph: Graph) -> None:
+def test_late_deletion_is_harmless(pictures: Pictures, graph: Graph) -> None:
     delete_document(graph, pictures.add(BOAT, "x.jpg"))
     store = LateDeletes(pictures.folder)
     for _ in range(2):
@@ -450,9 +435,7 @@ def test_a_deletion_that_is_carried_out_late_hurts_nothing(pictures: Pictures, g
     assert (pictures.files, pictures.collect()) == (2, 0)
 
 
-def test_a_folder_that_is_unmounted_while_files_are_deleted_keeps_them_known(
-    pictures: Pictures, graph: Graph
-) -> None:
+def test_folder_unmounted_during_deletion_keeps_files_known(pictures: Pictures, graph: Graph) -> None:
     pictures.add(encoded(drawn(20, 20)), "other.png")
     delete_document(graph, pictures.add(BOAT, "x.jpg"))
     away = pictures.folder.with_name("unmounted")
@@ -469,7 +452,7 @@ def test_a_folder_that_is_unmounted_while_files_are_deleted_keeps_them_known(
     assert (pictures.collect(), pictures.files) == (2, 2)
 
 
-def test_files_of_before_there_were_generations_are_read_used_and_collected(
+def test_files_without_generations_are_read_used_and_collected(
     pictures: Pictures, graph: Graph, driver: neo4j.Driver
 ) -> None:
     identity = pictures.add(BOAT, "x.jpg")
@@ -488,10 +471,8 @@ def test_files_of_before_there_were_generations_are_read_used_and_collected(
     assert shown(pictures) == ["x.jpg"]
 
 
-def test_a_picture_that_comes_while_it_is_being_collected_waits_for_nobody(
-    pictures: Pictures, graph: Graph
-) -> None:
-    """The collector has seen that nothing uses it, and is deleting the file, when it comes again."""
+def test_image_stored_during_its_collection_does_not_wait(pictures: Pictures, graph: Graph) -> None:
+    """The collector deletes the unused file when the image is stored again."""
     delete_document(graph, pictures.add(BOAT, "x.jpg"))
     deleting, go_on = threading.Event(), threading.Event()
 
@@ -514,10 +495,8 @@ def test_a_picture_that_comes_while_it_is_being_collected_waits_for_nobody(
 
 
 @pytest.mark.parametrize("review", [False, True])
-def test_what_others_hold_now_is_not_taken_for_what_was_held(
-    pictures: Pictures, graph: Graph, *, review: bool
-) -> None:
-    """Its own files have gone; those that somebody else is about to write may never come."""
+def test_hold_of_another_request_is_not_reused(pictures: Pictures, graph: Graph, *, review: bool) -> None:
+    """The files no longer exist, and another process may never write its files."""
     made = pictures.record(BOAT, "x.jpg", review=review)
     graph.write("blobs/hold", hold_id=made.hold, keys=[], seconds=-1)
     assert pictures.collect() == 2
@@ -528,7 +507,7 @@ def test_what_others_hold_now_is_not_taken_for_what_was_held(
         store_document(graph, made)
 
 
-def test_a_transaction_that_runs_twice_lets_a_picture_wait_once(pictures: Pictures, graph: Graph) -> None:
+def test_retried_transaction_releases_an_image_once(pictures: Pictures, graph: Graph) -> None:
     work = storing([pictures.record(BOAT, "x.jpg", review=True)])
     first, again = graph.transaction(work), graph.transaction(work)
     assert first[0].change == again[0].change
@@ -536,7 +515,7 @@ def test_a_transaction_that_runs_twice_lets_a_picture_wait_once(pictures: Pictur
 
 
 @pytest.mark.parametrize("content", [b"", b"what is no picture", None], ids=["empty", "other", "same size"])
-def test_what_is_damaged_is_mended_by_ingesting_it_again(pictures: Pictures, content: bytes | None) -> None:
+def test_ingesting_again_repairs_a_damaged_file(pictures: Pictures, content: bytes | None) -> None:
     pictures.add(BOAT, "boat.jpg")
     pictures.damage(BOAT)
     for path in pictures.paths(BOAT) if content is not None else ():
@@ -548,7 +527,7 @@ def test_what_is_damaged_is_mended_by_ingesting_it_again(pictures: Pictures, con
     assert pictures.read(compute_blob_key(BOAT)) == BOAT
 
 
-def test_who_deletes_a_document_waits_for_some_files_and_the_others_go_later(
+def test_deletion_removes_some_files_and_defers_others(
     pictures: Pictures, graph: Graph, driver: neo4j.Driver
 ) -> None:
     kept = pictures.record(BOAT, "boat.jpg", review=True)
@@ -566,7 +545,7 @@ def test_who_deletes_a_document_waits_for_some_files_and_the_others_go_later(
     assert (pictures.stored.collect_some(2), rows(driver, left)) == (0, [{"left": 2}])  # those that wait
 
 
-def test_a_storm_of_adding_deleting_and_collecting_loses_no_file(pictures: Pictures, graph: Graph) -> None:
+def test_concurrent_adding_deleting_and_collecting_loses_no_file(pictures: Pictures, graph: Graph) -> None:
     ended = threading.Event()
     rounds, writers, collectors = 12, 4, 2
 

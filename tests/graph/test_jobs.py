@@ -46,7 +46,7 @@ def test_one_job_a_slot(graph: Graph) -> None:
     assert total == 1
 
 
-def test_work_asked_for_while_the_job_ends_gets_a_job_of_its_own(graph: Graph, driver: neo4j.Driver) -> None:
+def test_work_requested_at_job_end_creates_a_job(graph: Graph, driver: neo4j.Driver) -> None:
     job_id = request(graph)
     job, owner = owned(graph, "w")
     with driver.session() as session, ThreadPoolExecutor(1) as pool:
@@ -92,7 +92,7 @@ def test_cancelling_twice_is_one_cancelling(graph: Graph) -> None:
     assert len({each.finished_at for each in told}) == 1
 
 
-def test_cancelling_pauses_the_ontology_until_somebody_asks_again(graph: Graph, driver: neo4j.Driver) -> None:
+def test_cancellation_pauses_the_ontology_until_a_request(graph: Graph, driver: neo4j.Driver) -> None:
     rows(driver, "CREATE (:Ontology {name: 'notes'})")
     job_id = request(graph, kind=EMBEDDING)
     assert not is_paused(driver)
@@ -118,7 +118,7 @@ def test_cancelling_another_kind_pauses_nothing(graph: Graph, driver: neo4j.Driv
     assert not is_paused(driver)
 
 
-def test_a_retry_and_a_request_at_one_moment_leave_one_unfinished_job(graph: Graph) -> None:
+def test_concurrent_retry_and_request_leave_one_unfinished_job(graph: Graph) -> None:
     for _ in range(6):
         job_id = dead(graph)
 
@@ -207,7 +207,6 @@ PARTS = (":4", "4:8", "8:")
 
 
 def divided(graph: Graph, total: int = 9) -> tuple[str, jobs.Owner]:
-    """A job whose owner has divided it."""
     job_id = request(graph, added=total, selection="missing", force=True)
     _, owner = owned(graph, "whole")
     jobs.add_parts(graph, owner, "test", "notes", PARTS)
@@ -221,7 +220,7 @@ def pausing(graph: Graph) -> str:
     return job_id
 
 
-def test_parts_are_about_what_their_whole_is_about(graph: Graph, driver: neo4j.Driver) -> None:
+def test_parts_inherit_the_selection_of_their_whole(graph: Graph, driver: neo4j.Driver) -> None:
     job_id = pausing(graph)
     claimed = [owned(graph, f"w{number}")[0] for number in range(3)]
     assert [each.part for each in sorted(claimed, key=lambda each: each.part)] == [*sorted(PARTS)]
@@ -233,7 +232,7 @@ def test_parts_are_about_what_their_whole_is_about(graph: Graph, driver: neo4j.D
     assert forced_at is not None
 
 
-def test_an_ontology_that_is_called_like_a_part_has_a_job_of_its_own(graph: Graph) -> None:
+def test_ontology_named_like_a_part_has_own_job(graph: Graph) -> None:
     job_id = pausing(graph)
     names = ["notes:4:8", f"{job_id}:4:8"]
     assert len({request(graph, name) for name in names} & {row.job_id for row in parts(graph, job_id)}) == 0
@@ -259,7 +258,7 @@ def test_many_parts_count_rightly_at_once(graph: Graph) -> None:
     assert (whole.done, whole.total) == (90, 90), "never more done than there is"
 
 
-def test_parts_are_not_among_the_jobs_of_a_list(graph: Graph) -> None:
+def test_job_lists_omit_parts(graph: Graph) -> None:
     job_id = pausing(graph)
     page, total = jobs.page_of_jobs(graph, state=None, kind="test", ontology=None, offset=0, limit=9)
     assert ([each.job_id for each in page], total, page[0].parts) == ([job_id], 1, 3)
@@ -310,8 +309,8 @@ def test_when_the_whole_ends_its_parts_do(graph: Graph, end: object) -> None:
     assert claim(graph, "w") is None
 
 
-def test_a_part_writes_nothing_when_its_whole_has_gone(graph: Graph, driver: neo4j.Driver) -> None:
-    """Even where nobody told the part."""
+def test_part_of_a_deleted_whole_writes_nothing(graph: Graph, driver: neo4j.Driver) -> None:
+    """The part was not cancelled."""
     job_id = pausing(graph)
     _, owner = owned(graph, "w")
     rows(driver, "MATCH (j:Job {job_id: $id}) SET j.state = 'dead'", id=job_id)
@@ -322,7 +321,7 @@ def test_a_part_writes_nothing_when_its_whole_has_gone(graph: Graph, driver: neo
         advance(graph, owner, "", "a")
 
 
-def test_a_part_can_be_cancelled_and_tried_again_alone(graph: Graph) -> None:
+def test_part_can_be_cancelled_but_not_retried_directly(graph: Graph) -> None:
     job_id = pausing(graph)
     job, _ = owned(graph, "w")
     jobs.cancel_job(graph, job.job_id)
@@ -342,7 +341,7 @@ def test_dead_parts_do_not_make_the_work_rest(graph: Graph) -> None:
     assert not jobs.must_wait_to_restart(graph, "test", "notes", at_most=600)
 
 
-def test_only_jobs_that_could_be_had_end_a_turn(graph: Graph) -> None:
+def test_only_claimable_jobs_end_a_time_slice(graph: Graph) -> None:
     request(graph)
     job, _ = owned(graph, "w")
     assert not jobs.should_yield(graph, job, ["test"]), "nobody waits"
@@ -356,14 +355,14 @@ def test_only_jobs_that_could_be_had_end_a_turn(graph: Graph) -> None:
     assert jobs.should_yield(graph, job, ["test"])
 
 
-def test_parts_of_one_job_do_not_end_each_others_turns(graph: Graph) -> None:
+def test_parts_of_one_job_do_not_yield_mutually(graph: Graph) -> None:
     request(graph)
     whole, owner = owned(graph, "w")
     jobs.add_parts(graph, owner, "test", "notes", ["a:b", "b:c"])
     assert not jobs.should_yield(graph, whole, ["test"])
 
 
-def test_workers_that_are_many_do_not_take_a_job_twice_nor_go_away_empty(graph: Graph) -> None:
+def test_many_workers_claim_each_job_once(graph: Graph) -> None:
     """A worker that comes too late for one takes another at once, it does not wait for its next look."""
     for number in range(8):
         jobs.sign_of_life(graph, f"w{number}", host="h", pid=number)
@@ -393,9 +392,7 @@ def test_no_more_jobs_than_may_wait(graph: Graph, monkeypatch: pytest.MonkeyPatc
     assert total == 4, "what was refused left nothing behind"
 
 
-def test_a_text_is_not_refused_because_others_asked_for_work_in_between(
-    graph: Graph, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_concurrent_requests_do_not_reject_a_document(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     def ask(tx: Transaction, *, limited: bool) -> str:
         return request_job(tx, "test", "concepts of the text", added=1, limited=limited)
 
@@ -423,7 +420,7 @@ def test_the_slot_is_of_the_databases_time(graph: Graph, driver: neo4j.Driver) -
     assert finer // 120 in {slot, slot + 1}
 
 
-def test_kinds_that_a_worker_does_not_know_are_told(graph: Graph) -> None:
+def test_unknown_job_kinds_are_counted(graph: Graph) -> None:
     for number in range(3):
         request(graph, f"o{number}")
     assert jobs.count_unknown_kinds(graph, ["test"]) == {}
@@ -457,7 +454,7 @@ def test_a_lost_worker_is_forgotten_after_an_hour(graph: Graph, driver: neo4j.Dr
 STUCK_SECONDS = 60.0
 
 
-def test_time_in_the_queue_is_no_time_of_being_stuck(graph: Graph, driver: neo4j.Driver) -> None:
+def test_queue_time_does_not_count_as_stuck(graph: Graph, driver: neo4j.Driver) -> None:
     request(graph)
     _, owner = owned(graph, "w")
     jobs.give_back(graph, owner)
@@ -467,7 +464,6 @@ def test_time_in_the_queue_is_no_time_of_being_stuck(graph: Graph, driver: neo4j
 
 
 def _let_pass(driver: neo4j.Driver, seconds: float) -> None:
-    """Let so much time have passed since a job got something done."""
     rows(
         driver,
         "MATCH (j:Job) SET j.progressed_at = j.progressed_at - duration({milliseconds: $milliseconds})",
@@ -475,7 +471,7 @@ def _let_pass(driver: neo4j.Driver, seconds: float) -> None:
     )
 
 
-def test_a_divided_job_that_is_tried_again_is_divided_anew(graph: Graph) -> None:
+def test_retried_divided_job_is_divided_again(graph: Graph) -> None:
     job_id = pausing(graph)
     jobs.cancel_job(graph, job_id)
     jobs.retry_job(graph, job_id)
@@ -492,7 +488,7 @@ def test_parts_are_made_once(graph: Graph) -> None:
     assert jobs.find_job(graph, job_id).parts == 3
 
 
-def test_a_job_given_back_at_the_end_of_a_worker_keeps_its_place_in_the_queue(graph: Graph) -> None:
+def test_released_job_keeps_its_queue_position(graph: Graph) -> None:
     request(graph, "first")
     _, owner = owned(graph, "w")
     request(graph, "second")

@@ -1,7 +1,7 @@
-"""Whatever workers, people and accidents do to jobs, in any order: the database does what the model does.
+"""The database changes jobs like the model for all actions of workers and users in any order.
 
-Invariants: one owner a job (G4), work goes on from its cursor (G9), what died can be seen and tried again
-(G17), progress never falls but by a retry and is never above its total (G21).
+Invariants: one owner per job (G4), resume at the cursor (G9), failed jobs are visible and can be
+retried (G17), progress decreases only by a retry and never exceeds the total (G21).
 """
 
 from __future__ import annotations
@@ -50,7 +50,6 @@ def test_jobs_are_as_the_model_whatever_happens(
 
 
 def taken_from_a_lost_worker(graph: Graph, driver: neo4j.Driver) -> tuple[str, jobs.Owner]:
-    """A job whose first worker was lost, and its second."""
     job_id = request(graph)
     owned(graph, "first")
     late = "datetime.realtime() - duration('PT1S')"
@@ -65,10 +64,8 @@ def finish_the_only_part(graph: Graph) -> None:
     finish(graph, part, owner)
 
 
-def test_a_whole_whose_worker_was_lost_goes_on_when_its_last_part_has_ended(
-    graph: Graph, driver: neo4j.Driver
-) -> None:
-    """What was found by the machine: the whole was taken for one that waits to be tried again."""
+def test_lost_whole_resumes_after_its_last_part(graph: Graph, driver: neo4j.Driver) -> None:
+    """Found by the state machine: the whole was mistaken for a job that waits for a retry."""
     job_id, owner = taken_from_a_lost_worker(graph, driver)
     jobs.add_parts(graph, owner, "test", "notes", [":"])
     jobs.give_back(graph, owner, delay_seconds=3600)
@@ -79,14 +76,14 @@ def test_a_whole_whose_worker_was_lost_goes_on_when_its_last_part_has_ended(
     assert jobs.find_job(graph, job_id).error is None
 
 
-def test_a_turn_that_is_over_leaves_the_record_of_what_went_wrong(graph: Graph, driver: neo4j.Driver) -> None:
+def test_time_slice_keeps_the_recorded_error(graph: Graph, driver: neo4j.Driver) -> None:
     job_id, owner = taken_from_a_lost_worker(graph, driver)
     jobs.give_back(graph, owner)
     assert jobs.find_job(graph, job_id).error == "its worker first was lost"
 
 
-def test_a_whole_that_waits_to_be_tried_again_does_so_though_its_last_part_has_ended(graph: Graph) -> None:
-    """A provider may have said for how long it is not to be asked."""
+def test_waiting_whole_retries_despite_its_last_part(graph: Graph) -> None:
+    """A provider can set the time of the retry."""
     job_id = request(graph)
     _, owner = owned(graph, "whole")
     jobs.add_parts(graph, owner, "test", "notes", [":"])
@@ -97,9 +94,7 @@ def test_a_whole_that_waits_to_be_tried_again_does_so_though_its_last_part_has_e
 
 
 @pytest.mark.parametrize("cancelled", [True, False], ids=["refused", "repeated"])
-def test_who_ends_a_part_in_vain_moves_its_whole_nowhere(
-    graph: Graph, driver: neo4j.Driver, *, cancelled: bool
-) -> None:
+def test_failed_end_of_a_part_keeps_its_whole(graph: Graph, driver: neo4j.Driver, *, cancelled: bool) -> None:
     job_id = request(graph)
     _, owner = owned(graph, "whole")
     jobs.add_parts(graph, owner, "test", "notes", [":"])
@@ -116,7 +111,6 @@ def test_who_ends_a_part_in_vain_moves_its_whole_nowhere(
 
 
 def place_of(driver: neo4j.Driver, job_id: str) -> list[dict[str, Any]]:
-    """When a job may be had, and where it is in the queue."""
     return rows(
         driver, "MATCH (j:Job {job_id: $id}) RETURN j.run_after AS after, j.queued_at AS queued", id=job_id
     )

@@ -27,8 +27,6 @@ TURN_SECONDS = 0.1
 
 
 class Handler:
-    """Runs jobs of kind `test` as a test tells it."""
-
     kind = "test"
 
     def __init__(self, work: Callable[[JobRun], None]) -> None:
@@ -44,7 +42,6 @@ def runner(graph: Graph, work: Callable[[JobRun], None], **settings: Any) -> Run
 
 
 def through(run: JobRun, batches: int) -> None:
-    """Work through so many batches, from where the job is."""
     for number in range(int(run.cursor or 0), batches):
         run.checkpoint()
         time.sleep(BATCH_SECONDS)
@@ -56,14 +53,14 @@ def events(logs: list[MutableMapping[str, Any]]) -> list[str]:
     return [str(each["event"]) for each in logs]
 
 
-def test_a_job_alone_is_not_interrupted(graph: Graph) -> None:
+def test_only_job_is_not_interrupted(graph: Graph) -> None:
     job_id = request(graph, added=20)
     runner(graph, lambda run: through(run, 20)).run_one()
     assert jobs.find_job(graph, job_id).attempts == 1
 
 
-def test_a_pausing_job_lets_its_worker_do_its_parts_and_goes_on(graph: Graph) -> None:
-    """One worker alone does all of a divided job."""
+def test_worker_runs_parts_of_its_pausing_job(graph: Graph) -> None:
+    """One worker runs all parts of a divided job."""
     job_id = request(graph, added=3)
     order: list[str] = []
 
@@ -89,7 +86,7 @@ def test_a_pausing_job_lets_its_worker_do_its_parts_and_goes_on(graph: Graph) ->
     assert "job failed" not in events(logs)
 
 
-def test_a_handler_learns_what_was_asked_for_while_it_ran(graph: Graph) -> None:
+def test_handler_reads_requests_made_during_its_run(graph: Graph) -> None:
     request(graph, selection="missing")
     seen: list[tuple[str, bool]] = []
 
@@ -105,7 +102,7 @@ def test_a_handler_learns_what_was_asked_for_while_it_ran(graph: Graph) -> None:
     assert seen == [("missing", False), ("due", True)]
 
 
-def test_a_job_cancelled_in_a_long_batch_is_noticed_by_the_heartbeat(graph: Graph) -> None:
+def test_heartbeat_notices_cancellation_within_a_long_batch(graph: Graph) -> None:
     job_id = request(graph)
 
     def work(run: JobRun) -> None:
@@ -121,7 +118,7 @@ def test_a_job_cancelled_in_a_long_batch_is_noticed_by_the_heartbeat(graph: Grap
     assert events(logs)[-1] == "job cancelled"
 
 
-def test_a_slow_job_that_gets_on_is_not_stuck(graph: Graph) -> None:
+def test_slow_job_with_progress_is_not_stuck(graph: Graph) -> None:
     job_id = request(graph, added=6)
 
     def work(run: JobRun) -> None:
@@ -149,7 +146,9 @@ def test_a_lost_job_is_not_called_cancelled(graph: Graph, driver: neo4j.Driver, 
     assert events(logs)[-1] == "job lost to another worker"
 
 
-def test_job_of_unset_provider_is_left_to_other_worker(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_job_of_unset_provider_waits_for_another_worker(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(running, "OTHER_WORKER_SECONDS", 0.0)
     job_id = request(graph, "notes")
 
@@ -164,7 +163,7 @@ def test_job_of_unset_provider_is_left_to_other_worker(graph: Graph, monkeypatch
     assert jobs.find_job(graph, job_id).state is JobState.COMPLETED
 
 
-def test_a_read_and_a_write_are_timed_and_leave_nothing_open(graph: Graph) -> None:
+def test_reads_and_writes_are_timed_and_closed(graph: Graph) -> None:
     counted = Counted()
     graph.read("spaces/all")
     graph.transaction(lambda tx: tx.run("spaces/all"))
@@ -173,7 +172,7 @@ def test_a_read_and_a_write_are_timed_and_leave_nothing_open(graph: Graph) -> No
     assert counted("kg_neo4j_sessions_open") == 0
 
 
-def test_a_transaction_that_is_done_again_is_a_retry_and_not_neo4js_failure(graph: Graph) -> None:
+def test_repeated_transaction_counts_as_retry_not_failure(graph: Graph) -> None:
     counted, tries = Counted(), list[int]()
 
     def twice(_: Transaction) -> None:
@@ -186,7 +185,7 @@ def test_a_transaction_that_is_done_again_is_a_retry_and_not_neo4js_failure(grap
     assert counted("kg_neo4j_failures_total", access="write", error="ConcurrentChange") == 0
 
 
-def test_a_database_that_is_away_is_counted_by_the_drivers_name_of_it() -> None:
+def test_unreachable_database_is_counted_by_driver_error() -> None:
     counted = Counted()
     with Graph("bolt://127.0.0.1:9", "neo4j", "x") as away, pytest.raises(DatabaseUnavailable):
         away.read("spaces/all")

@@ -1,5 +1,3 @@
-"""How long what is known of a key is believed, and what the keys of a restored database are worth."""
-
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
@@ -33,7 +31,7 @@ def made(graph: Graph) -> KeyToken:
     return token
 
 
-def test_a_revoked_key_is_known_for_five_seconds_at_most(graph: Graph) -> None:
+def test_revoked_key_is_cached_for_five_seconds(graph: Graph) -> None:
     clock = Clock()
     check, token = KeyCheck(lambda: graph, clock), made(graph)
     assert check.look_up(token) is not None
@@ -57,7 +55,7 @@ def test_a_key_is_not_known_beyond_its_end(graph: Graph, driver: neo4j.Driver) -
     assert check.known(token) is None
 
 
-def test_a_key_that_comes_to_be_is_known_when_it_is_looked_up(graph: Graph, driver: neo4j.Driver) -> None:
+def test_new_key_is_found_on_lookup(graph: Graph, driver: neo4j.Driver) -> None:
     check, token = KeyCheck(lambda: graph), made(graph)
     rows(driver, "MATCH (k:ApiKey) SET k.key_id = '00000000'")
     assert check.look_up(token) is None
@@ -68,7 +66,7 @@ def test_a_key_that_comes_to_be_is_known_when_it_is_looked_up(graph: Graph, driv
     assert found.access is not None
 
 
-def test_a_use_that_cannot_be_noted_keeps_nobody_out(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unrecorded_use_does_not_deny_access(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise StorageFull
 
@@ -76,7 +74,7 @@ def test_a_use_that_cannot_be_noted_keeps_nobody_out(graph: Graph, monkeypatch: 
     assert KeyCheck(lambda: graph).look_up(made(graph)) is not None
 
 
-def test_when_a_key_was_used_is_written_once_a_minute(graph: Graph, driver: neo4j.Driver) -> None:
+def test_key_use_is_written_once_a_minute(graph: Graph, driver: neo4j.Driver) -> None:
     token, used = made(graph), "MATCH (k:ApiKey) RETURN toString(k.last_used_at) AS at"
     for _ in range(3):
         KeyCheck(lambda: graph).look_up(token)
@@ -87,7 +85,7 @@ def test_when_a_key_was_used_is_written_once_a_minute(graph: Graph, driver: neo4
     assert rows(driver, used)[0]["at"] > first["at"]
 
 
-def test_a_session_is_known_no_longer_than_itself_and_its_key(graph: Graph, driver: neo4j.Driver) -> None:
+def test_session_ends_with_its_time_or_key(graph: Graph, driver: neo4j.Driver) -> None:
     clock = Clock()
     check, key = KeyCheck(lambda: graph, clock), made(graph)
     for owner in ("PageSession", "ApiKey"):
@@ -147,7 +145,7 @@ def test_earlier_end_in_backup_stays(graph: Graph) -> None:
     assert key.expires_at < short.expires_at
 
 
-def test_all_keys_are_listed_if_replaced_ones_are_unknown(graph: Graph) -> None:
+def test_keys_are_listed_without_known_replacements(graph: Graph) -> None:
     make(graph, "one", "two")
     keys.revoke_key(graph, "two")
     [unverified] = limit_restored_keys(graph, None)

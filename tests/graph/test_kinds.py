@@ -1,5 +1,3 @@
-"""Searches for pictures alone, and for passages alone: in every lane, among many of the other kind."""
-
 from __future__ import annotations
 
 from collections.abc import Generator
@@ -21,12 +19,11 @@ from tests.support.kg import Kg
 from tests.support.records import record
 
 MANY = 120
-"""Of the other kind, all nearer to the question: more than a lane is deep."""
+"""Items of the other kind, all nearer to the question, more than a retriever returns."""
 Kind = Literal["passage", "image"]
 
 
 def pictured(made: DocumentRecord, *numbers: int) -> DocumentRecord:
-    """The same document, where some of its paragraphs stand for pictures."""
     key = "0" * 64
     image = StoredImage(key, key, "image/png", 4, 3, 100, "0" * 16)
     sources = [replace(each, image=image) if at in numbers else each for at, each in enumerate(made.sources)]
@@ -35,7 +32,7 @@ def pictured(made: DocumentRecord, *numbers: int) -> DocumentRecord:
 
 @pytest.fixture(params=["image", "passage"])
 def rare(request: pytest.FixtureRequest) -> Kind:
-    """The kind of which there is one, among many of the other."""
+    """Return a kind with one item among many of the other kind."""
     return request.param
 
 

@@ -29,7 +29,7 @@ LATE = [{**config, "context": "late"} for config in STRATEGIES]
 
 
 class PartsEmbedder(DeterministicEmbedder):
-    """Remembers which parts it was asked to embed. A window holds four of these tests' paragraphs."""
+    """Embedder that records its parts. A window holds four paragraphs of these tests."""
 
     def __init__(self, max_tokens: int = 150) -> None:
         super().__init__(max_tokens=max_tokens)
@@ -41,7 +41,7 @@ class PartsEmbedder(DeterministicEmbedder):
 
 
 class TextsAlone:
-    """A model that gives a vector for a text and none for its tokens, as all do over HTTP."""
+    """Model with one vector per text and no token vectors, like all remote providers."""
 
     def __init__(self, provider: str = "openai") -> None:
         self._embedder = DeterministicEmbedder(64)
@@ -54,13 +54,12 @@ class TextsAlone:
 
 
 def vectors(driver: neo4j.Driver) -> dict[str, bytes]:
-    """All vectors by chunk, to the bit; and none is on a source."""
+    """Return all vectors by chunk. Sources have none."""
     assert rows(driver, "MATCH (s:Source) RETURN count(s.embedding) AS n")[0]["n"] == 0
     return {each["id"]: bytes(str(each["vector"]), "ascii") for each in chunks(driver)}
 
 
 def built_anew(graph: Graph, driver: neo4j.Driver, record: DocumentRecord, **config: Any) -> dict[str, bytes]:
-    """What a document has that was never edited."""
     document_writes.delete_ontology(graph, record.ontology)
     configure(graph, **config)
     store_document(graph, record)
@@ -69,7 +68,7 @@ def built_anew(graph: Graph, driver: neo4j.Driver, record: DocumentRecord, **con
 
 
 @pytest.mark.parametrize("config", LATE, ids=lambda config: config["strategy"])
-def test_every_chunk_is_embedded_in_a_window_of_its_document(
+def test_every_chunk_is_embedded_in_its_document_window(
     graph: Graph, driver: neo4j.Driver, config: dict[str, Any]
 ) -> None:
     embedder = PartsEmbedder()
@@ -86,7 +85,7 @@ def test_every_chunk_is_embedded_in_a_window_of_its_document(
 
 
 @pytest.mark.parametrize(("config", "after"), pairs(LATE, EDITS, 1))
-def test_after_an_edit_the_vectors_are_those_of_the_text_as_it_is(
+def test_late_vectors_match_the_text_after_an_edit(
     graph: Graph, driver: neo4j.Driver, config: dict[str, Any], after: list[int]
 ) -> None:
     expected = built_anew(graph, driver, document(after), **config)
@@ -97,9 +96,7 @@ def test_after_an_edit_the_vectors_are_those_of_the_text_as_it_is(
     assert status(graph).embedded == len(after)
 
 
-def test_a_changed_neighbour_makes_its_window_stale_and_nothing_else(
-    graph: Graph, driver: neo4j.Driver
-) -> None:
+def test_changed_neighbour_makes_only_its_window_stale(graph: Graph, driver: neo4j.Driver) -> None:
     embedder = PartsEmbedder()
     configure(graph, context="late")
     store_document(graph, document(list(range(40))))
@@ -130,7 +127,7 @@ def test_other_blanks_between_paragraphs_are_another_text(graph: Graph, driver: 
     assert vectors(driver) == expected
 
 
-def test_with_the_template_a_new_title_makes_all_stale(graph: Graph, driver: neo4j.Driver) -> None:
+def test_new_title_in_template_makes_all_chunks_stale(graph: Graph, driver: neo4j.Driver) -> None:
     embedder, about = PartsEmbedder(), replace(document([1, 2, 3]), title="The Title")
     configure(graph, context="late_template")
     store_document(graph, about)
@@ -163,7 +160,7 @@ class StoppingEmbedder(PartsEmbedder):
 
 
 @pytest.mark.parametrize(("batch_size", "cached"), [(1, False), (7, False), (7, True)])
-def test_what_is_embedded_in_batches_and_resumed_has_the_same_bytes(
+def test_batched_and_resumed_embedding_has_the_same_bytes(
     graph: Graph, driver: neo4j.Driver, batch_size: int, *, cached: bool
 ) -> None:
     whole = document(list(range(20)))
@@ -179,7 +176,7 @@ def test_what_is_embedded_in_batches_and_resumed_has_the_same_bytes(
 
 
 def test_the_cache_knows_windows(graph: Graph, driver: neo4j.Driver) -> None:
-    """The same text by itself and in two surroundings has three vectors, each made once."""
+    """One text with two different neighbours has three vectors, each computed once."""
     embedder = PartsEmbedder()
     for numbers, made in (([1, 2], 2), ([1, 3], 2), ([1, 2], 0)):
         document_writes.delete_ontology(graph, "notes")
@@ -197,7 +194,7 @@ def test_the_cache_knows_windows(graph: Graph, driver: neo4j.Driver) -> None:
     assert alone != late[paragraph(1)]
 
 
-def test_a_change_to_late_is_built_beside_and_answers_when_it_is_complete(kg: Kg) -> None:
+def test_change_to_late_chunking_activates_when_complete(kg: Kg) -> None:
     told = kg.configure.set("notes", EmbeddingConfig(context="late"), dry_run=False)
     assert (told.config.context, told.stale, told.embedded) == ("late", 12, 0)
     assert told.answering is not None
@@ -225,7 +222,7 @@ def test_a_preview_counts_windows_and_chunks(kg: Kg) -> None:
 
 
 @pytest.mark.parametrize("provider", ["openai", "nomic"])
-def test_models_without_token_vectors_are_refused_when_it_is_configured(graph: Graph, provider: Any) -> None:
+def test_late_chunking_rejects_models_without_token_vectors(graph: Graph, provider: Any) -> None:
     kg = Kg(graph, open_spaces(graph, further=lambda choice: TextsAlone(choice.provider)))
     kg.spaces.add(NewSpace(slug="far", provider=provider))
     with pytest.raises(InvalidInput, match=r"far-away .*bge-small-en-v1\.5.*kg admin spaces create"):

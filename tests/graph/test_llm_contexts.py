@@ -56,7 +56,6 @@ def configured(graph: Graph, config: EmbeddingConfig = LLM) -> CountingEmbedder:
 
 
 def passages(writer: EmbeddingServer) -> list[str]:
-    """All texts that contexts were asked for, in the order of the requests."""
     return [each["text"] for request in writer.requests for each in asked(request)["passages"]]
 
 
@@ -66,7 +65,7 @@ def run_at_once(driver: neo4j.Driver) -> None:
         session.run("MATCH (j:Job) SET j.run_after = datetime(), j.queued_at = datetime()").consume()
 
 
-def test_a_text_is_embedded_with_its_context_and_stored_without(
+def test_context_is_embedded_but_not_stored_in_text(
     graph: Graph, driver: neo4j.Driver, writer: EmbeddingServer, contexts: Contexts
 ) -> None:
     embedder = configured(graph)
@@ -102,7 +101,7 @@ def test_every_strategy_has_contexts(
     assert not any("Context of" in text for text in stored)
 
 
-def test_what_was_written_before_is_not_asked_again(
+def test_stored_contexts_are_not_requested_again(
     graph: Graph, writer: EmbeddingServer, contexts: Contexts
 ) -> None:
     embedder = configured(graph)
@@ -123,7 +122,7 @@ def test_what_was_written_before_is_not_asked_again(
     assert len(writer.requests) == 2 * requests, "it is the cache that knows them"
 
 
-def test_an_edit_asks_for_what_is_new_only(graph: Graph, writer: EmbeddingServer, contexts: Contexts) -> None:
+def test_edit_requests_only_new_contexts(graph: Graph, writer: EmbeddingServer, contexts: Contexts) -> None:
     embedder = configured(graph)
     store_document(graph, record("a.md", PARAGRAPHS))
     run_jobs(graph, embedder, contexts=contexts)
@@ -134,7 +133,9 @@ def test_an_edit_asks_for_what_is_new_only(graph: Graph, writer: EmbeddingServer
     assert asked(writer.requests[0])["document"].startswith("A new beginning.\n\nParagraph 0")
 
 
-def test_another_title_asks_anew(graph: Graph, writer: EmbeddingServer, contexts: Contexts) -> None:
+def test_changed_title_requests_contexts_again(
+    graph: Graph, writer: EmbeddingServer, contexts: Contexts
+) -> None:
     embedder = configured(graph)
     store_document(graph, record("a.md", PARAGRAPHS))
     run_jobs(graph, embedder, contexts=contexts)
@@ -148,7 +149,7 @@ def test_another_title_asks_anew(graph: Graph, writer: EmbeddingServer, contexts
     assert asked(writer.requests[0])["metadata"] == {"author": "Ada"}
 
 
-def test_without_the_model_the_job_waits_and_nothing_is_embedded(
+def test_job_without_model_waits_and_embeds_nothing(
     graph: Graph, driver: neo4j.Driver, writer: EmbeddingServer, contexts: Contexts
 ) -> None:
     embedder = configured(graph)
@@ -169,9 +170,7 @@ def test_without_the_model_the_job_waits_and_nothing_is_embedded(
     assert embedder.texts == [f"{context_of(text)}\n\n{text}" for text in PARAGRAPHS]
 
 
-def test_a_source_for_which_the_model_gives_no_context_is_set_aside_alone(
-    graph: Graph, writer: EmbeddingServer, contexts: Contexts
-) -> None:
+def test_source_without_context_is_skipped(graph: Graph, writer: EmbeddingServer, contexts: Contexts) -> None:
     def lost_at_12(body: dict[str, Any]) -> str:
         mute = any(each["text"] == PARAGRAPHS[12] for each in asked(body)["passages"])
         return "I cannot help with that." if mute else write_contexts(body)
@@ -196,7 +195,7 @@ def test_a_source_for_which_the_model_gives_no_context_is_set_aside_alone(
     assert status(graph, "notes").embedded == len(PARAGRAPHS)
 
 
-def test_a_wrong_key_ends_the_job_and_names_its_variable(
+def test_wrong_key_ends_job_and_names_its_variable(
     graph: Graph, writer: EmbeddingServer, contexts: Contexts
 ) -> None:
     embedder = configured(graph)
@@ -209,7 +208,7 @@ def test_a_wrong_key_ends_the_job_and_names_its_variable(
     assert embedder.texts == []
 
 
-def test_of_a_long_document_the_part_around_the_chunks_is_sent(
+def test_long_document_is_sent_as_surrounding_part(
     graph: Graph, writer: EmbeddingServer, contexts: Contexts
 ) -> None:
     embedder = configured(graph)
@@ -227,13 +226,12 @@ def test_of_a_long_document_the_part_around_the_chunks_is_sent(
 
 
 def estimating(graph: Graph, contexts: Contexts, embedder: CountingEmbedder) -> ConfigurationService:
-    """The service that tells what a configuration costs."""
     spaces = open_spaces(graph, embedder)
     estimator = Estimator(graph, spaces, contexts, lambda _: 0.0)
     return ConfigurationService(graph, estimator, EmbeddingRequests(graph, estimator))
 
 
-def test_the_cost_is_told_before_and_nothing_is_asked(
+def test_preview_reports_cost_without_requests(
     graph: Graph, writer: EmbeddingServer, contexts: Contexts
 ) -> None:
     embedder = configured(graph, EmbeddingConfig())
@@ -256,7 +254,7 @@ def test_the_cost_is_told_before_and_nothing_is_asked(
     assert least < cost.context_price < least + 50 * 70 * 8 / 1e6
 
 
-def test_what_was_written_before_costs_nothing(graph: Graph, contexts: Contexts) -> None:
+def test_stored_contexts_cost_nothing(graph: Graph, contexts: Contexts) -> None:
     embedder = configured(graph)
     store_document(graph, record("a.md", PARAGRAPHS))
     run_jobs(graph, embedder, contexts=contexts)
@@ -267,7 +265,7 @@ def test_what_was_written_before_costs_nothing(graph: Graph, contexts: Contexts)
     assert "25 contexts were written before" in " ".join(cost.notes)
 
 
-def test_a_price_that_is_not_known_is_said(graph: Graph, writer: EmbeddingServer) -> None:
+def test_unknown_price_is_reported(graph: Graph, writer: EmbeddingServer) -> None:
     embedder = configured(graph)
     store_document(graph, record("a.md", PARAGRAPHS))
     service = estimating(graph, Contexts(graph, llm_settings(writer)), embedder)

@@ -53,7 +53,7 @@ def test_each_key_is_a_property_of_its_type(graph: Graph, driver: neo4j.Driver) 
     assert "meta.nothing" not in found
 
 
-def test_what_is_left_out_of_it_later_goes(graph: Graph, driver: neo4j.Driver) -> None:
+def test_omitted_metadata_keys_are_removed(graph: Graph, driver: neo4j.Driver) -> None:
     stored(graph, "a", DOCUMENTS["a"])
     stored(graph, "a", {"date": "some day"})
     assert properties(driver, "a") == {"meta.date": "some day"}
@@ -139,7 +139,7 @@ def told(*paragraphs: str) -> DocumentRecord:
     return replace(new, content_hash=digest(*paragraphs))
 
 
-def test_keys_are_merged_and_stay_when_the_text_comes_again(graph: Graph, driver: neo4j.Driver) -> None:
+def test_edited_keys_survive_another_ingest(graph: Graph, driver: neo4j.Driver) -> None:
     store_document(graph, told("one"))
     change = DocumentChange(title="Pumps", metadata={"tags": ["ops"], "draft": None})
     changed = change_called(graph, "a.md", change)
@@ -154,7 +154,7 @@ def test_keys_are_merged_and_stay_when_the_text_comes_again(graph: Graph, driver
     assert titles == [{"title": "Pumps"}]
 
 
-def test_what_cannot_be_changed(graph: Graph) -> None:
+def test_reserved_metadata_cannot_be_changed(graph: Graph) -> None:
     store_document(graph, told("one"))
     with pytest.raises(NotFound):
         change_called(graph, "b.md", DocumentChange(title="x"))
@@ -164,7 +164,7 @@ def test_what_cannot_be_changed(graph: Graph) -> None:
 
 
 @pytest.mark.parametrize("context", ["none", "template"])
-def test_it_is_embedded_anew_only_where_contexts_use_it(kg: Kg, context: str) -> None:
+def test_metadata_change_embeds_only_contexts_with_it(kg: Kg, context: str) -> None:
     configure_in_place(kg.graph, "notes", context=context)
     kg.work()
     assert change_called(kg.graph, "a.md", DocumentChange(metadata={"shelf": 3})).job_id is None
@@ -177,7 +177,7 @@ def test_it_is_embedded_anew_only_where_contexts_use_it(kg: Kg, context: str) ->
     assert change_called(kg.graph, "a.md", date).job_id is None
 
 
-def test_only_what_a_template_names_makes_stale(kg: Kg) -> None:
+def test_only_fields_of_the_template_make_stale(kg: Kg) -> None:
     configure_in_place(kg.graph, "notes", context="template", context_template="{heading}[ ({author})]")
     kg.work()
     for other in (DocumentChange(title="Pumps"), DocumentChange(metadata={"date": "2025-01-31"})):

@@ -1,5 +1,3 @@
-"""What is exported and imported again is as it was: sources, vectors, chunks, concepts, hits and scores."""
-
 from __future__ import annotations
 
 import json
@@ -35,7 +33,6 @@ MODES = ("text", "vector", "hybrid")
 
 
 def scores(graph: Graph, kg: Kg, mode: Any) -> list[tuple[str, float]]:
-    """What is found, by a service that remembers nothing."""
     service = SearchService(graph, kg.spaces)
     try:
         answer = service.search(SourceSearch(query_text="passage about topic7", mode=mode, limit=8))
@@ -46,7 +43,6 @@ def scores(graph: Graph, kg: Kg, mode: Any) -> list[tuple[str, float]]:
 
 
 def said_of_sources(driver: neo4j.Driver) -> list[list[dict[str, Any]]]:
-    """Concepts, quotes, relationships, and what has read each source."""
     asked = (
         """MATCH (c:Concept)-[a:APPEARS_IN]->(s)
         RETURN c {.concept_id, .label, .description, .search_terms}, properties(a) AS said,
@@ -147,7 +143,7 @@ def test_concepts_quotes_and_relationships_are_as_they_were(
     fresh.spaces.close()
 
 
-def test_what_is_merged_while_it_is_read_is_read_again(
+def test_merge_during_an_export_repeats_the_page(
     graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kg = Kg(graph)
@@ -175,10 +171,10 @@ def test_what_is_merged_while_it_is_read_is_read_again(
     kg.spaces.close()
 
 
-def test_what_changes_while_it_is_read_is_read_again(
+def test_change_during_an_export_repeats_the_page(
     kg: Kg, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One that is written again, and one that is deleted, behind the reading of their names."""
+    """One document changes and one is deleted after the names were read."""
     store_document(kg.graph, record("b.md", TEXTS))
     asked = exporting.read_part
     changed = list[bool]()
@@ -197,9 +193,7 @@ def test_what_changes_while_it_is_read_is_read_again(
     assert [each["text"].strip() for each in line["sources"]] == ["Another text."]
 
 
-def test_what_was_changed_by_hand_stays_when_the_document_comes_again(
-    graph: Graph, driver: neo4j.Driver, tmp_path: Path
-) -> None:
+def test_manual_changes_survive_another_import(graph: Graph, driver: neo4j.Driver, tmp_path: Path) -> None:
     kg = Kg(graph)
     store_document(graph, record("a.md", TEXTS, uri="file:///a.md"))
     change_called(graph, "a.md", DocumentChange(title="Another title", metadata={"by": "Ada"}))
@@ -222,9 +216,7 @@ def test_the_same_bundle_again_changes_nothing(kg: Kg, driver: neo4j.Driver, tmp
     assert picture(driver) == before
 
 
-def test_an_ontology_that_exists_is_only_imported_into_if_it_is_to_be_replaced(
-    kg: Kg, tmp_path: Path
-) -> None:
+def test_import_into_existing_ontology_requires_replace(kg: Kg, tmp_path: Path) -> None:
     mover = Mover(kg, tmp_path)
     (page,), configuration = mover.pages(), mover.configuration()
     store_document(kg.graph, record("a.md", ["Another text."]))
@@ -239,7 +231,7 @@ def test_an_ontology_that_exists_is_only_imported_into_if_it_is_to_be_replaced(
     assert status(kg.graph, "notes").total == len(TEXTS) + 1
 
 
-def test_vectors_of_another_model_are_made_anew(kg: Kg, tmp_path: Path) -> None:
+def test_vectors_of_another_model_are_recomputed(kg: Kg, tmp_path: Path) -> None:
     mover = Mover(kg, tmp_path)
     (page,), configuration = mover.pages(), mover.configuration()
     other = configuration.model_copy(
@@ -282,9 +274,7 @@ def test_import_creates_the_space_of_a_bundle(kg: Kg, driver: neo4j.Driver, tmp_
     assert status(kg.graph, "notes").embedded == len(TEXTS)
 
 
-def test_a_document_of_more_sources_than_a_page_is_whole(
-    graph: Graph, driver: neo4j.Driver, tmp_path: Path
-) -> None:
+def test_document_larger_than_a_page_is_complete(graph: Graph, driver: neo4j.Driver, tmp_path: Path) -> None:
     kg = Kg(graph)
     store_document(graph, record("a.md", [f"Number {at} about topic{at}." for at in range(1203)]))
     store_document(graph, record("b.md", TEXTS))

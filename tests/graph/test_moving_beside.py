@@ -1,5 +1,3 @@
-"""What is imported beside what is there: nothing of it goes unasked, and nothing is taken over."""
-
 from __future__ import annotations
 
 import json
@@ -39,7 +37,7 @@ def kg(graph: Graph) -> Kg:
     return Kg(graph)
 
 
-def test_concepts_that_people_brought_stay(
+def test_manually_imported_concepts_are_kept(
     graph: Graph, driver: neo4j.Driver, kg: Kg, tmp_path: Path
 ) -> None:
     given = record("a.md", ["Herons and storks."])
@@ -60,9 +58,7 @@ def test_concepts_that_people_brought_stay(
     ]
 
 
-def test_a_chunk_of_another_document_is_no_ones_child(
-    graph: Graph, driver: neo4j.Driver, kg: Kg, tmp_path: Path
-) -> None:
+def test_foreign_chunk_is_not_attached(graph: Graph, driver: neo4j.Driver, kg: Kg, tmp_path: Path) -> None:
     kg.configure.set("notes", EmbeddingConfig(strategy="hierarchical"), dry_run=False)
     for name in ("a.md", "b.md"):
         store_document(graph, record(name, [f"{name} {text}" * 4 for text in TEXTS]))
@@ -88,7 +84,7 @@ def test_a_chunk_of_another_document_is_no_ones_child(
     "statement",
     ["ontologies/set_language", "ontologies/set_synonyms", "proposals/configure", "extraction/configure"],
 )
-def test_an_ontology_is_made_with_all_its_configuration_or_not_at_all(
+def test_ontology_is_imported_with_complete_configuration(
     graph: Graph, kg: Kg, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statement: str
 ) -> None:
     kg.configure.set("notes", EmbeddingConfig(strategy="count", chunk_size=30), dry_run=False)
@@ -128,10 +124,10 @@ def parsed(page: bytes, kind: type[LineT]) -> list[LineT]:
     return [line for line in read_lines(page) if isinstance(line, kind)]
 
 
-def test_chunks_that_are_made_anew_between_two_reads(
+def test_chunks_replaced_between_reads_are_not_exported(
     kg: Kg, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What does not fit each other is left out, and no import ever fails by it."""
+    """kg omits chunks that never match. The import does not fail."""
     kg.configure.set("notes", EmbeddingConfig(strategy="count", chunk_size=20), dry_run=False)
     store_document(kg.graph, record("a.md", [text * 4 for text in TEXTS]))
     kg.work()
@@ -146,7 +142,7 @@ def test_chunks_that_are_made_anew_between_two_reads(
     assert [len(line.sources) for line in parsed(page, BundledDocument)] == [len(TEXTS)]
 
 
-def test_another_way_to_embed_is_noticed_while_a_page_is_read(
+def test_configuration_change_during_a_page_is_detected(
     kg: Kg, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store_document(kg.graph, record("a.md", TEXTS))
@@ -173,7 +169,7 @@ def kg_marks(kg: Kg) -> str:
     return read_embedding_state(kg.graph, "notes").answering.mark.value
 
 
-def test_a_source_of_very_many_imported_concepts_is_moved(
+def test_source_with_many_imported_concepts_is_transferred(
     graph: Graph, driver: neo4j.Driver, kg: Kg, tmp_path: Path
 ) -> None:
     given = record("a.md", ["Herons and storks."])
@@ -192,7 +188,7 @@ def test_a_source_of_very_many_imported_concepts_is_moved(
     assert len(picture(driver)) == len(before)
 
 
-def test_a_document_that_was_changed_very_often_is_moved(graph: Graph, kg: Kg, tmp_path: Path) -> None:
+def test_document_with_many_changes_is_transferred(graph: Graph, kg: Kg, tmp_path: Path) -> None:
     store_document(graph, record("a.md", TEXTS))
     first, second = ([f"key {start + at}" for at in range(50)] for start in (0, 50))
     change_called(graph, "a.md", DocumentChange(metadata=dict.fromkeys(first, 1)))

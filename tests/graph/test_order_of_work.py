@@ -1,4 +1,4 @@
-"""New text goes first, then what is stale, then concepts (G33); who waits is told for what."""
+"""New text precedes stale text, and stale text precedes concepts (G33). Queued jobs show the reason."""
 
 from __future__ import annotations
 
@@ -40,8 +40,6 @@ ALL = ["source_embedding", "space_cleanup", "concept_extraction", "concept_embed
 
 
 class Recording(DeterministicEmbedder):
-    """Remembers what it embedded, batch by batch, and when."""
-
     def __init__(self, seconds: float = 0.0) -> None:
         super().__init__(256)
         self.batches: list[list[str]] = []
@@ -100,7 +98,6 @@ def paragraphs(count: int, about: str) -> list[str]:
 
 
 def many_concepts(kg: Kg, driver: neo4j.Driver, count: int) -> None:
-    """An ontology whose concepts somebody wants; none of them is embedded, and the job waits."""
     store_document(kg.graph, record("old.md", ["What was there before."], ontology="old"))
     do_all(kg)
     kg.graph.transaction(lambda tx: want_concepts(tx, "old"))
@@ -130,7 +127,7 @@ FULL = pytest.param(Size(400, 20_000), id="full", marks=[pytest.mark.full, pytes
 
 
 @pytest.mark.parametrize("size", [pytest.param(SMALL, id="short"), FULL])
-def test_new_sources_are_embedded_as_soon_as_without_concepts_that_wait(
+def test_new_sources_are_embedded_before_pending_concepts(
     kg: Kg, driver: neo4j.Driver, recording: Recording, size: Size
 ) -> None:
     """They come while a worker is at the concepts: not one batch of these goes between theirs."""
@@ -152,7 +149,7 @@ def test_new_sources_are_embedded_as_soon_as_without_concepts_that_wait(
     tell(f"{size.sources} sources were embedded within {seconds:.2f} s beside {size.concepts} concepts")
 
 
-def test_what_is_new_goes_before_what_is_stale_and_that_before_concepts(
+def test_new_text_precedes_stale_text_and_concepts(
     kg: Kg, driver: neo4j.Driver, recording: Recording
 ) -> None:
     many_concepts(kg, driver, 20)
@@ -172,7 +169,6 @@ def test_what_is_new_goes_before_what_is_stale_and_that_before_concepts(
 
 
 def do_all_of(kg: Kg, ontology: str) -> None:
-    """Embed an ontology's sources; concepts wait for those by themselves."""
     mine = runner(kg)
     while kg.configure.status(ontology).missing:
         mine.run_one()
@@ -190,7 +186,7 @@ def owner(job: jobs.ClaimedJob, worker: str = "w") -> jobs.Owner:
     return jobs.Owner(job.job_id, worker, job.fence, LEASE)
 
 
-def test_jobs_are_taken_by_what_they_are_worth(graph: Graph) -> None:
+def test_jobs_are_claimed_by_priority(graph: Graph) -> None:
     for kind in reversed(ALL):
         request(graph, kind, kind=kind)
     taken: list[str] = []
@@ -200,8 +196,8 @@ def test_jobs_are_taken_by_what_they_are_worth(graph: Graph) -> None:
     assert taken == ALL
 
 
-def test_nothing_of_concepts_is_begun_while_sources_are_embedded_elsewhere(graph: Graph) -> None:
-    """Two workers of two cores: the one that is free would take from the other what it needs."""
+def test_concept_work_waits_for_running_source_embedding(graph: Graph) -> None:
+    """Two workers with two cores: an idle worker would slow down the other."""
     request(graph, "a", kind="source_embedding")
     request(graph, "b", kind="concept_embedding")
     sources = claim(graph, "first")
@@ -218,7 +214,7 @@ def test_nothing_of_concepts_is_begun_while_sources_are_embedded_elsewhere(graph
     assert concepts.kind == "concept_embedding"
 
 
-def test_work_that_waits_for_a_provider_holds_nobody_up(graph: Graph) -> None:
+def test_job_waiting_for_a_provider_blocks_nothing(graph: Graph) -> None:
     request(graph, "a", kind="source_embedding")
     request(graph, "b", kind="concept_embedding")
     sources = claim(graph)
@@ -229,7 +225,7 @@ def test_work_that_waits_for_a_provider_holds_nobody_up(graph: Graph) -> None:
     assert not jobs.should_yield(graph, concepts, ALL)
 
 
-def test_a_turn_ends_at_once_for_what_is_worth_more_and_only_then(graph: Graph) -> None:
+def test_time_slice_ends_only_for_higher_priority(graph: Graph) -> None:
     request(graph, "a", kind="concept_embedding")
     concepts = claim(graph)
     assert concepts is not None
@@ -245,8 +241,8 @@ def test_a_turn_ends_at_once_for_what_is_worth_more_and_only_then(graph: Graph) 
     assert not jobs.should_yield(graph, sources, ALL, over=True), "concepts never end the turn of sources"
 
 
-def test_a_job_that_a_person_puts_first_shares_turns_with_sources(graph: Graph) -> None:
-    """So that nothing starves for ever where new text never ends."""
+def test_prioritized_job_shares_time_slices_with_sources(graph: Graph) -> None:
+    """Concepts also progress if new text never ends."""
     request(graph, "a", kind="source_embedding")
     waiting = request(graph, "b", kind="concept_embedding")
     sources = claim(graph)
@@ -262,7 +258,7 @@ def test_a_job_that_a_person_puts_first_shares_turns_with_sources(graph: Graph) 
         retry_job(graph, waiting)
 
 
-def test_new_text_puts_a_job_first_again_that_was_at_what_is_stale(graph: Graph) -> None:
+def test_new_text_prioritizes_a_job_on_stale_text(graph: Graph) -> None:
     request(graph, "a", kind="source_embedding")
     job = claim(graph)
     assert job is not None

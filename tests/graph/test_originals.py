@@ -76,7 +76,6 @@ class Library:
 
     @property
     def files(self) -> set[str]:
-        """Keys of those there are."""
         return {path.name.partition("-")[0] for path in self.folder.rglob("*-*")}
 
     @property
@@ -103,7 +102,7 @@ def test_the_same_pdf_twice_is_one_file(library: Library) -> None:
     assert (library.collect(), library.files) == (1, set())
 
 
-def test_another_pdf_takes_its_place_though_it_says_the_same(library: Library) -> None:
+def test_another_pdf_with_same_text_replaces_the_file(library: Library) -> None:
     library.add(PDF, "a.pdf")
     again = PDF + b"\n% saved again"
     assert library.add(PDF, "a.pdf") == "unchanged"
@@ -112,7 +111,7 @@ def test_another_pdf_takes_its_place_though_it_says_the_same(library: Library) -
     assert (library.collect(), library.files) == (1, {compute_blob_key(again)})
 
 
-def test_what_was_taken_in_before_has_its_file_when_it_comes_again(library: Library) -> None:
+def test_earlier_document_receives_its_file_on_ingest(library: Library) -> None:
     library.add(PDF, "a.pdf", keep=False)
     assert (library.used, library.files) == ({}, set())
     stored = store_document(library.graph, library.record(PDF, "a.pdf"))
@@ -122,14 +121,14 @@ def test_what_was_taken_in_before_has_its_file_when_it_comes_again(library: Libr
     assert (library.used, library.collect(), library.files) == ({}, 1, set())
 
 
-def test_a_document_that_is_no_pdf_any_more_lets_its_file_go(library: Library) -> None:
+def test_document_replaced_by_text_releases_its_file(library: Library) -> None:
     library.add(PDF, "a.pdf")
     text, _ = to_record(Incoming("notes", "a.pdf", "Only words.", format="text"))
     store_document(library.graph, text)
     assert (library.used, library.collect(), library.files) == ({}, 1, set())
 
 
-def test_a_pdf_that_waits_keeps_its_file_until_it_is_rejected(library: Library) -> None:
+def test_pending_pdf_keeps_its_file_until_rejected(library: Library) -> None:
     for name in ("a.pdf", "b.pdf"):
         store_document(library.graph, library.record(PDF, name, review=True))
     assert (library.used, library.collect(), library.files) == ({}, 0, {compute_blob_key(PDF)})
@@ -144,7 +143,7 @@ def test_a_pdf_that_waits_keeps_its_file_until_it_is_rejected(library: Library) 
     assert (library.collect(), library.files) == (1, set())
 
 
-def test_a_document_whose_file_has_gone_is_refused(library: Library) -> None:
+def test_document_with_deleted_file_is_rejected(library: Library) -> None:
     made = library.record(PDF, "a.pdf")
     rows(library.driver, "MATCH (h:BlobHold) DETACH DELETE h")
     assert library.collect() == 1
@@ -163,7 +162,7 @@ def test_many_pdfs_of_one_batch(library: Library) -> None:
     assert (library.collect(), library.files) == (1, {compute_blob_key(PDF)})
 
 
-def test_pdfs_of_a_followed_folder_are_read_again_to_be_kept(library: Library, tmp_path: Path) -> None:
+def test_pdfs_of_synced_folder_receive_their_files(library: Library, tmp_path: Path) -> None:
     folder = tmp_path / "papers"
     folder.mkdir()
     (folder / "a.pdf").write_bytes(PDF)

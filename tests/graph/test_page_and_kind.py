@@ -29,7 +29,7 @@ from tests.support.kg import Kg
 from tests.support.records import record
 
 MANY = 1200
-"""Passages without a page, all nearer to the question: more than an index is asked for."""
+"""Passages without a page, all nearer to the question, more than an index query returns."""
 QUESTION = "the red boat of the harbour"
 DECK = ["The red boat one.", "The red boat two.", "A red boat figure.", "The red boat four.", "Harbour five."]
 PAGES = [(1, 1), (2, 3), (3, 3), (4, 4), (5, 5)]
@@ -150,7 +150,7 @@ def test_similar_and_related_sources_are_selected(harbour: Kg) -> None:
     assert found(inside) == deck(1, 2, 3, 4)
 
 
-def test_graph_of_sources_has_those_that_fit(harbour: Kg) -> None:
+def test_graph_contains_only_sources_that_match(harbour: Kg) -> None:
     similarity = SimilarityService(harbour.graph)
 
     def nodes(*where: str, **more: Any) -> set[tuple[str, int]]:

@@ -1,5 +1,3 @@
-"""Links are proposed between what is near and not connected, and what was decided is remembered."""
-
 from __future__ import annotations
 
 from dataclasses import replace
@@ -37,7 +35,7 @@ def notes(graph: Graph) -> Proposing:
     return made
 
 
-def test_near_passages_of_two_documents_are_proposed_with_reason_and_quotes(notes: Proposing) -> None:
+def test_near_passages_are_proposed_with_reason_and_quotes(notes: Proposing) -> None:
     notes.work()
     (found,) = notes.all()
     assert (found.kind, found.state, found.ontology) == ("source", "open", "notes")
@@ -49,7 +47,7 @@ def test_near_passages_of_two_documents_are_proposed_with_reason_and_quotes(note
     assert "voles" in found.reason
 
 
-def test_what_is_rejected_is_never_proposed_again(notes: Proposing, driver: neo4j.Driver) -> None:
+def test_rejected_proposal_never_returns(notes: Proposing, driver: neo4j.Driver) -> None:
     notes.work()
     (found,) = notes.all()
     notes.service.decide(found.proposal_id, "rejected", "Ada")
@@ -64,7 +62,7 @@ def test_what_is_rejected_is_never_proposed_again(notes: Proposing, driver: neo4
     assert (again.proposal_id, again.state, again.decided_by) == (found.proposal_id, "rejected", "Ada")
 
 
-def test_what_is_accepted_is_an_edge_until_it_is_undone(notes: Proposing, driver: neo4j.Driver) -> None:
+def test_accepted_proposal_is_an_edge_until_reopened(notes: Proposing, driver: neo4j.Driver) -> None:
     notes.work()
     (found,) = notes.all()
     links = "MATCH (:Source)-[l:LINKED_TO]->(:Source) RETURN l.proposal_id AS id, l.by AS by"
@@ -78,9 +76,7 @@ def test_what_is_accepted_is_an_edge_until_it_is_undone(notes: Proposing, driver
     assert rows(driver, links) == []
 
 
-def test_what_is_accepted_is_linked_again_when_its_text_comes_again(
-    notes: Proposing, driver: neo4j.Driver
-) -> None:
+def test_accepted_link_returns_with_its_text(notes: Proposing, driver: neo4j.Driver) -> None:
     notes.work()
     (found,) = notes.all()
     notes.service.decide(found.proposal_id, "accepted", "Ada")
@@ -99,7 +95,7 @@ def test_what_is_accepted_is_linked_again_when_its_text_comes_again(
     assert rows(driver, links) == []
 
 
-def test_what_many_documents_repeat_is_no_proposal(graph: Graph) -> None:
+def test_repeated_boilerplate_is_not_proposed(graph: Graph) -> None:
     notes = Proposing(graph)
     for number in range(4):
         notes.add(f"{number}.md", f"{LICENCE} Number {number}.", f"{'abcd'[number] * 5} stands alone.")
@@ -107,9 +103,7 @@ def test_what_many_documents_repeat_is_no_proposal(graph: Graph) -> None:
     assert notes.all() == []
 
 
-def test_a_proposal_goes_with_its_text_and_another_text_is_looked_at_again(
-    notes: Proposing, driver: neo4j.Driver
-) -> None:
+def test_changed_text_removes_proposal_and_is_compared(notes: Proposing, driver: neo4j.Driver) -> None:
     notes.work()
     assert len(notes.all()) == 1
     notes.add("ears.md", TAXES.replace("May", "June"))
@@ -119,7 +113,7 @@ def test_a_proposal_goes_with_its_text_and_another_text_is_looked_at_again(
     assert notes.all() == [], "a copy is no finding"
 
 
-def test_only_the_best_are_kept_and_the_others_come_when_there_is_room(graph: Graph) -> None:
+def test_best_proposals_are_kept_and_others_follow(graph: Graph) -> None:
     notes = Proposing(graph, max_open=1)
     for name, text in (("owls.md", OWLS), ("ears.md", EARS), ("rent.md", RENT), ("lease.md", LEASE)):
         notes.add(name, text)
@@ -136,7 +130,7 @@ def test_only_the_best_are_kept_and_the_others_come_when_there_is_room(graph: Gr
     assert notes.service.status("notes").dropped == 0
 
 
-def test_nothing_is_looked_for_before_the_ontology_is_embedded_or_when_nobody_wants_it(graph: Graph) -> None:
+def test_proposals_need_embedded_and_enabled_ontology(graph: Graph) -> None:
     notes = Proposing(graph)
     ensure_space(graph, small_embedder().identity)
     notes.add("owls.md", OWLS)
@@ -153,7 +147,7 @@ def test_nothing_is_looked_for_before_the_ontology_is_embedded_or_when_nobody_wa
     assert notes.work() == 0, "nothing has changed since"
 
 
-def test_a_job_ends_after_so_many_and_the_next_goes_on(graph: Graph) -> None:
+def test_job_ends_at_its_limit_and_next_continues(graph: Graph) -> None:
     notes = Proposing(graph, nodes_a_run=2)
     for name, text in (("owls.md", OWLS), ("ears.md", EARS), ("taxes.md", TAXES)):
         notes.add(name, text)
@@ -166,7 +160,7 @@ def test_a_job_ends_after_so_many_and_the_next_goes_on(graph: Graph) -> None:
     assert status.searched_at is not None
 
 
-def test_what_a_concept_connects_is_not_proposed(graph: Graph) -> None:
+def test_passages_sharing_a_concept_are_not_proposed(graph: Graph) -> None:
     notes, documents = Proposing(graph), [record("owls.md", [OWLS]), record("ears.md", [EARS])]
     for each in documents:
         store_document(graph, each)
@@ -211,7 +205,7 @@ def test_an_ontology_takes_its_proposals_along(notes: Proposing, driver: neo4j.D
     assert rows(driver, "MATCH (p:Proposal) RETURN p") == []
 
 
-def test_what_is_embedded_anew_while_it_is_looked_at_is_looked_at_again(graph: Graph) -> None:
+def test_source_embedded_during_comparison_is_compared_again(graph: Graph) -> None:
     notes = Proposing(graph)
     (source,) = notes.add("owls.md", OWLS)
     run_jobs(graph)
@@ -228,7 +222,7 @@ def test_what_is_embedded_anew_while_it_is_looked_at_is_looked_at_again(graph: G
 def test_each_portion_is_flagged_behind_the_one_before(
     graph: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However much is flagged already, only what is behind that is looked through."""
+    """Each batch is read after the flagged nodes, however many exist."""
     monkeypatch.setattr("kg_api.graph.proposals.PORTION", 2)
     notes = Proposing(graph)
     notes.add("a.md", OWLS, EARS, RENT)

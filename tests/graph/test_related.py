@@ -1,5 +1,3 @@
-"""Passages for pictures and pictures for passages: each way by itself, what is left out, and their order."""
-
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
@@ -73,13 +71,11 @@ def kg(stored: Stored, migrated_graph: Graph) -> Kg:
 
 @pytest.fixture
 def book(stored: Stored, migrated_graph: Graph) -> DocumentRecord:
-    """A picture at 3 whose words say nothing, behind what says of the lighthouse, and one at 9."""
+    """Return a book with an undescribed image at paragraph 3 and another at 9."""
     return stored.give(store_book, migrated_graph)[1]
 
 
-def test_what_stands_beside_a_picture_comes_first_and_says_how_far_it_is(
-    kg: Kg, book: DocumentRecord
-) -> None:
+def test_nearest_passages_of_an_image_precede_others(kg: Kg, book: DocumentRecord) -> None:
     answer = related(kg, book.sources[3].source_id)
     assert (answer.source.kind, answer.kinds) == ("image", ["passage"])
     assert places(answer)[0] == ("book.epub", 2)
@@ -89,16 +85,14 @@ def test_what_stands_beside_a_picture_comes_first_and_says_how_far_it_is(
     assert distances == {at: abs(at - 3) for at in range(len(book.sources)) if at not in {3, 9}}
 
 
-def test_a_concept_beside_a_picture_leads_to_passages_elsewhere(kg: Kg, book: DocumentRecord) -> None:
+def test_concept_near_an_image_leads_to_other_documents(kg: Kg, book: DocumentRecord) -> None:
     answer = related(kg, book.sources[3].source_id, limit=50)
     concepts = ways(answer, "far.md", 0)["concepts"]
     assert [each.label for each in concepts.concepts] == ["Maren Holt"]
     assert "document" not in ways(answer, "far.md", 0)
 
 
-def test_a_concept_of_a_passage_leads_to_pictures_beside_passages_that_carry_it(
-    kg: Kg, book: DocumentRecord
-) -> None:
+def test_concept_leads_to_images_near_its_passages(kg: Kg, book: DocumentRecord) -> None:
     del book
     answer = related(kg, FAR.sources[0].source_id)
     assert answer.kinds == ["image"]
@@ -108,7 +102,7 @@ def test_a_concept_of_a_passage_leads_to_pictures_beside_passages_that_carry_it(
     assert "concepts" not in ways(answer, "book.epub", 9)
 
 
-def test_words_of_a_picture_lead_to_passages(kg: Kg, book: DocumentRecord) -> None:
+def test_text_of_an_image_leads_to_passages(kg: Kg, book: DocumentRecord) -> None:
     way = ways(related(kg, book.sources[9].source_id, limit=50), "book.epub", 2)["words"]
     assert (way.rank, way.space) == (1, "default")
     assert way.similarity is not None
@@ -124,7 +118,7 @@ def test_lanes_are_joined_by_ranks(kg: Kg, book: DocumentRecord) -> None:
     )
 
 
-def test_kinds_that_are_asked_for(kg: Kg, book: DocumentRecord) -> None:
+def test_related_sources_are_filtered_by_kind(kg: Kg, book: DocumentRecord) -> None:
     own = book.sources[3].source_id
     assert places(related(kg, own, kinds=["image"], same_document=True)) == [("book.epub", 9)]
     both = related(kg, own, kinds=["image", "passage"], limit=50)
@@ -145,7 +139,7 @@ def test_filters_hold_in_every_lane(kg: Kg, book: DocumentRecord) -> None:
         related(kg, own, where=["documnet=far.md"])
 
 
-def test_a_source_without_a_vector_is_compared_by_its_words(kg: Kg, book: DocumentRecord) -> None:
+def test_source_without_vector_is_compared_by_keywords(kg: Kg, book: DocumentRecord) -> None:
     del book
     late = record("late.md", ["Skerry Rock is still there."])
     store_document(kg.graph, late)
@@ -159,7 +153,7 @@ def test_an_unknown_source_is_not_found(kg: Kg) -> None:
         related(kg, "0" * 32)
 
 
-def test_concepts_of_the_surrounding_text_let_pictures_into_searches(kg: Kg, book: DocumentRecord) -> None:
+def test_concepts_of_surrounding_text_find_images(kg: Kg, book: DocumentRecord) -> None:
     del book
     service = SearchService(kg.graph, kg.spaces)
     try:
@@ -174,7 +168,7 @@ def test_concepts_of_the_surrounding_text_let_pictures_into_searches(kg: Kg, boo
     assert (hits[0].ranks.concepts, hits[0].ranks.text) == (1, None)
 
 
-def test_similar_sources_tell_pictures_apart(kg: Kg, book: DocumentRecord) -> None:
+def test_similar_sources_distinguish_images(kg: Kg, book: DocumentRecord) -> None:
     asked = SimilarSearch(same_document=True, limit=50)
     found = SimilarityService(kg.graph).similar(book.sources[2].source_id, asked).sources
     pictures = {each.paragraph: each.image for each in found if each.kind == "image"}

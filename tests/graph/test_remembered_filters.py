@@ -1,5 +1,3 @@
-"""What a filter chose is given again only while no document has been written."""
-
 from __future__ import annotations
 
 import json
@@ -35,7 +33,7 @@ FILTERED_BY_NOTHING = {
     *("folders/hold_document", "folders/take_documents", "folders/touch_documents"),
     *("documents/unlock", "blobs/lose", "bundle/hold", "bundle/keep_changes"),
 }
-"""They touch documents, but nothing of what filters compare; `lock` makes what `describe` counts."""
+"""Statements that change documents but no filtered fields. `lock` creates nodes that `describe` counts."""
 
 
 def told(name: str, **metadata: Any) -> DocumentRecord:
@@ -78,9 +76,7 @@ def test_each_write_is_seen(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> No
     assert len(asked) == before + 1
 
 
-def test_what_was_asked_right_behind_a_write_is_not_kept_however_long_it_took(
-    graph: Graph, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_filter_result_read_after_write_is_not_cached(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     now, asked = [0.0], list[object]()
     remembered = RememberedFilters(graph, lambda: now[0])
 
@@ -96,7 +92,7 @@ def test_what_was_asked_right_behind_a_write_is_not_kept_however_long_it_took(
         assert len(asked) == times
 
 
-def test_every_statement_that_writes_what_is_compared_is_counted() -> None:
+def test_every_statement_writing_filtered_fields_is_counted() -> None:
     found = set[str]()
     for name, text in STATEMENTS.items():
         if "Document" in text and WRITES_DOCUMENTS.search(text) and not COUNTED.search(text):
@@ -104,7 +100,7 @@ def test_every_statement_that_writes_what_is_compared_is_counted() -> None:
     assert found == FILTERED_BY_NOTHING
 
 
-def test_what_is_pruned_stays_counted(graph: Graph, driver: neo4j.Driver) -> None:
+def test_pruned_writes_stay_counted(graph: Graph, driver: neo4j.Driver) -> None:
     for at in range(3):
         store_document(graph, told(f"{at}"))
     before = graph.read("documents/writes")
@@ -116,7 +112,7 @@ def test_what_is_pruned_stays_counted(graph: Graph, driver: neo4j.Driver) -> Non
     assert graph.read("documents/writes")[0]["writes"] == before[0]["writes"] + 1
 
 
-def test_names_of_fields_are_looked_for_once(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_field_names_are_read_once(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     now, looked = [0.0], list[object]()
 
     def counted(*given: Any) -> list[str]:
@@ -141,7 +137,7 @@ def test_names_of_fields_are_looked_for_once(graph: Graph, monkeypatch: pytest.M
     ("line", "fits"),
     [("reviewed<m", []), ("reviewed>a", ["note"]), ("reviewed<2025", ["dated"]), ("reviewed>=2025", [])],
 )
-def test_a_text_that_is_no_date_is_not_compared_with_dates(graph: Graph, line: str, fits: list[str]) -> None:
+def test_text_that_is_not_a_date_never_matches(graph: Graph, line: str, fits: list[str]) -> None:
     """`date<gestern` fitted every document with a date, and a deletion would have taken them."""
     for name, value in (("dated", "2024-05-01"), ("note", "soon")):
         store_document(graph, told(name, reviewed=value))

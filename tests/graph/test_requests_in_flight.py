@@ -1,5 +1,3 @@
-"""A provider that is asked several things at once, over HTTP, by a worker on the real database."""
-
 from __future__ import annotations
 
 import random
@@ -42,14 +40,13 @@ SOURCES = 100
 
 @pytest.fixture
 def asking() -> Iterator[Asking]:
-    """A provider whose vectors are as long as those of other tests."""
     choice = ModelChoice("openai", MODEL, small_embedder().identity.dimensions)
     with EmbeddingServer() as server, Asking("openai", server, choice, timeout=20) as asking:
         yield asking
 
 
 def seed(graph: Graph) -> str:
-    """Store sources; give the job that embeds them."""
+    """Store sources and return their embedding job."""
     return store_document(graph, record("a.md", [f"This is number{n}." for n in range(SOURCES)])).job_id or ""
 
 
@@ -59,7 +56,6 @@ def embed(graph: Graph, asking: Asking, *, cached: bool = False) -> int:
 
 
 def passages(server: EmbeddingServer) -> list[list[str]]:
-    """The texts of each request, without those of probes alone."""
     asked = [[text for text in each.body["input"] if "number" in text] for each in server.requests]
     return [texts for texts in asked if texts]
 
@@ -69,7 +65,7 @@ def number(text: str) -> int:
 
 
 def assert_right_vectors(driver: neo4j.Driver, expected: int) -> None:
-    """So many sources have one, in reading order from the first; each that of its text."""
+    """Assert that the first sources have the vectors of their texts."""
     found = rows(
         driver, "MATCH (s:Source) RETURN s.full_text AS text, s.embedding AS vector ORDER BY s.paragraph"
     )
@@ -80,7 +76,7 @@ def assert_right_vectors(driver: neo4j.Driver, expected: int) -> None:
     np.testing.assert_allclose(stored, right, atol=1e-6)
 
 
-def test_several_requests_at_once_and_each_source_gets_its_own_vector(
+def test_concurrent_requests_return_vectors_to_their_sources(
     graph: Graph, driver: neo4j.Driver, asking: Asking
 ) -> None:
     dice = random.Random(7)
@@ -94,7 +90,7 @@ def test_several_requests_at_once_and_each_source_gets_its_own_vector(
 
 
 @pytest.mark.parametrize("fault", [Status(500, message="NaN"), Drop(mid_body=False)], ids=str)
-def test_texts_that_the_server_fails_on_are_set_aside(graph: Graph, asking: Asking, fault: Behaviour) -> None:
+def test_texts_that_fail_on_the_server_are_skipped(graph: Graph, asking: Asking, fault: Behaviour) -> None:
     def told(body: dict[str, Any]) -> Behaviour | None:
         return fault if any("number42." in text or "number7." in text for text in body["input"]) else None
 
@@ -110,7 +106,7 @@ def test_texts_that_the_server_fails_on_are_set_aside(graph: Graph, asking: Aski
     assert all(asking.server.url in reason for reason in reasons)
 
 
-def test_one_that_fails_in_the_middle_keeps_the_others_and_skips_nothing(
+def test_failed_request_keeps_results_of_the_others(
     graph: Graph, driver: neo4j.Driver, asking: Asking
 ) -> None:
     def told(body: dict[str, Any]) -> Behaviour | None:
@@ -138,7 +134,7 @@ def test_one_that_fails_in_the_middle_keeps_the_others_and_skips_nothing(
     assert answered.isdisjoint(again), "what was answered is paid for, and kept"
 
 
-def test_a_provider_that_wants_a_rest_is_left_alone_by_all(
+def test_rate_limited_provider_pauses_all_requests(
     graph: Graph, driver: neo4j.Driver, asking: Asking
 ) -> None:
     seed(graph)
@@ -159,7 +155,7 @@ def test_a_provider_that_wants_a_rest_is_left_alone_by_all(
     assert len(passages(asking.server)) == -(-SOURCES // SIZE) + 1, "one was refused, and it alone"
 
 
-def test_a_cancelled_job_ends_soon_and_writes_nothing_after(graph: Graph, asking: Asking) -> None:
+def test_cancelled_job_ends_soon_and_writes_nothing(graph: Graph, asking: Asking) -> None:
     job_id, released = seed(graph), threading.Event()
     spaces = open_spaces(graph, asking.embedder)
     spaces.get().ensure_verified()

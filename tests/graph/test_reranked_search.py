@@ -1,5 +1,3 @@
-"""Search with a reranker: the packaged one for real, and ones that are too slow or not there."""
-
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
@@ -30,7 +28,7 @@ PASSAGES = [
 
 
 class Backwards:
-    """Likes what comes late; reads only so many."""
+    """Reranker that prefers late passages and scores a limited number."""
 
     name = "backwards"
 
@@ -69,7 +67,7 @@ def pies(stored: Stored, migrated_graph: Graph) -> Kg:
     return stored.give(store_pies, migrated_graph)
 
 
-def test_the_packaged_cross_encoder_finds_the_answer_among_the_words_of_the_question(pies: Kg) -> None:
+def test_packaged_cross_encoder_ranks_the_answer_first(pies: Kg) -> None:
     reranker = open_reranker(Settings())
     assert reranker is not None, "kg[rerank] is part of kg[dev]"
     hits = search(pies, reranker, ontology="pies", limit=3)
@@ -83,7 +81,7 @@ def test_the_packaged_cross_encoder_finds_the_answer_among_the_words_of_the_ques
     assert "rerank" in hits.timings_ms
 
 
-def test_what_was_not_read_stays_behind_in_its_order_and_it_is_said(pies: Kg) -> None:
+def test_unreranked_hits_keep_order_and_are_reported(pies: Kg) -> None:
     plain = search(pies, None, ontology="pies", limit=12)
     assert [each.part for each in plain.degraded] == ["rerank"]
     some = search(pies, Backwards(reads=4), ontology="pies", limit=12)
@@ -94,7 +92,7 @@ def test_what_was_not_read_stays_behind_in_its_order_and_it_is_said(pies: Kg) ->
     assert scores == sorted(scores, reverse=True)
 
 
-def test_a_reranker_that_is_down_leaves_the_fused_order(pies: Kg) -> None:
+def test_unavailable_reranker_keeps_the_fused_order(pies: Kg) -> None:
     plain, down = search(pies, None, ontology="pies"), search(pies, Backwards(reads=0), ontology="pies")
     assert [hit.source_id for hit in down.sources] == [hit.source_id for hit in plain.sources]
     assert "asleep; wake it" in down.degraded[0].effect

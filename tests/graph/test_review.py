@@ -1,5 +1,3 @@
-"""Documents wait for approval: nothing is found of them, and what is approved is what waited."""
-
 from __future__ import annotations
 
 from dataclasses import replace
@@ -57,7 +55,7 @@ def approve(service: ReviewService, *documents: str) -> list[str | None]:
     return [each.ingested.change if each.ingested else None for each in done.outcomes]
 
 
-def test_what_waits_is_nothing_but_a_node_of_its_own(graph: Graph, driver: neo4j.Driver) -> None:
+def test_pending_document_has_only_one_node(graph: Graph, driver: neo4j.Driver) -> None:
     assert store(graph, "a.md", "# A\n\nThe text.\n") == "waiting"
     assert rows(driver, LABELS) == [{"label": "WaitingDocument"}]
     (told,) = list_waiting(graph, ontology="notes", offset=0, limit=10).documents
@@ -65,7 +63,7 @@ def test_what_waits_is_nothing_but_a_node_of_its_own(graph: Graph, driver: neo4j
     assert told.beginning == "# A\n\nThe text.\n"
 
 
-def test_what_is_approved_is_stored_as_if_it_came_now(graph: Graph, service: ReviewService) -> None:
+def test_approved_document_is_stored_like_a_new_one(graph: Graph, service: ReviewService) -> None:
     store(graph, "a.md", "# A\n\nThe text.\n")
     done = service.approve(Approval(ontology="notes", documents=["a.md", "none.md"]))
     assert done.unknown == ["none.md"]
@@ -80,7 +78,7 @@ def test_what_is_approved_is_stored_as_if_it_came_now(graph: Graph, service: Rev
     assert service.approve(Approval(ontology="notes", documents=["a.md"])).unknown == ["a.md"]
 
 
-def test_the_same_name_again_takes_the_place_of_what_waited(graph: Graph, service: ReviewService) -> None:
+def test_new_version_replaces_the_pending_document(graph: Graph, service: ReviewService) -> None:
     store(graph, "a.md", "Stored.", review=False)
     assert store(graph, "a.md", "Second.") == "waiting"
     assert store(graph, "a.md", "Third.") == "waiting"
@@ -94,7 +92,7 @@ def test_the_same_name_again_takes_the_place_of_what_waited(graph: Graph, servic
     assert names(graph) == []
 
 
-def test_what_comes_without_review_is_the_last_word(graph: Graph) -> None:
+def test_ingest_without_review_replaces_the_pending_document(graph: Graph) -> None:
     store(graph, "a.md", "Waits.")
     store(graph, "b.md", "Waits.")
     store_documents(graph, [given("a.md", "Newer.", review=False), given("c.md", "Waits too.")])
@@ -102,7 +100,7 @@ def test_what_comes_without_review_is_the_last_word(graph: Graph) -> None:
     assert names(graph) == ["b.md", "c.md"]
 
 
-def test_only_what_was_seen_is_approved(graph: Graph) -> None:
+def test_only_reviewed_version_is_approved(graph: Graph) -> None:
     store(graph, "a.md", "Seen.")
     (seen,) = read_waiting(graph, "notes", ["a.md"], after="", limit=1)
     approved = replace(given("a.md", "Seen.", review=False), approves=seen.version)
@@ -122,7 +120,7 @@ def test_a_transaction_that_runs_twice_approves_once(graph: Graph, driver: neo4j
     assert rows(driver, "MATCH (d:Document) RETURN count(d) AS n") == [{"n": 1}]
 
 
-def test_all_are_approved_in_portions_and_one_that_fails_waits_on(
+def test_approval_in_batches_keeps_failed_documents_pending(
     graph: Graph, service: ReviewService, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kg_api.ingest.service.APPROVED_A_REQUEST", 2)
@@ -137,7 +135,7 @@ def test_all_are_approved_in_portions_and_one_that_fails_waits_on(
     assert names(graph) == ["1.md"]
 
 
-def test_rejected_and_left_out_ones_go_and_so_does_all_with_its_ontology(
+def test_rejection_skip_and_ontology_deletion_remove_pending_documents(
     graph: Graph, service: ReviewService, driver: neo4j.Driver
 ) -> None:
     store(graph, "a.md", "Stored.", review=False)
@@ -152,7 +150,7 @@ def test_rejected_and_left_out_ones_go_and_so_does_all_with_its_ontology(
     assert rows(driver, "MATCH (w:WaitingDocument) RETURN w.document AS name") == []
 
 
-def test_only_so_many_wait(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_of_pending_documents_is_bounded(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(waiting, "MAX_WAITING", 2)
     outcomes = store_each(graph, [given(f"{n}.md", f"Text {n}.") for n in range(3)], None)
     refused = [each for each in outcomes.values() if isinstance(each, Conflict)]
@@ -160,7 +158,7 @@ def test_only_so_many_wait(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> Non
     assert "approve or reject" in str(refused[0])
 
 
-def test_files_of_a_folder_wait_and_are_followed_when_they_are_approved(
+def test_folder_files_are_pending_until_approved_then_synced(
     graph: Graph, service: ReviewService, tmp_path: Path
 ) -> None:
     folder = tmp_path / "notes"

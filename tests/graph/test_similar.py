@@ -1,5 +1,3 @@
-"""Similar sources over a real database: what is found, filters, several chunks, spaces, missing vectors."""
-
 from __future__ import annotations
 
 from typing import Any
@@ -56,7 +54,7 @@ def places(answer: SimilarSources) -> list[tuple[str, str, int]]:
     return [(each.ontology, each.document, each.paragraph) for each in answer.sources]
 
 
-def test_what_is_like_a_source_is_found_in_other_documents_of_all_ontologies(kg: Kg) -> None:
+def test_similar_sources_cover_other_documents_of_all_ontologies(kg: Kg) -> None:
     store(kg, "one", [APPLES, PLUMS])
     store(kg, "two", [f"{PLUMS}, they say", HONEY], "other")
     answer = similar(kg, "one", 1, limit=3)
@@ -71,7 +69,7 @@ def test_what_is_like_a_source_is_found_in_other_documents_of_all_ontologies(kg:
     assert "one" not in {document for _, document, _ in places(answer)}
 
 
-def test_the_own_document_comes_only_when_it_is_asked_for_and_the_source_itself_never(kg: Kg) -> None:
+def test_similar_sources_include_own_document_on_request_only(kg: Kg) -> None:
     store(kg, "one", [APPLES, APPLES + " and more", PLUMS])
     assert {document for _, document, _ in places(similar(kg, "one"))} == {"a.md"}
     within = similar(kg, "one", same_document=True)
@@ -79,7 +77,7 @@ def test_the_own_document_comes_only_when_it_is_asked_for_and_the_source_itself_
     assert ("notes", "one", 0) not in places(within)
 
 
-def test_the_own_document_and_filters_never_shrink_the_answer(kg: Kg) -> None:
+def test_filters_do_not_reduce_number_of_similar_sources(kg: Kg) -> None:
     store(kg, "own", [f"{APPLES} number {n}" for n in range(300)])
     store(kg, "far", [f"some apples of the few {n}" for n in range(12)], "small")
     store(kg, "big", [f"{APPLES} count {n}" for n in range(100)], "big")
@@ -99,9 +97,7 @@ def test_the_own_document_and_filters_never_shrink_the_answer(kg: Kg) -> None:
         assert [each.similarity for each in near.sources] == pytest.approx(wanted, abs=1e-6)
 
 
-def test_near_duplicates_count_once_and_more_is_looked_for_until_there_is_enough(
-    kg: Kg, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_near_duplicates_count_once_and_search_continues(kg: Kg, monkeypatch: pytest.MonkeyPatch) -> None:
     store(kg, "own", [APPLES])
     for copy in range(70):
         store(kg, f"copy {copy}", [f"{APPLES}{'.' * copy}"], "copies", embed=False)
@@ -117,7 +113,7 @@ def test_near_duplicates_count_once_and_more_is_looked_for_until_there_is_enough
     assert "near-duplicates" in few.degraded[0].effect
 
 
-def test_less_similar_ones_are_left_out(kg: Kg) -> None:
+def test_less_similar_sources_are_omitted(kg: Kg) -> None:
     store(kg, "one", [APPLES])
     store(kg, "two", [APPLES + " gently", PLUMS])
     assert places(similar(kg, "one", min_similarity=0.8)) == [("notes", "two", 0)]
@@ -125,7 +121,7 @@ def test_less_similar_ones_are_left_out(kg: Kg) -> None:
 
 
 @pytest.mark.parametrize("strategy", ["sentence", "paragraph_group", "hierarchical"])
-def test_the_nearest_chunks_of_both_are_compared_and_shown(kg: Kg, strategy: str) -> None:
+def test_nearest_chunks_of_both_sources_are_compared(kg: Kg, strategy: str) -> None:
     texts = [f"{APPLES.capitalize()}. {'Stones are grey and lie in the river bed. ' * 30}", HONEY]
     for document, last in (("one", "Alone. "), ("two", "Together. ")):
         store(kg, document, [*texts, f"{last}{PLUMS.capitalize()}."], "chunked")
@@ -139,7 +135,7 @@ def test_the_nearest_chunks_of_both_are_compared_and_shown(kg: Kg, strategy: str
     assert {each.document for each in answer.sources} == {"two"}
 
 
-def test_a_source_without_a_vector_is_compared_by_its_words_and_it_is_said(kg: Kg) -> None:
+def test_source_without_vector_is_compared_by_keywords(kg: Kg) -> None:
     store(kg, "two", [PLUMS, APPLES + " gently"])
     store(kg, "late", [APPLES, "another text about apples"], embed=False)
     answer = similar(kg, "late", min_similarity=0.5, limit=1)
@@ -151,7 +147,7 @@ def test_a_source_without_a_vector_is_compared_by_its_words_and_it_is_said(kg: K
     assert "embedding is in progress" in similar(kg, "two").degraded[0].effect
 
 
-def test_ontologies_of_another_space_are_left_out_and_named(kg: Kg) -> None:
+def test_ontologies_of_another_space_are_named_as_skipped(kg: Kg) -> None:
     kg.add("other")
     store(kg, "one", [APPLES])
     store(kg, "two", [APPLES], "elsewhere", embed=False)
@@ -167,7 +163,7 @@ def test_ontologies_of_another_space_are_left_out_and_named(kg: Kg) -> None:
     assert not any("elsewhere" in {of[edge.a], of[edge.b]} for edge in graph.edges)
 
 
-def test_the_graph_connects_each_source_with_its_nearest_once(kg: Kg) -> None:
+def test_graph_connects_nearest_sources_once(kg: Kg) -> None:
     store(kg, "one", [APPLES, PLUMS, HONEY], "g")
     store(kg, "two", [f"{HONEY} again", f"{APPLES} again"], "g")
     graph = connected(kg, ontology="g", neighbours=1, min_similarity=0.6)
@@ -192,7 +188,7 @@ def test_the_graph_connects_each_source_with_its_nearest_once(kg: Kg) -> None:
     assert edge.similarity == pytest.approx(exact.sources[0].similarity, abs=1e-5)
 
 
-def test_within_documents_only_if_asked_for_and_never_more_nodes_than_asked_for(kg: Kg) -> None:
+def test_graph_limits_nodes_and_skips_edges_within_documents(kg: Kg) -> None:
     assert connected(kg, ontology="notes").edges == []
     inside = connected(kg, documents=["a.md"], across_documents_only=False, neighbours=2)
     assert len(inside.nodes) == 12
@@ -216,7 +212,7 @@ def test_a_graph_grows_around_some_sources(kg: Kg) -> None:
     assert connected(kg, source_ids=[seed], neighbours=50, max_nodes=3).truncated
 
 
-def test_sources_without_a_vector_are_nodes_and_it_is_told(kg: Kg) -> None:
+def test_nodes_without_vectors_are_reported(kg: Kg) -> None:
     store(kg, "late", [APPLES], "late", embed=False)
     graph = connected(kg, ontology=["late", "notes"])
     assert len(graph.nodes) == 13
@@ -226,7 +222,7 @@ def test_sources_without_a_vector_are_nodes_and_it_is_told(kg: Kg) -> None:
 LICENCE = "This document has been placed in the public domain, and nobody owns it"
 
 
-def test_text_that_many_documents_repeat_is_set_apart(kg: Kg) -> None:
+def test_repeated_text_is_listed_separately(kg: Kg) -> None:
     for number, own in enumerate((APPLES, PLUMS, HONEY, f"{APPLES} again")):
         store(
             kg, f"d{number}", [own, f"the text of number {number} goes on with its own words", LICENCE], "b"

@@ -1,6 +1,6 @@
-"""A real language model behind a real server: wiring, schemas, refusals, time-outs; never how good it is.
+"""Integration with a real language model: schemas, rejected prompts, and time-outs.
 
-What SmolLM2-135M finds is arbitrary, so nothing is asserted of it but what must hold of any model's answers.
+The output of SmolLM2-135M is arbitrary, so the tests assert only properties of any answer.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def chat_at(address: str, *, seconds: float = PATIENCE) -> Generator[Chat]:
         yield chat
 
 
-def test_it_answers_by_the_schema_and_its_tokens_are_counted(address: str) -> None:
+def test_model_follows_the_schema_and_counts_tokens(address: str) -> None:
     with chat_at(address) as chat:
         reply = chat.ask_counted(CITY)
     assert set(json.loads(reply.text)) == {"is_city", "is_river"}
@@ -70,13 +70,13 @@ def test_it_answers_by_the_schema_and_its_tokens_are_counted(address: str) -> No
     assert (reply.written or 0) > 0
 
 
-def test_a_schema_that_the_server_refuses_is_left_out(address: str) -> None:
+def test_rejected_schema_is_omitted(address: str) -> None:
     refused = Prompt("Answer.", "Say hello.", "strange", {"type": "nonsense"})
     with chat_at(address) as chat:
         assert chat.ask(refused)
 
 
-def test_a_question_that_is_too_long_is_refused_and_said(address: str) -> None:
+def test_too_long_prompt_is_an_error(address: str) -> None:
     long = Prompt("Answer in JSON.", "all work and no play " * 3000, "capital", object_of(capital=TEXT))
     with chat_at(address) as chat, pytest.raises(InvalidInput):
         chat.ask(long)
@@ -87,9 +87,7 @@ def test_an_answer_that_takes_too_long_ends(address: str) -> None:
         chat.ask(CITY)
 
 
-def test_concepts_are_extracted_or_sources_set_aside_with_a_reason(
-    graph: Graph, driver: neo4j.Driver, address: str
-) -> None:
+def test_extraction_stores_concepts_or_reasons(graph: Graph, driver: neo4j.Driver, address: str) -> None:
     store_document(graph, record("leases.md", TEXTS))
     settings = settings_at(address)
     run_extraction(graph, settings)

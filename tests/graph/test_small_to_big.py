@@ -1,5 +1,3 @@
-"""`hierarchical`: small chunks are searched, the large ones around them are given, each once."""
-
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
@@ -69,7 +67,6 @@ def parents(hits: SourceHits) -> list[tuple[str, int, int]]:
 
 
 def require_right(hit: SourceHit, whole: Mapping[str, str]) -> None:
-    """The hit's child lies in its parent, and both say what the document says there."""
     said = whole[hit.document]
     assert hit.chunk is not None
     assert hit.parent is not None
@@ -83,7 +80,7 @@ def require_right(hit: SourceHit, whole: Mapping[str, str]) -> None:
 
 
 @pytest.mark.parametrize("mode", ["vector", "hybrid"])
-def test_a_child_is_found_and_its_parent_is_given(kg: Kg, mode: str) -> None:
+def test_hit_of_a_child_returns_its_parent(kg: Kg, mode: str) -> None:
     whole = {name: "".join(f"{each}\n\n" for each in said) for name, said in texts().items()}
     hits = search(kg, "plant7 comets", mode=mode, limit=5)
     assert hits.sources[0].document == "7.md"
@@ -93,9 +90,7 @@ def test_a_child_is_found_and_its_parent_is_given(kg: Kg, mode: str) -> None:
 
 @pytest.mark.parametrize("mode", ["vector", "hybrid"])
 @pytest.mark.parametrize("limit", [1, 5, 20])
-def test_a_parent_comes_once_and_many_children_of_one_crowd_out_no_other(
-    kg: Kg, mode: str, limit: int
-) -> None:
+def test_many_hits_of_a_parent_count_once(kg: Kg, mode: str, limit: int) -> None:
     """The comets' document has six parents of six children each, which are nearest of all."""
     hits = search(kg, "comets", mode=mode, limit=limit)
     found = parents(hits)
@@ -121,8 +116,8 @@ def test_a_parent_scores_as_its_best_child(kg: Kg, driver: neo4j.Driver) -> None
         assert hit.similarity == pytest.approx(float(question @ own), abs=1e-5), "the child that is shown"
 
 
-def test_words_alone_give_the_parent_too(kg: Kg) -> None:
-    """No vector is asked, so no child is nearer than another: the whole source is what matched."""
+def test_keyword_hit_returns_the_parent(kg: Kg) -> None:
+    """Without a vector, all children are equally near, so the whole source matches."""
     whole = {name: "".join(f"{each}\n\n" for each in said) for name, said in texts().items()}
     hits = search(kg, "plant7", mode="text", limit=3)
     assert {hit.document for hit in hits.sources} == {"7.md"}
@@ -133,7 +128,7 @@ def test_words_alone_give_the_parent_too(kg: Kg) -> None:
         assert hit.chunk.text == hit.full_text.strip()
 
 
-def test_a_parent_over_several_sources_has_the_neighbours_of_its_hit(kg: Kg) -> None:
+def test_parent_of_several_sources_has_neighbours_of_hit(kg: Kg) -> None:
     hits = search(kg, "plant7 comets", mode="vector", limit=1, expand_context=True, window_size=1)
     (hit,) = hits.sources
     assert hit.parent is not None
@@ -144,7 +139,7 @@ def test_a_parent_over_several_sources_has_the_neighbours_of_its_hit(kg: Kg) -> 
     assert hit.context[numbers.index(hit.paragraph)].source_id == hit.source_id
 
 
-def test_an_edit_within_a_parent_gives_its_children_the_new_one(kg: Kg, driver: neo4j.Driver) -> None:
+def test_edit_within_a_parent_updates_its_children(kg: Kg, driver: neo4j.Driver) -> None:
     changed = texts()["7.md"]
     changed[0] = paragraph("volcanoes", 0)
     store_document(kg.graph, record("7.md", changed))

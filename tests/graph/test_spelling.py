@@ -1,5 +1,3 @@
-"""Words that no text has are looked for otherwise, on the real index, and the answer says so."""
-
 from __future__ import annotations
 
 from collections.abc import Generator
@@ -65,7 +63,7 @@ def ask(search: SearchService, text: str, **more: object) -> SourceHits:
         ("αρκτος", ["Άρκτος"], TEXTS[7]),
     ],
 )
-def test_what_is_meant_is_found_and_said(
+def test_misspelt_word_is_corrected_and_reported(
     search: SearchService, asked: str, meant: list[str], text: str
 ) -> None:
     answer = ask(search, asked)
@@ -74,7 +72,7 @@ def test_what_is_meant_is_found_and_said(
     assert [(each.part, meant[0] in each.effect) for each in answer.degraded] == [("spelling", True)]
 
 
-def test_deeper_looks_ask_for_what_is_meant_too(search: SearchService, graph: Graph) -> None:
+def test_repeated_lookups_use_corrected_words(search: SearchService, graph: Graph) -> None:
     """The best 210 hits are of one document, of which one is wanted: two deeper looks find the other."""
     store_document(graph, record("many", ["restaurant"] * 210, "c"))
     store_document(graph, record("one", ["The restaurant stands at the end of a long street of houses"], "c"))
@@ -83,17 +81,17 @@ def test_deeper_looks_ask_for_what_is_meant_too(search: SearchService, graph: Gr
 
 
 @pytest.mark.parametrize("asked", ["Kürbis", "running kubernetes", "a~ kubernetes~1", "zqxwvut", "short*"])
-def test_known_words_and_what_nothing_is_like_are_left_alone(search: SearchService, asked: str) -> None:
+def test_known_and_unmatched_words_are_not_corrected(search: SearchService, asked: str) -> None:
     answer = ask(search, asked)
     assert (answer.did_you_mean, answer.degraded) == ([], [])
 
 
-def test_only_words_of_what_is_searched_are_meant(search: SearchService) -> None:
+def test_corrections_come_only_from_searched_ontologies(search: SearchService) -> None:
     assert ask(search, "zepelin").sources == []
     assert [hit.ontology for hit in ask(search, "zepelin", ontology=["a", "b"]).sources] == ["b"]
 
 
-def test_a_word_finds_its_other_forms_in_the_language_of_the_text(search: SearchService) -> None:
+def test_keyword_finds_inflections_of_the_text_language(search: SearchService) -> None:
     for asked in ("Haus", "Gebaude", "wo ist das Haus mit dem Hof"):
         answer = ask(search, asked)
         assert answer.sources[0].full_text.strip() == TEXTS[5]
@@ -101,9 +99,7 @@ def test_a_word_finds_its_other_forms_in_the_language_of_the_text(search: Search
     assert ask(search, "Zwiebel").sources[0].full_text.strip() == TEXTS[3]
 
 
-def test_what_an_ontology_takes_for_a_word_is_found_behind_the_word(
-    graph: Graph, search: SearchService
-) -> None:
+def test_synonyms_rank_behind_the_exact_word(graph: Graph, search: SearchService) -> None:
     groups = [["k8s", "kubernetes"], ["brief", "short"]]
     graph.transaction(lambda tx: write_synonyms(tx, "a", groups))
     answer = ask(search, "k8s configuration")

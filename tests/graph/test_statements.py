@@ -44,7 +44,7 @@ FAILING_STATUSES = {
 
 
 def calls() -> list[tuple[str, str, frozenset[str] | None]]:
-    """(statement, method, keywords) of every call by name; keywords are None where ** hides some."""
+    """Yield statement, method, and keywords of every call by name. Keywords are None if ** hides some."""
     found: list[tuple[str, str, frozenset[str] | None]] = []
     for path in sorted((ROOT / "kg_api").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
@@ -59,7 +59,6 @@ def calls() -> list[tuple[str, str, frozenset[str] | None]]:
 
 
 def method_of(call: ast.Call) -> str | None:
-    """The name of what is called, where that takes a statement's name."""
     name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", None)
     return name if name in METHODS else None
 
@@ -80,7 +79,7 @@ def test_every_file_is_called() -> None:
     assert {name for name in STATEMENTS if not name.startswith("schema/")} - called == set()
 
 
-def test_keywords_of_a_call_are_the_parameters_of_its_statement() -> None:
+def test_call_keywords_match_statement_parameters() -> None:
     wrong = [(name, told) for name, _, told in CALLS if told is not None and told != parameters(name)]
     assert wrong == []
 
@@ -101,7 +100,6 @@ def test_labels_and_relationship_types_are_of_the_vocabulary() -> None:
 
 @pytest.fixture(scope="module")
 def explained(migrated_graph: Graph, server: Neo4jServer) -> Iterator[neo4j.Driver]:
-    """A driver that tells notifications, on a database that has seen every label and property."""
     ensure_space(migrated_graph, small_embedder().identity)
     with neo4j.GraphDatabase.driver(server.uri, auth=(server.user, server.password)) as driver:
         logging.getLogger("neo4j.notifications").setLevel(logging.ERROR)
@@ -123,7 +121,6 @@ def make_tokens(driver: neo4j.Driver) -> None:
 
 @cache
 def planned(driver: neo4j.Driver, name: str) -> neo4j.ResultSummary:
-    """What the server tells of a statement, with its plan: each is planned once."""
     text = STATEMENTS[name]
     return summary_of(driver, explain(text), explained_with(text))
 
@@ -178,7 +175,7 @@ HOT_CHUNKS = [
     "chunks/texts",
     "cache/read_vectors",
 ]
-"""Run for every batch or every search: none may look at all there is."""
+"""Statements of every batch or search, which may not scan all data."""
 
 
 HOT_CONCEPTS = [
@@ -202,7 +199,7 @@ HOT_CONCEPTS = [
 
 
 LISTED = ["communities/find", "communities/page"]
-"""They count for each that is shown: a look at all there is would be one for each."""
+"""Statements per displayed item, which may not scan all data."""
 
 
 def test_a_hot_statement_reads_an_index(explained: neo4j.Driver) -> None:
@@ -213,7 +210,7 @@ def test_a_hot_statement_reads_an_index(explained: neo4j.Driver) -> None:
 
 
 LARGE = re.compile(r":(?:Source|Chunk|Concept|Instance|Document|CachedVector|CachedContext)\b")
-"""Labels of which there may be millions. An index of several keys is used only where all are named."""
+"""Labels with possibly millions of nodes. A composite index is used only with all its keys."""
 RELATIONSHIPS_READ = "TypeScan"
 READS_ALL = {
     "search/exactly": {"Source"},
@@ -225,12 +222,13 @@ READS_ALL = {
     "cache/prune_contexts": {"CachedContext"},
     "cache/prune_vectors": {"CachedVector"},
 }
-"""What is meant to: a filter of all ontologies compares each document, fastest without an index; the
-chunks of a space have no index by their ontology."""
+"""Intended scans: a filter of all ontologies compares each document, and chunks of a space have no index
+by ontology.
+"""
 
 
-def test_no_statement_reads_all_there_is_of_a_large_kind(explained: neo4j.Driver) -> None:
-    """Planned for an empty database, as it is at the beginning."""
+def test_no_statement_scans_a_large_label(explained: neo4j.Driver) -> None:
+    """Statements are planned for an empty database."""
     usual = [name for name in STATEMENTS if not name.startswith(("schema/", "migrations/"))]
     read = {name: read_whole(explained, name) for name in usual}
     assert {name: kinds for name, kinds in read.items() if kinds} == READS_ALL
@@ -248,7 +246,7 @@ def read_whole(driver: neo4j.Driver, name: str) -> set[str]:
     return read
 
 
-def test_a_walk_goes_along_the_index(explained: neo4j.Driver) -> None:
+def test_paging_statements_follow_an_index(explained: neo4j.Driver) -> None:
     for name in ("embedding/due", "blobs/loose"):
         assert not operators(explained, name) & {"Sort", "Top", "PartialTop"}, name
 
@@ -258,7 +256,6 @@ def operators(driver: neo4j.Driver, name: str) -> set[str]:
 
 
 def steps(driver: neo4j.Driver, name: str) -> list[tuple[str, str]]:
-    """Operators of a statement's plan, and what each is about."""
     plan = planned(driver, name).plan
     assert plan is not None
     return list(walk(plan))

@@ -1,5 +1,3 @@
-"""Changing the space or the chunking while people search: build beside, check, activate, go back, drop."""
-
 from __future__ import annotations
 
 import neo4j
@@ -20,7 +18,7 @@ from tests.support.kg import TEXTS, Kg, first, matched
 from tests.support.records import record
 
 
-def test_a_space_is_built_checked_activated_rolled_back_and_dropped(kg: Kg, driver: neo4j.Driver) -> None:
+def test_space_is_built_checked_activated_restored_and_dropped(kg: Kg, driver: neo4j.Driver) -> None:
     kg.add("other")
     assert kg.states() == {"default": "active", "other": "idle"}
     kg.switch.build("other", SpaceBuild())
@@ -63,7 +61,7 @@ def test_a_space_is_built_checked_activated_rolled_back_and_dropped(kg: Kg, driv
     assert get_previous_default_space(kg.graph, "other") is None, "the one of that name was another"
 
 
-def test_what_is_written_during_a_build_is_embedded_in_both(kg: Kg) -> None:
+def test_documents_ingested_during_build_have_both_vectors(kg: Kg) -> None:
     kg.add("other")
     kg.switch.build("other", SpaceBuild())
     store_document(kg.graph, record("b.md", ["A new passage about penguins."]))
@@ -83,7 +81,7 @@ def test_what_is_written_during_a_build_is_embedded_in_both(kg: Kg) -> None:
     assert (found.embedded, found.total, found.missing) == (13, 13, 0)
 
 
-def test_new_ontologies_use_the_space_that_was_activated_for_all(kg: Kg) -> None:
+def test_new_ontologies_use_the_activated_space(kg: Kg) -> None:
     kg.add("other")
     kg.switch.build("other", SpaceBuild())
     kg.work()
@@ -94,7 +92,7 @@ def test_new_ontologies_use_the_space_that_was_activated_for_all(kg: Kg) -> None
     assert status(kg.graph, "later").embedded == 1
 
 
-def test_one_ontology_can_be_switched_alone(kg: Kg) -> None:
+def test_one_ontology_can_be_switched(kg: Kg) -> None:
     kg.add("other")
     store_document(kg.graph, record("x.md", ["Something about topic7 elsewhere."], ontology="second"))
     kg.work()
@@ -109,7 +107,7 @@ def test_one_ontology_can_be_switched_alone(kg: Kg) -> None:
     assert spaces == {"notes": "default", "second": "other"}
 
 
-def test_a_vector_that_vanished_from_the_index_is_found_by_the_check(kg: Kg, driver: neo4j.Driver) -> None:
+def test_check_finds_a_missing_vector(kg: Kg, driver: neo4j.Driver) -> None:
     kg.add("other")
     kg.switch.build("other", SpaceBuild())
     kg.work()
@@ -127,7 +125,7 @@ def test_a_vector_that_vanished_from_the_index_is_found_by_the_check(kg: Kg, dri
     assert kg.switch.check("other").ok
 
 
-def test_an_index_that_has_gone_is_found_by_the_check(kg: Kg, driver: neo4j.Driver) -> None:
+def test_check_finds_a_missing_index(kg: Kg, driver: neo4j.Driver) -> None:
     kg.add("other")
     kg.switch.build("other", SpaceBuild())
     kg.work()
@@ -136,7 +134,7 @@ def test_an_index_that_has_gone_is_found_by_the_check(kg: Kg, driver: neo4j.Driv
     assert found["index"] is False
 
 
-def test_what_cannot_be_is_refused_with_what_to_do(kg: Kg) -> None:
+def test_invalid_switches_are_rejected_with_advice(kg: Kg) -> None:
     kg.add("other")
     kg.add("third", 32)
     with pytest.raises(NotFound):
@@ -162,7 +160,7 @@ def test_what_cannot_be_is_refused_with_what_to_do(kg: Kg) -> None:
         kg.add("other")
 
 
-def test_a_space_of_the_same_name_may_be_made_again_for_another_model(kg: Kg, driver: neo4j.Driver) -> None:
+def test_dropped_space_can_be_recreated_for_another_model(kg: Kg, driver: neo4j.Driver) -> None:
     kg.add("other")
     kg.drop.drop("other")
     rows(driver, "MATCH (e:EmbeddingSpace) SET e.dropping = e.dropping - duration({seconds: 60})")
@@ -175,7 +173,7 @@ def test_a_space_of_the_same_name_may_be_made_again_for_another_model(kg: Kg, dr
     assert first(kg.search()) == TEXTS[7]
 
 
-def test_what_is_being_removed_cannot_be_used_and_what_is_used_is_not_removed(kg: Kg) -> None:
+def test_space_in_use_and_removal_exclude_each_other(kg: Kg) -> None:
     kg.add("other")
     kg.switch.build("other", SpaceBuild())
     kg.work()
@@ -190,7 +188,7 @@ def test_what_is_being_removed_cannot_be_used_and_what_is_used_is_not_removed(kg
     assert status(kg.graph, "notes").searchable == 12
 
 
-def test_a_worker_that_was_frozen_does_not_drop_what_was_made_since(kg: Kg, driver: neo4j.Driver) -> None:
+def test_frozen_worker_does_not_drop_a_recreated_space(kg: Kg, driver: neo4j.Driver) -> None:
     kg.add("other")
     kg.drop.drop("other")
     (known,) = leftovers(kg.graph)
@@ -202,7 +200,7 @@ def test_a_worker_that_was_frozen_does_not_drop_what_was_made_since(kg: Kg, driv
     assert not kg.graph.transaction(lambda tx: is_still_wanted(tx, known)), "that was another wish"
 
 
-def test_texts_that_the_new_model_refuses_do_not_vanish_unasked(kg: Kg, driver: neo4j.Driver) -> None:
+def test_activation_rejects_unconfirmed_loss_of_rejected_texts(kg: Kg, driver: neo4j.Driver) -> None:
     kg.add("other")
     kg.switch.build("other", SpaceBuild(activate=True))
     embedding_state = read_embedding_state(kg.graph, "notes")
@@ -217,8 +215,8 @@ def test_texts_that_the_new_model_refuses_do_not_vanish_unasked(kg: Kg, driver: 
     assert kg.search().space == "other"
 
 
-def test_new_ontologies_go_back_to_the_space_that_was_theirs(kg: Kg) -> None:
-    """Not to that of the first ontology that goes back: here `aaa`, which had a space of its own."""
+def test_rollback_restores_the_space_of_new_ontologies(kg: Kg) -> None:
+    """The ontology `aaa`, which rolls back first, had its own space."""
     store_document(kg.graph, record("a.md", ["one"], ontology="aaa"))
     kg.work()
     for slug in ("own", "other"):
@@ -234,7 +232,7 @@ def test_new_ontologies_go_back_to_the_space_that_was_theirs(kg: Kg) -> None:
     assert back.space_of_new == "default"
 
 
-def test_what_is_complete_already_answers_at_once(kg: Kg) -> None:
+def test_complete_space_activates_at_once(kg: Kg) -> None:
     kg.configure.set("notes", EmbeddingConfig(embed_on_ingest=False), dry_run=False)
     kg.add("other")
     kg.switch.build("other", SpaceBuild())
@@ -244,7 +242,7 @@ def test_what_is_complete_already_answers_at_once(kg: Kg) -> None:
     assert kg.search().space == "other"
 
 
-def test_a_change_of_chunking_is_no_matter_of_spaces(kg: Kg) -> None:
+def test_chunking_change_does_not_affect_spaces(kg: Kg) -> None:
     kg.configure.set("notes", EmbeddingConfig(strategy="sentence"), dry_run=False)
     told = kg.switch.build("default", SpaceBuild())
     assert (told.builds, told.notes) == ([], ["notes: answered by default already"])
@@ -256,7 +254,7 @@ def test_a_change_of_chunking_is_no_matter_of_spaces(kg: Kg) -> None:
     assert kg.configure.show("notes").config.strategy == "paragraph"
 
 
-def test_indexes_that_have_gone_are_made_again(kg: Kg, driver: neo4j.Driver) -> None:
+def test_backfill_recreates_missing_indexes(kg: Kg, driver: neo4j.Driver) -> None:
     names = {"passage_embedding", "concept_embedding", "relation_embedding"}
     for name in names:
         rows(driver, "DROP INDEX $name", name=name)
@@ -265,7 +263,7 @@ def test_indexes_that_have_gone_are_made_again(kg: Kg, driver: neo4j.Driver) -> 
     assert names <= index_states(kg.graph).keys()
 
 
-def test_another_chunking_is_built_beside_and_answers_when_it_is_complete(kg: Kg) -> None:
+def test_chunking_change_activates_when_complete(kg: Kg) -> None:
     told = kg.configure.set("notes", EmbeddingConfig(strategy="sentence", chunk_size=8), dry_run=False)
     assert (told.config.strategy, told.stale, told.embedded) == ("sentence", 12, 0)
     assert told.answering is not None
@@ -299,7 +297,7 @@ def test_chunking_can_be_changed_again_and_again(kg: Kg, driver: neo4j.Driver) -
     assert used <= kept, "no chunks but those of the two that are kept"
 
 
-def test_a_build_that_is_given_up_changes_nothing(kg: Kg) -> None:
+def test_abandoned_build_changes_nothing(kg: Kg) -> None:
     kg.configure.set("notes", EmbeddingConfig(strategy="sentence"), dry_run=False)
     kg.configure.set("notes", EmbeddingConfig(), dry_run=False)
     found = status(kg.graph, "notes")
@@ -323,7 +321,7 @@ def test_an_empty_ontology_is_configured_at_once(kg: Kg) -> None:
     assert read_embedding_state(kg.graph, "new").serving is None
 
 
-def test_both_slots_of_one_model_are_compared_by_similarity(kg: Kg) -> None:
+def test_slots_of_one_model_compare_similarities(kg: Kg) -> None:
     store_document(kg.graph, record("x.md", ["All about topic7 and nothing else."], ontology="second"))
     kg.work()
     kg.configure.set("second", EmbeddingConfig(strategy="sentence", chunk_size=8), dry_run=False)

@@ -1,5 +1,3 @@
-"""A question finds its text however both are typed: each row is asked of one database with the real index."""
-
 from __future__ import annotations
 
 import json
@@ -219,7 +217,6 @@ def empty(graph: Graph) -> Iterator[Library]:
 
 
 def titled(name: str, texts: list[str], ontology: str, **metadata: object) -> DocumentRecord:
-    """A document whose title has none of the words that are asked for."""
     made = record(name, texts, ontology)
     about = json.dumps(metadata)
     return replace(made, title="Sheet", metadata=about, content_hash=made.content_hash + about)

@@ -1,5 +1,3 @@
-"""Types are merged while relationships of them come in: none is read by the type that has gone."""
-
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +19,7 @@ TOLD = (
 )
 
 
-def test_none_is_read_by_the_type_that_has_gone(graph: Graph, driver: neo4j.Driver) -> None:
+def test_renamed_type_is_read_consistently(graph: Graph, driver: neo4j.Driver) -> None:
     document = record("a.md", [f"Worker{at} uses lease{at}." for at in range(SOURCES)])
     store_document(graph, document)
 

@@ -1,5 +1,3 @@
-"""The vector lane: of the index's candidates, as many as the crowd needs, the nearest by exact cosine."""
-
 from __future__ import annotations
 
 from collections.abc import Generator
@@ -72,19 +70,18 @@ def store_harbours(graph: Graph) -> Generator[Kg]:
 
 @pytest.fixture
 def harbours(stored: Stored, migrated_graph: Graph, monkeypatch: pytest.MonkeyPatch) -> Kg:
-    """A small ontology beside a large one, where ten passages are a crowd."""
     for module in (search, plan):
         monkeypatch.setattr(module, "CROWDED", 10)
     return stored.give(store_harbours, migrated_graph)
 
 
-def test_an_ontology_is_as_crowded_as_it_is_large(harbours: Kg) -> None:
+def test_crowding_equals_the_size_of_ontologies(harbours: Kg) -> None:
     counted = OntologySizes(harbours.graph)
     scopes = (None, ["small"], ["large", "small"], ["nowhere"], [])
     assert [counted.of(names) for names in scopes] == [ALL, FEW, FEW + MANY, 0, 0]
 
 
-def test_chunks_are_counted_where_they_are(
+def test_chunks_count_towards_ontology_size(
     kg: Kg, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not dealt out among all: one ontology may have ten of each source, and another none."""
@@ -106,13 +103,11 @@ def test_chunks_are_counted_where_they_are(
     assert counted.of(["small", "large"]) == there["many"] + MANY
 
 
-def test_few_passages_are_not_told_apart(kg: Kg) -> None:
+def test_small_databases_are_not_counted_per_ontology(kg: Kg) -> None:
     assert OntologySizes(kg.graph).of(["nowhere"]) == len(TEXTS)
 
 
-def test_a_search_in_a_small_ontology_pays_for_its_own_crowd(
-    harbours: Kg, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_candidates_grow_with_crowding_of_the_ontology(harbours: Kg, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Lookup] = []
     look_up = Graph.look_up
     monkeypatch.setattr(

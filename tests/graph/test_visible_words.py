@@ -1,5 +1,3 @@
-"""Full text finds every word that a reader sees, whole and in parts, and marks it where it is found."""
-
 from __future__ import annotations
 
 import json
@@ -52,7 +50,7 @@ STOP_WORDS = frozenset(
         *("to", "was", "will", "with"),
     }
 )
-"""The analyzer leaves them out; a search for nothing else finds nothing."""
+"""The analyzer drops these words, so a search for them finds nothing."""
 JOINED = [
     *("title:secret", "1,000", "key:value", "3;4", "x·y", "l'homme", "İstanbul'da", "dogs’", "rock'n'roll"),
     *("snake_case", "__init__", "trailing_", "foo.bar", "kg.graph.fulltext:terms", "user@example.com"),
@@ -87,7 +85,6 @@ JOINED = [
 
 
 def runs(text: str) -> Iterator[str]:
-    """Parts of a text that have a letter or digit, with what may stand within a word."""
     spaced = "".join(c if is_within_a_word(c) else " " for c in text)
     return (part for part in spaced.split() if any(map(str.isalnum, part)))
 
@@ -97,14 +94,14 @@ def is_within_a_word(c: str) -> bool:
 
 
 def visible(text: str) -> list[str]:
-    """The words of a text, and their parts, each once; not those that are stop words and nothing else."""
+    """Return words and their parts once, except stop words."""
     words = [word for word in text.split() if any(map(str.isalnum, word))]
     found = dict.fromkeys(part for word in words for part in (word, *runs(word)))
     return [each for each in found if not {part.lower() for part in runs(each)} <= STOP_WORDS]
 
 
 def lost(graph: Graph, name: str, words: Iterable[str]) -> list[str]:
-    """Those of some words that do not find a document, asked one by one; only it is looked through."""
+    """Return the words that do not find the document."""
     with ThreadPoolExecutor(8) as pool:
         finds = pool.map(partial(is_found, graph, document_id("notes", name)), words := [*words])
     return [word for word, hit in zip(words, finds, strict=True) if not hit]
@@ -149,7 +146,7 @@ def store_joined(graph: Graph) -> Generator[Graph]:
 
 
 @pytest.mark.parametrize("word", JOINED)
-def test_a_word_that_punctuation_joins_is_found_whole_and_by_its_parts(
+def test_punctuated_word_is_found_whole_and_in_parts(
     stored: Stored, migrated_graph: Graph, word: str
 ) -> None:
     graph = stored.give(store_joined, migrated_graph)
@@ -197,7 +194,7 @@ def test_every_visible_word_of_all_peps(graph: Graph) -> None:
         check(graph, path.name, [part for part in text.split("\n\n") if part.strip()])
 
 
-def test_parts_of_headings_titles_and_names_are_found_and_follow_a_new_title(graph: Graph) -> None:
+def test_title_words_are_found_and_updated(graph: Graph) -> None:
     store_document(graph, retitled("a.md", "old:title"))
     assert lost(graph, "a.md", ["old", "title", "a", "md"]) == ["a"], "a stop word"
     store_document(graph, retitled("a.md", "new:caption"))
@@ -210,7 +207,7 @@ def retitled(name: str, title: str) -> DocumentRecord:
     return replace(made, title=title, content_hash=title)
 
 
-def test_words_that_the_index_leaves_out_find_nothing_within_an_ontology_or_a_document(graph: Graph) -> None:
+def test_stop_words_find_nothing_in_any_scope(graph: Graph) -> None:
     store_document(graph, record("a.md", ["the and of it"]))
     for query in [
         *build_lucene_queries(["the", "and"], ["notes"]),
@@ -219,7 +216,7 @@ def test_words_that_the_index_leaves_out_find_nothing_within_an_ontology_or_a_do
         assert by_text(graph, query, NO_VECTORS, 5) == []
 
 
-def test_no_word_of_a_text_is_taken_for_the_token_of_a_scope(graph: Graph) -> None:
+def test_text_cannot_forge_a_scope_token(graph: Graph) -> None:
     store_document(graph, record("mine", ["something"], ontology="private"))
     forged = build_ontology_scope("private")
     store_document(graph, record("theirs", [f"forged x:{forged} {forged}"], ontology="public"))

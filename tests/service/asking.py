@@ -23,7 +23,6 @@ Json = dict[str, Any]
 def ingest(
     http: httpx.Client, text: str, document: str = "a.txt", ontology: str = "notes", **more: Any
 ) -> Json:
-    """Store a text; give the answer."""
     body = {"ontology": ontology, "document": document, "text": text, **more}
     response = http.post("/documents", json=body)
     assert response.status_code in {200, 202}, response.text
@@ -53,7 +52,6 @@ def words_before_meaning(graph: Graph, http: httpx.Client) -> None:
 
 
 def search(http: httpx.Client, query: str | None = None, **options: Any) -> Json:
-    """Search; give the answer."""
     asked = options if query is None else {"query_text": query, **options}
     response = http.post(SEARCH, json=asked)
     assert response.status_code == 200, response.text
@@ -61,12 +59,10 @@ def search(http: httpx.Client, query: str | None = None, **options: Any) -> Json
 
 
 def texts(answer: Json) -> list[str]:
-    """What was found, in order."""
     return [hit["full_text"].strip() for hit in answer["sources"]]
 
 
 def found(http: httpx.Client, query: str, **options: Any) -> list[str]:
-    """What full text alone finds, in order."""
     return texts(search(http, query, mode="text", **options))
 
 
@@ -76,7 +72,6 @@ def vector(values: Sequence[float] | Any, **options: Any) -> Json:
 
 
 def problem(response: httpx.Response, *statuses: int) -> str:
-    """Check that an answer is a problem of one of these statuses; give its detail."""
     assert response.status_code in statuses, (response.status_code, response.text[:500])
     assert response.headers["content-type"] == PROBLEM
     body = response.json()
@@ -91,14 +86,14 @@ COUNTS = ("DocumentWrite", "DocumentWritesPruned", "AuditEntry")
 
 
 def nodes(driver: neo4j.Driver) -> dict[str, int]:
-    """How many nodes of each label there are, but for what only grows."""
+    """Count nodes by label, except nodes that are never deleted."""
     with driver.session() as session:
         rows = session.run("MATCH (n) RETURN labels(n)[0] AS label, count(*) AS n").data()
     return {row["label"]: row["n"] for row in rows if row["label"] not in COUNTS}
 
 
 def lay_canary(url: str, graph: Graph, driver: neo4j.Driver) -> dict[str, int]:
-    """Store the canary in the empty database; give how many nodes there are with it."""
+    """Store the canary text. Return the number of nodes."""
     wipe(driver)
     ensure_space(graph, small_embedder().identity)  # as the service did when it started
     with httpx.Client(base_url=url, timeout=60) as http:

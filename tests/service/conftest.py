@@ -30,7 +30,6 @@ from tests.support.two_libraries import Libraries, open_libraries, sending
 def service(
     server: Neo4jServer, driver: neo4j.Driver, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Service]:
-    """One service for all tests here; each starts on an empty database."""
     wipe(driver)  # what tests elsewhere left may be of another model
     running = serve(server, tmp_path_factory.mktemp("service"))
     yield running
@@ -81,13 +80,11 @@ def _store_bees(graph: Graph, driver: neo4j.Driver) -> Generator[dict[str, str]]
 
 @pytest.fixture
 def shared(stored: Stored, migrated_graph: Graph, driver: neo4j.Driver) -> dict[str, str]:
-    """Concepts of a document; ids by label."""
     return stored.give(_store_bees, migrated_graph, driver)
 
 
 @pytest.fixture
 def ids(shared: dict[str, str]) -> dict[str, str]:
-    """Concepts of a document; ids by label."""
     return shared
 
 
@@ -149,7 +146,7 @@ def door(guarded: Service) -> Iterator[httpx.Client]:
 def libraries(
     server: Neo4jServer, driver: neo4j.Driver, guarded: Service, guarded_home: Home
 ) -> Iterator[Libraries]:
-    """Two ontologies, of which a key sees one; tests with them come last, one after the other."""
+    """Return two ontologies and a key for one. Tests with this fixture run last."""
     wipe(driver)
     with Graph(server.uri, server.user, server.password) as opened:
         migrate(opened)

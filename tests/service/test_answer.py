@@ -1,5 +1,3 @@
-"""Answers with citations over real HTTP, and HyDE; the language model is a real server of ours."""
-
 from __future__ import annotations
 
 import contextlib
@@ -61,7 +59,7 @@ def answer(web: httpx.Client, question: str = QUESTION, **options: Any) -> Json:
     return response.json()
 
 
-def test_an_answer_has_statements_whose_citations_are_spans_of_its_sources(web: httpx.Client) -> None:
+def test_answer_statements_cite_spans_of_their_sources(web: httpx.Client) -> None:
     told = answer(web, **NEAR)
     assert (told["answered"], told["refusal"], told["model"]) == (True, None, "small-writer")
     assert told["statements"][0]["text"] == "It says: A worker renews its lease every ten seconds."
@@ -81,7 +79,7 @@ def test_an_answer_has_statements_whose_citations_are_spans_of_its_sources(web: 
     assert {"total", "search", "write"} <= told["timings_ms"].keys()
 
 
-def test_the_texts_go_to_the_model_as_data_only(web: httpx.Client, writer: EmbeddingServer) -> None:
+def test_model_receives_texts_as_data_only(web: httpx.Client, writer: EmbeddingServer) -> None:
     answer(web, **NEAR)
     (request,) = writer.requests
     system, user = request.body["messages"]
@@ -102,7 +100,7 @@ def test_a_streamed_answer_comes_statement_by_statement(web: httpx.Client, write
     assert seen[1][2] - seen[0][2] > 0.2, "the first came while the second was being written"
 
 
-def test_below_the_threshold_nobody_is_asked(web: httpx.Client, writer: EmbeddingServer) -> None:
+def test_question_below_threshold_sends_no_model_request(web: httpx.Client, writer: EmbeddingServer) -> None:
     told = answer(web, min_similarity=0.99)
     assert (told["answered"], told["refusal"], told["text"]) == (False, "nothing_similar", "")
     assert told["counts"]["below_similarity"] == told["counts"]["found"] == 2
@@ -120,9 +118,7 @@ def test_without_a_number_the_models_own_contrast_decides(web: httpx.Client, wri
     assert writer.requests == []
 
 
-def test_what_is_not_embedded_yet_is_counted_and_words_may_be_asked(
-    web: httpx.Client, writer: EmbeddingServer
-) -> None:
+def test_pending_sources_are_counted_and_keywords_answer(web: httpx.Client, writer: EmbeddingServer) -> None:
     ingest(web, "Quokkas sleep during the day.\n", document="q.txt", ontology="new")
     told = answer(web, "When do quokkas sleep?", ontology="new")
     assert (told["refusal"], told["counts"]["without_vector"]) == ("nothing_similar", 1)
@@ -141,7 +137,7 @@ def test_what_is_not_embedded_yet_is_counted_and_words_may_be_asked(
          "no_valid_citation"),
     ],
 )  # fmt: skip
-def test_what_the_model_cannot_prove_is_no_answer(
+def test_unproven_statements_are_not_answers(
     web: httpx.Client, writer: EmbeddingServer, said: Json, refusal: str
 ) -> None:
     writer.chat = lambda _: json.dumps(said)
@@ -150,7 +146,7 @@ def test_what_the_model_cannot_prove_is_no_answer(
     assert told["counts"]["without_citation"] == len(said["statements"])
 
 
-def test_a_hostile_passage_changes_nothing_but_its_own_text(
+def test_hostile_passage_changes_only_its_own_text(
     web: httpx.Client, writer: EmbeddingServer, graph: Graph
 ) -> None:
     """Even a model that obeys it cannot cite another source for it, nor smuggle a mark into the text."""
@@ -178,7 +174,7 @@ def test_a_hostile_passage_changes_nothing_but_its_own_text(
     assert "[x#0-9]" not in told["text"]
 
 
-def test_a_budget_leaves_out_the_worse_passages(web: httpx.Client, graph: Graph) -> None:
+def test_token_budget_omits_worse_passages(web: httpx.Client, graph: Graph) -> None:
     for n in range(6):
         embedded(graph, web, f"{'lease worker ' * 80} number{n}.\n", document=f"{n}.txt", ontology="long")
     told = answer(web, "lease worker", ontology="long", token_budget=400, **NEAR)
@@ -187,7 +183,7 @@ def test_a_budget_leaves_out_the_worse_passages(web: httpx.Client, graph: Graph)
     assert [each["part"] for each in told["degraded"]] == ["windows"]
 
 
-def test_a_model_that_is_down_is_told(web: httpx.Client, writer: EmbeddingServer, writing: Service) -> None:
+def test_unavailable_model_is_reported(web: httpx.Client, writer: EmbeddingServer, writing: Service) -> None:
     writer.always = Status(503)
     assert "KG_LLM" not in problem(web.post(ANSWER, json={"question": QUESTION, **NEAR}), 503)
     assert len(writer.requests) == 2, "once more, and no longer: somebody waits"
@@ -197,9 +193,7 @@ def test_a_model_that_is_down_is_told(web: httpx.Client, writer: EmbeddingServer
     assert answer(web, **NEAR)["answered"], "and then it is asked again"
 
 
-def test_without_a_language_model_it_is_said_which_setting_is_missing(
-    http: httpx.Client, kg: KgClient, graph: Graph
-) -> None:
+def test_missing_language_model_names_the_setting(http: httpx.Client, kg: KgClient, graph: Graph) -> None:
     embedded(graph, http, LEASES, document="leases.md", ontology="handbook")
     assert "KG_LLM__MODEL" in problem(http.post(ANSWER, json={"question": QUESTION}), 422)
     with pytest.raises(InvalidInput, match="KG_LLM__MODEL"):
@@ -207,8 +201,8 @@ def test_without_a_language_model_it_is_said_which_setting_is_missing(
 
 
 @pytest.mark.usefixtures("web")
-def test_those_who_hang_up_make_room_for_others(writer: EmbeddingServer, writing: Service) -> None:
-    """More are begun one after the other than may be written at once; none is read to its end."""
+def test_disconnected_clients_free_their_slots(writer: EmbeddingServer, writing: Service) -> None:
+    """More answers start than allowed at once, and the client reads none to the end."""
     writer.pause = 0.02
     with KgClient(writing.url) as kg:
 
@@ -221,7 +215,7 @@ def test_those_who_hang_up_make_room_for_others(writer: EmbeddingServer, writing
             wait_until(begins, 10)
 
 
-def test_only_so_many_are_written_at_once_and_other_requests_go_on(
+def test_concurrent_answers_are_limited_and_others_continue(
     web: httpx.Client, writer: EmbeddingServer
 ) -> None:
     writer.pause = 0.15
@@ -243,9 +237,7 @@ def test_the_log_holds_counts_and_no_texts(web: httpx.Client, writing: Service) 
     assert "every ten seconds" not in log
 
 
-def test_what_is_near_enough_is_answered_from_though_words_find_others_first(
-    web: httpx.Client, graph: Graph
-) -> None:
+def test_near_passages_answer_despite_better_keyword_hits(web: httpx.Client, graph: Graph) -> None:
     words_before_meaning(graph, web)
     told = answer(web, "common rare", ontology="notes", limit=1, min_similarity=0.35)
     assert (told["answered"], told["refusal"]) == (True, None)
@@ -267,7 +259,7 @@ GARBAGE = {
 
 
 @pytest.mark.parametrize(("said", "fault"), GARBAGE.items(), ids=range(len(GARBAGE)))
-def test_what_cannot_be_read_is_told_as_the_models_fault_and_never_of_the_passages(
+def test_unreadable_reply_blames_the_model_without_passages(
     web: httpx.Client, writer: EmbeddingServer, said: str, fault: str
 ) -> None:
     writer.chat = lambda _: said
@@ -279,9 +271,7 @@ def test_what_cannot_be_read_is_told_as_the_models_fault_and_never_of_the_passag
     assert (event.event, json.loads(event.data)["detail"]) == ("error", detail)
 
 
-def test_what_is_cut_off_or_no_statement_is_told_beside_what_was_proved(
-    web: httpx.Client, writer: EmbeddingServer
-) -> None:
+def test_cut_or_invalid_statements_are_reported(web: httpx.Client, writer: EmbeddingServer) -> None:
     def cut(body: Json) -> str:
         whole = json.loads(quoting(body))["statements"]
         return json.dumps({"statements": [{"answer": 42}, *whole]})[:-2] + ', {"text": "And'
@@ -315,7 +305,7 @@ def test_auto_is_for_long_questions(web: httpx.Client, writer: EmbeddingServer) 
     assert [asked(each)["passages"] for each in writer.requests] == [3]
 
 
-def test_without_hypothetical_answers_the_search_goes_on_and_says_so(
+def test_search_without_hypothetical_answers_continues_with_note(
     web: httpx.Client, writer: EmbeddingServer, http: httpx.Client
 ) -> None:
     writer.chat = lambda _: "I cannot."

@@ -1,5 +1,3 @@
-"""What was changed is written down: when, with which key and what came of it; and nothing else is."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -28,7 +26,7 @@ def writer(kg: KgClient, http: httpx.Client) -> Iterator[httpx.Client]:
 
 
 def audited(http: httpx.Client, count: int, **asked: Any) -> list[dict[str, Any]]:
-    """The entries, once there are so many; the newest first."""
+    """Wait for a number of audit entries, newest first."""
 
     def entries() -> list[dict[str, Any]]:
         return http.get("/audit", params=asked).json()["entries"]
@@ -37,7 +35,7 @@ def audited(http: httpx.Client, count: int, **asked: Any) -> list[dict[str, Any]
     return entries()
 
 
-def test_changes_are_told_with_key_request_and_outcome(http: httpx.Client, writer: httpx.Client) -> None:
+def test_changes_are_listed_with_key_request_and_outcome(http: httpx.Client, writer: httpx.Client) -> None:
     stored = ingest(writer, SECRET, "owl.txt", "mill")
     answer = writer.patch(f"/documents/{stored['document_id']}", json={"title": "The owl"})
     writer.delete("/documents/owl.txt")
@@ -53,7 +51,7 @@ def test_changes_are_told_with_key_request_and_outcome(http: httpx.Client, write
     assert SECRET not in http.get("/audit").text
 
 
-def test_what_changes_nothing_is_not_there(http: httpx.Client, writer: httpx.Client) -> None:
+def test_unchanged_requests_are_not_listed(http: httpx.Client, writer: httpx.Client) -> None:
     ingest(writer, SECRET)
     search(writer, "owl")
     writer.get("/documents")
@@ -67,7 +65,7 @@ def test_what_changes_nothing_is_not_there(http: httpx.Client, writer: httpx.Cli
     ]  # fmt: skip
 
 
-def test_what_was_only_tried_out_says_so(http: httpx.Client) -> None:
+def test_dry_runs_are_marked(http: httpx.Client) -> None:
     ingest(http, SECRET)
     config = {"strategy": "sentence", "context": "template", "space": "default", "embed_on_ingest": "true"}
     http.put("/ontologies/notes/embedding-config", json={"context": "template"}, params={"dry_run": "true"})
@@ -96,9 +94,7 @@ def test_a_key_is_never_in_it(http: httpx.Client, kg: KgClient) -> None:
     assert made.key_id in told
 
 
-def test_the_list_is_of_a_key_and_from_a_time_on(
-    http: httpx.Client, kg: KgClient, writer: httpx.Client
-) -> None:
+def test_list_is_filtered_by_key_and_time(http: httpx.Client, kg: KgClient, writer: httpx.Client) -> None:
     ingest(writer, SECRET)
     ingest(http, SECRET, "another.txt")
     audited(http, 3)
@@ -112,10 +108,8 @@ def test_the_list_is_of_a_key_and_from_a_time_on(
         kg.audit("nobody")
 
 
-def test_a_name_stands_for_all_keys_that_have_it(
-    http: httpx.Client, kg: KgClient, writer: httpx.Client
-) -> None:
-    """One that was replaced and the one that replaces it have one name, while both are good and after."""
+def test_name_selects_all_keys_with_it(http: httpx.Client, kg: KgClient, writer: httpx.Client) -> None:
+    """A rotated key and its replacement share a name."""
     ingest(writer, SECRET)
     heir = kg.rotate_key("import", overlap_hours=1)
     with KgClient(str(http.base_url), api_key=heir.key) as second:
@@ -127,7 +121,7 @@ def test_a_name_stands_for_all_keys_that_have_it(
     assert kg.audit("import").total == 2
 
 
-def test_what_is_older_than_a_year_is_forgotten(graph: Graph) -> None:
+def test_entries_older_than_a_year_are_deleted(graph: Graph) -> None:
     about: dict[str, Any] = {"key_id": "local", "method": "POST", "path": "/documents", "status": 202}
     about |= {"request_id": "r"}
     new = AuditRecord(**about, outcome={})
@@ -138,5 +132,5 @@ def test_what_is_older_than_a_year_is_forgotten(graph: Graph) -> None:
     assert prune_audit(graph, 365) == 0
 
 
-def test_a_reader_is_refused(writer: httpx.Client) -> None:
+def test_reader_is_denied(writer: httpx.Client) -> None:
     assert "'admin'" in problem(writer.get("/audit"), 403)

@@ -55,7 +55,7 @@ SMALL: Json = {"chunk_tokens": 64, "overlap_tokens": 0, "min_similarity": 0.3}
 
 
 @pytest.mark.usefixtures("shared")
-def test_each_piece_of_a_long_text_finds_its_passage(http: httpx.Client) -> None:
+def test_each_piece_of_long_text_finds_its_passage(http: httpx.Client) -> None:
     answer = augment(http, long_text("bees", "leases"), **SMALL)
     assert sorted(documents(answer)) == ["bees.md", "leases.md"]
     assert answer["counts"]["pieces"] == answer["counts"]["searches"] == len(answer["pieces"]) > 4
@@ -100,7 +100,7 @@ def test_a_conversation_is_augmented_like_its_text(http: httpx.Client) -> None:
 
 
 @pytest.mark.usefixtures("shared")
-def test_what_is_not_similar_enough_is_counted_and_the_nearest_is_told(http: httpx.Client) -> None:
+def test_dissimilar_passages_are_counted_with_the_nearest(http: httpx.Client) -> None:
     answer = augment(http, "flowers of evil", mode="vector")
     assert (answer["records"], answer["context"]) == ([], "")
     assert answer["counts"]["below_similarity"] == 3
@@ -108,8 +108,8 @@ def test_what_is_not_similar_enough_is_counted_and_the_nearest_is_told(http: htt
     assert "no relevant result: the nearest passage has a similarity of 0." in answer["notes"][0]
 
 
-def test_what_is_not_similar_enough_takes_no_place_of_what_is(http: httpx.Client, graph: Graph) -> None:
-    """Words alone find so many first that nothing else was among what was looked at."""
+def test_dissimilar_passages_do_not_displace_similar_ones(http: httpx.Client, graph: Graph) -> None:
+    """Keyword search finds so many passages that it crowds out others."""
     words_before_meaning(graph, http)
     first = search(http, "common rare", limit=4)
     assert all(hit["similarity"] < 0.35 for hit in first["sources"]), "what words find comes first"
@@ -125,7 +125,7 @@ def test_what_is_not_similar_enough_takes_no_place_of_what_is(http: httpx.Client
 
 
 @pytest.mark.usefixtures("shared")
-def test_a_budget_leaves_out_what_does_not_fit_and_says_so(http: httpx.Client) -> None:
+def test_budget_omits_passages_and_reports_it(http: httpx.Client) -> None:
     text = long_text("bees", "leases", "bread")
     every = augment(http, text, **SMALL)
     budget = sum(record["tokens"] for record in every["records"]) - 1
@@ -137,7 +137,7 @@ def test_a_budget_leaves_out_what_does_not_fit_and_says_so(http: httpx.Client) -
 
 @pytest.mark.usefixtures("shared")
 @pytest.mark.parametrize("long", [False, True], ids=["short", "too long for a query"])
-def test_the_whole_text_is_searched_for_besides(http: httpx.Client, long: bool) -> None:
+def test_whole_text_is_also_searched(http: httpx.Client, long: bool) -> None:
     text = long_text("bees", "leases") * (10 if long else 1)
     answer = augment(http, text, whole=True, **{**SMALL, "chunk_tokens": 256, "min_similarity": -1})
     whole = answer["pieces"][-1]
@@ -147,7 +147,7 @@ def test_the_whole_text_is_searched_for_besides(http: httpx.Client, long: bool) 
     assert len(documents(answer)) == 3
 
 
-def test_near_duplicates_are_given_once(http: httpx.Client, graph: Graph) -> None:
+def test_near_duplicates_are_returned_once(http: httpx.Client, graph: Graph) -> None:
     for name in ("one", "two"):
         embedded(graph, http, f"{SUBJECTS['bees']}\n", document=f"{name}.txt", ontology="copies")
     answer = augment(http, SUBJECTS["bees"], deduplicate=True)
@@ -156,7 +156,7 @@ def test_near_duplicates_are_given_once(http: httpx.Client, graph: Graph) -> Non
     assert len(augment(http, SUBJECTS["bees"])["records"]) == 2
 
 
-def test_what_is_not_embedded_yet_is_counted_and_words_find_it(http: httpx.Client) -> None:
+def test_pending_sources_are_counted_and_found_by_keywords(http: httpx.Client) -> None:
     ingest(http, SUBJECTS["bees"], document="new.txt")
     answer = augment(http, SUBJECTS["bees"])
     assert (answer["records"], answer["counts"]["without_vector"]) == ([], 1)
@@ -167,7 +167,7 @@ def test_what_is_not_embedded_yet_is_counted_and_words_find_it(http: httpx.Clien
 
 
 @pytest.mark.usefixtures("shared")
-def test_what_the_searches_could_not_do_is_told_with_its_pieces(http: httpx.Client) -> None:
+def test_degraded_searches_are_reported_with_their_pieces(http: httpx.Client) -> None:
     many = "\n\n".join(" ".join(f"word{n}x{i}" for i in range(90)) for n in range(3))
     answer = augment(http, many, chunk_tokens=100, overlap_tokens=0, min_similarity=-1)
     assert [(each["part"], each["pieces"]) for each in answer["degraded"]] == [("query", [1, 2, 3])]
@@ -186,5 +186,5 @@ def test_every_choice_is_taken(http: httpx.Client, options: Json) -> None:
     assert answer["order"] == ("rank" if "mmr_lambda" in options else "similarity")
 
 
-def test_a_text_is_as_long_as_a_request_may_be_at_most(http: httpx.Client) -> None:
+def test_text_is_limited_by_request_size(http: httpx.Client) -> None:
     problem(http.post("/queries/augment", json={"text": "word " * 300_000}), 413)

@@ -1,8 +1,8 @@
-"""HARDENING section 5, numbers 1-48, against the running service; the number stands in each test's id.
+"""Hostile requests to a running service: HARDENING 1-48. Test ids contain the number.
 
-Each request gets the status that is documented, the next ordinary one works, and a canary is unharmed.
-What full text finds for strange words (2-17) is in test_strange_words.py, what is stored and then behaves
-(29, 30, 34, 44, 46, 47) in test_bad_inputs_stored.py.
+Each request gets its documented status, the next request works, and a canary is unharmed. Full-text
+queries (2-17) are in test_strange_words.py and stored data (29, 30, 34, 44, 46, 47) in
+test_bad_inputs_stored.py.
 """
 
 from __future__ import annotations
@@ -74,11 +74,11 @@ REFUSED_SEARCHES = [
     case(44, "owner", {"query_text": "a", "owner": "me", "is_admin": True}, "owner"),
     case(48, "window of 10^6", {"query_text": "a", "window_size": 10**6}, "window_size"),
 ]
-"""21: a search has no deep pages; lists have, see below. 35, 36, 38: no field takes such a name."""
+"""21: searches have no deep pages, unlike lists below. 35, 36, 38: no field accepts such a name."""
 
 
 @pytest.mark.parametrize(("body", "told"), REFUSED_SEARCHES)
-def test_a_search_that_cannot_be_is_refused_and_told(http: httpx.Client, body: Any, told: str) -> None:
+def test_invalid_search_is_rejected_with_reason(http: httpx.Client, body: Any, told: str) -> None:
     assert told in problem(http.post(SEARCH, json=body), 422)
 
 
@@ -116,15 +116,13 @@ RAW = [
 
 
 @pytest.mark.parametrize(("content", "status", "told"), RAW)
-def test_a_body_that_is_no_proper_json_is_refused(
-    http: httpx.Client, content: bytes, status: int, told: str
-) -> None:
+def test_invalid_json_is_rejected(http: httpx.Client, content: bytes, status: int, told: str) -> None:
     assert told in problem(http.post(SEARCH, content=content, headers=JSON), status)
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "application/xml", ""])
 @pytest.mark.parametrize("path", [case(45, "search", SEARCH), case(45, "ingest", "/documents")])
-def test_another_content_type_is_refused(http: httpx.Client, path: str, kind: str) -> None:
+def test_other_content_type_is_rejected(http: httpx.Client, path: str, kind: str) -> None:
     content = b'{"query_text": "a"}'
     assert "application/json" in problem(
         http.post(path, content=content, headers={"content-type": kind}), 415
@@ -134,7 +132,7 @@ def test_another_content_type_is_refused(http: httpx.Client, path: str, kind: st
 @pytest.mark.parametrize(
     ("length", "first", "letters"), [case(13, "latin", 3, 0x61, 26), case(13, "chinese", 1, 0x4E00, 5000)]
 )
-def test_five_thousand_terms_are_answered_and_the_rest_is_told(
+def test_five_thousand_terms_are_truncated_with_note(
     http: httpx.Client, length: int, first: int, letters: int
 ) -> None:
     made = ("".join(chr(first + n // letters**i % letters) for i in range(length)) for n in range(5000))
@@ -153,7 +151,7 @@ def test_five_thousand_terms_are_answered_and_the_rest_is_told(
         case(13, "marks", "e\u0301\u0323" * 32),
     ],
 )
-def test_words_that_the_analyzer_takes_apart_are_not_too_many_clauses(http: httpx.Client, word: str) -> None:
+def test_words_split_by_the_analyzer_are_accepted(http: httpx.Client, word: str) -> None:
     search(http, " ".join(f"{word}{n}" for n in range(200)), mode="text")
 
 
@@ -166,7 +164,7 @@ def test_words_that_the_analyzer_takes_apart_are_not_too_many_clauses(http: http
         case(13, "1,001 ontologies", 1001, 0, 422),
     ],
 )
-def test_very_many_filters_are_followed_or_refused(
+def test_very_many_filters_are_applied_or_rejected(
     http: httpx.Client, ontologies: int, documents: int, status: int
 ) -> None:
     names = [*(f"o{n}" for n in range(ontologies - 1)), "canary"]
@@ -204,7 +202,7 @@ def test_very_many_filters_are_followed_or_refused(
         case(18, "null character in an id", "/sources/%00"),
     ],
 )
-def test_a_question_about_the_library_that_cannot_be_is_refused(http: httpx.Client, path: str) -> None:
+def test_invalid_library_query_is_rejected(http: httpx.Client, path: str) -> None:
     problem(http.get(path), 422)
 
 
@@ -214,7 +212,7 @@ def test_an_id_is_only_ever_compared(http: httpx.Client, kind: str, identity: st
     problem(http.get(f"/{kind}/{identity.replace('/', '%2F')}"), 404)
 
 
-def test_34_deleting_what_looks_like_cypher_deletes_nothing(http: httpx.Client) -> None:
+def test_34_deleting_a_cypher_like_name_deletes_nothing(http: httpx.Client) -> None:
     response = http.delete("/documents/" + INJECTION.replace("/", "%2F"))
     assert response.status_code in {200, 404}
     problem(http.delete("/documents/%27%7D)"), 404)
@@ -222,17 +220,17 @@ def test_34_deleting_what_looks_like_cypher_deletes_nothing(http: httpx.Client) 
     assert (gone["documents"], gone["sources"]) == (0, 0)
 
 
-def test_28_a_vector_of_another_space_is_a_conflict(http: httpx.Client) -> None:
+def test_28_vector_of_another_space_is_a_conflict(http: httpx.Client) -> None:
     assert "'other'" in problem(http.post(SEARCH, json=vector(ONES, space="other")), 409)
 
 
 @pytest.mark.parametrize("scale", [3e38, 1e300, 1e-40, 5e-324])
-def test_25_very_large_and_small_numbers_are_only_a_direction(http: httpx.Client, scale: float) -> None:
+def test_25_extreme_numbers_are_normalized(http: httpx.Client, scale: float) -> None:
     same = search(http, **vector(ONES))["sources"][0]["similarity"]
     assert search(http, **vector([scale] * 256))["sources"][0]["similarity"] == pytest.approx(same, abs=1e-6)
 
 
-def test_33_a_filter_of_null_is_no_filter(http: httpx.Client) -> None:
+def test_33_null_filter_is_ignored(http: httpx.Client) -> None:
     assert texts(search(http, CANARY, ontology=None, documents=None, min_similarity=None)) == [CANARY]
 
 
@@ -268,9 +266,7 @@ def document(**fields: Any) -> dict[str, Any]:
         case(1, "a document without text", document(text=" \n"), "no text"),
     ],
 )
-def test_a_document_that_cannot_be_is_refused_and_nothing_is_stored(
-    http: httpx.Client, body: Any, told: str
-) -> None:
+def test_invalid_document_is_rejected_and_not_stored(http: httpx.Client, body: Any, told: str) -> None:
     assert told in problem(http.post("/documents", json=body), 422)
 
 
@@ -292,5 +288,5 @@ def test_a_document_that_cannot_be_is_refused_and_nothing_is_stored(
         case(45, "UTF-16", json.dumps(document()).encode("utf-16"), 400),
     ],
 )
-def test_a_document_in_no_proper_json_is_refused(http: httpx.Client, content: bytes, status: int) -> None:
+def test_document_in_invalid_json_is_rejected(http: httpx.Client, content: bytes, status: int) -> None:
     problem(http.post("/documents", content=content, headers=JSON), status)

@@ -1,4 +1,4 @@
-"""HARDENING section 5, numbers 29-47, as far as something is stored or races; see test_bad_inputs.py."""
+"""Hostile requests that store data or race: HARDENING 29-47. See test_bad_inputs.py."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ class BadEmbedder(DeterministicEmbedder):
         pytest.param([0.0] * 256, id="29-zero"),
     ],
 )
-def test_a_bad_vector_is_never_written_and_its_job_says_why(
+def test_invalid_vector_is_never_written(
     http: httpx.Client, graph: Graph, driver: neo4j.Driver, bad: Sequence[float]
 ) -> None:
-    """There is no import yet (29); vectors come from a model alone, and Neo4j would take these silently."""
+    """Vectors come from a model, and Neo4j would accept invalid numbers silently (29)."""
     job_id = ingest(http, "a paragraph", document="bad.txt")["job_id"]
     run_jobs(graph, BadEmbedder(bad))
     assert "EmbeddingFailed" in http.get(f"/jobs/{job_id}").json()["error"]
@@ -66,9 +66,7 @@ def test_a_bad_vector_is_never_written_and_its_job_says_why(
     assert found(http, "paragraph") == ["a paragraph"]
 
 
-def test_30_an_index_that_is_not_there_is_told_and_the_other_lane_answers(
-    graph: Graph, driver: neo4j.Driver
-) -> None:
+def test_30_missing_index_leaves_the_other_retriever(graph: Graph, driver: neo4j.Driver) -> None:
     """For real: the vector index is dropped and made again."""
     embedder, asked = small_embedder(), SourceSearch(query_text=CANARY)
     spaces = open_spaces(graph, embedder)
@@ -92,9 +90,7 @@ def test_30_an_index_that_is_not_there_is_told_and_the_other_lane_answers(
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, id=f"34-{name}") for name in HOSTILE])
-def test_a_hostile_name_is_stored_literally_and_deletes_nothing(
-    http: httpx.Client, driver: neo4j.Driver, name: str
-) -> None:
+def test_hostile_name_is_stored_literally(http: httpx.Client, driver: neo4j.Driver, name: str) -> None:
     before = nodes(driver)
     stored = ingest(http, "a paragraph", document=name, uri=name, metadata={name: name})
     read = http.get(f"/documents/{stored['document_id']}").json()
@@ -105,28 +101,26 @@ def test_a_hostile_name_is_stored_literally_and_deletes_nothing(
     assert nodes(driver)["Source"] == before["Source"]
 
 
-def test_34_hostile_words_are_looked_for_and_nothing_else(http: httpx.Client) -> None:
+def test_34_hostile_words_are_only_searched(http: httpx.Client) -> None:
     ingest(http, "a line about DETACH DELETE n // in it", document="cypher.txt")
     assert found(http, "'}) DETACH DELETE n //") == ["a line about DETACH DELETE n // in it"]
 
 
-def test_44_what_is_refused_is_not_stored_either(http: httpx.Client, driver: neo4j.Driver) -> None:
+def test_44_rejected_document_is_not_stored(http: httpx.Client, driver: neo4j.Driver) -> None:
     before = nodes(driver)
     body = {"ontology": "notes", "document": "a.txt", "text": "x", "content_hash": "0", "owner": "me"}
     assert http.post("/documents", json=body).status_code == 422
     assert nodes(driver) == before
 
 
-def test_40_the_last_of_two_form_fields_is_not_taken_silently(http: httpx.Client) -> None:
+def test_40_repeated_form_field_is_rejected(http: httpx.Client) -> None:
     files = [("file", ("a.txt", b"some text")), ("ontology", (None, "canary")), ("ontology", (None, "notes"))]
     response = http.post("/documents", files=files)
     assert response.status_code == 422
     assert "ontology" in response.json()["detail"]
 
 
-def test_46_creators_of_one_document_at_one_instant_make_one(
-    http: httpx.Client, driver: neo4j.Driver
-) -> None:
+def test_46_concurrent_creation_stores_one_document(http: httpx.Client, driver: neo4j.Driver) -> None:
     body = {"ontology": "notes", "document": "a.txt", "text": "the same text"}
 
     def create(_: int) -> httpx.Response:
@@ -140,8 +134,8 @@ def test_46_creators_of_one_document_at_one_instant_make_one(
     assert nodes(driver)["Source"] == 2
 
 
-def test_47_a_path_that_climbs_is_a_name_like_any_other(http: httpx.Client) -> None:
-    """There are no parent links; a document's name is the nearest, and nothing follows it."""
+def test_47_path_traversal_is_an_ordinary_name(http: httpx.Client) -> None:
+    """kg does not interpret parent folders in names."""
     names = ["a/../a.txt", "./a.txt", "a.txt", "a.txt/a.txt"]
     ids = {ingest(http, f"text {name}", document=name)["document_id"] for name in names}
     assert len(ids) == len(names)

@@ -44,7 +44,7 @@ def outcomes(response: httpx.Response) -> list[Json]:
     return response.json()["outcomes"]
 
 
-def test_each_has_its_outcome_in_order_and_is_found_at_once(http: httpx.Client) -> None:
+def test_documents_have_ordered_outcomes_and_are_searchable(http: httpx.Client) -> None:
     response = send(http, [document(f"{n}.md", f"# Title {n}\n\nPelicans, number{n}.\n") for n in range(5)])
     told = [each["ingested"] for each in outcomes(response)]
     assert response.status_code == 202
@@ -55,7 +55,7 @@ def test_each_has_its_outcome_in_order_and_is_found_at_once(http: httpx.Client) 
     assert len(found(http, "pelicans")) == 5
 
 
-def test_what_is_new_changed_or_the_same_is_told_of_each(http: httpx.Client) -> None:
+def test_each_document_reports_created_updated_or_unchanged(http: httpx.Client) -> None:
     ingest(http, "one\n", document="same.txt")
     ingest(http, "one\n", document="changed.txt", uri="file:///x")
     given = [
@@ -72,7 +72,7 @@ def test_what_is_new_changed_or_the_same_is_told_of_each(http: httpx.Client) -> 
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_a_bad_one_of_a_hundred_is_refused_alone_and_in_the_same_words(
+def test_invalid_document_of_a_hundred_fails_individually(
     http: httpx.Client, driver: neo4j.Driver, name: str
 ) -> None:
     batch = [document(f"{n}.md") for n in range(100)]
@@ -86,7 +86,7 @@ def test_a_bad_one_of_a_hundred_is_refused_alone_and_in_the_same_words(
     assert rows(driver, "MATCH (d:Document) RETURN count(d) AS n") == [{"n": 99}]
 
 
-def test_of_two_with_one_name_the_later_is_refused(http: httpx.Client) -> None:
+def test_later_document_of_equal_name_is_rejected(http: httpx.Client) -> None:
     given = [document("a", "first"), document("a", "second"), document("a", "third", "other")]
     told = outcomes(send(http, given))
     assert [bool(each["ingested"]) for each in told] == [True, False, True]
@@ -104,7 +104,7 @@ def test_of_two_with_one_name_the_later_is_refused(http: httpx.Client) -> None:
         (json.dumps({"documents": [{}] * (MAX_DOCUMENTS_A_BATCH + 1)}).encode(), 422, "1,000"),
     ],
 )
-def test_a_body_that_is_no_batch_is_refused_as_a_whole(
+def test_invalid_batch_is_rejected_as_a_whole(
     http: httpx.Client, driver: neo4j.Driver, body: bytes, status: int, told: str
 ) -> None:
     before = nodes(driver)
@@ -118,7 +118,7 @@ def test_a_batch_is_json(http: httpx.Client) -> None:
     problem(http.post("/documents/batch", files={"file": ("a.md", b"text")}), 415)
 
 
-def test_requests_with_one_key_are_one_and_have_one_answer(http: httpx.Client, driver: neo4j.Driver) -> None:
+def test_requests_with_one_idempotency_key_run_once(http: httpx.Client, driver: neo4j.Driver) -> None:
     batch = [document(f"{n}.md") for n in range(10)]
     with ThreadPoolExecutor(6) as pool:
         answers = list(pool.map(lambda _: send(http, batch, **{"Idempotency-Key": "k"}), range(6)))

@@ -1,4 +1,4 @@
-"""Nothing that a body asks for is ignored: read off the OpenAPI document, of every operation."""
+"""No field of a request body is ignored, according to the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def operations(http: httpx.Client) -> Iterator[tuple[str, str, dict[str, Any]]]:
                 yield method, path, methods[method]
 
 
-def test_an_operation_without_a_body_refuses_one(http: httpx.Client) -> None:
+def test_operation_without_body_rejects_a_body(http: httpx.Client) -> None:
     without = [(method, path) for method, path, about in operations(http) if "requestBody" not in about]
     assert len(without) > 20
     for method, path in without:
@@ -33,7 +33,7 @@ def test_an_operation_without_a_body_refuses_one(http: httpx.Client) -> None:
         assert "no body" in refused.text or "query" in refused.text, (method, path)
 
 
-def test_an_operation_with_a_body_refuses_unknown_fields(http: httpx.Client) -> None:
+def test_operation_with_body_rejects_unknown_fields(http: httpx.Client) -> None:
     with_body = [
         (method, path)
         for method, path, about in operations(http)
@@ -49,7 +49,7 @@ def test_an_operation_with_a_body_refuses_unknown_fields(http: httpx.Client) -> 
         assert "no_such_field" in fields, (method, path, fields)
 
 
-def test_the_objects_within_every_body_take_known_fields_only(http: httpx.Client) -> None:
+def test_nested_objects_accept_only_known_fields(http: httpx.Client) -> None:
     document = http.get("/openapi.json").json()
     seen: set[str] = set()
     loose: set[str] = set()
@@ -77,7 +77,7 @@ def test_the_objects_within_every_body_take_known_fields_only(http: httpx.Client
     assert loose == set()
 
 
-def test_an_empty_object_asks_for_nothing_and_is_taken(http: httpx.Client) -> None:
+def test_empty_object_is_an_empty_request(http: httpx.Client) -> None:
     ingest(http, "text")
     for body in (b"", b"{}"):
         assert http.post("/ontologies/notes/embeddings", content=body).status_code == 202
@@ -86,7 +86,7 @@ def test_an_empty_object_asks_for_nothing_and_is_taken(http: httpx.Client) -> No
     assert "takes no body" in refused.json()["detail"]
 
 
-def test_what_a_put_leaves_out_stays_as_it_is(kg: KgClient, http: httpx.Client) -> None:
+def test_put_keeps_omitted_embedding_fields(kg: KgClient, http: httpx.Client) -> None:
     kg.set_embedding_config("new", strategy="hierarchical", chunk_size=300, context="template")
     named = kg.set_embedding_config("new", context_template="{title}[ ({date})]", dry_run=True)
     assert named.config.context_template == "{title}[ ({date})]"
@@ -103,14 +103,14 @@ def test_what_a_put_leaves_out_stays_as_it_is(kg: KgClient, http: httpx.Client) 
     assert (usual.strategy, usual.context, usual.embed_on_ingest) == ("paragraph", "none", False)
 
 
-def test_what_a_put_of_the_extraction_leaves_out_stays_as_it_is(kg: KgClient) -> None:
+def test_put_keeps_omitted_extraction_fields(kg: KgClient) -> None:
     kg.set_extraction_config("new", extractor="keyphrase", per_source=9)
     assert kg.set_extraction_config("new", budget=2.5).config.per_source == 9
     assert kg.set_extraction_config("new", per_source=None).config.per_source is None
 
 
 @pytest.mark.parametrize("config", [{}, {"embed_on_ingest": True}])
-def test_a_put_of_what_is_so_already_changes_nothing(
+def test_put_of_current_values_changes_nothing(
     kg: KgClient, http: httpx.Client, config: dict[str, bool]
 ) -> None:
     before = kg.set_embedding_config("new", strategy="sentence", chunk_size=20).config

@@ -1,5 +1,3 @@
-"""What may be kept of answers, by whom."""
-
 from __future__ import annotations
 
 import httpx
@@ -10,19 +8,18 @@ from tests.support.routes import PUBLIC, PUBLIC_PAGES, ROUTES
 
 
 def kept(http: httpx.Client, path: str) -> tuple[int, str]:
-    """The status of an answer, and what it says of keeping it."""
     with http.stream("GET", path) as answer:
         return answer.status_code, answer.headers.get("cache-control", "")
 
 
-def test_no_shared_cache_keeps_what_a_key_is_needed_for(everything: httpx.Client) -> None:
+def test_shared_caches_store_no_authenticated_response(everything: httpx.Client) -> None:
     assert KEPT_BY_ONE.startswith("private")
     for route in (each for each in ROUTES if each.startswith("GET ") and "{" in each):
         _, keeping = kept(everything, route.removeprefix("GET ").replace("{", "no-").replace("}", ""))
         assert keeping == KEPT_BY_ONE, route
 
 
-def test_what_is_public_may_be_kept(door: httpx.Client) -> None:
+def test_public_responses_may_be_cached(door: httpx.Client) -> None:
     asset = dict(
         zip(("digest", "name"), get_asset_url("page.css").removeprefix(PREFIX).split("/"), strict=True)
     )

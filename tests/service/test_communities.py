@@ -42,14 +42,14 @@ def test_an_overview_and_each_community_of_it(told: KgClient) -> None:
     assert told.communities("notes", parent=details.community_id[:8]).level == 1
 
 
-def test_a_job_is_joined_and_hidden_from_lists_unless_it_is_asked_for(told: KgClient) -> None:
+def test_job_is_joined_and_hidden_from_default_lists(told: KgClient) -> None:
     one, other = (told.detect_communities("notes").job_id for _ in range(2))
     assert one == other
     assert one in {job.job_id for job in told.jobs(kind="community_detection").jobs}
     assert one not in {job.job_id for job in told.jobs().jobs}
 
 
-def test_what_is_wrong_is_told(told: KgClient) -> None:
+def test_invalid_requests_are_rejected(told: KgClient) -> None:
     with pytest.raises(NotFound, match="kg ontologies"):
         told.communities("note")
     with pytest.raises(NotFound, match="kg communities list"):
@@ -60,7 +60,7 @@ def test_what_is_wrong_is_told(told: KgClient) -> None:
         told.detect_communities("note")
 
 
-def test_before_there_are_any_it_is_said_so(kg: KgClient) -> None:
+def test_missing_communities_are_reported(kg: KgClient) -> None:
     kg.ingest_text("A lighthouse.", ontology="notes", document="a.md")
     page = kg.communities("notes")
     assert (page.total, page.computed_at) == (0, None)

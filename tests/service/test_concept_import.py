@@ -1,5 +1,3 @@
-"""Concepts that a file brings: placed where they stand, told where they have no place, twice as once."""
-
 from __future__ import annotations
 
 from typing import Any
@@ -57,7 +55,7 @@ def appearances(driver: neo4j.Driver) -> dict[str, list[tuple[int, bool]]]:
     return found
 
 
-def test_concepts_stand_where_their_labels_or_quotes_are(http: httpx.Client, driver: neo4j.Driver) -> None:
+def test_imported_concepts_appear_at_labels_or_quotes(http: httpx.Client, driver: neo4j.Driver) -> None:
     paragraphs = ingest(http, TEXT, document="leases.md")["sources"]["added"]
     assert paragraphs >= 2
     told = send(http, ROW)
@@ -94,7 +92,9 @@ def test_every_quote_is_a_span_of_its_source(http: httpx.Client, driver: neo4j.D
     assert "A worker renews its lease every ten seconds, and the Lease ends with the worker." in quotes
 
 
-def test_the_same_again_changes_nothing_and_less_takes_away(http: httpx.Client, driver: neo4j.Driver) -> None:
+def test_repeated_import_is_idempotent_and_shorter_import_removes(
+    http: httpx.Client, driver: neo4j.Driver
+) -> None:
     ingest(http, TEXT, document="leases.md")
     first = send(http, ROW)
     before = graph_of(driver)
@@ -104,7 +104,7 @@ def test_the_same_again_changes_nothing_and_less_takes_away(http: httpx.Client, 
     assert set(appearances(driver)) == {"fence"}
 
 
-def test_what_rows_take_away_without_a_substitute_is_told(http: httpx.Client, driver: neo4j.Driver) -> None:
+def test_rows_emptying_a_document_are_counted(http: httpx.Client, driver: neo4j.Driver) -> None:
     ingest(http, TEXT, document="leases.md")
     ingest(http, "It says nothing of the kind.", document="other.md")
     assert send(http, ROW, {"document": "other.md"})["emptied"] == 0
@@ -124,7 +124,7 @@ def test_a_paragraph_and_a_source_can_be_named(http: httpx.Client, driver: neo4j
     assert appearances(driver) == {"lease": [(last, True)], "worker": [(0, True)]}
 
 
-def test_what_has_no_place_is_told(http: httpx.Client, driver: neo4j.Driver) -> None:
+def test_unplaced_concepts_are_reported(http: httpx.Client, driver: neo4j.Driver) -> None:
     ingest(http, "One text about tides.", document="a", title="Same")
     ingest(http, "Another text about tides.", document="b", title="Same")
     ingest(http, "Elsewhere.", document="c", ontology="other")
@@ -155,9 +155,7 @@ def test_a_document_is_found_by_its_title(http: httpx.Client, driver: neo4j.Driv
     assert appearances(driver) == {"tributary": [(0, True)]}
 
 
-def test_the_name_of_another_document_is_no_match_beside_its_own_title(
-    http: httpx.Client, driver: neo4j.Driver
-) -> None:
+def test_title_matches_before_name_of_another_document(http: httpx.Client, driver: neo4j.Driver) -> None:
     ingest(http, "This one has the name.", document="0", title="Another")
     ingest(http, "The Lubefu River is a tributary.", document="17", title="Lubefu River")
     send(http, {"document": "0", "title": "Lubefu River", "concepts": [{"label": "tributary"}]})
@@ -165,7 +163,7 @@ def test_the_name_of_another_document_is_no_match_beside_its_own_title(
     assert [row["document"] for row in found] == ["17"]
 
 
-def test_too_many_rows_and_other_bodies_are_refused(http: httpx.Client) -> None:
+def test_too_many_rows_and_invalid_bodies_are_rejected(http: httpx.Client) -> None:
     rows = [{"document": "a"}] * 501
     problem(http.post("/ontologies/notes/concepts", json={"rows": rows}), 422)
     problem(http.post("/ontologies/notes/concepts", json={"rows": []}), 422)
@@ -180,6 +178,6 @@ def test_hostile_labels_are_kept_as_text(http: httpx.Client, driver: neo4j.Drive
     assert len(appearances(driver)) == 1
 
 
-def test_an_ontology_that_is_not_there_is_not_found(http: httpx.Client) -> None:
+def test_unknown_ontology_is_not_found(http: httpx.Client) -> None:
     response = http.post("/ontologies/nothing/concepts", json={"rows": [{"document": "a"}]})
     assert "ontology 'nothing' not found" in problem(response, 404)

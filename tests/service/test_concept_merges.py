@@ -58,7 +58,7 @@ def test_a_merge_is_listed_and_undone(merged: KgClient) -> None:
     assert [each.undone_by for each in merged.concept_merges("notes").merges] == ["Ada"]
 
 
-def test_what_is_not_there_is_said(merged: KgClient, http: httpx.Client) -> None:
+def test_unknown_merge_is_not_found(merged: KgClient, http: httpx.Client) -> None:
     with pytest.raises(NotFound, match=r"concept merge 'nothing' not found.*--ontology notes"):
         merged.undo_concept_merge("notes", "nothing")
     with pytest.raises(NotFound):
@@ -75,7 +75,7 @@ def test_what_is_not_there_is_said(merged: KgClient, http: httpx.Client) -> None
     assert problem(found, 422)
 
 
-def test_the_record_goes_with_its_ontology(merged: KgClient) -> None:
+def test_merge_record_is_deleted_with_its_ontology(merged: KgClient) -> None:
     merged.delete_ontology("notes")
     merged.ingest_text("A lease.", ontology="notes", document="c.md")
     assert merged.concept_merges("notes").total == 0

@@ -31,10 +31,10 @@ def test_concepts_are_found_and_shown(http: httpx.Client, ids: dict[str, str]) -
     assert "embedding" not in str(shown)
 
 
-def test_several_ontologies_are_searched_as_one_over_rest_and_by_both_mcps(
+def test_several_ontologies_are_searched_by_rest_and_mcp(
     http: httpx.Client, kg: KgClient, graph: Graph, ids: dict[str, str]
 ) -> None:
-    """A10: kg mcp asked once for each ontology and sorted scores of separate searches."""
+    """Finding A10: kg mcp sorted the scores of separate searches."""
     other = record("other.md", ["Bees of the other one."], ontology="other")
     store_concepts(graph, other, {0: ["Bees", "Bees of the other one"]})
     third = record("third.md", ["Bees again."], ontology="third")
@@ -98,11 +98,11 @@ def test_an_empty_page_says_where_to_read_why(kg: KgClient) -> None:
         ("/ontologies/none/concepts", "not found"),
     ],
 )
-def test_what_is_not_there_is_not_found(http: httpx.Client, path: str, told: str) -> None:
+def test_unknown_concepts_are_not_found(http: httpx.Client, path: str, told: str) -> None:
     assert told in problem(http.get(path), 404)
 
 
-def test_an_agent_reads_where_a_concept_stands(service: Service, ids: dict[str, str]) -> None:
+def test_agent_reads_passages_of_a_concept(service: Service, ids: dict[str, str]) -> None:
     read = answer(call(f"{service.url}/mcp", "get_concept_context", concept="the waggle dance", window=0))
     assert (read["label"], read["concept_id"]) == ("waggle dance", ids["waggle dance"])
     assert [each["text"].strip() for each in read["paragraphs"]] == BEES[1:3]
@@ -113,15 +113,15 @@ def test_an_agent_reads_where_a_concept_stands(service: Service, ids: dict[str, 
         assert each["text"][begin:].startswith("waggle dance")
 
 
-def test_what_a_label_says_is_never_an_order(http: httpx.Client, graph: Graph) -> None:
+def test_hostile_label_is_returned_as_data(http: httpx.Client, graph: Graph) -> None:
     found = store_concepts(graph, record("bad", [HOSTILE]), {0: [HOSTILE]})
     told: Json = http.get("/concepts/search", params={"query_text": HOSTILE}).json()
     assert told["concepts"][0]["label"] == HOSTILE
     assert http.get(f"/concepts/{found[HOSTILE]}").json()["evidence"][0]["quote"] == HOSTILE
 
 
-def test_concepts_of_a_new_ontology_are_found_at_once(http: httpx.Client, graph: Graph) -> None:
-    """What the service remembers of the ontologies for a second does not hide one that has just come."""
+def test_concepts_of_new_ontology_are_found_at_once(http: httpx.Client, graph: Graph) -> None:
+    """The cached list of ontologies does not hide a new one."""
     assert http.get("/concepts/search", params={"query_text": "anything"}).json()["concepts"] == []
     store_concepts(graph, record("new", [HOSTILE], ontology="brand-new"), {0: [HOSTILE]})
     found: Json = http.get("/concepts/search", params={"query_text": HOSTILE}).json()

@@ -1,5 +1,3 @@
-"""How an ontology is embedded, over REST: shown, set, refused, and made anew."""
-
 from __future__ import annotations
 
 import time
@@ -18,7 +16,7 @@ from tests.support.cypher import rows
 from tests.support.embedding import configure_in_place, run_jobs
 
 
-def test_an_ontology_can_be_configured_before_its_first_document_comes(kg: KgClient) -> None:
+def test_ontology_is_configured_before_its_first_document(kg: KgClient) -> None:
     made = kg.set_embedding_config("new", strategy="sentence")
     assert (made.applied, made.total, made.regeneration.chunks) == (True, 0, 0)
     assert kg.embedding_config("new").config.strategy == "sentence"
@@ -38,9 +36,7 @@ def test_without_a_word_it_has_the_defaults(kg: KgClient) -> None:
         kg.embedding_config("none")
 
 
-def test_a_change_says_what_is_stale_and_what_it_takes(
-    http: httpx.Client, kg: KgClient, graph: Graph
-) -> None:
+def test_change_reports_stale_chunks_and_cost(http: httpx.Client, kg: KgClient, graph: Graph) -> None:
     embedded(graph, http, "The fox runs over the hill. " * 20)
     dry = kg.set_embedding_config("notes", dry_run=True, strategy="sentence", chunk_size=12)
     assert (dry.applied, dry.stale, dry.regeneration.chunks) == (False, 1, 10)
@@ -71,7 +67,7 @@ def test_a_change_says_what_is_stale_and_what_it_takes(
         ({"embed_on_ingest": "no"}, "boolean"),
     ],
 )
-def test_nonsense_is_refused_and_nothing_changes(
+def test_invalid_configuration_is_rejected_unchanged(
     http: httpx.Client, config: dict[str, object], said: str
 ) -> None:
     ingest(http, "one")
@@ -82,7 +78,7 @@ def test_nonsense_is_refused_and_nothing_changes(
     assert shown["config"]["strategy"] == "paragraph"
 
 
-def test_what_is_off_is_embedded_when_it_is_asked_for(kg: KgClient, graph: Graph) -> None:
+def test_disabled_embedding_runs_on_request(kg: KgClient, graph: Graph) -> None:
     kg.set_embedding_config("notes", embed_on_ingest=False)
     assert kg.ingest_text("One.", ontology="notes", document="a").job_id is None
     started = kg.embed_ontology("notes")
@@ -115,7 +111,7 @@ def times(driver: neo4j.Driver) -> list[object]:
     return [row["at"] for row in found]
 
 
-def test_what_it_takes_is_told_before(http: httpx.Client, kg: KgClient, graph: Graph) -> None:
+def test_dry_run_reports_pending_work(http: httpx.Client, kg: KgClient, graph: Graph) -> None:
     embedded(graph, http, "one two three")
     quote = kg.regenerate_embeddings("notes", force=True, dry_run=True)
     (told,) = quote.ontologies
@@ -126,7 +122,7 @@ def test_what_it_takes_is_told_before(http: httpx.Client, kg: KgClient, graph: G
     assert kg.jobs(state="queued").total == 0
 
 
-def test_missing_and_stale_can_be_made_apart(http: httpx.Client, kg: KgClient, graph: Graph) -> None:
+def test_missing_and_stale_are_embedded_separately(http: httpx.Client, kg: KgClient, graph: Graph) -> None:
     embedded(graph, http, "old text", document="old.txt")
     configure_in_place(graph, "notes", strategy="sentence", embed_on_ingest=False)
     ingest(http, "new text", document="new.txt")
@@ -144,7 +140,7 @@ def test_missing_and_stale_can_be_made_apart(http: httpx.Client, kg: KgClient, g
     assert (job.selection, job.done, job.total) == ("stale", 1, 1)
 
 
-def test_all_is_made_anew_when_forced(
+def test_force_embeds_everything_again(
     http: httpx.Client, kg: KgClient, graph: Graph, driver: neo4j.Driver
 ) -> None:
     embedded(graph, http, "a text")
@@ -168,7 +164,7 @@ def test_all_ontologies_are_meant_when_none_is_named(http: httpx.Client, kg: KgC
     assert len({each.job_id for each in started.ontologies}) == 2
 
 
-def test_what_there_is_none_of_is_said(http: httpx.Client, kg: KgClient, graph: Graph) -> None:
+def test_empty_selection_is_reported(http: httpx.Client, kg: KgClient, graph: Graph) -> None:
     embedded(graph, http, "a text")
     for kind in ("image", "edge"):
         told = kg.regenerate_embeddings("notes", kind=kind)
@@ -180,7 +176,7 @@ def test_what_there_is_none_of_is_said(http: httpx.Client, kg: KgClient, graph: 
         kg.regenerate_embeddings("nothing")
 
 
-def test_nothing_is_refused_unless_the_model_does(http: httpx.Client, kg: KgClient, graph: Graph) -> None:
+def test_rejected_list_is_empty_without_rejections(http: httpx.Client, kg: KgClient, graph: Graph) -> None:
     embedded(graph, http, "a text")
     assert (kg.refused("notes").total, kg.refused("notes").sources) == (0, [])
     with pytest.raises(NotFound):

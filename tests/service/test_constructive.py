@@ -71,7 +71,7 @@ def test_a_subgraph_is_built(http: httpx.Client, ids: dict[str, str]) -> None:
         ({"steps": [SEED], "ontology": "private"}, 404, "private"),
     ],
 )
-def test_bad_inputs_say_what_is_wrong(
+def test_invalid_query_names_the_problem(
     http: httpx.Client, ids: dict[str, str], body: Json, status: int, told: str
 ) -> None:
     assert ids
@@ -87,7 +87,7 @@ def test_words_of_cypher_and_lucene_are_only_words(http: httpx.Client, ids: dict
     assert http.post(PATH, json={"steps": [SEED]}).json()["nodes"]
 
 
-def test_the_schema_of_a_query_stands_in_openapi(http: httpx.Client) -> None:
+def test_openapi_contains_the_query_schema(http: httpx.Client) -> None:
     document = http.get("/openapi.json").json()
     body = document["paths"][PATH]["post"]["requestBody"]["content"]["application/json"]
     assert body["schema"]["$ref"] == "#/components/schemas/ConstructiveQuery"

@@ -1,5 +1,3 @@
-"""Conversations on their way in: one document, each message a section, growing without being made anew."""
-
 from __future__ import annotations
 
 from typing import Any
@@ -23,7 +21,7 @@ def send(http: httpx.Client, messages: list[Json], **more: Any) -> httpx.Respons
     return http.post("/documents/conversation", json=body)
 
 
-def test_a_conversation_is_one_document_with_a_section_for_each_message(http: httpx.Client) -> None:
+def test_conversation_is_a_document_with_message_sections(http: httpx.Client) -> None:
     response = send(http, TALK, metadata={"channel": "ops"})
     answer = response.json()
     assert response.status_code == 202
@@ -56,7 +54,7 @@ def test_one_message_more_embeds_one_message(http: httpx.Client, graph: Graph, d
     assert "Agreed" in texts(search(http, "every five seconds"))[0]
 
 
-def test_a_conversation_and_a_document_of_its_name_are_one_document(http: httpx.Client, graph: Graph) -> None:
+def test_conversation_replaces_the_document_of_its_name(http: httpx.Client, graph: Graph) -> None:
     embedded(graph, http, "a text", document="Standup", ontology="talks")
     assert send(http, TALK).json()["change"] == "updated"
     assert len(found(http, "lease")) == 1

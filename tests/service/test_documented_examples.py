@@ -30,7 +30,7 @@ ADDRESS = "http://127.0.0.1:8420"
 FOLDER = "/srv/handbook"
 LEAFLET = "/srv/leaflet.pdf"
 INGESTING = 2
-"""The example that takes documents in."""
+"""Example that ingests documents."""
 
 
 def list_examples(page: Path) -> list[str]:
@@ -39,9 +39,9 @@ def list_examples(page: Path) -> list[str]:
 
 @pytest.fixture
 def places(server: Neo4jServer, driver: neo4j.Driver, tmp_path: Path) -> Iterator[dict[str, str]]:
-    """A service and a worker with a language model, and what the examples' own places are in this test.
+    """Yield a service and a worker with a language model, and replacements for the examples.
 
-    An empty database for each try: what a first try ingested is unchanged to a second.
+    The database is empty, because a second ingest would report unchanged documents.
     """
     wipe(driver)
     folder = tmp_path / "documented"
@@ -88,7 +88,7 @@ def in_this_test(written: str, places: dict[str, str]) -> str:
 
 
 def run(example: str, block: str, names: dict[str, object]) -> None:
-    """Run an example after those before it; it must print the documented lines in their order."""
+    """Run an example after the earlier ones. Compare its printed lines."""
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
         exec(compile(block, example, "exec"), names)  # noqa: S102 - our own page

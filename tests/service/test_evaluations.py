@@ -35,7 +35,7 @@ def test_results_are_listed_read_and_compared(kg: KgClient) -> None:
     }
 
 
-def test_what_cannot_be_read_is_named_beside_the_others(
+def test_unreadable_results_are_listed_separately(
     kg: KgClient, http: httpx.Client, evaluations: Path
 ) -> None:
     (evaluations / "cut.json").write_text((evaluations / "text.json").read_text()[:300])
@@ -47,7 +47,7 @@ def test_what_cannot_be_read_is_named_beside_the_others(
 
 
 @pytest.mark.usefixtures("evaluations")
-def test_what_is_not_there_or_not_comparable_is_said(kg: KgClient, http: httpx.Client) -> None:
+def test_unknown_or_incomparable_results_are_rejected(kg: KgClient, http: httpx.Client) -> None:
     with pytest.raises(NotFound, match="result 'none' not found"):
         kg.evaluation("none")
     with pytest.raises(InvalidInput, match="they differ in data"):
@@ -61,7 +61,7 @@ def test_what_is_not_there_or_not_comparable_is_said(kg: KgClient, http: httpx.C
     assert problem(http.get(f"/evaluations/compare?{many}"), 422)
 
 
-def test_there_is_nothing_where_nothing_was_measured(kg: KgClient) -> None:
+def test_list_is_empty_without_results(kg: KgClient) -> None:
     assert kg.evaluations().total == 0
     with pytest.raises(NotFound, match="ontology 'beez' not found"):
         kg.evaluations("beez")
@@ -86,7 +86,7 @@ def test_a_result_is_deleted(kg: KgClient, evaluations: Path) -> None:
     ("scope", "ontologies", "sees"),
     [("read", None, False), ("write", None, False), ("admin", ["bees"], False), ("admin", None, True)],
 )
-def test_of_the_machine_administrators_of_all_are_told(
+def test_only_unrestricted_administrators_see_the_machine(
     kg: KgClient,
     service: Service,
     evaluations: Path,
@@ -105,7 +105,7 @@ def test_of_the_machine_administrators_of_all_are_told(
 
 
 @pytest.mark.usefixtures("evaluations")
-def test_who_deletes_a_result_may_write_and_is_written_down(kg: KgClient, service: Service) -> None:
+def test_deletion_needs_write_scope_and_is_audited(kg: KgClient, service: Service) -> None:
     reading, writing = (kg.create_key(scope, scope=scope).key for scope in ("read", "write"))
     with sending(service, reading) as http:
         problem(http.delete("/evaluations/text"), 403)

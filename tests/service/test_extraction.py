@@ -1,5 +1,3 @@
-"""Extraction of concepts over REST: configured, counted, asked for."""
-
 from __future__ import annotations
 
 import neo4j
@@ -25,14 +23,11 @@ def job_kinds(driver: neo4j.Driver) -> list[str]:
 
 
 def work(graph: Graph) -> None:
-    """Do what a worker does with concepts."""
     open_spaces(graph)
     run_extraction(graph, load_settings(), wake=False)
 
 
-def test_ingestion_asks_for_extraction_and_does_not_wait_for_it(
-    kg: KgClient, graph: Graph, driver: neo4j.Driver
-) -> None:
+def test_ingest_requests_extraction_without_waiting(kg: KgClient, graph: Graph, driver: neo4j.Driver) -> None:
     kg.ingest_text(TEXT, ontology="plain", document="a")
     assert job_kinds(driver) == ["source_embedding"], "the service's setting is none"
     kg.set_extraction_config("notes", extractor="keyphrase")
@@ -61,7 +56,7 @@ def test_a_dry_run_changes_nothing(kg: KgClient, driver: neo4j.Driver) -> None:
     assert "concept_extraction" not in job_kinds(driver)
 
 
-def test_what_is_unset_is_the_setting_and_a_put_of_none_goes_back_to_it(kg: KgClient) -> None:
+def test_null_configuration_restores_the_default_setting(kg: KgClient) -> None:
     made = kg.set_extraction_config("new", extractor="keyphrase", per_source=9, budget=2.5)
     assert made.used.model_dump() == {"extractor": "keyphrase", "per_source": 9, "budget": 2.5}
     assert any("the budget has no effect: the extractor is keyphrase" in note for note in made.notes)
@@ -72,14 +67,14 @@ def test_what_is_unset_is_the_setting_and_a_put_of_none_goes_back_to_it(kg: KgCl
         kg.extract_concepts("new")
 
 
-def test_a_language_model_that_is_not_there_is_refused(kg: KgClient) -> None:
+def test_missing_language_model_is_rejected(kg: KgClient) -> None:
     with pytest.raises(InvalidInput, match="KG_LLM__MODEL"):
         kg.set_extraction_config("notes", extractor="llm")
     with pytest.raises(NotFound):
         kg.extraction_config("notes")
 
 
-def test_what_is_not_there_is_not_found(kg: KgClient) -> None:
+def test_unknown_ontology_is_not_found(kg: KgClient) -> None:
     for call in (kg.extraction_config, kg.extract_concepts, kg.extraction_refused):
         with pytest.raises(NotFound):
             call("none")

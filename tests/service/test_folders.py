@@ -48,7 +48,7 @@ def test_a_folder_is_followed(http: httpx.Client, folder: Path, graph: Graph) ->
     assert http.get("/folders").json() == {"folders": [after]}
 
 
-def test_a_scan_can_be_asked_for(http: httpx.Client, folder: Path, graph: Graph) -> None:
+def test_scan_is_started_on_request(http: httpx.Client, folder: Path, graph: Graph) -> None:
     followed = add(http, folder)["folder_id"]
     work(graph)
     (folder / "one.md").unlink()
@@ -69,7 +69,7 @@ def test_a_scan_can_be_asked_for(http: httpx.Client, folder: Path, graph: Graph)
 
 
 @pytest.mark.parametrize("delete", [False, True])
-def test_a_folder_is_removed_with_or_without_its_documents(
+def test_folder_is_removed_with_or_without_documents(
     http: httpx.Client, folder: Path, graph: Graph, *, delete: bool
 ) -> None:
     followed = add(http, folder)["folder_id"]

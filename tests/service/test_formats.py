@@ -1,5 +1,3 @@
-"""Files of other kinds than text, scans too: taken in, found, told by their page, and drawn."""
-
 from __future__ import annotations
 
 import base64
@@ -66,7 +64,7 @@ def upload(http: httpx.Client, content: bytes, name: str, **fields: str) -> dict
     return response.json()
 
 
-def test_a_pdf_is_found_by_its_words_on_their_page(http: httpx.Client) -> None:
+def test_pdf_is_found_by_text_with_its_page(http: httpx.Client) -> None:
     answer = upload(http, pdf(), "garden.pdf")
     assert answer["title"] == "The fruit garden"
     (hit,) = [each for each in found(http, "cherries") if "Cherries" in each["full_text"]]
@@ -84,7 +82,7 @@ def test_a_pdf_is_found_by_its_words_on_their_page(http: httpx.Client) -> None:
         assert http.get("/documents", params={"where": f"page={page}"}).json()["total"] == records
 
 
-def test_each_page_with_much_on_it_is_told(http: httpx.Client) -> None:
+def test_every_page_of_a_dense_pdf_is_recorded(http: httpx.Client) -> None:
     made = io.BytesIO()
     canvas = Canvas(made)
     for sentence in SAID:
@@ -101,7 +99,7 @@ def test_each_page_with_much_on_it_is_told(http: httpx.Client) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "author"), [("a.html", PAGE.encode(), "Ada"), ("a.docx", docx(), "Grace")]
 )
-def test_pages_and_word_files_come_without_what_is_around_them(
+def test_html_and_word_omit_navigation_and_headers(
     http: httpx.Client, name: str, content: bytes, author: str
 ) -> None:
     upload(http, content, name)
@@ -110,13 +108,13 @@ def test_pages_and_word_files_come_without_what_is_around_them(
     assert (hit["heading"], hit["metadata"]["author"], hit["page"]) == (["Berries"], author, None)
 
 
-def test_what_a_client_says_wins_over_the_file(http: httpx.Client) -> None:
+def test_client_metadata_overrides_the_file(http: httpx.Client) -> None:
     answer = upload(http, PAGE.encode(), "a.html", title="Mine", metadata='{"author": "me"}')
     document = http.get(f"/documents/{answer['document_id']}").json()
     assert (document["title"], document["metadata"]["author"]) == ("Mine", "me")
 
 
-def test_the_same_file_again_is_no_change(http: httpx.Client) -> None:
+def test_same_file_is_unchanged(http: httpx.Client) -> None:
     upload(http, pdf(), "garden.pdf")
     again = http.post("/documents", files={"file": ("garden.pdf", pdf())}, data={"ontology": "notes"})
     assert again.json()["change"] == "unchanged"
@@ -126,7 +124,7 @@ def test_the_same_file_again_is_no_change(http: httpx.Client) -> None:
     assert same.json()["change"] == "unchanged"
 
 
-def test_html_may_come_as_text_and_in_a_batch_and_a_pdf_may_not(http: httpx.Client) -> None:
+def test_html_may_be_sent_as_text_unlike_pdf(http: httpx.Client) -> None:
     documents = [
         {"ontology": "notes", "document": "a.html", "text": PAGE},
         {"ontology": "notes", "document": "b.pdf", "text": "words"},
@@ -140,7 +138,7 @@ def test_html_may_come_as_text_and_in_a_batch_and_a_pdf_may_not(http: httpx.Clie
 
 
 @pytest.mark.parametrize("name", ["a.pdf", "a.docx", "a.epub", "a.xlsx", "a.pptx", "a.ipynb"])
-def test_a_broken_file_is_refused_with_what_to_do(http: httpx.Client, name: str) -> None:
+def test_broken_file_is_rejected_with_advice(http: httpx.Client, name: str) -> None:
     response = http.post(
         "/documents", files={"file": (name, b"PK\x03\x04 broken")}, data={"ontology": "notes"}
     )
@@ -170,7 +168,7 @@ WRITTEN = "Apricots ripen early in July."
 PICTURED = "Blueberries need acid soil."
 
 
-def test_a_picture_is_found_by_its_sentence_and_marked(http: httpx.Client, graph: Graph) -> None:
+def test_ocr_text_is_found_and_marked(http: httpx.Client, graph: Graph) -> None:
     answer = upload(http, pictured([WRITTEN], [PICTURED], text_pages=[1]), "fruit.pdf")
     assert any("page 2 was read by OCR" in note for note in answer["notes"])
     hits = search(http, PICTURED, mode="text", ontology="notes")["sources"]
@@ -207,7 +205,7 @@ def colours(answer: httpx.Response) -> bool:
     return Image.open(io.BytesIO(answer.content)).mode == "RGB"
 
 
-def test_a_page_is_given_out_and_asked_for_again(http: httpx.Client) -> None:
+def test_page_image_is_returned_and_cached(http: httpx.Client) -> None:
     stored = upload(http, pdf(), "garden/fruit.pdf")
     answer = http.get(f"/documents/{stored['document_id']}/pages/2.png")
     assert (answer.status_code, answer.headers["content-type"]) == (200, "image/png")
@@ -227,7 +225,7 @@ def test_a_page_is_given_out_and_asked_for_again(http: httpx.Client) -> None:
     assert same.content == answer.content
 
 
-def test_the_words_of_a_hit_and_of_a_question_are_boxed(http: httpx.Client) -> None:
+def test_words_of_hit_and_question_are_boxed(http: httpx.Client) -> None:
     stored = upload(http, pdf(), "fruit.pdf")
     page = f"/documents/{stored['document_id']}/pages/2.png"
     hit = hit_of(http, SAID[1])
@@ -240,7 +238,7 @@ def test_the_words_of_a_hit_and_of_a_question_are_boxed(http: httpx.Client) -> N
     assert boxed(http.get(page, params={"query": "soil acid", "source_id": hit["source_id"][:8]})) == 6
 
 
-def test_words_that_ocr_read_are_boxed_where_it_read_them(http: httpx.Client) -> None:
+def test_ocr_words_are_boxed_at_their_position(http: httpx.Client) -> None:
     stored = upload(http, pictured([WRITTEN], [PICTURED], text_pages=[1]), "fruit.pdf")
     page, hit = f"/documents/{stored['document_id']}/pages/2.png", hit_of(http, PICTURED)
     answer = http.get(page, params={"source_id": hit["source_id"], "width": 600})
@@ -259,13 +257,13 @@ def _is_warm(picture: Image.Image, x: int) -> bool:
 
 
 @pytest.mark.parametrize("page", ["0", "4", "1000000000"])
-def test_a_page_that_is_not_there_is_told(http: httpx.Client, page: str) -> None:
+def test_unknown_page_is_not_found(http: httpx.Client, page: str) -> None:
     upload(http, pdf(), "fruit.pdf")
     told = problem(http.get(f"/documents/fruit.pdf/pages/{page}.png"), 404)
     assert told == f"page {page} not found: 'fruit.pdf' has 3 pages"
 
 
-def test_what_has_no_pages_is_told(http: httpx.Client) -> None:
+def test_document_without_pages_is_not_found(http: httpx.Client) -> None:
     assert "nothing.pdf" in problem(http.get("/documents/nothing.pdf/pages/1.png"), 404)
     upload(http, docx(), "fruit.docx")
     assert "is docx, not PDF" in problem(http.get("/documents/fruit.docx/pages/1.png"), 404)
@@ -273,7 +271,7 @@ def test_what_has_no_pages_is_told(http: httpx.Client) -> None:
     assert "is markdown, not PDF" in problem(http.get("/documents/fruit.md/pages/1.png"), 404)
 
 
-def test_a_source_of_another_document_is_refused(http: httpx.Client) -> None:
+def test_source_of_another_document_is_rejected(http: httpx.Client) -> None:
     upload(http, pdf(), "fruit.pdf")
     http.post("/documents", json={"ontology": "notes", "document": "b.md", "text": "Apricots."})
     page = "/documents/fruit.pdf/pages/1.png"
@@ -285,12 +283,12 @@ def test_a_source_of_another_document_is_refused(http: httpx.Client) -> None:
     "asked",
     ["width=99", "width=2401", "width=x", "query=", "colour=red", "width=300&width=400", "source_id="],
 )
-def test_what_is_asked_for_wrongly_is_refused(http: httpx.Client, asked: str) -> None:
+def test_invalid_page_request_is_rejected(http: httpx.Client, asked: str) -> None:
     upload(http, pdf(), "fruit.pdf")
     problem(http.get(f"/documents/fruit.pdf/pages/1.png?{asked}"), 422)
 
 
-def test_a_document_that_is_named_like_a_page_is_given_out(http: httpx.Client) -> None:
+def test_document_named_like_a_page_is_returned(http: httpx.Client) -> None:
     upload(http, encoded(drawn(40, 30), "PNG"), "book/pages/1.png")
     found = http.get("/documents/book%2Fpages%2F1.png")
     assert (found.status_code, found.json()["document"]) == (200, "book/pages/1.png")

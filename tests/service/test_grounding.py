@@ -1,5 +1,3 @@
-"""How well a concept is grounded: by what sources state for it and against it, each quoted."""
-
 from __future__ import annotations
 
 import httpx
@@ -54,7 +52,7 @@ def grounding(kg: KgClient, label: str) -> Grounding | None:
     return kg.concept(found.concept_id).grounding
 
 
-def test_each_source_counts_once_on_its_side_and_is_quoted(told: KgClient) -> None:
+def test_each_source_counts_once_per_side_with_quotes(told: KgClient) -> None:
     found = grounding(told, "hypothesis")
     assert found is not None
     assert (found.supporting, found.contradicting) == (2, 1)
@@ -69,19 +67,19 @@ def test_each_source_counts_once_on_its_side_and_is_quoted(told: KgClient) -> No
     assert found.more_evidence == 0
 
 
-def test_a_type_may_speak_of_what_it_comes_from(told: KgClient) -> None:
+def test_stance_may_concern_the_subject(told: KgClient) -> None:
     found = grounding(told, "theory")
     assert found is not None
     assert (found.supporting, found.contradicting) == (1, 0)
     assert found.strength == pytest.approx(2 / 3)
 
 
-def test_where_nothing_speaks_for_or_against_there_is_none(told: KgClient) -> None:
+def test_concept_without_stances_has_no_grounding(told: KgClient) -> None:
     assert grounding(told, "fourth trial") is None
     assert grounding(told, "first trial") is None, "what it supports does not support it"
 
 
-def test_what_a_type_says_is_configured(told: KgClient) -> None:
+def test_stance_of_a_type_is_configurable(told: KgClient) -> None:
     stances = {each.name: each.stance for each in told.relationship_types("notes").types}
     assert (stances["casts doubt on"], stances["Refutes"]) == ("neutral", "contradicts")
     changed = told.set_relationship_stance("notes", "Casts Doubt On", "contradicts")
@@ -96,7 +94,7 @@ def test_what_a_type_says_is_configured(told: KgClient) -> None:
     assert (found.supporting, found.contradicting) == (2, 0)
 
 
-def test_a_merged_type_says_what_the_other_says(told: KgClient) -> None:
+def test_merged_type_keeps_its_stance(told: KgClient) -> None:
     told.merge_relationship_types("notes", into="refutes", merged=["casts doubt on"])
     found = grounding(told, "theory")
     assert found is not None
@@ -104,7 +102,7 @@ def test_a_merged_type_says_what_the_other_says(told: KgClient) -> None:
     assert found.contradicting_evidence[0].type == "casts doubt on"
 
 
-def test_it_goes_with_its_sources(told: KgClient) -> None:
+def test_grounding_follows_deleted_sources(told: KgClient) -> None:
     told.delete_document("c.md", ontology="notes")
     found = grounding(told, "hypothesis")
     assert found is not None

@@ -1,4 +1,4 @@
-"""HARDENING section 5, 87-89, against the running service: what a passage holds stays data."""
+"""Text of passages stays data: HARDENING 87-89, against a running service."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ HEADERS = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Versio
 
 @pytest.mark.parametrize("mode", [CURRENT, BEFORE])
 @pytest.mark.parametrize("kind", HOSTILE, ids=lambda kind: f"87-{kind}")
-def test_a_passage_that_gives_orders_comes_as_it_is(
+def test_hostile_passage_is_returned_verbatim(
     http: httpx.Client, service: Service, graph: Graph, kind: str, mode: str
 ) -> None:
-    """It is told of as a text of the user's documents, and a client's own check of the answer holds."""
+    """The passage is described as text of the user, and a client's check of the answer holds."""
     hostile = f"{ORDER} {HOSTILE[kind]}"
     embedded(graph, http, hostile, document="evil.txt")
     result = call(f"{service.url}/mcp", "search_sources", MODES[mode], query="previous instructions")
@@ -44,15 +44,15 @@ def test_a_passage_that_gives_orders_comes_as_it_is(
     assert not result.is_error
 
 
-def test_88_descriptions_of_tools_hold_nothing_that_is_stored(http: httpx.Client, graph: Graph) -> None:
+def test_88_tool_descriptions_contain_no_stored_text(http: httpx.Client, graph: Graph) -> None:
     before = http.post("/mcp", json=LIST_TOOLS, headers=HEADERS)
     assert before.json()["result"]["tools"]
     embedded(graph, http, ORDER, document=f"{ORDER}.txt", ontology="delete-source", title=ORDER)
     assert http.post("/mcp", json=LIST_TOOLS, headers=HEADERS).text == before.text
 
 
-def test_89_pictures_that_a_text_names_are_not_fetched(http: httpx.Client, graph: Graph) -> None:
-    """Neither when it is read and embedded, nor by a browser, which is told to load ours alone."""
+def test_89_images_named_by_text_are_not_fetched(http: httpx.Client, graph: Graph) -> None:
+    """Neither the service nor the browser loads the image."""
     with closing(socket.create_server(("127.0.0.1", 0))) as elsewhere:
         elsewhere.settimeout(0.2)
         address = f"http://127.0.0.1:{elsewhere.getsockname()[1]}/?q=secret"

@@ -1,7 +1,7 @@
-"""HARDENING section 5, 76-79 and 82-86, against the running service; the number stands in each test's id.
+"""Hostile requests: HARDENING 76-79 and 82-86. Test ids contain the number.
 
-Who may do what (73-75) is held by test_key_matrix.py, test_keys.py and test_keys_of_ontologies.py, MCP
-(80, 81) by test_mcp.py and tests/process/mcp, slow clients (83) by test_slow_clients.py.
+Authorization (73-75) is in test_key_matrix.py, test_keys.py, and test_keys_of_ontologies.py, MCP (80,
+81) in test_mcp.py and tests/process/mcp, and slow clients (83) in test_slow_clients.py.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def connect(url: str) -> socket.socket:
 
 
 def status_of(url: str, head: bytes) -> int:
-    """What a request is answered that no client would send."""
+    """Send raw bytes. Return the status."""
     with closing(connect(url)) as sending:
         with suppress(OSError):  # it may be answered before all of it is there
             sending.sendall(head)
@@ -45,9 +45,7 @@ def wrong_key() -> str:
     return f"kg_{secrets.token_hex(4)}_{secrets.token_urlsafe(32)}"
 
 
-def test_76_a_key_in_the_address_is_refused_and_gets_into_no_log(
-    door: httpx.Client, guarded: Service, graph: Graph
-) -> None:
+def test_76_key_in_url_is_rejected_and_hidden(door: httpx.Client, guarded: Service, graph: Graph) -> None:
     key = keys.create_key(graph, NewKey(name="address", scope="admin"), "local").key
     for path in (f"/ontologies?key={key}", f"/mcp?token={key}", f"/ui?api_key={key}"):
         assert door.get(path, headers={"Accept": "application/json"}).status_code in {303, 401}
@@ -68,7 +66,9 @@ def test_76_a_key_in_the_address_is_refused_and_gets_into_no_log(
         pytest.param(b"Authorization: Bearer KEY\r\n", 200, id="77-once"),
     ],
 )
-def test_a_strange_authorization_is_refused(guarded: Service, graph: Graph, more: bytes, status: int) -> None:
+def test_malformed_authorization_is_rejected(
+    guarded: Service, graph: Graph, more: bytes, status: int
+) -> None:
     key = keys.create_key(graph, NewKey(name="strange"), "local").key
     head = b"GET /ontologies HTTP/1.1\r\nHost: localhost\r\n" + more.replace(b"KEY", key.encode()) + b"\r\n"
     assert status_of(guarded.url, head) == status
@@ -82,8 +82,8 @@ def tried(server: Neo4jServer, tmp_path_factory: pytest.TempPathFactory) -> Iter
     assert running.stop() == 0, running.output()
 
 
-def test_78_79_who_tries_keys_is_stopped_and_whose_key_is_good_goes_on(tried: Service, graph: Graph) -> None:
-    """79: an address that a client claims counts for nothing; what a proxy on this machine adds does."""
+def test_78_79_key_guessing_blocks_only_the_guesser(tried: Service, graph: Graph) -> None:
+    """79: an address claimed by the client is ignored. A local proxy is trusted."""
     route, last = "POST /mcp", "192.0.2.9"
     key = keys.create_key(graph, NewKey(name="good"), "local").key
     with httpx.Client(base_url=tried.url, timeout=60) as http:
@@ -102,15 +102,15 @@ def test_78_79_who_tries_keys_is_stopped_and_whose_key_is_good_goes_on(tried: Se
 
 
 @pytest.mark.parametrize("path", [SEARCH, "/documents", "/mcp", "/ui/documents", "/keys"])
-def test_82_a_foreign_page_is_told_nothing_by_a_preflight(http: httpx.Client, path: str) -> None:
+def test_82_preflight_reveals_nothing_to_other_origins(http: httpx.Client, path: str) -> None:
     asked = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization"}
     answer = http.options(path, headers={"Origin": "https://evil.example", **asked})
     assert answer.status_code == 403
     assert not [name for name in answer.headers if name.startswith("access-control-")]
 
 
-def test_83_clients_that_leave_during_a_search_keep_no_slot(http: httpx.Client, service: Service) -> None:
-    """What has begun goes on to its end, a tenth of a second of work each; nobody is refused for it after."""
+def test_83_disconnected_searches_free_their_slots(http: httpx.Client, service: Service) -> None:
+    """A running search continues for a tenth of a second. Later requests are accepted."""
     ingest(http, "Puffins dig burrows.")
     body = json.dumps({"query_text": "burrows of puffins"}).encode()
     head = f"POST {SEARCH} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -133,7 +133,7 @@ def test_83_clients_that_leave_during_a_search_keep_no_slot(http: httpx.Client, 
         ("/ui/login", "GET, POST"),
     ],
 )
-def test_84_a_wrong_method_is_refused_and_told_all_right_ones(
+def test_84_wrong_method_lists_allowed_methods(
     service: Service, method: str, path: str, allowed: str
 ) -> None:
     with closing(connect(service.url)) as sending:
@@ -146,7 +146,7 @@ def test_84_a_wrong_method_is_refused_and_told_all_right_ones(
     assert b"canary" not in answer
 
 
-def test_84_a_word_that_is_no_method_is_refused(service: Service) -> None:
+def test_84_invalid_method_is_rejected(service: Service) -> None:
     assert status_of(service.url, b"get /documents HTTP/1.1\r\nHost: localhost\r\n\r\n") == 400
 
 
@@ -159,12 +159,12 @@ def test_84_a_word_that_is_no_method_is_refused(service: Service) -> None:
     ],
 )
 def test_85_a_strange_path_leads_nowhere(service: Service, path: str) -> None:
-    """`/documents/%00` is a name with a null character, which is told as one: 422."""
+    """`/documents/%00` contains a null character: 422."""
     head = f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
     assert status_of(service.url, head) in ({422} if path == "/documents/%00" else {404})
 
 
-def test_86_a_long_idempotency_key_and_one_of_another_request_are_refused(http: httpx.Client) -> None:
+def test_86_invalid_idempotency_keys_are_rejected(http: httpx.Client) -> None:
     long = http.post("/embeddings/regenerate", json={}, headers={"Idempotency-Key": "k" * 10_000})
     assert "Idempotency-Key" in problem(long, 422)
     ingest(http, "Puffins dig burrows.", ontology="notes")
@@ -175,9 +175,7 @@ def test_86_a_long_idempotency_key_and_one_of_another_request_are_refused(http: 
     assert "Idempotency-Key" in problem(other, 409)
 
 
-def test_a_key_that_is_not_good_for_it_is_refused_before_its_body_is_there(
-    guarded: Service, graph: Graph
-) -> None:
+def test_key_without_scope_is_denied_before_its_body(guarded: Service, graph: Graph) -> None:
     key = keys.create_key(graph, NewKey(name="reader"), "local").key
     head = (
         f"POST /documents/batch HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n"

@@ -26,7 +26,7 @@ from tests.support.running import Service, environment, serve, started, wait_unt
 SECRET = "canary-4f1d9c-key"
 
 
-def test_it_is_alive_and_ready_and_says_of_what(kg: KgClient) -> None:
+def test_health_and_readiness_describe_each_check(kg: KgClient) -> None:
     assert (kg.health().status, kg.health().version) == ("ok", __version__)
     readiness = kg.readiness()
     assert (readiness.ready, readiness.waiting_for) == (True, None)
@@ -40,9 +40,7 @@ def test_health_answers_whatever_parameters_a_probe_adds(http: httpx.Client) -> 
     assert http.get("/health?probe=1").status_code == http.get("/ready?probe=1").status_code == 200
 
 
-def test_an_index_that_is_not_there_is_waited_for(
-    http: httpx.Client, graph: Graph, driver: neo4j.Driver
-) -> None:
+def test_readiness_waits_for_a_missing_index(http: httpx.Client, graph: Graph, driver: neo4j.Driver) -> None:
     ensure_space(graph, small_embedder().identity)
     with driver.session() as session:
         session.run("DROP INDEX passage_embedding").consume()
@@ -60,7 +58,6 @@ def test_an_index_that_is_not_there_is_waited_for(
 def modelless(
     server: Neo4jServer, graph: Graph, http: httpx.Client, writer: EmbeddingServer, tmp_path: Path
 ) -> Iterator[Service]:
-    """A service whose model cannot be loaded, on a database that has vectors."""
     ensure_space(graph, small_embedder().identity)
     embedded(graph, http, "green apples in a bowl")
     (tmp_path / "empty").mkdir()
@@ -71,7 +68,7 @@ def modelless(
     assert running.stop() == 0, running.output()
 
 
-def test_without_its_model_it_answers_by_full_text_says_so_and_keeps_its_secrets(
+def test_missing_model_leaves_keyword_search_without_leaking_secrets(
     modelless: Service, server: Neo4jServer, writer: EmbeddingServer
 ) -> None:
     """One process for all, for each takes seconds to start."""
@@ -131,9 +128,7 @@ def errors_and_descriptions(http: httpx.Client) -> str:
     return "".join(f"{answer.headers}{answer.text}" for answer in asked)
 
 
-def test_a_wrong_password_ends_it_with_a_reason_that_does_not_tell_it(
-    server: Neo4jServer, tmp_path: Path
-) -> None:
+def test_wrong_password_ends_service_without_leaking_it(server: Neo4jServer, tmp_path: Path) -> None:
     env = environment(server, KG_NEO4J__PASSWORD=SECRET, KG_API__PORT=str(find_free_port()))
     with started(["serve"], env, tmp_path / "log") as running:
         assert running.process.wait(60) == 78
@@ -142,7 +137,7 @@ def test_a_wrong_password_ends_it_with_a_reason_that_does_not_tell_it(
 
 
 @pytest.mark.usefixtures("graph")
-def test_without_its_model_and_without_vectors_it_ends_with_a_reason(
+def test_missing_model_and_vectors_end_the_service(
     server: Neo4jServer, driver: neo4j.Driver, tmp_path: Path
 ) -> None:
     driver.execute_query("MATCH (e:EmbeddingSpace) DELETE e")
@@ -153,7 +148,7 @@ def test_without_its_model_and_without_vectors_it_ends_with_a_reason(
     assert "model.onnx" in running.output()
 
 
-def test_without_a_database_it_lives_waits_and_says_for_what(server: Neo4jServer, tmp_path: Path) -> None:
+def test_service_waits_for_the_database_and_reports_it(server: Neo4jServer, tmp_path: Path) -> None:
     port, nowhere = find_free_port(), find_free_port()
     env = environment(server, KG_NEO4J__URI=f"bolt://127.0.0.1:{nowhere}", KG_API__PORT=str(port))
     with started(["serve"], env, tmp_path / "log") as running:
@@ -176,7 +171,7 @@ def answers(url: str) -> bool:
         return False
 
 
-def test_a_newer_schema_ends_it_and_nothing_is_changed(
+def test_newer_schema_ends_the_service_unchanged(
     server: Neo4jServer, graph: Graph, driver: neo4j.Driver, tmp_path: Path
 ) -> None:
     del graph

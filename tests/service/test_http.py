@@ -1,5 +1,3 @@
-"""What every request has: problems, an id, limits; and the service's description of itself."""
-
 from __future__ import annotations
 
 import json
@@ -60,9 +58,7 @@ def test_every_error_is_a_problem(http: httpx.Client, method: str, path: str, st
         ("GET", "/mcp", "POST"),
     ],
 )
-def test_a_wrong_method_is_told_all_right_ones(
-    http: httpx.Client, method: str, path: str, allowed: str
-) -> None:
+def test_wrong_method_lists_allowed_methods(http: httpx.Client, method: str, path: str, allowed: str) -> None:
     response = http.request(method, path)
     assert (response.status_code, response.headers["allow"]) == (405, allowed)
 
@@ -73,14 +69,14 @@ def test_head_is_answered_like_get(http: httpx.Client, path: str) -> None:
     assert (response.status_code, response.content) == (http.get(path).status_code, b"")
 
 
-def test_a_whole_number_may_be_written_with_a_point(http: httpx.Client) -> None:
+def test_whole_number_may_have_a_decimal_point(http: httpx.Client) -> None:
     body = '{"query_text": "x", "mode": "text", "limit": 57.0}'
     kind = {"content-type": "application/json"}
     assert http.post(SEARCH, content=body, headers=kind).status_code == 200
     assert http.post(SEARCH, content=body.replace("57.0", "5.5"), headers=kind).status_code == 422
 
 
-def test_a_problem_names_each_wrong_field_and_repeats_no_value(http: httpx.Client) -> None:
+def test_problem_names_wrong_fields_without_their_values(http: httpx.Client) -> None:
     response = http.post(
         SEARCH, json={"query_text": 7, "limit": "CANARY", "ontology": "CANARY`", "CANARY`": 1}
     )
@@ -93,7 +89,7 @@ def test_a_problem_names_each_wrong_field_and_repeats_no_value(http: httpx.Clien
     assert "CANARY" not in response.text.replace("CANARY`", "", 2)
 
 
-def test_an_id_is_given_to_each_request_and_a_plain_one_is_kept(http: httpx.Client) -> None:
+def test_request_id_is_created_or_kept(http: httpx.Client) -> None:
     ids = {http.get("/health").headers["x-request-id"] for _ in range(3)}
     assert len(ids) == 3
     for status in (200, 404):
@@ -107,7 +103,7 @@ def test_an_id_that_is_not_plain_is_replaced(http: httpx.Client, given: str) -> 
     assert len(response.headers["x-request-id"]) == 32
 
 
-def test_the_id_stands_in_the_log_with_method_path_and_status(http: httpx.Client, service: Service) -> None:
+def test_request_log_has_id_method_path_and_status(http: httpx.Client, service: Service) -> None:
     http.get("/documents/none?", headers={"X-Request-ID": "to-be-logged"})
     wait_until(lambda: "to-be-logged" in service.output(), 5)  # it is written when the answer has gone
     (line,) = [json.loads(line) for line in service.output().splitlines() if "to-be-logged" in line]
@@ -123,7 +119,7 @@ def chunks(count: int) -> Iterator[bytes]:
         yield MEGABYTE
 
 
-def test_a_body_over_the_limit_is_refused_by_its_announced_length_before_it_is_sent(service: Service) -> None:
+def test_announced_body_over_limit_is_rejected_before_sending(service: Service) -> None:
     host, port = service.url.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=10) as connection:
         head = [
@@ -137,15 +133,13 @@ def test_a_body_over_the_limit_is_refused_by_its_announced_length_before_it_is_s
 
 
 @pytest.mark.parametrize(("path", "megabytes"), [(SEARCH, 2), ("/documents", 65)])
-def test_a_body_without_a_length_is_refused_at_the_limit(
-    http: httpx.Client, path: str, megabytes: int
-) -> None:
+def test_body_without_length_is_rejected_at_the_limit(http: httpx.Client, path: str, megabytes: int) -> None:
     response = http.post(path, content=chunks(megabytes), headers={"content-type": "application/json"})
     assert "larger than" in problem(response, 413)
     assert http.get("/health").status_code == 200
 
 
-def test_an_upload_without_a_length_is_refused_at_the_limit(http: httpx.Client) -> None:
+def test_upload_without_length_is_rejected_at_the_limit(http: httpx.Client) -> None:
     kind = {"content-type": "multipart/form-data; boundary=b"}
 
     def body() -> Iterator[bytes]:
@@ -155,7 +149,7 @@ def test_an_upload_without_a_length_is_refused_at_the_limit(http: httpx.Client) 
     problem(http.post("/documents", content=body(), headers=kind), 413)
 
 
-def test_a_document_below_the_limit_is_not_refused_for_its_size(http: httpx.Client) -> None:
+def test_document_below_the_limit_is_accepted(http: httpx.Client) -> None:
     assert ingest(http, "word " * 400_000)["sources"]["added"] > 1000
 
 
@@ -168,7 +162,7 @@ def test_the_description_is_a_valid_one(http: httpx.Client) -> None:
     assert document["info"] == {**document["info"], "title": "kg", "version": __version__}
 
 
-def test_the_description_tells_errors_as_they_are(http: httpx.Client) -> None:
+def test_openapi_describes_actual_errors(http: httpx.Client) -> None:
     document = http.get("/openapi.json").json()
     problems = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
     operations = [each for path in document["paths"].values() for each in path.values()]
@@ -180,7 +174,7 @@ def test_the_description_tells_errors_as_they_are(http: httpx.Client) -> None:
     assert answer.keys() <= document["components"]["schemas"]["Problem"]["properties"].keys()
 
 
-def test_the_examples_of_the_description_are_valid_and_work(http: httpx.Client) -> None:
+def test_openapi_examples_are_valid(http: httpx.Client) -> None:
     paths = http.get("/openapi.json").json()["paths"]
     asked = paths[SEARCH]["post"]["requestBody"]["content"]["application/json"]["examples"]
     stored = paths["/documents"]["post"]["requestBody"]["content"]["application/json"]["example"]
@@ -204,7 +198,7 @@ def test_the_root_leads_to_the_page(http: httpx.Client) -> None:
     assert (led.status_code, led.headers["location"]) == (303, "/ui/search")
 
 
-def test_the_api_has_a_page_that_loads_nothing_from_elsewhere(http: httpx.Client) -> None:
+def test_api_page_loads_no_external_content(http: httpx.Client) -> None:
     page = http.get("/docs")
     assert page.headers["x-content-type-options"] == "nosniff"
     policy = page.headers["content-security-policy"]

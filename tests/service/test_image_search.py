@@ -1,5 +1,3 @@
-"""The four directions through the service: uploads, JSON, the client, and what is refused."""
-
 from __future__ import annotations
 
 from typing import Any
@@ -32,7 +30,6 @@ def ask(http: httpx.Client, **asked: Any) -> Json:
 
 @pytest.fixture
 def picture_id(http: httpx.Client, graph: Graph) -> str:
-    """A book with a picture, and a photograph; the id of the book's picture."""
     upload(http, book(CHAPTER, boat=BOAT), "harbours.epub")
     upload(http, encoded(drawn(90, 120).rotate(180)), "other.png", ontology="photos")
     run_jobs(graph)
@@ -40,7 +37,7 @@ def picture_id(http: httpx.Client, graph: Graph) -> str:
     return next(each["source_id"] for each in images if each["document"] == "harbours.epub")
 
 
-def test_an_upload_finds_the_picture_that_it_is_another_size_of(http: httpx.Client, picture_id: str) -> None:
+def test_upload_finds_image_of_another_size(http: httpx.Client, picture_id: str) -> None:
     response = send(http, encoded(drawn(300, 200)))
     assert response.status_code == 200, response.text
     found = response.json()
@@ -54,7 +51,7 @@ def test_an_upload_finds_the_picture_that_it_is_another_size_of(http: httpx.Clie
     assert [each["source_id"] for each in narrow.json()["images"]] == [picture_id]
 
 
-def test_a_stored_picture_and_words(http: httpx.Client, picture_id: str) -> None:
+def test_stored_image_and_text_find_images(http: httpx.Client, picture_id: str) -> None:
     again = upload(http, encoded(drawn(150, 100)), "again.png")
     assert again["sources"]["added"] == 1
     like = ask(http, source_id=picture_id)
@@ -66,7 +63,7 @@ def test_a_stored_picture_and_words(http: httpx.Client, picture_id: str) -> None
     assert "words" in by_words["by"]
 
 
-def test_passages_for_a_picture_and_pictures_for_a_passage(http: httpx.Client, picture_id: str) -> None:
+def test_image_finds_passages_and_passage_finds_images(http: httpx.Client, picture_id: str) -> None:
     answer: Json = http.post(f"/queries/sources/{picture_id}/related", json={}).json()
     assert [each["paragraph"] for each in answer["sources"]] == [0, 2]
     first = answer["sources"][0]["through"][0]
@@ -81,7 +78,7 @@ def test_passages_for_a_picture_and_pictures_for_a_passage(http: httpx.Client, p
     )
 
 
-def test_what_is_no_picture_is_refused(http: httpx.Client) -> None:
+def test_invalid_image_is_rejected(http: httpx.Client) -> None:
     assert "damaged" in problem(send(http, BOAT[:-500]), 422)
     assert http.get("/health").status_code == 200
 
@@ -98,7 +95,7 @@ def test_what_is_no_picture_is_refused(http: httpx.Client) -> None:
         ({"ontology": "a`"}, "ontology"),
     ],
 )
-def test_fields_beside_a_file_that_cannot_be_asked(http: httpx.Client, fields: Json, told: str) -> None:
+def test_unsupported_form_fields_are_rejected(http: httpx.Client, fields: Json, told: str) -> None:
     assert told in problem(send(http, BOAT, **fields), 422)
 
 
@@ -111,12 +108,12 @@ def test_bodies_that_are_none(http: httpx.Client) -> None:
     problem(http.post(SEARCH, content=b"--y\r\n", headers=broken), 400, 422)
 
 
-def test_a_file_may_be_as_large_as_a_document_and_no_larger(http: httpx.Client) -> None:
+def test_file_is_limited_to_document_size(http: httpx.Client) -> None:
     assert "larger than" in problem(send(http, bytes(70_000_000)), 413)
     assert send(http, BOAT + bytes(9_000_000)).status_code in {200, 422}
 
 
-def test_a_passage_is_not_a_picture(http: httpx.Client) -> None:
+def test_passage_is_not_an_image(http: httpx.Client) -> None:
     ingest(http, "Only words.")
     source = http.post("/queries/sources/search", json={"query_text": "words"}).json()["sources"][0]
     told = problem(http.post(SEARCH, json={"source_id": source["source_id"]}), 422)

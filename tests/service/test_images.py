@@ -1,5 +1,3 @@
-"""Pictures through the service: taken in, found by their words, given out, and gone with their document."""
-
 from __future__ import annotations
 
 import io
@@ -32,7 +30,7 @@ def blobs(service: Service) -> list[Path]:
 
 @pytest.fixture
 def empty(service: Service, http: httpx.Client) -> None:
-    """The database was wiped, and so are the files of tests before."""
+    """Empty the database and the file store."""
     assert http.get("/images").json()["total"] == 0
     for path in blobs(service):
         path.unlink()
@@ -44,7 +42,7 @@ def one(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.usefixtures("empty")
-def test_a_picture_is_found_by_its_words_and_given_out(http: httpx.Client, graph: Graph) -> None:
+def test_image_is_found_by_text_and_downloaded(http: httpx.Client, graph: Graph) -> None:
     stored = upload(http, BOAT, "holidays/IMG_0042.jpg")
     assert (stored["title"], stored["sources"]["added"]) == ("A red boat before the storm", 1)
     run_jobs(graph)
@@ -89,7 +87,7 @@ def test_a_preview_keeps_no_file(service: Service, http: httpx.Client) -> None:
     assert blobs(service) == []
 
 
-def test_a_picture_is_typed_by_its_content(http: httpx.Client) -> None:
+def test_image_type_follows_its_content(http: httpx.Client) -> None:
     for name in ("photo.jpg", "notes.txt", "page.html"):
         stored = upload(http, encoded(drawn()), name)
         (image,) = (each for each in http.get("/images").json()["images"] if each["document"] == name)
@@ -109,7 +107,9 @@ def test_a_picture_is_typed_by_its_content(http: httpx.Client) -> None:
     ],
     ids=["bomb", "svg"],
 )
-def test_what_is_no_picture_is_refused(http: httpx.Client, content: bytes, name: str, told: str) -> None:
+def test_upload_of_invalid_image_is_rejected(
+    http: httpx.Client, content: bytes, name: str, told: str
+) -> None:
     answer = http.post("/documents", files={"file": (name, content)}, data={"ontology": "notes"})
     assert told in problem(answer, 422)
     assert http.get("/health").status_code == 200
@@ -123,7 +123,7 @@ def test_names_that_no_header_takes_are_cleaned(http: httpx.Client) -> None:
     assert answer.headers["content-disposition"] == "attachment; filename*=UTF-8''b%3B%20x%3D%22y.png"
 
 
-def test_what_is_no_picture_is_not_given_out(http: httpx.Client) -> None:
+def test_text_source_has_no_image(http: httpx.Client) -> None:
     upload(http, b"Only words.", "a.txt")
     source = one(search(http, "words", mode="text"))
     assert (source["kind"], source["image"]) == ("passage", None)
@@ -131,7 +131,7 @@ def test_what_is_no_picture_is_not_given_out(http: httpx.Client) -> None:
     problem(http.get("/images/0123456789abcdef/thumbnail"), 404)
 
 
-def test_a_picture_of_a_book_stands_between_its_paragraphs(http: httpx.Client) -> None:
+def test_book_image_is_placed_between_its_paragraphs(http: httpx.Client) -> None:
     before, after = ("Of the harbour much is said here. " * 9, "And of the ships still more is said. " * 9)
     chapter = f'<h1>Harbours</h1><p>{before}</p><img alt="Red boat" src="../images/boat.jpg"/><p>{after}</p>'
     stored = upload(http, book(chapter, boat=BOAT), "harbours.epub")
@@ -168,7 +168,7 @@ def sent(
 
 @pytest.mark.usefixtures("empty")
 @pytest.mark.parametrize(("name", "content"), [("harbours.md", TEXT), ("harbours.html", PAGE)])
-def test_pictures_that_a_document_names_come_with_it(
+def test_referenced_images_are_stored_with_the_document(
     http: httpx.Client, service: Service, name: str, content: bytes
 ) -> None:
     answer = sent(http, name, content, ("img/red%20boat.jpg", BOAT), ("img/other.png", BOAT)).json()
@@ -193,7 +193,7 @@ def test_pictures_that_a_document_names_come_with_it(
     assert blobs(service) == []
 
 
-def test_a_preview_takes_pictures_and_keeps_none(http: httpx.Client, service: Service) -> None:
+def test_preview_accepts_images_without_storing_them(http: httpx.Client, service: Service) -> None:
     before = len(blobs(service))
     told = sent(http, "a.md", TEXT, ("img/red boat.jpg", BOAT), path="/documents/preview").json()
     assert told["sources"]["added"] == 3
@@ -203,12 +203,12 @@ def test_a_preview_takes_pictures_and_keeps_none(http: httpx.Client, service: Se
 @pytest.mark.parametrize(
     "reference", ["/etc/passwd", "http://a.example/b.png", "file:///etc/passwd", "C:/a.png"]
 )
-def test_what_is_no_relative_reference_is_refused(http: httpx.Client, reference: str) -> None:
+def test_invalid_relative_reference_is_rejected(http: httpx.Client, reference: str) -> None:
     response = sent(http, "a.md", TEXT, (reference, BOAT))
     assert problem(response, 422).startswith("images: ")
 
 
-def test_there_are_bounds_on_pictures_that_come_with_a_document(http: httpx.Client) -> None:
+def test_referenced_images_are_limited(http: httpx.Client) -> None:
     many = [(f"{n}.png", b"x") for n in range(501)]
     assert sent(http, "a.md", TEXT, *many).status_code == 400
     both = [("file", ("a.md", TEXT)), ("file", ("b.md", TEXT))]
@@ -217,7 +217,7 @@ def test_there_are_bounds_on_pictures_that_come_with_a_document(http: httpx.Clie
     assert http.post("/documents", files={"file": ("a.md", TEXT)}, data=form).status_code == 422
 
 
-def test_what_is_sent_as_a_picture_and_is_none_costs_nothing_else(http: httpx.Client) -> None:
+def test_invalid_referenced_image_is_skipped(http: httpx.Client) -> None:
     bomb = ("img/red boat.jpg", png_of(50_000, 50_000))
     answer = sent(http, "a.md", TEXT, bomb, ("img/gone.png", b"<script>alert(1)</script>")).json()
     assert answer["notes"] == ["skipped: images in an unsupported format, or damaged (2)"]

@@ -1,5 +1,3 @@
-"""Documents on their way in, by JSON and by upload, and those that wait for approval."""
-
 from __future__ import annotations
 
 import json
@@ -22,7 +20,7 @@ def upload(http: httpx.Client, content: bytes, name: str = "a.md", **fields: str
     return http.post("/documents", files={"file": (name, content)}, data={"ontology": "notes", **fields})
 
 
-def test_a_new_document_is_accepted_and_found_by_its_words_at_once(http: httpx.Client) -> None:
+def test_new_document_is_accepted_and_searchable_at_once(http: httpx.Client) -> None:
     response = http.post("/documents", json={"ontology": "notes", "document": "leases.md", "text": MARKDOWN})
     answer = response.json()
     assert response.status_code == 202
@@ -32,7 +30,7 @@ def test_a_new_document_is_accepted_and_found_by_its_words_at_once(http: httpx.C
     assert len(found(http, "paragraph")) == 4
 
 
-def test_the_same_again_is_no_change(http: httpx.Client, driver: neo4j.Driver) -> None:
+def test_same_document_is_unchanged(http: httpx.Client, driver: neo4j.Driver) -> None:
     ingest(http, MARKDOWN, document="a.md")
     before = nodes(driver)
     response = http.post("/documents", json={"ontology": "notes", "document": "a.md", "text": MARKDOWN})
@@ -51,7 +49,7 @@ def test_a_paragraph_that_goes_leaves_nothing_to_embed(http: httpx.Client) -> No
 
 
 @pytest.mark.parametrize("changed", [{"metadata": {"author": "new"}}, {"uri": "file:///new/a.md"}])
-def test_what_is_said_about_a_document_changes_too(http: httpx.Client, changed: dict[str, Any]) -> None:
+def test_changed_metadata_is_stored(http: httpx.Client, changed: dict[str, Any]) -> None:
     about: dict[str, Any] = {"metadata": {"author": "old"}, "uri": "file:///old/a.md"}
     ingest(http, "text", **about)
     answer = ingest(http, "text", **{**about, **changed})
@@ -60,7 +58,7 @@ def test_what_is_said_about_a_document_changes_too(http: httpx.Client, changed: 
     assert {name: read[name] for name in about} == {**about, **changed}
 
 
-def test_another_file_of_the_same_name_is_told(http: httpx.Client) -> None:
+def test_another_file_of_same_name_is_reported(http: httpx.Client) -> None:
     ingest(http, "one", uri="file:///x/a.txt")
     assert ingest(http, "two", uri="file:///y/a.txt")["notes"] == ["replaces file:///x/a.txt"]
 
@@ -70,13 +68,13 @@ def test_names_are_of_their_ontology(http: httpx.Client) -> None:
     assert len(ids) == 4
 
 
-def test_metadata_comes_back_as_it_was(http: httpx.Client) -> None:
+def test_metadata_round_trips(http: httpx.Client) -> None:
     metadata = {"text": "é", "yes": True, "number": 7, "part": 0.5, "nothing": None, "long": 2**62}
     stored = ingest(http, "text", metadata=metadata)
     assert http.get(f"/documents/{stored['document_id']}").json()["metadata"] == metadata
 
 
-def test_the_format_can_be_said(http: httpx.Client) -> None:
+def test_format_can_be_specified(http: httpx.Client) -> None:
     assert ingest(http, "Title\n=====\n\ntext", document="a", format="rst")["title"] == "Title"
     assert ingest(http, "# Title\n\ntext", document="b")["title"] == "b"
 
@@ -89,7 +87,7 @@ def test_an_upload_is_a_document(http: httpx.Client) -> None:
     assert (read["metadata"], read["uri"]) == ({"n": 1}, "file:///l.md")
 
 
-def test_an_upload_and_the_same_text_are_the_same(http: httpx.Client) -> None:
+def test_upload_and_equal_text_are_the_same(http: httpx.Client) -> None:
     ingest(http, MARKDOWN, document="a.md")
     assert upload(http, MARKDOWN.encode(), document="a.md").json()["change"] == "unchanged"
 
@@ -102,7 +100,7 @@ def test_an_upload_and_the_same_text_are_the_same(http: httpx.Client) -> None:
         pytest.param("a\u200bb\u202ec".encode(), None, "2 hidden characters", id="hidden"),
     ],
 )
-def test_what_a_file_is_written_in_is_found_out_and_guesses_are_told(
+def test_encoding_is_detected_and_guesses_are_reported(
     http: httpx.Client, content: bytes, text: str | None, told: str
 ) -> None:
     answer = upload(http, content, "a.txt").json()
@@ -112,7 +110,7 @@ def test_what_a_file_is_written_in_is_found_out_and_guesses_are_told(
         assert http.get(f"/documents/{answer['document_id']}").json()["text"] == text
 
 
-def test_hidden_characters_of_a_json_text_are_told_too(http: httpx.Client) -> None:
+def test_hidden_characters_of_json_text_are_reported(http: httpx.Client) -> None:
     assert "hidden" in ingest(http, "say \u202enothing")["notes"][0]
 
 
@@ -128,7 +126,7 @@ def test_hidden_characters_of_a_json_text_are_told_too(http: httpx.Client) -> No
         (b"one\x00two", "a.txt", "NUL byte"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_told_and_nothing_is_stored(
+def test_unreadable_file_is_rejected_and_not_stored(
     http: httpx.Client, driver: neo4j.Driver, content: bytes, name: str, told: str
 ) -> None:
     before = nodes(driver)
@@ -152,14 +150,12 @@ def test_a_file_that_cannot_be_read_is_told_and_nothing_is_stored(
         ({"file": ("a.md", b"x"), **{f"f{n}": (None, "x") for n in range(20)}}, 400, "fields"),
     ],
 )
-def test_a_form_that_cannot_be_is_refused(
-    http: httpx.Client, files: dict[str, Any], status: int, told: str
-) -> None:
+def test_invalid_form_is_rejected(http: httpx.Client, files: dict[str, Any], status: int, told: str) -> None:
     assert told in problem(http.post("/documents", files=files), status)
 
 
 @pytest.mark.parametrize("content", [b"", b"no boundary here", b"--x\r\n\r\n"])
-def test_a_form_that_is_none_is_refused(http: httpx.Client, content: bytes) -> None:
+def test_malformed_form_is_rejected(http: httpx.Client, content: bytes) -> None:
     kind = {"content-type": "multipart/form-data; boundary=x"}
     problem(http.post("/documents", content=content, headers=kind), 400, 422)
     problem(http.post("/documents", content=content, headers={"content-type": "multipart/form-data"}), 400)
@@ -167,18 +163,18 @@ def test_a_form_that_is_none_is_refused(http: httpx.Client, content: bytes) -> N
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00")))
-def test_the_text_comes_back_character_for_character(http: httpx.Client, text: str) -> None:
+def test_text_round_trips_exactly(http: httpx.Client, text: str) -> None:
     stored = ingest(http, f"begin {text}", document="any.md")
     assert http.get(f"/documents/{stored['document_id']}").json()["text"] == f"begin {text}"
 
 
-def test_the_same_text_under_another_name_is_told(http: httpx.Client) -> None:
+def test_duplicate_text_is_reported(http: httpx.Client) -> None:
     ingest(http, MARKDOWN, document="a.md")
     told = upload(http, MARKDOWN.encode(), "b.md").json()
     assert (told["change"], told["duplicate_of"]) == ("created", "a.md")
 
 
-def test_what_waits_is_found_when_it_is_approved(http: httpx.Client, kg: KgClient) -> None:
+def test_pending_document_is_searchable_after_approval(http: httpx.Client, kg: KgClient) -> None:
     sent = {"ontology": "birds", "document": "a/b.md", "text": "Pelicans wait.", "review": True}
     answer = http.post("/documents", json=sent)
     assert (answer.status_code, answer.json()["change"], answer.json()["job_id"]) == (200, "waiting", None)
@@ -201,7 +197,7 @@ def test_what_waits_is_found_when_it_is_approved(http: httpx.Client, kg: KgClien
     assert not found(http, "herons")
 
 
-def test_names_or_all_are_asked_for(http: httpx.Client) -> None:
+def test_review_needs_names_or_all(http: httpx.Client) -> None:
     for road in ("approve", "reject"):
         for body in ({}, {"all": True, "documents": ["a.md"]}, {"all": False}):
             told = problem(http.post(f"/waiting/{road}", json={"ontology": "notes", **body}), 422)

@@ -33,8 +33,6 @@ def a_job(graph: Graph, ontology: str = "notes") -> str:
 
 
 class Follower:
-    """Collects what a stream tells, in a thread."""
-
     def __init__(self, events: Generator[Job]) -> None:
         self.seen: list[Job] = []
         self._events = events
@@ -65,13 +63,13 @@ def test_a_job_is_followed_from_queue_to_end(kg: KgClient, graph: Graph) -> None
     assert following.seen[-1] == kg.job(job_id)
 
 
-def test_a_job_that_has_ended_is_told_once(kg: KgClient, graph: Graph) -> None:
+def test_ended_job_is_sent_once(kg: KgClient, graph: Graph) -> None:
     job_id = a_job(graph)
     cancel_job(graph, job_id)
     assert [job.state for job in kg.follow_job(job_id)] == [JobState.CANCELLED]
 
 
-def test_a_job_that_is_not_there_is_a_problem_not_a_stream(kg: KgClient, http: httpx.Client) -> None:
+def test_unknown_job_is_a_problem_response(kg: KgClient, http: httpx.Client) -> None:
     with pytest.raises(NotFound, match="kg jobs list"):
         list(kg.follow_job("nosuch"))
     response = http.get("/jobs/nosuch/events")
@@ -83,7 +81,7 @@ def one(events: Generator[Job]) -> Job:
     return next(events)
 
 
-def test_all_jobs_are_followed_and_those_of_one_ontology(kg: KgClient, graph: Graph) -> None:
+def test_events_follow_all_jobs_or_one_ontology(kg: KgClient, graph: Graph) -> None:
     first, other = a_job(graph, "first"), a_job(graph, "other")
     with contextlib.closing(kg.follow_jobs()) as every, contextlib.closing(kg.follow_jobs("other")) as some:
         found = [one(every), one(every)]
@@ -98,7 +96,7 @@ def test_all_jobs_are_followed_and_those_of_one_ontology(kg: KgClient, graph: Gr
         assert one(every).job_id == third
 
 
-def test_what_has_just_ended_is_told_to_those_who_come_late(kg: KgClient, graph: Graph) -> None:
+def test_recently_ended_job_is_sent_to_late_clients(kg: KgClient, graph: Graph) -> None:
     job_id = a_job(graph)
     cancel_job(graph, job_id)
     with contextlib.closing(kg.follow_jobs()) as events:
@@ -120,7 +118,7 @@ def test_on_the_wire_it_is_events_with_jobs(http: httpx.Client, graph: Graph) ->
         assert [line for line in lines if line and not line.startswith("data: ")] == []
 
 
-def test_many_streams_stand_in_nobodys_way(kg: KgClient, http: httpx.Client, graph: Graph) -> None:
+def test_many_streams_run_concurrently(kg: KgClient, http: httpx.Client, graph: Graph) -> None:
     job_id = a_job(graph)
     with ThreadPoolExecutor(24) as pool, contextlib.ExitStack() as stack:
         streams = [stack.enter_context(contextlib.closing(kg.follow_job(job_id))) for _ in range(24)]
@@ -145,9 +143,7 @@ def narrow(server: Neo4jServer, graph: Graph, tmp_path: Path) -> Iterator[Servic
         assert running.stop() == 0, running.output()
 
 
-def test_too_many_are_turned_away_a_place_comes_free_and_the_end_of_the_service_is_not_held_up(
-    narrow: Service, graph: Graph
-) -> None:
+def test_excess_streams_are_rejected_and_shutdown_continues(narrow: Service, graph: Graph) -> None:
     job_id = a_job(graph)
     with KgClient(narrow.url) as kg, httpx.Client(base_url=narrow.url, timeout=30) as http:
         first = kg.follow_job(job_id)

@@ -11,7 +11,7 @@ from tests.service.asking import ingest
 from tests.support.embedding import run_jobs
 
 
-def test_a_job_is_told_from_its_beginning_to_its_end(kg: KgClient, graph: Graph) -> None:
+def test_job_shows_its_states_and_times(kg: KgClient, graph: Graph) -> None:
     stored = kg.ingest_text("some text", ontology="notes", document="a.txt")
     assert stored.job_id is not None
     queued = kg.job(stored.job_id)
@@ -25,7 +25,7 @@ def test_a_job_is_told_from_its_beginning_to_its_end(kg: KgClient, graph: Graph)
     assert queued.created_at <= done.started_at <= done.finished_at
 
 
-def test_documents_that_come_while_a_job_waits_share_it(http: httpx.Client) -> None:
+def test_documents_ingested_while_queued_share_a_job(http: httpx.Client) -> None:
     ids = {ingest(http, f"text {n}", document=f"{n}.txt")["job_id"] for n in range(3)}
     other = ingest(http, "text", ontology="other")["job_id"]
     assert len(ids) == 1
@@ -33,7 +33,7 @@ def test_documents_that_come_while_a_job_waits_share_it(http: httpx.Client) -> N
     assert http.get(f"/jobs/{ids.pop()}").json()["total"] == 3
 
 
-def test_jobs_are_listed_the_newest_first_page_by_page(http: httpx.Client, graph: Graph) -> None:
+def test_jobs_are_paged_newest_first(http: httpx.Client, graph: Graph) -> None:
     ids = [ingest(http, "text", ontology=f"o{n}")["job_id"] for n in range(4)]
     run_jobs(graph)
     ids.append(ingest(http, "text", ontology="o4")["job_id"])
@@ -72,7 +72,7 @@ def a_job(http: httpx.Client, ontology: str = "notes") -> str:
     return str(ingest(http, "text", ontology=ontology)["job_id"])
 
 
-def test_a_cancelled_job_stays_so_and_its_ontology_is_left_alone(http: httpx.Client, graph: Graph) -> None:
+def test_cancelled_job_stays_cancelled_and_pauses_the_ontology(http: httpx.Client, graph: Graph) -> None:
     job_id = a_job(http)
     cancelled = http.post(f"/jobs/{job_id}/cancel").json()
     run_jobs(graph)
@@ -82,7 +82,7 @@ def test_a_cancelled_job_stays_so_and_its_ontology_is_left_alone(http: httpx.Cli
     assert http.get("/queue").json()["paused"] == ["notes"]
 
 
-def test_a_cancelled_job_is_tried_again_under_its_id(http: httpx.Client, graph: Graph) -> None:
+def test_cancelled_job_is_retried_under_its_id(http: httpx.Client, graph: Graph) -> None:
     job_id = a_job(http)
     http.post(f"/jobs/{job_id}/cancel")
     again = http.post(f"/jobs/{job_id}/retry").json()
@@ -92,7 +92,7 @@ def test_a_cancelled_job_is_tried_again_under_its_id(http: httpx.Client, graph: 
     assert http.get("/queue").json()["paused"] == []
 
 
-def test_what_cannot_be_cancelled_or_tried_again_says_why(http: httpx.Client, graph: Graph) -> None:
+def test_impossible_cancellation_or_retry_states_the_reason(http: httpx.Client, graph: Graph) -> None:
     job_id = a_job(http)
     run_jobs(graph)
     assert "completed" in told(http.post(f"/jobs/{job_id}/cancel"), 409)
@@ -101,7 +101,7 @@ def test_what_cannot_be_cancelled_or_tried_again_says_why(http: httpx.Client, gr
         assert "kg jobs list" in told(http.post(f"/jobs/nosuch/{what}"), 404)
 
 
-def test_a_job_whose_work_another_does_is_not_tried_again(http: httpx.Client) -> None:
+def test_job_replaced_by_another_is_not_retried(http: httpx.Client) -> None:
     first = a_job(http)
     http.post(f"/jobs/{first}/cancel")
     assert ingest(http, "other text", document="b.txt")["job_id"] is None, "writing does not ask for it"

@@ -36,7 +36,7 @@ def test_a_passage_is_judged_listed_and_taken_back(http: httpx.Client, kg: KgCli
     assert kg.judged_questions("notes").questions == []
 
 
-def test_questions_are_counted_the_last_judged_first_page_by_page(http: httpx.Client, kg: KgClient) -> None:
+def test_judged_questions_are_counted_and_paged_newest_first(http: httpx.Client, kg: KgClient) -> None:
     ingest(http, TEXT, "birds.md")
     for question in ("first?", "second?", "first?"):
         for paragraph, relevance in ((0, 2), (1, 0)):
@@ -52,7 +52,7 @@ def test_questions_are_counted_the_last_judged_first_page_by_page(http: httpx.Cl
     assert len({each.judgement_id for page in pages for each in page.judgements}) == pages[0].total == 4
 
 
-def test_a_judgement_says_nothing_while_its_text_is_another(http: httpx.Client, kg: KgClient) -> None:
+def test_judgement_is_ignored_while_its_text_differs(http: httpx.Client, kg: KgClient) -> None:
     ingest(http, TEXT, "birds.md")
     kg.judge("notes", question=QUESTION, source_id="birds.md#0", relevance=2)
     ingest(http, TEXT.replace("June", "July"), "birds.md")
@@ -65,7 +65,7 @@ def test_a_judgement_says_nothing_while_its_text_is_another(http: httpx.Client, 
     assert judged.source.paragraph == 1
 
 
-def test_what_was_judged_outlives_its_document_but_no_ontology(http: httpx.Client, kg: KgClient) -> None:
+def test_judgement_outlives_document_but_not_ontology(http: httpx.Client, kg: KgClient) -> None:
     for name in ("birds.md", "others.md"):
         ingest(http, TEXT, name)
         kg.judge("notes", question=QUESTION, source_id=f"notes/{name}#0", relevance=2)
@@ -79,7 +79,7 @@ def test_what_was_judged_outlives_its_document_but_no_ontology(http: httpx.Clien
     assert kg.judgements("notes").total == 0
 
 
-def test_what_cannot_be_judged_is_refused(http: httpx.Client, kg: KgClient) -> None:
+def test_invalid_judgement_is_rejected(http: httpx.Client, kg: KgClient) -> None:
     ingest(http, TEXT, "birds.md")
     ingest(http, "elsewhere", "b.md", "other")
     with pytest.raises(NotFound, match=r"has no passage .b\.md#0."):

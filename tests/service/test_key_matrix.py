@@ -1,5 +1,3 @@
-"""Each route with each kind of key, against a service that answers nobody without one."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -23,12 +21,11 @@ from tests.support.routes import PUBLIC, ROUTES
 SCOPES: tuple[KeyScope, ...] = ("read", "write", "admin")
 REFUSED = (401, 403)
 NOT_SET_UP = frozenset({"POST /queries/answer"})
-"""What this service cannot do for anybody."""
+"""Routes that this service does not support."""
 
 
 @pytest.fixture(scope="module")
 def good(server: Neo4jServer, driver: neo4j.Driver) -> Iterator[dict[str, str]]:
-    """A key of each scope, one that is expired and one that is revoked."""
     wipe(driver)
     with Graph(server.uri, server.user, server.password) as graph:
         migrate(graph)
@@ -43,14 +40,16 @@ def good(server: Neo4jServer, driver: neo4j.Driver) -> Iterator[dict[str, str]]:
 
 
 def test_the_table_has_every_route(door: httpx.Client) -> None:
-    """A route that is new is open to whom its method says, until somebody has thought of it."""
+    """A new route needs an entry in the table."""
     described = door.get("/openapi.json").json()["paths"]
     there = {f"{method.upper()} {path}" for path, methods in described.items() for method in methods}
     assert there | {"POST /mcp"} == {*ROUTES, *(each for each in PUBLIC if each in there)}
 
 
 @pytest.mark.parametrize("route", ROUTES)
-def test_nobody_is_answered_without_a_good_key(door: httpx.Client, good: dict[str, str], route: str) -> None:
+def test_request_without_valid_key_is_unauthorized(
+    door: httpx.Client, good: dict[str, str], route: str
+) -> None:
     guessed = good["admin"][:20] + good["admin"][20:].swapcase()
     sent = (None, "kg_wrong", "kg_00000000_" + "a" * 43, guessed, good["expired"], good["revoked"])
     answers = [knock(door, route, key) for key in sent]
@@ -60,9 +59,7 @@ def test_nobody_is_answered_without_a_good_key(door: httpx.Client, good: dict[st
 
 
 @pytest.mark.parametrize("route", ROUTES)
-def test_a_key_is_good_for_its_scope_and_those_below(
-    door: httpx.Client, good: dict[str, str], route: str
-) -> None:
+def test_key_covers_its_scope_and_lower_scopes(door: httpx.Client, good: dict[str, str], route: str) -> None:
     needed = SCOPES.index(ROUTES[route])
     for at, scope in enumerate(SCOPES):
         answer = knock(door, route, good[scope])
@@ -75,6 +72,6 @@ def test_a_key_is_good_for_its_scope_and_those_below(
 
 
 @pytest.mark.parametrize("route", PUBLIC)
-def test_what_tells_nothing_of_what_is_stored_is_open(door: httpx.Client, route: str) -> None:
+def test_public_routes_need_no_key(door: httpx.Client, route: str) -> None:
     for key in (None, "kg_wrong"):
         assert knock(door, route, key).status_code in {200, 303, 503}, "whoever watches is answered"

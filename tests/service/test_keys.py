@@ -1,5 +1,3 @@
-"""Keys against a service that answers nobody without one: each route with each kind of key."""
-
 from __future__ import annotations
 
 import time
@@ -82,7 +80,7 @@ def test_a_key_is_sent_in_one_way(door: httpx.Client, graph: Graph) -> None:
     assert knock(door, "GET /ontologies", Authorization=f"bearer {key}").status_code == 200
 
 
-def test_a_revoked_key_is_good_for_seconds_at_most(door: httpx.Client, graph: Graph) -> None:
+def test_revoked_key_works_for_seconds_at_most(door: httpx.Client, graph: Graph) -> None:
     key = make(graph, "read")
     assert knock(door, "GET /ontologies", key).status_code == 200
     keys.revoke_key(graph, "read")
@@ -107,9 +105,7 @@ def test_a_key_can_be_replaced_without_a_gap(door: httpx.Client, guarded: Servic
         assert kg.revoke_key(old.key_id).state == "revoked"
 
 
-def test_keys_are_made_and_listed_and_their_secrets_are_not(
-    guarded: Service, graph: Graph, driver: neo4j.Driver
-) -> None:
+def test_keys_are_listed_without_their_secrets(guarded: Service, graph: Graph, driver: neo4j.Driver) -> None:
     with KgClient(guarded.url, api_key=make(graph, "admin", "chief")) as kg:
         made = kg.create_key("ada")
         assert made.key.startswith(f"kg_{made.key_id}_")
@@ -129,7 +125,7 @@ def test_keys_are_made_and_listed_and_their_secrets_are_not(
     assert made.key not in str(stored)
 
 
-def test_when_a_key_was_used_and_by_whom_is_told(door: httpx.Client, guarded: Service, graph: Graph) -> None:
+def test_use_of_a_key_is_recorded(door: httpx.Client, guarded: Service, graph: Graph) -> None:
     key = make(graph, "read", "ada")
     knock(door, "GET /ontologies", key)
     (told,) = read_keys(graph)
@@ -139,9 +135,7 @@ def test_when_a_key_was_used_and_by_whom_is_told(door: httpx.Client, guarded: Se
     assert key not in guarded.output()
 
 
-def test_a_key_that_is_given_for_its_id_is_revoked_and_gets_into_no_log(
-    door: httpx.Client, guarded: Service, graph: Graph
-) -> None:
+def test_key_sent_as_id_is_revoked_unlogged(door: httpx.Client, guarded: Service, graph: Graph) -> None:
     with KgClient(guarded.url, api_key=make(graph, "admin", "chief")) as kg:
         leaked = kg.create_key("leaked").key
         assert kg.revoke_key(leaked).state == "revoked"
@@ -155,7 +149,7 @@ def test_a_key_that_is_given_for_its_id_is_revoked_and_gets_into_no_log(
         assert key[12:] not in guarded.output() + answer.text + nowhere.text
 
 
-def test_the_heir_of_a_key_lives_as_long_as_the_first_was_made_for(graph: Graph) -> None:
+def test_rotated_key_keeps_the_original_expiry(graph: Graph) -> None:
     first = keys.create_key(graph, NewKey(name="import"), "local")
     second = keys.rotate_key(graph, "import", KeyRotation(overlap_hours=2), "local")
     keys.revoke_key(graph, second.key_id)
@@ -165,7 +159,7 @@ def test_the_heir_of_a_key_lives_as_long_as_the_first_was_made_for(graph: Graph)
         keys.rotate_key(graph, first.key_id, KeyRotation(), "local")
 
 
-def test_no_two_who_make_keys_at_once_get_one_name(graph: Graph) -> None:
+def test_concurrent_key_creation_keeps_names_unique(graph: Graph) -> None:
     def ask(_: int) -> str:
         try:
             return keys.create_key(graph, NewKey(name="ada"), "local").key_id
@@ -181,13 +175,13 @@ def test_no_two_who_make_keys_at_once_get_one_name(graph: Graph) -> None:
 @pytest.mark.parametrize(
     "name", ["", "a/b", "..", " a", "a\u202eb", "0123abcd", "x" * 101, "-", "kg_0123abcd_" + "s" * 43]
 )
-def test_a_name_can_be_typed_and_is_no_id(door: httpx.Client, graph: Graph, name: str) -> None:
+def test_key_name_is_validated(door: httpx.Client, graph: Graph, name: str) -> None:
     headers = {"Authorization": f"Bearer {make(graph, 'admin')}"}
     answer = door.post("/keys", json={"name": name}, headers=headers)
     assert (answer.status_code, "name" in answer.text) == (422, True)
 
 
-def test_what_one_asked_for_once_is_not_given_to_others(
+def test_idempotent_response_is_not_shared_between_keys(
     door: httpx.Client, guarded: Service, graph: Graph
 ) -> None:
     stored: list[str | None] = []
@@ -200,7 +194,7 @@ def test_what_one_asked_for_once_is_not_given_to_others(
     assert door.get("/documents").status_code == 401
 
 
-def test_what_a_proxy_sends_is_no_key_where_none_is_required(http: httpx.Client) -> None:
+def test_proxy_authorization_is_ignored_without_authentication(http: httpx.Client) -> None:
     for value in ("Basic dTpw", "Bearer eyJhbGciOiJIUzI1NiJ9.e30.x", "Digest a", ""):
         assert http.get("/ontologies", headers={"Authorization": value}).status_code == 200
     proof = make_proof("of another home", time.time(), "GET", "/ontologies")
@@ -209,13 +203,13 @@ def test_what_a_proxy_sends_is_no_key_where_none_is_required(http: httpx.Client)
 
 
 @pytest.mark.usefixtures("graph")
-def test_who_looks_for_more_than_keys_is_told_there_is_none(door: httpx.Client) -> None:
-    """Clients of MCP look for an authorization server; 401 would send them on."""
+def test_oauth_discovery_is_not_found(door: httpx.Client) -> None:
+    """MCP clients look for an authorization server. A 401 would continue that search."""
     for path in ("oauth-protected-resource", "oauth-authorization-server"):
         assert door.get(f"/.well-known/{path}").status_code == 404
 
 
-def test_a_key_that_sends_too_much_is_told_to_wait(server: Neo4jServer, graph: Graph, tmp_path: Path) -> None:
+def test_key_over_its_rate_limit_must_wait(server: Neo4jServer, graph: Graph, tmp_path: Path) -> None:
     key = make(graph, "read", "ada")
     few = serve(server, tmp_path, KG_API__REQUIRE_KEYS="true", KG_API__REQUESTS_PER_MINUTE="3")
     try:

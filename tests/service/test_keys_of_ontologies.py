@@ -1,6 +1,6 @@
-"""A key of one ontology: to whoever sends it, over REST or MCP, there is no other in all that they ask.
+"""A key of one ontology sees no other over REST and MCP.
 
-Routes and places come from the OpenAPI document, so a new one is tried without a change here.
+The OpenAPI document lists the routes, so a new route is tested automatically.
 """
 
 from __future__ import annotations
@@ -86,13 +86,13 @@ OF_EVERYTHING: tuple[tuple[str, dict[str, Any] | None], ...] = (
     ("POST /documents/preview", {"ontology": OWN, "document": "new.md", "text": "The common ferry."}),
     ("GET /jobs/00000000", None),
 )
-"""What is asked names nothing that its key does not see, or a word that is not quite the other one's."""
+"""Routes whose request names no hidden ontology, or a similar word."""
 VARYING = {"score", "timings_ms", "milliseconds", "next_cursor"}
 """Weights of words and load are shared (docs/operations/security.md)."""
 
 
 @pytest.mark.parametrize(("route", "body"), OF_EVERYTHING, ids=str)
-def test_what_is_asked_of_everything_is_of_ones_own(
+def test_unscoped_requests_show_only_visible_ontologies(
     guarded: Service, libraries: Libraries, route: str, body: dict[str, Any] | None
 ) -> None:
     asked = fill_in((route, body), libraries.own, libraries.other)
@@ -138,10 +138,10 @@ def test_answers_stay_the_same_while_another_ontology_grows(
     everything.post("/documents/delete", json={"ontology": OTHER, "where": ["tags=grown"]})
 
 
-def test_the_names_in_what_is_asked_of_everything_are_worth_asking(
-    everything: httpx.Client, libraries: Libraries
-) -> None:
-    """Most of those questions bring the other ontology to whoever sees it: else they would prove nothing."""
+def test_unscoped_requests_would_reveal_hidden_names(everything: httpx.Client, libraries: Libraries) -> None:
+    """With an unrestricted key, most responses contain the other ontology. Otherwise, the test proves
+    nothing.
+    """
     asked = [fill_in(each, libraries.own, libraries.other) for each in OF_EVERYTHING]
     told = [ask(everything, route, body).text.lower() for route, body in asked]
     silent = [each for each, text in zip(OF_EVERYTHING, told, strict=True) if SECRET not in text]
@@ -150,9 +150,7 @@ def test_the_names_in_what_is_asked_of_everything_are_worth_asking(
 
 @pytest.mark.parametrize("named", [OTHER, NOWHERE])
 @pytest.mark.parametrize("route", [each for each in ROUTES if "{ontology}" in each and admits_some(each)])
-def test_an_ontology_of_others_is_refused_whether_it_is_there_or_not(
-    own: httpx.Client, route: str, named: str
-) -> None:
+def test_hidden_and_missing_ontologies_are_denied_equally(own: httpx.Client, route: str, named: str) -> None:
     answer = ask(own, re.sub("{[^}]*}", "none", route.replace("{ontology}", named)), {})
     assert answer.status_code == 403
     assert answer.json()["detail"].startswith(f"this key is limited to {OWN!r} and cannot see {named!r}. ")
@@ -194,7 +192,7 @@ def test_an_ontology_of_others_is_refused_whether_it_is_there_or_not(
     ],
     ids=str,
 )
-def test_naming_an_ontology_of_others_is_refused(
+def test_naming_a_hidden_ontology_is_denied(
     own: httpx.Client, everything: httpx.Client, route: str, body: Any, named: str
 ) -> None:
     before = state_of_other(everything)
@@ -215,8 +213,8 @@ def test_of_a_batch_only_ones_own_is_stored(own: httpx.Client, everything: httpx
     assert own.delete("/documents/batch.md").json()["documents"] == 1
 
 
-def test_routes_that_concern_all_are_refused(own: httpx.Client) -> None:
-    """Every route is held to a key's ontologies, or is refused: one that nobody has thought of, too."""
+def test_routes_for_all_of_kg_are_denied(own: httpx.Client) -> None:
+    """Every route filters by ontology or rejects the key."""
     for route in ROUTES:
         if admits_some(route) or route == "POST /mcp":
             continue
@@ -236,7 +234,7 @@ def test_import_by_key_of_one_ontology_is_denied(guarded: Service, everything: h
     assert "concerns all of kg" in answer.json()["detail"]
 
 
-def test_every_route_that_can_be_held_to_ontologies_is_tried_here() -> None:
+def test_every_restrictable_route_is_tested_here() -> None:
     """Ids in paths are, each with ids of every kind, below."""
     tried = {_form(each) for each, _ in (*READ_BESIDES, *CHANGED_BESIDES, *OF_EVERYTHING)}
     beside = {"POST /documents", "POST /documents/batch", "POST /documents/conversation", "GET /jobs/events"}
@@ -258,7 +256,7 @@ def test_events_are_of_jobs_of_ones_own(own: httpx.Client, everything: httpx.Cli
         everything.delete("/documents/job.md", params={"ontology": ontology})
 
 
-def test_a_key_of_several_sees_them_all_and_no_more(
+def test_key_of_several_ontologies_sees_exactly_them(
     libraries: Libraries, guarded: Service, everything: httpx.Client
 ) -> None:
     about = {"ontology": NOWHERE, "document": "peak.md", "text": "The common ferry does not climb.\n"}
@@ -326,7 +324,7 @@ READ_BESIDES: tuple[tuple[str, Any], ...] = (
     ("POST /queries/constructive", {"steps": [{"step": "seed", "by": "image", "value": "{image}"}]}),
     ("POST /queries/constructive", {"steps": [{"step": "seed", "by": "concept", "value": "{concept}"}]}),
 )
-"""Places that the description does not tell, or that are tried above with ids of other kinds."""
+"""Path parameters without a description, or tested above with ids of other kinds."""
 CHANGED_BESIDES: tuple[tuple[str, dict[str, Any]], ...] = (
     (
         "POST /ontologies/heronry/concepts",
@@ -340,14 +338,14 @@ CHANGED_BESIDES: tuple[tuple[str, dict[str, Any]], ...] = (
 
 
 @pytest.mark.parametrize(("route", "body"), READ_BESIDES, ids=str)
-def test_what_is_of_another_is_read_as_what_is_nowhere(
+def test_reading_hidden_and_missing_data_looks_equal(
     own: httpx.Client, libraries: Libraries, route: str, body: Any
 ) -> None:
     compare_with_nowhere(own, libraries, route, body)
 
 
 @pytest.mark.parametrize(("route", "body"), CHANGED_BESIDES, ids=str)
-def test_what_is_of_another_is_changed_as_what_is_nowhere(
+def test_changing_hidden_and_missing_data_looks_equal(
     own: httpx.Client,
     everything: httpx.Client,
     libraries: Libraries,
@@ -367,7 +365,7 @@ def test_beginnings_of_ids_are_no_way_in(own: httpx.Client, libraries: Libraries
         assert answer.status_code == 404, (kind, answer.text)
 
 
-def test_what_is_ones_own_is_there(own: httpx.Client, libraries: Libraries) -> None:
+def test_visible_data_is_found(own: httpx.Client, libraries: Libraries) -> None:
     ids = libraries.own
     for route in READ_BY_ID:
         if "/events" not in route:
@@ -439,11 +437,11 @@ LEAST: dict[str, dict[str, Any]] = {
     "GET /evaluations/compare": {"name": "{own_evaluation}"},
     "DELETE /ontologies/{ontology}/judgements": {"question": "none?"},
 }
-"""What a request needs at least: the query of GET and DELETE, or the body."""
+"""Minimal requests: the query of GET and DELETE, or the body."""
 CREATING = {"POST /documents", "POST /documents/batch", "POST /documents/conversation"}
-"""Names in their bodies are those of new documents of one's own."""
+"""Routes with names of new documents in their bodies."""
 FREE = {"query_text", "question", "text", "title", "uri", "by", "after", "context_template", "ontology"}
-"""Texts to search with or to keep; `ontology` has tests of its own."""
+"""Free texts to search or store. `ontology` has separate tests."""
 OF_PATHS = ("document", "source", "image", "pdf", "concept", "job", "proposal", "community", "evaluation")
 OF_OTHERS = ("document", "source", "concept")
 
@@ -515,7 +513,7 @@ def _values(described: dict[str, Any], name: str, schema: dict[str, Any]) -> lis
 
 
 def _forms(described: dict[str, Any], schema: dict[str, Any]) -> set[str]:
-    """`string` and `strings` (a list of them), where a schema allows them without naming the values."""
+    """Return the names `string` and `strings` if a schema allows free values."""
     schema = _resolved(described, schema)
     inner = [_forms(described, each) for each in schema.get("anyOf", schema.get("oneOf", []))]
     if schema.get("type") == "string" and not schema.keys() & {"enum", "const"}:
@@ -571,7 +569,7 @@ def test_tools_show_ones_own(
 
 
 @pytest.mark.parametrize(("tool", "arguments"), REFUSED, ids=str)
-def test_what_is_of_another_is_nowhere(
+def test_hidden_data_is_not_found_by_agents(
     own: httpx.Client, libraries: Libraries, tool: str, arguments: dict[str, Any]
 ) -> None:
     told = _call(own, tool, arguments, libraries)
@@ -585,7 +583,7 @@ def test_what_is_of_another_is_nowhere(
     assert SECRET not in content["text"].lower().replace(OTHER, "", 2)
 
 
-def test_the_same_is_shown_to_whoever_sees_all(everything: httpx.Client, libraries: Libraries) -> None:
+def test_unrestricted_key_sees_hidden_data(everything: httpx.Client, libraries: Libraries) -> None:
     told = [str(_call(everything, *each, libraries)).lower() for each in CALLS]
     assert sum(SECRET in each for each in told) > len(CALLS) // 2
 

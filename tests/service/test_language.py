@@ -20,7 +20,7 @@ from tests.support.running import wait_until
 
 
 def expect_found(kg: KgClient, query: str, *texts: str, ontology: str | Sequence[str] = "a") -> None:
-    """Wait until words find these texts: a service remembers for a second what it knows of ontologies."""
+    """Wait until a search finds these texts, because a service caches ontologies for a second."""
 
     def found() -> list[str]:
         return [
@@ -30,9 +30,7 @@ def expect_found(kg: KgClient, query: str, *texts: str, ontology: str | Sequence
     wait_until(lambda: found() == [*texts], 5, lambda: str(found()))
 
 
-def test_a_text_of_few_words_is_found_by_other_forms_once_its_language_is_chosen(
-    http: httpx.Client, kg: KgClient
-) -> None:
+def test_chosen_language_finds_inflections_in_short_text(http: httpx.Client, kg: KgClient) -> None:
     ingest(http, "Häuser streichen", ontology="a")
     assert kg.language("a").language == "auto"
     expect_found(kg, "Haus")
@@ -46,7 +44,7 @@ def test_a_text_of_few_words_is_found_by_other_forms_once_its_language_is_chosen
     expect_found(kg, "Haus")
 
 
-def test_a_language_that_auto_does_not_know_is_found_beside_others(http: httpx.Client, kg: KgClient) -> None:
+def test_undetectable_language_works_with_other_languages(http: httpx.Client, kg: KgClient) -> None:
     ingest(http, "Les chevaux galopaient dans la prairie", ontology="a")
     ingest(http, "Zwiebeln sind in der Suppe, und es ist gut, dass sie da sind", ontology="b")
     expect_found(kg, "galoper", ontology=["a", "b"])
@@ -57,7 +55,7 @@ def test_a_language_that_auto_does_not_know_is_found_beside_others(http: httpx.C
     )
 
 
-def test_a_new_title_is_indexed_in_the_chosen_language(http: httpx.Client, kg: KgClient) -> None:
+def test_changed_title_is_indexed_in_chosen_language(http: httpx.Client, kg: KgClient) -> None:
     ingest(http, "etwas", ontology="a", document="x.txt")
     kg.set_language("a", "de")
     kg.change_document(kg.documents("a").documents[0].document_id, title="Die Häuser")
@@ -65,7 +63,7 @@ def test_a_new_title_is_indexed_in_the_chosen_language(http: httpx.Client, kg: K
 
 
 @pytest.mark.parametrize("seconds", [0.0, 60.0])
-def test_what_was_interrupted_goes_on(
+def test_interrupted_language_change_resumes(
     http: httpx.Client, kg: KgClient, graph: Graph, driver: neo4j.Driver, seconds: float
 ) -> None:
     text = "\n\n".join(f"Zwiebeln Nummer {at}" for at in range(3))
@@ -80,9 +78,7 @@ def test_what_was_interrupted_goes_on(
     assert {row["stemmed"] for row in stems} == {seconds > 0}
 
 
-def test_bad_languages_and_ontologies_that_are_not_there_are_refused(
-    http: httpx.Client, kg: KgClient
-) -> None:
+def test_invalid_language_and_unknown_ontology_are_rejected(http: httpx.Client, kg: KgClient) -> None:
     ingest(http, "a text", ontology="a")
     with pytest.raises(NotFound, match="not found"):
         kg.set_language("aa", "de")
@@ -128,7 +124,7 @@ def test_synonyms_are_set_read_used_and_taken_away(http: httpx.Client, kg: KgCli
     expect_found(kg, "K8S")
 
 
-def test_an_ontology_that_is_not_there_and_bad_groups_are_refused(http: httpx.Client, kg: KgClient) -> None:
+def test_invalid_synonyms_and_unknown_ontology_are_rejected(http: httpx.Client, kg: KgClient) -> None:
     ingest(http, "a text", ontology="a")
     with pytest.raises(NotFound, match="ontology 'aa' not found"):
         kg.set_synonyms("aa", [["x", "y"]])

@@ -11,7 +11,7 @@ from tests.service.asking import embedded, found, ingest, search
 from tests.support.embedding import run_jobs
 
 
-def test_an_empty_library_is_no_error(http: httpx.Client) -> None:
+def test_empty_library_returns_empty_lists(http: httpx.Client) -> None:
     assert http.get("/ontologies").json() == {"ontologies": [], "waiting": {}}
     assert http.get("/documents").json() == {
         "total": 0,
@@ -41,7 +41,7 @@ def test_ontologies_are_listed_with_their_counts(http: httpx.Client, graph: Grap
     ]
 
 
-def test_the_status_of_embeddings_counts_one_ontology_or_all(http: httpx.Client, graph: Graph) -> None:
+def test_embedding_status_covers_one_or_all_ontologies(http: httpx.Client, graph: Graph) -> None:
     embedded(graph, http, "one", ontology="beta")
     ingest(http, "two", ontology="alpha")
     assert http.get("/ontologies/alpha/embedding-status").json()["missing"] == 1
@@ -50,7 +50,7 @@ def test_the_status_of_embeddings_counts_one_ontology_or_all(http: httpx.Client,
     assert (every["total"], every["embedded"], every["missing"], every["stale"]) == (2, 1, 1, 0)
 
 
-def test_documents_come_page_by_page_in_order_each_once(http: httpx.Client) -> None:
+def test_documents_are_paged_in_order(http: httpx.Client) -> None:
     for ontology in ("b", "a"):
         for number in (3, 1, 2):
             ingest(http, "text", document=f"{number}.txt", ontology=ontology)
@@ -63,7 +63,7 @@ def test_documents_come_page_by_page_in_order_each_once(http: httpx.Client) -> N
     assert (only["total"], len(only["documents"])) == (3, 2)
 
 
-def test_a_document_tells_everything_that_was_said_about_it(http: httpx.Client) -> None:
+def test_document_returns_all_its_fields(http: httpx.Client) -> None:
     text = "# Leases\n\nA worker renews its lease.\n"
     stored = ingest(http, text, document="l.md", uri="file:///l.md", metadata={"n": 1})
     read = http.get(f"/documents/{stored['document_id']}").json()
@@ -94,7 +94,7 @@ def test_deleting_an_ontology_twice_is_harmless(http: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize("name", ["Büro 2", "v1.2-final", "本棚", "a_b", "हिन्दी"])
-def test_an_ontology_of_any_script_can_be_asked_for_and_deleted(kg: KgClient, name: str) -> None:
+def test_ontology_of_any_script_is_searched_and_deleted(kg: KgClient, name: str) -> None:
     kg.ingest_text("some text", ontology=name, document="a/b c?.txt")
     assert kg.embedding_status(name).total == 1
     assert kg.documents(name).documents[0].document == "a/b c?.txt"
@@ -102,7 +102,7 @@ def test_an_ontology_of_any_script_can_be_asked_for_and_deleted(kg: KgClient, na
     assert kg.delete_ontology(name).documents == 1
 
 
-def test_a_deleted_document_can_come_back(http: httpx.Client, graph: Graph) -> None:
+def test_deleted_document_can_be_ingested_again(http: httpx.Client, graph: Graph) -> None:
     first = embedded(graph, http, "some text")
     http.delete(f"/documents/{first['document_id']}")
     again = ingest(http, "some text")

@@ -1,5 +1,3 @@
-"""MCP over both transports, with the SDK's own client, by the real service; pictures too."""
-
 from __future__ import annotations
 
 import json
@@ -56,7 +54,6 @@ shared = sharing(store_nature)
 
 @pytest.fixture
 def document_id(shared: str) -> str:
-    """A document, stored and embedded, and another one that is like it."""
     return shared
 
 
@@ -69,7 +66,7 @@ def target(request: pytest.FixtureRequest, service: Service, server: Neo4jServer
     return StdioServerParameters(command=sys.executable, args=["-m", "kg_cli.main", "mcp"], env=env)
 
 
-def test_a_document_that_is_listed_is_opened_by_its_name(service: Service, document_id: str) -> None:
+def test_listed_document_is_opened_by_name(service: Service, document_id: str) -> None:
     for name in ("bees.md", "nature/bees.md", document_id):
         read = answer(call(f"{service.url}/mcp", "get_source_context", citation=name, window=1))
         assert (read["document_id"], read["paragraphs"][0]["paragraph"]) == (document_id, 0)
@@ -131,7 +128,7 @@ def test_a_session_finds_reads_and_cites(
 
 
 @pytest.mark.usefixtures("document_id")
-def test_a_walk_by_cursors_gives_what_one_answer_gives(service: Service) -> None:
+def test_cursor_pages_equal_one_large_response(service: Service) -> None:
     url = f"{service.url}/mcp"
     arguments = {"query": "the bees' dance", "limit": 30}
     large = answer(call(url, "search_sources", **arguments, token_budget=100_000))
@@ -212,7 +209,7 @@ BOTH = pytest.mark.parametrize(
         ({"Origin": "https://evil.example"}, 403),
     ],
 )
-def test_only_those_who_belong_here_are_answered(
+def test_foreign_hosts_and_origins_are_rejected(
     http: httpx.Client, body: Any, headers: dict[str, str], more: dict[str, str], status: int
 ) -> None:
     response = post(http, body, {**headers, **more})
@@ -228,7 +225,7 @@ def test_no_session_is_kept(http: httpx.Client, body: Any, headers: dict[str, st
 
 @pytest.mark.parametrize("method", ["GET", "DELETE", "PUT", "HEAD", "OPTIONS"])
 @pytest.mark.parametrize("headers", [MODERN, HEADERS], ids=[CURRENT, BEFORE])
-def test_there_is_nothing_but_post(http: httpx.Client, method: str, headers: dict[str, str]) -> None:
+def test_only_post_is_allowed(http: httpx.Client, method: str, headers: dict[str, str]) -> None:
     response = http.request(method, "/mcp", headers={**headers, "Mcp-Session-Id": "x"})
     assert (response.status_code, response.headers["allow"]) == (405, "POST")
 
@@ -246,7 +243,7 @@ def test_there_is_nothing_but_post(http: httpx.Client, method: str, headers: dic
         (b'{"id":1}', None),
     ],
 )
-def test_what_is_no_message_is_refused(
+def test_invalid_message_is_rejected(
     http: httpx.Client, headers: dict[str, str], body: bytes, code: int | None
 ) -> None:
     response = post(http, body, headers)
@@ -256,15 +253,15 @@ def test_what_is_no_message_is_refused(
     assert "Traceback" not in response.text
 
 
-def test_a_message_over_the_limit_is_refused(http: httpx.Client) -> None:
+def test_message_over_the_limit_is_rejected(http: httpx.Client) -> None:
     assert post(http, b"x" * 1_100_000, HEADERS).status_code == 413
 
 
-def test_a_body_that_is_not_json_is_refused(http: httpx.Client) -> None:
+def test_body_without_json_is_rejected(http: httpx.Client) -> None:
     assert post(http, b"{}", {**HEADERS, "Content-Type": "text/plain"}).status_code in {400, 415}
 
 
-def test_an_unknown_version_is_refused(http: httpx.Client) -> None:
+def test_unknown_version_is_rejected(http: httpx.Client) -> None:
     meta = {**META, "io.modelcontextprotocol/protocolVersion": "2099-01-01"}
     body = {**DISCOVER, "params": {"_meta": meta}}
     response = post(http, body, {**MODERN, "MCP-Protocol-Version": "2099-01-01"})
@@ -294,7 +291,7 @@ def hits(result: CallToolResult) -> list[dict[str, Any]]:
     return json.loads(said.text)["hits"]
 
 
-def test_pictures_are_shown(service: Service, http: httpx.Client) -> None:
+def test_images_are_returned_with_hits(service: Service, http: httpx.Client) -> None:
     url = f"{service.url}/mcp"
     upload(http, encoded(drawn(600, 400), "JPEG"), "boat.jpg")
     upload(http, encoded(drawn(300, 200)), "smaller.png")
@@ -307,7 +304,7 @@ def test_pictures_are_shown(service: Service, http: httpx.Client) -> None:
     assert [(each["document"], each["near_duplicate"]) for each in hits(like)] == [("smaller.png", True)]
 
 
-def test_pictures_for_a_passage(service: Service, http: httpx.Client) -> None:
+def test_passage_finds_images(service: Service, http: httpx.Client) -> None:
     upload(http, encoded(drawn(600, 400), "JPEG"), "boat.jpg")
     ingest(http, "A boat lies in the harbour.", document="words.md")
     result = call(f"{service.url}/mcp", "search_images", like="notes/words.md#0")

@@ -1,5 +1,3 @@
-"""Agents read documents in their order, and are told what stands where and when nothing is near."""
-
 from __future__ import annotations
 
 import sys
@@ -68,7 +66,7 @@ def test_a_listed_document_is_read_to_its_end(target: Target, document_id: str) 
     assert {step["document_id"] for step in steps} == {document_id}
 
 
-def test_reading_begins_at_a_citation_and_a_changed_document_is_told(
+def test_reading_starts_at_citation_and_detects_changes(
     service: Service, http: httpx.Client, graph: Graph, document_id: str
 ) -> None:
     url = f"{service.url}/mcp"
@@ -86,7 +84,7 @@ def test_reading_begins_at_a_citation_and_a_changed_document_is_told(
     assert "has changed" in failure(call(url, "read_document", **asked))
 
 
-def test_what_ocr_read_says_so_to_agents(service: Service, driver: neo4j.Driver, document_id: str) -> None:
+def test_agents_see_ocr_confidence(service: Service, driver: neo4j.Driver, document_id: str) -> None:
     url = f"{service.url}/mcp"
     first = answer(call(url, "read_document", document=document_id))["paragraphs"][0]
     assert "ocr_confidence" not in first
@@ -96,9 +94,7 @@ def test_what_ocr_read_says_so_to_agents(service: Service, driver: neo4j.Driver,
     assert {each["ocr_confidence"] for each in (read, *similar["similar"])} == {0.75}
 
 
-def test_lists_and_hits_tell_dates_and_titles_and_copies_come_once(
-    service: Service, http: httpx.Client, graph: Graph
-) -> None:
+def test_hits_show_dates_titles_and_no_copies(service: Service, http: httpx.Client, graph: Graph) -> None:
     url = f"{service.url}/mcp"
     about = {"title": "Minutes", "metadata": {"date": "2025-01-31"}, "ontology": "o"}
     text = "The swarm was caught by the old oak behind the barn on the second of May in the rain. " * 4
@@ -128,7 +124,7 @@ def test_agents_filter_in_every_search_and_list(target: Target, http: httpx.Clie
         assert "where" in failure(call(target, tool, **asked, where=["date"])), tool
 
 
-def test_an_agent_is_told_when_nothing_is_near(
+def test_agent_is_notified_without_relevant_results(
     service: Service, driver: neo4j.Driver, document_id: str
 ) -> None:
     assert document_id

@@ -1,5 +1,3 @@
-"""Exporting and importing through the service, as `kg export` and `kg import` do; and what strangers send."""
-
 from __future__ import annotations
 
 import json
@@ -46,7 +44,7 @@ def bring(kg: KgClient, folder: Path, *names: str, replace: bool = False) -> lis
 
 
 def empty(driver: neo4j.Driver, graph: Graph) -> None:
-    """A fresh home, but for the files of pictures."""
+    """Empty the home except for image files."""
     wipe(driver)
     ensure_space(graph, small_embedder().identity)
 
@@ -56,7 +54,7 @@ def hits(kg: KgClient, query: str, mode: Any) -> list[tuple[str, str, float]]:
     return [(each.source_id, each.document, each.score) for each in found]
 
 
-def test_all_that_is_exported_is_found_again(
+def test_exported_data_is_identical_after_import(
     kg: KgClient, http: httpx.Client, graph: Graph, driver: neo4j.Driver, tmp_path: Path
 ) -> None:
     kg.ingest_text(
@@ -101,7 +99,7 @@ def test_all_that_is_exported_is_found_again(
     assert export(kg, tmp_path / "second").model_dump()["files"] == manifest.model_dump()["files"]
 
 
-def test_one_ontology_goes_into_a_kg_that_is_in_use(kg: KgClient, graph: Graph, tmp_path: Path) -> None:
+def test_one_ontology_is_imported_into_a_used_kg(kg: KgClient, graph: Graph, tmp_path: Path) -> None:
     for name in ("notes", "others"):
         kg.ingest_text(TEXT, ontology=name, document="a.md")
     run_jobs(graph)
@@ -170,9 +168,7 @@ def put(http: httpx.Client, key: str) -> httpx.Response:
     return http.put(f"/import/blobs/{key}", content=PICTURE, headers=kind)
 
 
-def test_what_a_stranger_sends_changes_nothing(
-    http: httpx.Client, kg: KgClient, driver: neo4j.Driver
-) -> None:
+def test_malicious_import_changes_nothing(http: httpx.Client, kg: KgClient, driver: neo4j.Driver) -> None:
     kg.open_import(configuration(), format=FORMAT, schema_version=1)
     before = nodes(driver)
     document, passages = lines()
@@ -221,9 +217,7 @@ def test_what_a_stranger_sends_changes_nothing(
     ],
     ids=["no such source", "exceeds its source", "bare", "no quote"],
 )
-def test_passages_that_do_not_fit_their_document_cost_only_themselves(
-    http: httpx.Client, kg: KgClient, told: dict[str, Any]
-) -> None:
+def test_mismatched_passages_fail_separately(http: httpx.Client, kg: KgClient, told: dict[str, Any]) -> None:
     kg.set_embedding_config("notes", strategy="count", chunk_size=30)
     mark = kg.export_offer(["notes"]).ontologies[0].mark
     document, passages = lines()
@@ -234,7 +228,7 @@ def test_passages_that_do_not_fit_their_document_cost_only_themselves(
     assert [each[:5] for each in answer["problems"]] == ["a.md:"]
 
 
-def test_a_bundle_of_a_later_kg_is_refused(kg: KgClient, http: httpx.Client) -> None:
+def test_bundle_of_later_version_is_rejected(kg: KgClient, http: httpx.Client) -> None:
     given = {"configuration": configuration().model_dump(mode="json")}
     later = http.post("/import/ontologies", json={"format": FORMAT, "schema_version": 999, **given})
     assert "Upgrade this kg first" in problem(later, 422)
@@ -243,7 +237,7 @@ def test_a_bundle_of_a_later_kg_is_refused(kg: KgClient, http: httpx.Client) -> 
     assert not kg.ontologies().ontologies
 
 
-def test_a_picture_that_was_not_sent_costs_its_document_only(kg: KgClient, http: httpx.Client) -> None:
+def test_missing_image_fails_only_its_document(kg: KgClient, http: httpx.Client) -> None:
     kg.open_import(configuration(), format=FORMAT, schema_version=1)
     alone = [{**each, "document": "b.md"} if "document" in each else each for each in lines()]
     del alone[0]["original"]
@@ -255,10 +249,10 @@ def test_a_picture_that_was_not_sent_costs_its_document_only(kg: KgClient, http:
     assert kg.documents("notes").total == 2
 
 
-def test_vectors_are_only_taken_where_they_fit(
+def test_vectors_are_accepted_only_with_equal_fingerprint(
     kg: KgClient, http: httpx.Client, graph: Graph, driver: neo4j.Driver
 ) -> None:
-    """A mark that is right, and vectors that are of another size, or chunks of somebody else's document."""
+    """The fingerprint matches, but vectors have another size, or chunks belong to another document."""
     kg.set_embedding_config("notes", strategy="count", chunk_size=30)
     kg.ingest_text("One two three. " * 20, ontology="notes", document="own.md")
     run_jobs(graph)
@@ -310,7 +304,7 @@ def many(kg: KgClient, graph: Graph) -> KgClient:
     return kg
 
 
-def test_an_ontology_that_is_embedded_otherwise_meanwhile_ends_the_export(
+def test_configuration_change_during_export_ends_it(
     many: KgClient, graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def switch() -> None:
@@ -325,7 +319,7 @@ def test_an_ontology_that_is_embedded_otherwise_meanwhile_ends_the_export(
     assert manifest.files[0].configuration.embedding.strategy == "count"
 
 
-def test_an_ontology_that_is_deleted_meanwhile_ends_the_export(
+def test_ontology_deleted_during_export_ends_it(
     many: KgClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "bundle"
@@ -338,7 +332,7 @@ def test_an_ontology_that_is_deleted_meanwhile_ends_the_export(
     assert export(many, tmp_path / "another").files == []
 
 
-def test_what_a_manifest_tells_of_is_on_the_disk_before(
+def test_files_are_synced_before_their_manifest(
     kg: KgClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Before the manifest comes, and before an unfinished export counts on it."""

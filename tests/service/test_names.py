@@ -1,5 +1,3 @@
-"""What documents, sources and jobs are called; what is not there names what is nearest."""
-
 from __future__ import annotations
 
 import httpx
@@ -17,7 +15,7 @@ COMPOSED, DECOMPOSED = "Übersicht", "U\u0308bersicht"
 NAME = "guide/how to install C#.md"
 
 
-def test_a_document_goes_by_name_ontology_and_name_and_the_digits_of_its_id(kg: KgClient) -> None:
+def test_document_is_found_by_name_path_or_id(kg: KgClient) -> None:
     made = kg.ingest_text("# Install\n\nDo this.\n", ontology="notes", document=NAME)
     names = (made.document_id, made.document_id[:8], NAME, f"notes/{NAME}", f"notes / {NAME}")
     assert {kg.document(each).document_id for each in names} == {made.document_id}
@@ -32,7 +30,7 @@ def test_a_document_goes_by_name_ontology_and_name_and_the_digits_of_its_id(kg: 
         kg.document(NAME, ontology="other")
 
 
-def test_a_name_that_several_have_is_a_conflict_until_the_ontology_is_said(kg: KgClient) -> None:
+def test_ambiguous_name_is_a_conflict_without_ontology(kg: KgClient) -> None:
     for ontology in ("a", "b"):
         kg.ingest_text(f"Of {ontology}.", ontology=ontology, document="same.md")
     with pytest.raises(Conflict, match=r"a/same\.md .*b/same\.md"):
@@ -63,9 +61,7 @@ def test_both_forms_of_a_name_are_one_document(kg: KgClient) -> None:
     assert kg.delete_document(f"{DECOMPOSED}.md").documents == 1
 
 
-def test_documents_that_were_stored_under_decomposed_names_are_found(
-    kg: KgClient, http: httpx.Client, graph: Graph
-) -> None:
+def test_decomposed_names_are_found(kg: KgClient, http: httpx.Client, graph: Graph) -> None:
     old = record(f"{DECOMPOSED}.md", ["An old one."], ontology="notes")
     store_documents(graph, [old])
     for name in (COMPOSED, DECOMPOSED):
@@ -79,7 +75,7 @@ def test_documents_that_were_stored_under_decomposed_names_are_found(
     assert kg.documents(where=[f"document={COMPOSED}.md"]).total == 2
 
 
-def test_a_wrong_name_is_not_found_and_the_nearest_is_named(kg: KgClient) -> None:
+def test_unknown_name_suggests_the_nearest(kg: KgClient) -> None:
     made = kg.ingest_text("Text.", ontology="notes", document="guide/install.md")
     with pytest.raises(NotFound, match=r"did you mean 'guide/install\.md'"):
         kg.delete_document("instal.md")
@@ -91,7 +87,7 @@ def test_a_wrong_name_is_not_found_and_the_nearest_is_named(kg: KgClient) -> Non
     assert "nothing was deleted" in repeated.notes[0]
 
 
-def test_what_is_nearest_in_the_ontology_asked_is_named_or_nothing(kg: KgClient) -> None:
+def test_suggestions_stay_within_the_requested_ontology(kg: KgClient) -> None:
     for ontology, name in (("a", "guide.md"), ("b", "plan.md"), ("b", "a/install.md")):
         kg.ingest_text("Text.", ontology=ontology, document=name)
     with pytest.raises(NotFound, match=r"did you mean 'a/guide\.md'\?\)\. `kg"):
@@ -123,7 +119,7 @@ def test_lists_of_an_unknown_ontology_are_not_found(http: httpx.Client) -> None:
     assert http.get("/documents").json()["total"] == 1
 
 
-def test_every_question_to_an_unknown_document_names_the_nearest(http: httpx.Client) -> None:
+def test_every_route_suggests_the_nearest_document(http: httpx.Client) -> None:
     ingest(http, "A worker renews its lease.", ontology="handbook", document="pep-0584.rst")
     said = "document 'pep-584.rst' not found in 'handbook' (did you mean 'pep-0584.rst'?)"
     for path, question in (
@@ -137,7 +133,7 @@ def test_every_question_to_an_unknown_document_names_the_nearest(http: httpx.Cli
         assert http.post(f"/queries/{path}", json={**question, "documents": ["pep-0584.rst"]}).is_success
 
 
-def test_documents_are_chosen_by_name_ontology_and_name_and_the_digits_of_their_ids(
+def test_documents_are_selected_by_name_path_or_id(
     http: httpx.Client,
 ) -> None:
     ids = {
@@ -166,7 +162,7 @@ def test_documents_are_chosen_by_name_ontology_and_name_and_the_digits_of_their_
     assert "document 'b/x/same.md' not found" in missing
 
 
-def test_sources_go_by_their_place_in_a_document(kg: KgClient, graph: Graph) -> None:
+def test_source_is_addressed_by_document_and_paragraph(kg: KgClient, graph: Graph) -> None:
     text = "\n\n".join(f"Paragraph {n} is of {'lease ' * 60}." for n in range(4))
     made = kg.ingest_text(text, ontology="notes", document=NAME)
     kg.ingest_text(text, ontology="notes", document="issue #17")
@@ -189,7 +185,7 @@ def test_sources_go_by_their_place_in_a_document(kg: KgClient, graph: Graph) -> 
         kg.source("notes/isue #17#1")
 
 
-def test_every_question_to_an_unknown_ontology_names_the_nearest(http: httpx.Client, graph: Graph) -> None:
+def test_every_route_suggests_the_nearest_ontology(http: httpx.Client, graph: Graph) -> None:
     ingest(http, "A worker renews its lease.", ontology="handbook")
     run_jobs(graph)
     source = search(http, "lease")["sources"][0]["source_id"]
@@ -211,7 +207,7 @@ def test_every_question_to_an_unknown_ontology_names_the_nearest(http: httpx.Cli
         assert (missing.status_code, NO_HANDBOK in missing.json()["detail"]) == (404, True), path
 
 
-def test_a_job_goes_by_the_digits_of_its_id_and_a_wrong_one_names_the_nearest(kg: KgClient) -> None:
+def test_job_is_found_by_id_prefix_with_suggestions(kg: KgClient) -> None:
     job = kg.ingest_text("Text.", ontology="notes", document="a").job_id
     assert job is not None
     assert kg.job(job[:8]).job_id == job

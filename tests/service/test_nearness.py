@@ -1,5 +1,3 @@
-"""Where nothing is near a question, every answer says so."""
-
 from __future__ import annotations
 
 import time
@@ -20,7 +18,7 @@ FOREIGN = "the quantum wave function of electrons collapses"
 
 @pytest.fixture
 def notes(http: httpx.Client, graph: Graph, driver: neo4j.Driver) -> httpx.Client:
-    """One note, and a model that holds texts apart: near begins at 0.25."""
+    """Return a note and a calibrated model with the threshold 0.25."""
     embedded(graph, http, TEXT)
     rows(driver, "MATCH (e:EmbeddingSpace) SET e.related = 0.3, e.unrelated = 0.05")
     time.sleep(REMEMBERED_SECONDS + 0.1)  # what a search of the test before read of the model
@@ -28,7 +26,7 @@ def notes(http: httpx.Client, graph: Graph, driver: neo4j.Driver) -> httpx.Clien
 
 
 @pytest.mark.parametrize("path", ["sources/search", "hybrid"])
-def test_a_search_says_whether_anything_is_near(notes: httpx.Client, path: str) -> None:
+def test_search_reports_whether_results_are_relevant(notes: httpx.Client, path: str) -> None:
     for question, near in ((FITTING, True), (FOREIGN, False), ("lease seconds", True)):
         answer = notes.post(f"/queries/{path}", json={"query_text": question}).json()
         assert answer["near"] is near, question
@@ -37,7 +35,7 @@ def test_a_search_says_whether_anything_is_near(notes: httpx.Client, path: str) 
     assert search(notes, FOREIGN)["note"].startswith(f"no close match for '{FOREIGN}'")
 
 
-def test_nobody_can_say_by_words_alone(notes: httpx.Client) -> None:
+def test_keyword_search_leaves_relevance_undecided(notes: httpx.Client) -> None:
     answer = search(notes, "wolf worker", mode="text")
     assert (answer["near"], answer["note"]) == (None, None)
     assert answer["sources"]

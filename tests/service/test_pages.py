@@ -1,5 +1,3 @@
-"""Hits page by page, over real HTTP: none twice, none left out, whatever is asked besides."""
-
 from __future__ import annotations
 
 from collections.abc import Generator
@@ -21,7 +19,7 @@ ALL = DOCUMENTS * EACH
 
 @contextmanager
 def store_apples(graph: Graph) -> Generator[Graph]:
-    """240 passages of apples in 12 documents: more than the lanes of a page look at."""
+    """Store more passages than a page of hits reads."""
     for at in range(DOCUMENTS):
         texts = [f"Apples number {at}-{each} are {'red ' * (each % 5)}and good." for each in range(EACH)]
         store_document(graph, record(f"d{at}", texts))
@@ -66,7 +64,7 @@ WALKS: list[tuple[Json, int]] = [
 ]
 
 
-def test_a_walk_gives_each_hit_once(http: httpx.Client) -> None:
+def test_pages_return_each_hit_once(http: httpx.Client) -> None:
     for given, expected in WALKS:
         asked = {"limit": 40, **given}
         pages = walk(http, asked)
@@ -78,7 +76,7 @@ def test_a_walk_gives_each_hit_once(http: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "vector"])
-def test_a_walk_ends_where_nothing_more_is_similar_enough(http: httpx.Client, mode: str) -> None:
+def test_paging_ends_at_the_similarity_threshold(http: httpx.Client, mode: str) -> None:
     empty = search(http, "red apples", mode=mode, min_similarity=1)
     assert (empty["sources"], empty["next_cursor"]) == ([], None)
     near = [hit["similarity"] for hit in search(http, "red apples", mode="vector", limit=30)["sources"]]
@@ -87,7 +85,7 @@ def test_a_walk_ends_where_nothing_more_is_similar_enough(http: httpx.Client, mo
     assert [page["degraded"] for page in pages] == [[]] * len(pages), "a lane reached what is too far away"
 
 
-def test_near_duplicates_are_given_once_over_all_pages(http: httpx.Client, graph: Graph) -> None:
+def test_near_duplicates_appear_once_across_pages(http: httpx.Client, graph: Graph) -> None:
     same = " ".join(f"word{number}" for number in range(60))
     copies = [f"Copy {number}: {same} of red apples" for number in range(60)]
     store_document(graph, record("copies", copies))
@@ -98,13 +96,13 @@ def test_near_duplicates_are_given_once_over_all_pages(http: httpx.Client, graph
     assert len(ids(pages)) == len(set(ids(pages)))
 
 
-def test_hybrid_gives_its_sources_page_by_page_and_concepts_first(http: httpx.Client) -> None:
+def test_hybrid_pages_sources_after_concepts(http: httpx.Client) -> None:
     pages = walk(http, {"source_limit": 100}, "/queries/hybrid")
     assert len(ids(pages)) == len(set(ids(pages))) == ALL
     assert all(page["concepts"] == [] for page in pages[1:])
 
 
-def test_what_was_added_between_pages_makes_no_hit_come_twice(http: httpx.Client, graph: Graph) -> None:
+def test_document_added_between_pages_repeats_no_hit(http: httpx.Client, graph: Graph) -> None:
     first = search(http, "red apples", limit=30)
     store_document(graph, record("new", ["red apples, red apples", "red apples again"]))
     run_jobs(graph)
@@ -113,7 +111,7 @@ def test_what_was_added_between_pages_makes_no_hit_come_twice(http: httpx.Client
     assert "new" in {hit["document"] for hit in second["sources"]}
 
 
-def test_a_bad_cursor_is_refused_by_name(http: httpx.Client) -> None:
+def test_invalid_cursor_is_rejected(http: httpx.Client) -> None:
     cursor = search(http, "red apples")["next_cursor"]
     assert search(http, "no such wordling", mode="text")["next_cursor"] is None
     for body in (

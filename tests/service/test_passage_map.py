@@ -19,7 +19,6 @@ from tests.support.records import record
 
 
 def store(graph: Graph, driver: neo4j.Driver, count: int = 40) -> list[str]:
-    """A document of so many passages in groups that lie apart, dated; the ids of its sources."""
     made = record("apart.md", [f"Passage {at}." for at in range(count)])
     store_document(graph, replace(made, metadata=json.dumps({"date": ["2025-03", "2024"]})))
     ids = [each.source_id for each in made.sources]
@@ -27,7 +26,7 @@ def store(graph: Graph, driver: neo4j.Driver, count: int = 40) -> list[str]:
     return ids
 
 
-def test_what_is_near_in_meaning_is_near_on_the_map(kg: KgClient, graph: Graph, driver: neo4j.Driver) -> None:
+def test_near_passages_are_near_on_the_map(kg: KgClient, graph: Graph, driver: neo4j.Driver) -> None:
     ids = store(graph, driver)
     found = kg.passage_map("notes")
     assert sorted(found.source_ids) == sorted(ids)
@@ -52,7 +51,7 @@ def test_it_is_the_same_each_time(kg: KgClient, graph: Graph, driver: neo4j.Driv
     assert first == second
 
 
-def test_of_more_there_is_a_sample_that_says_so(kg: KgClient, graph: Graph, driver: neo4j.Driver) -> None:
+def test_large_ontology_is_sampled_and_reported(kg: KgClient, graph: Graph, driver: neo4j.Driver) -> None:
     ids = store(graph, driver)
     found = kg.passage_map("notes", limit=10)
     assert found.source_ids == sorted(ids)[:10]
@@ -61,7 +60,9 @@ def test_of_more_there_is_a_sample_that_says_so(kg: KgClient, graph: Graph, driv
     assert told.effect.startswith("10 of 40 passages, sampled at random")
 
 
-def test_what_has_no_vector_is_left_out_and_counted(kg: KgClient, graph: Graph, driver: neo4j.Driver) -> None:
+def test_sources_without_vectors_are_counted_as_missing(
+    kg: KgClient, graph: Graph, driver: neo4j.Driver
+) -> None:
     ids = store(graph, driver)
     rows(driver, "MATCH (s:Source) WHERE s.source_id IN $ids REMOVE s.embedding", ids=ids[:3])
     found = kg.passage_map("notes")
@@ -78,7 +79,7 @@ def test_few_passages_have_a_map_too(kg: KgClient, graph: Graph, driver: neo4j.D
     assert all(-1 <= each <= 1 for each in found.x + found.y)
 
 
-def test_each_passage_is_of_the_community_its_concepts_are_most_of(kg: KgClient, graph: Graph) -> None:
+def test_passage_belongs_to_community_of_most_concepts(kg: KgClient, graph: Graph) -> None:
     detect(kg, graph)
     found = kg.passage_map("notes")
     named = [found.communities[each].name for each in found.community if each is not None]

@@ -25,7 +25,6 @@ shared = sharing(store_told)
 
 @pytest.fixture
 def told(shared: None, kg: KgClient) -> KgClient:
-    """Three documents, and links that were looked for."""
     del shared
     return kg
 
@@ -59,7 +58,7 @@ def test_proposals_are_listed_and_decided(told: KgClient) -> None:
     assert status.searched_at is not None
 
 
-def test_an_accepted_link_is_in_the_source_graph_and_goes_with_related(told: KgClient) -> None:
+def test_accepted_link_is_in_graph_and_related_sources(told: KgClient) -> None:
     (found,) = of_sources(told)
     ids = [end.source.source_id for end in found.ends]
     graph = told.source_graph(ids, min_similarity=0.99)
@@ -74,7 +73,7 @@ def test_an_accepted_link_is_in_the_source_graph_and_goes_with_related(told: KgC
     assert told.source_graph(ids, min_similarity=0.99).edges == []
 
 
-def test_what_is_wrong_is_told(told: KgClient) -> None:
+def test_unknown_proposals_and_ontologies_are_not_found(told: KgClient) -> None:
     for unknown in ("0" * 32, "nothing"):
         with pytest.raises(NotFound, match="kg proposals list"):
             told.accept_proposal(unknown)
@@ -87,7 +86,7 @@ def test_what_is_wrong_is_told(told: KgClient) -> None:
         told.proposals("note")
 
 
-def test_an_empty_list_says_whether_anything_was_looked_at(kg: KgClient, graph: Graph) -> None:
+def test_empty_list_explains_the_search_state(kg: KgClient, graph: Graph) -> None:
     kg.ingest_text(OWLS, ontology="notes", document="owls.md")
     run_jobs(graph)
     for empty in (kg.proposals("notes"), kg.proposals()):
@@ -107,7 +106,7 @@ def test_an_empty_list_says_whether_anything_was_looked_at(kg: KgClient, graph: 
     assert kg.proposals("notes").notes[0].endswith("pending")
 
 
-def test_an_empty_list_says_that_all_is_looked_at_again(kg: KgClient, graph: Graph) -> None:
+def test_empty_list_reports_a_repeated_search(kg: KgClient, graph: Graph) -> None:
     kg.ingest_text(OWLS, ontology="notes", document="owls.md")
     kg.search_proposals("notes")
     look(graph)
@@ -139,7 +138,7 @@ def test_a_configuration_can_be_tried_first(told: KgClient) -> None:
     assert (back.used.enabled, back.used.max_open, back.config.min_similarity) == (True, 7, 0.5)
 
 
-def test_nearer_is_asked_for_and_what_is_not_near_enough_goes(told: KgClient, graph: Graph) -> None:
+def test_higher_threshold_removes_weaker_proposals(told: KgClient, graph: Graph) -> None:
     assert of_sources(told)
     told.set_proposals_config("notes", min_similarity=0.99)
     assert any(

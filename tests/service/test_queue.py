@@ -1,5 +1,3 @@
-"""The queue as operators see it: numbers, gauges, and readiness that turns red when nobody works."""
-
 from __future__ import annotations
 
 import time
@@ -35,7 +33,7 @@ def gauges(http: httpx.Client) -> dict[str, float]:
 
 
 def change(driver: neo4j.Driver, job_id: str, **properties: Any) -> None:
-    """Change a job behind the product's back; what ends with `_seconds` is a time, so far from now."""
+    """Change a stored job. Fields that end with `_seconds` are times relative to now."""
     times = {name.removesuffix("_seconds"): n for name, n in properties.items() if name.endswith("_seconds")}
     plain = {name: value for name, value in properties.items() if not name.endswith("_seconds")}
     with driver.session() as session:
@@ -86,7 +84,7 @@ def busy(graph: Graph, driver: neo4j.Driver, http: httpx.Client) -> dict[str, st
     return ids
 
 
-def test_every_job_is_counted_where_it_belongs(http: httpx.Client, busy: dict[str, str]) -> None:
+def test_every_job_is_counted_once(http: httpx.Client, busy: dict[str, str]) -> None:
     found = queue(http)
     counted = {name: found[name] for name in ("queued", "waiting", "running", "stalled", "dead")}
     assert counted == {"queued": 2, "waiting": 1, "running": 2, "stalled": 1, "dead": 1}
@@ -122,10 +120,8 @@ def impatient(server: Neo4jServer, graph: Graph, driver: neo4j.Driver, tmp_path:
     assert running.stop() == 0, running.output()
 
 
-def test_readiness_turns_red_on_a_backlog_and_green_when_somebody_works(
-    impatient: Service, graph: Graph, driver: neo4j.Driver
-) -> None:
-    """That it became ready at all shows that an old backlog does not stand in the way of a start."""
+def test_readiness_follows_the_backlog(impatient: Service, graph: Graph, driver: neo4j.Driver) -> None:
+    """The service became ready, so an old backlog does not block its start."""
     with httpx.Client(base_url=impatient.url, timeout=60) as http:
         wait_until(lambda: http.get("/ready").status_code == 503, 20)
         red = http.get("/ready").json()

@@ -18,7 +18,7 @@ def document_id(kg: KgClient) -> str:
     return made.document_id
 
 
-def test_a_document_is_read_to_its_end_without_loss(kg: KgClient, document_id: str) -> None:
+def test_document_is_read_completely(kg: KgClient, document_id: str) -> None:
     text, start = "", 0
     steps = 0
     while start is not None:
@@ -37,9 +37,7 @@ def test_a_document_is_read_to_its_end_without_loss(kg: KgClient, document_id: s
     assert (len(tiny.sources), tiny.next) == (1, 1), "one paragraph is given whatever it has"
 
 
-def test_it_goes_by_every_name_and_begins_at_the_source_that_is_called(
-    kg: KgClient, document_id: str
-) -> None:
+def test_reading_accepts_every_name_and_starts_at_source(kg: KgClient, document_id: str) -> None:
     third = kg.source(f"{NAME}#3")
     for called in (NAME, f"notes/{NAME}", document_id[:8]):
         assert kg.read_document(called).start == 0
@@ -49,7 +47,7 @@ def test_it_goes_by_every_name_and_begins_at_the_source_that_is_called(
     assert kg.read_document(NAME, ontology="notes", start=5).start == 5
 
 
-def test_what_is_not_there_is_told_with_what_is_nearest(kg: KgClient, document_id: str) -> None:
+def test_unknown_document_suggests_the_nearest(kg: KgClient, document_id: str) -> None:
     with pytest.raises(
         NotFound, match=r"document 'instal\.md' not found \(did you mean 'guide/install\.md'\?"
     ):

@@ -1,5 +1,3 @@
-"""The vocabulary of relationships: listed, proposed, merged by somebody, recorded, and parted again."""
-
 from __future__ import annotations
 
 import contextlib
@@ -59,7 +57,7 @@ def stored(driver: neo4j.Driver) -> list[tuple[Any, ...]]:
 
 @contextlib.contextmanager
 def dying_before_renaming(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
-    """What was decided is stored, and then the process ends."""
+    """Exit after the decision is stored."""
 
     def die(*_: object) -> None:
         raise Unavailable("the process has ended")
@@ -91,7 +89,7 @@ def test_proposals_change_nothing_and_show_examples(told: KgClient, driver: neo4
     assert told.propose_relationship_types("notes", min_similarity=1.0).proposals == []
 
 
-def test_merged_types_are_read_as_one_and_what_was_stated_is_kept(told: KgClient) -> None:
+def test_merged_types_are_read_as_one(told: KgClient) -> None:
     told.merge_relationship_types("notes", into="Requires", merged=["needs", "requires a"], by="Ada")
     assert types(told)["requires"] == (4, ["needs", "requires a"])
     found = told.search_relationships("worker requires lease", types=["needs"])
@@ -104,9 +102,7 @@ def test_merged_types_are_read_as_one_and_what_was_stated_is_kept(told: KgClient
     assert {each.type for each in related} == {"requires", "required by"}
 
 
-def test_what_comes_in_later_is_of_the_other_type_too(
-    told: KgClient, graph: Graph, driver: neo4j.Driver
-) -> None:
+def test_later_relationships_use_the_merged_type(told: KgClient, graph: Graph, driver: neo4j.Driver) -> None:
     told.merge_relationship_types("notes", into="requires", merged=["needs"])
     told.ingest_text("The fence needs a lease.", ontology="notes", document="b.md")
     run_jobs(graph)
@@ -136,7 +132,7 @@ def test_a_merge_is_recorded_and_undone(told: KgClient, driver: neo4j.Driver) ->
     assert told.relationship_type_merges("notes").total == 2, "the record stays"
 
 
-def test_a_merge_that_was_broken_off_goes_on_when_it_is_asked_for_again(
+def test_interrupted_merge_resumes_on_request(
     told: KgClient, graph: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with dying_before_renaming(monkeypatch):
@@ -151,7 +147,7 @@ def test_a_merge_that_was_broken_off_goes_on_when_it_is_asked_for_again(
         told.merge_relationship_types("notes", into="requires", merged=["needs", "requires a"])
 
 
-def test_the_worker_finishes_merges_and_undoings_that_were_broken_off(
+def test_worker_finishes_interrupted_merges_and_undos(
     told: KgClient, graph: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = stored(driver)
@@ -177,7 +173,7 @@ def test_undoing_the_first_of_two_leaves_the_second(told: KgClient, driver: neo4
     assert ("requires a", "requires a") in stored(driver)
 
 
-def test_a_dry_run_says_what_would_follow(told: KgClient, driver: neo4j.Driver) -> None:
+def test_dry_run_reports_consequences(told: KgClient, driver: neo4j.Driver) -> None:
     before = stored(driver)
     told_of = told.merge_relationship_types("notes", into="requires", merged=["needs"], dry_run=True)
     assert (told_of.merge_id, told_of.relations, told_of.merged) == (None, 1, ["needs"])
@@ -185,7 +181,7 @@ def test_a_dry_run_says_what_would_follow(told: KgClient, driver: neo4j.Driver) 
     assert told.relationship_type_merges("notes").total == 0
 
 
-def test_a_stance_that_changes_is_told(told: KgClient) -> None:
+def test_stance_change_is_reported(told: KgClient) -> None:
     told.set_relationship_stance("notes", "requires", "supports")
     tried = told.merge_relationship_types(
         "notes", into="needs", merged=["requires", "requires a"], dry_run=True
@@ -200,7 +196,7 @@ def test_a_stance_that_changes_is_told(told: KgClient) -> None:
     assert (alike.stance_changes, alike.notes) == (0, [])
 
 
-def test_what_cannot_be_merged_is_refused(told: KgClient) -> None:
+def test_invalid_merge_is_rejected(told: KgClient) -> None:
     with pytest.raises(NotFound, match=r"'nothing'.*--ontology notes"):
         told.merge_relationship_types("notes", into="requires", merged=["nothing"])
     with pytest.raises(NotFound):
@@ -214,7 +210,7 @@ def test_what_cannot_be_merged_is_refused(told: KgClient) -> None:
         told.undo_type_merge("notes", "nothing")
 
 
-def test_another_ontology_is_left_alone(told: KgClient, graph: Graph) -> None:
+def test_other_ontologies_are_unaffected(told: KgClient, graph: Graph) -> None:
     told.ingest_text("A worker and a lease.", ontology="other", document="a.md")
     run_jobs(graph)
     state(told, "a.md", ["worker", "needs", "lease"], ontology="other")

@@ -1,5 +1,3 @@
-"""Relationships as a user sees them: imported, embedded by a worker, found by what they say."""
-
 from __future__ import annotations
 
 from typing import Any
@@ -23,7 +21,6 @@ BEES = "The waggle dance shows the way to flowers."
 
 
 def state(kg: KgClient, document: str, *relations: list[str], ontology: str = "notes") -> None:
-    """Import what the first paragraph of a document states."""
     told = kg.import_concepts(
         [{"document": document, "paragraph": 0, "relations": [*relations]}], ontology=ontology
     )
@@ -57,7 +54,7 @@ def statements(found: Any) -> list[str]:
     return [f"{each.subject.label} {each.type} {each.object.label}" for each in found.relationships]
 
 
-def test_a_relationship_is_found_by_what_it_says_with_the_words_of_its_source(told: KgClient) -> None:
+def test_relationship_is_found_with_quotes_of_its_source(told: KgClient) -> None:
     found = told.search_relationships("each heartbeat renews the lease")
     assert statements(found)[0] == "heartbeat renews lease"
     assert found.degraded == []
@@ -92,7 +89,7 @@ def test_the_quote_is_the_sentence_that_names_both(kg: KgClient, driver: neo4j.D
     assert text[row["at"] :].startswith(row["quote"])
 
 
-def test_what_very_many_sources_state_leaves_room_for_others(kg: KgClient, graph: Graph) -> None:
+def test_frequent_statement_leaves_room_for_others(kg: KgClient, graph: Graph) -> None:
     for number in range(12):
         kg.ingest_text(
             f"The sun warms the earth, says note {number}.", ontology="notes", document=f"{number}.md"
@@ -119,7 +116,7 @@ def test_filters_leave_nothing_out_that_fits(told: KgClient) -> None:
     assert told.search_relationships("the way", min_similarity=1.0).relationships == []
 
 
-def test_what_is_not_there_is_told(told: KgClient) -> None:
+def test_unknown_ontology_is_reported(told: KgClient) -> None:
     told.ingest_text("nothing", ontology="empty", document="a")
     assert any("state no relationships" in each for each in effects(told, "empty"))
     with pytest.raises(NotFound, match="'gone'"):
@@ -127,11 +124,11 @@ def test_what_is_not_there_is_told(told: KgClient) -> None:
 
 
 def effects(kg: KgClient, ontology: str) -> list[str]:
-    """What a search could not do; what is remembered of jobs is a second old at most."""
+    """Return the degradations after cached job counts expire."""
     return [each.effect for each in kg.search_relationships("leads", ontologies=[ontology]).degraded]
 
 
-def test_what_is_not_embedded_yet_is_told(told: KgClient, graph: Graph) -> None:
+def test_relationships_without_vectors_are_reported(told: KgClient, graph: Graph) -> None:
     state(told, "bees.md", ["waggle dance", "leads to", "flowers"], ontology="bees")
     found = told.search_relationships("leads to flowers", ontologies=["bees"])
     assert "waggle dance leads to flowers" not in statements(found)

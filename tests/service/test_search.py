@@ -46,7 +46,7 @@ def cosine(query: str, text: str) -> float:
 
 @pytest.mark.usefixtures("shared")
 @pytest.mark.parametrize("mode", MODES)
-def test_each_mode_finds_the_passage_and_says_how(http: httpx.Client, mode: str) -> None:
+def test_each_mode_finds_and_explains_the_passage(http: httpx.Client, mode: str) -> None:
     answer = search(http, "green apples in a bowl", mode=mode)
     first = answer["sources"][0]
     assert first["full_text"].strip() == FRUIT[1]
@@ -59,7 +59,7 @@ def test_each_mode_finds_the_passage_and_says_how(http: httpx.Client, mode: str)
 
 
 @pytest.mark.usefixtures("shared")
-def test_the_similarity_is_the_exact_cosine_in_every_lane(http: httpx.Client) -> None:
+def test_similarity_is_the_exact_cosine_in_every_mode(http: httpx.Client) -> None:
     query = "apples in a jar"
     for mode in ("hybrid", "vector"):
         hits = search(http, query, mode=mode)["sources"]
@@ -69,7 +69,7 @@ def test_the_similarity_is_the_exact_cosine_in_every_lane(http: httpx.Client) ->
 
 
 @pytest.mark.usefixtures("shared")
-def test_what_has_no_vector_yet_is_found_by_its_words(http: httpx.Client) -> None:
+def test_source_without_vector_is_found_by_keywords(http: httpx.Client) -> None:
     ingest(http, "apples that came just now", document="late.txt")
     hits = {hit["document"]: hit for hit in search(http, "apples")["sources"]}
     late = hits["late.txt"]
@@ -113,7 +113,7 @@ def test_a_filter_never_shrinks_the_answer(http: httpx.Client, mode: str) -> Non
 
 
 @pytest.mark.usefixtures("shared")
-def test_a_vector_of_the_clients_own_does_what_the_question_does(http: httpx.Client) -> None:
+def test_query_vector_equals_the_embedded_question(http: httpx.Client) -> None:
     values = [float(x) for x in small_embedder().embed_query("green apples") * 7]
     own, asked = search(http, **vector(values)), search(http, "green apples", mode="vector")
     assert texts(own) == texts(asked)
@@ -149,7 +149,7 @@ def test_a_hit_says_its_exact_place(http: httpx.Client, graph: Graph, mode: str)
     assert [] not in [hit["heading"] for hit in hits if "one fox" in hit["full_text"]]
 
 
-def test_the_chunk_of_a_long_source_is_the_part_that_matched(http: httpx.Client, graph: Graph) -> None:
+def test_matched_chunk_of_a_long_source_is_returned(http: httpx.Client, graph: Graph) -> None:
     """A source of 1,500 words: three chunks for a model that takes 512."""
     words = [f"filler{n}" for n in range(1500)]
     words[1400] = "needle haystack needle " * 20
@@ -168,7 +168,7 @@ def places(sources: list[Json]) -> list[tuple[str, int]]:
     return [(each["document"], each["paragraph"]) for each in sources]
 
 
-def test_context_is_the_neighbours_of_the_same_document_only(http: httpx.Client, graph: Graph) -> None:
+def test_context_contains_neighbours_of_the_same_document(http: httpx.Client, graph: Graph) -> None:
     for name in ("a", "b"):
         store(graph, name, [f"{name} number {n}" for n in range(6)])
     hit = search(http, "a number 4", mode="text", documents=["a"], limit=1, expand_context=True)["sources"][0]
@@ -178,9 +178,7 @@ def test_context_is_the_neighbours_of_the_same_document_only(http: httpx.Client,
     assert (read["window_size"], read["sources"]) == (2, hit["context"])
 
 
-def test_a_hit_tells_where_the_words_of_the_question_stand(
-    http: httpx.Client, graph: Graph, kg: KgClient
-) -> None:
+def test_hit_marks_positions_of_query_words(http: httpx.Client, graph: Graph, kg: KgClient) -> None:
     store(graph, "rota", ["Intro.", "  Only Ada is on call; calls go on to Bob."])
     hit = search(http, "who is on call", mode="text")["sources"][0]
     said = [hit["full_text"][each["start"] : each["end"]] for each in hit["matches"]]

@@ -77,7 +77,7 @@ def test_an_unknown_source_is_not_found(http: httpx.Client, path: str) -> None:
     assert "source" in problem(http.post(path, json=body), 404)
 
 
-def test_more_documents_than_a_graph_can_take_are_refused(http: httpx.Client, graph: Graph) -> None:
+def test_too_many_documents_for_a_graph_are_rejected(http: httpx.Client, graph: Graph) -> None:
     for number in range(6):
         store_document(graph, record("d", ["text"], f"o{number}"))
     names = [f"d{number}" for number in range(1000)]

@@ -1,4 +1,4 @@
-"""Clients that are slow or silent, on purpose or not: they are closed, nobody waits for them (G36)."""
+"""Slow and silent clients are disconnected and block nobody else (G36)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BEGUN = (
 )
 HEADER_SECONDS = 1.0
 FULL = 2000
-"""Half-sent requests of the full size, whose figures G36 promises: for a machine with nothing else to do."""
+"""Half-sent requests of the full size. The figures of G36 apply to an idle machine."""
 STALL_SECONDS = 1.0
 
 
@@ -48,7 +48,7 @@ def connect(service: Service) -> socket.socket:
 
 
 def closed_after(connection: socket.socket) -> tuple[float, bytes]:
-    """How long it took the service to close a connection, and what it said."""
+    """Return the seconds until the service closed the connection, and its response."""
     begun, said = time.monotonic(), b""
     with suppress(ConnectionError):
         while part := connection.recv(65536):
@@ -66,7 +66,7 @@ def search_seconds(client: httpx.Client, times: int) -> list[float]:
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET", HALF], ids=["nothing", "a word", "half a head"])
-def test_a_head_that_does_not_come_is_not_waited_for(guarded: Service, sent: bytes) -> None:
+def test_missing_request_head_times_out(guarded: Service, sent: bytes) -> None:
     with connect(guarded) as connection:
         connection.sendall(sent)
         took, said = closed_after(connection)
@@ -74,7 +74,7 @@ def test_a_head_that_does_not_come_is_not_waited_for(guarded: Service, sent: byt
     assert said.startswith(b"HTTP/1.1 408 ")
 
 
-def test_a_head_that_comes_byte_by_byte_is_not_waited_for(guarded: Service) -> None:
+def test_slow_request_head_times_out(guarded: Service) -> None:
     with connect(guarded) as connection:
         begun = time.monotonic()
         with suppress(ConnectionError):
@@ -85,7 +85,7 @@ def test_a_head_that_comes_byte_by_byte_is_not_waited_for(guarded: Service) -> N
 
 
 @pytest.mark.parametrize("pause", [None, 0.2], ids=["silent", "byte by byte"])
-def test_a_body_that_hardly_moves_is_not_waited_for(guarded: Service, pause: float | None) -> None:
+def test_slow_request_body_times_out(guarded: Service, pause: float | None) -> None:
     with connect(guarded) as connection:
         connection.sendall(BEGUN)
         ended = threading.Event()
@@ -122,14 +122,14 @@ def test_a_slow_upload_that_moves_is_taken(guarded: Service, http: httpx.Client)
     assert time.monotonic() - begun > 2 * STALL_SECONDS
 
 
-def test_a_quiet_stream_of_events_goes_on(guarded: Service) -> None:
+def test_quiet_event_stream_stays_open(guarded: Service) -> None:
     with httpx.stream("GET", f"{guarded.url}/jobs/events?ontology=none", timeout=30) as response:
         begun = time.monotonic()
         assert next(response.iter_raw()).startswith(b": ping")
     assert time.monotonic() - begun > 2 * max(HEADER_SECONDS, STALL_SECONDS)
 
 
-def test_an_answer_that_nobody_reads_is_given_up(guarded: Service) -> None:
+def test_unread_response_is_closed(guarded: Service) -> None:
     asked = b"GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: localhost\r\n\r\n"
     host, port = guarded.url.removeprefix("http://").split(":")
     with socket.socket() as connection:
@@ -145,7 +145,7 @@ def test_an_answer_that_nobody_reads_is_given_up(guarded: Service) -> None:
 @pytest.mark.parametrize(
     ("half", "slow"), [(300, 10), pytest.param(FULL, 10, marks=pytest.mark.full)], ids=["short", "full"]
 )
-def test_a_crowd_that_sends_half_requests_stops_nobody(
+def test_many_half_requests_block_no_client(
     server: Neo4jServer, http: httpx.Client, tmp_path: Path, half: int, slow: int
 ) -> None:
     """With fewer descriptors than connections."""

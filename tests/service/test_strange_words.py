@@ -1,4 +1,4 @@
-"""HARDENING section 5, numbers 1-17: full text takes any words for what they are, never for orders."""
+"""Full-text search treats any query as text: HARDENING 1-17."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STOP_WORDS = (
     " a an and are as at be but by for if in into is it no not of on or s such t that the their then there "
     "these they this to was will with "
 )
-"""What the index's English analyzer leaves out."""
+"""Stop words of the index's English analyzer."""
 LITERALS = {
     "03 unbalanced": ("(unbalanced", "a line with an (unbalanced bracket"),
     "04 slash": ("foo/bar", "the path foo/bar is here"),
@@ -57,14 +57,14 @@ LITERALS = {
 
 
 @pytest.mark.parametrize(("query", "text"), LITERALS.values(), ids=LITERALS)
-def test_a_word_is_found_as_it_stands(http: httpx.Client, query: str, text: str) -> None:
+def test_word_with_punctuation_is_found_exactly(http: httpx.Client, query: str, text: str) -> None:
     ingest(http, text, document="it.txt")
     ingest(http, "something else entirely", document="other.txt")
     assert found(http, query) == [text]
 
 
 @pytest.mark.parametrize("query", ["*", "?", "* ?", "***", "~", "\\", "-", "+", "!", "&&", "||", "{", "/[/"])
-def test_08_12_signs_alone_match_nothing_and_that_is_told(http: httpx.Client, query: str) -> None:
+def test_08_12_symbols_match_nothing_and_are_reported(http: httpx.Client, query: str) -> None:
     ingest(http, "any text at all")
     answer = search(http, query, mode="text")
     assert texts(answer) == []
@@ -72,9 +72,7 @@ def test_08_12_signs_alone_match_nothing_and_that_is_told(http: httpx.Client, qu
 
 
 @pytest.mark.parametrize("query", ["*", "👩‍👩‍👧", "~", "\u200f"])
-def test_08_17_hybrid_search_of_signs_goes_on_by_meaning(
-    http: httpx.Client, graph: Graph, query: str
-) -> None:
+def test_08_17_hybrid_search_of_symbols_uses_vectors(http: httpx.Client, graph: Graph, query: str) -> None:
     embedded(graph, http, "any text at all")
     answer = search(http, query)
     assert [hit["ranks"]["text"] for hit in answer["sources"]] == [None]
@@ -82,9 +80,7 @@ def test_08_17_hybrid_search_of_signs_goes_on_by_meaning(
 
 
 @pytest.mark.parametrize("query", ["AND", "OR", "NOT", "TO", "a AND", "the"])
-def test_05_06_words_that_the_index_leaves_out_find_nothing_by_themselves(
-    http: httpx.Client, query: str
-) -> None:
+def test_05_06_stop_words_match_nothing(http: httpx.Client, query: str) -> None:
     """The English analyzer keeps no stop words."""
     ingest(http, "this and that or not to the end")
     assert found(http, query) == []
@@ -93,12 +89,12 @@ def test_05_06_words_that_the_index_leaves_out_find_nothing_by_themselves(
 @pytest.mark.parametrize(
     "query", ["title:beacon", "ontology:notes", "scope:kgo", "document_id:x", "uri:beacon"]
 )
-def test_09_no_field_is_read_but_those_that_are_told(http: httpx.Client, query: str) -> None:
+def test_09_only_documented_fields_are_searched(http: httpx.Client, query: str) -> None:
     ingest(http, "some lamp", document="a.txt", uri="file:///beacon", metadata={"title": "beacon"})
     assert found(http, query) == []
 
 
-def test_10_several_such_words_find_each_of_their_documents(http: httpx.Client) -> None:
+def test_10_words_with_symbols_find_their_documents(http: httpx.Client) -> None:
     for number, word in enumerate(["C++", "C#", ".NET", "plain"]):
         ingest(http, f"a program in {word} here", document=f"{number}.txt")
     hits = found(http, "C++ C# .NET")
@@ -128,7 +124,7 @@ def test_17_composed_and_decomposed_characters_are_the_same(http: httpx.Client, 
         assert hits[0] == hits[1] == [unicodedata.normalize(form, words)]  # pyright: ignore[reportArgumentType]
 
 
-def test_a_question_finds_any_of_its_words_and_ranks_more_of_them_higher(http: httpx.Client) -> None:
+def test_documents_with_more_query_words_rank_higher(http: httpx.Client) -> None:
     for number, text in enumerate(["red apples", "green apples fall", "blue plums"]):
         ingest(http, text, document=f"{number}.txt")
     assert found(http, "do green apples grow?") == ["green apples fall", "red apples"]
@@ -145,7 +141,7 @@ ANY_TEXT = st.text(max_size=300) | st.lists(st.sampled_from(SIGNS)).map(" ".join
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(ANY_TEXT)
-def test_the_server_takes_what_is_made_of_any_text(graph: Graph, text: str) -> None:
+def test_lucene_accepts_queries_from_any_text(graph: Graph, text: str) -> None:
     for query in build_lucene_queries(terms(text), ["notes"], None):
         assert by_text(graph, query, SpaceVectors({}, {}, {}), 5) == []
 
@@ -160,14 +156,14 @@ WORDS = st.builds(
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(WORDS, min_size=1, max_size=3))
-def test_a_document_is_found_by_any_word_of_it(http: httpx.Client, words: list[str]) -> None:
+def test_document_is_found_by_any_of_its_words(http: httpx.Client, words: list[str]) -> None:
     text = unicodedata.normalize("NFC", " ".join(words))
     ingest(http, text, document="hypothesis.txt")
     for word in terms(text):
         assert f" {word.lower()} " in STOP_WORDS or found(http, word) == [text], word
 
 
-def test_what_is_said_in_the_same_words_comes_first(http: httpx.Client) -> None:
+def test_exact_phrase_ranks_first(http: httpx.Client) -> None:
     said = {
         "a.txt": "Ada is on call this week; her number is on the list beside the door of the machine room.",
         "b.txt": "Call the porter, who can open the gate.",
@@ -183,7 +179,7 @@ def test_what_is_said_in_the_same_words_comes_first(http: httpx.Client) -> None:
     assert first["document"] == "a.txt"
 
 
-def test_stop_words_of_the_language_that_is_asked_weigh_less(http: httpx.Client) -> None:
+def test_stop_words_of_the_question_weigh_less(http: httpx.Client) -> None:
     ingest(http, "Wer hat wann und wo und mit wem und warum was gesagt, und wer nicht?", "stop.txt")
     ingest(http, "Das Schiff wurde im Hafen gebaut. Lange lag es dort, bevor man davon sprach.", "said.txt")
     first = search(http, "wer hat wann das Schiff gebaut", mode="text")["sources"][0]

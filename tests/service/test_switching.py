@@ -26,17 +26,15 @@ READERS = 3
 
 @dataclass
 class Readers:
-    """People who search all the time, and what they got."""
-
     url: str
     pause: float
-    """Of each before the next search, in seconds."""
+    """Seconds between the searches of a reader."""
     answers: list[SourceHits] = field(default_factory=list[SourceHits])
     errors: list[str] = field(default_factory=list[str])
     stopping: threading.Event = field(default_factory=threading.Event)
 
     def read(self, number: int) -> None:
-        """Search until told to stop."""
+        """Search until the event is set."""
         with KgClient(self.url) as kg:
             while not self.stopping.wait(self.pause):
                 try:
@@ -61,7 +59,7 @@ def reading(url: str, pause: float) -> Generator[Readers]:
 
 
 def age_the_drop(driver: neo4j.Driver) -> None:
-    """Let it be long ago that a drop was asked for."""
+    """Move a requested drop to the past."""
     rows(driver, "MATCH (e:EmbeddingSpace) SET e.dropping = e.dropping - duration({seconds: 60})")
 
 
@@ -69,7 +67,7 @@ def age_the_drop(driver: neo4j.Driver) -> None:
     "pause",
     [pytest.param(0.1, id="often"), pytest.param(0.0, id="without a pause", marks=pytest.mark.full)],
 )
-def test_nobody_who_searches_notices_a_switch(
+def test_searches_continue_during_a_switch(
     http: httpx.Client, kg: KgClient, graph: Graph, driver: neo4j.Driver, pause: float
 ) -> None:
     embedded(graph, http, "\n\n".join(TEXTS))

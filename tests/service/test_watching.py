@@ -1,5 +1,3 @@
-"""/metrics of a service that was used: what is counted, and that nothing a user wrote is in it."""
-
 from __future__ import annotations
 
 import httpx
@@ -26,7 +24,7 @@ def counted(http: httpx.Client, name: str, **labels: str) -> float:
     return samples(http).get((name, frozenset(labels.items())), 0.0)
 
 
-def test_requests_are_counted_by_the_template_of_their_route(http: httpx.Client, graph: Graph) -> None:
+def test_requests_are_counted_by_route_template(http: httpx.Client, graph: Graph) -> None:
     stored = embedded(graph, http, f"A {SECRET} has bars of wood.", ontology=SECRET)
     of = {"method": "GET", "route": "/documents/{document_id}"}
     before = {
@@ -40,7 +38,7 @@ def test_requests_are_counted_by_the_template_of_their_route(http: httpx.Client,
     assert counted(http, "kg_http_requests_open") == 1  # the one that asks
 
 
-def test_what_has_no_route_is_one_label(http: httpx.Client) -> None:
+def test_unknown_routes_share_one_label(http: httpx.Client) -> None:
     of = {"method": "other", "route": "none", "status": "4xx"}
     before = counted(http, "kg_http_requests_total", **of)
     assert http.request("PROPFIND", f"/{SECRET}").status_code in {404, 405}
@@ -59,7 +57,7 @@ def test_a_search_leaves_its_stages_and_statements(http: httpx.Client, graph: Gr
     assert SECRET not in http.get("/metrics").text.casefold()
 
 
-def test_every_metric_is_one_that_is_known_with_its_labels(http: httpx.Client) -> None:
+def test_every_metric_is_documented_with_its_labels(http: httpx.Client) -> None:
     known = metrics()
     there = {name: set(dict(labels)) for name, labels in samples(http) if not name.endswith("_created")}
     ours = {name: labels for name, labels in there.items() if not name.startswith(("python_", "process_"))}

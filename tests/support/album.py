@@ -1,5 +1,3 @@
-"""A kg with pictures of plain colours, and searches of them."""
-
 from __future__ import annotations
 
 from pathlib import Path
@@ -17,8 +15,6 @@ FIRST = "default_images"
 
 
 class Album(Kg):
-    """A kg with some pictures of plain colours."""
-
     def __init__(self, graph: Graph, folder: Path, *, words: bool = True) -> None:
         self.pictures, self.grid = Pictures(graph, folder), ColourGrid(words=words)
         images = open_image_spaces(graph, self.grid)
@@ -35,16 +31,13 @@ class Album(Kg):
             self.pictures.add(plain(colour), f"{colour}.png")
 
     def counts(self) -> VectorCounts:
-        """How pictures are embedded as they shall be."""
         plans = read_embedding_state(self.graph, "notes").images[-1:]
         return VectorCounts.model_validate(count_embedded(self.graph, "image", plans))
 
     @property
     def answering(self) -> str:
-        """The space whose vectors answer."""
         return read_embedding_state(self.graph, "notes").images[0].space.slug
 
     def add_space(self, slug: str, cells: int = 4) -> None:
-        """A further one of pictures."""
         new = NewSpace(slug=slug, modality="image", provider="histogram", model=f"grid-{cells}")
         self.image_spaces.add(new)

@@ -1,5 +1,3 @@
-"""What a server for tests does instead of its work."""
-
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -20,8 +18,6 @@ class Status:
 
 @dataclass(frozen=True)
 class Hang:
-    """Say nothing for so long, or until the server is closed."""
-
     seconds: float = 60
 
 

@@ -1,5 +1,3 @@
-"""Bundles that are made by hand, so that a test can spoil one."""
-
 from __future__ import annotations
 
 import base64
@@ -30,7 +28,6 @@ def vector(*values: float) -> str:
 
 
 def configuration(ontology: str = "notes") -> BundledOntology:
-    """Of an ontology that nobody has configured, of a model that nobody has."""
     return BundledOntology(
         ontology=ontology, embedding=EmbeddingConfig(), space_fingerprint=MARK, model="a model", mark=MARK
     )
@@ -82,7 +79,7 @@ def lines(document: str = "a.md") -> list[Line]:
 
 
 class HandmadeBundle:
-    """A whole bundle; what is changed in it is written by `save`, with a manifest that fits."""
+    """Valid bundle. `save` writes changes with a matching manifest."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -99,7 +96,6 @@ class HandmadeBundle:
         return self.folder / "ontology-0001.jsonl"
 
     def save(self) -> None:
-        """Write the lines and a manifest that tells the truth of them."""
         content = "".join(json.dumps(line) + "\n" for line in self.lines).encode()
         self.path.write_bytes(content)
         documents = [line for line in self.lines if line["kind"] == "document"]
@@ -124,5 +120,5 @@ class HandmadeBundle:
         self.save_manifest()
 
     def save_manifest(self) -> None:
-        """Write the manifest as it is now, whatever is true."""
+        """Write the manifest unchanged, even if it is wrong."""
         (self.folder / "manifest.json").write_text(json.dumps(self.manifest))

@@ -15,8 +15,6 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 @dataclass(frozen=True, slots=True)
 class CollectedSpan:
-    """A span as it came."""
-
     name: str
     kind: int
     trace_id: str

@@ -1,5 +1,3 @@
-"""Small models that see pictures, and spaces of them."""
-
 from __future__ import annotations
 
 import io
@@ -82,7 +80,7 @@ class ColourGrid:
 
     @property
     def _size(self) -> int:
-        """Of the first space as many numbers as real processes make, zeros behind: so its index stays."""
+        """Return as many numbers as a real model for the first space, so its index stays."""
         return DIMENSIONS if self.cells == FIRST_CELLS else 3 * self.cells * self.cells
 
     def _require_up(self) -> None:
@@ -91,14 +89,13 @@ class ColourGrid:
 
 
 def unpack(content: bytes, rendering: Rendering) -> Pixels:
-    """In this process: tests made the pictures themselves."""
     with Image.open(io.BytesIO(content)) as picture:
         shown = picture.convert("RGB").resize((rendering.width, rendering.height))
         return np.asarray(shown)
 
 
 def open_image_spaces(graph: Graph, first: ColourGrid | None = None) -> ImageSpaceRegistry:
-    """With the first one registered; further ones have as many cells as their model's name says."""
+    """Register the first image space. The model name of another space contains the number of cells."""
     grid = first or ColourGrid()
 
     def open_model(choice: ModelChoice | None) -> ColourGrid:
@@ -110,7 +107,6 @@ def open_image_spaces(graph: Graph, first: ColourGrid | None = None) -> ImageSpa
 
 
 def plain(colour: str, width: int = 40, height: int = 30) -> bytes:
-    """A picture of one colour, as PNG."""
     content = io.BytesIO()
     Image.new("RGB", (width, height), COLOURS.get(colour, (0, 0, 0))).save(content, "PNG")
     return content.getvalue()

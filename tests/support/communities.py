@@ -23,19 +23,16 @@ HUB = "town"
 
 
 def passages(labels: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """Of each passage its concepts: all but one, and the hub; twice."""
+    """Return the concepts of each passage: all except one, and the hub."""
     return [tuple(each for each in (*labels, HUB) if each != left) for left in labels] * 2
 
 
 def topic(name: str, labels: tuple[str, ...], ontology: str = "notes") -> DocumentRecord:
-    """A document whose passages name concepts of one topic."""
     texts = [f"{at}: {', '.join(each)}." for at, each in enumerate(passages(labels))]
     return record(name, texts, ontology)
 
 
 class Detecting:
-    """An ontology whose communities are detected."""
-
     def __init__(self, graph: Graph, **settings: Any) -> None:
         self.graph = graph
         self.settings = CommunitySettings.model_validate(settings)
@@ -58,17 +55,15 @@ class Detecting:
         return [self.add(name, labels) for name, labels in TOPICS.items()]
 
     def work(self) -> int:
-        """Let a worker do what is due; how many jobs."""
+        """Run pending jobs. Return their number."""
         run_jobs(self.graph)
         self.requests.look()
         return run_jobs(self.graph, further=[CommunityDetection(self.graph, self.settings)])
 
     def page(self, level: int = 0, parent: str | None = None, ontology: str = "notes") -> Communities:
-        """What is shown."""
         return self.service.page(ontology, level=level, parent=parent, offset=0, limit=100)
 
     def labels(self) -> list[set[str]]:
-        """Of each community of the coarsest level what it is about, the largest first."""
         return [set(each.labels) for each in self.page().communities]
 
 

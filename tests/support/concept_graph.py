@@ -1,5 +1,3 @@
-"""A document whose paragraphs carry concepts, and their vectors, without extractor and worker."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -39,9 +37,9 @@ def store_concepts(
     labels: Mapping[int, Sequence[str | ExtractedConcept]],
     triples: Mapping[int, Sequence[Triple]] | None = None,
 ) -> dict[str, str]:
-    """Store a document whose paragraphs carry concepts, and state relationships; the ids by label.
+    """Store a document whose paragraphs carry concepts and relationships. Return ids by label.
 
-    A label that stands in its paragraph is quoted.
+    A label in the text is quoted.
     """
     store_document(graph, document)
     extractions = [
@@ -65,7 +63,6 @@ def _found(text: str, label: str | ExtractedConcept) -> ExtractedConcept:
 
 
 def embed_concepts(driver: neo4j.Driver, ontology: str = "notes") -> None:
-    """Give each concept its vector in the first space, in the place of the job that was asked for it."""
     rows(driver, "MATCH (j:Job {kind: 'concept_embedding', ontology: $ontology}) DELETE j", ontology=ontology)
     stored = rows(
         driver,
@@ -88,7 +85,6 @@ def embed_concepts(driver: neo4j.Driver, ontology: str = "notes") -> None:
 
 
 def store_lives(graph: Graph, driver: neo4j.Driver) -> dict[str, str]:
-    """A document with concepts, all embedded; ids by label."""
     ids = store_concepts(
         graph,
         record("lives.md", LIVES),
@@ -112,7 +108,6 @@ def store_lives(graph: Graph, driver: neo4j.Driver) -> dict[str, str]:
 
 
 def store_bees(graph: Graph, driver: neo4j.Driver) -> dict[str, str]:
-    """Store a document about bees with its concepts, all embedded; ids by label."""
     ids = store_concepts(
         graph,
         record("bees.md", BEES),

@@ -29,7 +29,7 @@ LABELS = ["waggle dance", "paper nest", "open source", "vector index", "river de
 
 
 def learn(graph: Graph, *labels: str, paragraph: int = 0, wanted: bool = True, **more: Any) -> None:
-    """Have a paragraph say some concepts; `wanted` by meaning: those of one source are embedded, too."""
+    """Store concepts of a paragraph. `wanted` also embeds concepts of a single source."""
     if wanted:
         graph.transaction(lambda tx: want_concepts(tx, "notes"))
     write(graph, extraction(DOCUMENT, paragraph, *(found(each, **more) for each in labels or LABELS)))
@@ -52,7 +52,7 @@ def vectors(driver: neo4j.Driver, name: str = "embedding") -> dict[str, NDArray[
 
 
 class Merging:
-    """Remembers what it was given, and merges nothing."""
+    """Merging that only records its input."""
 
     def __init__(self) -> None:
         self.seen: list[list[str]] = []

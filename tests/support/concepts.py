@@ -1,5 +1,3 @@
-"""Concepts for tests: what an extractor would find, and the graph of them as it is."""
-
 from __future__ import annotations
 
 from typing import Any
@@ -32,7 +30,6 @@ def extraction(
     *concepts: ExtractedConcept,
     relations: tuple[ExtractedRelation, ...] = (),
 ) -> Extraction:
-    """What was found in a paragraph of a document."""
     source = record.sources[paragraph]
     return Extraction(source.source_id, source.content_hash, concepts, relations)
 
@@ -46,7 +43,6 @@ def labelled(record: DocumentRecord, paragraph: int, *labels: str) -> Extraction
 def write(
     graph: Graph, *extractions: Extraction, ontology: str = "notes", mark: str = "m1", imported: bool = False
 ) -> int:
-    """Write what was found in a transaction of its own."""
     return graph.transaction(
         lambda tx: write_extractions(tx, ontology, extractions, mark, imported=imported)
     ).done
@@ -80,7 +76,6 @@ def count(driver: neo4j.Driver, pattern: str) -> int:
 
 
 def check_invariants(driver: neo4j.Driver) -> None:
-    """What holds of concepts at any time."""
     wrong = {
         "a quote that is not in its source": "MATCH (i:Instance)-[:FROM_SOURCE]->(s:Source) "
         "WHERE substring(s.full_text, i.start, i.end - i.start) <> i.quote RETURN i",

@@ -18,31 +18,27 @@ STATEMENTS = {
 
 
 def rows(driver: neo4j.Driver, text: str, **parameters: Any) -> list[dict[str, Any]]:
-    """Run a statement that a test put together; give all its rows."""
     with driver.session() as session:
         return session.run(cast("LiteralString", text), parameters).data()
 
 
 def make_image_index(driver: neo4j.Driver) -> None:
-    """Make the index of a first space of pictures, which statements are written for; kg makes others only."""
+    """Create the index of a first image space, which statements expect."""
     config = {"vector.dimensions": 4, "vector.similarity_function": "cosine"}
     made = STATEMENTS["spaces/create_image_index"]
     rows(driver, made, name=FIRST_IMAGE_INDEX, options={"indexConfig": config})
 
 
 def summary_of(driver: neo4j.Driver, text: str, values: dict[str, Any]) -> neo4j.ResultSummary:
-    """Run a statement; give what the server says of it besides rows, such as its plan."""
     with driver.session() as session:
         return session.run(cast("LiteralString", text), values).consume()
 
 
 def statuses_of(summary: neo4j.ResultSummary) -> set[str]:
-    """The GQL statuses that the server told."""
     return {status.gql_status for status in summary.gql_status_objects}
 
 
 def statuses(driver: neo4j.Driver, text: str, values: dict[str, Any]) -> set[str]:
-    """Run a statement; give the GQL statuses the server told."""
     return statuses_of(summary_of(driver, text, values))
 
 

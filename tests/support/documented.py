@@ -1,5 +1,3 @@
-"""Commands of documented pages, run as they stand there."""
-
 from __future__ import annotations
 
 import json
@@ -15,7 +13,6 @@ _BLOCK = re.compile(r"^```bash\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def section_of(page: str, heading: str) -> str:
-    """What stands below a heading of the second level, up to the next one."""
     return (ROOT / page).read_text(encoding="utf-8").partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
 
 
@@ -31,11 +28,11 @@ def check_commands(
     told: Mapping[str, Sequence[str]],
     ids: Mapping[str, Callable[[], object]] | None = None,
 ) -> list[Any]:
-    """Run commands and compare what each prints with what `told` has for the longest beginning of it.
+    """Run commands and compare the output with the longest matching entry of `told`.
 
     Args:
-        told: Each entry must belong to a command.
-        ids: What to put in place of words of the page, as late as possible.
+        told: Expected output. Each entry must belong to a command.
+        ids: Replacements for words of the page.
 
     Returns:
         The output of commands that print JSON.

@@ -12,12 +12,11 @@ CALIBRATING = [text for pair in read_pairs() for text in pair]
 
 
 def small_embedder() -> DeterministicEmbedder:
-    """The tiny one that ships with kg."""
     return DeterministicEmbedder()
 
 
 def calibrates(texts: Sequence[str]) -> bool:
-    """Whether these are what each space's model is shown once; tests that count leave them out."""
+    """Return whether the texts are a model's calibration texts, which tests do not count."""
     whole = [texts] if isinstance(texts, str) else texts
     return bool(whole) and all(
         len(text) >= SHORTEST and any(known.startswith(text) for known in CALIBRATING) for text in whole

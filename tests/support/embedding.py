@@ -32,8 +32,6 @@ def open_spaces(
     embedder: Embedder | None = None,
     further: Callable[[ModelChoice], Embedder] | None = None,
 ) -> SpaceRegistry:
-    """Register the first space for an embedder; further ones are tiny ones of the size asked for."""
-
     def open_model(choice: ModelChoice | None) -> Embedder:
         if choice is None:
             return embedder or small_embedder()
@@ -56,7 +54,6 @@ def run_jobs(
     requests_at_once: int = 1,
     further: Sequence[Handler] = (),
 ) -> int:
-    """Run all jobs that can be had; give how many."""
     spaces = spaces or open_spaces(graph, embedder)
     models = TextModels(spaces, CachedPassages(graph, keeps=cached), requests_at_once)
     handlers: list[Handler] = [
@@ -75,7 +72,7 @@ def run_jobs(
 
 
 def configure_in_place(graph: Graph, ontology: str, **config: Any) -> None:
-    """Set how an ontology is embedded without building beside: what is there is stale from now on."""
+    """Change the embedding configuration without a build, so vectors become stale."""
     given = EmbeddingConfig(**config)
     configured = StoredConfiguration(
         SpaceUse(build_layout(given.space, "", given.chunking)), embed_on_ingest=given.embed_on_ingest

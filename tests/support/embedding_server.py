@@ -1,11 +1,11 @@
-"""A real HTTP server that speaks as OpenAI and Nomic do, and fails in every way that it is told to.
+"""HTTP server with the APIs of OpenAI and Nomic that can fail in every way.
 
     with EmbeddingServer() as server:
-        server.then(Status(429, retry_after="1"), Status(503))   # for the next two requests; then all is well
-        ... OPENAI_BASE_URL=server.openai_url, NOMIC_BASE_URL=server.url ...
+        server.then(Status(429, retry_after="1"), Status(503))  # for the next two requests
+        ...  OPENAI_BASE_URL=server.openai_url, NOMIC_BASE_URL=server.url ...
         assert [each.path for each in server.requests] == ["/v1/embeddings"] * 3
 
-`python -m tests.support.embedding_server PORT` runs one that never fails.
+`python -m tests.support.embedding_server PORT` runs a server that never fails.
 """
 
 from __future__ import annotations
@@ -109,20 +109,19 @@ class EmbeddingServer(ToldServer[Behaviour]):
         self.chat: Callable[[dict[str, Any]], str] = lambda body: f"echo: {body['messages'][-1]['content']}"
         """Makes the answer to a chat."""
         self.shortens = True
-        """Whether it heeds `dimensions`."""
+        """Whether the server supports `dimensions`."""
         self.streams = True
-        """Whether a chat that asks for it is answered piece by piece."""
+        """Whether a chat response can be streamed."""
         self.tells_usage = True
-        """Whether it says at the end of a stream how many tokens there were, where that is asked."""
+        """Whether a stream ends with the token counts if requested."""
         self.takes_stream_options = True
-        """Whether it knows them; else it refuses a chat that has them."""
+        """Whether the server supports schemas. Otherwise, it rejects chats with a schema."""
         self.pause = 0.0
         """Seconds before each piece."""
         self.load = Load(self.hang)
 
     @property
     def openai_url(self) -> str:
-        """The address as OpenAI's is given."""
         return f"{self.url}/v1"
 
     @property
@@ -140,7 +139,6 @@ class EmbeddingServer(ToldServer[Behaviour]):
         self.closing.wait(seconds)
 
     def answer(self, path: str, body: dict[str, Any]) -> dict[str, Any] | None:
-        """The right answer; None when there is no such path."""
         answers = {
             "/v1/embeddings": self._openai,
             "/v1/embedding/text": self._nomic,
@@ -187,7 +185,6 @@ class EmbeddingServer(ToldServer[Behaviour]):
 
 class _Handler(Handler):
     def reply(self) -> None:
-        """Answer, or fail as told."""
         kg: EmbeddingServer = self.server.kg
         body = kg.parse(self.headers["content-type"], self.rfile.read(int(self.headers["content-length"])))
         if calibrates(body.get("texts") or body.get("input") or ()):

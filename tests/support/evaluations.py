@@ -1,5 +1,3 @@
-"""Results of evaluations, made without asking anything, and saved."""
-
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
@@ -22,7 +20,7 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 def measured(
     label: str, ranks: list[int], *, data: str = "d", ontology: str | None = None, **more: Any
 ) -> EvalResult:
-    """A result whose relevant document came at these ranks, from 1; 0: not at all."""
+    """Return a result with the relevant document at these ranks (from 1, 0: not found)."""
     queries = tuple(SetQuery(f"q{n}", f"What is {n}?", {"a": 1}) for n in range(len(ranks)))
     questions = QuestionSet("set", (SetDocument("a", "x"),), queries, (), "c", data)
     config = {"mode": label, **({"ontology": ontology} if ontology else {})}
@@ -39,7 +37,6 @@ def answered(query: SetQuery, rank: int) -> QuestionResult:
 
 
 def save(folder: Path, name: str, made: EvalResult, *, after: int = 0) -> Path:
-    """Save a result that was begun so many minutes later."""
     folder.mkdir(parents=True, exist_ok=True)
     made = made.model_copy(update={"started_at": NOW + timedelta(minutes=after)})
     path = folder / f"{name}.json"

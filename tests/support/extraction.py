@@ -1,5 +1,3 @@
-"""A language model that extracts concepts, on a server of ours; and a worker's work with it."""
-
 from __future__ import annotations
 
 import json
@@ -39,13 +37,11 @@ def settings_of(server: EmbeddingServer, *, budget: float | None = None, **llm: 
 
 
 def concept(label: str, quote: str, **more: Any) -> dict[str, Any]:
-    """A concept as an honest model gives it."""
     known = {"label": label, "description": f"What {label} is.", "search_terms": [], "quotes": [quote]}
     return {**known, "confidence": 0.9, **more}
 
 
 def concepts_of(text: str) -> list[dict[str, Any]]:
-    """The capitalised words of a text, quoted with what stands around them."""
     words = [word.strip(".,:;") for word in text.split()]
     labels = dict.fromkeys(word for word in words[1:] if word[:1].isupper())
     return [concept(label, text.strip()[:200]) for label in labels]
@@ -61,13 +57,11 @@ def relations_of(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def entry_of(passage: dict[str, Any]) -> dict[str, Any]:
-    """What an honest model says of a passage."""
     found = concepts_of(passage["text"])
     return {"id": passage["id"], "concepts": found, "relations": relations_of(found)}
 
 
 def extract_concepts(body: dict[str, Any]) -> str:
-    """A model that does what it is asked; for `EmbeddingServer.chat`."""
     return json.dumps({"passages": [entry_of(each) for each in asked(body)["passages"]]})
 
 
@@ -82,7 +76,6 @@ def configure_extraction(graph: Graph, ontology: str = "notes", **config: Any) -
 
 
 def run_extraction(graph: Graph, settings: Settings, *, wake: bool = True, batch: int = 64) -> int:
-    """Do a worker's work: find what is due, and read it; give how many jobs ran."""
     extractors = Extractors(graph, settings)
     requests = ExtractionRequests(graph, extractors)
     handlers = [ConceptExtraction(graph, extractors, batch), Backfill(graph, 1000, requests)]
@@ -98,7 +91,6 @@ def run_extraction(graph: Graph, settings: Settings, *, wake: bool = True, batch
 
 
 def evidence(driver: neo4j.Driver) -> list[dict[str, Any]]:
-    """All quotes with what their source says at their place."""
     return rows(
         driver,
         """MATCH (c:Concept)-[:EVIDENCED_BY]->(i:Instance)-[:FROM_SOURCE]->(s:Source)

@@ -1,8 +1,7 @@
-"""Forks processes of kg that have imported everything already: each starts in milliseconds, not in seconds.
+"""Server that forks processes with kg already imported.
 
-A request comes over a connection of its own, together with the files that become the process's standard
-input, output and error. Its pid goes back at once, and how it ended as soon as it has. A forked process
-leaves the loop and ends as any program does: exit code, signals and pid are its own.
+Each fork starts in milliseconds. A request has its own connection and passes the standard files. The
+server returns the pid at once and the exit code at the end. A fork ends like any program.
 """
 
 from __future__ import annotations
@@ -41,19 +40,19 @@ PRELOADED = (
     "tests.support.worker_main",
     *("ir_measures", "scipy.stats", "textblob.en.parsers"),
 )
-"""Besides the command line. What kg imports late is here too, but for onnxruntime: it starts a thread when it
-is imported, which a fork lacks, and for whose end it would wait."""
+"""Modules to import first, except onnxruntime: its thread would be missing in a fork, which would wait for
+the thread's end.
+"""
 
 NUMBER = struct.Struct("!i")
 LIFELINE = 0
-"""Standard input: at its end the tests are over, and so is the server."""
+"""Standard input. At its end, the server stops."""
 
 Connections = dict[int, socket.socket]
-"""By pid: where to tell how that process has ended."""
+"""Connection for the exit status of each process."""
 
 
 def main(listener: socket.socket) -> None:
-    """Serve; in a forked process, go on as what was asked for."""
     _preload()
     if request := _serve(listener):
         _become(**request)
@@ -98,7 +97,6 @@ def _serve(listener: socket.socket) -> dict[str, Any] | None:
 
 
 def _fork(listener: socket.socket, running: Connections) -> dict[str, Any] | None:
-    """Fork for the next request, which is given in the forked process alone."""
     connection, _ = listener.accept()
     _, files, _, _ = socket.recv_fds(connection, 1, 3)
     with connection.makefile("rb") as reader:
@@ -117,7 +115,6 @@ def _fork(listener: socket.socket, running: Connections) -> dict[str, Any] | Non
 
 
 def _reap(running: Connections) -> None:
-    """Tell how those that have ended did."""
     for pid in list(running):
         ended, status = os.waitpid(pid, os.WNOHANG)
         if ended:
@@ -156,7 +153,6 @@ def _become(
 
 
 def _exit_code(function: Callable[[], None]) -> int:
-    """Run a program; give its exit code. An exception goes on to where Python tells of it."""
     try:
         function()
     except SystemExit as end:
@@ -167,11 +163,6 @@ def _exit_code(function: Callable[[], None]) -> int:
 
 
 def _end(code: int) -> None:
-    """End as a program does, but for the taking apart of its modules, as `multiprocessing` ends its forks.
-
-    They are shared with the server: to take them apart is to copy them first, and takes a quarter of a second
-    of the processor, more than most commands do.
-    """
     threading._shutdown()  # pyright: ignore[reportAttributeAccessIssue]
     atexit._run_exitfuncs()
     try:

@@ -10,12 +10,12 @@ TIMES = 8
 
 
 def assert_linear(seconds: Callable[[int], float], size: int, slack: float) -> None:
-    """A text that is `TIMES` as long takes less than 30 times as long; quadratic is 64.
+    """Assert that a text `TIMES` as long takes less than 30 times as long. Quadratic time is 64 times.
 
     Args:
-        seconds: how long a text of a size takes.
-        size: of the small text.
-        slack: seconds that the large one may take longer whatever the small one takes.
+        seconds: Measures the time for a size.
+        size: Size of the small text.
+        slack: Additional seconds for the large text.
     """
     with _no_collection():
         bound = 30 * min(seconds(size) for _ in range(2)) + slack
@@ -24,7 +24,7 @@ def assert_linear(seconds: Callable[[int], float], size: int, slack: float) -> N
 
 @contextmanager
 def _no_collection() -> Generator[None]:
-    """A collection of garbage takes as long as the objects of the whole run are many."""
+    """Disable garbage collection, which depends on the objects of the whole run."""
     gc.collect(0)
     gc.disable()
     try:

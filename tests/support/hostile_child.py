@@ -1,5 +1,3 @@
-"""A converting process whose converter does what its file says, right or wrong."""
-
 from __future__ import annotations
 
 import os
@@ -85,14 +83,12 @@ def _convert(data: bytes, form: str, settings: ConversionSettings) -> object:
 
 
 def _read_pictures(data: bytes, settings: ConversionSettings, *, every: bool = False) -> Converted:
-    """For as long as the file says."""
     del settings
     time.sleep(float(data.decode().partition(":")[2]))
     return Converted("OCR, every page" if every else "OCR")
 
 
 def _pixels(data: bytes, _rendering: object = None, _settings: object = None) -> object:
-    """`pixels:WIDTHxHEIGHT:BYTES`, whatever was asked for."""
     size, _, count = data.decode().partition(":")[2].partition(":")
     if not count:
         return Converted(size)

@@ -15,7 +15,7 @@ NEEDED = {
     "ods": "content.xml",
     "epub": "META-INF/container.xml",
 }
-"""What a ZIP archive of a kind is told by."""
+"""Signature of a ZIP archive type."""
 LAUGHS = (
     '<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "ha">'
     + "".join(f'<!ENTITY {chr(98 + n)} "{f"&{chr(97 + n)};" * 20}">' for n in range(8))
@@ -34,7 +34,6 @@ def packed(entries: Mapping[str, str | bytes]) -> bytes:
 
 
 def replaced(data: bytes, entries: Mapping[str, str | bytes]) -> bytes:
-    """The archive with these entries instead of its own, or besides them."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         return packed({**{name: archive.read(name) for name in archive.namelist()}, **entries})
 
@@ -78,7 +77,6 @@ def nested(levels: int = 8) -> bytes:
 
 
 def pdf(objects: Mapping[int, str]) -> bytes:
-    """A PDF of these objects, the first its root; readers find them without a table."""
     body = "".join(f"{number} 0 obj\n{content}\nendobj\n" for number, content in objects.items())
     return f"%PDF-1.7\n{body}trailer\n<< /Root 1 0 R /Size {len(objects) + 1} >>\n%%EOF\n".encode("latin-1")
 
@@ -102,7 +100,6 @@ def pdf_of_pages(count: int, more: str = "") -> bytes:
 
 
 def pdf_of_loops() -> bytes:
-    """Its pages hold themselves, and so does a form that is drawn."""
     page = "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 5 0 R /Resources 6 0 R >>"
     return pdf(
         {

@@ -1,5 +1,3 @@
-"""What happens to pictures on their way: each change by its name, and the photographs to try it on."""
-
 from __future__ import annotations
 
 import io
@@ -18,7 +16,6 @@ Change = Callable[[Image.Image], list[Image.Image]]
 
 
 def crops(picture: Image.Image, share: float) -> list[Image.Image]:
-    """The corners and the middle, of so much of each side."""
     width, height = round(picture.width * share), round(picture.height * share)
     right, below = picture.width - width, picture.height - height
     places = [(0, 0), (right, 0), (0, below), (right, below), (right // 2, below // 2)]
@@ -39,7 +36,6 @@ def encoded_again(picture: Image.Image, quality: int) -> list[Image.Image]:
 
 
 def all_at_once(picture: Image.Image) -> list[Image.Image]:
-    """As a picture comes back from the web."""
     return [
         again
         for part in crops(picture, 0.8)
@@ -63,7 +59,7 @@ CHANGES: dict[str, Change] = {
     "more contrast, by 40 %": lambda picture: [ImageEnhance.Contrast(picture).enhance(1.4)],
     "cropped to 80 %, half the size, JPEG of quality 50": all_at_once,
 }
-"""Of crops there are five: at each corner, and in the middle."""
+"""Five crops: each corner and the middle."""
 LIMITS: dict[str, Change] = {
     "cropped to 50 %": partial(crops, share=0.5),
     "turned by 5 degrees": lambda picture: [picture.rotate(5, fillcolor="white")],
@@ -71,11 +67,11 @@ LIMITS: dict[str, Change] = {
     "upside down": lambda picture: [picture.transpose(Image.Transpose.ROTATE_180)],
     "on its side": lambda picture: [picture.transpose(Image.Transpose.ROTATE_90)],
 }
-"""What is measured, and not promised."""
+"""Changes that the tests measure without a guarantee."""
 
 
 def photographs() -> dict[str, Image.Image]:
-    """The sample photographs by name; none where the data set is not beside the checkout."""
+    """Return the sample photographs by name, or none without the data set."""
     files = sorted(FOLDER.glob("*")) if FOLDER.is_dir() else []
     return {file.stem: flat(Image.open(file), (1, 1)) for file in files}
 

@@ -1,7 +1,7 @@
-"""Tiny picture models that are real: ONNX graphs whose two halves meet in one space.
+"""Tiny real image models: ONNX graphs with image and text towers in one space.
 
-The picture tower takes the mean colour of a picture, the text tower the colours of its words from a table;
-both project it alike. So `red` finds the red picture, by nothing but what is computed in the graphs.
+The image tower uses the mean colour, and the text tower a table of colour words. `red` finds the red
+image.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PREPROCESSOR: dict[str, Any] = {
     "do_convert_rgb": True, "image_processor_type": "CLIPImageProcessor",
 }  # fmt: skip
 _FAINT = 0.02
-"""Of words that are no colour: some grey."""
+"""Words without a colour are grey."""
 _PROJECTION = np.random.default_rng(5).normal(size=(3, DIMENSIONS)).astype(np.float32)
 
 
@@ -39,10 +39,10 @@ def write_model(folder: Path, *, text: bool = True, states: bool = False, half: 
     """Write a model.
 
     Args:
-        folder: that is made.
-        text: whether it has a text tower.
-        states: whether it gives a vector for each part and token, as towers without pooling do.
-        half: whether the picture tower takes numbers of 16 bits.
+        folder: Target folder.
+        text: Write a text tower.
+        states: Return a vector per part and token, as towers without pooling do.
+        half: Use 16-bit numbers.
     """
     folder.mkdir(parents=True)
     _save(_picture_tower(states=states, half=half), folder / "vision_model.onnx")

@@ -1,5 +1,3 @@
-"""The picture embedders of providers, on a server of ours, with short waits."""
-
 from __future__ import annotations
 
 from typing import Any

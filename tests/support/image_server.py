@@ -1,6 +1,6 @@
-"""A real HTTP server that embeds pictures as Nomic, Cohere, Jina, Infinity and vLLM do.
+"""HTTP server that embeds images like Nomic, Cohere, Jina, Infinity, and vLLM.
 
-A picture's vector is made of its mean colour, a text's of the colours that its words name: `red` finds red.
+An image's vector is its mean colour. A text's vector uses its colour words.
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ SIZES = {
 
 
 class ImageServer(EmbeddingServer):
-    """See `EmbeddingServer`; keeps the files of all pictures that came in."""
-
     def __init__(self) -> None:
         super().__init__()
         self.pictures: list[bytes] = []
@@ -47,7 +45,6 @@ class ImageServer(EmbeddingServer):
         return found
 
     def answer(self, path: str, body: dict[str, Any]) -> dict[str, Any] | None:
-        """The right answer; None when there is no such path."""
         match path:
             case "/v1/embedding/image":
                 rows = [self._of_picture(each) for each in body["images"]]
@@ -94,7 +91,6 @@ class ImageServer(EmbeddingServer):
 
 
 def _inputs(body: dict[str, Any]) -> list[str]:
-    """Of each dialect, told apart as their servers do."""
     if "messages" in body:
         (content,) = body["messages"][0]["content"]
         return [content["image_url"]["url"]]
@@ -110,7 +106,7 @@ def _of_words(text: str) -> Any:
 
 
 def _sized(rows: list[Any], body: dict[str, Any]) -> list[list[float]]:
-    """Three times as long as a unit, so that it shows who makes them units."""
+    """Return vectors of length three, so normalization is visible."""
     asked = body.get("dimensions") or body.get("dimensionality") or body.get("output_dimension")
     size = asked or SIZES.get(body["model"], 32)
     projection = np.random.default_rng(9).normal(size=(3, size))

@@ -1,5 +1,3 @@
-"""Small pictures, good ones and those that are meant to harm."""
-
 from __future__ import annotations
 
 import io
@@ -24,14 +22,12 @@ def drawn(width: int = 64, height: int = 48, mode: str = "RGB") -> Image.Image:
 
 
 def encoded(picture: Image.Image, kind: str = "PNG", **options: Any) -> bytes:
-    """A picture as a file."""
     content = io.BytesIO()
     picture.save(content, kind, **options)
     return content.getvalue()
 
 
 def exif(tags: Mapping[int, Any], *, gps: bool = False, taken: str = "") -> bytes:
-    """What a camera says."""
     said = Image.Exif()
     said.update(tags)
     if taken:
@@ -47,7 +43,7 @@ def exif(tags: Mapping[int, Any], *, gps: bool = False, taken: str = "") -> byte
 
 
 def png_of(width: int, height: int) -> bytes:
-    """A PNG that says it is so large; its pixels would be zeros, and its file is small."""
+    """Return a small PNG file that declares a large size."""
     row = zlib.compress(bytes(1000), 9)
     head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     return b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", head) + _chunk(b"IDAT", row) + _chunk(b"IEND", b"")

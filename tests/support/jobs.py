@@ -1,5 +1,3 @@
-"""Doing by hand what workers do with jobs."""
-
 from __future__ import annotations
 
 from typing import Any
@@ -13,7 +11,6 @@ LEASE = 30.0
 def claim(
     graph: Graph, worker: str, *, lease: float = LEASE, max_failures: int = 5, kind: str = "test"
 ) -> jobs.ClaimedJob | None:
-    """Take a job of one kind, if there is one."""
     return jobs.claim(graph, worker, [kind], lease_seconds=lease, max_failures=max_failures)
 
 
@@ -27,7 +24,6 @@ def owned(
 
 
 def request(graph: Graph, ontology: str = "notes", added: int = 1, kind: str = "test", **more: Any) -> str:
-    """Ask for a job; give its id."""
     return graph.transaction(lambda tx: jobs.request_job(tx, kind, ontology, added=added, **more))
 
 
@@ -43,5 +39,4 @@ def advance(
 
 
 def finish(graph: Graph, job: jobs.ClaimedJob, owner: jobs.Owner) -> None:
-    """End a job for which nothing more was asked."""
     assert jobs.finish(graph, owner, wanted=job.wanted) is None

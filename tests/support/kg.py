@@ -23,8 +23,6 @@ TEXTS = [f"This is the passage about topic{n}. It goes on for a while about topi
 
 
 class Kg:
-    """What the service is made of, without HTTP."""
-
     def __init__(
         self,
         graph: Graph,

@@ -1,5 +1,3 @@
-"""A small world whose passages belong together by concepts: a paper, its guild, and their warden."""
-
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
@@ -23,8 +21,6 @@ OTHERS = [f"Filler number{n} about weather{n} and other things of no matter." fo
 def carried(
     document: DocumentRecord, at: int, *labels: str, relations: Sequence[tuple[str, str, str]] = ()
 ) -> Extraction:
-    """What was found in a paragraph: concepts with their labels as quotes, or all of it where they do not
-    stand there."""
     source = document.sources[at]
     concepts = []
     for label in labels:
@@ -37,7 +33,6 @@ def carried(
 
 @contextmanager
 def lanterns(graph: Graph, *more: str) -> Generator[Kg]:
-    """The world, embedded, its concepts too, and a document of each further text."""
     made = Kg(graph)
     documents = [record("journal.md", [JOURNAL]), record("guild.md", [GUILD]), record("town.md", [TOWN])]
     for each in (*documents, record("filler.md", OTHERS)):

@@ -130,7 +130,7 @@ class MemoryLibrary(MemoryOverview):
         raise NotFound(f"source {source_id!r} not found. Its document may have changed since your search")
 
     def page(self, document_id: str, page: int, source_id: str, width: int) -> PageImage:
-        """See `Library`: a picture of so many bytes for each pixel of its width."""
+        """See `Library`. The image has this number of bytes per pixel of its width."""
         self._fail()
         assert self.places[document_id]
         if page > self.pages:
@@ -138,14 +138,16 @@ class MemoryLibrary(MemoryOverview):
         return PageImage(b"\x89PNG" + bytes(self.bytes_a_pixel * width), page, self.pages, len(source_id[:3]))
 
     def concepts(self, query_text: str, ontologies: Sequence[str] | None, limit: int) -> ConceptHits:
-        """See `Library`: a concept for each paragraph that has a word of the question; "far" fits nothing."""
+        """See `Library`. Returns a concept per paragraph with a word of the question. "far" is not
+        relevant.
+        """
         found = self.search(SourceSearch(query_text=query_text, limit=limit)).sources
         within = [each for each in found if ontologies is None or each.ontology in ontologies]
         hits = [self._concept_hit(each, query_text) for each in within]
         return ConceptHits(query_text=query_text, concepts=hits, degraded=self.degraded)
 
     def concept_context(self, concept_id: str, window: int, limit: int) -> ConceptContext:
-        """See `Library`: the id of a source is that of its concept; its first word proves it."""
+        """See `Library`. The source id is the concept id, and its first word is the evidence."""
         around = self.context(concept_id, window).sources
         place = next(each for each in around if each.source_id == concept_id)
         word = place.full_text.split()[0]
@@ -186,7 +188,6 @@ class MemoryLibrary(MemoryOverview):
         )
 
     def add_picture(self, document: str, words: str, thumbnail: bytes) -> Place:
-        """Add a document that is a picture."""
         (place,) = self.add("photos", document, [words])
         known = {"storage_key": "0" * 64, "content_type": "image/png", "width": 4, "height": 3}
         image = ImageFacts.model_validate({**known, "bytes": 100, "perceptual_hash": "0" * 16})
@@ -196,7 +197,7 @@ class MemoryLibrary(MemoryOverview):
         return made
 
     def images(self, request: ImageSearch) -> ImageHits:
-        """See `Library`: by words, or all that are not the one asked for."""
+        """See `Library`. Filters by words, or returns all except the given one."""
         self._fail()
         words = (request.query_text or "").split()
         every = [place for places in self.places.values() for place in places if place.kind == "image"]
@@ -210,7 +211,6 @@ class MemoryLibrary(MemoryOverview):
         return ImageHits(by=[way.lane], spaces=[], images=hits, degraded=self.degraded, timings_ms={})
 
     def related(self, source_id: str, request: RelatedSearch) -> RelatedSources:
-        """See `Library`: all pictures, by words."""
         (own,) = self.context(source_id, 0).sources
         found = self.images(ImageSearch(query_text="a e i o u", limit=request.limit)).images
         way = RelatedThrough(lane="document", rank=1, distance=2)
@@ -235,7 +235,7 @@ class MemoryLibrary(MemoryOverview):
     def reading(
         self, called: str, ontology: str | None, start: int | None, token_budget: int
     ) -> DocumentReading:
-        """See `Library`: documents go by their names, and are given whole."""
+        """See `Library`. Documents are returned whole by name."""
         del token_budget
         self._fail()
         for places in self.places.values():
@@ -258,7 +258,6 @@ class MemoryLibrary(MemoryOverview):
     def documents(
         self, ontology: str | None, offset: int, limit: int, where: Sequence[str] = ()
     ) -> DocumentPage:
-        """See `Library`; it has no metadata."""
         assert not where
         self._fail()
         firsts = [places[0] for places in self.places.values() if ontology in {None, places[0].ontology}]

@@ -1,5 +1,3 @@
-"""What a library in memory tells of its collections: communities and proposed links, as tests put them in."""
-
 from __future__ import annotations
 
 from datetime import UTC, datetime
@@ -25,7 +23,6 @@ class MemoryOverview(Library):
         self.all_proposals: list[Proposal] = []
 
     def add_community(self, name: str, *, parent_id: str | None = None, parts: int = 0) -> Community:
-        """Add one, of as many concepts as its name has words."""
         labels = name.split(", ")
         known = {"community_id": f"{len(self.all_communities):032x}", "parent_id": parent_id, "inside": 0.5}
         told = {
@@ -62,7 +59,6 @@ class MemoryOverview(Library):
         return self.all_proposals[-1]
 
     def communities(self, ontology: str, parent: str | None, offset: int, limit: int) -> Communities:
-        """See `Library`: those of the first level, or the parts of one."""
         found = [each for each in self.all_communities if each.parent_id == parent]
         return Communities(
             ontology=ontology,

@@ -35,20 +35,17 @@ def asked(request: Request | dict[str, Any]) -> dict[str, Any]:
 
 
 def context_of(text: str) -> str:
-    """What the server's model writes for a passage."""
     return f"Context of {' '.join(text.split())[:40]}."
 
 
 def write_contexts(body: dict[str, Any]) -> str:
-    """A model that does what it is asked, in an order of its own; for `EmbeddingServer.chat`."""
     items = [{"id": each["id"], "context": context_of(each["text"])} for each in asked(body)["passages"]]
     random.Random(7).shuffle(items)
     return json.dumps({"contexts": items})
 
 
 def quoting(body: dict[str, Any]) -> str:
-    """A model that answers by the sentences that share a word of five letters with the question; for
-    `EmbeddingServer.chat`."""
+    """Answer with sentences that share a five-letter word with the question, for `EmbeddingServer.chat`."""
     data = asked(body)
     if "passages" not in data or isinstance(data["passages"], int):
         return json.dumps({"passages": [{"text": f"{data['question']} Certainly."}]})

@@ -1,5 +1,3 @@
-"""Vectors for many sources, without a model: some groups of points that lie apart."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -16,7 +14,7 @@ PORTION = 2000
 
 
 def grouped_vectors(count: int, groups: int = GROUPS) -> NDArray[np.float32]:
-    """Of length 1, the same each time, of each group in turn."""
+    """Return normalized vectors that alternate between the groups."""
     random = np.random.default_rng(7)
     centres = random.standard_normal((groups, small_embedder().identity.dimensions))
     near = centres[np.arange(count) % groups] + 0.3 * random.standard_normal((count, centres.shape[1]))
@@ -24,7 +22,6 @@ def grouped_vectors(count: int, groups: int = GROUPS) -> NDArray[np.float32]:
 
 
 def give_vectors(driver: neo4j.Driver, source_ids: Sequence[str]) -> None:
-    """Store vectors of sources in the first space, in the place of the job that was asked for them."""
     vectors = grouped_vectors(len(source_ids)).tolist()
     for at in range(0, len(source_ids), PORTION):
         given = [

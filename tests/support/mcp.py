@@ -1,6 +1,6 @@
-"""Talking MCP in tests, with the SDK's own client.
+"""MCP client for tests.
 
-`python -m tests.support.mcp` writes the snapshot of what agents are told anew.
+`python -m tests.support.mcp` rewrites the snapshot of the tool descriptions.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ T = TypeVar("T")
 Target = Server[Any] | StdioServerParameters | str
 CURRENT, BEFORE = "2026-07-28", "2025-11-25"
 MODES = {CURRENT: CURRENT, BEFORE: "legacy"}
-"""How the SDK's client is told to speak a version."""
+"""Client options for a protocol version."""
 SNAPSHOT = Path(__file__).parents[1] / "unit" / "mcp" / "told.snapshot.json"
 
 
 def talk(target: Target, doing: Callable[[Client], Awaitable[T]], mode: str = "auto") -> T:
-    """Connect, do something, disconnect. An error of the protocol is raised by itself, not in a group."""
+    """Connect, run the function, and disconnect. Raise protocol errors outside an exception group."""
 
     async def run() -> T:
         async with Client(target, mode=mode, read_timeout_seconds=60) as client:
@@ -70,7 +70,7 @@ def failure(result: CallToolResult) -> str:
 
 
 def text_of(result: CallToolResult) -> str:
-    """The one text of a result; pictures may stand behind it."""
+    """Return the only text of a result. Images can follow."""
     content, *others = result.content
     assert all(isinstance(each, ImageContent) for each in others)
     assert isinstance(content, TextContent)
@@ -80,7 +80,6 @@ def text_of(result: CallToolResult) -> str:
 def walk(
     asking: Callable[[Mapping[str, Any]], dict[str, Any]], arguments: dict[str, Any], most: int = 1000
 ) -> Generator[dict[str, Any]]:
-    """All answers of a call, going on by cursors."""
     more: dict[str, Any] | None = {}
     for _ in range(most):
         told = asking({**arguments, **({"cursor": more["cursor"]} if more else {})})
@@ -92,7 +91,6 @@ def walk(
 
 
 def told() -> dict[str, Any]:
-    """All that agents are told before they ask."""
     tools = [
         tool.described().model_dump(mode="json", by_alias=True, exclude_none=True) for tool in TOOLS.values()
     ]

@@ -44,7 +44,6 @@ def _samples_of(collector: Collector) -> dict[str, frozenset[str]]:
 
 
 def stages() -> set[tuple[str, str]]:
-    """What has stages, with all that its code names."""
     folder = ROOT / "kg_api" / "search"
     texts = {path.stem: path.read_text(encoding="utf-8") for path in folder.glob("*.py")}
     found = {("search", stage) for text in texts.values() for stage in _stages_in(text)}

@@ -1,7 +1,7 @@
-"""A home whose Neo4j has its password and its schema: most tests begin behind a first start.
+"""Home whose Neo4j has its password and schema.
 
-The password and the 48 migrations of a new home take five CPU seconds. `keep` keeps one, for each set of jars
-and state of the migrations; tests of first starts do without.
+A new home needs five CPU seconds. `keep` stores one per set of jars and migrations. Tests of a first
+start do not use it.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ STEPS = ROOT / "kg_api/graph/schema.py"
 
 
 def kept() -> Path:
-    """Where it is, or is to be: another one for each set of jars and of statements."""
+    """Return the folder for the current jars and statements."""
     texts = [LOCK.read_text(encoding="utf-8"), STEPS.read_text(encoding="utf-8"), *STATEMENTS.values()]
     return load_settings().cache / "tests" / f"home-{digest('migrated home', *texts)[:16]}"
 
 
 def give(home: Path) -> None:
-    """Make a home of a copy; without one it stays empty, and its first start does all the work."""
+    """Copy the stored home. Without one, the first start does all the work."""
     if (found := kept()).exists():
         shutil.copytree(found, home, dirs_exist_ok=True)
 

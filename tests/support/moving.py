@@ -1,5 +1,3 @@
-"""Moving a kg from one database into another: what the service does, without HTTP."""
-
 from __future__ import annotations
 
 from pathlib import Path
@@ -22,8 +20,6 @@ from tests.support.kg import Kg
 
 
 class Mover:
-    """Gives out and takes in what a kg holds."""
-
     def __init__(self, kg: Kg, folder: Path) -> None:
         self.files = StoredFiles(kg.graph, FileBlobStore(folder))
         extractors = Extractors(kg.graph, Settings())

@@ -18,8 +18,6 @@ COLOURS = ("red", "green", "blue")
 
 
 class Reader:
-    """Reads pictures that the tests made, in this process."""
-
     def look_at(self, data: bytes) -> ReadImage:
         return read_image(data, ConversionSettings())
 

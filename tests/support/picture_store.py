@@ -1,5 +1,3 @@
-"""A store of pictures, and documents that are made of them."""
-
 from __future__ import annotations
 
 import io
@@ -24,8 +22,6 @@ from kg_api.settings import ConversionSettings
 
 
 class InThisProcess:
-    """Converts pictures that the tests made themselves."""
-
     def convert(self, data: bytes, form: ConvertedFormat, ocr: OcrMode = "auto") -> Converted:
         assert (form, ocr) == ("image", "auto")
         return convert(data, ConversionSettings())
@@ -39,8 +35,6 @@ class InThisProcess:
 
 @dataclass(frozen=True, slots=True)
 class Pictures:
-    """A store of pictures, and documents that are made of them."""
-
     graph: Graph
     folder: Path
 
@@ -57,12 +51,11 @@ class Pictures:
             path.unlink()
 
     def damage(self, content: bytes) -> None:
-        """Let a file have other bytes, as many as before."""
         for path in self.paths(content):
             path.write_bytes(bytes(each ^ 1 for each in path.read_bytes()))
 
     def paths(self, content: bytes) -> list[Path]:
-        """The stored file of an image, which has no metadata; several, where some wait for being deleted."""
+        """Return the files of an image. Several exist if some wait for deletion."""
         with Image.open(io.BytesIO(content)) as image:
             kept = stripped(content, image)
         return list(self.folder.rglob(f"{compute_blob_key(kept)}*"))

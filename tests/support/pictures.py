@@ -1,5 +1,3 @@
-"""Small PDFs whose pages are pictures of text."""
-
 from __future__ import annotations
 
 import io
@@ -14,7 +12,7 @@ SIZE = (420.0, 120.0)
 
 
 def pictured(*pages: Sequence[str], text_pages: Sequence[int] = ()) -> bytes:
-    """Give a PDF with these lines on its pages, as pictures but for some pages, from 1."""
+    """Return a PDF with these lines, as images except on the given pages."""
     made = io.BytesIO()
     canvas = Canvas(made, pagesize=SIZE, invariant=1)
     for number, lines in enumerate(pages, 1):

@@ -1,4 +1,4 @@
-"""Pictures whose files tell where they were taken, wherever such files can."""
+"""Images with a location in every supported place."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ XMP = (
 
 
 def camera() -> bytes:
-    """EXIF with words, a place, what a maker writes, and a thumbnail."""
     said = Image.Exif()
     said.load(exif({0x0112: ORIENTATION, 0x010E: TITLE, 0x013B: "Ada", 0xC000: PLACE}, gps=True, taken=TAKEN))
     said.get_ifd(0x8769)[0x927C] = PLACE
@@ -34,7 +33,6 @@ def camera() -> bytes:
 
 
 def jpeg(picture: Image.Image | None = None, **options: Any) -> bytes:
-    """With IPTC, XMP in two parts, EXIF, a comment, a second picture, and what is behind the end."""
     said = {"exif": camera(), "xmp": XMP, "comment": PLACE, "icc_profile": PROFILE, "quality": 95}
     made = encoded(picture or drawn(640, 480), "JPEG", **said | options)
     extended = b"http://ns.adobe.com/xmp/extension/\0" + b"0" * 40 + XMP
@@ -56,7 +54,7 @@ def several_jpegs() -> bytes:
 
 
 def png() -> bytes:
-    """With text of all kinds, EXIF as its own chunk and as text, a chunk that nobody knows, and a tail."""
+    """With every kind of text, EXIF twice, an unknown chunk, and trailing data."""
     texts = PngImagePlugin.PngInfo()
     texts.add_text("Title", TITLE)
     texts.add_text("Comment", PLACE.decode())
@@ -79,13 +77,11 @@ def animated_png() -> bytes:
 
 
 def webp(*, lossless: bool = False) -> bytes:
-    """With EXIF, XMP, a chunk that nobody knows, and a tail."""
     made = encoded(drawn(640, 480), "WEBP", exif=camera(), xmp=XMP, icc_profile=PROFILE, lossless=lossless)
     return _riff(made[12:] + _riff_chunk(b"LOCA", PLACE)) + PLACE
 
 
 def animated_webp() -> bytes:
-    """Of three frames, each with a chunk that nobody knows."""
     frames = [drawn(64, 48, "RGBA").rotate(each) for each in (0, 90, 180)]
     made = encoded(frames[0], "WEBP", save_all=True, append_images=frames[1:], xmp=XMP, exif=camera())
     chunks, at = list[bytes](), 12
@@ -99,7 +95,6 @@ def animated_webp() -> bytes:
 
 
 def tiff(compression: str = "raw", mode: str = "RGB", **options: Any) -> bytes:
-    """Of two pages, with IPTC, Photoshop's part, XMP, EXIF, places of maps, and a tail."""
     pages = [drawn(640, 480, mode), drawn(64, 48, mode)]
     said = TiffImagePlugin.ImageFileDirectory_v2()
     said[33723], said[34377], said[700] = IPTC, PHOTOSHOP, XMP
@@ -128,7 +123,6 @@ def tiff(compression: str = "raw", mode: str = "RGB", **options: Any) -> bytes:
 
 
 def gif() -> bytes:
-    """Of three frames, with a comment, XMP, and a tail."""
     frames = [drawn(64, 48).rotate(each).quantize(64) for each in (0, 90, 180)]
     made = encoded(
         frames[0], "GIF", save_all=True, append_images=frames[1:], comment=PLACE, duration=90, loop=3
@@ -143,7 +137,7 @@ def bmp() -> bytes:
 
 
 def bmp_with_profile() -> bytes:
-    """Version 5, with a profile that is another file's, whose name stands before the pixels; and a tail."""
+    """Version 5 with a linked profile, whose name precedes the pixels, and trailing data."""
     made = encoded(drawn(640, 480), "BMP")
     linked = struct.pack("<4s48x4I", b"KNIL", 4, 124, len(PLACE), 0)
     head = struct.pack("<I", 124) + made[18:54] + bytes(16) + linked
@@ -152,7 +146,7 @@ def bmp_with_profile() -> bytes:
 
 
 def bmp_of_runs(bits: int) -> bytes:
-    """Of run-length encoded pixels, of half a byte with more colours than they can name, and a tail."""
+    """Run-length encoded, with more colours than half a byte can name, and trailing data."""
     picture = drawn(203, 50, "L").quantize(1 << bits)
     rows = [picture.crop((0, y, 203, y + 1)).tobytes() for y in reversed(range(50))]
     pixels = b"".join(_runs(row, bits) for row in rows) + b"\0\1"
@@ -165,13 +159,12 @@ def bmp_of_runs(bits: int) -> bytes:
 
 
 def bmp_without_an_end() -> bytes:
-    """Of runs whose end is not told, and what looks like further runs behind them."""
+    """Run-length encoded without an end marker, followed by similar data."""
     made = bmp_of_runs(8)
     return made.replace(b"\0\1" + PLACE, b"\4A" + PLACE + b"!")
 
 
 def _runs(row: bytes, bits: int) -> bytes:
-    """A run, values as they are, a move, and another run."""
     as_they_are = (
         row[3:200]
         if bits == 8
@@ -218,7 +211,6 @@ def _riff_chunk(kind: bytes, content: bytes) -> bytes:
 
 
 def frames(content: bytes) -> list[tuple[str, tuple[int, int], bytes]]:
-    """The pixels of a file, frame by frame, as they are shown."""
     with Image.open(io.BytesIO(content)) as picture:
         made: list[tuple[str, tuple[int, int], bytes]] = []
         for each in range(getattr(picture, "n_frames", 1)):

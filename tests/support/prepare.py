@@ -1,6 +1,6 @@
-"""What the tests keep from one run to the next; it is made anew when it is missing or out of date.
+"""Data that tests keep between runs. Missing or outdated data is created.
 
-`python -m tests.support.prepare`, as `tasks.py test` does; without it the tests are the same, and slower.
+`tasks.py test` runs `python -m tests.support.prepare`. Tests are slower without it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from tests.support import migrated_home, warm_java
 
 
 def main() -> None:
-    """Make what is missing."""
     if not migrated_home.kept().exists():
         sys.stderr.write("preparing a migrated database for the tests (once)\n")
         with managed_server(first_start=True) as server:

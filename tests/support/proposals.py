@@ -1,5 +1,3 @@
-"""Documents whose passages say nearly the same, and what is proposed of them."""
-
 from __future__ import annotations
 
 from typing import Any
@@ -47,8 +45,6 @@ ENOUGH = {
 
 
 class Proposing:
-    """An ontology whose links are looked for."""
-
     def __init__(self, graph: Graph, **settings: Any) -> None:
         self.graph = graph
         self.settings = ProposalSettings.model_validate({**ENOUGH, **settings})
@@ -56,19 +52,16 @@ class Proposing:
         self.service = ProposalService(graph, self.requests)
 
     def add(self, name: str, *texts: str, ontology: str = "notes") -> list[str]:
-        """Store a document; the ids of its sources."""
         made = record(name, texts, ontology)
         store_document(self.graph, made)
         return [each.source_id for each in made.sources]
 
     def work(self) -> int:
-        """Embed all, look for links, and let a worker do it; how many jobs."""
         run_jobs(self.graph)
         self.requests.look()
         return run_jobs(self.graph, further=[LinkProposal(self.graph, self.settings)])
 
     def all(self, state: ProposalState | None = None, kind: ProposalKind | None = None) -> list[Proposal]:
-        """What is proposed, or was decided."""
         return self.service.page(None, kind, state, 0, 100).proposals
 
 
@@ -82,12 +75,10 @@ GENEROUS: dict[str, Any] = {
 
 
 def look(graph: Graph) -> None:
-    """Do what is due, links looked for among it."""
     run_jobs(graph, further=[LinkProposal(graph, ProposalSettings())])
 
 
 def propose(kg: KgClient, graph: Graph) -> None:
-    """Store three documents, two of them about owls, and look for links."""
     for name, text in (("owls.md", OWLS), ("ears.md", EARS), ("taxes.md", TAXES)):
         kg.ingest_text(text, ontology="notes", document=name)
     run_jobs(graph)

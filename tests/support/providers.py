@@ -24,7 +24,7 @@ QUICK = 0.02
 
 
 def patience(behaviour: Behaviour) -> float:
-    """Seconds to wait for a reply: few where none comes, enough for a busy machine where one does."""
+    """Return a short time-out if no reply comes, and a long one otherwise."""
     return 0.2 if isinstance(behaviour, Hang) else 0.5
 
 
@@ -44,8 +44,6 @@ def provider_settings(server: EmbeddingServer, timeout: float = 0.5, **openai: A
 
 
 class Asking:
-    """One provider's embedder and what it slept."""
-
     def __init__(
         self,
         provider: Literal["openai", "nomic"],

@@ -15,14 +15,14 @@ Choice = Callable[[int], bool]
 
 
 class BoltProxy:
-    """Passes everything on, but for the answers to the commits that it is told to cut.
+    """Proxy that drops the responses of chosen commits.
 
-    Such a commit has reached the server and is done there; the client sees its connection break.
+    The server has completed such a commit, and the client loses its connection.
 
     Attributes:
-        uri: where clients connect.
-        commits: how many commits have passed so far, cut ones included.
-        cuts: how many of them were cut.
+        uri: Address for clients.
+        commits: Number of commits, including dropped ones.
+        cuts: Number of dropped commits.
     """
 
     def __init__(self, host: str, port: int) -> None:
@@ -36,7 +36,7 @@ class BoltProxy:
         self.commits = self.cuts = 0
 
     def cut(self, which: Iterable[int] | Choice) -> None:
-        """Cut those of the commits to come, counted from 1; or those that a function chooses."""
+        """Drop commits by number from 1, or by a function."""
         numbers = which if callable(which) else frozenset(which).__contains__
         with self._lock:
             start = self.commits
@@ -65,7 +65,6 @@ class BoltProxy:
             thread.join()
 
     def shall_cut(self) -> bool:
-        """Count a commit; whether to cut it."""
         with self._lock:
             self.commits += 1
             chosen = self._choose(self.commits)
@@ -87,7 +86,7 @@ class _Line:
         self._doomed = threading.Event()
 
     def forward(self) -> None:
-        """Pass on what the client says; a commit may come in pieces."""
+        """Forward data of the client. A commit can arrive in pieces."""
         tail = b""
         while piece := _receive(self._client):
             seen = tail + piece
@@ -99,7 +98,7 @@ class _Line:
         self._hang_up()
 
     def back(self) -> None:
-        """Pass on what the server says; its answer to a doomed commit proves the commit and goes nowhere."""
+        """Forward data of the server. Drop the response of a chosen commit."""
         while piece := _receive(self._server):
             if self._doomed.is_set() or not _send(self._client, piece):
                 break

@@ -1,5 +1,3 @@
-"""A real HTTP server that reranks as Cohere and as TEI do, and fails in every way that it is told to."""
-
 from __future__ import annotations
 
 import json
@@ -18,7 +16,7 @@ WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class Drip:
-    """Send a byte of the right answer now and then, for ever: of its body, or of its head."""
+    """Send the response byte by byte without end, from the body or the head."""
 
     head: bool = False
     every: float = 0.05
@@ -42,7 +40,7 @@ class RerankServer(ToldServer[Behaviour]):
         self.speaks_tei = speaks_tei
 
     def answer(self, path: str, body: dict[str, Any]) -> Any:
-        """The right answer, the best first; an error status where the request is not of this protocol."""
+        """Return the response in rank order, or an error for other protocols."""
         wanted = "texts" if self.speaks_tei else "documents"
         if path not in {"/rerank", "/v1/rerank", "/v2/rerank"}:
             return Status(404)
@@ -63,7 +61,6 @@ def share(query: str, text: str) -> float:
 
 class _Handler(Handler):
     def reply(self) -> None:
-        """Answer, or fail as told."""
         kg: RerankServer = self.server.kg
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         asked = self.keep(body)

@@ -1,4 +1,4 @@
-"""Every route and what a key must be good for to be answered there, written down apart from the product."""
+"""Every route and its required scope, independent of kg's own table."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ PAGES: Final[dict[str, KeyScope]] = {
     "GET /ui/spaces/{slug}/rollback": "admin",
     "POST /ui/spaces/{slug}/rollback": "admin",
 }
-"""What people see in a browser; it is not in the OpenAPI document."""
+"""Routes of web pages, which are not in the OpenAPI document."""
 
 _RULES = {
     f"{method} {route.path_format}": (get_route_rule(route.endpoint), route.path_format)
@@ -226,7 +226,7 @@ _RULES = {
 FILTERED: Final = {
     route for route, (rule, _) in _RULES.items() if rule.filtered and not route.startswith("HEAD ")
 }
-"""Routes that are good for a key of some ontologies though their path names none, as they declare."""
+"""Routes for limited keys without an ontology in the path, as declared."""
 
 
 def admits_some(route: str) -> bool:

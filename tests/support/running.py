@@ -20,11 +20,11 @@ from tests.support.forked import KG, ForkedProcess
 
 START_SECONDS = 60.0
 WORKER_STARTS = "worker starts"
-"""What a worker says when it is open."""
+"""Log event of a worker that is ready."""
 READ_BY_IMPORT = "PROMETHEUS_MULTIPROC_DIR"
-"""The library reads it when it is imported: a process that is told of it starts from nothing."""
+"""Variables that a library reads at import, so the process cannot be forked."""
 PROCESSES = "KG_API__PROCESSES"
-"""Further ones start as the first one did: so it starts from nothing, too."""
+"""Variables for further processes, which start like the first, so the process cannot be forked."""
 OURS = ("KG_", "OPENAI_", "NOMIC_", "COHERE_", "OTEL_")
 
 
@@ -45,13 +45,11 @@ class Running:
         self.process.send_signal(number)
 
     def stop(self, seconds: float = 30) -> int:
-        """End it the graceful way; give its exit code."""
         if self.process.poll() is None:
             self.process.terminate()
         return self.process.wait(seconds)
 
     def output(self) -> str:
-        """Give what it has written."""
         return self.log.read_text(encoding="utf-8", errors="replace")
 
 
@@ -131,7 +129,6 @@ def ready(url: str) -> bool:
 def wait_until(
     condition: Callable[[], bool], seconds: float, complaint: Callable[[], str] = lambda: "it did not happen"
 ) -> None:
-    """Wait for something; fail with the complaint when it takes too long."""
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:

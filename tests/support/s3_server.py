@@ -1,7 +1,7 @@
-"""A small store that speaks the protocol of Amazon S3: objects of one bucket, signatures that must be right.
+"""Minimal S3 server for one bucket with signature checks.
 
-What it knows is in "Signature Version 4" and in the reference of PutObject, GetObject, HeadObject and
-DeleteObject; anything else it refuses.
+It follows "Signature Version 4" and the reference of PutObject, GetObject, HeadObject, and
+DeleteObject, and rejects everything else.
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ UNSIGNED = "UNSIGNED-PAYLOAD"
 
 @dataclass
 class Bucket:
-    """What is kept, and what is to go wrong."""
-
     objects: dict[str, bytes] = field(default_factory=dict[str, bytes])
     asked: list[str] = field(default_factory=list[str])
     """Method and path of each request."""
@@ -69,7 +67,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.do_GET()
 
     def do_DELETE(self) -> None:
-        """Forget an object; one that is not there is none the less forgotten."""
+        """Delete an object. A missing object is not an error."""
         if (key := self._key()) is not None:
             self.bucket.objects.pop(key, None)
             self._answer(204)
@@ -78,7 +76,6 @@ class _Handler(BaseHTTPRequestHandler):
         """Be quiet."""
 
     def _key(self, content: bytes = b"") -> str | None:
-        """The object that is asked for; None, where the request was refused."""
         path = urlsplit(self.path).path
         self.bucket.asked.append(f"{self.command} {path}")
         if self.bucket.failing:

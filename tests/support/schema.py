@@ -1,4 +1,4 @@
-"""The vocabulary of the graph; tests hold every Cypher file to it."""
+"""Vocabulary of the graph for checks of Cypher files."""
 
 from __future__ import annotations
 

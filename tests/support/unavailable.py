@@ -1,5 +1,3 @@
-"""An embedder whose model cannot be loaded: every call says why."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
-"""What Neo4j's JVM loads and links at its start, kept for the JVMs of the tests (JEP 483 and 514, Java 25).
+"""Class data cache of Neo4j's JVM for tests (JEP 483 and 514, Java 25).
 
-The usual run starts some thirty of them; without the cache the tests are the same, and slower.
+A usual run starts about thirty JVMs. Tests are slower without the cache.
 """
 
 from __future__ import annotations
@@ -25,19 +25,17 @@ if TYPE_CHECKING:
     from tests.neo4j_server import Neo4jServer
 
 LIGHT = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m"
-"""A Neo4j of the tests lives for minutes: to compile with all optimisations costs more than it gives back.
-
-Java keeps only 48 MB of code that is compiled so, 240 MB of any other: the Neo4j that lives longest came near
-to the former. As it fills, Java collects all garbage again and again, and at last compiles nothing more.
+"""Neo4j runs for minutes in tests, so full optimization costs more than it saves. Fully optimized code has
+only 48 MB of cache, other code 240 MB. A full cache causes repeated garbage collection.
 """
 EVERY = 8
-"""Of the statements one of so many is planned: the others load the same classes, and take a minute."""
+"""One of this number of statements is planned. The others load the same classes, in a minute."""
 GRACE_SECONDS = 300
 """The cache is written when the JVM ends."""
 
 
 def cache() -> Path:
-    """Where it is, or is to be: another one for each Java and each set of jars."""
+    """Return the path for the current Java and jars."""
     release = java().parents[1] / "release"
     key = digest("warm java", LIGHT, release.read_text(encoding="utf-8"), LOCK.read_text(encoding="utf-8"))
     return load_settings().cache / "tests" / f"neo4j-{key[:16]}.aot"
@@ -50,7 +48,7 @@ def java_options() -> str:
 
 
 def make() -> None:
-    """Start a Neo4j, let it plan some of the statements, and keep what that took."""
+    """Start Neo4j, plan some statements, and store the cache."""
     from tests.neo4j_server import managed_server  # noqa: PLC0415 - conftest.py reads this module before that
 
     kept = cache()

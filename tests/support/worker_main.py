@@ -1,6 +1,6 @@
-"""A worker process as `kg worker` runs it, but for what a test puts into it: the model, the jobs, faults.
+"""Worker process with a test's model, jobs, and faults.
 
-Its argument is a `Plan` in JSON. What it does is written to files in the plan's folder.
+The argument is a `Plan` in JSON. Results are files in the plan's folder.
 """
 
 from __future__ import annotations
@@ -33,17 +33,15 @@ from tests.support.embedders import calibrates
 Place = Literal["embedding", "before_cursor", "before_commit", "after_commit"]
 Fault = Literal["raise", "die", "freeze"]
 Stuck = Literal["looping", "hanging"]
-"""It asks between its steps whether to go on; or it never does."""
+"""Handler that checks for a stop between its steps, or never."""
 
 TEST_KIND = "test"
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a test puts into a worker."""
-
     folder: str
-    """Where it writes; shared by the workers of a test."""
+    """Output folder, shared by the workers of a test."""
     seconds_a_batch: float = 0.0
     """How long the model takes."""
     fault: Fault | None = None
@@ -51,12 +49,12 @@ class Plan:
     at: int = 0
     """Which batch of this process has the fault, from 1."""
     intervals: bool = False
-    """Run jobs of kind `test` alone, writing when each was owned; wait for the file `go` first."""
+    """Run `test` jobs only and record their owners after the file `go` exists."""
 
     stuck: Stuck | None = None
-    """Run jobs of kind `test` alone, and never get anything of them done."""
+    """Run `test` jobs only, without progress."""
     refuses: str = ""
-    """The model refuses texts that hold this, and whatever comes with them."""
+    """Rejected text. Its batch is rejected as well."""
     clock: float = 0.0
     """How many seconds its clock is ahead."""
 
@@ -67,8 +65,6 @@ class Plan:
 
 @dataclass
 class Faults:
-    """Does at its place what the plan says, once."""
-
     plan: Plan
     seen: int = 0
     notes: Path = field(init=False)
@@ -90,15 +86,13 @@ class Faults:
 
 
 class RecordingEmbedder(DeterministicEmbedder):
-    """The small embedder; it writes down what it is given, and takes its time."""
-
     def __init__(self, plan: Plan, faults: Faults) -> None:
         super().__init__()
         self._plan = plan
         self._faults = faults
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        """See `Embedder`; what each space's model is shown once is embedded unseen."""
+        """See `Embedder`. Calibration texts are not recorded."""
         if calibrates(texts):
             return super().embed_passages(texts)
         note(self._plan, "embedded", list(texts))
@@ -132,7 +126,7 @@ class Intervals:
 
 
 class StuckHandler:
-    """Handles jobs of kind `test`: those of an ontology `fine` at once, others never."""
+    """Handler for `test` jobs. Jobs of the ontology `fine` end at once, others never."""
 
     kind = TEST_KIND
 

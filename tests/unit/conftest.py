@@ -25,7 +25,7 @@ def _packaged_models() -> None:
 
 @pytest.fixture(autouse=True)
 def _closed_sockets(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Connections go to servers of the tests alone."""
+    """Allow connections to the test servers only."""
     for name in ("connect", "connect_ex"):
         monkeypatch.setattr(socket.socket, name, _local_only(getattr(socket.socket, name)))
 
@@ -40,7 +40,7 @@ def _one_certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def _few_certificates(monkeypatch: pytest.MonkeyPatch, _one_certificate: Path) -> None:
-    """A client of HTTP loads all that the machine trusts, 30 ms each time, and here none speaks TLS."""
+    """Load few certificates, because loading takes 30 ms per client and no test uses TLS."""
     monkeypatch.setenv("SSL_CERT_FILE", str(_one_certificate))
 
 

@@ -40,7 +40,7 @@ from tests.unit.test_retrying import Time
 NOW = 1_790_000_000.5
 
 
-def test_a_token_is_known_by_its_hash_alone() -> None:
+def test_token_is_stored_as_a_hash() -> None:
     token = make_token()
     assert parse_token(token.text) == token
     assert token.has_hash(token.secret_hash)
@@ -56,14 +56,14 @@ def test_a_token_is_known_by_its_hash_alone() -> None:
         *("kg_0123abcd_" + "a" * 42 + "\n", " kg_0123abcd_" + "a" * 43, "sk_0123abcd_" + "a" * 43),
     ],
 )
-def test_what_has_not_the_form_is_no_token(text: str) -> None:
+def test_malformed_token_is_rejected(text: str) -> None:
     assert parse_token(text) is None
     assert not is_proof(text)
     assert not verify_proof(text, "key", NOW, "GET", "/")
 
 
 @pytest.mark.parametrize(("later", "good"), [(0, True), (59, True), (-59, True), (62, False), (-62, False)])
-def test_a_proof_of_a_home_is_good_for_a_minute(later: float, *, good: bool) -> None:
+def test_home_proof_is_valid_for_a_minute(later: float, *, good: bool) -> None:
     proof = make_proof("key", NOW, "GET", "/jobs")
     assert is_proof(proof)
     assert verify_proof(proof, "key", NOW + later, "GET", "/jobs") is good
@@ -86,7 +86,7 @@ def _no_graph() -> Graph:
     raise Unavailable("not ready yet: the service to open database and model")
 
 
-def test_without_a_database_nobody_is_taken_for_anybody() -> None:
+def test_without_database_no_key_is_accepted() -> None:
     check, token = KeyCheck(_no_graph), make_token()
     assert check.known(token) is None
     with pytest.raises(Unavailable, match="not ready yet"):
@@ -104,7 +104,7 @@ def test_without_a_database_nobody_is_taken_for_anybody() -> None:
         ("kg_notes", "kg_notes"),
     ],
 )
-def test_a_key_is_called_by_its_id_whatever_is_given_of_it(called: str, meant: str) -> None:
+def test_key_id_is_extracted_from_any_form(called: str, meant: str) -> None:
     assert extract_key_id(called) == meant
     assert "sss" not in redact_keys(f"/keys/{called}/revoke")
 
@@ -112,7 +112,7 @@ def test_a_key_is_called_by_its_id_whatever_is_given_of_it(called: str, meant: s
 @given(st.text(string.ascii_letters + string.digits + "-_", min_size=20, max_size=160))
 @example("a1Your-b2_xxx-c3Example_" * 6)
 @example("xxxA-placeholder0_changeme1")
-def test_a_key_of_the_real_alphabet_is_no_placeholder(rest: str) -> None:
+def test_real_key_is_not_a_placeholder(rest: str) -> None:
     """One in 220 random keys has `xxx` or `your` in it, in some case."""
     key = SecretStr(f"sk-proj-{rest}A7")
     assert OpenAISettings(api_key=key).api_key == key
@@ -137,14 +137,14 @@ class Threads:
 
 
 @pytest.mark.parametrize(("asked", "seconds"), [(7, 7), (None, 1), (0, 0), (61, 0)])
-def test_refusal_holds_all_back_as_long_as_asked(asked: float | None, seconds: float) -> None:
-    """A provider that asks for more than a minute is given up: the job waits."""
+def test_rate_limit_delays_every_thread(asked: float | None, seconds: float) -> None:
+    """If a provider requests more than a minute, the job waits."""
     threads = Threads()
     threads.refuse(asked)
     assert threads.wait() == pytest.approx(seconds)
 
 
-def test_failure_of_a_server_holds_nobody_back() -> None:
+def test_server_failure_delays_no_thread() -> None:
     threads = Threads()
     threads.refuse(is_limit=False)
     assert threads.wait() == 0
@@ -170,10 +170,10 @@ ROOT = Path(__file__).parents[2] / "kg_api"
 SERVING = ("access", "concepts", "discovery", "mcp", "search", "web")
 """Packages that handle requests and look names up."""
 WORKERS = {"concepts/merging.py"}
-"""What nobody asks for over REST."""
+"""Modules that only workers use."""
 
 
-def test_all_is_seen_where_nothing_is_said() -> None:
+def test_every_ontology_is_visible_by_default() -> None:
     assert reach() is None
     assert reaches("any")
     assert reaches(None)
@@ -191,7 +191,7 @@ def test_service_thread_that_lost_its_request_fails(monkeypatch: pytest.MonkeyPa
             pool.submit(reaches, "any").result()
 
 
-def test_some_are_seen_and_others_are_refused() -> None:
+def test_visible_ontologies_are_enforced() -> None:
     with limit_visible_ontologies(["b", "a"]):
         assert reach() == ["a", "b"]
         assert (reaches("a"), reaches("c"), reaches(None)) == (True, False, False)
@@ -203,13 +203,13 @@ def test_some_are_seen_and_others_are_refused() -> None:
     assert reach() is None
 
 
-def test_a_thread_sees_what_its_request_does() -> None:
+def test_thread_inherits_visible_ontologies() -> None:
     with ThreadPoolExecutor(1) as pool, limit_visible_ontologies(["a"]):
         assert pool.submit(copy_context().run, reach).result() == ["a"]
 
 
 @pytest.mark.parametrize("package", SERVING)
-def test_pools_are_given_the_context(package: str) -> None:
+def test_thread_pools_receive_the_context(package: str) -> None:
     """Without it a thread would see all."""
     assert [each for each in _uncarried(package) if each.partition(":")[0] not in WORKERS] == []
 

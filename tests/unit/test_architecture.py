@@ -52,7 +52,7 @@ HOMES: dict[str, str | tuple[str, ...]] = {
     "typer": "kg_cli/",
     "rich": "kg_cli/",
 }
-"""The one place where a library is known, seldom two."""
+"""Modules that may import a library."""
 
 ENVIRONMENT = {"environ", "environb", "getenv", "putenv", "unsetenv"}
 READS_THE_ENVIRONMENT = {
@@ -76,7 +76,6 @@ def tree_of(path: Path) -> ast.Module:
 
 @cache
 def imports(path: Path) -> frozenset[str]:
-    """The top-level names of all that is imported, at any depth."""
     return frozenset(_imports(tree_of(path)))
 
 
@@ -102,7 +101,6 @@ def test_a_library_is_imported_in_its_home_only(library: str) -> None:
 
 
 def place_of(dotted: str) -> str:
-    """The folder of a module or of a name in it; a module at the very top is a place of its own."""
     path = ROOT.joinpath(*dotted.split("."))
     while not (is_folder := (path / "__init__.py").is_file()) and not path.with_suffix(".py").is_file():
         path = path.parent  # not `is_dir`: an older checkout leaves folders of compiled files behind
@@ -191,7 +189,7 @@ def operations() -> Iterator[str]:
 
 
 def undocumented(names: Iterator[str], docs: str) -> list[str]:
-    """The names that stand nowhere as a whole: `kg jobs` does not stand for `kg jobs list`."""
+    """Yield undocumented names. `kg jobs` does not document `kg jobs list`."""
     known = list(names)
     assert len(known) > 10
     return [name for name in known if not re.search(rf"(?<![\w-]){re.escape(name)}(?![\w/{{-])", docs)]
@@ -209,7 +207,7 @@ def test_every_operation_is_documented(docs: str) -> None:
     assert undocumented(operations(), docs) == []
 
 
-def test_what_is_not_documented_is_found(docs: str) -> None:
+def test_undocumented_names_are_detected(docs: str) -> None:
     """The search itself: a part of a name is not the name."""
     names = [*settings(), "KG_NEO4J__PASS", "kg job", "GET /sources"]
     assert undocumented(iter(names), docs) == ["KG_NEO4J__PASS", "kg job", "GET /sources"]
@@ -232,7 +230,7 @@ def test_every_setting_is_described() -> None:
     assert [name for name, field in variables() if len(field.description or "") < len("API key of X.")] == []
 
 
-def test_rows_of_tables_have_the_cells_of_their_heads() -> None:
+def test_table_rows_match_the_width_of_headers() -> None:
     lines = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").splitlines()
     torn = [
         below

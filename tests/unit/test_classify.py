@@ -1,5 +1,3 @@
-"""What a provider's status amounts to: the same for models that embed, that write and that rerank."""
-
 from __future__ import annotations
 
 from typing import Any
@@ -51,7 +49,7 @@ def test_a_status_means_the_same_everywhere(
 
 @SERVICES
 @pytest.mark.parametrize("parameter", ["model", "dimensions", "encoding_format"])
-def test_a_reply_that_blames_a_setting_is_no_fault_of_the_text(service: Service, parameter: str) -> None:
+def test_reply_about_a_setting_does_not_reject_text(service: Service, parameter: str) -> None:
     with pytest.raises(ConfigurationError, match=f"this {parameter}. Correct A_MODEL"):
         raise meaning(service, 400, {"error": {"message": "no", "param": parameter}})
 
@@ -85,7 +83,7 @@ def test_a_body_without_words_is_fine(service: Service, body: object) -> None:
 
 
 @SERVICES
-def test_how_long_to_wait_is_read_whatever_the_case_of_its_name(service: Service) -> None:
+def test_retry_after_is_read_case_insensitively(service: Service) -> None:
     failure = meaning(service, 503, **{"Retry-After": "7"})
     assert isinstance(failure, RetryableError)
     assert failure.retry_after == 7
@@ -110,8 +108,8 @@ def test_each_service_has_errors_of_its_own(
     client.close()
 
 
-def test_beside_a_code_that_is_a_number_the_type_is_told() -> None:
-    """As vLLM and TEI have it in theirs; the type says it in words."""
+def test_numeric_code_is_reported_with_its_type() -> None:
+    """vLLM and TEI send the type as text."""
     with EmbeddingServer() as server, Asking("openai", server) as asking:
         server.then(Status(400, message="too long", code=400))  # pyright: ignore[reportArgumentType]
         with pytest.raises(InvalidInput, match="400 told_error"):

@@ -1,5 +1,3 @@
-"""The tree of errors is the one that its module draws."""
-
 from __future__ import annotations
 
 import inspect
@@ -34,7 +32,7 @@ def test_slugs_are_unique() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_an_error_has_words_a_status_and_an_exit_code(kind: type[KgError]) -> None:
+def test_error_has_message_status_and_exit_code(kind: type[KgError]) -> None:
     assert str(kind()) == inspect.getdoc(kind), "the docstring is the default message"
     assert str(kind("just this")) == "just this"
     assert 400 <= kind.status < 600

@@ -1,8 +1,7 @@
-"""HARDENING section 5, 64-72: addresses that kg asks come from its settings alone.
+"""Only settings contain URLs that kg requests: HARDENING 64-72.
 
-64-66 and 68 do not apply: whoever sets a variable of the service may name this machine or one of its network,
-as a model of one's own mostly is there. No request makes kg fetch an address: `uri` of a document is kept and
-shown, and is the only field of that kind.
+64-66 and 68 do not apply, because an administrator may name this machine or its network. No request
+contains a URL to fetch. `uri` of a document is stored and displayed only.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ SUSPICIOUS = ("url", "uri", "webhook", "callback", "href", "endpoint", "host")
         pytest.param(f"http://127.0.0.1:4318/v1?key={SECRET}", id="72-query behind a path"),
     ],
 )
-def test_an_address_has_no_place_for_a_secret_or_another_host(
+def test_url_rejects_credentials_and_other_hosts(
     monkeypatch: pytest.MonkeyPatch, name: str, address: str
 ) -> None:
     monkeypatch.setenv(name, address)
@@ -53,8 +52,8 @@ def test_an_address_has_no_place_for_a_secret_or_another_host(
     assert SECRET not in str(raised.value)
 
 
-def test_64_to_69_no_request_has_an_address_to_fetch() -> None:
-    """A field of such a name is new: think of what kg asks on whose behalf, and write it down here."""
+def test_64_to_69_requests_have_no_url_fields() -> None:
+    """For a new field with such a name, check for whom kg requests the URL, then add it here."""
     described: dict[str, Any] = create_app(load_settings(), lambda _: None).openapi()
     asked = {
         name
@@ -87,8 +86,6 @@ def _fields_of_body(operation: dict[str, Any], described: dict[str, Any]) -> Ite
 
 
 class _Leading(BaseHTTPRequestHandler):
-    """Leads whoever asks to a secret place of the same machine."""
-
     def do_POST(self) -> None:
         """Answer."""
         self.server.paths.append(self.path)  # type: ignore[attr-defined]

@@ -13,8 +13,6 @@ from kg_api.logs import ForgivingStream
 
 
 class Disk(io.StringIO):
-    """Refuses what is written while it is full."""
-
     full = False
 
     def write(self, text: str, /) -> int:
@@ -34,7 +32,7 @@ def test_lines_are_written_again_when_there_is_room() -> None:
     assert disk.getvalue() == "first\nthird\n"
 
 
-def test_a_stream_that_is_closed_is_no_trouble() -> None:
+def test_closed_stream_is_ignored() -> None:
     disk = Disk()
     stream = ForgivingStream(disk)
     disk.close()

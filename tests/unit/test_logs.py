@@ -15,7 +15,6 @@ FORGED = "a\x1b[2Kb\r\n2026 [error] forged\x9b\u202e\u2028"
 
 @pytest.fixture
 def written(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
-    """What is logged as text."""
     stream = io.StringIO()
     monkeypatch.setattr("sys.stderr", stream)
     configure_logs(LogSettings(format="text"))
@@ -30,7 +29,7 @@ def _as_before() -> object:
     logging.basicConfig(handlers=handlers, level=level, force=True)
 
 
-def test_a_text_log_writes_no_control_character_of_what_it_tells(written: io.StringIO) -> None:
+def test_text_log_escapes_control_characters(written: io.StringIO) -> None:
     log = structlog.get_logger()
     log.warning("request", path=FORGED, **{FORGED: 1})
     log.warning(FORGED, list=[FORGED])

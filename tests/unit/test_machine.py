@@ -60,7 +60,7 @@ def limit(groups: Path, own: str, **files: str) -> None:
         ("", "memory_of_max", "", TOTAL),
     ],
 )
-def test_memory_is_what_the_container_may_have(
+def test_memory_respects_the_container_limit(
     own: str, file: str, said: str, expected: int, groups: Path
 ) -> None:
     limit(groups, own, **{file: said})
@@ -86,7 +86,7 @@ def test_memory_is_what_the_container_may_have(
         ),
     ],
 )
-def test_cores_are_what_the_container_may_use(
+def test_cores_respect_the_container_limit(
     own: str, files: dict[str, str], expected: int, groups: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(64)), raising=False)

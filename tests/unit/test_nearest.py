@@ -33,7 +33,7 @@ def test_what_only_shares_some_letters_is_not_near() -> None:
     assert nearest("calibre", files) == nearest("my calibre deu.epub", files) == ["calibre-deu.epub"]
 
 
-def test_one_is_no_plural() -> None:
+def test_one_is_singular() -> None:
     assert [pluralize(n, "document") for n in (0, 1, 2)] == ["0 documents", "1 document", "2 documents"]
     assert pluralize(2, "group of copies", "groups of copies") == "2 groups of copies"
     assert [are(n) for n in (0, 1, 2)] == ["are", "is", "are"]
@@ -66,7 +66,7 @@ MISSPELT = {
 
 
 @pytest.mark.parametrize(("name", "meant"), MISSPELT.items())
-def test_a_misspelt_group_is_refused_with_the_nearest_name(
+def test_misspelt_setting_group_suggests_the_nearest(
     monkeypatch: pytest.MonkeyPatch, name: str, meant: str | None
 ) -> None:
     monkeypatch.setenv(name, "1")
@@ -85,7 +85,7 @@ def test_a_misspelt_group_is_refused_with_the_nearest_name(
         ("KGX", "1"),
     ],
 )
-def test_variables_of_others_are_left_alone(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+def test_foreign_variables_are_ignored(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
     monkeypatch.setenv(name, value)
     load_settings()
 

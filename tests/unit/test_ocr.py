@@ -1,5 +1,3 @@
-"""What is told of OCR: of a passage, by the doctor; and how long a client waits for it."""
-
 from __future__ import annotations
 
 from pathlib import Path
@@ -40,14 +38,14 @@ def box(start: int, page: int, confidence: int) -> WordBox:
     return WordBox(start, start + 4, page, 1, 2, 3, 4, confidence)
 
 
-def test_a_passage_has_the_words_that_begin_in_it_and_their_confidence() -> None:
+def test_passage_has_its_ocr_words_and_confidence() -> None:
     pages = DocumentPages((0, 100), [box(96, 1, 10), box(100, 2, 90), box(110, 2, 80), box(120, 2, 10)])
     found = pages.of(100, "word and so word... \n")
     assert found[:3] == (2, 2, 0.85)
     assert unpack(found.word_boxes or b"", 100) == [box(100, 2, 90), box(110, 2, 80)]
 
 
-def test_a_passage_of_a_page_that_was_read_is_marked_even_without_words() -> None:
+def test_passage_of_ocr_page_is_marked_without_words() -> None:
     pages = DocumentPages((0, 100), [box(150, 2, 90)])
     assert pages.of(120, "| |") == (2, 2, 0.9, None)
     assert pages.of(20, "written") == (1, 1, None, None)
@@ -72,7 +70,7 @@ def test_hits_say_that_they_were_read_by_ocr() -> None:
         ("off", True, "skips PDF pages without text: OCR is off"),
     ],
 )
-def test_the_doctor_says_which_ocr_there_is(
+def test_doctor_reports_the_ocr_engine(
     monkeypatch: pytest.MonkeyPatch, setting: str, there: bool, told: str
 ) -> None:
     monkeypatch.setenv("KG_CONVERSION__OCR", setting)
@@ -81,7 +79,7 @@ def test_the_doctor_says_which_ocr_there_is(
     assert (finding.state, told in finding.detail) == ("ok", True), finding
 
 
-def test_a_client_waits_longer_for_a_file_than_for_anything_else() -> None:
+def test_file_upload_has_a_longer_timeout() -> None:
     usual = httpx.Client(timeout=5)
     sent = connection.parts(usual, post(Ingested, "documents", files={"file": ("a.pdf", b"")}))
     assert sent["timeout"].read == connection.MAX_READING_SECONDS

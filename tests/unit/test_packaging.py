@@ -78,7 +78,7 @@ WANTED: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("extra", PACKAGES)
-def test_extra_is_found_where_it_is_installed(extra: str) -> None:
+def test_installed_extra_is_detected(extra: str) -> None:
     assert is_installed(extra)
     assert f"'.[{extra}]'" in str(missing(extra))
 
@@ -134,16 +134,16 @@ def test_kg_takes_its_variables(name: str, monkeypatch: pytest.MonkeyPatch) -> N
     assert settings.neo4j.password is not None
 
 
-def test_what_answers_requests_has_a_health_check() -> None:
+def test_compose_services_have_health_checks() -> None:
     assert all("healthcheck" in SERVICES[name] for name in ("neo4j", "api"))
 
 
-def test_the_data_is_on_a_volume_that_is_declared() -> None:
+def test_data_is_on_declared_volumes() -> None:
     mounted = {volume.partition(":")[0] for each in SERVICES.values() for volume in each["volumes"]}
     assert mounted == set(COMPOSE["volumes"])
 
 
-def test_service_and_workers_share_the_pictures() -> None:
+def test_service_and_workers_share_the_image_volume() -> None:
     assert SERVICES["api"]["volumes"] == SERVICES["worker"]["volumes"] == ["pictures:/home/kg/blobs"]
 
 

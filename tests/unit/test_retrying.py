@@ -59,8 +59,6 @@ class Time:
 
 @dataclass
 class Failing:
-    """Fails as told, then works; each call takes its time."""
-
     time: Time
     failures: list[Exception]
     seconds: float = 0.0
@@ -78,14 +76,14 @@ def gave_up(reason: str, asked: float | None) -> EmbeddingUnavailable:
     return EmbeddingUnavailable(reason, retry_after_seconds=asked)
 
 
-def test_what_works_is_asked_once() -> None:
+def test_successful_request_is_sent_once() -> None:
     time = Time()
     ask = Failing(time, [])
     assert time.policy().call(ask, gave_up) == "done"
     assert (len(ask.left), time.slept) == (1, [])
 
 
-def test_three_tries_have_waits_of_1_and_2_seconds_and_up_to_a_quarter_more() -> None:
+def test_retry_delays_double_with_jitter() -> None:
     time = Time()
     ask = Failing(time, [RetryableError(f"no {n}") for n in range(9)])
     with pytest.raises(EmbeddingUnavailable, match="no 2") as raised:
@@ -96,7 +94,7 @@ def test_three_tries_have_waits_of_1_and_2_seconds_and_up_to_a_quarter_more() ->
     assert 2 <= time.slept[1] <= 2.5
 
 
-def test_waits_differ_so_that_not_all_come_back_at_once() -> None:
+def test_retry_delays_are_spread() -> None:
     waits: set[float] = set()
     for _ in range(20):
         time = Time()
@@ -114,14 +112,14 @@ def test_another_error_is_final() -> None:
 
 
 @given(st.floats(0, 60))
-def test_no_wait_is_shorter_than_asked_for(asked: float) -> None:
+def test_delay_is_at_least_retry_after(asked: float) -> None:
     time = Time()
     assert time.policy().call(Failing(time, [RetryableError("busy", asked)]), gave_up) == "done"
     assert time.slept[0] >= max(asked, 1)
     assert time.slept[0] <= max(asked, 1) + 0.25
 
 
-def test_who_asks_for_more_than_a_minute_is_given_up_at_once() -> None:
+def test_retry_after_over_a_minute_fails_immediately() -> None:
     time = Time()
     ask = Failing(time, [RetryableError("busy", 60.5)])
     with pytest.raises(EmbeddingUnavailable) as raised:
@@ -137,14 +135,14 @@ def test_no_wait_goes_beyond_the_deadline() -> None:
     assert (raised.value.retry_after_seconds, time.slept) == (4.5, [])
 
 
-def test_each_try_is_told_what_is_left_until_the_deadline() -> None:
+def test_each_attempt_receives_the_remaining_time() -> None:
     time = Time(now=100)
     ask = Failing(time, [RetryableError("no"), RetryableError("no")], seconds=0.5)
     assert time.policy(jitter=0).call(ask, gave_up, until=105) == "done"
     assert ask.left == [5, 3.5, 1]
 
 
-def test_the_last_failure_tells_how_long_to_wait() -> None:
+def test_last_failure_contains_the_delay() -> None:
     time = Time()
     ask = Failing(time, [RetryableError("a", 1), RetryableError("b", 2), RetryableError("c", 30)])
     with pytest.raises(EmbeddingUnavailable, match="c") as raised:
@@ -197,7 +195,6 @@ HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"
 
 @pytest.fixture
 def dripping() -> Iterator[str]:
-    """An address whose reply gets a byte every tenth of a second."""
     with closing(socket.create_server(("127.0.0.1", 0))) as listening:
         thread = threading.Thread(target=drip, args=(listening,), daemon=True)
         thread.start()
@@ -222,7 +219,7 @@ def client_of(address: str) -> JsonClient:
     return JsonClient(provider, "/")
 
 
-def test_a_reply_in_drops_is_broken_off_in_time(dripping: str) -> None:
+def test_slow_trickling_reply_times_out(dripping: str) -> None:
     begun = time.monotonic()
     client = client_of(dripping)
     with pytest.raises(RetryableError, match="in time"):
@@ -243,7 +240,6 @@ def endless(connection: socket.socket) -> None:
 
 @pytest.fixture
 def flooding() -> Iterator[str]:
-    """An address whose replies are too large."""
     with closing(socket.create_server(("127.0.0.1", 0))) as listening:
         threading.Thread(target=flood, args=(listening, endless), daemon=True).start()
         yield f"http://127.0.0.1:{listening.getsockname()[1]}"
@@ -298,7 +294,7 @@ def by_endpoint(address: str) -> object:
     ],
     ids=["openai", "nomic", "chat", "cohere", "endpoint"],
 )
-def test_a_reply_without_end_is_broken_off_before_it_fills_the_memory(
+def test_endless_reply_is_stopped_with_bounded_memory(
     flooding: str, ask: Callable[[str], object], error: type[Exception]
 ) -> None:
     with pytest.raises(error):
@@ -320,7 +316,7 @@ def serve(send: Callable[[socket.socket], None]) -> tuple[socket.socket, JsonCli
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "br"])
-def test_compressed_reply_is_refused(encoding: str) -> None:
+def test_compressed_reply_is_rejected(encoding: str) -> None:
     packed = gzip.compress(bytes(LARGE), compresslevel=1)  # a megabyte that becomes 300
 
     def send(connection: socket.socket) -> None:

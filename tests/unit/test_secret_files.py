@@ -19,7 +19,7 @@ CANARY = "canary-4711"
 
 @pytest.mark.parametrize("password", PASSWORDS)
 @pytest.mark.parametrize("end", ["", "\n", "\r\n"])
-def test_password_is_read_as_it_is(
+def test_password_file_is_read_verbatim(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, password: str, end: str
 ) -> None:
     monkeypatch.setenv("KG_NEO4J__URI", "bolt://127.0.0.1:1")
@@ -32,7 +32,7 @@ def test_password_is_read_as_it_is(
     assert load_settings().neo4j.password == SecretStr(password)
 
 
-def test_every_secret_can_come_from_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_secret_supports_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = list_secret_variables()
     assert {"KG_API_KEY", "KG_NEO4J__PASSWORD", "KG_LLM__API_KEY", "KG_RERANK__API_KEY"} <= {*names}
     assert {"OPENAI_API_KEY", "NOMIC_API_KEY", "COHERE_API_KEY"} <= {*names}

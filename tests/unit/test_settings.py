@@ -106,7 +106,7 @@ def test_every_variable_that_can_be_wrong_is_tried() -> None:
     assert {name for name, _ in WRONG} | FREE == all_names
 
 
-def test_all_that_is_wrong_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_invalid_settings_are_reported_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KG_API__PORT", "0")
     monkeypatch.setenv("KG_LOG__LEVEL", "loud")
     with pytest.raises(ConfigurationError, match=r"(?s)KG_API__PORT.*KG_LOG__LEVEL"):
@@ -114,7 +114,7 @@ def test_all_that_is_wrong_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize("name", ["KG_NEO4J__URL", "KG_WORKER__BATCHSIZE", "KG_LOG__COLOUR"])
-def test_a_misspelt_setting_is_refused(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_misspelt_setting_is_rejected(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv(name, "1")
     with pytest.raises(ConfigurationError, match=name):
         load_settings()
@@ -208,7 +208,7 @@ def test_openai_itself_wants_a_key(monkeypatch: pytest.MonkeyPatch, address: str
     assert load_settings().openai.needs_key is needed
 
 
-def test_a_model_of_ones_own_goes_with_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_custom_model_excludes_other_providers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KG_EMBEDDING__MODEL_FOLDER", "/models/own")
     load_settings()
     for name, value in (("KG_EMBEDDING__MODEL", "e5-small-v2"), ("KG_EMBEDDING__PROVIDER", "openai")):
@@ -218,7 +218,7 @@ def test_a_model_of_ones_own_goes_with_no_other(monkeypatch: pytest.MonkeyPatch)
                 load_settings()
 
 
-def test_other_variables_of_a_provider_are_its_own_affair(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_provider_variables_are_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
     monkeypatch.setenv("OPENAI_LOG", "info")
     load_settings()
@@ -251,7 +251,7 @@ def test_no_error_repeats_a_value(monkeypatch: pytest.MonkeyPatch, name: str) ->
 
 
 def test_an_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compose files set `KG_X=${KG_X:-}`; an empty KG_HOME must not mean the folder one happens to be in."""
+    """Compose files set `KG_X=${KG_X:-}`. An empty KG_HOME must not select the working folder."""
     monkeypatch.delenv("KG_CACHE", raising=False)
     expected = load_settings()
     for name, _ in variables():

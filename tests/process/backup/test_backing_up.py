@@ -25,7 +25,6 @@ QUESTIONS = ("what happens when the disk is full", "pictures of pages", "red boa
 
 @pytest.fixture(scope="module")
 def machine(tmp_path_factory: pytest.TempPathFactory) -> Generator[Machine]:
-    """A kg that runs, with text and a picture."""
     folder = tmp_path_factory.mktemp("backup")
     conf = json.dumps(KEPT_PLANS)
     stack = machine_in(folder / "kg", KG_BACKUP__FOLDER=str(folder / "backups"), KG_NEO4J__CONF=conf)
@@ -45,7 +44,6 @@ def ask(url: str, question: str) -> httpx.Response:
 
 
 def hits(url: str) -> dict[str, list[tuple[str, float]]]:
-    """What is found, with its scores."""
     answers = {question: ask(url, question).json() for question in QUESTIONS}
     return {
         question: [(hit["source_id"], hit["score"]) for hit in answer["sources"]]
@@ -62,7 +60,7 @@ def picture(machine: Machine) -> bytes:
 
 
 @pytest.mark.timeout(1500)
-def test_a_copy_finds_the_same_and_survives_kills_of_a_restore(machine: Machine, tmp_path: Path) -> None:
+def test_restored_copy_searches_equally_despite_killed_restores(machine: Machine, tmp_path: Path) -> None:
     before, boat = hits(machine.status()["api_url"]), picture(machine)
     other = str(write_backup(tmp_path, "kg-1"))
     for command in (("backup",), ("restore", other, "--replace", "--yes")):

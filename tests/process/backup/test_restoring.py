@@ -1,5 +1,3 @@
-"""Restores that are refused before anything is touched, and restores over what is there."""
-
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -40,7 +38,7 @@ def garble(path: Path) -> None:
         *((unfinish, "manifest.json, which is written last, is missing"), (garble, "damaged")),
     ],
 )
-def test_a_spoilt_backup_is_refused_and_the_home_stays_empty(
+def test_corrupt_backup_is_rejected_and_home_stays_empty(
     tmp_path: Path, harm: Callable[[Path], None], told: str
 ) -> None:
     backup = write_backup(tmp_path, "kg-1")
@@ -51,14 +49,14 @@ def test_a_spoilt_backup_is_refused_and_the_home_stays_empty(
     assert not Home(machine.home).restoring.exists()
 
 
-def test_one_of_tomorrow_is_refused_by_name(tmp_path: Path) -> None:
+def test_backup_of_later_version_is_rejected(tmp_path: Path) -> None:
     backup = write_backup(tmp_path, "kg-1", neo4j_version="2999.01.0", kg_version="9.9")
     machine = fresh_machine(tmp_path / "kg")
     assert "Install kg 9.9" in machine.kg("admin", "restore", str(backup), code=78)[1]
     assert not machine.home.exists()
 
 
-def test_a_database_that_does_not_load_is_never_put_in_place(tmp_path: Path) -> None:
+def test_database_that_does_not_load_is_not_installed(tmp_path: Path) -> None:
     backup = write_backup(tmp_path, "kg-1")
     machine = fresh_machine(tmp_path / "kg")
     home = Home(machine.home).create()
@@ -71,13 +69,13 @@ def test_a_database_that_does_not_load_is_never_put_in_place(tmp_path: Path) -> 
     assert not home.restoring.exists()
 
 
-def test_another_neo4j_is_backed_up_by_its_own_tools(tmp_path: Path) -> None:
+def test_external_neo4j_needs_its_own_backup_tools(tmp_path: Path) -> None:
     machine = machine_in(tmp_path / "kg", KG_NEO4J__URI="bolt://127.0.0.1:1", KG_NEO4J__PASSWORD="x")
     for command in (("backup",), ("restore", "kg-1")):
         assert "kg export" in machine.kg("admin", *command, code=5)[1]
 
 
-def test_nothing_to_back_up_and_no_such_backup_are_said(tmp_path: Path) -> None:
+def test_empty_home_and_unknown_backup_are_errors(tmp_path: Path) -> None:
     machine = fresh_machine(tmp_path / "kg")
     assert "never started" in machine.kg("admin", "backup", code=4)[1]
     assert "kg admin backups" in machine.kg("admin", "restore", "kg-1", code=4)[1]

@@ -27,7 +27,6 @@ ROOT = Path(__file__).parents[3]
 def service(
     server: Neo4jServer, driver: neo4j.Driver, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Service]:
-    """The REST service; documents of more than a million bytes are too large for it."""
     wipe(driver)  # what tests elsewhere left may be of another model
     folder = tmp_path_factory.mktemp("service")
     running = serve(server, folder, KG_API__MAX_DOCUMENT_BYTES="1000000")
@@ -37,7 +36,6 @@ def service(
 
 @pytest.fixture(scope="module")
 def worker(server: Neo4jServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A worker for those who wait for embeddings; it ends with its module, lest it takes others' jobs."""
     folder = tmp_path_factory.mktemp("worker")
     with started_worker(environment(server, KG_WORKER__POLL_SECONDS="0.1"), folder / "worker.log"):
         yield
@@ -45,9 +43,11 @@ def worker(server: Neo4jServer, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 @pytest.fixture(scope="package")
 def kg(server: Neo4jServer, service: Service, tmp_path_factory: pytest.TempPathFactory) -> Kg:
-    """Run `kg ARGUMENTS` and give what it said; `env` changes variables, `before` goes before the command.
+    """Run `kg ARGUMENTS` in a forked process that has imported kg.
 
-    It is a process forked off one that has imported kg; behind `before` it starts from nothing.
+    Args:
+        env: Changed variables.
+        before: Command prefix. With a prefix, a new process starts.
     """
     home = tmp_path_factory.mktemp("home")
     usual = environment(server, KG_API_URL=service.url, KG_HOME=str(home), COLUMNS="80", PYTHONUTF8="1")
@@ -75,7 +75,7 @@ def kg(server: Neo4jServer, service: Service, tmp_path_factory: pytest.TempPathF
 
 @pytest.fixture(scope="session")
 def ordinary() -> tuple[str, ...]:
-    """What goes before a command so that file permissions hold for it, even when the tests run as root."""
+    """Return a prefix that enforces file permissions for root."""
     if os.geteuid() != 0:
         return ()
     return ("setpriv", "--bounding-set", "-dac_override,-dac_read_search")

@@ -1,5 +1,3 @@
-"""Small web servers in the place of the service, that answer what a test wants."""
-
 from __future__ import annotations
 
 import contextlib
@@ -28,15 +26,12 @@ class Request:
 
 @dataclass(frozen=True)
 class Reply:
-    """What goes back."""
-
     status: int
     body: bytes
     media_type: str = "application/json"
 
 
 def problem(error: KgError) -> Reply:
-    """An error as the service tells it."""
     body = {"type": f"urn:kg:{error.slug()}", "title": type(error).__name__, "detail": str(error)}
     return Reply(error.status, json.dumps(body).encode(), "application/problem+json")
 
@@ -89,7 +84,7 @@ def forwarding(service: Service, after: Callable[[Request], None] = lambda _: No
 
 @contextlib.contextmanager
 def flaky(service: Service, failures: int) -> Generator[str]:
-    """Give the address of a service whose database is away for the first so many documents or batches."""
+    """Yield a service whose database is unavailable for the first documents or batches."""
     left = [failures]
     with httpx.Client(base_url=service.url, timeout=60) as client:
 

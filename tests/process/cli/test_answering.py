@@ -26,7 +26,6 @@ Env = dict[str, str]
 def env(
     server: Neo4jServer, driver: neo4j.Driver, migrated_graph: Graph, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Env]:
-    """Where a service with a language model is; one document is in it."""
     wipe(driver)
     with EmbeddingServer() as writer:
         writer.chat = quoting
@@ -51,7 +50,7 @@ def test_statements_are_numbered_and_their_places_follow(kg: Kg, env: Env) -> No
     assert shown.returncode == 0, shown.stderr
 
 
-def test_a_refusal_says_why(kg: Kg, env: Env) -> None:
+def test_withheld_answer_shows_its_reason(kg: Kg, env: Env) -> None:
     ran = kg("answer", QUESTION, "--min-similarity", "0.99", env=env)
     assert (ran.returncode, ran.stdout) == (0, "")
     assert "No answer: no passage is similar enough" in ran.stderr

@@ -45,7 +45,7 @@ def draft(tmp_path: Path) -> str:
 
 
 @pytest.mark.usefixtures("rest")
-def test_the_context_is_the_output_and_the_rest_is_said_besides(kg: Kg, draft: str) -> None:
+def test_augment_prints_context_and_writes_notes_to_stderr(kg: Kg, draft: str) -> None:
     ran = kg("augment", draft, "-o", "handbook", "--min-similarity", "0.3")
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.startswith("### 1. handbook / ")
@@ -76,7 +76,7 @@ def test_json_is_the_rest_answer(kg: Kg, rest: httpx.Client, draft: str) -> None
 
 
 @pytest.mark.usefixtures("rest")
-def test_a_conversation_is_taken_in_and_augmented(kg: Kg, tmp_path: Path) -> None:
+def test_conversation_is_ingested_and_augmented(kg: Kg, tmp_path: Path) -> None:
     listed, lines = tmp_path / "talk.json", tmp_path / "talk.jsonl"
     listed.write_text(json.dumps({"messages": TALK}), encoding="utf-8")
     lines.write_text("\n".join(map(json.dumps, TALK)) + "\n", encoding="utf-8")
@@ -98,7 +98,7 @@ def test_a_conversation_is_taken_in_and_augmented(kg: Kg, tmp_path: Path) -> Non
         ("[]", "messages"),
     ],
 )
-def test_what_is_no_conversation_is_told(kg: Kg, rest: httpx.Client, content: str, told: str) -> None:
+def test_invalid_conversation_is_rejected(kg: Kg, rest: httpx.Client, content: str, told: str) -> None:
     before = rest.get("/documents").json()["total"]
     ran = kg("conversation", "-", "-o", "talks", "-t", "No", stdin=content)
     assert ran.returncode == 2
@@ -107,7 +107,7 @@ def test_what_is_no_conversation_is_told(kg: Kg, rest: httpx.Client, content: st
 
 
 @pytest.mark.usefixtures("rest")
-def test_a_text_without_words_or_a_file_that_is_not_there_is_told(kg: Kg, tmp_path: Path) -> None:
+def test_text_without_words_and_missing_file_are_errors(kg: Kg, tmp_path: Path) -> None:
     assert "no word" in (ran := kg("augment", stdin=" … ")).stderr
     assert ran.returncode == 2
     missing = kg("augment", str(tmp_path / "missing"))

@@ -22,7 +22,6 @@ TEXTS = ["A worker holds a lease.", "Nothing.", "A lost lease ends in a retry."]
 
 @pytest.fixture(scope="module")
 def ids(service: Service, driver: neo4j.Driver, migrated_graph: Graph) -> Iterator[dict[str, str]]:
-    """A document with concepts; ids by label."""
     assert service.url
     wipe(driver)
     ensure_space(migrated_graph, small_embedder().identity)
@@ -37,7 +36,7 @@ def ids(service: Service, driver: neo4j.Driver, migrated_graph: Graph) -> Iterat
     wipe(driver)
 
 
-def test_what_is_not_there_ends_with_an_error(kg: Kg, ids: dict[str, str]) -> None:
+def test_unknown_concept_exits_with_an_error(kg: Kg, ids: dict[str, str]) -> None:
     assert kg("concepts", "show", "0" * 32).returncode == 4
     nowhere = kg("concepts", "show", "lease", "-o", "nowhere")
     assert (nowhere.returncode, "'nowhere'" in nowhere.stderr) == (4, True)
@@ -46,9 +45,7 @@ def test_what_is_not_there_ends_with_an_error(kg: Kg, ids: dict[str, str]) -> No
 
 
 @pytest.mark.parametrize("command", ["show", "context", "related", "path"])
-def test_what_no_concept_is_called_like_is_not_taken_for_any(
-    kg: Kg, ids: dict[str, str], command: str
-) -> None:
+def test_unrelated_phrase_matches_no_concept(kg: Kg, ids: dict[str, str], command: str) -> None:
     other = ["lease"] if command == "path" else []
     shown = kg("concepts", command, "qwertyzxcv", *other)
     assert (shown.returncode, shown.stdout) == (4, "")

@@ -16,7 +16,7 @@ from tests.support.running import Service
 TEXT = "Marie Curie discovered polonium. Marie Curie received the Nobel Prize in Physics."
 
 
-def test_extraction_is_configured_previewed_and_asked_for(kg: Kg, service: Service, graph: Graph) -> None:
+def test_extraction_is_configured_previewed_and_started(kg: Kg, service: Service, graph: Graph) -> None:
     ensure_space(graph, small_embedder().identity)  # as the service did when it started
     with KgClient(service.url) as client:
         client.ingest_text(TEXT, ontology="notes", document="a")
@@ -47,9 +47,7 @@ def test_extraction_is_configured_previewed_and_asked_for(kg: Kg, service: Servi
     assert kg(*admin, "status", "--ontology", "nothing").returncode == 4
 
 
-def test_who_has_waited_is_told_that_concepts_follow(
-    kg: Kg, service: Service, graph: Graph, tmp_path: Path
-) -> None:
+def test_ingest_wait_reports_pending_concepts(kg: Kg, service: Service, graph: Graph, tmp_path: Path) -> None:
     with KgClient(service.url) as client:
         client.set_extraction_config("notes", extractor="keyphrase")
     (tmp_path / "a.md").write_text(TEXT)

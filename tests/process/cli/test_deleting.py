@@ -1,5 +1,3 @@
-"""`kg delete`: asked first, harmless when there is nothing."""
-
 from __future__ import annotations
 
 import json
@@ -38,7 +36,7 @@ def test_a_no_deletes_nothing(kg: Kg, document: str) -> None:
     assert left(kg) == 1
 
 
-def test_a_yes_deletes_and_a_second_time_is_harmless(kg: Kg, document: str) -> None:
+def test_confirmed_deletion_is_idempotent(kg: Kg, document: str) -> None:
     assert kg("delete", "document", document, stdin="y\n").returncode == 0
     assert left(kg) == 0
     again = kg("delete", "document", document, "--yes", "--json")
@@ -48,7 +46,7 @@ def test_a_yes_deletes_and_a_second_time_is_harmless(kg: Kg, document: str) -> N
     assert "nothing was deleted" in kg("delete", "document", document, "--yes").stderr
 
 
-def test_a_document_goes_by_its_name_and_a_wrong_one_is_an_error(kg: Kg, document: str) -> None:
+def test_document_is_deleted_by_exact_name_only(kg: Kg, document: str) -> None:
     wrong = kg("delete", "document", "b.md", "--yes")
     assert (wrong.returncode, left(kg)) == (4, 1)
     assert "did you mean 'a.md'" in wrong.stderr
@@ -58,7 +56,7 @@ def test_a_document_goes_by_its_name_and_a_wrong_one_is_an_error(kg: Kg, documen
     assert "deleted: 1 document, 1 source" in done.stderr
 
 
-def test_an_ontology_that_is_not_there_is_told(kg: Kg, document: str) -> None:
+def test_unknown_ontology_is_reported(kg: Kg, document: str) -> None:
     assert document
     for yes in ((), ("--yes",)):
         told = kg("delete", "ontology", "note", *yes)
@@ -66,7 +64,7 @@ def test_an_ontology_that_is_not_there_is_told(kg: Kg, document: str) -> None:
         assert "nothing was deleted: ontology 'note' not found (did you mean 'notes'?)" in told.stderr
 
 
-def test_an_empty_ontology_is_deleted_and_that_is_told(kg: Kg, document: str) -> None:
+def test_empty_ontology_is_deleted_and_reported(kg: Kg, document: str) -> None:
     assert kg("delete", "document", document, "--yes").returncode == 0
     assert "deleted: the ontology notes, 0 documents" in kg("delete", "ontology", "notes", "--yes").stderr
     assert "nothing was deleted" in kg("delete", "ontology", "notes", "--yes").stderr
@@ -89,15 +87,15 @@ def test_a_typo_in_a_configuration_makes_no_ontology(kg: Kg, document: str, comm
     assert [each["ontology"] for each in listed] == ["notes"]
 
 
-def test_an_ontology_is_configured_before_its_first_document_with_create(kg: Kg, document: str) -> None:
+def test_create_option_configures_ontology_before_first_document(kg: Kg, document: str) -> None:
     assert document
     command = ("admin", "source-embeddings", "config", "--ontology", "new", "--no-on-ingest")
     made = kg(*command, "--create", "--json")
     assert (made.returncode, json.loads(made.stdout)["config"]["embed_on_ingest"]) == (0, False)
 
 
-def test_by_a_filter_goes_what_was_shown_or_nothing(kg: Kg, document: str, service: Service) -> None:
-    """Behind the preview one document leaves the filter and another one enters it: as many fit."""
+def test_filtered_deletion_requires_its_preview(kg: Kg, document: str, service: Service) -> None:
+    """After the preview, one document leaves the filter and another enters, so the number is equal."""
     with KgClient(service.url) as client:
         client.change_document(document, metadata={"tags": ["old"]})
         other = client.ingest_text("Another note.\n", ontology="notes", document="b.md").document_id

@@ -1,5 +1,3 @@
-"""Run the commands of the documentation as they are written there, and check what it lists."""
-
 from __future__ import annotations
 
 import contextlib
@@ -101,7 +99,7 @@ PRINTED: dict[str, dict[str, tuple[str, ...]]] = {
         ),
     },
 }
-"""Sections of the guide to concepts: what their commands print."""
+"""Sections of the guide to concepts with the output of their commands."""
 OPERATIONS = [
     ("security", "Create API keys", 4),
     ("security", "Rotate and revoke keys", 2),
@@ -111,7 +109,7 @@ OPERATIONS = [
     ("monitoring", "Watch jobs", 2),
     ("backup-and-transfer", "Export and import ontologies", 2),
 ]
-"""Page, section, and the number of its commands that need nothing but a service."""
+"""Page, section, and number of commands that need only a service."""
 SKIPPED = ("jobs watch", "jobs retry", "jobs cancel", "admin regenerate-embeddings --ontology notes --force")
 """Commands that wait for jobs or need the id of one."""
 QUICKSTART = {
@@ -134,7 +132,6 @@ def list_commands(page: str) -> list[str]:
 def run_guide(
     kg: Kg, page: str, home: Path, ids: Mapping[str, str], before: Mapping[str, Callable[[], Any]]
 ) -> None:
-    """Run the commands of a guide in their order; each must succeed."""
     unused = set(before)
     for command in list_commands(page):
         if any(each in f"{command} " for each in LEFT_TO_OTHER_TESTS[page]):
@@ -223,7 +220,7 @@ PREPARE = {
 
 
 @pytest.mark.parametrize("heading", PRINTED)
-def test_concept_commands_print_what_they_did(
+def test_documented_concept_commands_print_expected_output(
     kg: Kg, client: KgClient, graph: Graph, folder: Path, heading: str
 ) -> None:
     section = section_of("docs/guides/concepts.md", heading)

@@ -1,5 +1,3 @@
-"""What goes wrong is told in words, with its exit code, and never as a stack trace."""
-
 from __future__ import annotations
 
 import os
@@ -56,7 +54,7 @@ AWAY = [
 
 
 @pytest.mark.parametrize("command", AWAY, ids=" ".join)
-def test_a_service_that_is_away_is_said_to_be(
+def test_unreachable_service_is_one_line(
     command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("KG_API_URL", "http://127.0.0.1:1")
@@ -67,7 +65,7 @@ def test_a_service_that_is_away_is_said_to_be(
     assert len(told.err.splitlines()) == 1
 
 
-def test_a_home_without_a_service_says_how_to_start_one() -> None:
+def test_home_without_service_explains_how_to_start() -> None:
     bare = {name: value for name, value in os.environ.items() if not name.startswith("KG_")}
     ran = forked.run(["search", "x"], {**bare, "KG_HOME": "/nonexistent/home"})
     assert (ran.returncode, "`kg up`" in ran.stderr, "/nonexistent/home" in ran.stderr) == (69, True, True)
@@ -76,7 +74,7 @@ def test_a_home_without_a_service_says_how_to_start_one() -> None:
 @pytest.mark.parametrize(
     ("status", "body"), [(200, b"<html>hello</html>"), (404, b"no"), (500, b""), (200, b"{}"), (502, b"[1]")]
 )
-def test_something_else_at_the_address_is_no_reason_for_a_trace(
+def test_unexpected_response_prints_no_traceback(
     status: int, body: bytes, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with answering(lambda _: Reply(status, body, "text/html")) as url:
@@ -122,14 +120,14 @@ def test_wrong_commands_have_their_exit_code(
     assert "Traceback" not in ran.stderr
 
 
-def test_a_reader_that_goes_away_is_no_error_to_shout_about(server: Neo4jServer, service: Service) -> None:
+def test_closed_output_pipe_is_silent(server: Neo4jServer, service: Service) -> None:
     command = f"{sys.executable} -m kg_cli.main jobs list --json | head -c 1"
     env = environment(server, KG_API_URL=service.url)
     ran = subprocess.run(["bash", "-c", command], env=env, capture_output=True, text=True, check=True)
     assert (ran.stdout, ran.stderr) == ("{", "")
 
 
-def test_a_taken_port_is_told(server: Neo4jServer, service: Service) -> None:
+def test_used_port_names_the_setting(server: Neo4jServer, service: Service) -> None:
     port = service.url.rsplit(":", 1)[1]
     env = environment(server, KG_API__PORT=port)
     ran = forked.run(["serve"], env)

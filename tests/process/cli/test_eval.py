@@ -45,7 +45,7 @@ def run(kg: Kg, folder: Path, *arguments: str) -> dict[str, Any]:
 
 
 @pytest.mark.usefixtures("worker")
-def test_a_run_tells_measures_latency_and_configuration_and_saves_them(kg: Kg, folder: Path) -> None:
+def test_run_prints_and_saves_measures_latency_and_configuration(kg: Kg, folder: Path) -> None:
     found = run(kg, folder, "--mode", "text")
     assert found["metrics"]["ndcg@10"] == found["metrics"]["recall@5"] == 1.0
     assert 0 < found["latency_ms"]["p50"] <= found["latency_ms"]["p95"]
@@ -102,7 +102,7 @@ def test_configurations_are_compared_and_measured_once(kg: Kg, folder: Path) -> 
 
 
 @pytest.mark.usefixtures("worker")
-def test_a_set_is_made_and_asked_in_place(kg: Kg, tmp_path: Path, service: Service) -> None:
+def test_generated_set_runs_in_place(kg: Kg, tmp_path: Path, service: Service) -> None:
     notes = tmp_path / "notes"
     notes.mkdir()
     (notes / "a.md").write_text("# Herons\n\nEvery heron of the estuary carries a copper ring from Riga.\n")
@@ -127,9 +127,7 @@ def test_a_set_is_made_and_asked_in_place(kg: Kg, tmp_path: Path, service: Servi
 
 
 @pytest.mark.usefixtures("worker")
-def test_an_ontology_with_other_documents_is_not_mixed_with_a_set(
-    kg: Kg, folder: Path, tmp_path: Path
-) -> None:
+def test_ontology_with_other_documents_is_rejected(kg: Kg, folder: Path, tmp_path: Path) -> None:
     (tmp_path / "mine.md").write_text("My own note.\n")
     assert kg("ingest", str(tmp_path / "mine.md"), "-o", "notes", "--wait").returncode == 0
     ran = kg("eval", "run", "--set", str(folder), "--ontology", "notes")
@@ -153,7 +151,7 @@ def test_impossible_runs_are_rejected(kg: Kg, folder: Path, case: str) -> None:
     assert (ran.returncode, said in " ".join(ran.stderr.split())) == (2, True), ran.stderr
 
 
-def test_without_the_packages_their_names_are_told(folder: Path) -> None:
+def test_missing_packages_are_named(folder: Path) -> None:
     code = f"""
 import sys
 sys.modules["ir_measures"] = None

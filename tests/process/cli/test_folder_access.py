@@ -1,5 +1,3 @@
-"""Folders over REST: below KG_SYNC__ROOTS alone; more only for who can read the home of the service."""
-
 from __future__ import annotations
 
 import json
@@ -62,8 +60,10 @@ def refusal(rest: httpx.Client, path: Path, **headers: str) -> str:
     return answer.json()["detail"]
 
 
-def test_rest_follows_no_folder_unless_a_root_is_set(rest: httpx.Client, place: Path, tmp_path: Path) -> None:
-    """B1: tokens of files that nobody else may read came out by GET /documents."""
+def test_rest_syncs_no_folder_without_a_configured_root(
+    rest: httpx.Client, place: Path, tmp_path: Path
+) -> None:
+    """Finding B1: GET /documents returned tokens from private files."""
     put(tmp_path, notes__a="1", **{".aws__credentials": "AKIA", "home__.config__token": "secret"})
     for path in (tmp_path / "notes", tmp_path, Path("/"), Path("/etc")):
         assert "KG_SYNC__ROOTS" in refusal(rest, path)
@@ -72,7 +72,7 @@ def test_rest_follows_no_folder_unless_a_root_is_set(rest: httpx.Client, place: 
     assert "KG_SYNC__ROOTS" in refusal(rest, tmp_path / "notes", **{"KG-Folder-Grant": "0" * 64})
 
 
-def test_the_command_line_of_the_same_home_follows_its_users_folder(
+def test_cli_of_the_same_home_syncs_user_folder(
     rest: httpx.Client, own: Kg, place: Path, tmp_path: Path, graph: Graph
 ) -> None:
     put(tmp_path, notes__a="The canary sings.\n", **{"notes__.private__key": "secret"})
@@ -88,7 +88,7 @@ def test_the_command_line_of_the_same_home_follows_its_users_folder(
         assert grant not in output
 
 
-def test_a_folder_that_was_registered_before_says_why_it_is_read_no_more(
+def test_earlier_folder_without_access_explains_its_failure(
     rest: httpx.Client, own: Kg, tmp_path: Path, graph: Graph
 ) -> None:
     put(tmp_path, notes__a="1")
@@ -103,10 +103,10 @@ def test_a_folder_that_was_registered_before_says_why_it_is_read_no_more(
 
 
 @pytest.mark.usefixtures("rest")
-def test_a_worker_believes_no_grant_that_its_own_home_did_not_make(
+def test_worker_rejects_grants_of_another_home(
     own: Kg, tmp_path: Path, graph: Graph, driver: neo4j.Driver
 ) -> None:
-    """Who writes to the database alone, or registers at another home, reads no file of this machine."""
+    """Access to the database or another home does not allow reading files of this machine."""
     put(tmp_path, notes__a="1")
     followed = follow(graph, tmp_path / "notes")
     driver.execute_query(

@@ -52,7 +52,7 @@ def test_a_folder_is_followed_and_left(kg: Kg, folder: Path, graph: Graph) -> No
 
 
 @pytest.mark.usefixtures("worker")
-def test_files_that_are_refused_are_told_and_give_their_exit_code(kg: Kg, folder: Path) -> None:
+def test_rejected_files_are_listed_and_set_exit_code(kg: Kg, folder: Path) -> None:
     (folder / "program.md").write_bytes(b"\x7fELF" + bytes(100))
     (folder / "picture.svg").write_bytes(b"<svg/>")
     added = kg("folders", "add", str(folder), "--ontology", "notes", "--wait")
@@ -68,7 +68,7 @@ def test_files_that_are_refused_are_told_and_give_their_exit_code(kg: Kg, folder
 
 
 @pytest.mark.usefixtures("worker")
-def test_a_folder_that_has_gone_is_told_and_nothing_is_lost(kg: Kg, folder: Path, graph: Graph) -> None:
+def test_missing_folder_is_reported_and_loses_nothing(kg: Kg, folder: Path, graph: Graph) -> None:
     kg("folders", "add", str(folder), "--ontology", "notes", "--wait")
     folder.rename(folder.with_name("away"))
     scanned = kg("folders", "scan", str(folder), "--wait")
@@ -101,7 +101,7 @@ def test_without_waiting_it_says_where_to_look(kg: Kg, folder: Path) -> None:
         (("remove", "nosuch"), 4, "kg folders list"),
     ],
 )
-def test_what_cannot_be_done_is_said_in_a_line(
+def test_invalid_folder_commands_fail_in_one_line(
     kg: Kg, folder: Path, arguments: tuple[str, ...], code: int, told: str
 ) -> None:
     ran = kg("folders", *(each.format(folder=folder) for each in arguments))
@@ -110,7 +110,7 @@ def test_what_cannot_be_done_is_said_in_a_line(
     assert listed(kg) == []
 
 
-def test_a_folder_of_two_ontologies_must_be_told_apart(kg: Kg, folder: Path) -> None:
+def test_folder_of_two_ontologies_needs_an_ontology(kg: Kg, folder: Path) -> None:
     for ontology in ("one", "two"):
         assert kg("folders", "add", str(folder), "--ontology", ontology).returncode == 0
     unclear = kg("folders", "remove", str(folder))
@@ -122,7 +122,7 @@ def test_a_folder_of_two_ontologies_must_be_told_apart(kg: Kg, folder: Path) -> 
 
 
 @pytest.mark.usefixtures("worker")
-def test_deleting_asks_first(kg: Kg, folder: Path, graph: Graph) -> None:
+def test_deletion_needs_confirmation(kg: Kg, folder: Path, graph: Graph) -> None:
     kg("folders", "add", str(folder), "--ontology", "notes", "--wait")
     assert kg("folders", "remove", str(folder), "--delete-documents", stdin="n\n").returncode != 0
     assert len(documents(graph)) == 2

@@ -25,7 +25,6 @@ HEAVY = [
 def commands(
     group: typer.Typer = app, path: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], typer.models.CommandInfo]]:
-    """Every command below a group, hidden ones left out."""
     for command in group.registered_commands:
         if not command.hidden and command.callback is not None:
             name = command.name or command.callback.__name__.replace("_", "-")
@@ -62,7 +61,7 @@ def test_every_command_has_help_with_an_example(path: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("path", GROUPS, ids=lambda path: " ".join(("kg", *path)))
-def test_every_group_says_what_its_commands_do(path: tuple[str, ...]) -> None:
+def test_every_group_describes_its_commands(path: tuple[str, ...]) -> None:
     shown = help_of(*path)
     assert shown.exit_code == 0
     group: Any = COMMAND
@@ -86,7 +85,7 @@ print("LOADED", json.dumps([code, [name for name in {HEAVY!r} if name in sys.mod
     assert json.loads(ran.stdout.partition("LOADED")[2]) == [0, []]
 
 
-def test_the_version_is_told() -> None:
+def test_version_is_printed() -> None:
     ran = subprocess.run(
         [sys.executable, "-m", "kg_cli.main", "--version"], capture_output=True, text=True, check=True
     )

@@ -19,7 +19,7 @@ from tests.support.images import drawn, encoded, exif
 BOAT = encoded(drawn(600, 400), "JPEG", exif=exif({0x010E: "A red boat"}))
 
 
-def test_pictures_that_notes_name_come_with_them(kg: Kg, folder: Path) -> None:
+def test_images_referenced_by_notes_are_ingested(kg: Kg, folder: Path) -> None:
     (folder / "docs").mkdir()
     (folder / "img").mkdir()
     (folder / "img" / "boat.jpg").write_bytes(BOAT)
@@ -35,9 +35,7 @@ def test_pictures_that_notes_name_come_with_them(kg: Kg, folder: Path) -> None:
     assert "referenced images that are missing (2)" in " ".join(alone.stdout.split())
 
 
-def test_waiting_tells_of_pictures_whose_job_has_died(
-    kg: Kg, folder: Path, graph: Graph, driver: neo4j.Driver
-) -> None:
+def test_wait_reports_failed_image_job(kg: Kg, folder: Path, graph: Graph, driver: neo4j.Driver) -> None:
     ensure_space(graph, HistogramEmbedder().identity, FIRST_IMAGE_SLUG)
     (folder / "boat.jpg").write_bytes(BOAT)
     kg("ingest", str(folder), "--ontology", "notes")
@@ -51,7 +49,7 @@ def test_waiting_tells_of_pictures_whose_job_has_died(
     assert "is dead: no such model After the fix: kg jobs retry" in told
 
 
-def test_pictures_are_taken_from_a_folder_listed_shown_and_saved(kg: Kg, folder: Path) -> None:
+def test_images_are_ingested_listed_shown_and_saved(kg: Kg, folder: Path) -> None:
     (folder / "boat.jpg").write_bytes(BOAT)
     (folder / "broken.png").write_bytes(encoded(drawn())[:60])
     (folder / "words.md").write_text("Some words.")
@@ -85,7 +83,7 @@ def test_pictures_are_taken_from_a_folder_listed_shown_and_saved(kg: Kg, folder:
             assert [each["document"] for each in hits] == names
 
 
-def test_pictures_are_found_by_pictures_words_and_passages(kg: Kg, folder: Path) -> None:
+def test_images_are_found_by_image_text_and_passage(kg: Kg, folder: Path) -> None:
     (folder / "boat.jpg").write_bytes(BOAT)
     (folder / "other.png").write_bytes(encoded(drawn(90, 120).rotate(180)))
     (folder / "words.md").write_text("A red boat lies in the harbour.")
@@ -110,7 +108,7 @@ def test_pictures_are_found_by_pictures_words_and_passages(kg: Kg, folder: Path)
     assert kg("images", "related", "notes/words.md#0", "--same-document").stdout.strip() == ""
 
 
-def test_what_cannot_be_looked_for_is_refused(kg: Kg, folder: Path) -> None:
+def test_invalid_image_searches_are_rejected(kg: Kg, folder: Path) -> None:
     (folder / "page.png").write_text("<html>")
     page = str(folder / "page.png")
     for arguments, status, told in (

@@ -26,7 +26,7 @@ def documents(graph: Graph) -> int:
 
 
 def fill(folder: Path) -> dict[str, str]:
-    """Put good and broken files into a folder; give the broken ones with a word of what is told of each."""
+    """Create good and broken files. Return each broken file with a word of its message."""
     (folder / "good.md").write_text("# Good\n\nOne good file.\n")
     (folder / "below").mkdir()
     (folder / "below" / "also good.txt").write_text("Another good file.\n")
@@ -60,7 +60,7 @@ def fill(folder: Path) -> dict[str, str]:
     }
 
 
-def test_broken_files_are_told_line_by_line_and_the_rest_is_taken_in(
+def test_broken_files_are_listed_and_others_ingested(
     kg: Kg, folder: Path, graph: Graph, ordinary: tuple[str, ...]
 ) -> None:
     broken = fill(folder)
@@ -81,7 +81,7 @@ def test_broken_files_are_told_line_by_line_and_the_rest_is_taken_in(
     assert names == ["below/also good.txt", "good.md", "old.txt"], "the path below the folder given"
 
 
-def test_metadata_is_kept_with_each_document_and_can_be_searched_by(kg: Kg, folder: Path) -> None:
+def test_metadata_is_stored_and_searchable(kg: Kg, folder: Path) -> None:
     (folder / "a.md").write_text("The owl hunts at night.")
     (folder / "b.md").write_text("The fox hunts at dusk.")
     (folder / "c.html").write_text("<p>The hare feeds at dawn.</p>")
@@ -104,7 +104,7 @@ def test_rejected_metadata_is_reported_once(kg: Kg, folder: Path, graph: Graph) 
     assert documents(graph) == 0
 
 
-def test_an_empty_folder_is_said_to_be_empty_and_advice_is_given_once(kg: Kg, folder: Path) -> None:
+def test_empty_folder_is_reported_and_advice_printed_once(kg: Kg, folder: Path) -> None:
     empty = kg("ingest", str(folder), "--ontology", "notes")
     assert (empty.returncode, "contains no files" in empty.stderr) == (3, True)
     (folder / "a.txt").write_bytes(b"\x00")
@@ -112,7 +112,7 @@ def test_an_empty_folder_is_said_to_be_empty_and_advice_is_given_once(kg: Kg, fo
     assert (binary.returncode, (binary.stdout + binary.stderr).count("kg reads")) == (3, 1)
 
 
-def test_a_preview_that_nobody_can_answer_fails_and_yes_goes_on(kg: Kg, folder: Path) -> None:
+def test_preview_without_terminal_needs_yes(kg: Kg, folder: Path) -> None:
     (folder / "a.md").write_text("# A\n\nOne note.\n")
     command = ("ingest", str(folder), "--ontology", "previewed", "--preview")
     stopped = kg(*command)
@@ -126,7 +126,7 @@ def test_a_preview_that_nobody_can_answer_fails_and_yes_goes_on(kg: Kg, folder: 
     assert json.loads(kg("documents", "-o", "previewed", "--json").stdout)["total"] == 1
 
 
-def test_two_files_of_one_name_are_a_problem_of_the_second(kg: Kg, folder: Path) -> None:
+def test_second_file_of_equal_name_is_rejected(kg: Kg, folder: Path) -> None:
     for below in ("one", "two"):
         (folder / below).mkdir()
         (folder / below / "same.md").write_text(f"from {below}")
@@ -144,7 +144,7 @@ def test_two_files_of_one_name_are_a_problem_of_the_second(kg: Kg, folder: Path)
     assert json.loads(again.stdout)["documents"][0]["document"] == "two/same.md"
 
 
-def test_wait_waits_for_what_an_earlier_ingest_began(
+def test_wait_includes_work_of_an_earlier_ingest(
     kg: Kg, folder: Path, driver: neo4j.Driver, graph: Graph, service: Service
 ) -> None:
     """The second time nothing is new, but the embeddings are still to come."""
@@ -168,7 +168,7 @@ def missing(driver: neo4j.Driver) -> int:
     return sum(row["vector"] is None for row in rows)
 
 
-def test_a_service_that_is_away_for_a_moment_is_waited_for(kg: Kg, folder: Path, service: Service) -> None:
+def test_ingest_waits_for_a_briefly_unavailable_service(kg: Kg, folder: Path, service: Service) -> None:
     """503 in the middle of an ingest, as when Neo4j restarts, is no reason to give up."""
     (folder / "a.md").write_text("A note.\n")
     with flaky(service, failures=2) as url:

@@ -1,5 +1,3 @@
-"""Jobs shown, cancelled, tried again; the queue; and what the doctor says of them."""
-
 from __future__ import annotations
 
 import json
@@ -71,7 +69,7 @@ def test_a_job_is_shown_for_people(kg: Kg, driver: neo4j.Driver, job: str) -> No
     assert max(map(len, ran.stdout.splitlines())) <= 80
 
 
-def test_what_was_set_aside_is_shown_with_its_reason(
+def test_rejected_texts_are_shown_with_reasons(
     kg: Kg, service: Service, driver: neo4j.Driver, graph: Graph
 ) -> None:
     ensure_space(graph, small_embedder().identity)
@@ -106,7 +104,7 @@ def test_cancel_and_retry(kg: Kg, job: str) -> None:
     assert json.loads(kg("jobs", "show", job, "--json").stdout)["state"] == "queued"
 
 
-def test_what_cannot_be_done_ends_with_the_code_of_its_error(kg: Kg, driver: neo4j.Driver, job: str) -> None:
+def test_impossible_job_commands_exit_with_error_code(kg: Kg, driver: neo4j.Driver, job: str) -> None:
     change(driver, job, {"state": "completed"}, ended=True)
     for command in ("cancel", "retry"):
         ran = kg("jobs", command, job)
@@ -134,14 +132,12 @@ def findings(service: Service) -> list[DoctorFinding]:
     return list(examine_jobs(service.url, settings, start="kg up"))
 
 
-def test_the_doctor_is_content_with_workers_and_no_trouble(service: Service, graph: Graph) -> None:
+def test_doctor_accepts_running_workers(service: Service, graph: Graph) -> None:
     sign_of_life(graph, "w1", host="here", pid=1)
     assert [(each.name, each.state) for each in findings(service)] == [("workers", "ok"), ("jobs", "ok")]
 
 
-def test_the_doctor_names_cause_and_fix_of_what_stands_still(
-    service: Service, graph: Graph, driver: neo4j.Driver, job: str
-) -> None:
+def test_doctor_explains_stuck_work(service: Service, graph: Graph, driver: neo4j.Driver, job: str) -> None:
     dead = graph.transaction(lambda tx: jobs.request_job(tx, "test", "odd", added=1))
     change(driver, dead, {"state": "dead", "error": "InvalidInput: no such model"}, ended=True)
     lost = graph.transaction(lambda tx: jobs.request_job(tx, "test", "lost", added=1))
@@ -169,7 +165,7 @@ def test_the_doctor_names_cause_and_fix_of_what_stands_still(
     assert "kg admin source-embeddings generate --ontology 'resting'" in warned
 
 
-def test_the_doctor_says_when_workers_are_there_and_none_takes_a_job(
+def test_doctor_reports_job_without_a_capable_worker(
     service: Service, graph: Graph, driver: neo4j.Driver, job: str
 ) -> None:
     sign_of_life(graph, "w1", host="here", pid=1)

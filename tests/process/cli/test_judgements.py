@@ -1,4 +1,4 @@
-"""A question set of what was judged."""
+"""`kg eval judgements` and question sets from judgements."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def notes(kg: Kg, tmp_path: Path) -> Path:
 
 
 @pytest.mark.usefixtures("worker")
-def test_what_is_judged_is_a_set_that_searches_are_measured_by(
+def test_judgements_become_a_set_for_evaluation(
     kg: Kg, notes: Path, tmp_path: Path, service: Service
 ) -> None:
     with KgClient(service.url) as client:

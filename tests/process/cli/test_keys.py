@@ -1,5 +1,3 @@
-"""`kg admin keys` as an administrator types it, and what those who were given a key may do."""
-
 from __future__ import annotations
 
 import json
@@ -24,7 +22,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def guarded(server: Neo4jServer, driver: neo4j.Driver, folder: Path) -> Iterator[Service]:
-    """A service that answers nobody without a key."""
     wipe(driver)
     running = serve(server, folder, KG_API__REQUIRE_KEYS="true")
     yield running
@@ -32,7 +29,7 @@ def guarded(server: Neo4jServer, driver: neo4j.Driver, folder: Path) -> Iterator
     wipe(driver)
 
 
-def test_an_administrator_of_the_machine_gives_keys_to_others(kg: Kg, guarded: Service, folder: Path) -> None:
+def test_machine_administrator_creates_keys_for_others(kg: Kg, guarded: Service, folder: Path) -> None:
     at_home = {"KG_API_URL": "", "KG_HOME": str(folder / "home")}
     elsewhere = {"KG_API_URL": guarded.url}
     assert "No API keys exist" in kg("admin", "keys", "list", env=at_home).stderr
@@ -75,7 +72,7 @@ def test_an_administrator_of_the_machine_gives_keys_to_others(kg: Kg, guarded: S
     assert kg("admin", "keys", "revoke", "nobody", env=at_home).returncode == NotFound.exit_code
 
 
-def test_a_service_without_keys_says_that_they_shut_nobody_out(kg: Kg, service: Service) -> None:
+def test_service_without_authentication_warns_about_keys(kg: Kg, service: Service) -> None:
     del service
     made = kg("admin", "keys", "create", "idle", "--json")
     assert made.returncode == 0, made.stderr
@@ -84,7 +81,7 @@ def test_a_service_without_keys_says_that_they_shut_nobody_out(kg: Kg, service: 
     assert wrong.returncode == Unauthorized.exit_code, "a key that is sent is checked all the same"
 
 
-def test_a_key_of_one_ontology_works_there_alone(kg: Kg, guarded: Service, folder: Path) -> None:
+def test_key_of_one_ontology_works_only_there(kg: Kg, guarded: Service, folder: Path) -> None:
     at_home = {"KG_API_URL": "", "KG_HOME": str(folder / "home")}
     given = ("--scope", "write", "--ontology", "herons", "--ontology", "storks")
     made = kg("admin", "keys", "create", "bob", *given, env=at_home)

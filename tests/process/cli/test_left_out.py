@@ -1,5 +1,3 @@
-"""What is left out of folders: other kinds, what git ignores, what patterns leave out."""
-
 from __future__ import annotations
 
 import json
@@ -24,7 +22,7 @@ def test_kinds_that_are_not_read_are_counted(kg: Kg, folder: Path) -> None:
     assert "1 unchanged" in said
 
 
-def test_what_git_ignores_and_what_patterns_leave_out_is_listed(kg: Kg, folder: Path) -> None:
+def test_ignored_and_excluded_files_are_listed(kg: Kg, folder: Path) -> None:
     for name in ("a.md", "b.log", "draft.md"):
         (folder / name).write_text("some text")
     (folder / "module").mkdir()
@@ -47,7 +45,7 @@ def test_what_git_ignores_and_what_patterns_leave_out_is_listed(kg: Kg, folder: 
     assert (wrong.returncode, "--exclude" in wrong.stderr) == (2, True), wrong.stderr
 
 
-def test_a_folder_of_unreadable_kinds_takes_nothing_and_says_what_would_help(kg: Kg, folder: Path) -> None:
+def test_unsupported_files_are_reported_with_converters(kg: Kg, folder: Path) -> None:
     for name in ("a.odt", "b.odt", "c.doc", "d.heic", "LICENSE"):
         (folder / name).write_bytes(b"\x00")
     ran = kg("ingest", str(folder), "--ontology", "notes")
@@ -60,7 +58,7 @@ def test_a_folder_of_unreadable_kinds_takes_nothing_and_says_what_would_help(kg:
     assert (told.returncode, json.loads(told.stdout)["documents"]) == (3, [])
 
 
-def test_the_same_file_twice_is_said(kg: Kg, folder: Path) -> None:
+def test_duplicate_file_is_reported(kg: Kg, folder: Path) -> None:
     for name in ("a.md", "copy of a.md"):
         (folder / name).write_text("# Same\n\nThe very same text.\n")
     ran = kg("ingest", str(folder), "--ontology", "notes", "--json")

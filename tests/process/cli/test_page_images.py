@@ -11,7 +11,7 @@ from tests.process.cli.conftest import Kg
 from tests.service.test_formats import SAID, pdf
 
 
-def test_a_page_is_saved_with_the_words_of_a_hit(kg: Kg, folder: Path) -> None:
+def test_page_image_is_saved_with_marked_words(kg: Kg, folder: Path) -> None:
     (folder / "fruit.pdf").write_bytes(pdf())
     (folder / "words.md").write_text("Some words.")
     kg("ingest", str(folder), "--ontology", "notes")

@@ -29,7 +29,6 @@ PASSAGE = (
 
 @pytest.fixture(scope="module")
 def rest(service: Service, driver: neo4j.Driver, migrated_graph: Graph) -> Iterator[httpx.Client]:
-    """The service with two ontologies, embedded, and a job that failed; the tests here only read."""
     wipe(driver)
     with KgClient(service.url) as client:
         client.ingest_text(PASSAGE, ontology="handbook", document="leases.md")
@@ -73,7 +72,7 @@ SAME = {
         ["admin", "source-embeddings", "status", "--ontology", "kitchen"],
     ),
 }
-"""What REST tells, and the command that tells the same."""
+"""REST route and the command with equal output."""
 
 
 @pytest.mark.parametrize("name", SAME)

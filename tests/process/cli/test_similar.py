@@ -20,7 +20,6 @@ LEASES = "A worker renews its lease every ten seconds, and whoever does not is t
 
 @pytest.fixture(scope="module")
 def source(service: Service, driver: neo4j.Driver, migrated_graph: Graph) -> Iterator[str]:
-    """Two documents that say almost the same, in two ontologies; the id of the first source."""
     wipe(driver)
     with KgClient(service.url) as client:
         client.ingest_text(f"# Leases\n\n{LEASES}\n", ontology="handbook", document="leases.md")

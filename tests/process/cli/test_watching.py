@@ -1,5 +1,3 @@
-"""`kg jobs watch`: it ends with the jobs, and its exit code says how they ended."""
-
 from __future__ import annotations
 
 import json
@@ -28,7 +26,7 @@ FIELDS: dict[str, Any] = {
     **dict.fromkeys(("started_at", "finished_at", "rate", "eta_seconds", "error", "worker")),
     **dict.fromkeys(("created_at", "run_after"), "2026-01-01T00:00:00Z"),
 }
-"""Of a job as a service tells it, but for state and `done`."""
+"""Events of a job, except state and `done`."""
 
 
 @pytest.fixture
@@ -47,13 +45,13 @@ def ended(graph: Graph, driver: neo4j.Driver, job_id: str, state: str, error: st
         ).consume()
 
 
-def test_nothing_to_watch_is_said(kg: Kg, graph: Graph) -> None:
+def test_watch_without_jobs_reports_none(kg: Kg, graph: Graph) -> None:
     del graph
     ran = kg("jobs", "watch")
     assert (ran.returncode, "No job is waiting or running" in ran.stderr) == (0, True)
 
 
-def test_a_dead_job_is_an_error_with_its_reason(kg: Kg, graph: Graph, driver: neo4j.Driver, job: str) -> None:
+def test_failed_job_is_an_error_with_reason(kg: Kg, graph: Graph, driver: neo4j.Driver, job: str) -> None:
     ended(graph, driver, job, "dead", "EmbeddingFailed: the model gave NaN")
     ran = kg("jobs", "watch", job)
     assert ran.returncode == 1
@@ -81,9 +79,7 @@ def test_an_interrupted_watch_ends_without_a_trace(watching: Running, service: S
     assert (watching.process.wait(20), "Traceback" in watching.output()) == (130, False)
 
 
-def test_a_dead_job_is_mentioned_when_nothing_is_left(
-    kg: Kg, graph: Graph, driver: neo4j.Driver, job: str
-) -> None:
+def test_failed_job_is_mentioned_after_watching(kg: Kg, graph: Graph, driver: neo4j.Driver, job: str) -> None:
     ended(graph, driver, job, "dead", "EmbeddingFailed: the model gave NaN")
     with driver.session() as session:
         session.run("MATCH (j:Job) SET j.finished_at = datetime.realtime()").consume()
@@ -96,7 +92,6 @@ def test_a_dead_job_is_mentioned_when_nothing_is_left(
 def test_a_watch_ends_with_its_jobs_by_events(
     server: Neo4jServer, service: Service, graph: Graph, job: str, tmp_path: Path
 ) -> None:
-    """Two jobs, cancelled while they are watched: both reasons are told."""
     other = graph.transaction(lambda tx: jobs.request_job(tx, "test", "other", added=1))
     env = environment(server, KG_API_URL=service.url)
     with started(["jobs", "watch"], env, tmp_path / "watch.log") as watching:
@@ -109,7 +104,7 @@ def test_a_watch_ends_with_its_jobs_by_events(
     assert [f"job {job_id} is cancelled" in said for job_id in (job, other)] == [True, True]
 
 
-def test_a_job_is_asked_for_until_it_ends(kg: Kg) -> None:
+def test_job_is_polled_until_it_ends(kg: Kg) -> None:
     asked: list[str] = []
 
     def answer(request: Request) -> Reply:
@@ -124,7 +119,7 @@ def test_a_job_is_asked_for_until_it_ends(kg: Kg) -> None:
     assert asked == ["/jobs/j1"] * 3
 
 
-def test_a_database_that_goes_away_while_one_watches_is_waited_for(kg: Kg) -> None:
+def test_watch_waits_for_an_unavailable_database(kg: Kg) -> None:
     asked: list[str] = []
 
     def answer(request: Request) -> Reply:

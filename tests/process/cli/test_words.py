@@ -1,5 +1,3 @@
-"""The words of an ontology, reading on, and embedding again by filter, as a person asks for them."""
-
 from __future__ import annotations
 
 import json
@@ -11,7 +9,7 @@ from tests.process.cli.conftest import Kg
 from tests.support.cypher import rows
 
 
-def test_the_language_of_an_ontology_is_chosen_and_told(kg: Kg, folder: Path) -> None:
+def test_ontology_language_is_set_and_shown(kg: Kg, folder: Path) -> None:
     (folder / "haus.txt").write_text("Häuser streichen")
     assert kg("ingest", str(folder), "--ontology", "bau").returncode == 0
     assert "bau: auto" in kg("admin", "language", "--ontology", "bau").stdout

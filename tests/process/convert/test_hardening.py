@@ -1,8 +1,8 @@
-"""HARDENING 51-54, 58-60, 61-63, item by item: what hostile files come to, in the process that converts.
+"""Hostile files in the converter process: HARDENING 51-54 and 58-63.
 
-49 and 50 (bodies) stand in `tests/service/test_bodies.py`; 55-57 are of pictures, which are no documents;
-5 and 62 for plain text (ten megabytes, a million headings) in `tests/unit/parse/test_hostile.py`; names that
-climb or delete (61) in `tests/service/test_bad_inputs_stored.py`.
+Request bodies (49, 50) are in `tests/service/test_bodies.py`, images (55-57) in
+`test_hardening_images.py`, plain text (5, 62) in `tests/unit/parse/test_hostile.py`, and file names
+(61) in `tests/service/test_bad_inputs_stored.py`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tests.unit.convert.test_pptx import presentation
 from tests.unit.convert.test_spreadsheet import ROWS, cell, row, sheet_of, workbook
 
 CPU_SECONDS, MEMORY_MB = 20, 600
-"""What any of these files may cost: several times what the dearest takes."""
+"""Cost limit for any of these files, several times the highest measured cost."""
 
 GOOD = {
     "docx": document(),
@@ -59,7 +59,7 @@ SLIP: dict[str, str | bytes] = dict.fromkeys((f"../../../..{TAKEN}", TAKEN, "..\
 
 @dataclass(frozen=True)
 class Bad:
-    """A file, and the words of the refusal, or of the text if it is read."""
+    """File with words of its rejection or of its text."""
 
     item: str
     form: ConvertedFormat
@@ -121,7 +121,7 @@ def pool() -> Iterator[ConverterPool]:
 
 
 def peak_mb(pid: int) -> int:
-    """The most memory that a process ever had: of the files before this one, too."""
+    """Return the peak memory of the process, including earlier files."""
     status = Path(f"/proc/{pid}/status").read_text("utf-8")
     return int(status.partition("VmHWM:")[2].split()[0]) // 2**10
 
@@ -134,7 +134,7 @@ def outcome(pool: ConverterPool, bad: Bad) -> Converted | str:
 
 
 @pytest.mark.parametrize("bad", [*archives(), *OTHERS], ids=lambda bad: bad.item.replace(" ", "-"))
-def test_a_hostile_file_is_refused_or_read_at_a_bounded_cost(pool: ConverterPool, bad: Bad) -> None:
+def test_hostile_file_is_rejected_or_read_within_limits(pool: ConverterPool, bad: Bad) -> None:
     pool.convert(b"<p>fine</p>", "html")
     (child,) = [
         each for each in psutil.Process().children() if "convert.isolated" in " ".join(each.cmdline())
@@ -154,7 +154,7 @@ def test_a_hostile_file_is_refused_or_read_at_a_bounded_cost(pool: ConverterPool
 
 
 @pytest.mark.parametrize("item", ["63 html", "63 csv"])
-def test_63_what_was_read_in_another_encoding_says_so(pool: ConverterPool, item: str) -> None:
+def test_63_fallback_encoding_is_reported(pool: ConverterPool, item: str) -> None:
     done = outcome(pool, next(each for each in OTHERS if each.item == item))
     assert isinstance(done, Converted)
     assert "cp1252" in done.notes[0]
@@ -166,7 +166,7 @@ def test_53_nothing_is_unpacked_anywhere(pool: ConverterPool) -> None:
     assert not Path(TAKEN).exists()
 
 
-def test_60_a_hundred_thousand_pages_end_at_the_limit_of_time() -> None:
+def test_60_hundred_thousand_pages_end_at_time_limit() -> None:
     pool = ConverterPool(ConversionSettings(processes=1, max_seconds=2, max_memory_mb=1024))
     try:
         with pytest.raises(UnreadableDocument, match="KG_CONVERSION__MAX_SECONDS"):
@@ -176,7 +176,7 @@ def test_60_a_hundred_thousand_pages_end_at_the_limit_of_time() -> None:
 
 
 @pytest.mark.parametrize("kind", ["html", "epub"])
-def test_58_a_picture_in_a_document_asks_nobody(pool: ConverterPool, kind: str) -> None:
+def test_58_image_reference_causes_no_request(pool: ConverterPool, kind: str) -> None:
     asked: list[str] = []
 
     class Listener(BaseHTTPRequestHandler):
@@ -206,7 +206,7 @@ def test_58_a_picture_in_a_document_asks_nobody(pool: ConverterPool, kind: str) 
 @pytest.mark.parametrize(
     "data", [b"\xff\xd8\xff\xe0\x00\x10JFIF" + bytes(100), b"\x89PNG\r\n\x1a\n" + bytes(99)]
 )
-def test_59_a_picture_is_no_text(data: bytes) -> None:
+def test_59_image_is_not_text(data: bytes) -> None:
     with pytest.raises(UnreadableDocument):
         decode(data)
 

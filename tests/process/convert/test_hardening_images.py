@@ -1,4 +1,4 @@
-"""Hostile pictures within documents (HARDENING 55 to 59): they cost the document's words nothing."""
+"""Hostile images in documents (HARDENING 55-59) do not affect the text."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ WRAPS: dict[ConvertedFormat, Wrap] = {"email": mail, "notebook": notebook, "html
 def pdf(
     content: bytes, *, width: int = 64, height: int = 48, form: str = "DCTDecode", more: str = ""
 ) -> bytes:
-    """One page with words and a picture, whose dictionary says what is given, true or not."""
+    """Return a PDF page with text and an image that has the given dictionary."""
     text = f"BT /F1 12 Tf 72 700 Td ({WORDS}) Tj ET q 200 0 0 150 72 400 cm /I Do Q".encode()
     size = f"/Width {width} /Height {height} /BitsPerComponent 8"
     head = f"/Type /XObject /Subtype /Image {size} /Filter /{form} {more}"
@@ -112,7 +112,6 @@ def pool() -> Iterator[ConverterPool]:
 
 @pytest.fixture
 def asked() -> Iterator[tuple[str, list[str]]]:
-    """An address that notes who asks."""
     seen: list[str] = []
 
     class Note(http.server.BaseHTTPRequestHandler):
@@ -145,7 +144,7 @@ def converted(pool: ConverterPool, data: bytes, form: ConvertedFormat) -> Conver
     [*WRAPS.items(), ("pdf", pdf)],
     ids=[*WRAPS, "pdf"],
 )
-def test_a_hostile_picture_is_left_out_and_the_words_are_read(
+def test_hostile_image_is_skipped_and_text_is_read(
     pool: ConverterPool, form: ConvertedFormat, wrap: Wrap, item: str, asked: tuple[str, list[str]]
 ) -> None:
     address, seen = asked
@@ -156,7 +155,7 @@ def test_a_hostile_picture_is_left_out_and_the_words_are_read(
 
 
 @pytest.mark.parametrize("item", PDFS)
-def test_a_hostile_picture_of_a_pdf_costs_a_bounded_amount(pool: ConverterPool, item: str) -> None:
+def test_hostile_pdf_image_has_bounded_cost(pool: ConverterPool, item: str) -> None:
     made = converted(pool, PDFS[item](), "pdf")
     assert WORDS in made.text
     assert all(len(each.image.content) < 30_000_000 for each in made.images)
@@ -164,14 +163,14 @@ def test_a_hostile_picture_of_a_pdf_costs_a_bounded_amount(pool: ConverterPool, 
 
 
 @pytest.mark.parametrize(("form", "wrap"), WRAPS.items())
-def test_57_a_picture_that_is_a_page_too_is_a_picture(
+def test_57_image_that_is_also_html_stays_image(
     pool: ConverterPool, form: ConvertedFormat, wrap: Wrap
 ) -> None:
     made = converted(pool, wrap(GOOD + b"<html><script>alert(1)</script></html>"), form)
     assert {each.image.content_type for each in made.images} == {"image/jpeg"}
 
 
-def test_59_the_place_is_removed_in_every_kind_of_document(pool: ConverterPool) -> None:
+def test_59_location_is_removed_from_images_in_documents(pool: ConverterPool) -> None:
     assert PLACE in GOOD
     ways: dict[ConvertedFormat, Wrap] = {**WRAPS, "pdf": lambda content: pdf(content, more=RGB)}
     for form, wrap in ways.items():
@@ -181,7 +180,7 @@ def test_59_the_place_is_removed_in_every_kind_of_document(pool: ConverterPool) 
 
 
 @pytest.mark.parametrize("form", ["html", "markdown"])
-def test_what_comes_beside_a_document_is_read_in_such_a_process(pool: ConverterPool, form: str) -> None:
+def test_referenced_images_are_read_in_isolated_process(pool: ConverterPool, form: str) -> None:
     beside = {f"{n}.png": content for n, content in enumerate([*BAD.values(), GOOD])}
     text = "\n\n".join([WORDS, *(f'<p><img src="{name}"></p>' for name in beside)])
     made = pool.convert_with(text.encode(), "html" if form == "html" else "markdown", beside)

@@ -26,7 +26,7 @@ def pool() -> Iterator[ConverterPool]:
     made.close()
 
 
-def test_a_picture_comes_back_with_its_thumbnail(pool: ConverterPool) -> None:
+def test_image_returns_with_thumbnail(pool: ConverterPool) -> None:
     content = encoded(drawn(640, 480), "JPEG", exif=exif({0x010E: "A red boat"}, gps=True))
     made = pool.convert(content, "image")
     (found,) = made.images
@@ -47,7 +47,7 @@ def test_a_picture_comes_back_with_its_thumbnail(pool: ConverterPool) -> None:
     ],
     ids=["bomb", "frames", "truncated", "empty", "html"],
 )
-def test_what_is_meant_to_harm_costs_itself_alone(pool: ConverterPool, content: bytes, told: str) -> None:
+def test_hostile_content_affects_only_itself(pool: ConverterPool, content: bytes, told: str) -> None:
     for read in (lambda: pool.convert(content, "image"), lambda: pool.render(content, SIZE)):
         with pytest.raises(UnreadableDocument, match=told):
             read()
@@ -56,7 +56,7 @@ def test_what_is_meant_to_harm_costs_itself_alone(pool: ConverterPool, content: 
     assert psutil.Process(pool._idle[0]._process.pid).memory_info().rss < MAX_MEMORY_MB * 1024 * 1024 / 2
 
 
-def test_a_picture_that_needs_more_memory_than_there_is_is_refused() -> None:
+def test_image_beyond_memory_limit_is_rejected() -> None:
     pool = ConverterPool(
         ConversionSettings(processes=1, max_memory_mb=512, ocr="off", image_max_megapixels=1000)
     )
@@ -67,7 +67,7 @@ def test_a_picture_that_needs_more_memory_than_there_is_is_refused() -> None:
         pool.close()
 
 
-def test_words_on_a_picture_are_read_where_ocr_is_on() -> None:
+def test_text_of_images_needs_ocr() -> None:
     pdf = pictured(("Blueberries need acid soil.",))
     pool = ConverterPool(ConversionSettings(processes=1, ocr="auto"))
     try:
@@ -99,7 +99,7 @@ def hostile() -> Iterator[ConverterPool]:
     made.close()
 
 
-def test_the_pixels_of_a_picture_come_back(pool: ConverterPool) -> None:
+def test_image_pixels_are_returned(pool: ConverterPool) -> None:
     picture = drawn(64, 48)
     assert np.array_equal(pool.render(encoded(picture), SIZE), np.asarray(picture))
     lying = encoded(drawn(640, 480), "JPEG", exif=exif({0x0112: 6}))
@@ -117,7 +117,7 @@ def test_the_largest_rendering_fits_into_an_answer(pool: ConverterPool) -> None:
 @pytest.mark.parametrize(
     "given", ["64x48:9216", "48x64:9216", "64x48:9215", "64x48:0", "1x1:3", "0x0:0", "text"]
 )
-def test_a_process_that_was_taken_over_can_say_nothing_but_pixels(hostile: ConverterPool, given: str) -> None:
+def test_compromised_process_can_return_only_pixels(hostile: ConverterPool, given: str) -> None:
     asked = f"pixels:{given}".encode()
     if given == "64x48:9216":
         assert hostile.render(asked, SIZE).shape == (48, 64, 3)
@@ -126,6 +126,6 @@ def test_a_process_that_was_taken_over_can_say_nothing_but_pixels(hostile: Conve
         hostile.render(asked, SIZE)
 
 
-def test_pixels_are_no_document(hostile: ConverterPool) -> None:
+def test_pixels_are_not_accepted_as_a_document(hostile: ConverterPool) -> None:
     with pytest.raises(UnreadableDocument, match="an unexpected response"):
         hostile.convert(b"pixels:64x48:9216", "html")

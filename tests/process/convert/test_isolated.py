@@ -1,5 +1,3 @@
-"""Converting processes: what a parser that is broken or taken over can do, and what it cannot."""
-
 from __future__ import annotations
 
 import os
@@ -75,7 +73,7 @@ def test_a_process_converts_one_file_after_the_other(pool: ConverterPool) -> Non
         ("run", "PermissionError"),
     ],
 )
-def test_what_a_parser_does_is_one_line_for_one_file(file: str, told: str) -> None:
+def test_parser_failure_affects_one_file(file: str, told: str) -> None:
     seconds = 2 if file == "loop" else 30
     pool = ConverterPool(SETTINGS.model_copy(update={"max_seconds": seconds}), HOSTILE)
     pid = pid_of(pool)
@@ -87,7 +85,7 @@ def test_what_a_parser_does_is_one_line_for_one_file(file: str, told: str) -> No
         assert not psutil.pid_exists(pid)
 
 
-def test_a_pdf_whose_pictures_are_too_much_is_read_without_them(shared: ConverterPool) -> None:
+def test_pdf_is_read_without_excessive_images(shared: ConverterPool) -> None:
     made = shared.convert(b"pictures", "pdf")
     assert made.text.startswith("pdf:")
     assert made.notes == (f"skipped: the images, because with them {CRASHED}",)
@@ -95,7 +93,7 @@ def test_a_pdf_whose_pictures_are_too_much_is_read_without_them(shared: Converte
         shared.convert(b"pictures", "html")
 
 
-def test_retry_without_pictures_stays_within_the_time(shared: ConverterPool) -> None:
+def test_retry_without_images_stays_within_time_limit(shared: ConverterPool) -> None:
     shared.convert(b"fine", "pdf")
     begun = time.monotonic()
     with pytest.raises(UnreadableDocument, match="took more than 2 s"):
@@ -143,16 +141,16 @@ def test_a_parser_sees_no_secret(pool: ConverterPool, monkeypatch: pytest.Monkey
     assert "KG_" not in names
 
 
-def test_what_a_library_prints_is_no_answer(shared: ConverterPool) -> None:
+def test_output_printed_by_a_library_is_ignored(shared: ConverterPool) -> None:
     assert shared.convert(b"print", "csv").text.startswith("csv:")
 
 
-def test_a_process_that_dies_of_earlier_files_costs_the_present_one_nothing(pool: ConverterPool) -> None:
+def test_process_damaged_by_earlier_files_is_replaced(pool: ConverterPool) -> None:
     pool.convert(b"crash if used:1", "html")
     assert pool.convert(b"crash if used:1", "html").text.startswith("html:")
 
 
-def test_those_that_would_wait_too_long_are_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requests_beyond_the_queue_are_rejected_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool_module, "WAITING_EACH", WAITING)
     pool = ConverterPool(SETTINGS.model_copy(update={"max_seconds": 1}), HOSTILE)
     outcomes: list[str] = []
@@ -178,7 +176,7 @@ def test_those_that_would_wait_too_long_are_told_at_once(monkeypatch: pytest.Mon
     assert outcomes.count("UnreadableDocument") == 1 + WAITING
 
 
-def test_no_more_files_at_once_than_there_are_processes() -> None:
+def test_concurrent_files_are_limited_to_processes() -> None:
     pool = ConverterPool(SETTINGS.model_copy(update={"processes": 2}), HOSTILE)
     try:
         with ThreadPoolExecutor(6) as threads:
@@ -188,7 +186,7 @@ def test_no_more_files_at_once_than_there_are_processes() -> None:
         pool.close()
 
 
-def test_pictures_leave_a_process_to_other_files(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_image_work_leaves_a_process_for_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool_module, "find_missing_reason", lambda _: "")
     pool = ConverterPool(SETTINGS.model_copy(update={"processes": 2}), HOSTILE)
     try:
@@ -204,7 +202,7 @@ def test_pictures_leave_a_process_to_other_files(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize(("ocr", "text"), [("auto", "OCR"), ("always", "OCR, every page")])
-def test_request_says_which_pages_ocr_reads(
+def test_request_selects_the_pages_for_ocr(
     shared: ConverterPool, monkeypatch: pytest.MonkeyPatch, ocr: OcrMode, text: str
 ) -> None:
     monkeypatch.setattr(pool_module, "find_missing_reason", lambda _: "")
@@ -227,8 +225,8 @@ def test_ocr_of_every_page_needs_an_engine(shared: ConverterPool, monkeypatch: p
     assert shared.convert(b"fine", "html", "always").text.startswith("html:")
 
 
-def test_a_process_ends_with_the_one_that_started_it() -> None:
-    """In the middle of a file: nobody is left who would end it."""
+def test_converter_process_ends_with_its_parent() -> None:
+    """The parent exits during a conversion."""
     pool_pid = os.fork()
     if pool_pid == 0:  # pragma: no cover - another process
         process = HOSTILE(SETTINGS.model_copy(update={"max_seconds": 600}))
@@ -246,14 +244,14 @@ def test_a_process_ends_with_the_one_that_started_it() -> None:
     assert not left
 
 
-def test_an_answer_without_the_picture_that_was_asked_for_is_refused(shared: ConverterPool) -> None:
+def test_response_without_requested_image_is_rejected(shared: ConverterPool) -> None:
     with pytest.raises(UnreadableDocument, match="an unexpected response"):
         shared.look_at(b"fine")
     with pytest.raises(UnreadableDocument, match="an unexpected response"):
         shared.convert(b"fine", "image")
 
 
-def test_a_page_is_drawn_apart_within_its_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page_is_rendered_within_its_own_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     made = ConverterPool(SETTINGS)
     drawn = made.draw_page(lambda: pdf_of_pages(2), PageToDraw(2, 200, "Some words of a page"))
     assert (drawn.pages, drawn.boxed, drawn.content[:4]) == (2, 5, b"\x89PNG")
@@ -267,7 +265,7 @@ def test_a_page_is_drawn_apart_within_its_own_time(monkeypatch: pytest.MonkeyPat
     slow.close()
 
 
-def test_who_waits_for_a_page_or_is_refused_has_read_no_file() -> None:
+def test_queued_or_rejected_page_reads_no_file() -> None:
     """One at work and four in line: the file is read by each when its turn comes, and by no other."""
     pool, reading, go = (
         ConverterPool(SETTINGS.limit_to_one_process()),

@@ -1,4 +1,4 @@
-"""Pages that are pictures, through the processes that convert: by the extra `ocr`."""
+"""OCR of scanned pages with the extra `ocr` in converter processes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def opened() -> Iterator[Opener]:
         pool.close()
 
 
-def test_pictures_are_read_and_pages_of_text_are_not(opened: Opener) -> None:
+def test_ocr_reads_images_but_not_text_pages(opened: Opener) -> None:
     pool = opened(ConversionSettings(processes=1))
     found = pool.convert(pictured(SECOND, FIRST, SECOND, text_pages=[1, 3]), "pdf")
     assert found.text == f"{SECOND[0]}\n\n{TEXT}\n\n{SECOND[0]}"
@@ -53,7 +53,7 @@ def test_pictures_are_read_and_pages_of_text_are_not(opened: Opener) -> None:
 
 
 def _peak(pool: ConverterPool) -> int:
-    """Most memory that the converting process had so far, where the system tells; else what it has."""
+    """Return the peak memory of the converter process, or its current memory."""
     process = pool._idle[0]._process.pid
     try:
         told = Path(f"/proc/{process}/status").read_text()
@@ -63,7 +63,7 @@ def _peak(pool: ConverterPool) -> int:
 
 
 @pytest.mark.parametrize(("setting", "told"), [("off", "OCR is off"), ("auto", "no OCR is installed")])
-def test_without_ocr_each_document_says_so(
+def test_missing_ocr_is_reported_per_document(
     opened: Opener, monkeypatch: pytest.MonkeyPatch, setting: str, told: str
 ) -> None:
     monkeypatch.setattr(ocr, "find_spec", lambda _: None)
@@ -86,7 +86,7 @@ def test_what_ocr_takes_costs_the_other_pages_nothing(opened: Opener) -> None:
 
 
 def _bomb(side: int) -> bytes:
-    """A PDF of a few kB whose only picture has so many pixels a side."""
+    """Return a small PDF with an image of the given side length."""
     rows, deflate = b"\0" * side, zlib.compressobj(9)
     data = b"".join(deflate.compress(rows) for _ in range(side)) + deflate.flush()
     content = b"q 500 0 0 500 0 0 cm /Im Do Q"
@@ -109,7 +109,7 @@ def _bomb(side: int) -> bytes:
     )
 
 
-def test_a_picture_that_is_a_bomb_is_one_line_for_one_file(opened: Opener) -> None:
+def test_image_bomb_affects_one_file(opened: Opener) -> None:
     pool = opened(ConversionSettings(processes=1))
     begun = time.monotonic()
     with pytest.raises(UnreadableDocument, match="an image on the page has 400 megapixels"):

@@ -34,14 +34,13 @@ def start(code: str, *arguments: str) -> subprocess.Popen[str]:
 
 
 def run(code: str, *arguments: str) -> str:
-    """The process's output; it must end well and say nothing on standard error."""
     with start(code, *arguments) as process:
         out, err = process.communicate(timeout=120)
     assert (process.returncode, err) == (0, "")
     return out
 
 
-def test_a_restart_gives_the_same_bytes_alone_and_in_a_batch() -> None:
+def test_restart_returns_identical_vectors() -> None:
     together = (
         OPEN
         + TEXTS
@@ -61,7 +60,7 @@ def test_a_restart_gives_the_same_bytes_alone_and_in_a_batch() -> None:
 
 
 def test_a_fork_after_embedding_warns_of_nothing() -> None:
-    """The tokenizers library warns about forks once it has used threads of its own; it is given no cause."""
+    """Assert success and an empty standard error. Return the output."""
     code = (
         OPEN
         + TEXTS
@@ -78,7 +77,7 @@ assert os.waitpid(child, 0)[1] == 0
     assert run(code) == ""
 
 
-def test_only_the_packages_of_the_provider_in_use_are_imported() -> None:
+def test_only_packages_of_the_provider_are_imported() -> None:
     code = """
     import os, sys
     os.environ["OPENAI_BASE_URL"] = "http://127.0.0.1:9/v1"

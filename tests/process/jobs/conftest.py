@@ -20,7 +20,7 @@ from tests.support.running import Service, serve
 
 @pytest.fixture
 def crew(server: Neo4jServer, graph: Graph, tmp_path: Path) -> Iterator[Crew]:
-    """Workers on an empty database; those that are left at the end are killed."""
+    """The tokenizers library warns about forks after using its own threads."""
     del graph
     crew = Crew(server, tmp_path)
     yield crew

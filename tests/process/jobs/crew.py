@@ -1,5 +1,3 @@
-"""Real workers of a test, and what they leave behind."""
-
 from __future__ import annotations
 
 import json
@@ -50,7 +48,6 @@ class Crew:
     def hire(
         self, seconds_a_batch: float = 0.0, env: dict[str, str] | None = None, **plan: object
     ) -> Running:
-        """Start a worker with a plan; `env` goes before the short leases."""
         given = Plan(str(self.folder), seconds_a_batch, **plan)  # pyright: ignore[reportArgumentType]
         log = self.folder / f"worker-{len(self.hired)}.log"
         variables = environment(self.server, **{**QUICK, **(env or {})})
@@ -58,7 +55,6 @@ class Crew:
         return self.hired[-1]
 
     def hire_and_wait(self, seconds_a_batch: float = 0.0, **more: object) -> Running:
-        """Start a worker and wait until it looks for jobs."""
         worker = self.hire(seconds_a_batch, **more)  # pyright: ignore[reportArgumentType]
         wait_until(lambda: said(worker, "worker starts") or not alive(worker), PATIENCE, worker.output)
         assert alive(worker), worker.output()
@@ -72,12 +68,11 @@ class Crew:
                 worker.kill()
 
     def batches(self, worker: Running | None = None) -> list[list[str]]:
-        """Give what was embedded, batch by batch, by one worker or by all."""
         pids = [each.process.pid for each in (self.hired if worker is None else [worker])]
         return [batch for pid in pids for batch in self.notes("embedded", pid)]
 
     def notes(self, name: str, pid: int) -> Iterator[list[str]]:
-        """Give what a worker has written down."""
+        """Return the recorded batches of one or all workers."""
         path = self.folder / f"{name}-{pid}.jsonl"
         yield from map(json.loads, path.read_text().splitlines() if path.exists() else ())
 
@@ -89,7 +84,7 @@ class Crew:
 
 
 def tell(figure: str) -> None:
-    """Say what was measured; `pytest -rP` shows it."""
+    """Print a measurement for `pytest -rP`."""
     sys.stdout.write(figure + "\n")
 
 
@@ -104,7 +99,6 @@ def said(worker: Running, event: str, count: int = 1) -> bool:
 
 
 def seed(graph: Graph, sources: int, ontology: str = "notes") -> str:
-    """Store a document of so many sources; give the id of the job that embeds them."""
     paragraphs = [f"source {number} of {ontology} and its own words w{number}" for number in range(sources)]
     job_id = store_document(graph, record("a.md", paragraphs, ontology)).job_id
     assert job_id is not None
@@ -117,7 +111,6 @@ def embedded(driver: neo4j.Driver) -> int:
 
 
 def until_owned(graph: Graph, job_id: str, *, other_than: str | None = None) -> Job:
-    """Wait until a worker has taken the job, another than the one named; it may have ended it already."""
     wait_until(
         lambda: find_job(graph, job_id).worker not in {None, other_than},
         PATIENCE,
@@ -138,12 +131,10 @@ def until_done(graph: Graph, job_id: str, seconds: float = PATIENCE) -> Job:
 
 
 def until_progress(graph: Graph, job_id: str, done: int = 1) -> None:
-    """Wait until so many items are done."""
     wait_until(lambda: find_job(graph, job_id).done >= done, PATIENCE, lambda: str(find_job(graph, job_id)))
 
 
 def assert_all_embedded(driver: neo4j.Driver, sources: int) -> None:
-    """Every source is there once, with the very vector that the model gives for its text."""
     found = rows(driver, "MATCH (s:Source) RETURN s.full_text AS text, s.embedding AS vector")
     chunks = rows(driver, "MATCH (c:Chunk) RETURN count(c) AS n")[0]["n"]
     missing = sum(row["vector"] is None for row in found)

@@ -1,4 +1,4 @@
-"""What was answered with 202 is there, whatever happens to the service right after (G1)."""
+"""A document acknowledged with 202 survives a crash of the service (G1)."""
 
 from __future__ import annotations
 

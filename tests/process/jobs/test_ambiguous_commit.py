@@ -1,4 +1,4 @@
-"""A commit whose answer is lost: it is done, nobody knows, and it is done again without harm (G11)."""
+"""A commit whose response is lost is repeated without effect (G11)."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def proxy(server: Neo4jServer) -> Iterator[BoltProxy]:
         yield opened
 
 
-def test_the_driver_cannot_tell_and_does_not_try_again(
+def test_driver_does_not_repeat_an_ambiguous_commit(
     server: Neo4jServer, graph: Graph, driver: neo4j.Driver, proxy: BoltProxy
 ) -> None:
-    """What the rest of this module stands on: the proxy cuts a commit that is done."""
+    """Assumption of this module: the proxy cuts a completed commit."""
     del graph
     proxy.cut([2])
     through = neo4j.GraphDatabase.driver(proxy.uri, auth=(server.user, server.password))
@@ -48,7 +48,6 @@ def test_the_driver_cannot_tell_and_does_not_try_again(
 
 @pytest.fixture
 def answer(server: Neo4jServer, graph: Graph, proxy: BoltProxy, tmp_path: Path) -> httpx.Response:
-    """What the service says to an ingest whose commit was cut."""
     del graph
     service = serve(replace(server, uri=proxy.uri), tmp_path)
     proxy.cut([1])
@@ -77,7 +76,7 @@ def test_an_ingest_answers_as_if_nothing_had_happened(answer: httpx.Response, gr
     assert find_job(graph, told["job_id"]).total == 9
 
 
-def test_a_worker_goes_on_and_counts_nothing_twice(
+def test_worker_continues_and_counts_nothing_twice(
     crew: Crew, graph: Graph, driver: neo4j.Driver, proxy: BoltProxy
 ) -> None:
     job_id = seed(graph, 6 * BATCH)
@@ -96,7 +95,7 @@ def test_a_worker_goes_on_and_counts_nothing_twice(
     assert not said(worker, "job failed")
 
 
-def test_a_line_that_breaks_at_every_commit_is_a_database_that_is_away(
+def test_connection_lost_at_every_commit_is_an_outage(
     crew: Crew, graph: Graph, driver: neo4j.Driver, proxy: BoltProxy
 ) -> None:
     job_id = seed(graph, 4 * BATCH)

@@ -1,4 +1,4 @@
-"""The same work asked for many times at once is one job (G12, G13); too much of it is refused (G24)."""
+"""Equal requests share one job (G12, G13). Too many jobs are rejected (G24)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.running import serve
 
 MOST_QUEUED = 5
 UNHARMED = 5.0
-"""Seconds; a search takes some hundredths of one, and the machine may be loaded."""
+"""Seconds. A search takes some hundredths, and the machine can be loaded."""
 
 
 def posted(client: httpx.Client, times: int, path: str, **options: object) -> list[httpx.Response]:
@@ -32,7 +32,7 @@ def jobs(driver: neo4j.Driver) -> list[str]:
 
 
 def test_fifty_requests_with_one_key_are_one(http: httpx.Client, graph: Graph, driver: neo4j.Driver) -> None:
-    """Also when the job has ended meanwhile: without the key another would be made."""
+    """The job ends in between. Without the key, another job would start."""
     seed(graph, 3)
     seed(graph, 3, "others")
     rows(driver, "MATCH (j:Job) SET j.state = 'completed', j.unique_key = null")
@@ -61,7 +61,7 @@ def test_twenty_requests_without_a_key_join_one_job(
     assert len(jobs(driver)) == 1
 
 
-def test_more_jobs_than_may_wait_are_refused_and_nothing_else_is(
+def test_full_queue_rejects_only_new_jobs(
     server: Neo4jServer, graph: Graph, driver: neo4j.Driver, tmp_path: Path
 ) -> None:
     del graph
@@ -77,7 +77,7 @@ def test_more_jobs_than_may_wait_are_refused_and_nothing_else_is(
 
 
 def flooded(client: httpx.Client) -> None:
-    """So many ontologies as may wait, others in vain, and searches all the while."""
+    """Fill the queue and search in parallel."""
     for number in range(MOST_QUEUED):
         assert stored(client, f"o{number}").status_code == 202
     usual = search_times(client)

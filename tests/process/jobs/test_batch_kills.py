@@ -39,7 +39,6 @@ def batch_of(number: int) -> list[dict[str, str]]:
 
 
 def send(url: str, batch: list[dict[str, str]]) -> httpx.Response | None:
-    """What is answered; None when the service went away."""
     try:
         return httpx.post(f"{url}/documents/batch", json={"documents": batch}, timeout=60)
     except httpx.TransportError:
@@ -47,7 +46,6 @@ def send(url: str, batch: list[dict[str, str]]) -> httpx.Response | None:
 
 
 def send_until_stored(url: str, batch: list[dict[str, str]]) -> list[dict[str, Any]]:
-    """Send a batch again and again while something is away; give what became of each document."""
     deadline = time.monotonic() + PATIENCE
     while True:
         answer = send(url, batch)
@@ -70,7 +68,7 @@ def assert_stored_once(url: str, driver: neo4j.Driver, batches: list[list[dict[s
 
 
 @pytest.mark.parametrize("kills", [1, pytest.param(30, marks=[pytest.mark.full, pytest.mark.timeout(900)])])
-def test_the_service_is_killed_in_the_middle_of_a_batch(
+def test_service_killed_within_a_batch_loses_nothing(
     server: Neo4jServer, graph: Graph, driver: neo4j.Driver, tmp_path: Path, kills: int
 ) -> None:
     dice = random.Random(34)
@@ -94,7 +92,7 @@ def test_the_service_is_killed_in_the_middle_of_a_batch(
     assert (total, job.total) == (1, kills * SIZE)
 
 
-def test_the_answer_to_the_commit_of_a_batch_is_lost(
+def test_lost_commit_response_of_a_batch_is_recovered(
     server: Neo4jServer, graph: Graph, driver: neo4j.Driver, tmp_path: Path
 ) -> None:
     """The service finds its own work, and answers as if nothing had happened."""

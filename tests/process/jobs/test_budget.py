@@ -23,9 +23,7 @@ def ask(graph: Graph, ontology: str) -> str:
 
 
 @pytest.mark.parametrize("stuck", ["looping", "hanging"])
-def test_a_job_that_gets_nothing_done_is_dead_when_its_time_is_over(
-    crew: Crew, graph: Graph, stuck: Stuck
-) -> None:
+def test_job_without_progress_fails_at_its_budget(crew: Crew, graph: Graph, stuck: Stuck) -> None:
     worker = crew.hire_and_wait(env=STUCK, stuck=stuck)
     job_id = ask(graph, "never")
     dead = until_state(graph, job_id, JobState.DEAD)

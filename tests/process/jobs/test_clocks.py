@@ -1,4 +1,4 @@
-"""Workers whose clocks are ten minutes wrong: the database's clock alone decides (G26)."""
+"""Only the clock of the database counts (G26). The clocks of the workers are ten minutes wrong."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MARGIN = 60.0
     ("owner_clock", "other_clock"),
     [(BEHIND, AHEAD), pytest.param(AHEAD, BEHIND, marks=pytest.mark.full)],
 )
-def test_a_wrong_clock_neither_steals_a_job_nor_keeps_it(
+def test_wrong_clock_neither_loses_nor_keeps_a_job(
     crew: Crew, graph: Graph, driver: neo4j.Driver, owner_clock: float, other_clock: float
 ) -> None:
     job_id = seed(graph, 3 * BATCH)
@@ -48,7 +48,7 @@ def test_a_wrong_clock_neither_steals_a_job_nor_keeps_it(
     assert clocks == [[pytest.approx(clock, abs=1)] * 2 for clock in (owner_clock, other_clock)]
 
 
-def test_a_failed_job_is_tried_again_when_the_database_says_so(crew: Crew, graph: Graph) -> None:
+def test_retry_time_follows_the_database_clock(crew: Crew, graph: Graph) -> None:
     job_id = seed(graph, BATCH)
     crew.hire(clock=BEHIND, fault="raise", place="embedding", at=1)
     begun = time.monotonic()

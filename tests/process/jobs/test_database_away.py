@@ -1,4 +1,4 @@
-"""Neo4j killed in mid-work: a worker waits and goes on, the service says 503 and works again (G25, G34)."""
+"""Neo4j is killed during work. Workers wait, and the service returns 503 (G25, G34)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ REQUESTS = (
     ("GET", "/jobs", None),
     ("GET", "/ready", None),
 )
-"""What depends on the database."""
+"""Checks that depend on the database."""
 
 
 class Stage:
@@ -83,10 +83,9 @@ def crew(stage: Stage, tmp_path: Path) -> Iterator[Crew]:
         pytest.param(5, 40, id="5 kills", marks=[pytest.mark.full, pytest.mark.timeout(1800)]),
     ],
 )
-def test_killing_neo4j_costs_a_job_nothing_and_searches_a_503(
+def test_killed_neo4j_costs_no_job_and_returns_503(
     stage: Stage, crew: Crew, kills: int, batches: int
 ) -> None:
-    """With so many batches for each life of the database."""
     each = batches * BATCH
     sources = (kills + 1) * each
     job_id = seed(stage.graph, sources)
@@ -134,7 +133,7 @@ def test_batches_under_way_are_stored_once(stage: Stage, kills: int, batches: in
 
 
 def ask_while_away(service: Service) -> None:
-    """Every request is answered soon, with a 503 that says why; the process itself is well."""
+    """Every request returns 503 quickly with a reason."""
     with httpx.Client(base_url=service.url, timeout=60) as client, ThreadPoolExecutor(len(REQUESTS)) as pool:
         answers = list(pool.map(lambda request: timed(client, *request), REQUESTS))
         assert client.get("/health").status_code == 200

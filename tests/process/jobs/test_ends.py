@@ -1,4 +1,4 @@
-"""How jobs end that do not end well: a text that is refused (G16), death (G17), cancellation (G18)."""
+"""Jobs with rejected texts (G16), failure (G17), and cancellation (G18)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OFTEN = {"KG_WORKER__TICK_SECONDS": "1"}
 A_WHILE = 1.5
 
 
-def test_one_text_of_a_hundred_that_is_refused_is_set_aside_and_the_others_are_done(
+def test_rejected_text_is_skipped_within_a_batch(
     crew: Crew, graph: Graph, driver: neo4j.Driver, http: httpx.Client
 ) -> None:
     texts = [f"source {number}" + (" with poison" if number == 37 else "") for number in range(100)]
@@ -53,7 +53,7 @@ def test_one_text_of_a_hundred_that_is_refused_is_set_aside_and_the_others_are_d
     assert_all_embedded(driver, 100)
 
 
-def test_a_dead_job_is_seen_and_tried_again_with_right_counts(
+def test_failed_job_is_retried_with_correct_counts(
     crew: Crew, graph: Graph, driver: neo4j.Driver, http: httpx.Client
 ) -> None:
     nobody_backfills(driver)
@@ -80,7 +80,7 @@ def test_a_dead_job_is_seen_and_tried_again_with_right_counts(
 
 
 def nobody_backfills(driver: neo4j.Driver) -> None:
-    """A backfill that runs for ever keeps others from taking up what has died."""
+    """A running backfill prevents other backfills from restarting failed jobs."""
     rows(
         driver,
         "CREATE (:Job {job_id: 'endless', kind: 'backfill', state: 'running', worker: 'nobody', fence: 1, "
@@ -102,7 +102,7 @@ def test_a_cancelled_job_that_waits_never_starts(
     wait_until(lambda: embedded(driver) == BATCH, PATIENCE, worker.output)
 
 
-def test_a_cancelled_job_that_runs_stops_within_a_batch_and_keeps_what_it_has(
+def test_cancelled_job_stops_within_a_batch(
     crew: Crew, graph: Graph, driver: neo4j.Driver, http: httpx.Client
 ) -> None:
     job_id = seed(graph, 16 * BATCH)
@@ -126,7 +126,7 @@ def test_a_cancelled_job_that_runs_stops_within_a_batch_and_keeps_what_it_has(
 
 
 def test_cancelling_beats_the_next_try(crew: Crew, graph: Graph, http: httpx.Client) -> None:
-    """Of a job that waits for one, and of one whose batch would fail after it was cancelled."""
+    """One job waits for a retry. Another would fail after its cancellation."""
     waits = seed(graph, BATCH, "waits")
     worker = crew.hire(fault="raise", place="embedding", at=1)
     wait_until(lambda: find_job(graph, waits).error is not None, PATIENCE, worker.output)

@@ -98,7 +98,7 @@ def reached(model: EmbeddingServer, graph: Graph, job_id: str, wanted: int) -> C
 
 
 def cost_of_all(model: EmbeddingServer) -> float:
-    """US dollars for all answers, also those that nobody received."""
+    """Return the cost of all answers, including lost ones."""
     total = 0.0
     for request in model.requests:
         read = sum(len(each["content"].split()) for each in request.body["messages"])

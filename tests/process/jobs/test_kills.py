@@ -107,7 +107,6 @@ def test_kills_lose_nothing_and_do_nothing_twice(
 
 
 def assert_same_for_all(crew: Crew, watcher: Watcher) -> None:
-    """Events and command line tell what REST tells."""
     followed = [each.done for each in watcher.followed]
     assert followed == sorted(followed)
     assert len(set(followed)) > 5, "too few events to say anything"
@@ -118,7 +117,6 @@ def assert_same_for_all(crew: Crew, watcher: Watcher) -> None:
 
 
 def assert_monotone(seen: list[dict[str, Any]], sources: int) -> None:
-    """What REST told of the job while its workers died."""
     assert {each["status"] for each in seen} == {200}
     done = [each["done"] for each in seen]
     assert done == sorted(done)
@@ -127,10 +125,8 @@ def assert_monotone(seen: list[dict[str, Any]], sources: int) -> None:
     assert (seen[-1]["state"], seen[-1]["done"], seen[-1]["total"]) == ("completed", sources, sources)
 
 
-def test_a_worker_that_always_dies_ends_in_a_dead_job_and_the_rest_is_found_again(
-    crew: Crew, graph: Graph, driver: neo4j.Driver
-) -> None:
-    """A text that kills its worker must not hold up the queue for ever; a later tick takes the rest up."""
+def test_repeatedly_dying_worker_fails_its_job(crew: Crew, graph: Graph, driver: neo4j.Driver) -> None:
+    """A text that kills its worker does not block the queue. A later backfill embeds the rest."""
     job_id = seed(graph, 2 * BATCH)
     for _ in range(2):
         victim = crew.hire(env={"KG_WORKER__MAX_STUMBLES": "2"}, fault="die", place="embedding", at=1)

@@ -47,10 +47,10 @@ GENERATIONS = "MATCH (c:Community) RETURN count(DISTINCT c.generation) AS n"
 
 
 class Work:
-    """A job that workers are killed over, and what must be there at its end."""
+    """Job whose workers are killed, and its expected result."""
 
     longest = 0.5
-    """Seconds that a worker goes on before it is killed, at most."""
+    """Maximum seconds before a worker is killed."""
 
     def __init__(self, graph: Graph, driver: neo4j.Driver, folder: Path, kills: int) -> None:
         self.graph = graph
@@ -61,7 +61,6 @@ class Work:
         self.job_id = self.begin()
 
     def begin(self) -> str:
-        """Store what there is to do; give the id of its job."""
         raise NotImplementedError
 
     def get_on(self, kill: int, before: Job) -> None:
@@ -86,8 +85,6 @@ class Work:
 
 
 class Images(Work):
-    """Each picture gets the vector of what is seen on it."""
-
     def begin(self) -> str:
         store = Pictures(self.graph, self.folder / "blobs")
         self.env = {"KG_BLOBS__FOLDER": str(store.folder)}
@@ -143,7 +140,7 @@ class Proposals(Work):
 
 
 class Communities(Work):
-    """What is shown is always one whole generation."""
+    """Every response shows one complete generation."""
 
     longest = 1.5
 
@@ -187,7 +184,7 @@ class Communities(Work):
 
 
 def in_letters(number: str) -> str:
-    """A number in letters, for digits say nothing to a reader and are no name."""
+    """Return a number as letters, because extraction ignores digits."""
     return "".join("qrstuvwxyz"[int(digit)] for digit in number)
 
 

@@ -32,7 +32,7 @@ from tests.support.running import wait_until
 from tests.support.worker_main import TEST_KIND
 
 MARGIN = 15.0
-"""What a loaded machine may add to a bound."""
+"""Addition to a time limit on a loaded machine."""
 
 
 def many_jobs(graph: Graph, count: int) -> list[str]:
@@ -72,7 +72,7 @@ def completed(graph: Graph) -> int:
     return graph.read("jobs/count", state="completed", kind=TEST_KIND, ontologies=None, hidden=[])[0]["total"]
 
 
-def test_a_frozen_worker_loses_its_job_and_writes_nothing_when_it_thaws(
+def test_frozen_worker_loses_its_job_and_writes_nothing(
     crew: Crew, graph: Graph, driver: neo4j.Driver
 ) -> None:
     job_id = seed(graph, 9 * BATCH)
@@ -97,7 +97,7 @@ def test_a_frozen_worker_loses_its_job_and_writes_nothing_when_it_thaws(
         pytest.param(30.0, 10.0, id="lease of 30 s", marks=pytest.mark.full),
     ],
 )
-def test_a_killed_workers_job_runs_elsewhere_within_the_lease(
+def test_job_of_killed_worker_resumes_within_the_lease(
     crew: Crew, graph: Graph, driver: neo4j.Driver, lease: float, poll: float
 ) -> None:
     usual = {

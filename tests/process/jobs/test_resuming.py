@@ -1,4 +1,4 @@
-"""A job goes on where it was: data and cursor are one write (G9, G10)."""
+"""Data and cursor are written in one transaction, so a job resumes exactly (G9, G10)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ from tests.support.worker_main import Fault, Place
 BATCHES = 12
 
 
-def test_a_job_that_failed_at_its_seventh_batch_goes_on_there(
-    crew: Crew, graph: Graph, driver: neo4j.Driver
-) -> None:
+def test_failed_job_resumes_at_its_seventh_batch(crew: Crew, graph: Graph, driver: neo4j.Driver) -> None:
     job_id = seed(graph, BATCHES * BATCH)
     crew.hire(fault="raise", place="embedding", at=7)
     done = until_done(graph, job_id)
@@ -32,7 +30,7 @@ def test_a_job_that_failed_at_its_seventh_batch_goes_on_there(
 @pytest.mark.parametrize(
     ("place", "fault"), [("before_cursor", "raise"), ("before_commit", "die"), ("after_commit", "die")]
 )
-def test_a_fault_between_data_and_cursor_leaves_no_gap_and_counts_nothing_twice(
+def test_failure_between_data_and_cursor_leaves_no_gap(
     crew: Crew, graph: Graph, driver: neo4j.Driver, place: Place, fault: Fault
 ) -> None:
     job_id = seed(graph, 4 * BATCH)
@@ -49,7 +47,7 @@ def test_a_fault_between_data_and_cursor_leaves_no_gap_and_counts_nothing_twice(
 
 @pytest.mark.full
 @pytest.mark.parametrize("place", ["before_cursor", "before_commit"])
-def test_a_worker_frozen_within_a_transaction_does_not_hold_its_job_for_ever(
+def test_worker_frozen_in_a_transaction_releases_its_job(
     crew: Crew, graph: Graph, driver: neo4j.Driver, place: Place
 ) -> None:
     """Its transaction keeps the locks until the server ends it: db.transaction.timeout, 120 s."""

@@ -1,4 +1,4 @@
-"""Small jobs beside a huge one (G27), kinds of another version (G28), jobs that are long over (G29)."""
+"""Small jobs next to a huge one (G27), unknown kinds (G28), and old jobs (G29)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Size:
 
     batches: int
     longest_wait: float
-    """Seconds until the last of the small ones is done; one at a time would wait for all batches."""
+    """Seconds until the last small job completes. One after another would wait for all batches."""
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ class Size:
         pytest.param(Size(600, 20.0), id="very huge", marks=[pytest.mark.full, pytest.mark.timeout(600)]),
     ],
 )
-def test_small_jobs_do_not_wait_for_a_huge_one(
+def test_huge_job_does_not_delay_small_jobs(
     crew: Crew, graph: Graph, driver: neo4j.Driver, size: Size
 ) -> None:
     huge = seed(graph, size.batches * BATCH, "huge")
@@ -69,10 +69,8 @@ def waited(job: Job) -> float:
     return (job.finished_at - job.created_at).total_seconds()
 
 
-def test_a_worker_leaves_kinds_alone_that_it_does_not_know_and_clears_old_jobs_away(
-    crew: Crew, graph: Graph, driver: neo4j.Driver
-) -> None:
-    """An old worker beside a newer service; it says so once, however often it looks."""
+def test_worker_skips_unknown_kinds_and_prunes_jobs(crew: Crew, graph: Graph, driver: neo4j.Driver) -> None:
+    """An old worker runs with a newer service and reports unknown kinds once."""
     unknown = graph.transaction(lambda tx: request_job(tx, "from_the_future", "notes", added=1))
     old, young = ended(graph, driver, 8), ended(graph, driver, 6)
     worker = crew.hire(env={"KG_WORKER__TICK_SECONDS": "1"})
@@ -91,7 +89,6 @@ def test_a_worker_leaves_kinds_alone_that_it_does_not_know_and_clears_old_jobs_a
 
 
 def ended(graph: Graph, driver: neo4j.Driver, days: int) -> str:
-    """A job that ended so many days ago."""
     name = f"ontology of {days}"
     job_id = graph.transaction(lambda tx: request_job(tx, "source_embedding", name, added=1))
     rows(

@@ -1,4 +1,4 @@
-"""Workers that are told to end: they end their batch and give the job back (G19, G20)."""
+"""Signals finish the batch and release the job (G19, G20)."""
 
 from __future__ import annotations
 
@@ -23,13 +23,11 @@ from tests.process.jobs.crew import (
 from tests.support.running import wait_until
 
 LONG_LEASE = {"KG_WORKER__LEASE_SECONDS": "600", "KG_WORKER__HEARTBEAT_SECONDS": "200"}
-"""With it a job that was not given back would never be taken in time."""
+"""With this lease, a job that was not released would not be claimed in time."""
 AT_ONCE = 5.0
 
 
-def test_a_signal_ends_the_batch_and_gives_the_job_to_the_next_at_once(
-    crew: Crew, graph: Graph, driver: neo4j.Driver
-) -> None:
+def test_signal_finishes_batch_and_releases_the_job(crew: Crew, graph: Graph, driver: neo4j.Driver) -> None:
     job_id = seed(graph, 20 * BATCH)
     first = crew.hire(1.5, env=LONG_LEASE)
     owner = until_owned(graph, job_id)
@@ -48,7 +46,7 @@ def test_a_signal_ends_the_batch_and_gives_the_job_to_the_next_at_once(
     assert_all_embedded(driver, 20 * BATCH)
 
 
-def test_a_signal_ends_an_idle_worker_and_one_that_waits_for_the_database(crew: Crew) -> None:
+def test_signal_ends_idle_and_waiting_workers(crew: Crew) -> None:
     idle = crew.hire_and_wait()
     lonely = crew.hire(env={"KG_NEO4J__URI": "bolt://127.0.0.1:1"})
     wait_until(lambda: '"event": "waiting"' in lonely.output(), PATIENCE, lonely.output)
@@ -57,9 +55,7 @@ def test_a_signal_ends_an_idle_worker_and_one_that_waits_for_the_database(crew: 
     assert time.monotonic() - begun < 10
 
 
-def test_a_second_signal_ends_the_worker_at_once_and_nothing_is_lost(
-    crew: Crew, graph: Graph, driver: neo4j.Driver
-) -> None:
+def test_second_signal_ends_the_worker_without_loss(crew: Crew, graph: Graph, driver: neo4j.Driver) -> None:
     job_id = seed(graph, 3 * BATCH)
     first = crew.hire(30.0)
     wait_until(lambda: bool(crew.batches(first)), PATIENCE)
@@ -76,7 +72,7 @@ def test_a_second_signal_ends_the_worker_at_once_and_nothing_is_lost(
     assert_all_embedded(driver, 3 * BATCH)
 
 
-def test_a_batch_that_takes_longer_than_the_grace_is_left_to_the_next_worker(
+def test_batch_beyond_grace_period_passes_to_next_worker(
     crew: Crew, graph: Graph, driver: neo4j.Driver
 ) -> None:
     job_id = seed(graph, 2 * BATCH)

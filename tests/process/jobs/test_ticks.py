@@ -21,8 +21,8 @@ CLOCKS = (600.0, 0.0, -600.0)
 ALL = "MATCH (j:Job) RETURN j.job_id AS id, j.kind AS kind"
 
 
-def test_workers_with_wrong_clocks_make_one_job_a_slot(crew: Crew, driver: neo4j.Driver) -> None:
-    """What a worker loses or gives back on a busy machine is taken twice, and completed once all the same."""
+def test_wrong_worker_clocks_cause_one_job_per_slot(crew: Crew, driver: neo4j.Driver) -> None:
+    """On a busy machine, a job can be claimed twice but completes once."""
     env = {"KG_WORKER__TICK_SECONDS": "1", "KG_WORKER__LEASE_SECONDS": "30"}
     workers = [crew.hire_and_wait(env=env, clock=clock) for clock in CLOCKS]
     begun, before = now(driver), len(rows(driver, ALL))
@@ -44,8 +44,8 @@ def completed_by(worker: Running) -> list[str]:
     return [line["job_id"] for line in lines if line["event"] == "job completed"]
 
 
-def test_missed_slots_are_made_up_for_by_one_job(crew: Crew, driver: neo4j.Driver) -> None:
-    """APScheduler alone would forget what is later than a second."""
+def test_missed_slots_cause_one_job(crew: Crew, driver: neo4j.Driver) -> None:
+    """By default, APScheduler drops ticks that are a second late."""
     worker = crew.hire_and_wait(env={"KG_WORKER__TICK_SECONDS": "1"})
     wait_until(lambda: len(made_since(driver, 0)) > 1, 20, worker.output)
     worker.signal(signal.SIGSTOP)
@@ -61,7 +61,7 @@ def test_missed_slots_are_made_up_for_by_one_job(crew: Crew, driver: neo4j.Drive
 
 
 @pytest.mark.full
-def test_a_worker_that_was_down_over_five_slots_looks_once_when_it_returns(crew: Crew) -> None:
+def test_stopped_worker_runs_one_backfill_on_return(crew: Crew) -> None:
     before = crew.hire_and_wait(env={"KG_WORKER__TICK_SECONDS": "1"})
     wait_until(lambda: said(before, "job completed"), 20, before.output)
     before.kill()

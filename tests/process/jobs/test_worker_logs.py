@@ -1,5 +1,3 @@
-"""What a worker's log names, and a port for its metrics that is taken."""
-
 from __future__ import annotations
 
 import json
@@ -15,9 +13,7 @@ from tests.support.running import environment, serve, started, wait_until
 REQUEST = "the-request-of-the-test"
 
 
-def test_every_line_of_a_job_names_the_job_and_the_request_that_caused_it(
-    server: Neo4jServer, graph: Graph, tmp_path: Path
-) -> None:
+def test_job_log_lines_name_job_and_request(server: Neo4jServer, graph: Graph, tmp_path: Path) -> None:
     del graph
     service = serve(server, tmp_path)
     try:

@@ -29,7 +29,7 @@ def web_role(home: Home, name: str, port: int, *after: str) -> Role:
 def script_role(
     home: Home, name: str, arguments: tuple[str, ...], *after: str, port: int | None = None
 ) -> Role:
-    """Give a Python process; it works as soon as it answers on its port, or at once."""
+    """Return a Python role that is ready at once or when its port answers."""
 
     def waiting_for() -> str | None:
         return None if port is None or not processes.is_free(port) else f"port {port}"
@@ -48,12 +48,10 @@ def script_role(
 
 
 def publisher(home: Home) -> Callable[..., None]:
-    """Give what writes the state file."""
     return lambda statuses: supervisor.write(home, State("test", "bolt://test", statuses))
 
 
 def until(reached: Callable[[], object], what: str, seconds: float = 20, pause: float = 0.02) -> None:
-    """Wait for something to come true; one that is costly to ask for is asked after longer pauses."""
     deadline = time.monotonic() + seconds
     while not reached():
         assert time.monotonic() < deadline, f"{what} did not happen within {seconds} s"

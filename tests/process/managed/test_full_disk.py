@@ -1,5 +1,3 @@
-"""A whole stack on a small file system that is filled while it works, then freed: nobody does anything."""
-
 from __future__ import annotations
 
 import contextlib
@@ -22,7 +20,7 @@ from tests.support.small_disk import SmallDisk, small_disk
 pytestmark = pytest.mark.timeout(600)
 
 HEALS_SECONDS = 60
-"""On a machine that starts a whole kg in that time; a busy one may take as long as that start has taken."""
+"""Limit for a machine that starts kg in this time. A busy machine may take as long as its start."""
 
 
 class Stack:
@@ -36,7 +34,7 @@ class Stack:
         self.http = httpx.Client(base_url=self.home.api_url() or "", timeout=30)
 
     def takes(self, name: str) -> bool:
-        """Whether it takes a document by now; one that waits for a starting database may take its time."""
+        """Return whether kg accepts a document. Allow time for a starting database."""
         with contextlib.suppress(httpx.TimeoutException):
             return self.add(name).status_code == 202
         return False
@@ -70,7 +68,7 @@ class Stack:
         return self.home.log_file(name).read_text(encoding="utf-8")
 
     def panic(self) -> None:
-        """Write behind the product's back, which would refuse it, until the database cannot any more."""
+        """Write to the database directly until it panics."""
         auth = ("neo4j", self.home.password() or "")
         with neo4j.GraphDatabase.driver(self.home.bolt_uri() or "", auth=auth) as driver:
             for _ in range(50):
@@ -99,8 +97,8 @@ def stack(tmp_path: Path) -> Generator[Stack]:
             machine.kg("down")
 
 
-def test_a_full_disk_rejects_writes_and_a_panicked_database_heals(stack: Stack) -> None:
-    """Searches go on until Neo4j itself panics. What was acknowledged is there afterwards."""
+def test_full_disk_rejects_writes_and_panicked_database_recovers(stack: Stack) -> None:
+    """Searches continue until Neo4j panics. Acknowledged data remains."""
     acknowledged = [name for number in range(20) if stack.add(name := f"kept{number}").status_code == 202]
     assert len(acknowledged) == 20
     until(stack.embedded, "embedding", seconds=60)

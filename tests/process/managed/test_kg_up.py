@@ -42,7 +42,7 @@ class Machine:
     home: Path
     env: dict[str, str]
     prefix: tuple[str, ...] = ()
-    """A command that runs the others, elsewhere."""
+    """Command that runs all others, such as in a container."""
 
     def start(self, *arguments: str, stderr: int | IO[str] = subprocess.PIPE) -> subprocess.Popen[str]:
         return subprocess.Popen(
@@ -54,7 +54,6 @@ class Machine:
         )
 
     def kg(self, *arguments: str, code: int = 0) -> tuple[str, str]:
-        """Run a command; give what it wrote to standard output and standard error."""
         ran = self._run(arguments)
         assert ran.returncode == code, f"{ran.stdout}\n{ran.stderr}"
         return ran.stdout, ran.stderr
@@ -89,7 +88,6 @@ def kill_and_wait(pid: int) -> None:
 
 
 def machine_in(home: Path, **more: str) -> Machine:
-    """A machine whose Neo4j has been started before."""
     if "KG_NEO4J__URI" not in more:
         migrated_home.give(home)
     return fresh_machine(home, **more)
@@ -115,7 +113,7 @@ def first_ups(tmp_path_factory: pytest.TempPathFactory) -> Generator[tuple[Machi
 
 @pytest.fixture
 def machine(first_ups: tuple[Machine, object]) -> Machine:
-    """The stack, running; a command that starts it takes two seconds where nothing is to do."""
+    """Return the running stack. Starting it again takes two seconds."""
     stack, _ = first_ups
     if not stack.status()["ready"]:
         stack.kg("up")
@@ -144,7 +142,7 @@ def test_status_says_where_everything_is(machine: Machine) -> None:
     assert "ready" in machine.kg("status")[0]
 
 
-def test_up_again_changes_nothing_says_what_to_do_next_and_which_settings_wait(machine: Machine) -> None:
+def test_repeated_up_changes_nothing_and_lists_pending_settings(machine: Machine) -> None:
     before = machine.pids()
     out, err = machine.with_variables(KG_CONVERSION__IMAGES_WITHIN="false").kg("up")
     assert machine.pids() == before
@@ -170,7 +168,7 @@ def query(
         return [list(record) for record in driver.execute_query(text, parameters).records]
 
 
-def test_neo4j_is_the_pinned_community_edition_with_its_settings_in_force(machine: Machine) -> None:
+def test_neo4j_runs_the_pinned_version_with_its_settings(machine: Machine) -> None:
     rows = query(machine, "CALL dbms.components() YIELD name, versions, edition")
     assert ["Neo4j Kernel", [jars.VERSION], "community"] in rows
     wanted = {
@@ -188,14 +186,14 @@ def test_neo4j_is_the_pinned_community_edition_with_its_settings_in_force(machin
     assert dict(query(machine, text, names=list(wanted))) == wanted
 
 
-def test_neo4j_listens_on_loopback_alone(machine: Machine) -> None:
+def test_neo4j_listens_on_loopback_only(machine: Machine) -> None:
     process = psutil.Process(machine.pids()["neo4j"])
     listening = [c.laddr for c in process.net_connections("inet") if c.status == psutil.CONN_LISTEN]
     assert [address[0].removeprefix("::ffff:") for address in listening] == ["127.0.0.1"]
     assert not [c for c in process.net_connections("udp") if c.laddr]
 
 
-def test_only_the_password_of_the_file_opens_neo4j_and_a_stranger_locks_nobody_out(machine: Machine) -> None:
+def test_only_the_stored_password_opens_neo4j(machine: Machine) -> None:
     assert stat.S_IMODE(Home(machine.home).password_file.stat().st_mode) == 0o600
     for guess in ("neo4j", *["guess"] * 4):
         with pytest.raises(AuthError):
@@ -203,7 +201,7 @@ def test_only_the_password_of_the_file_opens_neo4j_and_a_stranger_locks_nobody_o
         assert query(machine, "RETURN 1") == [[1]]
 
 
-def test_neither_password_nor_keys_reach_arguments_and_environment_of_neo4j_or_files(
+def test_secrets_are_not_in_arguments_environment_or_files(
     machine: Machine,
 ) -> None:
     home, process = Home(machine.home), psutil.Process(machine.pids()["neo4j"])
@@ -213,7 +211,7 @@ def test_neither_password_nor_keys_reach_arguments_and_environment_of_neo4j_or_f
         assert [path for path in files if secret.encode() in path.read_bytes()] == []
 
 
-def test_after_kill_9_of_everything_up_just_works_and_nothing_is_lost(machine: Machine) -> None:
+def test_up_recovers_after_killing_every_process(machine: Machine) -> None:
     query(machine, "CREATE (:Kept {n: 1})")
     before, supervisor = machine.pids(), machine.status()["supervisor_pid"]
     for pid in (supervisor, *before.values()):
@@ -231,14 +229,14 @@ def test_after_kill_9_of_everything_up_just_works_and_nothing_is_lost(machine: M
     assert query(machine, "MATCH (k:Kept) RETURN k.n") == [[1]]
 
 
-def test_lost_supervisor_is_replaced_and_keeps_what_runs(machine: Machine) -> None:
+def test_lost_supervisor_is_replaced_without_restarts(machine: Machine) -> None:
     before = machine.pids()
     kill_and_wait(machine.status()["supervisor_pid"])
     machine.kg("up")
     assert machine.pids() == before
 
 
-def test_another_database_is_not_mixed_in_with_and_without_a_supervisor(machine: Machine) -> None:
+def test_another_database_is_rejected_while_kg_runs(machine: Machine) -> None:
     other = machine.with_variables(KG_NEO4J__URI="bolt://127.0.0.1:1", KG_NEO4J__PASSWORD="x")
     assert "kg down" in other.kg("up", code=5)[1]
     kill_and_wait(machine.status()["supervisor_pid"])
@@ -246,7 +244,7 @@ def test_another_database_is_not_mixed_in_with_and_without_a_supervisor(machine:
     machine.kg("up")
 
 
-def test_down_ends_everything_and_says_so(machine: Machine) -> None:
+def test_down_ends_every_process_and_reports_it(machine: Machine) -> None:
     before = [*machine.pids().values(), machine.status()["supervisor_pid"]]
     begun = time.monotonic()
     assert "kg is stopped" in machine.kg("down")[1]

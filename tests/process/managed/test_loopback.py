@@ -18,8 +18,6 @@ from kg_api.local.processes import ApiAnswer
 
 @contextmanager
 def listener(answer: Callable[[bytes], bytes] | None = None) -> Generator[int]:
-    """Listen on a free port; what comes in is answered once."""
-
     def serve() -> None:
         try:
             while True:
@@ -61,11 +59,11 @@ def choose(wanted: int | None = None, remembered: int | None = None, default: in
     )
 
 
-def test_no_outgoing_connection_is_given_a_port_that_is_to_be_listened_on() -> None:
+def test_free_ports_are_below_the_ephemeral_range() -> None:
     assert max(processes.find_free_port() for _ in range(20)) < 32_768
 
 
-def test_a_listener_on_every_address_takes_the_port_too() -> None:
+def test_wildcard_listener_occupies_the_port() -> None:
     with socket.create_server(("0.0.0.0", 0)) as server:
         assert not processes.is_free(server.getsockname()[1])
 
@@ -76,14 +74,14 @@ def test_the_remembered_port_comes_before_the_usual_one() -> None:
     assert choose(default=default) == default
 
 
-def test_taken_ports_are_passed_over_when_none_is_asked_for() -> None:
+def test_default_port_in_use_is_replaced() -> None:
     with listener() as remembered, listener() as default:
         chosen = choose(remembered=remembered, default=default)
     assert chosen not in (remembered, default)
     assert processes.is_free(chosen)
 
 
-def test_a_taken_port_that_was_asked_for_is_named_with_its_holder_and_variable() -> None:
+def test_configured_port_in_use_names_process_and_setting() -> None:
     with listener() as port, pytest.raises(ConfigurationError) as caught:
         choose(wanted=port, default=processes.find_free_port())
     message = str(caught.value)
@@ -114,13 +112,13 @@ def test_only_bolt_is_taken_for_bolt(reply: bytes, expected: bool) -> None:
     assert len(heard[0]) == 20
 
 
-def test_nobody_and_a_silent_server_are_not_bolt() -> None:
+def test_closed_port_and_silent_server_are_not_bolt() -> None:
     assert not neo4j.answers("127.0.0.1", processes.find_free_port())
     with socket.create_server(("127.0.0.1", 0)) as silent:
         assert not neo4j.answers("127.0.0.1", silent.getsockname()[1], timeout=0.1)
 
 
-def test_an_address_is_asked_the_way_its_scheme_says() -> None:
+def test_probe_follows_the_uri_scheme() -> None:
     with listener(lambda _: bytes.fromhex("00000805")) as port:
         assert neo4j.is_bolt_reachable(f"neo4j://127.0.0.1:{port}")
         assert not neo4j.is_bolt_reachable(f"bolt+ssc://127.0.0.1:{port}")
@@ -131,7 +129,7 @@ BACKLOG = (
     b'{"waiting_for": "a worker", "checks": [{"name": "worker", "ok": false}, '
     b'{"name": "source_words", "ok": true}, {"name": "model", "ok": false}]}'
 )
-"""Jobs wait that no worker takes, and the model does not answer: searches go on by full text."""
+"""Response with waiting jobs and an unavailable model, so searches use full text."""
 
 
 @pytest.mark.parametrize(
@@ -146,12 +144,12 @@ BACKLOG = (
         (500, b"[]", ApiAnswer(reached=True, waiting_for="the service, which answers HTTP 500")),
     ],
 )
-def test_readiness_is_what_the_service_says(status: int, body: bytes, expected: ApiAnswer) -> None:
+def test_readiness_follows_the_service_response(status: int, body: bytes, expected: ApiAnswer) -> None:
     with service(status, body) as url:
         assert processes.ask_ready(url) == expected
         assert processes.ask_ready(f"{url}/") == expected
 
 
-def test_a_service_that_is_not_there_is_not_ready() -> None:
+def test_missing_service_is_not_ready() -> None:
     url = f"http://127.0.0.1:{processes.find_free_port()}"
     assert processes.ask_ready(url) == ApiAnswer(reached=False, waiting_for=f"the service to answer at {url}")

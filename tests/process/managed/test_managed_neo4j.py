@@ -1,5 +1,3 @@
-"""Neo4j as kg starts it: its jars, its port, and what is told when it dies at its start."""
-
 from __future__ import annotations
 
 import hashlib
@@ -22,14 +20,14 @@ from tests.neo4j_server import Neo4jServer, small_settings
 from tests.support import migrated_home
 
 
-def test_a_name_that_the_server_does_not_know_is_told(tmp_path: Path) -> None:
+def test_unknown_server_setting_is_reported(tmp_path: Path) -> None:
     with broken_start(tmp_path, {"server.no_such_setting": "1"}) as message:
         assert "Unrecognized setting" in message
         assert "server.no_such_setting" in message
         assert str(tmp_path) in message
 
 
-def test_a_taken_port_that_was_asked_for_is_refused_before_anything_starts(tmp_path: Path) -> None:
+def test_configured_port_in_use_fails_before_start(tmp_path: Path) -> None:
     home = Home(tmp_path)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -38,7 +36,7 @@ def test_a_taken_port_that_was_asked_for_is_refused_before_anything_starts(tmp_p
     assert home.bolt_port() is None
 
 
-def test_a_port_that_somebody_else_took_is_changed(tmp_path: Path, server: Neo4jServer) -> None:
+def test_default_port_in_use_changes(tmp_path: Path, server: Neo4jServer) -> None:
     """Two that start at once choose one port: the later one must not take the other's server for its own."""
     migrated_home.give(tmp_path)
     home, settings = Home(tmp_path).create(), small_settings(tmp_path)
@@ -60,7 +58,7 @@ def test_a_port_that_somebody_else_took_is_changed(tmp_path: Path, server: Neo4j
     assert f":{home.bolt_port()}" in (home.neo4j_conf / "neo4j.conf").read_text()
 
 
-def test_damaged_and_missing_jars_are_found_and_fetched_again(tmp_path: Path) -> None:
+def test_damaged_and_missing_jars_are_downloaded_again(tmp_path: Path) -> None:
     cache = load_settings().cache
     jars.fetch(cache)
     shutil.copytree(cache / "m2", tmp_path / "m2", copy_function=_link)
@@ -85,8 +83,6 @@ def _link(source: str, target: str) -> None:
 
 
 class broken_start:  # noqa: N801 - reads as a function
-    """Start a Neo4j with more lines in its configuration; give what is said of its death."""
-
     def __init__(self, folder: Path, more: dict[str, str]) -> None:
         migrated_home.give(folder)
         self._home = Home(folder).create()

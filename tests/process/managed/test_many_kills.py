@@ -1,4 +1,4 @@
-"""Workers killed again and again under a real supervisor: embedding goes on, and all is told (G30)."""
+"""Workers are killed repeatedly under a real supervisor, and embedding continues (G30)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Foreground:
     machine: Machine
     process: subprocess.Popen[str]
     log: Path
-    """What the supervisor says."""
+    """Output of the supervisor."""
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +93,7 @@ def missing(machine: Machine) -> int:
 
 
 def kill_worker(machine: Machine, seconds: float) -> int:
-    """Kill the worker as soon as there is one; give how many were killed, 0 when none came in time."""
+    """Kill the next worker. Return 0 if none started in time."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if worker := processes.load(Home(machine.home).pid_file("worker")):
@@ -111,10 +111,10 @@ def kill_worker(machine: Machine, seconds: float) -> int:
         pytest.param((1, 2, 4, 8, 16), id="5 kills", marks=pytest.mark.full),
     ],
 )
-def test_a_worker_that_dies_again_and_again_is_started_again_and_all_is_told(
+def test_repeatedly_killed_worker_restarts_and_is_reported(
     foreground: Foreground, guest: Machine, pauses: tuple[int, ...]
 ) -> None:
-    """All pauses but the last are waited for; the last death is told while its pause lasts."""
+    """The test waits for all pauses except the last."""
     kills = len(pauses)
     assert sum(kill_worker(guest, 40) for _ in pauses) == kills
     home = Home(guest.home)
@@ -143,7 +143,7 @@ def test_a_worker_that_dies_again_and_again_is_started_again_and_all_is_told(
     ]
 
 
-def test_ctrl_c_ends_the_foreground_but_not_the_neo4j_that_it_was_given(
+def test_interrupt_ends_foreground_but_not_external_neo4j(
     foreground: Foreground, driver: neo4j.Driver
 ) -> None:
     until(lambda: foreground.machine.status()["ready"], "the stack", 60, pause=0.5)
@@ -158,8 +158,8 @@ def test_ctrl_c_ends_the_foreground_but_not_the_neo4j_that_it_was_given(
 
 
 @pytest.mark.full
-def test_20_kills_within_40_seconds_while_1400_documents_are_embedded(machine: Machine) -> None:
-    """Whoever works is killed: the supervisor's worker, and further ones that are started to be killed."""
+def test_twenty_kills_while_embedding_1400_documents_lose_nothing(machine: Machine) -> None:
+    """Kill the supervisor's worker and additional workers."""
     add(machine, 1400)
     begun, killed = time.monotonic(), 0
     while killed < 20 and time.monotonic() - begun < 40:

@@ -47,7 +47,7 @@ def test_ending_is_gentle_first(tmp_path: Path) -> None:
     assert processes.exit_code(process) == -15
 
 
-def test_one_that_does_not_listen_is_killed(tmp_path: Path) -> None:
+def test_process_that_ignores_signals_is_killed(tmp_path: Path) -> None:
     process = run(tmp_path, STUBBORN)
     until(lambda: said_up(tmp_path), "start")
     begun = time.monotonic()
@@ -70,14 +70,14 @@ def test_a_zombie_is_not_alive(tmp_path: Path) -> None:
     process.kill()
 
 
-def test_a_death_while_waiting_is_told_with_the_end_of_the_log(tmp_path: Path) -> None:
+def test_death_during_wait_is_reported_with_log_end(tmp_path: Path) -> None:
     home = Home(tmp_path / "kg").create()
     role = script_role(home, "sick", ("-c", "raise SystemExit('the disk is on fire')"), port=1)
     with pytest.raises(ManagedProcessError, match="the disk is on fire"):
         processes.wait(role, processes.start(role), timeout=20)
 
 
-def test_waiting_has_an_end_and_says_what_for(tmp_path: Path) -> None:
+def test_wait_times_out_and_names_its_condition(tmp_path: Path) -> None:
     home = Home(tmp_path / "kg").create()
     role = script_role(home, "slow", ("-c", SLEEP), port=1)
     said: list[str] = []

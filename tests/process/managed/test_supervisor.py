@@ -62,7 +62,7 @@ class Running:
         self._thread.join()
 
 
-def test_roles_start_in_their_order_and_outlive_the_supervisor(home: Home, port: int) -> None:
+def test_roles_start_in_order_and_outlive_the_supervisor(home: Home, port: int) -> None:
     first, second = (
         web_role(home, "first", port),
         web_role(home, "second", processes.find_free_port(), "first"),
@@ -75,7 +75,7 @@ def test_roles_start_in_their_order_and_outlive_the_supervisor(home: Home, port:
     assert not processes.is_free(port)
 
 
-def test_a_process_that_keeps_dying_is_started_again_for_ever_with_its_last_words(home: Home) -> None:
+def test_failing_process_restarts_with_its_last_output(home: Home) -> None:
     role = script_role(home, "sick", ("-c", "print('no licence today'); raise SystemExit(3)"))
     with Running(home, role):
         until(lambda: supervisor.read(home).failed(), "that a person is told")
@@ -103,7 +103,7 @@ def test_many_kills_end_with_a_process_that_runs(home: Home, port: int) -> None:
         )
 
 
-def test_wrong_settings_wait_the_longest_at_once_and_say_that_a_person_is_needed(home: Home) -> None:
+def test_wrong_settings_wait_longest_and_need_a_person(home: Home) -> None:
     script = f"raise SystemExit({ConfigurationError.exit_code})"
     with Running(home, script_role(home, "wrong", ("-c", script)), policy=replace(FAST, max_pause=60)):
         until(lambda: supervisor.read(home).failed(), "the end")
@@ -113,7 +113,7 @@ def test_wrong_settings_wait_the_longest_at_once_and_say_that_a_person_is_needed
     assert "A person has to change its settings" in (told or "")
 
 
-def test_wrong_settings_are_told_before_anything_else(home: Home) -> None:
+def test_wrong_settings_are_reported_first(home: Home) -> None:
     told = "a line of the log\nkg: the port is taken.\n  Set another"
     script = f"print({told!r}); raise SystemExit({ConfigurationError.exit_code})"
     with Running(home, script_role(home, "wrong", ("-c", script)), policy=replace(FAST, max_pause=60)):
@@ -130,7 +130,7 @@ def test_wrong_settings_are_tried_again_all_the_same(home: Home) -> None:
         until(lambda: supervisor.read(home).roles["wrong"].deaths >= 3, "the third try")
 
 
-def test_a_process_that_runs_but_is_broken_is_ended_and_started_again(home: Home, port: int) -> None:
+def test_broken_process_is_restarted(home: Home, port: int) -> None:
     broken = home.path / "broken"
     role = replace(web_role(home, "web", port), broken=lambda: "it panicked" if broken.exists() else None)
     with Running(home, role, policy=replace(FAST, check_seconds=0.1)):
@@ -144,8 +144,8 @@ def test_a_process_that_runs_but_is_broken_is_ended_and_started_again(home: Home
     assert process_of(home, "web") != first
 
 
-def test_a_supervisor_that_cannot_write_goes_on(home: Home, port: int) -> None:
-    """What a full disk does to it: neither the state file nor a pid file can be written."""
+def test_supervisor_without_disk_space_continues(home: Home, port: int) -> None:
+    """On a full disk, neither the state file nor a pid file can be written."""
     full = threading.Event()
 
     def publish(statuses: dict[str, RoleStatus]) -> None:
@@ -170,7 +170,7 @@ def test_a_supervisor_that_cannot_write_goes_on(home: Home, port: int) -> None:
         thread.join()
 
 
-def test_a_program_that_is_missing_is_given_up_in_words(home: Home) -> None:
+def test_missing_program_is_reported(home: Home) -> None:
     role = replace(script_role(home, "gone", ("-c", "")), argv=("/no/such/program",))
     with Running(home, role):
         until(lambda: supervisor.read(home).failed(), "giving up")
@@ -187,7 +187,7 @@ def test_long_health_forgives_earlier_deaths(home: Home, port: int) -> None:
         until(lambda: working(home, "web"), "the last start")
 
 
-def test_the_next_supervisor_takes_over_from_a_killed_one(home: Home, port: int) -> None:
+def test_next_supervisor_adopts_processes_of_a_killed_one(home: Home, port: int) -> None:
     first = subprocess.Popen([sys.executable, "-m", "tests.process.managed.dummy", str(home.path), str(port)])
     until(lambda: working(home, "web"), "the start")
     web = process_of(home, "web")
@@ -203,7 +203,7 @@ def test_the_next_supervisor_takes_over_from_a_killed_one(home: Home, port: int)
     assert process_of(home, "web") != web
 
 
-def test_a_stale_pid_file_does_not_hinder_the_start_nor_harm_who_has_the_pid(home: Home, port: int) -> None:
+def test_stale_pid_file_is_harmless(home: Home, port: int) -> None:
     role = web_role(home, "web", port)
     bystander = processes.identify(os.getpid())
     assert bystander is not None

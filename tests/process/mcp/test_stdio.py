@@ -22,7 +22,7 @@ Json = dict[str, Any]
 
 
 def pipe() -> tuple[IO[bytes], IO[bytes]]:
-    """The two ends of a pipe: what is written to the second is read from the first."""
+    """Yield a reader and a writer."""
     reader, writer = os.pipe()
     return os.fdopen(reader, "rb"), os.fdopen(writer, "wb")
 
@@ -60,7 +60,6 @@ class Agent:
         return answer
 
     def end(self) -> tuple[int, bytes]:
-        """Close its standard input; give the exit code and what it still said."""
         self.stdin.close()
         return self.process.wait(30), self.stdout.read()
 
@@ -70,7 +69,6 @@ Start = Callable[..., Agent]
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
-    """Start a server; it ends with the test."""
     started: list[Agent] = []
 
     def begin(entry: str, *options: str, **env: str) -> Agent:
@@ -87,7 +85,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
         agent.stdout.close()
 
 
-def test_nothing_but_protocol_on_standard_output(start: Start) -> None:
+def test_standard_output_contains_only_protocol(start: Start) -> None:
     agent = start(NOISY)
     agent.begin()
     told = agent.ask("tools/call", name="list_ontologies", arguments={})["result"]
@@ -113,7 +111,7 @@ def test_it_ends_on_ctrl_c(start: Start) -> None:
     assert "Traceback" not in agent.log.read_text()
 
 
-def test_a_bad_line_is_answered_and_the_next_one_is_served(start: Start) -> None:
+def test_invalid_line_is_answered_and_the_next_served(start: Start) -> None:
     agent = start(KG)
     for line, code in [
         (b"nonsense", -32700),
@@ -141,7 +139,7 @@ def test_a_version_is_agreed_on(start: Start, asked: str, given: str) -> None:
     assert start(KG).begin(asked)["protocolVersion"] == given
 
 
-def test_an_unknown_version_of_the_present_kind_is_refused(start: Start) -> None:
+def test_unknown_protocol_version_is_rejected(start: Start) -> None:
     meta = {
         "io.modelcontextprotocol/protocolVersion": "2099-01-01",
         "io.modelcontextprotocol/clientCapabilities": {},
@@ -151,7 +149,7 @@ def test_an_unknown_version_of_the_present_kind_is_refused(start: Start) -> None
     assert error["data"]["supported"] == ["2026-07-28"]
 
 
-def test_a_service_that_is_not_there_is_told_of_at_each_call(start: Start) -> None:
+def test_missing_service_is_reported_at_each_call(start: Start) -> None:
     agent = start(KG)
     agent.begin()
     assert len(agent.ask("tools/list")["result"]["tools"]) >= 4
@@ -170,7 +168,7 @@ def test_a_service_that_does_not_answer_is_named(start: Start) -> None:
     assert "Traceback" not in agent.log.read_text()
 
 
-def test_a_wrong_setting_is_told_at_once(start: Start) -> None:
+def test_wrong_setting_is_reported_at_once(start: Start) -> None:
     agent = start(KG, KG_API__PORT="many")
     assert agent.process.wait(30) == 78
     assert agent.stdout.read() == b""

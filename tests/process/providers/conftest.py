@@ -20,7 +20,7 @@ OpenWorld = Callable[..., World]
 
 @pytest.fixture(scope="module")
 def provider() -> Iterator[Provider]:
-    """One for the tests of a module; each takes models of its own."""
+    """Provider of a module. Each test uses its own models."""
     with Provider() as running:
         yield running
 
@@ -33,7 +33,6 @@ def empty_graph(graph: Graph, driver: neo4j.Driver) -> Graph:
 
 
 def empty(driver: neo4j.Driver) -> None:
-    """Empty the database; the first space's index, that other tests share, goes too."""
     wipe(driver)
     for name in ("passage_embedding", "concept_embedding", "relation_embedding"):
         rows(driver, "DROP INDEX $name IF EXISTS", name=name)
@@ -41,7 +40,6 @@ def empty(driver: neo4j.Driver) -> None:
 
 @pytest.fixture(autouse=True)
 def _calm(provider: Provider) -> Iterator[None]:
-    """What a test told the provider ends with it."""
     yield
     provider.calm()
 

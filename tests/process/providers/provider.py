@@ -1,5 +1,3 @@
-"""A provider whose models are told one by one how to behave: tests that share a service stay apart."""
-
 from __future__ import annotations
 
 from collections import deque
@@ -22,7 +20,7 @@ class Model:
     name: str
     dimensions: int
     always: Behaviour | None = None
-    """What to do when nothing is told for the next request; None: work."""
+    """Behaviour of the next request by default. None: work normally."""
     turned: bool = False
     """Whether another model answers under this name."""
     told: deque[Behaviour | None] = field(default_factory=deque[Behaviour | None])
@@ -38,7 +36,6 @@ class Model:
 
     @property
     def passages(self) -> list[list[str]]:
-        """The texts of each request but those of kg itself."""
         own = {PROBE_TEXT, KNOWN_GOOD}
         asked = [[text for text in each.body["input"] if text not in own] for each in self.requests]
         return [texts for texts in asked if texts]
@@ -63,7 +60,6 @@ class Provider(EmbeddingServer):
             model.told.clear()
 
     def next_behaviour(self, body: dict[str, Any]) -> Behaviour | None:
-        """What the model of a request was told."""
         model = self.models.get(body.get("model", ""))
         if model is None:
             return super().next_behaviour(body)

@@ -23,13 +23,13 @@ class Refusal:
     command: str
     exit_code: int
     message: str
-    """What it told the person: what comes after `kg: `, with single blanks."""
+    """Message after `kg: ` with single spaces."""
 
 
 def refusals(server: Neo4jServer, folder: Path, **env: str) -> list[Refusal]:
-    """Start a service and a worker at once with variables that are wrong; give how they ended.
+    """Run a service and a worker with invalid variables. Yield their exits.
 
-    What holds for each of them is checked here: no trace, no key, only log lines and the message.
+    Assert that the output has log lines and the message, but no traceback or key.
     """
     settings = environment(server, KG_API__PORT=str(find_free_port()), **env)
     running = [

@@ -1,4 +1,4 @@
-"""How an ontology is embedded: shown, set, tried, counted beforehand; nothing is embedded twice (B8, C9)."""
+"""An ontology's configuration: set, preview, and cost. Nothing is embedded twice (B8, C9)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.running import wait_until
 TEXT = "# One\n\nThe red fox sleeps. It is winter.\n\n# Two\n\nThe badger digs. It is deep.\n"
 LONG = TEXT + "".join(f"The mole numbered {n} reads on. " for n in range(100))
 DOLLAR = 1e-6
-"""Prices are told to a millionth."""
+"""Prices have a precision of one millionth."""
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def client(world: World) -> KgClient:
     return KgClient(world.service.url)
 
 
-def test_a_preview_counts_and_neither_stores_nor_asks(world: World, client: KgClient, tmp_path: Path) -> None:
+def test_preview_counts_without_storing_or_requesting(world: World, client: KgClient, tmp_path: Path) -> None:
     world.configure("dear", space="paid")
     asked = len(world.provider.requests)
     body = {"ontology": "dear", "document": "a.md", "text": LONG}
@@ -67,7 +67,7 @@ def test_a_preview_counts_and_neither_stores_nor_asks(world: World, client: KgCl
     assert world.status("dear")["embedded"] == told["sources"]["added"]
 
 
-def test_what_it_took_is_told_by_the_service_for_all_processes(world: World, shared: Path) -> None:
+def test_metrics_sum_all_processes(world: World, shared: Path) -> None:
     name = 'embeddings_total{dimensions="64",model="together"}'
     shown = len(CALIBRATING)
     wait_until(lambda: world.metrics()[name] == shown, 20)  # what it is shown once

@@ -39,7 +39,7 @@ def another(world: World, log: Path) -> Running:
     return start(["worker"], environment(world.server, **world.env), log)
 
 
-def test_a_worker_killed_in_flight_leaves_each_source_with_its_right_vector(
+def test_worker_killed_in_flight_keeps_vectors_correct(
     world: World, migrated_graph: Graph, driver: neo4j.Driver, tmp_path: Path
 ) -> None:
     world.configure("notes", space=SPACE)
@@ -58,7 +58,6 @@ def test_a_worker_killed_in_flight_leaves_each_source_with_its_right_vector(
 
 
 def assert_right(world: World, graph: Graph, driver: neo4j.Driver) -> None:
-    """Each vector is the one that the provider gives for the text it stands at."""
     space = find_space(graph, SPACE)
     found = rows(
         driver,

@@ -1,4 +1,4 @@
-"""Another model under the name of the one whose vectors are stored: nothing is mixed (SPEC D6)."""
+"""A changed model under the same name: vectors are not mixed (SPEC D6)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def model(world: World) -> Model:
     return world.provider.model("changing")
 
 
-def test_a_job_is_refused_and_says_why(world: World, model: Model, driver: neo4j.Driver) -> None:
+def test_job_with_changed_model_fails_with_reason(world: World, model: Model, driver: neo4j.Driver) -> None:
     world.embedded("notes", "The old model reads of foxes.")
     before = rows(driver, VECTORS, name="notes")
     model.turned = True
@@ -53,10 +53,8 @@ def test_a_job_is_refused_and_says_why(world: World, model: Model, driver: neo4j
 
 
 @pytest.mark.parametrize("searches", [10, pytest.param(30, marks=pytest.mark.full)])
-def test_searches_notice_it_stop_their_lane_and_go_on_by_themselves(
-    world: World, model: Model, searches: int
-) -> None:
-    """G35: from the first answer that tells of it no hit is by meaning, until the old model answers again."""
+def test_searches_detect_changed_model_and_recover(world: World, model: Model, searches: int) -> None:
+    """G35: after detection, no hit uses vectors until the old model returns."""
     world.embedded("searched", "The old model reads of foxes.")
     asked = {"ontology": "searched", "mode": "vector"}
     assert world.search("foxes", **asked)["mode"] == "vector"
@@ -89,10 +87,8 @@ def test_service_and_worker_do_not_start_with_it(world: World, model: Model, tmp
         assert "kg admin spaces create" in refusal.message
 
 
-def test_a_provider_that_is_away_at_start_is_waited_for_and_then_checked(
-    world: World, model: Model, tmp_path: Path
-) -> None:
-    """Both start without it; what it says when it is back is compared before it is used."""
+def test_provider_unavailable_at_start_is_checked_later(world: World, model: Model, tmp_path: Path) -> None:
+    """Service and worker start without the provider and verify its vectors later."""
     world.embedded("late", "The old model reads of foxes.")
     model.always = Status(503)
     env = {**quick(world.provider, tmp_path), **SETTINGS}

@@ -1,4 +1,4 @@
-"""A provider that fails while kg runs: jobs wait, searches do with words, and both say so (SPEC C4, F13)."""
+"""Provider outages: jobs wait, and searches use keywords (SPEC C4, F13)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ QUESTION = "lighthouse keeper"
 ANOTHER = "the keeper of a lighthouse"
 SLACK = 3.5
 SPACES = (*("down", "patient", "hanging", "revoked", "known"),)
-"""One for each test, all made before the first: each index that is made lets Neo4j plan all anew."""
+"""All spaces of the tests, created first, because each new index invalidates Neo4j's plans."""
 
 
 @pytest.fixture(scope="module")
@@ -69,9 +69,7 @@ def failures(driver: neo4j.Driver, job_id: str) -> int:
     return rows(driver, "MATCH (j:Job {job_id: $id}) RETURN j.stumbles AS n", id=job_id)[0]["n"]
 
 
-def test_a_request_that_fails_is_tried_three_times_then_the_job_waits_and_goes_on_by_itself(
-    world: World, driver: neo4j.Driver
-) -> None:
+def test_failed_request_retries_then_job_waits_and_resumes(world: World, driver: neo4j.Driver) -> None:
     model = world.provider.model("down")
     world.configure("down", space="down")
     model.then(None, Drop(mid_body=True), Status(500), Status(503, message=f"no capacity for {CANARY}"))
@@ -97,8 +95,8 @@ def test_a_request_that_fails_is_tried_three_times_then_the_job_waits_and_goes_o
     assert world.status("down") == {"total": 1, "embedded": 1, "missing": 0, "stale": 0}
 
 
-def test_a_job_that_waits_long_does_not_die_of_it(world: World, driver: neo4j.Driver) -> None:
-    """More waits than the failures that kill a job; each asked for at once, for a wait grows to minutes."""
+def test_long_wait_does_not_fail_the_job(world: World, driver: neo4j.Driver) -> None:
+    """The job waits more often than the failure limit. The test skips the delays."""
     model = world.provider.model("patient")
     world.configure("patient", space="patient")
     model.always = Status(429, retry_after="3600")
@@ -117,7 +115,7 @@ def test_a_job_that_waits_long_does_not_die_of_it(world: World, driver: neo4j.Dr
     assert failures(driver, job_id) == 0
 
 
-def test_a_provider_that_is_away_leaves_searches_with_words_and_comes_back_by_itself(world: World) -> None:
+def test_provider_outage_leaves_keyword_search_and_recovers(world: World) -> None:
     with nomic_answers():
         world.ask("POST", "/embedding/spaces", 201, json={"slug": "away", "provider": "nomic"})
         world.configure("away", space="away")
@@ -159,9 +157,7 @@ def test_a_provider_that_hangs_holds_no_search_up(world: World) -> None:
     assert len(model.requests) == asked, "what has just failed is not asked again"
 
 
-def test_a_key_that_was_revoked_is_told_and_nothing_is_tried_again(
-    world: World, driver: neo4j.Driver
-) -> None:
+def test_revoked_key_is_reported_without_retries(world: World, driver: neo4j.Driver) -> None:
     model = world.provider.model("revoked")
     world.configure("revoked", space="revoked")
     world.embedded("revoked", TEXT)
@@ -181,8 +177,8 @@ def test_a_key_that_was_revoked_is_told_and_nothing_is_tried_again(
     assert len(world.search("harbour", ontology="revoked")["sources"]) == 1
 
 
-def test_a_space_that_is_first_asked_by_a_search_takes_no_longer(world: World, migrated_graph: Graph) -> None:
-    """The question itself is what the space is first asked, so that a slow model is waited for once."""
+def test_first_search_of_a_space_is_not_slower(world: World, migrated_graph: Graph) -> None:
+    """The question is the first request of the space, so a slow model delays only once."""
     model = world.provider.model("slow")
     ensure_space(migrated_graph, _identity(migrated_graph, "known", "slow"), "slow")
     world.configure("slow", space="slow", embed_on_ingest=False)

@@ -1,4 +1,4 @@
-"""Several models side by side: made, asked once a search each, never mixed (SPEC C6, C10; DESIGN 5)."""
+"""Several models: one request per search, never mixed (SPEC C6, C10)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PROBLEM = "application/problem+json"
 
 @pytest.fixture(scope="module")
 def world(open_world: OpenWorld) -> World:
-    """Its provider knows OpenAI's own models; there is no key for Nomic."""
+    """The provider has OpenAI's models. No key for Nomic exists."""
     world = open_world(
         KG_WORKER__METRICS_PORT=str(METRICS_PORT), OPENAI_BATCH_SIZE="50", KG_EMBEDDING__QUERY_SECONDS="1"
     )
@@ -44,7 +44,7 @@ def filled(world: World) -> World:
     return world
 
 
-def test_one_search_over_several_spaces_asks_each_once(filled: World, driver: neo4j.Driver) -> None:
+def test_search_across_spaces_queries_each_once(filled: World, driver: neo4j.Driver) -> None:
     before, asked = filled.metrics(), len(filled.provider.requests)
     answer = filled.search("red fox", ontology=["on_small", "on_large"])
     after = filled.metrics()
@@ -92,7 +92,7 @@ def test_one_space_that_is_down_leaves_the_others(world: World) -> None:
     assert world.kg("admin", "spaces", "health").returncode == 0
 
 
-def test_the_same_space_once_more_is_the_same(world: World) -> None:
+def test_identical_space_is_accepted_again(world: World) -> None:
     again = world.ask("POST", "/embedding/spaces", 201, json=SMALL)
     (listed,) = [each for each in world.ask("GET", "/embedding/spaces")["spaces"] if each["slug"] == "small"]
     assert again == listed
@@ -109,9 +109,7 @@ def test_the_same_space_once_more_is_the_same(world: World) -> None:
         ({"slug": "new", "provider": "nomic", "model": None}, 422, "NOMIC_API_KEY is not set"),
     ],
 )
-def test_a_space_that_cannot_be_is_refused(
-    world: World, changed: dict[str, object], status: int, told: str
-) -> None:
+def test_invalid_space_is_rejected(world: World, changed: dict[str, object], status: int, told: str) -> None:
     before = world.ask("GET", "/embedding/spaces")
     response = world.http.post("/embedding/spaces", json={**SMALL, **changed})
     assert (response.status_code, response.headers["content-type"]) == (status, PROBLEM), response.text
@@ -126,7 +124,7 @@ def test_a_space_that_cannot_be_is_refused(
         pytest.param(Status(503), 503, "returned 503", id="down"),
     ],
 )
-def test_a_space_whose_model_does_not_answer_can_be_made_when_it_does(
+def test_space_is_created_once_its_model_responds(
     world: World, failure: Status, status: int, told: str
 ) -> None:
     model = world.provider.model(f"fails_{failure.status}")
@@ -137,7 +135,7 @@ def test_a_space_whose_model_does_not_answer_can_be_made_when_it_does(
     world.ask("POST", "/embedding/spaces", 201, json=new)
 
 
-def test_models_are_listed_with_what_they_are(filled: World) -> None:
+def test_models_are_listed_with_their_properties(filled: World) -> None:
     listed = {each["slug"]: each for each in filled.ask("GET", "/embedding/spaces")["spaces"]}
     small = listed["small"]
     assert (small["provider"], small["model"], small["dimensions"]) == (
@@ -153,7 +151,7 @@ def test_models_are_listed_with_what_they_are(filled: World) -> None:
     assert all(each in printed for each in ("small", "word-hash", "512", "0.02", "on_small"))
 
 
-def test_the_service_and_the_worker_show_what_each_has_done(filled: World) -> None:
+def test_service_and_worker_report_their_own_metrics(filled: World) -> None:
     model = filled.space("counted")
     model.always = Status(400)
     filled.configure("failing", space="counted", embed_on_ingest=False)

@@ -1,4 +1,4 @@
-"""`kg serve` and `kg worker` refuse settings that cannot work, naming the variable and the fix (C5, C8)."""
+"""`kg serve` and `kg worker` reject unusable settings with the variable and the fix (C5, C8)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def openai_identity(model: str, dimensions: int, max_tokens: int) -> SpaceIdenti
         ),
     ],
 )
-def test_settings_that_cannot_work_are_refused(
+def test_unusable_settings_are_rejected(
     server: Neo4jServer, graph: Graph, tmp_path: Path, env: dict[str, str], told: list[str]
 ) -> None:
     del graph
@@ -73,7 +73,7 @@ def test_settings_that_cannot_work_are_refused(
         ),
     ],
 )
-def test_settings_of_another_model_than_the_stored_vectors_are_refused(
+def test_settings_of_another_model_are_rejected(
     server: Neo4jServer,
     empty_graph: Graph,
     provider: Provider,

@@ -56,14 +56,13 @@ class World:
     service: Service
     worker: Running
     said: list[str] = field(default_factory=list[str])
-    """Every answer and every output so far."""
+    """All responses and outputs."""
 
     def __post_init__(self) -> None:
         hooks = {"response": [self._heard]}
         self.http = httpx.Client(base_url=self.service.url, timeout=60, event_hooks=hooks)
 
     def ask(self, method: str, path: str, status: int = 200, **options: Any) -> Json:
-        """Send a request; the answer must have the status."""
         response = self.http.request(method, path, **options)
         assert response.status_code == status, response.text
         return response.json()
@@ -76,7 +75,6 @@ class World:
         return done
 
     def kg_json(self, *arguments: str) -> Any:
-        """Run `kg ARGUMENTS --json`; give what it printed."""
         done = self.kg(*arguments, "--json")
         assert done.returncode == 0, done.stdout + done.stderr
         return json.loads(done.stdout)
@@ -107,13 +105,11 @@ class World:
         return stored
 
     def job(self, job_id: str) -> Json:
-        """A job as REST tells it."""
         return self.ask("GET", f"/jobs/{job_id}")
 
     def until_job(
         self, job_id: str, fits: Callable[[Json], bool] = lambda job: job["state"] == "completed"
     ) -> Json:
-        """Wait until a job is as it should be; give it."""
         seen: list[Json] = []
 
         def reached() -> bool:
@@ -124,7 +120,6 @@ class World:
         return seen[-1]
 
     def search(self, query: str, **options: Any) -> Json:
-        """Search; the answer has how long it took in `seconds`."""
         begun = time.monotonic()
         answer = self.ask("POST", "/queries/sources/search", json={"query_text": query, **options})
         return {**answer, "seconds": time.monotonic() - begun}
@@ -151,7 +146,6 @@ class World:
         self.assert_no_key()
 
     def assert_no_key(self) -> None:
-        """Nothing that was said or stored holds the key; the provider was asked with it."""
         outputs = [self.service.output(), self.worker.output()]
         assert all(outputs)
         leaks = [text for text in (*self.said, *outputs) if CANARY in text]
@@ -187,15 +181,12 @@ def opened(
 
 
 def parts(answer: Json) -> list[str]:
-    """What is degraded in a search's answer."""
     return [each["part"] for each in answer["degraded"]]
 
 
 def effects(answer: Json) -> str:
-    """What it says about that."""
     return " / ".join(each["effect"] for each in answer["degraded"])
 
 
 def texts(answer: Json) -> list[str]:
-    """The first words of what was found."""
     return [re.sub(r"\W+", " ", hit["full_text"]).strip() for hit in answer["sources"]]

@@ -1,4 +1,4 @@
-"""HARDENING section 5, 90: a secret that kg is given is in nothing that comes out of it."""
+"""Secrets appear in no output (HARDENING 90)."""
 
 from __future__ import annotations
 
@@ -45,12 +45,11 @@ def secret() -> str:
 
 @dataclass
 class Secrets:
-    """What must come out nowhere, by what it is."""
+    """Secrets by name that must not appear."""
 
     of: dict[str, str] = field(default_factory=dict[str, str])
 
     def in_text(self, text: str) -> list[str]:
-        """The names of those that a text holds, whole or without their beginning."""
         return [name for name, value in self.of.items() if value[-24:] in text]
 
 
@@ -60,7 +59,7 @@ def provider() -> Iterator[EmbeddingServer]:
         yield running
 
 
-def test_90_a_secret_is_in_nothing_that_comes_out(
+def test_90_secrets_appear_in_no_output(
     server: Neo4jServer, graph: Graph, driver: neo4j.Driver, provider: EmbeddingServer, tmp_path: Path
 ) -> None:
     del graph
@@ -105,7 +104,7 @@ def test_90_a_secret_is_in_nothing_that_comes_out(
 
 
 def kg(env: dict[str, str], *arguments: str) -> str:
-    """What a command says, in whatever way; that includes where an error came from, by KG_LOG__LEVEL."""
+    """Run a command with the most detailed logs."""
     done = forked.run(arguments, env)
     return done.stdout if arguments[:3] == ("admin", "keys", "create") else done.stdout + done.stderr
 
@@ -126,7 +125,7 @@ def of_stranger(env: dict[str, str]) -> dict[str, str]:
 
 
 def of_service(url: str, key: str, hidden: Secrets, provider: EmbeddingServer) -> dict[str, str]:
-    """Store a text, then have the provider refuse its own key by repeating it."""
+    """Store a text. The provider then rejects its own key and repeats it."""
     body = {"ontology": "notes", "document": "a.txt", "text": "Puffins dig burrows."}
     quoting = f"Incorrect API key provided: {hidden.of['OPENAI_API_KEY']}"
     with httpx.Client(base_url=url, timeout=60, headers={"Authorization": f"Bearer {key}"}) as http:
@@ -149,7 +148,7 @@ def of_paths(url: str, key: str) -> dict[str, str]:
 
 
 def files_of(home: Home) -> Iterator[Path]:
-    """But for the one whose work it is to hold the key of the home."""
+    """Return all files except the home's key file."""
     key = home.folder_key() or ""
     return (
         each for each in home.path.rglob("*") if each.is_file() and each.read_text("latin-1").strip() != key

@@ -1,5 +1,3 @@
-"""Several processes serve one port: each answers, one that dies comes again, none outlives the first."""
-
 from __future__ import annotations
 
 import signal
@@ -29,7 +27,6 @@ def service(server: Neo4jServer, driver: neo4j.Driver, tmp_path: Path) -> Iterat
 
 
 def siblings(service: Service) -> list[psutil.Process]:
-    """Those that serve beside the first one."""
     found = psutil.Process(service.process.pid).children()
     return [each for each in found if "spawn_main" in " ".join(each.cmdline())]
 
@@ -38,7 +35,7 @@ def opened(service: Service) -> int:
     return service.output().count('"event": "service open"')
 
 
-def test_all_answer_a_dead_one_comes_again_and_a_signal_ends_all(service: Service) -> None:
+def test_dead_process_restarts_and_signal_ends_all(service: Service) -> None:
     body = {"text": "Foxes sleep in dens.", "ontology": "notes", "document": "a.md"}
     assert httpx.post(f"{service.url}/documents", json=body).status_code == 202
     while opened(service) < COUNT:  # from the first /ready on nobody is told to wait
@@ -57,7 +54,7 @@ def test_all_answer_a_dead_one_comes_again_and_a_signal_ends_all(service: Servic
     assert not any(each.is_running() for each in again)
 
 
-def test_none_outlives_the_first_and_the_port_is_free(service: Service) -> None:
+def test_processes_end_with_the_first_and_free_port(service: Service) -> None:
     wait_until(lambda: opened(service) == COUNT, PATIENCE, service.output)
     others = siblings(service)
     service.process.send_signal(signal.SIGKILL)

@@ -85,6 +85,6 @@ def ingest_within_a_trace(service: Service, collector: Collector) -> None:
 
 
 def search_within_a_trace(service: Service) -> None:
-    """Search where nothing is sent: the trace is carried on all the same."""
+    """The service forwards a trace even without a collector."""
     with root_span("the test", SpanKind.CLIENT, GIVEN), KgClient(service.url) as kg:
         kg.search_sources("burrows of puffins")

@@ -14,7 +14,6 @@ from tests.process.jobs.crew import Crew, tell
 
 @pytest.fixture
 def crew(server: Neo4jServer, graph: Graph, tmp_path: Path) -> Iterator[Crew]:
-    """Workers on an empty database; those that are left at the end are killed."""
     del graph
     (tmp_path / "crew").mkdir()
     crew = Crew(server, tmp_path / "crew")

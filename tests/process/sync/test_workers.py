@@ -1,5 +1,3 @@
-"""Workers that scan folders: killed in the middle, several at once, by the schedule alone."""
-
 from __future__ import annotations
 
 import random
@@ -23,7 +21,6 @@ FILES = 60
 
 
 def filled(folder: Path, files: int) -> Path:
-    """Put so many files into a folder."""
     put(folder, **{f"sub{n % 7}__note{n:03}": f"# Note {n}\n\nThis is note {n}.\n" for n in range(files)})
     return folder
 
@@ -63,7 +60,7 @@ def assert_nothing_twice(graph: Graph, driver: neo4j.Driver, folder: Path) -> No
         pytest.param((4, 200), id="4 kills", marks=pytest.mark.full),
     ],
 )
-def test_kills_in_the_middle_of_a_scan_lose_nothing_and_do_nothing_twice(
+def test_kills_within_a_scan_lose_and_repeat_nothing(
     crew: Crew, graph: Graph, driver: neo4j.Driver, tmp_path: Path, size: tuple[int, int]
 ) -> None:
     kills, files = size
@@ -92,11 +89,11 @@ def test_kills_in_the_middle_of_a_scan_lose_nothing_and_do_nothing_twice(
 
 
 def scans(workers: list[Running]) -> int:
-    """How many scans workers have completed; one that takes long is taken several times."""
+    """Return completed scans. A long scan is claimed several times."""
     return sum(worker.output().count('"folder_sync", "event": "job completed"') for worker in workers)
 
 
-def test_of_two_workers_one_scans_what_is_due_and_both_stay_well(
+def test_one_of_two_workers_scans_a_folder(
     crew: Crew, graph: Graph, driver: neo4j.Driver, folder: Path
 ) -> None:
     followed = follow(graph, folder)
@@ -115,7 +112,7 @@ def test_of_two_workers_one_scans_what_is_due_and_both_stay_well(
     assert_nothing_twice(graph, driver, folder)
 
 
-def test_a_worker_that_shall_not_scan_leaves_it_to_others(crew: Crew, graph: Graph, folder: Path) -> None:
+def test_worker_without_scans_leaves_folders_to_others(crew: Crew, graph: Graph, folder: Path) -> None:
     followed = follow(graph, folder)
     crew.hire_and_wait(env={"KG_SYNC__SCANS": "false"})
     time.sleep(1)
@@ -124,7 +121,7 @@ def test_a_worker_that_shall_not_scan_leaves_it_to_others(crew: Crew, graph: Gra
     until_scanned(graph, followed, {"added": FILES})
 
 
-def test_a_worker_that_is_told_to_stop_gives_the_scan_back(crew: Crew, graph: Graph, folder: Path) -> None:
+def test_stopped_worker_releases_the_scan(crew: Crew, graph: Graph, folder: Path) -> None:
     followed = follow(graph, folder)
     worker = crew.hire_and_wait()
     wait_until(lambda: find_folder(graph, followed).done > 5, PATIENCE)

@@ -1,5 +1,3 @@
-"""What the tests of the pages share: bees in a library, and a browser."""
-
 from __future__ import annotations
 
 import shutil
@@ -15,14 +13,14 @@ EXPECTED = (
     "Response Status Error Code 4",
     "Failed to load resource: the server responded with a status of 4",
 )
-"""What the console tells of requests that were given up for a newer one, or refused."""
+"""Console messages of cancelled or rejected requests."""
 expect.set_options(timeout=20_000)
 NO_BROWSER = "there is no Chromium here (apt-get install chromium)"
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Debian's Chromium, without a screen. As long as it is open its event loop runs, and no other can."""
+    """Start Chromium without a display. Its event loop excludes others."""
     if (path := shutil.which("chromium")) is None:
         pytest.skip(NO_BROWSER)
     with sync_playwright() as playwright:
@@ -33,7 +31,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def page(browser: Browser, service: Service) -> Iterator[Page]:
-    """A page of a browser that has been nowhere; it fails the test where the page's console has an error."""
+    """Yield a page that fails the test on a console error."""
     context = browser.new_context(base_url=service.url, viewport={"width": 1280, "height": 900})
     opened, told = context.new_page(), list[str]()
     opened.on("console", lambda each: told.append(each.text) if each.type in {"error", "warning"} else None)

@@ -19,7 +19,7 @@ from tests.support.sync import put, work
 pytestmark = pytest.mark.usefixtures("http")
 
 
-def test_what_waits_is_decided_one_by_one(page: Page, kg: KgClient) -> None:
+def test_pending_documents_are_decided_one_by_one(page: Page, kg: KgClient) -> None:
     for name in ("a", "b"):
         kg.ingest_text(f"Birds of {name}.", ontology="birds", document=f"{name}.md", review=True)
     page.goto("/ui/documents")
@@ -51,7 +51,7 @@ def test_the_model_is_changed(page: Page, http: httpx.Client, kg: KgClient, grap
     assert kg.embedding_config("notes").config.space == "other"
 
 
-def test_a_key_is_not_made_again_by_loading_its_page_anew(page: Page, kg: KgClient) -> None:
+def test_page_reload_does_not_create_another_key(page: Page, kg: KgClient) -> None:
     page.goto("/ui/keys")
     page.get_by_label("Name").fill("ada")
     page.get_by_role("button", name="Create key").click()
@@ -75,7 +75,7 @@ def test_what_administration_opens_moves_nothing_else(page: Page) -> None:
     assert len({round(box["y"]) for each in links if (box := each.bounding_box())}) <= 2
 
 
-def test_what_deletes_looks_like_nothing_that_creates(page: Page, kg: KgClient) -> None:
+def test_delete_buttons_differ_from_create_buttons(page: Page, kg: KgClient) -> None:
     document = kg.ingest_text("Bees.", ontology="notes", document="a.md").document_id
     key = kg.create_key("ada").key_id
     page.goto("/ui/keys")
@@ -99,7 +99,6 @@ def colour_of(button: Locator, scheme: Any) -> str:
 
 @pytest.fixture
 def in_hand(kg: KgClient, graph: Graph, tmp_path: Path) -> dict[str, str]:
-    """Work of all kinds, with long names; the pages that show it."""
     folder = tmp_path / ("a_very_long_name_" * 8)
     put(folder, one="The canary sings.\n")
     (folder / "broken.pdf").write_bytes(b"%PDF-1.7 broken")
@@ -129,7 +128,7 @@ def in_hand(kg: KgClient, graph: Graph, tmp_path: Path) -> dict[str, str]:
     }
 
 
-def test_pages_with_work_in_hand_are_for_everybody(page: Page, in_hand: dict[str, str]) -> None:
+def test_pages_during_jobs_are_accessible(page: Page, in_hand: dict[str, str]) -> None:
     for name, path in in_hand.items():
         show_as(page, "wide", "light")
         answer = page.goto(path)

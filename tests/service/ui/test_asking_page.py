@@ -1,5 +1,3 @@
-"""The page of answers; the language model is a real server of ours."""
-
 from __future__ import annotations
 
 import json
@@ -55,7 +53,7 @@ def test_each_citation_leads_to_its_passage(web: httpx.Client) -> None:
     assert "small-writer" in words(page.xpath("//section[@class='answer']"))[0]
 
 
-def test_nobody_is_asked_until_the_form_is_sent(web: httpx.Client, writer: EmbeddingServer) -> None:
+def test_model_is_queried_only_on_submit(web: httpx.Client, writer: EmbeddingServer) -> None:
     page = shown(web, f"/ui/ask?q={QUESTION}&ontology=handbook&mode=text")
     assert page.xpath("//input[@id='q']/@value") == [QUESTION]
     assert page.xpath("//option[@selected]/@value") == ["handbook", "text"]
@@ -64,7 +62,7 @@ def test_nobody_is_asked_until_the_form_is_sent(web: httpx.Client, writer: Embed
     assert len(writer.requests) == 1
 
 
-def test_a_refusal_is_shown_as_such(web: httpx.Client, writer: EmbeddingServer) -> None:
+def test_withheld_answer_is_displayed(web: httpx.Client, writer: EmbeddingServer) -> None:
     page = ask(web, "quokka zeppelin")
     assert words(page.xpath("//p[contains(@class, 'refusal')]"))[0].startswith(
         "No answer: no passage was found."
@@ -76,7 +74,7 @@ def test_a_refusal_is_shown_as_such(web: httpx.Client, writer: EmbeddingServer) 
     assert "I know." not in page.text_content()
 
 
-def test_what_the_model_writes_is_text(web: httpx.Client, writer: EmbeddingServer) -> None:
+def test_model_output_is_displayed_as_text(web: httpx.Client, writer: EmbeddingServer) -> None:
     def hostile(body: dict[str, Any]) -> str:
         said = json.loads(quoting(body))
         said["statements"][0]["text"] = HOSTILE
@@ -88,7 +86,7 @@ def test_what_the_model_writes_is_text(web: httpx.Client, writer: EmbeddingServe
     assert "<script>alert(1)</script>" in page.xpath("string(//p[@class='statement'])")
 
 
-def test_a_model_that_fails_is_told_in_the_page(web: httpx.Client, writer: EmbeddingServer) -> None:
+def test_model_failure_is_displayed(web: httpx.Client, writer: EmbeddingServer) -> None:
     writer.always = Status(401)
     page = ask(web)
     assert words(page.xpath("//p[@class='problem']"))[0].startswith("The answer is incomplete: ")
@@ -108,7 +106,7 @@ def test_the_page_comes_as_its_answer_is_written(web: httpx.Client, writer: Embe
     assert end == seen["</html>"]
 
 
-def test_without_a_model_the_page_says_what_to_set(http: httpx.Client) -> None:
+def test_page_without_model_names_the_setting(http: httpx.Client) -> None:
     for page, mode in ((shown(http, "/ui/ask?q=lease"), "hybrid"), (ask(http, "lease"), "text")):
         (note,) = page.xpath("//p[@class='note']")
         assert "KG_LLM__MODEL" in note.text_content()
@@ -120,7 +118,7 @@ def test_without_a_model_the_page_says_what_to_set(http: httpx.Client) -> None:
 
 @pytest.mark.usefixtures("web")
 @pytest.mark.parametrize("scripts", [True, False])
-def test_a_question_is_asked_and_its_citation_read(
+def test_question_is_answered_and_citation_opened(
     browser: Browser, writing: Service, writer: EmbeddingServer, *, scripts: bool
 ) -> None:
     context = browser.new_context(base_url=writing.url, java_script_enabled=scripts)

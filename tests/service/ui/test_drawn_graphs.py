@@ -1,5 +1,3 @@
-"""Pictures of what hangs together, in a real browser."""
-
 from __future__ import annotations
 
 import sys
@@ -25,15 +23,13 @@ OVERLAPS = """box => {
   const meet = (a, b) => a.x1 < b.x2 && b.x1 < a.x2 && a.y1 < b.y2 && b.y1 < a.y2;
   return labels.flatMap((a, at) => labels.slice(at + 1).filter(b => meet(a, b)).map(b => [a, b]));
 }"""
-"""Pairs of labels that stand on each other."""
+"""Pairs of overlapping labels."""
 SOURCES = [each.source_id for each in record("bees.md", BEES).sources]
 
 pytestmark = pytest.mark.usefixtures("http")
 
 
-def test_ways_from_concept_to_concept_are_drawn_beside_their_list(
-    page: Page, graph: Graph, driver: neo4j.Driver
-) -> None:
+def test_concept_paths_are_drawn_and_listed(page: Page, graph: Graph, driver: neo4j.Driver) -> None:
     ids = store_lives(graph, driver)
     page.goto(f"/ui/concepts/{ids['Ada Lovelace']}?to=Thames")
     ways = page.locator(".graph[aria-label^='Paths from Ada Lovelace to Thames']")
@@ -42,7 +38,7 @@ def test_ways_from_concept_to_concept_are_drawn_beside_their_list(
     assert steps == ["Ada Lovelace", "Analytical Engine", "London", "Thames"]
 
 
-def test_ways_are_shown_where_one_looks(page: Page, graph: Graph, driver: neo4j.Driver) -> None:
+def test_concept_paths_are_visible_after_submit(page: Page, graph: Graph, driver: neo4j.Driver) -> None:
     ids = store_lives(graph, driver)
     page.set_viewport_size({"width": 390, "height": 600})
     page.goto(f"/ui/concepts/{ids['Ada Lovelace']}")
@@ -54,10 +50,8 @@ def test_ways_are_shown_where_one_looks(page: Page, graph: Graph, driver: neo4j.
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_the_picture_of_a_concept_says_what_its_list_does(
-    page: Page, graph: Graph, driver: neo4j.Driver, width: int
-) -> None:
-    """Also where what is related has relations of its own; no label stands on another."""
+def test_concept_graph_matches_its_list(page: Page, graph: Graph, driver: neo4j.Driver, width: int) -> None:
+    """The concepts around it have relationships too. Labels do not overlap."""
     own, others = (
         "Engine",
         [f"Number {at} of long names that nobodyhasevershortened" for at in range(18)],
@@ -81,7 +75,7 @@ def test_the_picture_of_a_concept_says_what_its_list_does(
     drawing.screenshot(path=PICTURES / f"related-{width}.png")
 
 
-def test_without_scripts_there_is_no_empty_frame(http: httpx.Client, ids: dict[str, str]) -> None:
+def test_page_without_scripts_has_no_empty_frame(http: httpx.Client, ids: dict[str, str]) -> None:
     for path in (
         f"/ui/concepts/{ids['waggle dance']}?to=Frisch",
         f"/ui/graph/{SOURCES[0]}",

@@ -1,5 +1,3 @@
-"""Evaluations in a browser: runs are chosen, compared, and looked at question by question."""
-
 from __future__ import annotations
 
 from pathlib import Path
@@ -45,7 +43,7 @@ IS_PAINTED = """canvas => {
 }"""
 
 
-def test_the_table_tells_what_is_drawn(page: Page) -> None:
+def test_comparison_table_matches_the_chart(page: Page) -> None:
     page.goto("/ui/evaluations/compare?name=text&name=hybrid&against=best&by=hit_rate%401")
     expect(page.locator(".where")).to_contain_text("baseline Semantic and keyword")
     table = page.locator("[aria-label='hit rate by rank, a table']")
@@ -59,7 +57,7 @@ def test_the_table_tells_what_is_drawn(page: Page) -> None:
     page.wait_for_function("document.querySelector('.curves canvas').clientWidth < 390")
 
 
-def test_the_questions_of_a_run_are_ordered_by_a_measure(page: Page, evaluations: Path) -> None:
+def test_questions_are_sorted_by_a_measure(page: Page, evaluations: Path) -> None:
     slow = measured("slow", [1, 2, 0], ontology="bees")
     save(evaluations, "slow", slow.model_copy(update={"query_ms": {"q0": 1.0, "q1": 9.0, "q2": 5.0}}))
     page.goto("/ui/evaluations/one/slow")
@@ -83,7 +81,7 @@ def test_without_scripts_runs_are_compared_all_the_same(browser: Browser, servic
     context.close()
 
 
-def test_what_answers_lacked_is_said(http: httpx.Client, evaluations: Path) -> None:
+def test_failed_questions_are_reported(http: httpx.Client, evaluations: Path) -> None:
     lacking = measured("answer", [1, 0], degraded={"vector_index": 1}, refused={"nothing_found": 2})
     save(evaluations, "lacking", lacking)
     told = told_by(shown(http, "/ui/evaluations/one/lacking"))
@@ -96,14 +94,12 @@ def test_what_answers_lacked_is_said(http: httpx.Client, evaluations: Path) -> N
     assert "answer: 2 questions of 2 failed (nothing found) and count as 0." in both
 
 
-def test_a_result_of_an_older_kg_shows_the_ids_of_its_questions(
-    http: httpx.Client, evaluations: Path
-) -> None:
+def test_older_result_shows_question_ids(http: httpx.Client, evaluations: Path) -> None:
     save(evaluations, "old", measured("old", [1], questions={}))
     assert "q0" in told_by(shown(http, "/ui/evaluations/one/old"))
 
 
-def test_what_cannot_be_compared_or_read_is_said(http: httpx.Client, evaluations: Path) -> None:
+def test_incomparable_or_unreadable_results_are_reported(http: httpx.Client, evaluations: Path) -> None:
     (evaluations / "<cut>.json").write_text("{")
     page = shown(http, "/ui/evaluations")
     assert "<cut> is not a result of `kg eval run`" in told_by(page)
@@ -117,13 +113,13 @@ def test_what_cannot_be_compared_or_read_is_said(http: httpx.Client, evaluations
     assert http.get("/ui/evaluations/compare?name=text&name=hybrid&by=colour").status_code == 422
 
 
-def test_where_nothing_was_measured_the_page_says_how(http: httpx.Client) -> None:
+def test_page_without_results_explains_how_to_measure(http: httpx.Client) -> None:
     told = told_by(shown(http, "/ui/evaluations?ontology=leases"))
     assert "No runs of leases yet" in told
     assert "kg eval make --ontology leases" in told
 
 
-def test_runs_are_named_as_the_search_page_names_its_modes(http: httpx.Client, evaluations: Path) -> None:
+def test_run_labels_match_the_search_modes(http: httpx.Client, evaluations: Path) -> None:
     save(evaluations, "again", measured("text", [1] * 12, ontology="bees"), after=4)
     listed = told_by(shown(http, "/ui/evaluations"))
     assert "Semantic and keyword" in listed
@@ -146,7 +142,7 @@ def test_questions_lead_to_the_search_that_was_measured(http: httpx.Client) -> N
     assert "/ui/search?q=What+is+2%3F&ontology=bees" in [each.get("href") for each in page.iter("a")]
 
 
-def test_a_run_is_deleted_after_a_look(page: Page, evaluations: Path) -> None:
+def test_run_is_deleted_after_confirmation(page: Page, evaluations: Path) -> None:
     page.goto("/ui/evaluations/one/text")
     page.click("text=Delete this run")
     expect(page.locator("h1")).to_have_text("Delete the run Keyword?")

@@ -17,15 +17,12 @@ MARKUP = "<b>bold</b>"
 
 
 def follow(http: httpx.Client, path: Path, **more: str) -> str:
-    """Follow a folder by the form; the address of its page."""
     answer = http.post("/ui/folders", data={"path": str(path), "ontology": "notes", **more})
     assert answer.status_code == 303, answer.text
     return answer.headers["location"]
 
 
-def test_a_folder_is_followed_and_its_page_says_what_was_found(
-    http: httpx.Client, graph: Graph, tmp_path: Path
-) -> None:
+def test_folder_is_synced_and_shows_its_scan(http: httpx.Client, graph: Graph, tmp_path: Path) -> None:
     folder = tmp_path / f"notes {MARKUP.replace('/', '')}"
     put(folder, one="The canary sings.\n", two="The second one.\n")
     (folder / f"{MARKUP.replace('/', '')}.pdf").write_bytes(b"%PDF-1.7 broken")
@@ -48,7 +45,7 @@ def test_a_folder_is_followed_and_its_page_says_what_was_found(
     assert row[-2:] == ["0", "1"]
 
 
-def test_htmx_gets_what_changes_alone(http: httpx.Client, tmp_path: Path) -> None:
+def test_htmx_receives_only_the_changed_part(http: httpx.Client, tmp_path: Path) -> None:
     at = follow(http, tmp_path)
     for path in ("/ui/folders", at):
         part = http.get(path, headers=HTMX)
@@ -56,7 +53,7 @@ def test_htmx_gets_what_changes_alone(http: httpx.Client, tmp_path: Path) -> Non
         assert "data-poll" in part.text
 
 
-def test_a_scan_is_asked_for_also_of_what_was_cleared(
+def test_scan_and_clearance_are_requested_from_the_page(
     http: httpx.Client, graph: Graph, tmp_path: Path
 ) -> None:
     put(tmp_path, one="The canary sings.\n")
@@ -81,7 +78,7 @@ def test_a_scan_is_asked_for_also_of_what_was_cleared(
     assert http.get(f"{at}/scan").headers["location"] == at
 
 
-def test_a_folder_is_removed_after_a_look_at_its_documents(
+def test_folder_is_removed_after_showing_its_documents(
     http: httpx.Client, graph: Graph, tmp_path: Path
 ) -> None:
     for delete, left in (("false", 2), ("true", 0)):
@@ -110,7 +107,7 @@ def test_a_form_that_cannot_succeed_is_not_shown(server: Neo4jServer, graph: Gra
     assert service.stop() == 0
 
 
-def test_what_is_wrong_with_a_folder_is_said(http: httpx.Client, tmp_path: Path) -> None:
+def test_invalid_folder_is_reported(http: httpx.Client, tmp_path: Path) -> None:
     for wrong in ({"path": "notes"}, {"path": "/etc/x/../y"}, {"ontology": "!!"}, {"every_seconds": "1"}):
         answer = http.post("/ui/folders", data={"path": str(tmp_path), "ontology": "notes", **wrong})
         assert answer.status_code == 422, wrong

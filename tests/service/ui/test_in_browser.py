@@ -1,5 +1,3 @@
-"""The pages in a real browser: their main tasks, by keyboard, on a phone, for everybody."""
-
 from __future__ import annotations
 
 import os
@@ -73,7 +71,7 @@ def pages(ids: dict[str, str]) -> dict[str, str]:
 
 
 @pytest.mark.usefixtures("ids")
-def test_hits_come_as_somebody_types_and_the_address_says_so(page: Page) -> None:
+def test_typing_updates_hits_and_url(page: Page) -> None:
     page.goto("/ui/search")
     page.keyboard.type("waggle dance")
     expect(page.locator(".hits .hit").first).to_contain_text("waggle dance")
@@ -83,7 +81,7 @@ def test_hits_come_as_somebody_types_and_the_address_says_so(page: Page) -> None
     expect(page.locator(".hits .hit mark").first).to_have_text("waggle dance")
 
 
-def test_what_narrows_down_keeps_what_was_typed(page: Page, http: httpx.Client) -> None:
+def test_filters_keep_the_typed_query(page: Page, http: httpx.Client) -> None:
     for name, author in (("a", "Ada"), ("b", "Ada"), ("c", "Bob")):
         body = {"ontology": "notes", "document": f"{name}.md", "text": f"The dance of {name}.\n"}
         assert http.post("/documents", json={**body, "metadata": {"author": author}}).status_code == 202
@@ -167,7 +165,7 @@ def test_failed_search_removes_earlier_results(page: Page) -> None:
 
 
 @pytest.mark.usefixtures("ids")
-def test_phone_shows_a_result_early_and_hides_menu_and_filters(page: Page) -> None:
+def test_phone_shows_results_before_menu_and_filters(page: Page) -> None:
     show_as(page, "narrow", "light")
     page.goto("/ui/search?q=dance")
     box = page.locator(".hits .hit").first.bounding_box()
@@ -182,7 +180,7 @@ def test_phone_shows_a_result_early_and_hides_menu_and_filters(page: Page) -> No
 
 
 @pytest.mark.usefixtures("ids")
-def test_search_and_read_by_keyboard_alone(page: Page) -> None:
+def test_search_and_reading_work_by_keyboard(page: Page) -> None:
     page.goto("/ui/search")
     page.keyboard.type("Frisch")
     page.keyboard.press("Enter")
@@ -220,7 +218,7 @@ def test_a_concept_is_walked_to_the_next(page: Page, ids: dict[str, str]) -> Non
     expect(page.locator(".passage.hit")).to_contain_text("Karl von Frisch")
 
 
-def test_files_are_added_and_each_tells_what_became_of_it(page: Page, tmp_path: Path) -> None:
+def test_uploaded_files_show_their_outcome(page: Page, tmp_path: Path) -> None:
     good, bad = tmp_path / "hive.md", tmp_path / "empty.pdf"
     good.write_text("# Hive\n\nBees live in a hive.\n", encoding="utf-8")
     bad.write_bytes(b"%PDF-1.7 broken")
@@ -234,7 +232,7 @@ def test_files_are_added_and_each_tells_what_became_of_it(page: Page, tmp_path: 
 
 
 @pytest.mark.usefixtures("evaluations")
-def test_every_page_is_for_everybody(page: Page, ids: dict[str, str]) -> None:
+def test_every_page_is_accessible(page: Page, ids: dict[str, str]) -> None:
     for name, path in pages(ids).items():
         show_as(page, "wide", "light")
         page.goto(path)
@@ -243,7 +241,7 @@ def test_every_page_is_for_everybody(page: Page, ids: dict[str, str]) -> None:
 
 
 def check_both_screens(page: Page, name: str) -> None:
-    """Expect no serious finding of axe and nothing wider than the screen. Keep pictures of the page."""
+    """Expect no serious finding of axe and no content wider than the screen. Save screenshots."""
     for size, scheme, rules in (("wide", "light", None), ("narrow", "dark", OF_WIDTH_AND_COLOUR)):
         show_as(page, size, scheme)
         keep_picture(page, name, scheme)
@@ -257,7 +255,7 @@ def show_as(page: Page, size: str, scheme: Any) -> None:
 
 
 def keep_picture(page: Page, name: str, scheme: str) -> None:
-    """Where people look at them after the run; git ignores the usual folder."""
+    """Save a screenshot for review. git ignores the default folder."""
     assert page.viewport_size
     called = f"{name.replace(' ', '-')}-{scheme}-{page.viewport_size['width']}.png"
     page.screenshot(path=PICTURES / called, full_page=True)
@@ -271,7 +269,7 @@ def see_that_it_is_for_everybody(page: Page, rules: list[str] | None = None) -> 
 
 
 @pytest.mark.usefixtures("ids")
-def test_a_table_that_goes_on_says_so_at_its_edge(page: Page) -> None:
+def test_scrollable_table_shows_a_fade(page: Page) -> None:
     show_as(page, "narrow", "dark")
     page.goto("/ui/ontologies")
     table = page.locator(".scrolling").first
@@ -323,7 +321,7 @@ def hive(tmp_path: Path) -> Path:
     return path
 
 
-def test_what_a_former_try_said_is_over(page: Page, hive: Path) -> None:
+def test_earlier_error_is_cleared(page: Page, hive: Path) -> None:
     page.goto("/ui/documents")
     choose(page, hive, ontology="!!")
     refused = page.locator(".taken li.problem")
@@ -340,7 +338,7 @@ def test_what_a_former_try_said_is_over(page: Page, hive: Path) -> None:
     expect(page).to_have_url("/ui/search?ontology=notes")
 
 
-def test_leaving_while_files_are_sent_asks(page: Page, hive: Path) -> None:
+def test_leaving_during_an_upload_needs_confirmation(page: Page, hive: Path) -> None:
     held, asked = list[Route](), list[str]()
     page.route("**/ui/documents", lambda route: held.append(route) if is_sent(route) else route.continue_())
 
@@ -415,11 +413,11 @@ STOP_AND_LOOK = """() => new Promise((done) => {
     setTimeout(() => done([before, sign.innerText, form.querySelector("button").disabled]), 500);
   }, 1000);
 })"""
-"""The sign before and after the load is stopped, as by Escape; and whether the form can be sent again."""
+"""The indicator before and after the load is stopped by Escape, and whether the form can be sent again."""
 
 
 @pytest.mark.usefixtures("http", "ids")
-def test_a_search_that_takes_long_says_so(page: Page) -> None:
+def test_slow_search_shows_progress(page: Page) -> None:
     held = list[Route]()
     page.goto("/ui/search")
     page.route("**/ui/search?*", lambda route: held.append(route))  # noqa: PLW0108 - a builtin will not do
@@ -450,13 +448,13 @@ HIDE = """hidden => {
 
 @pytest.fixture
 def cut_off(browser: Browser, service: Service) -> Iterator[Page]:
-    """A page whose console may tell of what a test refuses it."""
+    """Yield a page whose console may show blocked requests."""
     context = browser.new_context(base_url=service.url)
     yield context.new_page()
     context.close()
 
 
-def test_tabs_that_nobody_sees_hold_no_connection(page: Page, http: httpx.Client) -> None:
+def test_hidden_tabs_hold_no_connection(page: Page, http: httpx.Client) -> None:
     tabs = [page, *(page.context.new_page() for _ in range(TABS - 1))]
     for each in tabs:
         each.goto("/ui/jobs")
@@ -478,7 +476,7 @@ def test_tabs_that_nobody_sees_hold_no_connection(page: Page, http: httpx.Client
         (403, "Updated every 15 seconds: status 403."),
     ],
 )
-def test_why_the_page_does_not_follow_is_said(cut_off: Page, status: int, said: str) -> None:
+def test_stopped_updates_show_a_reason(cut_off: Page, status: int, said: str) -> None:
     def refuse(route: Route) -> None:
         route.fulfill(status=status, content_type="application/problem+json", body="{}")
 
@@ -491,7 +489,7 @@ def test_why_the_page_does_not_follow_is_said(cut_off: Page, status: int, said: 
     expect(cut_off.locator("#pace")).to_be_empty()
 
 
-def test_a_lost_connection_is_said_until_it_is_there_again(cut_off: Page) -> None:
+def test_lost_connection_is_shown_until_restored(cut_off: Page) -> None:
     cut_off.route("**/jobs/events*", lambda each: each.abort("connectionreset"))
     cut_off.goto("/ui/jobs")
     expect(cut_off.locator("#pace")).to_contain_text("Connection to kg lost")
@@ -499,7 +497,7 @@ def test_a_lost_connection_is_said_until_it_is_there_again(cut_off: Page) -> Non
     expect(cut_off.locator("#pace")).to_be_empty()
 
 
-def test_whoever_decides_by_keyboard_goes_on_to_the_next_link(page: Page, kg: KgClient, graph: Graph) -> None:
+def test_keyboard_decision_moves_to_the_next_link(page: Page, kg: KgClient, graph: Graph) -> None:
     for name, text in (("rent.md", RENT), ("lease.md", LEASE)):
         kg.ingest_text(text, ontology="notes", document=name)
     propose(kg, graph)

@@ -55,7 +55,7 @@ def test_hits_are_judged_without_scripts(http: httpx.Client, kg: KgClient) -> No
 
 
 @pytest.mark.usefixtures("ids")
-def test_who_judges_hits_judges_what_they_read(page: Page, kg: KgClient) -> None:
+def test_hits_are_rated_on_the_search_page(page: Page, kg: KgClient) -> None:
     page.goto(SEARCH)
     page.locator(".hits .hit h2 a").first.click()
     page.locator(".passage.hit").get_by_role("button", name="Yes").click()
@@ -71,7 +71,7 @@ def test_who_judges_hits_judges_what_they_read(page: Page, kg: KgClient) -> None
 
 
 @pytest.mark.usefixtures("ids")
-def test_what_is_read_is_judged_without_scripts(http: httpx.Client, kg: KgClient) -> None:
+def test_rating_works_without_scripts(http: httpx.Client, kg: KgClient) -> None:
     (to,) = shown(http, SEARCH).xpath("//li[@class='hit'][1]/h2/a/@href")
     forms = shown(http, to).xpath("//form[@class='judging']")
     assert len(forms) == len(shown(http, to).xpath("//section[contains(@class, 'passage')]"))
@@ -87,7 +87,7 @@ def test_what_is_read_is_judged_without_scripts(http: httpx.Client, kg: KgClient
 
 
 @pytest.mark.usefixtures("ids")
-def test_judged_questions_are_listed_looked_at_and_taken_back(http: httpx.Client, kg: KgClient) -> None:
+def test_rated_questions_are_listed_opened_and_removed(http: httpx.Client, kg: KgClient) -> None:
     assert "No rated questions in notes yet" in " ".join(words([shown(http, "/ui/judgements")]))
     hits = kg.search_sources("waggle dance", mode="text").sources
     for hit in hits:
@@ -115,7 +115,7 @@ def test_without_an_ontology_there_is_nothing_to_judge(http: httpx.Client) -> No
     assert "not found" not in page
 
 
-def test_what_was_judged_of_a_text_that_has_changed_is_said(http: httpx.Client, kg: KgClient) -> None:
+def test_rating_of_changed_text_is_reported(http: httpx.Client, kg: KgClient) -> None:
     ingest(http, f"Dance {HOSTILE}", "a.md")
     kg.judge("notes", question=HOSTILE, source_id="notes/a.md#0", relevance=2)
     page = shown(http, "/ui/judgements")

@@ -1,5 +1,3 @@
-"""Who is led to sign in, and where they come then; what other pages and sites can make a browser do."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -40,7 +38,7 @@ def ada(guarded: Service, key: str) -> Iterator[httpx.Client]:
         yield client
 
 
-def test_an_error_leads_back_to_the_page_it_belongs_to(http: httpx.Client) -> None:
+def test_error_links_to_the_previous_page(http: httpx.Client) -> None:
     http.post("/documents", json={"ontology": "notes", "document": "a.md", "text": "A lease."})
     for method, path, back in (
         ("POST", "/ui/keys", "/ui/keys"),
@@ -59,7 +57,7 @@ def test_an_error_leads_back_to_the_page_it_belongs_to(http: httpx.Client) -> No
 @pytest.mark.parametrize(
     "wanted", ["//evil.example/ui", "https:/ui", "/ui\\@evil.example", "/ui\r\nSet-Cookie: a=b"]
 )
-def test_nothing_leads_elsewhere_than_to_pages(nobody: httpx.Client, key: str, wanted: str) -> None:
+def test_redirects_stay_within_the_pages(nobody: httpx.Client, key: str, wanted: str) -> None:
     assert 'name="next" value="/ui/search"' in nobody.get("/ui/login", params={"next": wanted}).text
     answer = sign_in(nobody, key, next=wanted)
     assert (answer.status_code, answer.headers["location"]) == (303, "/ui/search")
@@ -68,7 +66,7 @@ def test_nothing_leads_elsewhere_than_to_pages(nobody: httpx.Client, key: str, w
 @pytest.mark.parametrize(
     "wanted", ["/ui", "/ui/", "/ui/read/0a1b?at=3", "/ui/search?q=%22a+b%22&ontology=%C3%A9"]
 )
-def test_a_page_that_was_asked_for_is_shown_then(nobody: httpx.Client, key: str, wanted: str) -> None:
+def test_requested_page_opens_after_sign_in(nobody: httpx.Client, key: str, wanted: str) -> None:
     asked = nobody.get(wanted)
     assert asked.status_code == 303
     assert httpx.URL(asked.headers["location"]).params["next"] == wanted
@@ -77,7 +75,7 @@ def test_a_page_that_was_asked_for_is_shown_then(nobody: httpx.Client, key: str,
     assert sign_in(nobody, key, next=wanted).headers["location"] == wanted
 
 
-def test_what_asks_for_a_part_leads_the_whole_page(nobody: httpx.Client) -> None:
+def test_partial_request_redirects_the_whole_page(nobody: httpx.Client) -> None:
     shown = {**HTMX, "HX-Current-URL": "http://127.0.0.1/ui/search?q=owl"}
     answer = nobody.get("/ui/search/facets?q=owl", headers=shown)
     assert answer.status_code == 401
@@ -91,10 +89,8 @@ def test_what_asks_for_a_part_leads_the_whole_page(nobody: httpx.Client) -> None
 
 
 @pytest.mark.parametrize("path", FOR_FORMS)
-def test_where_only_forms_are_sent_there_is_their_page(
-    nobody: httpx.Client, ada: httpx.Client, path: str
-) -> None:
-    """Whoever signs in anew on such a page, or loads it anew, comes to what can be seen."""
+def test_form_route_redirects_to_its_page(nobody: httpx.Client, ada: httpx.Client, path: str) -> None:
+    """After sign-in or a reload, the browser shows a page instead of a form route."""
     path = path.replace("{", "no-").replace("}", "")
     opened = ada.get(path)
     page = opened.headers["location"]
@@ -106,7 +102,7 @@ def test_where_only_forms_are_sent_there_is_their_page(
     assert asked == (page if path != "/ui/logout" else "/ui/search")
 
 
-def test_a_key_in_a_header_is_answered_as_before(nobody: httpx.Client, key: str) -> None:
+def test_key_in_header_needs_no_session(nobody: httpx.Client, key: str) -> None:
     assert nobody.get("/ui/search", headers={"Authorization": f"Bearer {key}"}).status_code == 200
     wrong = nobody.get("/ui/search", headers={"Authorization": "Bearer kg_wrong"})
     assert wrong.status_code == 401
@@ -115,8 +111,8 @@ def test_a_key_in_a_header_is_answered_as_before(nobody: httpx.Client, key: str)
     assert asked.status_code == 303, "a proxy asks for that by itself"
 
 
-def test_who_follows_a_link_from_elsewhere_sees_the_page(nobody: httpx.Client, ada: httpx.Client) -> None:
-    """Browsers send no session along with the link, but with what the page asks for then."""
+def test_external_link_opens_the_page(nobody: httpx.Client, ada: httpx.Client) -> None:
+    """Browsers omit the session for the link itself but send it for the page's requests."""
     again = nobody.get("/ui/search?q=owl&mode=text", headers=VISIT)
     assert again.status_code == 200
     assert 'http-equiv="refresh" content="0;url=/ui/search?q=owl&amp;mode=text"' in again.text
@@ -125,9 +121,7 @@ def test_who_follows_a_link_from_elsewhere_sees_the_page(nobody: httpx.Client, a
     assert ada.get("/ui/search?q=owl&mode=text", headers=own).status_code == 200
 
 
-def test_a_form_without_the_token_of_its_page_does_nothing(
-    guarded: Service, ada: httpx.Client, key: str
-) -> None:
+def test_form_without_token_is_rejected(guarded: Service, ada: httpx.Client, key: str) -> None:
     with signed_in(guarded, key) as other:
         foreign = token_in(other.get("/ui/search"))
     for token in (None, "", "x", "\u00e9", session_of(ada), foreign):
@@ -140,8 +134,8 @@ def test_a_form_without_the_token_of_its_page_does_nothing(
     assert ada.post("/ui/logout", files=files).status_code == 303
 
 
-def test_who_may_not_see_a_page_signs_out_there(ada: httpx.Client) -> None:
-    """For a key that is good for it: it is no dead end."""
+def test_denied_page_offers_sign_out(ada: httpx.Client) -> None:
+    """The page offers sign-out, because another key can have the scope."""
     refused = ada.get("/ui/keys")
     assert refused.status_code == 403
     assert "Administration" not in refused.text
@@ -149,7 +143,7 @@ def test_who_may_not_see_a_page_signs_out_there(ada: httpx.Client) -> None:
     assert (answer.status_code, answer.headers["location"]) == (303, "/ui/login")
 
 
-def test_a_form_of_an_earlier_session_leads_to_its_page(ada: httpx.Client, key: str) -> None:
+def test_form_of_an_earlier_session_opens_its_page(ada: httpx.Client, key: str) -> None:
     old = token_in(ada.get("/ui/documents"))
     assert sign_in(ada, key).status_code == 303
     refused = ada.post("/ui/review/approve", data={"csrf_token": old})
@@ -164,7 +158,7 @@ def test_htmx_brings_the_token_in_a_header(ada: httpx.Client) -> None:
     assert ada.post("/ui/logout", headers={"X-CSRF-Token": token, **HTMX}).status_code == 303
 
 
-def test_a_cookie_changes_nothing_beside_the_pages(ada: httpx.Client) -> None:
+def test_cookie_cannot_call_rest(ada: httpx.Client) -> None:
     headers = {"X-CSRF-Token": token_in(ada.get("/ui/search"))}
     body = {"ontology": "notes", "document": "a.txt", "text": "The owl sleeps."}
     assert ada.post("/documents", json=body, headers=headers).status_code == 401
@@ -177,7 +171,7 @@ def test_a_cookie_changes_nothing_beside_the_pages(ada: httpx.Client) -> None:
     "headers",
     [{"Origin": "https://evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "same-site"}, VISIT],
 )
-def test_forms_of_other_pages_are_refused(
+def test_cross_site_forms_are_rejected(
     ada: httpx.Client, key: str, path: str, headers: dict[str, str]
 ) -> None:
     form = {"key": key, "csrf_token": token_in(ada.get("/ui/search"))}
@@ -188,7 +182,7 @@ def test_forms_of_other_pages_are_refused(
 
 
 @pytest.mark.usefixtures("graph")
-def test_where_no_key_is_required_there_is_nothing_to_sign_in_to(service: Service) -> None:
+def test_disabled_authentication_hides_sign_in(service: Service) -> None:
     with browser(service) as client:
         page = client.get("/ui/search")
         assert page.status_code == 200

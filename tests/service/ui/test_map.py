@@ -32,7 +32,6 @@ pytestmark = pytest.mark.usefixtures("http")
 
 
 def store(graph: Graph, driver: neo4j.Driver, *counts: int) -> None:
-    """Documents of so many passages, each of a year of its own."""
     ids = list[str]()
     for number, count in enumerate(counts):
         made = record(f"{number}.md", [f"Passage {at} of document {number}." for at in range(count)])
@@ -47,7 +46,6 @@ def open_map(page: Page, points: int, colour: str = "document") -> None:
 
 
 def drag_around_all(page: Page) -> None:
-    """Along the edge of the picture."""
     box = page.locator("#points").bounding_box()
     assert box
     left, top, right, bottom = 1, 1, box["width"] - 2, box["height"] - 2
@@ -73,9 +71,7 @@ def test_passages_are_chosen_by_drawing_around_them(page: Page, graph: Graph, dr
     expect(page.locator(".passage.hit")).to_contain_text("of document 0")
 
 
-def test_the_text_beside_it_is_wide_enough_and_says_how_to_choose(
-    page: Page, graph: Graph, driver: neo4j.Driver
-) -> None:
+def test_map_text_explains_selection(page: Page, graph: Graph, driver: neo4j.Driver) -> None:
     store(graph, driver, 3)
     open_map(page, 3)
     point_at(page, 0)
@@ -102,7 +98,7 @@ def test_a_group_is_chosen_by_its_name(page: Page, graph: Graph, driver: neo4j.D
     expect(page.locator("#chosen li")).to_have_count(200)
 
 
-def test_the_map_is_used_by_keyboard_alone(page: Page, graph: Graph, driver: neo4j.Driver) -> None:
+def test_map_works_by_keyboard(page: Page, graph: Graph, driver: neo4j.Driver) -> None:
     store(graph, driver, 40)
     open_map(page, 40)
     page.locator("#points").focus()
@@ -139,7 +135,7 @@ def point_at(page: Page, at: int) -> None:
     page.mouse.move(box["x"] + x, box["y"] + y)
 
 
-def test_another_colour_asks_for_no_points(page: Page, graph: Graph, driver: neo4j.Driver) -> None:
+def test_changed_colour_requests_no_points(page: Page, graph: Graph, driver: neo4j.Driver) -> None:
     store(graph, driver, 3, 2)
     asked = list[str]()
     page.on("request", lambda each: asked.append(each.url))
@@ -157,9 +153,7 @@ def test_another_colour_asks_for_no_points(page: Page, graph: Graph, driver: neo
     assert len([each for each in asked if each.endswith("/ontologies/notes/map")]) == 1
 
 
-def test_a_late_answer_takes_the_place_of_no_newer_one(
-    page: Page, graph: Graph, driver: neo4j.Driver
-) -> None:
+def test_late_response_does_not_replace_a_newer_one(page: Page, graph: Graph, driver: neo4j.Driver) -> None:
     store(graph, driver, 2)
     held = list[Route]()
 
@@ -181,7 +175,7 @@ def test_a_late_answer_takes_the_place_of_no_newer_one(
     expect(page.locator("#pointed")).not_to_contain_text("An older one.")
 
 
-def test_what_failed_is_said_and_moves_nobody(page: Page, graph: Graph, driver: neo4j.Driver) -> None:
+def test_failed_request_is_shown_and_keeps_focus(page: Page, graph: Graph, driver: neo4j.Driver) -> None:
     store(graph, driver, 2)
     open_map(page, 2)
     failure = "<div class='problem'>Neo4j does not answer.</div>"
@@ -239,6 +233,6 @@ def test_without_scripts_its_groups_are_a_list(
     assert len(communities.xpath("//section[@aria-labelledby='groups']//li")) == 2
 
 
-def test_without_documents_there_is_no_map(http: httpx.Client) -> None:
+def test_ontology_without_documents_has_no_map(http: httpx.Client) -> None:
     assert "No documents yet" in words(shown(http, "/ui/map").xpath("//p[@class='nothing']"))[0]
     assert http.get("/ui/map?ontology=notes").status_code == 404

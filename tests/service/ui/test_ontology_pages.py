@@ -26,12 +26,11 @@ def text_of(page: HtmlElement) -> str:
 
 
 def form_of(page: HtmlElement, action: str, **typed: Any) -> dict[str, str]:
-    """What a browser sends of a form, with what was typed."""
     (form,) = page.xpath(f"//main//form[@action='{action}']")
     return {**dict(form.form_values()), **typed}
 
 
-def test_ontologies_are_listed_with_what_they_hold(http: httpx.Client, graph: Graph) -> None:
+def test_ontologies_are_listed_with_counts(http: httpx.Client, graph: Graph) -> None:
     embedded(graph, http, "One passage.\n\nAnother passage.")
     http.post("/documents", json={"ontology": "new", "document": "a.md", "text": "Just come."})
     waits = {"ontology": "birds", "document": "a.md", "text": "It waits.", "review": True}
@@ -43,7 +42,9 @@ def test_ontologies_are_listed_with_what_they_hold(http: httpx.Client, graph: Gr
     assert page.xpath("//tbody/tr[2]/td[last()]/a/@href") == [AT]
 
 
-def test_how_it_is_embedded_is_changed_after_a_look(http: httpx.Client, kg: KgClient, graph: Graph) -> None:
+def test_embedding_configuration_changes_after_a_preview(
+    http: httpx.Client, kg: KgClient, graph: Graph
+) -> None:
     embedded(graph, http, "One passage.\n\nAnother passage.")
     page = shown(http, AT)
     assert "1 ready for semantic search" in text_of(page) or "2 ready for semantic search" in text_of(page)
@@ -70,7 +71,9 @@ def test_how_it_is_embedded_is_changed_after_a_look(http: httpx.Client, kg: KgCl
     assert (wrong.status_code, "chunk_size" in wrong.text) == (422, True)
 
 
-def test_what_is_confirmed_is_what_was_shown(http: httpx.Client, kg: KgClient, graph: Graph) -> None:
+def test_confirmation_applies_the_previewed_configuration(
+    http: httpx.Client, kg: KgClient, graph: Graph
+) -> None:
     """Somebody else changes it between the look and the confirmation."""
     embedded(graph, http, "One passage.")
     to = f"{AT}/embedding"
@@ -92,7 +95,7 @@ def test_who_administers_one_ontology_has_its_forms(guarded: Service, graph: Gra
         assert not page.xpath("//summary[text()='Administration']")
 
 
-def test_how_concepts_are_found_is_changed_after_a_look(http: httpx.Client, kg: KgClient) -> None:
+def test_extraction_configuration_changes_after_a_preview(http: httpx.Client, kg: KgClient) -> None:
     http.post("/documents", json={"ontology": "notes", "document": "a.md", "text": "A lease."})
     to = f"{AT}/extraction"
     sent = form_of(shown(http, AT), to, extractor="keyphrase", per_source="3")
@@ -122,7 +125,7 @@ def test_language_and_synonyms_are_set(http: httpx.Client, kg: KgClient) -> None
     assert kg.synonyms("notes").groups == []
 
 
-def test_what_was_done_is_said_in_words_of_ours(http: httpx.Client) -> None:
+def test_unknown_done_message_is_ignored(http: httpx.Client) -> None:
     http.post("/documents", json={"ontology": "notes", "document": "a.md", "text": "A lease."})
     sent = {
         "synonyms": ({"groups": "k8s = kubernetes"}, "Synonyms saved."),
@@ -139,7 +142,7 @@ def test_what_was_done_is_said_in_words_of_ours(http: httpx.Client) -> None:
         assert page.xpath("//p[@data-done]") == []
 
 
-def test_an_ontology_is_deleted_after_a_look_at_what_goes(http: httpx.Client, tmp_path: Path) -> None:
+def test_ontology_is_deleted_after_a_preview(http: httpx.Client, tmp_path: Path) -> None:
     http.post("/documents", json={"ontology": "notes", "document": "a.md", "text": "A lease."})
     http.post("/documents", json={"ontology": "notes", "document": "b.md", "text": "B.", "review": True})
     http.post("/folders", json={"path": str(tmp_path), "ontology": "notes"})

@@ -1,5 +1,3 @@
-"""Each page with each kind of key, against a service that answers nobody without one."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -34,15 +32,12 @@ NOT_SIGNED_IN = "/ui/login?next="
 
 @dataclass(frozen=True)
 class Made:
-    """Keys, and sessions of some that are worth nothing any more."""
-
     keys: dict[str, str]
     sessions: dict[str, str]
 
 
 @pytest.fixture(scope="module")
 def made(server: Neo4jServer, driver: neo4j.Driver) -> Iterator[Made]:
-    """A key of each scope, one that is expired and one that is revoked."""
     wipe(driver)
     with Graph(server.uri, server.user, server.password) as graph:
         migrate(graph)
@@ -68,7 +63,7 @@ def visitors(guarded: Service, made: Made) -> Iterator[dict[KeyScope, httpx.Clie
 
 
 def test_the_table_has_every_page() -> None:
-    """A page that is new is open to whom its method says, until somebody has thought of it."""
+    """A new page needs an entry in the table."""
     app = create_app(load_settings(), lambda _: None)
     included = [getattr(each, "original_router", app.router) for each in app.routes]
     routes = [each for router in included for each in router.routes if isinstance(each, APIRoute)]
@@ -78,7 +73,7 @@ def test_the_table_has_every_page() -> None:
 
 
 @pytest.mark.parametrize("route", PAGES)
-def test_whoever_has_not_signed_in_is_led_there(guarded: Service, made: Made, route: str) -> None:
+def test_request_without_session_redirects_to_sign_in(guarded: Service, made: Made, route: str) -> None:
     for cookie in (None, "", "wrong", "a" * 43, made.keys["admin"], *made.sessions.values()):
         with browser(guarded) as client:
             sent = {} if cookie is None else {"Cookie": f"{cookie_of(client)}={cookie}"}
@@ -97,7 +92,7 @@ def test_a_key_in_the_header_must_be_good(guarded: Service, made: Made, route: s
 
 
 @pytest.mark.parametrize("route", PAGES)
-def test_a_session_is_good_for_the_scope_of_its_key_and_those_below(
+def test_session_has_the_scope_of_its_key(
     guarded: Service, made: Made, visitors: dict[KeyScope, httpx.Client], route: str
 ) -> None:
     needed = SCOPES.index(PAGES[route])
@@ -115,16 +110,14 @@ def test_a_session_is_good_for_the_scope_of_its_key_and_those_below(
 
 
 @pytest.mark.parametrize("route", [each for each in PAGES if not each.startswith("GET ")])
-def test_what_changes_something_takes_more_than_a_cookie(
-    visitors: dict[KeyScope, httpx.Client], route: str
-) -> None:
+def test_changes_need_a_form_token(visitors: dict[KeyScope, httpx.Client], route: str) -> None:
     method, path = route.split(" ")
     answer = visitors["admin"].request(method, path.replace("{", "no-").replace("}", ""))
     assert answer.status_code == 403
 
 
 @pytest.mark.parametrize("route", PUBLIC_PAGES)
-def test_what_shows_nothing_of_what_is_stored_is_open(guarded: Service, route: str) -> None:
+def test_public_pages_need_no_session(guarded: Service, route: str) -> None:
     with browser(guarded) as client:
         answer = knock_at_page(client, route)
     assert answer.status_code in {200, 401, 404}
@@ -135,7 +128,6 @@ def test_what_shows_nothing_of_what_is_stored_is_open(guarded: Service, route: s
 
 
 def client_page(guarded: Service) -> str:
-    """The page to sign in; all that it loads is there."""
     with browser(guarded) as client:
         page = client.get("/ui/login").text
         loaded = [each.partition('"')[0] for each in page.split('="')[1:] if each.startswith("/ui/assets/")]

@@ -48,7 +48,7 @@ def words(of: Sequence[HtmlElement]) -> list[str]:
 
 @pytest.mark.usefixtures("ids")
 @pytest.mark.parametrize("path", PAGES)
-def test_a_page_runs_scripts_of_ours_alone(http: httpx.Client, path: str) -> None:
+def test_page_runs_only_its_own_scripts(http: httpx.Client, path: str) -> None:
     answer = http.get(path)
     policy = answer.headers["content-security-policy"]
     assert "default-src 'none'; script-src 'self'; style-src 'self';" in policy
@@ -67,7 +67,7 @@ def test_the_root_leads_people_to_the_search(http: httpx.Client) -> None:
 
 
 @pytest.mark.usefixtures("ids")
-def test_hits_are_those_of_rest_with_their_words_marked(http: httpx.Client) -> None:
+def test_hits_equal_rest_results_with_marks(http: httpx.Client) -> None:
     page = shown(http, "/ui/search?q=waggle+dance")
     texts = [each["full_text"].strip() for each in search(http, "waggle dance")["sources"]]
     assert words(page.xpath("//li[@class='hit']/blockquote")) == texts
@@ -93,7 +93,7 @@ def test_the_first_page_waits_for_no_counts(http: httpx.Client) -> None:
 
 
 @pytest.mark.usefixtures("ids")
-def test_htmx_gets_the_hits_alone(http: httpx.Client) -> None:
+def test_htmx_receives_only_the_hits(http: httpx.Client) -> None:
     whole, part = http.get("/ui/search?q=bees").text, http.get("/ui/search?q=bees", headers=HTMX).text
     assert "<html" in whole
     assert "<html" not in part
@@ -103,12 +103,12 @@ def test_htmx_gets_the_hits_alone(http: httpx.Client) -> None:
 
 
 @pytest.mark.usefixtures("ids")
-def test_nothing_near_is_said(http: httpx.Client) -> None:
+def test_search_without_relevant_results_reports_it(http: httpx.Client) -> None:
     page = shown(http, "/ui/search?q=zzzz&mode=text")
     assert words(page.xpath("//p[@class='nothing']"))[0].startswith("No results.")
 
 
-def test_further_hits_go_on_where_the_first_ended(http: httpx.Client, graph: Graph) -> None:
+def test_next_page_continues_after_the_first(http: httpx.Client, graph: Graph) -> None:
     store_document(graph, record("many.md", [f"The dance number {at} of many." for at in range(14)]))
     run_jobs(graph)
     first = shown(http, "/ui/search?q=dance&mode=text")
@@ -120,7 +120,7 @@ def test_further_hits_go_on_where_the_first_ended(http: httpx.Client, graph: Gra
     assert second.xpath("//ol/@start") == ["11"]
 
 
-def test_facets_lead_to_what_they_say(http: httpx.Client, graph: Graph) -> None:
+def test_facet_links_apply_their_filter(http: httpx.Client, graph: Graph) -> None:
     for ontology in ("notes", "other"):
         for name in ("a", "b"):
             store_document(graph, record(f"{name}.md", [f"The dance of {name}."], ontology))
@@ -183,7 +183,7 @@ def test_metadata_is_shown_whatever_it_is(http: httpx.Client, author: Any, date:
     assert http.get("/ui/search/facets?q=dance").status_code == 200
 
 
-def test_a_document_is_read_whatever_its_address_says_of_a_search(http: httpx.Client, graph: Graph) -> None:
+def test_document_opens_with_any_search_in_url(http: httpx.Client, graph: Graph) -> None:
     store_document(graph, record("a.md", ["One.", "Two."]))
     (found,) = http.get("/documents").json()["documents"]
     for said in (
@@ -201,7 +201,7 @@ def test_a_document_is_read_whatever_its_address_says_of_a_search(http: httpx.Cl
 
 @pytest.mark.parametrize("path", ["/ui/documents", "/ui/jobs", "/ui/concepts?ontology=notes"])
 @pytest.mark.usefixtures("ids")
-def test_behind_the_end_of_a_list_is_no_empty_list(http: httpx.Client, path: str) -> None:
+def test_page_beyond_the_last_links_back(http: httpx.Client, path: str) -> None:
     if path == "/ui/jobs":
         http.post("/documents", json={"ontology": "notes", "document": "a.md", "text": "A lease.\n"})
     joined = "&" if "?" in path else "?"
@@ -214,7 +214,7 @@ def test_behind_the_end_of_a_list_is_no_empty_list(http: httpx.Client, path: str
 
 
 @pytest.mark.usefixtures("ids")
-def test_a_hit_is_read_in_its_place_with_the_hits_around_it(http: httpx.Client) -> None:
+def test_hit_opens_within_its_document(http: httpx.Client) -> None:
     hits = shown(http, "/ui/search?q=waggle+dance").xpath("//li[@class='hit']/h2/a/@href")
     page = shown(http, hits[1])
     (hit,) = page.xpath("//section[contains(@class, 'hit')]")
@@ -227,7 +227,7 @@ def test_a_hit_is_read_in_its_place_with_the_hits_around_it(http: httpx.Client) 
     assert re.fullmatch(r"[0-9a-f]+#0-\d+", cited)
 
 
-def test_a_long_document_goes_on(http: httpx.Client, graph: Graph) -> None:
+def test_long_document_loads_further_passages(http: httpx.Client, graph: Graph) -> None:
     store_document(graph, record("long.md", [f"Paragraph {at} of a long document." for at in range(250)]))
     (found,) = http.get("/documents?ontology=notes").json()["documents"]
     page = shown(http, f"/ui/read/{found['document_id']}")
@@ -239,7 +239,7 @@ def test_a_long_document_goes_on(http: httpx.Client, graph: Graph) -> None:
     assert numbers == [str(at) for at in range(250)]
 
 
-def test_a_concept_has_its_quotes_and_the_ways_to_others(http: httpx.Client, ids: dict[str, str]) -> None:
+def test_concept_shows_quotes_and_related_concepts(http: httpx.Client, ids: dict[str, str]) -> None:
     page = shown(http, f"/ui/concepts/{ids['Karl von Frisch']}?to=waggle+dance")
     assert words(page.xpath("//figure/blockquote")) == ["Karl von Frisch"]
     assert words(page.xpath("//ul[@class='listed']/li"))[0].startswith("saw waggle dance")
@@ -261,7 +261,7 @@ def test_concepts_are_listed_and_found(http: httpx.Client) -> None:
     )
 
 
-def test_a_document_is_added_shown_and_deleted_without_a_script(http: httpx.Client) -> None:
+def test_document_is_added_and_deleted_without_scripts(http: httpx.Client) -> None:
     file = {"file": ("hive.md", b"# Hive\n\nBees live in a hive.\n", "text/markdown")}
     added = http.post("/ui/documents", files=file, data={"ontology": "notes"}, follow_redirects=False)
     assert (added.status_code, added.headers["location"]) == (303, "/ui/documents?ontology=notes")
@@ -332,7 +332,7 @@ def test_jobs_are_shown_and_cancelled(http: httpx.Client) -> None:
 
 
 def test_texts_never_become_markup(http: httpx.Client) -> None:
-    """HARDENING 89: what documents, names and questions hold is shown as it is."""
+    """HARDENING 89: text of documents, names, and questions is escaped."""
     file = {"file": (f"{HOSTILE[:25]}.md", f"# {HOSTILE}\n\nDance {HOSTILE}\n".encode(), "text/markdown")}
     data = {"ontology": "notes", "title": HOSTILE, "metadata": '{"author": "<b>me</b>"}'}
     assert http.post("/documents", files=file, data=data).status_code == 202
@@ -356,7 +356,7 @@ def test_texts_never_become_markup(http: httpx.Client) -> None:
         ("/ui/assets/0000/page.css", 404, "Reload the page"),
     ],
 )
-def test_what_is_wrong_is_a_page_that_says_so(http: httpx.Client, path: str, status: int, said: str) -> None:
+def test_error_is_a_page(http: httpx.Client, path: str, status: int, said: str) -> None:
     answer = http.get(path)
     assert answer.status_code == status
     assert "x-request-id" in answer.headers
@@ -387,13 +387,13 @@ def test_an_ontology_is_seen_part_by_part(http: httpx.Client, kg: KgClient, grap
     assert shown(http, back).xpath("//ul[@class='listed']/li/a/@href") == links
 
 
-def test_where_there_are_no_communities_that_is_said(http: httpx.Client) -> None:
+def test_ontology_without_communities_reports_it(http: httpx.Client) -> None:
     page = shown(http, "/ui/communities")
     assert words(page.xpath("//p[@class='nothing']"))[0].startswith("No communities")
     assert http.get("/ui/communities?ontology=notes").status_code == 404
 
 
-def test_where_none_are_detected_the_page_says_why_and_has_it_done(http: httpx.Client, graph: Graph) -> None:
+def test_communities_page_starts_the_detection(http: httpx.Client, graph: Graph) -> None:
     at = "/ui/communities?ontology=notes"
     ingest(http, "The harbour is silted up.")
     (none,) = words(shown(http, at).xpath("//p[@class='nothing']"))
@@ -433,7 +433,7 @@ def test_links_are_accepted_rejected_and_opened_again(http: httpx.Client, kg: Kg
 WORDS = ("ontology", "passage", "document", "concept", "community", "embedding space", "proposed link", "job")
 
 
-def test_every_page_leads_to_what_kg_is(http: httpx.Client) -> None:
+def test_every_page_links_to_the_about_page(http: httpx.Client) -> None:
     (to,) = shown(http, "/ui/search").xpath("//body/footer/a[.='Help']/@href")
     page = shown(http, to)
     terms = {each.lower() for each in words(page.xpath("//dl/dt"))}
@@ -443,7 +443,7 @@ def test_every_page_leads_to_what_kg_is(http: httpx.Client) -> None:
 
 
 @pytest.mark.usefixtures("ids")
-def test_a_page_is_called_as_what_leads_to_it(http: httpx.Client) -> None:
+def test_page_titles_match_their_links(http: httpx.Client) -> None:
     links = shown(http, "/ui/search").xpath("//nav[@aria-label='Pages']//a")
     assert len(links) == 15
     for link in links:
@@ -456,7 +456,7 @@ def test_a_page_is_called_as_what_leads_to_it(http: httpx.Client) -> None:
             assert name in page.xpath("//title/text()")[0]
 
 
-def test_a_key_is_made_shown_once_replaced_and_revoked(http: httpx.Client, service: Service) -> None:
+def test_key_is_created_displayed_once_replaced_and_revoked(http: httpx.Client, service: Service) -> None:
     fields = {"name": "ada", "scope": "write", "ontologies": "notes, other", "valid_days": "30"}
     made = http.post("/ui/keys", data=fields)
     assert made.status_code == 201
@@ -480,7 +480,7 @@ def test_a_key_is_made_shown_once_replaced_and_revoked(http: httpx.Client, servi
     assert http.get("/ui/keys/00000000/revoke").status_code == 404
 
 
-def test_what_is_wrong_with_a_key_is_said(http: httpx.Client) -> None:
+def test_invalid_key_form_is_reported(http: httpx.Client) -> None:
     wrong = ({"name": ""}, {"scope": "all"}, {"valid_days": "x"}, {"ontologies": ", ,"})
     for fields in ({"name": "ada", **each} for each in wrong):
         refused = http.post("/ui/keys", data=fields)
@@ -488,7 +488,7 @@ def test_what_is_wrong_with_a_key_is_said(http: httpx.Client) -> None:
         assert 'class="problem"' in refused.text
 
 
-def test_ontologies_of_a_key_that_are_not_there_are_said(http: httpx.Client) -> None:
+def test_unknown_ontologies_of_a_key_are_reported(http: httpx.Client) -> None:
     http.post("/documents", json={"ontology": "notes", "document": "a.md", "text": "A lease."})
     made = http.post("/ui/keys", data={"name": "ada", "ontologies": "notes, note"})
     (note,) = words(document_fromstring(made.text).xpath("//p[@class='note']"))
@@ -498,7 +498,7 @@ def test_ontologies_of_a_key_that_are_not_there_are_said(http: httpx.Client) -> 
     assert document_fromstring(made.text).xpath("//p[@class='note']") == []
 
 
-def test_what_was_changed_is_listed(http: httpx.Client) -> None:
+def test_changes_are_listed(http: httpx.Client) -> None:
     file = {"file": ("a.md", b"A lease.\n", "text/markdown")}
     http.post("/ui/documents", files=file, data={"ontology": "notes"}, follow_redirects=False)
     until, path = time.monotonic() + 20, "//tbody/tr"
@@ -555,7 +555,7 @@ def test_documents_are_approved_and_rejected(http: httpx.Client) -> None:
     assert not found(http, "herons")
 
 
-def test_all_of_an_ontology_are_decided_portion_by_portion(http: httpx.Client) -> None:
+def test_pending_documents_are_approved_in_batches(http: httpx.Client) -> None:
     batch = [
         {"ontology": "birds", "document": f"{at:03}.md", "text": f"Bird {at}.", "review": True}
         for at in range(101)
@@ -579,7 +579,7 @@ def test_all_of_an_ontology_are_decided_portion_by_portion(http: httpx.Client) -
     assert "No pending documents." in " ".join(words([shown(http, "/ui/review")]))
 
 
-def test_what_was_decided_meanwhile_is_said(http: httpx.Client) -> None:
+def test_concurrent_decision_is_reported(http: httpx.Client) -> None:
     http.post("/documents", json={"ontology": "birds", "document": "a.md", "text": "A heron."})
     ingest(http, "A text.", ontology="birds")
     answer = http.post("/ui/review/approve", data={"ontology": "birds", "documents": "gone.md"})
@@ -596,7 +596,7 @@ def test_what_was_decided_meanwhile_is_said(http: httpx.Client) -> None:
         assert refused.status_code == 422, wrong
 
 
-def test_whoever_may_only_read_looks_at_all_without_a_button(guarded: Service, graph: Graph) -> None:
+def test_reader_sees_pages_without_buttons(guarded: Service, graph: Graph) -> None:
     scopes: tuple[KeyScope, ...] = ("read", "write")
     made = {each: keys.create_key(graph, NewKey(name=each, scope=each), "local").key for each in scopes}
     with httpx.Client(base_url=guarded.url, headers={"Authorization": f"Bearer {made['write']}"}) as sent:
@@ -608,7 +608,7 @@ def test_whoever_may_only_read_looks_at_all_without_a_button(guarded: Service, g
         assert words(page.xpath("//main//button")) == buttons
 
 
-def test_what_waits_is_text(http: httpx.Client) -> None:
+def test_pending_document_is_displayed_as_text(http: httpx.Client) -> None:
     give(http, f"{HOSTILE[:25]}.md", f"# {HOSTILE}\n\nDance {HOSTILE}\n", title=HOSTILE)
     page = shown(http, "/ui/review")
     assert page.xpath("//main//script | //main//b | //main//img") == []
@@ -625,7 +625,7 @@ def drawn_on(http: httpx.Client, path: str) -> tuple[list[list[str]], list[list[
     return nodes, edges
 
 
-def test_a_passage_stands_among_its_neighbours_and_concepts(http: httpx.Client, ids: dict[str, str]) -> None:
+def test_passage_graph_shows_neighbours_and_concepts(http: httpx.Client, ids: dict[str, str]) -> None:
     page = shown(http, f"/ui/graph/{SOURCES[1]}")
     assert words(page.xpath("//*[@id='beside']/li")) == BEES
     assert page.xpath("//a[@class='chip']/@href") == [f"/ui/concepts/{ids['waggle dance']}"]
@@ -640,7 +640,7 @@ def test_a_passage_stands_among_its_neighbours_and_concepts(http: httpx.Client, 
     assert {end for each in edges for end in each[:2]} <= shapes.keys()
 
 
-def test_what_somebody_linked_is_there_and_says_so(http: httpx.Client, kg: KgClient, graph: Graph) -> None:
+def test_accepted_link_is_drawn_and_labelled(http: httpx.Client, kg: KgClient, graph: Graph) -> None:
     propose(kg, graph)
     (proposed,) = kg.proposals("notes", kind="source").proposals
     first, second = (each.source.source_id for each in proposed.ends)
@@ -661,5 +661,5 @@ def test_it_is_reached_from_hits_and_from_reading(http: httpx.Client, ids: dict[
     assert words(shown(http, whole).xpath("//*[@id='passages']/li/a")) == BEES
 
 
-def test_what_is_nowhere_is_not_found(http: httpx.Client) -> None:
+def test_unknown_passage_is_not_found(http: httpx.Client) -> None:
     assert http.get("/ui/graph/nothing.md").status_code == 404

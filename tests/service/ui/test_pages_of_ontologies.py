@@ -60,7 +60,7 @@ OF_EVERYTHING = (
     "/ui/review/approve",
     "/ui/review/reject",
 )
-"""Pages that show of some ontologies what they show of all."""
+"""Pages that show the same for some ontologies as for all."""
 
 
 CHANGED = {
@@ -78,7 +78,7 @@ CHANGED = {
     "POST /ui/review/approve": "/ui/review/approve",
     "POST /ui/review/reject": "/ui/review/reject",
 }
-"""What pages change, with an id of another ontology; and what is asked by a form."""
+"""Changes with an id of another ontology, and form routes."""
 WAITING = {"ontology": OTHER, "documents": f"{SECRET} waits.md"}
 OF_DOCUMENTS = {
     "/ui/documents/change": {"document": "{document}", "title": "Owl"},
@@ -93,7 +93,7 @@ FORMS = {
     "/ui/review/approve": WAITING,
     "/ui/review/reject": WAITING,
 }
-"""What is sent where the ontology is not in the address."""
+"""Form data of routes without an ontology in the URL."""
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def page(guarded: Service, libraries: Libraries) -> Iterator[httpx.Client]:
 
 
 @pytest.mark.parametrize("path", OF_EVERYTHING)
-def test_what_is_shown_of_everything_is_of_ones_own(
+def test_pages_show_only_visible_ontologies(
     page: httpx.Client, everything: httpx.Client, libraries: Libraries, path: str
 ) -> None:
     path = path.format(
@@ -139,7 +139,7 @@ def test_what_is_shown_of_everything_is_of_ones_own(
         ),
     ],
 )
-def test_naming_an_ontology_of_others_is_refused(page: httpx.Client, path: str, named: str) -> None:
+def test_page_of_a_hidden_ontology_is_denied(page: httpx.Client, path: str, named: str) -> None:
     answer = page.get(path + named)
     assert answer.status_code == 403
     assert f"cannot see &#39;{named}&#39;" in answer.text
@@ -191,7 +191,7 @@ def test_concepts_and_communities_of_others_are_nowhere(page: httpx.Client, libr
 
 
 @pytest.mark.parametrize("named", [OTHER, NOWHERE])
-def test_how_ontologies_of_others_are_set_up_is_neither_shown_nor_changed(
+def test_hidden_ontology_configuration_is_neither_shown_nor_changed(
     page: httpx.Client, everything: httpx.Client, named: str
 ) -> None:
     token = {"X-CSRF-Token": token_in(page.get("/ui/search"))}
@@ -207,7 +207,7 @@ def test_how_ontologies_of_others_are_set_up_is_neither_shown_nor_changed(
         assert SECRET not in own.text
 
 
-def test_pages_that_concern_all_are_refused_and_the_others_tried_here(page: httpx.Client) -> None:
+def test_pages_for_all_of_kg_are_denied(page: httpx.Client) -> None:
     tried = {f"GET {each.partition('?')[0]}" for each in OF_EVERYTHING}
     tried = {each.replace("{own_", "{").replace("}", "_id}") for each in tried}
     tried = {each.replace("{evaluation_id}", "{name}") for each in tried}

@@ -1,5 +1,3 @@
-"""Searching as one types where meaning is looked for by a provider: nobody pays for each pause."""
-
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -42,7 +40,6 @@ def beginning() -> Callable[[], object]:
 
 @pytest.fixture
 def paid(server: Neo4jServer, graph: Graph, provider: EmbeddingServer, tmp_path: Path) -> Iterator[Service]:
-    """A service whose texts are embedded elsewhere, with a document; nothing was asked for yet."""
     assert graph, "it is empty"
     running = serve_with(server, tmp_path, provider.openai_url.replace("127.0.0.1", ELSEWHERE))
     body = {"ontology": "notes", "document": "a.md", "text": "The worker renews its lease.\n"}
@@ -57,7 +54,7 @@ def serve_with(server: Neo4jServer, folder: Path, address: str, **more: str) -> 
     return serve(server, folder, KG_EMBEDDING__PROVIDER="openai", **openai, **more)
 
 
-def test_nobody_pays_for_each_pause_in_typing(
+def test_typing_pauses_send_no_paid_requests(
     paid: Service, provider: EmbeddingServer, browser: Browser
 ) -> None:
     with httpx.Client(base_url=paid.url, timeout=60) as http:
@@ -76,10 +73,10 @@ def test_nobody_pays_for_each_pause_in_typing(
     see_in_a_browser(paid, provider, browser)
 
 
-def test_what_answers_on_this_machine_is_asked_at_each_pause(
+def test_local_model_is_queried_at_each_pause(
     server: Neo4jServer, graph: Graph, provider: EmbeddingServer, tmp_path: Path
 ) -> None:
-    """As Ollama does: nobody pays for it."""
+    """Local providers such as Ollama are free."""
     assert graph, "it is empty"
     running = serve_with(server, tmp_path, provider.openai_url, **OLLAMA)
     with httpx.Client(base_url=running.url, timeout=60) as http:

@@ -1,5 +1,3 @@
-"""Signing in to the pages of a service that answers nobody without a key, also with a browser."""
-
 from __future__ import annotations
 
 import re
@@ -53,7 +51,7 @@ def is_in(client: httpx.Client) -> bool:
     return answer.status_code == 200
 
 
-def test_a_key_opens_the_pages_and_what_they_show(
+def test_sign_in_opens_pages_and_passages(
     nobody: httpx.Client, key: CreatedKey, driver: neo4j.Driver
 ) -> None:
     asked = nobody.get("/ui/search?q=owl&where=a%3D1")
@@ -75,7 +73,7 @@ def test_a_key_opens_the_pages_and_what_they_show(
     assert session_of(nobody) not in str(stored)
 
 
-def test_the_cookie_is_for_the_service_alone_and_holds_no_key(nobody: httpx.Client, key: CreatedKey) -> None:
+def test_cookie_is_restricted_and_contains_no_key(nobody: httpx.Client, key: CreatedKey) -> None:
     name, plain = cookie_of(nobody), sign_in(nobody, key.key).headers["set-cookie"]
     assert re.fullmatch(
         rf"{name}=[A-Za-z0-9_-]{{43}}; HttpOnly; Max-Age=43200; Path=/; SameSite=strict", plain
@@ -99,7 +97,7 @@ def test_the_cookie_is_for_the_service_alone_and_holds_no_key(nobody: httpx.Clie
                 assert got.status_code == status, "by https others may have set what has the plain name"
 
 
-def test_a_key_that_is_no_good_opens_nothing(
+def test_invalid_key_does_not_sign_in(
     guarded: Service, graph: Graph, key: CreatedKey, nobody: httpx.Client, driver: neo4j.Driver
 ) -> None:
     made = {each: keys.create_key(graph, NewKey(name=each), "local").key for each in ("expired", "revoked")}
@@ -117,7 +115,7 @@ def test_a_key_that_is_no_good_opens_nothing(
     assert f'"claimed_key": "{made["revoked"][3:11]}"' in guarded.output()
 
 
-def test_who_tries_many_keys_has_to_wait_and_others_have_not(
+def test_repeated_sign_in_attempts_are_limited_per_client(
     nobody: httpx.Client, guarded: Service, key: CreatedKey
 ) -> None:
     sign_in(nobody, key.key)
@@ -146,9 +144,7 @@ def test_a_session_ends_with_its_key_within_seconds(
         assert answer.headers["location"] == "/ui/login?next=%2Fui%2Fsearch"
 
 
-def test_a_session_lasts_for_hours_and_is_forgotten_then(
-    ada: httpx.Client, graph: Graph, driver: neo4j.Driver
-) -> None:
+def test_session_expires_and_is_deleted(ada: httpx.Client, graph: Graph, driver: neo4j.Driver) -> None:
     ((left,),) = rows_of(
         driver, "MATCH (s:PageSession) RETURN duration.inSeconds(s.opened_at, s.expires_at).seconds"
     )
@@ -163,7 +159,7 @@ def rows_of(driver: neo4j.Driver, statement: str) -> list[tuple[object, ...]]:
     return [tuple(each.values()) for each in rows(driver, statement)]
 
 
-def test_signing_out_ends_the_session_at_once_and_is_told(
+def test_sign_out_ends_the_session_and_is_audited(
     ada: httpx.Client, guarded: Service, key: CreatedKey, driver: neo4j.Driver
 ) -> None:
     token = session_of(ada)
@@ -184,7 +180,7 @@ def test_signing_out_ends_the_session_at_once_and_is_told(
     assert token not in guarded.output()
 
 
-def test_two_services_of_a_host_sign_nobody_out_of_the_other(
+def test_services_of_one_host_have_separate_cookies(
     guarded: Service, server: Neo4jServer, key: CreatedKey, tmp_path: Path
 ) -> None:
     """A browser keeps the cookies of all ports of a host together."""
@@ -210,7 +206,7 @@ def test_who_signs_in_again_has_one_session(ada: httpx.Client, key: CreatedKey, 
     assert len(rows(driver, SESSIONS)) == 1
 
 
-def test_a_key_has_so_many_sessions_and_the_newest_stay(
+def test_number_of_sessions_per_key_is_bounded(
     graph: Graph, key: CreatedKey, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = keys.create_key(graph, NewKey(name="bob"), "local")
@@ -224,9 +220,7 @@ def test_a_key_has_so_many_sessions_and_the_newest_stay(
     assert keys.open_session(graph, key.key_id) is None
 
 
-def test_without_scripts_a_new_key_goes_on_where_the_old_one_ended(
-    browser: Browser, guarded: Service, graph: Graph
-) -> None:
+def test_rotated_key_continues_without_scripts(browser: Browser, guarded: Service, graph: Graph) -> None:
     ensure_space(graph, small_embedder().identity)  # as the service did when it started
     context = browser.new_context(base_url=guarded.url, java_script_enabled=False)
     page = context.new_page()

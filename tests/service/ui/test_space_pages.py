@@ -64,7 +64,7 @@ def test_the_life_of_a_space(http: httpx.Client, kg: KgClient, graph: Graph, dri
     assert [each.slug for each in kg.embedding_spaces().spaces] == ["other"]
 
 
-def test_forms_lead_to_what_their_space_can_do(http: httpx.Client) -> None:
+def test_space_page_offers_possible_actions(http: httpx.Client) -> None:
     create(http)
     page = shown(http, AT)
     led = {str(each) for each in page.xpath("//main//form/@action | //main//a/@href")}
@@ -73,7 +73,7 @@ def test_forms_lead_to_what_their_space_can_do(http: httpx.Client) -> None:
     assert shown(http, f"{AT}/check").xpath("//main//form/@action") == [f"{AT}/build"]
 
 
-def test_a_check_says_where_nothing_is_built(http: httpx.Client, graph: Graph) -> None:
+def test_check_reports_ontologies_without_vectors(http: httpx.Client, graph: Graph) -> None:
     embedded(graph, http, "One passage.\n\nAnother passage.")
     create(http)
     for chosen in ("", "?ontology=notes"):
@@ -88,7 +88,7 @@ def test_a_check_says_where_nothing_is_built(http: httpx.Client, graph: Graph) -
     assert "Ready to activate for notes." in " ".join(words([default]))
 
 
-def test_progress_refreshes_by_itself_while_there_is_any(http: httpx.Client, graph: Graph) -> None:
+def test_progress_refreshes_while_jobs_run(http: httpx.Client, graph: Graph) -> None:
     embedded(graph, http, "One passage.\n\nAnother passage.")
     create(http)
     for path in ("/ui/spaces", AT):
@@ -107,7 +107,7 @@ def test_progress_refreshes_by_itself_while_there_is_any(http: httpx.Client, gra
     assert "Answers for notes" in text_of(http, AT)
 
 
-def test_what_is_wrong_with_a_space_is_said(http: httpx.Client) -> None:
+def test_invalid_space_form_is_reported(http: httpx.Client) -> None:
     for wrong in ({"slug": "A b"}, {"provider": "none"}, {"dimensions": "0"}, {"modality": "image"}):
         assert http.post("/ui/spaces", data={**OTHER, **wrong}).status_code == 422, wrong
     assert http.get(AT).status_code == 404

@@ -72,7 +72,7 @@ def ids(selection: PassageSelection) -> list[str]:
     return [passage.nearest.hit.source_id for passage in selection.passages]
 
 
-def test_the_nearest_piece_counts_and_the_others_are_named() -> None:
+def test_nearest_piece_counts_and_others_are_listed() -> None:
     hits = [*found(1, hit("a", 0.8), hit("b", 0.7)), *found(2, hit("b", 0.9), hit("c", 0.6))]
     selection = chosen(hits)
     assert ids(selection) == ["b", "a", "c"]
@@ -81,14 +81,14 @@ def test_the_nearest_piece_counts_and_the_others_are_named() -> None:
     assert (selection.order, +selection.left_out) == ("similarity", Counter(found_again=1))
 
 
-def test_ranks_decide_where_similarities_are_of_two_spaces_or_not_the_aim() -> None:
+def test_ranks_decide_across_spaces() -> None:
     hits = [*found(1, hit("a", 0.5), hit("b", 0.9)), *found(2, hit("c", 0.6, space="large"))]
     assert (ids(chosen(hits)), chosen(hits).order) == (["c", "a", "b"], "rank")
     assert ids(chosen(hits[:2])) == ["b", "a"]
     assert ids(chosen(hits[:2], by_rank=True)) == ["a", "b"]
 
 
-def test_each_document_gives_its_best() -> None:
+def test_each_document_contributes_its_best_passages() -> None:
     hits = found(1, hit("a", 0.9, "d"), hit("b", 0.8, "d"), hit("c", 0.7, "e"), hit("f", 0.6, "d"))
     selection = chosen(hits, per_document=1)
     assert (ids(selection), selection.left_out["beyond_per_document"]) == (["a", "c"], 2)
@@ -132,7 +132,7 @@ CHOICES = st.builds(
 
 
 @given(PIECES, CHOICES)
-def test_every_hit_is_given_or_counted(hits: list[PieceHit], choices: Choices) -> None:
+def test_every_hit_is_selected_or_counted(hits: list[PieceHit], choices: Choices) -> None:
     selection = select(hits, choices)
     assert sum(selection.left_out.values()) + len(selection.passages) == len(hits)
     assert all(count >= 0 for count in selection.left_out.values())
@@ -156,7 +156,7 @@ def test_the_choices_hold(hits: list[PieceHit], choices: Choices) -> None:
 
 
 @given(PIECES, CHOICES, st.randoms())
-def test_the_order_in_which_pieces_end_makes_no_difference(
+def test_selection_ignores_completion_order_of_pieces(
     hits: list[PieceHit], choices: Choices, dice: Any
 ) -> None:
     shuffled = list(hits)
@@ -172,7 +172,7 @@ def request(**fields: Any) -> AugmentRequest:
     return AugmentRequest.model_validate({"text": LONG, **fields})
 
 
-def test_a_short_text_is_one_query_and_what_is_short_can_be_said() -> None:
+def test_short_text_is_one_query() -> None:
     assert len(split_into_pieces("a word or two", request(), COUNTER).pieces) == 1
     assert len(split_into_pieces(LONG, request(one_query_tokens=8000), COUNTER).pieces) == 1
     short = " ".join(f"Sentence {n} says this." for n in range(20))
@@ -186,14 +186,14 @@ def test_a_short_text_is_one_query_and_what_is_short_can_be_said() -> None:
     )
 
 
-def test_the_whole_text_comes_last_and_only_where_there_are_pieces() -> None:
+def test_whole_text_is_the_last_of_several_pieces() -> None:
     made = split_into_pieces(LONG, request(whole=True), COUNTER).pieces
     assert [each.whole for each in made] == [False] * (len(made) - 1) + [True]
     assert (made[-1].text, made[-1].number) == (LONG, len(made))
     assert [each.whole for each in split_into_pieces("short", request(whole=True), COUNTER).pieces] == [False]
 
 
-def test_of_a_very_long_text_pieces_are_spread_evenly_and_the_rest_is_counted() -> None:
+def test_long_text_is_sampled_evenly_and_counted() -> None:
     text = "\n\n".join(f"Paragraph {n}. " + "word " * 60 for n in range(200))
     made = split_into_pieces(text, request(overlap_tokens=0), COUNTER)
     assert (len(made.pieces), made.left_out) == (MAX_PIECES, 200 - MAX_PIECES)
@@ -213,7 +213,7 @@ def test_without_a_model_tokens_are_estimated() -> None:
     assert all(len(each.text) <= MAX_QUERY_CHARACTERS for each in made)
 
 
-def test_a_conversation_is_consolidated_and_what_says_nothing_is_refused() -> None:
+def test_conversation_is_joined_and_empty_text_rejected() -> None:
     talk = {"text": None, "messages": [{"author": "Ada", "text": "# Hi"}, {"author": "Bob", "text": " "}]}
     text, notes = consolidate_request(request(**talk))
     assert (text, len(notes)) == ("## Ada\n\n> # Hi\n\n", 1)
@@ -248,24 +248,24 @@ def said(text: str, most: int, overlap: int) -> list[str]:
     return [text[start:end] for start, end in cut(text, words, most, overlap)]
 
 
-def test_pieces_are_whole_paragraphs_and_as_many_as_fit() -> None:
+def test_pieces_are_whole_paragraphs_up_to_the_size() -> None:
     assert said(TEXT, 200, 0) == ["\n\n".join(PARAGRAPHS[at : at + 2]) for at in range(0, 12, 2)]
 
 
-def test_the_last_paragraph_of_a_piece_begins_the_next_one_where_it_fits() -> None:
+def test_pieces_overlap_by_the_last_paragraph() -> None:
     pieces = said(TEXT, 300, 100)
     assert pieces[0] == "\n\n".join(PARAGRAPHS[:3])
     assert pieces[1] == "\n\n".join(PARAGRAPHS[2:5])
 
 
-def test_of_a_longer_paragraph_its_last_sentences_begin_the_next_piece() -> None:
+def test_pieces_overlap_by_sentences_of_a_long_paragraph() -> None:
     sentences = [f"Sentence {n} says {'this and that ' * 5}at last." for n in range(10)]
     text = "\n\n".join([" ".join(sentences), *PARAGRAPHS])
     second = said(text, 240, 45)[1]
     assert second == f"{' '.join(sentences[8:])}\n\n{PARAGRAPHS[0]}\n\n{PARAGRAPHS[1]}"
 
 
-def test_no_piece_is_longer_than_a_query_may_be_whatever_a_token_is() -> None:
+def test_pieces_never_exceed_the_query_length() -> None:
     blob = "x" * 100_000
     pieces = said(f"{TEXT}\n\n{blob}\n\n{' ' * 50_000}end", 1800, 150)
     assert all(len(piece) <= MAX_QUERY_CHARACTERS for piece in pieces)
@@ -292,9 +292,7 @@ TEXTS = st.lists(
 
 
 @given(TEXTS, st.integers(8, 60), st.integers(0, 30))
-def test_pieces_hold_all_that_is_visible_in_order_and_within_the_bound(
-    text: str, most: int, overlap: int
-) -> None:
+def test_pieces_cover_visible_text_in_order_within_size(text: str, most: int, overlap: int) -> None:
     spans = cut(text, words, most, min(overlap, most // 2))
     assert all(text[start:end].strip() == text[start:end] != "" for start, end in spans)
     assert all(words(text[start:end]) <= most for start, end in spans)
@@ -317,7 +315,7 @@ def context(*texts: str, budget: int | None = None) -> PackedContext:
     return render_context(passages(*texts), lambda text: len(text.split()), budget)
 
 
-def test_each_passage_stands_below_its_place_and_citation() -> None:
+def test_passage_follows_its_heading_and_citation() -> None:
     told = context("one\ntwo\n\n")
     assert told.text == "### 1. notes / s1\n\n[s1#0-7], similarity 0.90\n\n> one\n> two\n\n"
     (record,) = told.records
@@ -331,7 +329,7 @@ def test_no_passage_breaks_out_of_its_quotation() -> None:
     assert titles == ["1. notes / s1", "2. notes / s2"]
 
 
-def test_what_does_not_fit_is_passed_over_and_counted() -> None:
+def test_passages_beyond_budget_are_skipped_and_counted() -> None:
     whole = context("one", "two " * 50, "three")
     told = context("one", "two " * 50, "three", budget=whole.tokens - 50)
     assert [record.text for record in told.records] == ["one", "three"]
@@ -342,14 +340,14 @@ def test_what_does_not_fit_is_passed_over_and_counted() -> None:
 
 
 @pytest.mark.parametrize("similarity", [None, 0.5])
-def test_the_larger_part_is_given_where_there_is_one(similarity: float | None) -> None:
+def test_parent_text_is_used_if_available(similarity: float | None) -> None:
     parent = MatchedChunk(text="the larger part", start=5, end=20)
     passage = MergedPassage((PieceHit(1, 1, hit("a", similarity, parent=parent)),))
     (record,) = render_context([passage], len, None).records
     assert (record.text, record.citation) == ("the larger part", "a#5-20")
 
 
-def test_what_could_not_be_done_is_told_once_with_its_pieces() -> None:
+def test_degradations_are_reported_once_with_their_pieces() -> None:
     words = [Degradation(part="query", effect=f"the first 64 words were used, {n} left out") for n in (5, 7)]
     other = Degradation(part="embedding", effect="away")
     told = together([(1, words[0]), (1, other), (2, words[1]), (2, other), (2, other)])

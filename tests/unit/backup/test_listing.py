@@ -26,14 +26,14 @@ from tests.support.backups import FILES, write_backup
     "path",
     ["../etc/passwd", "blobs/../../x", "blobs/..", "/etc/passwd", "logs/x", "blobs", "", "neo4j.dump\n"],
 )
-def test_no_path_of_a_manifest_leads_out_of_a_backup(tmp_path: Path, path: str) -> None:
+def test_manifest_paths_stay_inside_the_backup(tmp_path: Path, path: str) -> None:
     value = read_manifest(write_backup(tmp_path, "kg-1")).model_dump(mode="json")
     value["files"][0]["path"] = path
     with pytest.raises(ValueError, match="pattern"):
         BackupManifest.model_validate(value)
 
 
-def test_backups_are_listed_with_what_is_wrong_with_them(tmp_path: Path) -> None:
+def test_backups_are_listed_with_their_problems(tmp_path: Path) -> None:
     first = write_backup(tmp_path, "kg-20260131-000001")
     assert read_manifest(first).bytes == sum(map(len, FILES.values()))
     (write_backup(tmp_path, "kg-20260131-000002") / "blobs/ab/ab1").unlink()
@@ -54,7 +54,7 @@ def test_backups_are_listed_with_what_is_wrong_with_them(tmp_path: Path) -> None
     assert list_backups(tmp_path / "nowhere") == []
 
 
-def test_the_oldest_whole_ones_of_this_home_go_and_never_the_last(tmp_path: Path) -> None:
+def test_oldest_backups_are_deleted_except_the_last(tmp_path: Path) -> None:
     for number in range(1, 5):
         write_backup(tmp_path, f"kg-2026010{number}-000000")
     (tmp_path / "kg-20260104-000000" / MANIFEST).unlink()
@@ -65,7 +65,7 @@ def test_the_oldest_whole_ones_of_this_home_go_and_never_the_last(tmp_path: Path
     assert other.exists()
 
 
-def test_a_backup_is_found_by_its_path_and_by_its_name(tmp_path: Path) -> None:
+def test_backup_is_found_by_path_or_name(tmp_path: Path) -> None:
     backup = write_backup(tmp_path / "backups", "kg-1")
     assert find_backup(backup, tmp_path) == backup
     assert find_backup(Path("kg-1"), tmp_path / "backups") == backup
@@ -73,19 +73,19 @@ def test_a_backup_is_found_by_its_path_and_by_its_name(tmp_path: Path) -> None:
         find_backup(Path("kg-2"), tmp_path / "backups")
 
 
-def test_a_later_neo4j_is_refused(tmp_path: Path) -> None:
+def test_backup_of_later_neo4j_is_rejected(tmp_path: Path) -> None:
     for version in ("2025.01.0", "2026.08.1"):
         require_known_neo4j(read_manifest(write_backup(tmp_path, "kg-1", neo4j_version=version)))
     with pytest.raises(SchemaTooNew, match="Nothing was changed"):
         require_known_neo4j(read_manifest(write_backup(tmp_path, "kg-1", neo4j_version="2026.10.0")))
 
 
-def test_a_form_of_another_kg_is_refused(tmp_path: Path) -> None:
+def test_unknown_backup_format_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(Conflict, match="in another format"):
         read_manifest(write_backup(tmp_path, "kg-1", format=1))
 
 
-def test_a_restore_that_was_interrupted_is_told(tmp_path: Path) -> None:
+def test_interrupted_restore_is_reported(tmp_path: Path) -> None:
     home = Home(tmp_path / "kg").create()
     assert [*examine_restore(home, load_settings())] == []
     home.restoring.mkdir()

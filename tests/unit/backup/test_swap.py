@@ -21,7 +21,6 @@ class KilledError(Exception):
 
 
 def home_with(path: Path, *, blobs: bool = True, restored_blobs: bool = True) -> Home:
-    """A home with a database, and another one restored beside it."""
     home = Home(path / "kg").create()
     fill(home.path, "old", blobs=blobs)
     fill(home.restoring, "new", blobs=restored_blobs)
@@ -42,7 +41,7 @@ def held(home: Home) -> dict[str, str]:
     return {path: (home.path / path).read_text() for path in paths if (home.path / path).exists()}
 
 
-def test_what_is_restored_takes_the_place_of_what_was_there(tmp_path: Path) -> None:
+def test_restored_data_replaces_the_old(tmp_path: Path) -> None:
     home = home_with(tmp_path)
     swap(home, BACKUP)
     assert set(held(home).values()) == {"new"}
@@ -53,7 +52,7 @@ def test_what_is_restored_takes_the_place_of_what_was_there(tmp_path: Path) -> N
 @pytest.mark.parametrize("restored_blobs", [True, False])
 @pytest.mark.parametrize("blobs", [True, False])
 @pytest.mark.parametrize("killed_at", range(1, 12))
-def test_a_kill_at_any_step_is_finished_by_the_next_command(
+def test_interrupted_swap_is_finished_by_next_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed_at: int, blobs: bool, restored_blobs: bool
 ) -> None:
     home = home_with(tmp_path, blobs=blobs, restored_blobs=restored_blobs)
@@ -93,7 +92,9 @@ def kill_at(monkeypatch: pytest.MonkeyPatch, step: int) -> list[int]:
     return done
 
 
-def test_a_part_that_is_a_disk_of_its_own_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_data_on_another_disk_is_rejected_before_moving(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     home = home_with(tmp_path)
     monkeypatch.setattr(Path, "is_mount", lambda path: path == home.blobs)
     with pytest.raises(Conflict, match="separate disk"):

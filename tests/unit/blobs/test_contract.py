@@ -40,14 +40,14 @@ def store(
 
 @pytest.mark.parametrize("content", [b"picture", b"", b"\x00\xff" * 100_000], ids=["small", "empty", "large"])
 @pytest.mark.parametrize("generation", [None, GENERATION])
-def test_what_is_put_is_read_by_its_name(store: BlobStore, content: bytes, generation: str | None) -> None:
+def test_stored_content_is_read_by_name(store: BlobStore, content: bytes, generation: str | None) -> None:
     name = format_blob_name(compute_blob_key(content), generation)
     for new in (True, False):
         assert store.put(name, content) is new
         assert store.read(name) == content
 
 
-def test_each_generation_is_deleted_alone(store: BlobStore) -> None:
+def test_each_generation_is_deleted_separately(store: BlobStore) -> None:
     names = [put(store, b"picture", each) for each in (None, GENERATION, "f" * 32)]
     for at, name in enumerate(names):
         store.delete(name)
@@ -55,7 +55,7 @@ def test_each_generation_is_deleted_alone(store: BlobStore) -> None:
             assert store.read(left) == b"picture"
 
 
-def test_what_is_deleted_has_gone_and_may_be_deleted_again(store: BlobStore) -> None:
+def test_deleted_content_is_missing_and_deletion_repeats(store: BlobStore) -> None:
     name, other = put(store, b"picture"), put(store, b"another")
     store.delete(name)
     store.delete(name)
@@ -71,13 +71,13 @@ def test_what_is_deleted_has_gone_and_may_be_deleted_again(store: BlobStore) -> 
         *("a" * 64 + tail for tail in ("?x", "-", "-" + "A" * 32, "-" + "a" * 31, "/" + "a" * 32)),
     ],
 )
-def test_what_is_no_name_is_nothing(store: BlobStore, name: str) -> None:
+def test_invalid_names_are_rejected(store: BlobStore, name: str) -> None:
     for ask in (store.read, store.delete, lambda name: store.put(name, b"")):
         with pytest.raises(NotFound):
             ask(name)
 
 
-def test_a_store_is_marked_once_and_for_all_who_use_it(store: BlobStore) -> None:
+def test_store_is_marked_once(store: BlobStore) -> None:
     assert store.identity() is None
     name = put(store, b"picture")
     assert store.identity() is None
@@ -87,7 +87,7 @@ def test_a_store_is_marked_once_and_for_all_who_use_it(store: BlobStore) -> None
     assert (store.identity(), store.read(name)) == ("one", b"picture")
 
 
-def test_what_there_is_is_known_without_reading_it(store: BlobStore) -> None:
+def test_existence_is_checked_without_reading(store: BlobStore) -> None:
     name = put(store, b"picture")
     assert store.has(name)
     store.delete(name)
@@ -102,13 +102,13 @@ def test_many_writers_of_one_content_make_one(store: BlobStore) -> None:
     assert not names
 
 
-def test_sweeping_leaves_what_is_kept(store: BlobStore) -> None:
+def test_sweeping_keeps_stored_content(store: BlobStore) -> None:
     name = put(store, b"picture")
     assert store.sweep() == 0
     assert store.read(name) == b"picture"
 
 
-def test_a_store_that_cannot_be_used_is_told(tmp_path: Path) -> None:
+def test_unusable_store_is_reported(tmp_path: Path) -> None:
     (tmp_path / "blobs").write_text("a file")
     closed = S3Settings(bucket=BUCKET, endpoint="http://127.0.0.1:9", seconds=1)
     for settings in (BlobSettings(folder=tmp_path / "blobs"), BlobSettings(s3=closed)):

@@ -23,7 +23,7 @@ def put(store: FileBlobStore, content: bytes) -> str:
     return name
 
 
-def test_its_files_are_for_their_owner_alone(tmp_path: Path) -> None:
+def test_files_are_readable_by_their_owner_only(tmp_path: Path) -> None:
     store = FileBlobStore(tmp_path / "blobs")
     name = put(store, b"picture")
     path = tmp_path / "blobs" / name[:2] / name
@@ -41,7 +41,7 @@ def test_no_name_leads_out_of_the_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damaged", [b"", b"pict", b"PICTURE"])
-def test_a_file_that_is_damaged_is_not_given_out_and_written_again(tmp_path: Path, damaged: bytes) -> None:
+def test_damaged_file_is_rejected_and_stored_again(tmp_path: Path, damaged: bytes) -> None:
     store = FileBlobStore(tmp_path)
     name = put(store, b"picture")
     (tmp_path / name[:2] / name).write_bytes(damaged)
@@ -62,7 +62,7 @@ def test_a_write_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.M
     assert kept(tmp_path) == []
 
 
-def test_what_a_dead_process_was_writing_is_swept(tmp_path: Path) -> None:
+def test_unfinished_files_of_dead_processes_are_swept(tmp_path: Path) -> None:
     store = FileBlobStore(tmp_path)
     name = put(store, b"picture")
     (tmp_path / name[:2] / f"{files._BEING_WRITTEN}x").write_bytes(b"half")

@@ -1,5 +1,3 @@
-"""The store of blobs in a bucket: what it asks for, and what it tells of a store that does not do it."""
-
 from __future__ import annotations
 
 import sys
@@ -50,9 +48,7 @@ def test_an_object_is_put_once_below_the_prefix(
 
 
 @pytest.mark.parametrize("damaged", [b"pict", b"", b"PICTURE"])
-def test_an_object_that_is_damaged_is_not_given_out_and_put_again(
-    bucket: Bucket, opened: Open, damaged: bytes
-) -> None:
+def test_damaged_object_is_rejected_and_stored_again(bucket: Bucket, opened: Open, damaged: bytes) -> None:
     bucket.objects[NAME] = damaged
     with pytest.raises(FileLost, match="damaged"):
         opened().read(NAME)
@@ -75,7 +71,7 @@ def everything_told(error: BaseException) -> str:
         ((302, "Found"), Unavailable, "does not respond correctly"),
     ],
 )
-def test_what_the_store_says_is_told_without_its_words(
+def test_store_errors_are_reported_without_secrets(
     bucket: Bucket, opened: Open, answer: tuple[int, str], raised: type[Exception], told: str
 ) -> None:
     store = opened(seconds=1)
@@ -87,7 +83,7 @@ def test_what_the_store_says_is_told_without_its_words(
         assert KEY_ID not in everything_told(caught.value)
 
 
-def test_a_wrong_secret_is_refused_and_not_told(
+def test_wrong_secret_is_rejected_and_hidden(
     bucket: Bucket, opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "another-secret")
@@ -97,7 +93,7 @@ def test_a_wrong_secret_is_refused_and_not_told(
     assert bucket.objects == {}
 
 
-def test_a_bucket_that_is_not_there_is_told(opened: Open) -> None:
+def test_missing_bucket_is_reported(opened: Open) -> None:
     with pytest.raises(Unavailable, match="bucket not found"):
         opened(bucket="other-bucket").put(NAME, b"picture")
     with pytest.raises(NotFound):
@@ -122,6 +118,6 @@ def test_without_its_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch,
         *(("prefix", value) for value in ("/kg", "a//b", "a b", "kg?x")),
     ],
 )
-def test_settings_that_lead_elsewhere_are_refused(name: str, value: str) -> None:
+def test_redirecting_settings_are_rejected(name: str, value: str) -> None:
     with pytest.raises(ValidationError, match=name):
         S3Settings.model_validate({name: value})

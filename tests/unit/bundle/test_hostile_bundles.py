@@ -1,5 +1,3 @@
-"""Bundles that were cut off, changed, or made by somebody who means harm: each is refused at once."""
-
 from __future__ import annotations
 
 import base64
@@ -23,7 +21,6 @@ LONG_VECTOR = base64.b64encode(struct.pack("<3f", 1e20, 1e20, 0)).decode()
 
 
 def check(folder: Path) -> int:
-    """Look at a bundle; how many bytes were looked at."""
     seen = list[int]()
     check_bundle(folder, seen.append)
     return sum(seen)
@@ -34,7 +31,7 @@ def bundle(tmp_path: Path) -> HandmadeBundle:
     return HandmadeBundle(tmp_path / "bundle")
 
 
-def test_one_that_is_whole_is_taken(bundle: HandmadeBundle) -> None:
+def test_valid_bundle_is_accepted(bundle: HandmadeBundle) -> None:
     assert check(bundle.folder) == bundle.path.stat().st_size
     bundle.lines += lines("b.md")
     bundle.save()
@@ -91,8 +88,6 @@ def file_told(**changes: Any) -> Spoil:
 
 
 def said(at: int, **changes: Any) -> Spoil:
-    """Another line, which the manifest tells of."""
-
     def spoil(bundle: HandmadeBundle) -> None:
         bundle.lines[at].update(changes)
         bundle.save()
@@ -113,7 +108,6 @@ def chunk(**changes: Any) -> Spoil:
 
 
 def raw(line: bytes) -> Spoil:
-    """A further line that is no JSON of ours."""
     return lambda bundle: (bundle.path.write_bytes(bundle.path.read_bytes() + line + b"\n"), None)[1]
 
 
@@ -177,14 +171,14 @@ SPOILT: dict[str, tuple[Spoil, str]] = {
 
 
 @pytest.mark.parametrize("spoilt", SPOILT)
-def test_one_that_is_spoilt_is_refused(bundle: HandmadeBundle, spoilt: str) -> None:
+def test_corrupt_bundle_is_rejected(bundle: HandmadeBundle, spoilt: str) -> None:
     spoil, message = SPOILT[spoilt]
     spoil(bundle)
     with pytest.raises((InvalidInput, NotFound), match=message):
         check(bundle.folder)
 
 
-def test_a_line_that_is_too_long_is_not_read(bundle: HandmadeBundle, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_overlong_line_is_not_read(bundle: HandmadeBundle, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kg_api.transfer.bundles.MAX_LINE_BYTES", 400)
     bundle.lines[DOCUMENT]["sources"][0].update(text="a" * 500)
     bundle.save()
@@ -193,14 +187,14 @@ def test_a_line_that_is_too_long_is_not_read(bundle: HandmadeBundle, monkeypatch
     assert bundles.MAX_LINE_BYTES == 64 * 1024 * 1024
 
 
-def test_an_export_that_was_not_finished_says_so(bundle: HandmadeBundle) -> None:
+def test_unfinished_export_is_reported(bundle: HandmadeBundle) -> None:
     (bundle.folder / "manifest.json").rename(bundle.folder / "unfinished.json")
     with pytest.raises(InvalidInput, match="run the same `kg export` again"):
         check(bundle.folder)
 
 
 @pytest.mark.parametrize("size", [1, 50, 100, 400, 700])
-def test_wherever_it_is_cut_off_it_is_refused(bundle: HandmadeBundle, size: int) -> None:
+def test_truncated_bundle_is_rejected(bundle: HandmadeBundle, size: int) -> None:
     cut(bundle, size)
     with pytest.raises(KgError, match=r"cut off|by the manifest|sources"):
         check(bundle.folder)

@@ -1,5 +1,3 @@
-"""Sending a bundle to a service that is away for a moment, or refuses a part of it."""
-
 from __future__ import annotations
 
 import json
@@ -17,7 +15,7 @@ from tests.support.bundles import KEY, HandmadeBundle, lines
 
 
 class Service:
-    """Takes all, but for what it is told to refuse, once each, and what is larger than so many bytes."""
+    """Client that accepts everything except chosen and too large items."""
 
     def __init__(self, most: int = 2**30, refusals: dict[str, Exception] | None = None) -> None:
         self._refusals = refusals or {}
@@ -56,7 +54,7 @@ def bundle(tmp_path: Path) -> HandmadeBundle:
 
 
 @pytest.mark.parametrize("away", ["open_import", "import_blob", "import_lines"])
-def test_a_service_that_is_away_for_a_moment_is_asked_again(bundle: HandmadeBundle, away: str) -> None:
+def test_briefly_unavailable_service_is_retried(bundle: HandmadeBundle, away: str) -> None:
     assert send(bundle, Service(refusals={away: Unavailable()})).done.stored == 1
 
 
@@ -72,14 +70,12 @@ def test_documents_that_are_too_large_are_named(
     assert done.problems == ["b.md: more than 2000 bytes; raise KG_API__MAX_DOCUMENT_BYTES there"]
 
 
-def test_a_picture_that_is_too_large_is_told(bundle: HandmadeBundle) -> None:
+def test_too_large_image_names_the_setting(bundle: HandmadeBundle) -> None:
     done = send(bundle, Service(refusals={"import_blob": TooLarge("more than 5 bytes")})).done
     assert done.problems == [f"file {KEY}: more than 5 bytes; raise KG_API__MAX_DOCUMENT_BYTES there"]
 
 
-def test_what_belongs_to_a_document_may_follow_it(
-    bundle: HandmadeBundle, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parts_of_a_document_may_follow(bundle: HandmadeBundle, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kg_cli.transfer.bundles.SENT_BYTES", 1)
     service = Service()
     send(bundle, service)

@@ -1,5 +1,3 @@
-"""What holds for chunks of every strategy, asserted in one place."""
-
 from __future__ import annotations
 
 import hashlib
@@ -55,7 +53,6 @@ def hashed(texts: Sequence[str]) -> NDArray[np.float32]:
 
 
 def chunked(text: str, paragraphs: Sequence[Paragraph], chunking: Chunking) -> list[ChunkSpan]:
-    """Chunks, after all that must hold for any of them has been asserted."""
     found = chunk(text, paragraphs, chunking, hashed)
     assert_whole(text, found, {each.start for each in paragraphs})
     for span in found:
@@ -68,9 +65,9 @@ def chunked(text: str, paragraphs: Sequence[Paragraph], chunking: Chunking) -> l
 
 
 def assert_whole(text: str, found: Sequence[ChunkSpan], borders: Container[int] = ()) -> None:
-    """In order, in bounds, no blank at the ends, nothing visible left out, no character of a reader cut.
+    """Assert order, bounds, no whitespace at the ends, complete text, and whole characters.
 
-    `borders` are those of the sources, which are not the chunker's.
+    `borders` are the boundaries of the sources.
     """
     covered = begun = 0
     for at, span in enumerate(found):
@@ -86,7 +83,7 @@ def assert_whole(text: str, found: Sequence[ChunkSpan], borders: Container[int] 
 
 
 def cuts_a_cluster(text: str, start: int) -> bool:
-    """Whether a mark stands apart from what it is written on, and not for being one of very many."""
+    """Return whether a combining mark is separated from its base, unless very many follow."""
     if not start or text[start - 1].isspace() or unicodedata.category(text[start]) not in {"Mn", "Me"}:
         return False
     before = text[max(0, start - 20) : start]

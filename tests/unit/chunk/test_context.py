@@ -27,7 +27,7 @@ def test_title_path_date_and_author() -> None:
     )
 
 
-def test_headings_that_the_text_begins_with_are_not_repeated() -> None:
+def test_headings_at_the_start_of_text_are_omitted() -> None:
     text = "# Handbook\n\n## `Setup`\n\nInstall it."
     assert template("Handbook", ("Handbook", "Setup"), {}, text) == ""
     assert template("Handbook", ("Handbook", "Setup"), {}, "Install it.") == "Handbook > Setup"
@@ -50,7 +50,7 @@ def test_always_one_short_line(title: str, heading: list[str], author: str, text
     assert line == line.strip()
 
 
-def test_context_and_text_are_joined_by_a_blank_line() -> None:
+def test_context_and_text_are_separated_by_blank_line() -> None:
     assert contextual("A > B", "text") == "A > B\n\ntext"
     assert contextual("", "text") == "text"
 
@@ -58,7 +58,7 @@ def test_context_and_text_are_joined_by_a_blank_line() -> None:
 LINE = "{date}[, {author}]: {title} > {heading}"
 
 
-def test_fields_are_filled_in_and_optional_parts_need_theirs() -> None:
+def test_template_fills_fields_and_drops_optional_parts() -> None:
     known = {"date": "2024-05-01", "author": "Ada"}
     line = by_template(LINE, "Handbook", ("Handbook", "Setup", "Linux"), known)
     assert line == "2024-05-01, Ada: Handbook > Setup > Linux"
@@ -83,23 +83,23 @@ def test_fields_are_filled_in_and_optional_parts_need_theirs() -> None:
         ("{title}: {heading}", {"title"}, "Setup"),
     ],
 )
-def test_signs_before_an_empty_field_are_left_out(template: str, missing: set[str], line: str) -> None:
+def test_punctuation_before_an_empty_field_is_dropped(template: str, missing: set[str], line: str) -> None:
     values = {"title": "Handbook", "heading": "Setup", "date": "2024-05-01", "author": "Ada"}
     assert fill_template(template, {**values, **dict.fromkeys(missing, "")}) == line
 
 
-def test_it_is_short_and_repeats_no_heading_of_the_text() -> None:
+def test_context_is_short_and_repeats_no_heading() -> None:
     assert len(by_template(LINE, "T" * 900, ["h" * 900] * 3, {"author": "a" * 900})) <= MAX_LINE_LENGTH
     assert by_template("{heading}", "Book", ("Part", "Setup"), {}, "## Setup\n\nInstall it.") == "Part"
 
 
 @pytest.mark.parametrize("wrong", ["no field", "{name}", "{title", "title}", "[{title}", "[[{title}]]", "{}"])
-def test_what_is_no_template(wrong: str) -> None:
+def test_invalid_template_is_rejected(wrong: str) -> None:
     with pytest.raises(ValidationError, match="context_template"):
         Chunking(context="template", context_template=wrong)
 
 
-def test_it_belongs_to_the_context_and_goes_with_it() -> None:
+def test_template_requires_template_context() -> None:
     with pytest.raises(ValidationError, match="context template"):
         Chunking(context_template="{title}")
     present = EmbeddingConfig(context="template", context_template="{title}")
@@ -108,11 +108,11 @@ def test_it_belongs_to_the_context_and_goes_with_it() -> None:
     assert EmbeddingConfigChange(context_template=None).applied(present).context_template is None
 
 
-def test_what_is_stored_of_ontologies_without_one_is_as_before() -> None:
+def test_configuration_without_template_omits_the_field() -> None:
     assert "context_template" not in Chunking().model_dump(exclude_none=True)
 
 
-def test_what_contexts_use() -> None:
+def test_context_fields_follow_the_context_kind() -> None:
     metadata = {"author": "Ada", "shelf": 3}
     assert select_context_fields("none", None, "T", metadata) == ()
     assert select_context_fields("template", None, "T", metadata) == ("T", "", "Ada")

@@ -17,7 +17,7 @@ def spans_of(text: str, before: str) -> list[tuple[int, int]]:
 
 
 @given(st.text("ab \n\u200b", max_size=60))
-def test_what_is_too_long_is_cut_and_nothing_lost(text: str) -> None:
+def test_too_long_chunks_are_cut_without_loss(text: str) -> None:
     stripped = text.strip()
     start = text.find(stripped)
     whole = [ChunkSpan(start, start + len(stripped))] if stripped.strip("\u200b \n") else []
@@ -27,7 +27,7 @@ def test_what_is_too_long_is_cut_and_nothing_lost(text: str) -> None:
     assert all(span.end - span.start <= LIMIT for span in found)
 
 
-def test_what_fits_stays() -> None:
+def test_fitting_chunks_are_unchanged() -> None:
     whole = [ChunkSpan(0, 12), ChunkSpan(13, 20)]
     assert fit_chunks("x" * 20, whole, spans_of, lambda _: "") == whole
 
@@ -37,7 +37,7 @@ def test_pieces_keep_their_parent() -> None:
     assert found == [ChunkSpan(0, 12, (0, 20)), ChunkSpan(12, 20, (0, 20))]
 
 
-def test_room_is_left_for_what_stands_before() -> None:
+def test_chunk_limit_includes_the_context() -> None:
     seen: list[str] = []
 
     def noting(text: str, before: str) -> list[tuple[int, int]]:
@@ -49,7 +49,7 @@ def test_room_is_left_for_what_stands_before() -> None:
     assert set(seen) == {"four\n\n"}
 
 
-def test_a_piece_with_a_longer_context_is_cut_again() -> None:
+def test_chunk_with_longer_context_is_cut_again() -> None:
     """The first piece begins with its heading, the others need it in front."""
     found = fit_chunks(
         "h" + "x" * 23, [ChunkSpan(0, 24)], spans_of, lambda span: "" if span.start == 0 else "head"

@@ -172,7 +172,7 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         open_sentence_vectors()
 
 
-def test_another_file_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_vector_file_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sentence_vectors, "_TOKENIZER", (sentence_vectors._TOKENIZER[0], "0" * 64))
     with pytest.raises(ConfigurationError, match="is not the expected file"):
         open_sentence_vectors()

@@ -1,5 +1,3 @@
-"""What each strategy is for, on texts that can be read."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -30,7 +28,6 @@ def section(heading: str, *sizes: int) -> tuple[str, list[tuple[int, str]]]:
 
 
 def laid_out(*sections: tuple[str, list[tuple[int, str]]]) -> tuple[str, list[Paragraph]]:
-    """Paragraphs of so many words under their headings."""
     text, paragraphs = "", list[Paragraph]()
     for heading, parts in sections:
         for _, words in parts:
@@ -47,7 +44,7 @@ def test_count_is_exact_and_the_last_is_shorter() -> None:
     ]
 
 
-def test_count_repeats_the_words_asked_for() -> None:
+def test_count_overlaps_by_the_configured_words() -> None:
     assert texts(numbered(1, 25), [], strategy="count", chunk_size=10, overlap=3) == [
         numbered(1, 10),
         numbered(8, 17),
@@ -63,12 +60,12 @@ def test_count_adds_no_chunk_that_only_repeats() -> None:
     ]
 
 
-def test_count_takes_two_characters_of_chinese_for_a_word() -> None:
+def test_count_treats_two_chinese_characters_as_a_word() -> None:
     found = texts("漢" * 100, [], strategy="count", chunk_size=10)
     assert [len(each) for each in found] == [20] * 5
 
 
-def test_count_keeps_the_words_of_an_address_or_a_phrase_together() -> None:
+def test_count_keeps_urls_and_phrases_whole() -> None:
     phrase = "ภาษา" * 3  # two words
     found = texts(" ".join([phrase] * 13), [], strategy="count", chunk_size=10)
     assert [each.split().count(phrase) for each in found] == [5, 5, 3]
@@ -82,7 +79,7 @@ def test_sentences_are_joined_but_not_cut() -> None:
     ]
 
 
-def test_a_sentence_too_long_is_cut_at_a_clause() -> None:
+def test_long_sentence_is_cut_at_a_clause() -> None:
     text = "One two three four five, six seven eight nine ten eleven."
     assert texts(text, [Paragraph(0, len(text))], strategy="sentence", chunk_size=7) == [
         "One two three four five,",
@@ -95,12 +92,12 @@ def test_paragraphs_are_the_sources() -> None:
     assert texts(text, sources(text, "a.md")) == ["# Head\n\n" + numbered(1, 60), numbered(61, 130)]
 
 
-def test_a_section_of_some_more_than_the_size_is_one_chunk() -> None:
+def test_slightly_larger_section_is_one_chunk() -> None:
     text, paragraphs = laid_out(section("A", 30, 29), section("B", 10))
     assert len(texts(text, paragraphs, strategy="paragraph_group", chunk_size=50)) == 2
 
 
-def test_the_last_paragraph_of_a_group_begins_the_next() -> None:
+def test_groups_overlap_by_their_last_paragraph() -> None:
     text, paragraphs = laid_out(section("A", 20, 20, 20, 20))
     found = texts(text, paragraphs, strategy="paragraph_group", chunk_size=50)
     assert [len(each.split()) for each in found] == [40, 40, 40]
@@ -146,7 +143,7 @@ def by_topic(sentences: Sequence[str]) -> NDArray[np.float32]:
     return np.array([topics[sentence.split()[0]] for sentence in sentences], dtype=np.float32)
 
 
-def test_meaning_decides_where_a_chunk_ends() -> None:
+def test_semantic_chunks_end_at_topic_changes() -> None:
     said = [
         f"{topic} are what this sentence is about." for topic in ("Cats", "Rain", "Jazz") for _ in range(6)
     ]
@@ -174,7 +171,7 @@ def test_many_sentences_are_compared_part_by_part() -> None:
     assert not any("Cats" in text[s.start : s.end] and "Rain" in text[s.start : s.end] for s in found)
 
 
-def test_semantic_without_vectors_is_refused() -> None:
+def test_semantic_strategy_requires_vectors() -> None:
     with pytest.raises(ValueError, match="sentence_vectors"):
         chunk("text", [Paragraph(0, 4)], Chunking(strategy="semantic"))
 
@@ -183,6 +180,6 @@ def test_semantic_without_vectors_is_refused() -> None:
     "strategy", ["sentence", "paragraph", "count", "semantic", "paragraph_group", "hierarchical"]
 )
 @pytest.mark.parametrize("text", ["", " \n\n\t", "\u200b\ufeff\n"])
-def test_nothing_to_see_gives_no_chunk(strategy: Strategy, text: str) -> None:
+def test_invisible_text_has_no_chunks(strategy: Strategy, text: str) -> None:
     assert chunk(text, sources(text, "a.txt"), Chunking(strategy=strategy), by_topic) == []
     assert chunk(text, [Paragraph(0, len(text))], Chunking(strategy=strategy), by_topic) == []

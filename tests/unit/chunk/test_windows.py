@@ -59,7 +59,7 @@ TEXTS = st.lists(
 
 @pytest.mark.parametrize("chunking", EVERY, ids=name_of)
 @given(given_paragraphs=TEXTS)
-def test_every_chunk_lies_in_exactly_one_window_that_the_model_takes(
+def test_every_chunk_is_in_exactly_one_window(
     chunking: Chunking, given_paragraphs: list[tuple[str, str]]
 ) -> None:
     text, paragraphs = document(given_paragraphs)
@@ -78,28 +78,28 @@ def test_every_chunk_lies_in_exactly_one_window_that_the_model_takes(
 
 
 @given(given_paragraphs=TEXTS)
-def test_parts_say_what_their_chunks_say(given_paragraphs: list[tuple[str, str]]) -> None:
+def test_window_parts_equal_their_chunks(given_paragraphs: list[tuple[str, str]]) -> None:
     text, paragraphs = document(given_paragraphs)
     spans = by_paragraph(text, paragraphs)
     found = parts(text, paragraphs, spans, [""] * len(spans), MODEL)
     assert [each.alone for each in found] == [text[span.start : span.end] for span in spans]
 
 
-def test_as_many_neighbours_as_fit_are_read_together() -> None:
+def test_window_contains_all_fitting_neighbours() -> None:
     assert [len(window.split()) for window in of(numbered(6))] == [60]
     sizes = [len(window.split()) for window in of(numbered(30))]
     assert sum(sizes) == 300
     assert all(MOST // MIN_FILL <= size <= MOST for size in sizes[:-1])
 
 
-def test_a_window_ends_with_its_section_where_that_fills_it_enough() -> None:
+def test_window_ends_with_a_sufficiently_long_section() -> None:
     first, *_ = of([*numbered(4, heading="one"), *numbered(10, heading="two", first=4)])
     assert len(first.split()) == 40
     first, *_ = of([*numbered(1, heading="one"), *numbered(10, heading="two", first=4)])
     assert len(first.split()) > 10, "a short section is read with what follows it"
 
 
-def test_a_paragraph_is_not_torn_where_a_window_can_end_behind_it() -> None:
+def test_window_prefers_to_end_after_a_paragraph() -> None:
     text, paragraphs = document(numbered(8, words=25))
     sentences = [
         ChunkSpan(start, end)
@@ -111,7 +111,7 @@ def test_a_paragraph_is_not_torn_where_a_window_can_end_behind_it() -> None:
 
 
 @pytest.mark.parametrize("at", [0, 50, 99])
-def test_an_edit_moves_the_windows_that_are_near_and_no_others(at: int) -> None:
+def test_edit_moves_only_nearby_windows(at: int) -> None:
     before = numbered(100)
     after = [*before[:at], ("h", "something quite new"), *before[at + 1 :]]
     new = set(of(after)) - set(of(before))
@@ -130,7 +130,7 @@ def test_texts_that_have_more_tokens_together_still_fit() -> None:
     assert "".join(found).count("a") == 81
 
 
-def test_a_chunk_that_fills_a_window_stands_alone() -> None:
+def test_chunk_filling_a_window_is_separate() -> None:
     assert of(numbered(3, words=MOST)) == [said for _, said in numbered(3, words=MOST)]
 
 

@@ -1,5 +1,3 @@
-"""What tests of commands share."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

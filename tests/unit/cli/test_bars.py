@@ -1,5 +1,3 @@
-"""Bars fit 80 columns, whatever the reason why a job waits; the reason is told in full, once."""
-
 from __future__ import annotations
 
 import io
@@ -16,7 +14,6 @@ REASON = "waiting: the embedding model does not answer (ConnectError [Errno 111]
 
 @pytest.fixture
 def screen(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
-    """What a person sees on a terminal of 80 columns."""
     seen = io.StringIO()
     terminal = Console(file=seen, width=80, force_terminal=True, color_system=None, highlight=False)
     monkeypatch.setattr(console, "stderr", lambda: terminal)
@@ -24,12 +21,11 @@ def screen(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
 
 
 def lines(screen: io.StringIO) -> list[str]:
-    """What was printed, without the marks that move the cursor."""
     text = screen.getvalue().replace("\x1b[2K", "").replace("\x1b[1A", "").replace("\x1b[?25l", "")
     return [line.strip() for line in text.replace("\x1b[?25h", "").replace("\r", "\n").splitlines()]
 
 
-def test_a_bar_fits_and_shows_what_matters(screen: io.StringIO) -> None:
+def test_bar_fits_and_shows_progress(screen: io.StringIO) -> None:
     with JobBars() as bars:
         bars.show(job(ontology="o" * 100, done=12_345, total=67_890, rate=123.0, eta_seconds=4000))
     shown = [line for line in lines(screen) if "12345/67890" in line]
@@ -39,7 +35,7 @@ def test_a_bar_fits_and_shows_what_matters(screen: io.StringIO) -> None:
     assert shown[-1].startswith("source embedding ooo")
 
 
-def test_a_reason_is_told_in_full_and_once(screen: io.StringIO) -> None:
+def test_reason_is_printed_in_full_once(screen: io.StringIO) -> None:
     with JobBars() as bars:
         for _ in range(3):
             bars.show(job(state="queued", error=REASON, total=5))
@@ -50,7 +46,7 @@ def test_a_reason_is_told_in_full_and_once(screen: io.StringIO) -> None:
     assert all(len(line) <= 80 for line in bar)
 
 
-def test_another_reason_is_told_too(screen: io.StringIO) -> None:
+def test_changed_reason_is_printed(screen: io.StringIO) -> None:
     with JobBars() as bars:
         for reason in ("waiting: one", "waiting: two", None, "waiting: two"):
             bars.show(job(state="queued", error=reason))

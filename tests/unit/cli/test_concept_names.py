@@ -1,5 +1,3 @@
-"""What a person calls a concept: an id, the first digits of one, or a name."""
-
 from __future__ import annotations
 
 from typing import Any
@@ -26,7 +24,7 @@ class Searching(KgClient):
         return self.found
 
 
-def test_the_first_digits_of_an_id_are_left_to_the_service() -> None:
+def test_id_prefix_is_resolved_by_the_service() -> None:
     assert take_concept(Searching("retry", None), "477dc963", "notes") == "477dc963"
     assert take_concept(Searching("retry", "meaning"), "477dc9638b", "notes") == "477dc9638b"
 
@@ -36,6 +34,6 @@ def test_a_name_goes_before_digits() -> None:
 
 
 @pytest.mark.parametrize("text", ["477dc96", "477dc963 x", "backoff"])
-def test_what_is_no_id_is_a_name(text: str) -> None:
+def test_text_without_id_form_is_a_name(text: str) -> None:
     with pytest.raises(NotFound, match="no concept matches"):
         take_concept(Searching("retry", None), text, "notes")

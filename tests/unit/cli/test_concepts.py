@@ -63,19 +63,19 @@ def test_found_concepts_are_a_table(printed: Printed) -> None:
         assert told in printed()
 
 
-def test_that_no_concept_fits_is_said(printed: Printed) -> None:
+def test_irrelevant_concepts_are_reported(printed: Printed) -> None:
     hit = {**LEASE.model_dump(), "similarity": 0.5, "score": 0.1}
     found = {"query_text": "q", "concepts": [hit], "degraded": [], "note": "no concept matches [b]q[/b]"}
     views.print_hits(ConceptHits.model_validate(found))
     assert "no concept matches [b]q[/b]" in printed()
 
 
-def test_nothing_found_is_said(printed: Printed) -> None:
+def test_empty_result_is_reported(printed: Printed) -> None:
     views.print_hits(ConceptHits(query_text="q", concepts=[], degraded=[]))
     assert "No concept was found." in printed()
 
 
-def test_a_page_says_how_many_there_are(printed: Printed) -> None:
+def test_page_shows_the_total(printed: Printed) -> None:
     page = ConceptList(concepts=[LEASE, RETRY], total=9, offset=0, limit=2, notes=["[b]more[/b] to come"])
     views.print_concepts(page)
     assert "2 of 9 concepts. Continue with --offset 2." in printed()
@@ -87,7 +87,7 @@ def related(**more: Any) -> RelatedConcept:
     return RelatedConcept.model_validate({**usual, **more})
 
 
-def test_a_concept_is_shown_with_what_proves_it(printed: Printed) -> None:
+def test_concept_is_shown_with_its_evidence(printed: Printed) -> None:
     details = {**LEASE.model_dump(), "evidence": [QUOTE], "more_evidence": 1, "more_related": 3}
     backwards = related(concept=concept("worker"), outgoing=False, type="holds")
     views.print_concept(ConceptDetails.model_validate({**details, "related": [related(), backwards]}))
@@ -121,7 +121,7 @@ def test_what_nothing_proves_is_marked(printed: Printed) -> None:
     assert "no quote of it proves the concept" in printed()
 
 
-def test_related_concepts_say_how_far_they_are_and_over_which(printed: Printed) -> None:
+def test_related_concepts_show_distance_and_path(printed: Printed) -> None:
     far = related(concept=concept("worker"), hops=2, via="r")
     answer = RelatedConcepts(concept=LEASE, hops=2, related=[related(), far], more_related=4, degraded=NOTE)
     views.print_related(answer)
@@ -148,7 +148,7 @@ def test_passages_show_the_sources_around(printed: Printed) -> None:
         assert told in printed()
 
 
-def test_an_answer_is_printed_as_it_came_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_output_equals_the_response(capsys: pytest.CaptureFixture[str]) -> None:
     answer = ConceptList(concepts=[LEASE], total=1, offset=0, limit=1)
     emit(answer, views.print_concepts, as_json=True)
     assert json.loads(capsys.readouterr().out) == answer.model_dump(mode="json")

@@ -32,7 +32,7 @@ PORT = 8420
         ("0.0.0.0", "http://192.168.0.5:8420", False),
     ],
 )
-def test_a_folder_is_granted_to_the_service_of_this_home_alone(
+def test_folder_grant_is_sent_only_to_own_service(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, listens: str, address: str, is_ours: bool
 ) -> None:
     processes.announce(Home(tmp_path), listens, PORT)
@@ -50,9 +50,7 @@ def test_the_address_that_kg_up_remembers_is_ours(tmp_path: Path, monkeypatch: p
     assert grant_to_follow("/notes", "notes")
 
 
-def test_a_home_whose_service_said_no_host_grants_to_loopback_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_grant_without_known_host_needs_loopback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = Home(tmp_path)
     processes.announce(home, "", PORT)
     home.service_file.write_text('{"services": [{"port": 8420}]}')
@@ -76,7 +74,7 @@ def test_a_home_whose_service_said_no_host_grants_to_loopback_alone(
         ("127.0.0.1", "http://127.0.0.1:99999", False),
     ],
 )
-def test_what_lets_in_is_sent_to_the_very_address_of_the_service(
+def test_credentials_are_sent_only_to_the_announced_address(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, listens: str, address: str, *, is_sent: bool
 ) -> None:
     """Whoever listens at another one of this machine would be given it."""
@@ -88,10 +86,10 @@ def test_what_lets_in_is_sent_to_the_very_address_of_the_service(
     assert (sent != [None]) == is_sent
 
 
-def test_the_service_of_a_home_that_nobody_brought_up_is_found(
+def test_service_of_a_home_without_supervisor_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As in a container, where `kg serve` runs by itself."""
+    """In a container, `kg serve` runs without a supervisor."""
     processes.announce(Home(tmp_path), "0.0.0.0", PORT)
     monkeypatch.setenv("KG_HOME", str(tmp_path))
     monkeypatch.delenv("KG_API_URL", raising=False)
@@ -169,6 +167,6 @@ def test_home_that_never_ran_is_named(tmp_path: Path, monkeypatch: pytest.Monkey
         ("https://me:sec/re@t@kg.example?key=secret", "https://kg.example"),
     ],
 )
-def test_an_address_is_shown_without_what_may_be_secret(address: str, shown: str) -> None:
+def test_displayed_url_contains_no_secrets(address: str, shown: str) -> None:
     """HARDENING 72."""
     assert shown_address(address) == shown

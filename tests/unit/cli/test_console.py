@@ -1,5 +1,3 @@
-"""What a stranger's text can do to a terminal: nothing."""
-
 from __future__ import annotations
 
 import json
@@ -31,7 +29,7 @@ def wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
 
 
-def test_every_helper_shows_what_a_terminal_would_obey(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_helper_escapes_terminal_sequences(capsys: pytest.CaptureFixture[str]) -> None:
     console.say(f"[bold]said[/] {escape(EVIL)}")
     console.complain(EVIL)
     console.print_table([EVIL], [[EVIL], [Text(EVIL, style="bold")]], title=EVIL)
@@ -60,9 +58,7 @@ def test_documents_cannot_command_the_terminal(capsys: pytest.CaptureFixture[str
     assert told.count("�]0;owned") == 7
 
 
-def test_styles_stay_where_they_are(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_styles_are_preserved(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
@@ -70,14 +66,14 @@ def test_styles_stay_where_they_are(
     assert capsys.readouterr().out == "x�[2J\x1b[1my\x1b[0mz\n"
 
 
-def test_programs_get_texts_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_output_is_not_escaped(capsys: pytest.CaptureFixture[str]) -> None:
     console.print_json({"text": EVIL})
     assert json.loads(capsys.readouterr().out) == {"text": EVIL}
 
 
 @given(st.text())
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_what_is_shown_holds_no_command_and_all_else(text: str) -> None:
+def test_escaped_text_loses_only_control_characters(text: str) -> None:
     shown = console.escape_text(text)
     assert not COMMANDS & {*shown}
     kept = [each for each in text.replace("\r\n", "\n") if each not in COMMANDS]

@@ -1,5 +1,3 @@
-"""Configurations as they are named on the command line."""
-
 from __future__ import annotations
 
 import pytest
@@ -8,7 +6,7 @@ from kg_api.errors import InvalidInput
 from kg_cli.evaluate.choice import Choice, parse_choice
 
 
-def test_options_of_search_and_ontology_are_told_apart() -> None:
+def test_search_and_ontology_options_are_separated() -> None:
     found = parse_choice(
         ["mode=vector", "rerank=true", "mmr_lambda=0.5", "strategy=sentence", "chunk_size=30"]
     )
@@ -25,14 +23,14 @@ def test_the_usual_needs_no_ontology_of_its_own() -> None:
     assert "" not in names
 
 
-def test_how_concepts_are_extracted_makes_an_ontology_of_its_own() -> None:
+def test_extraction_options_create_a_separate_ontology() -> None:
     found = parse_choice(["mode=concepts", "extractor=keyphrase", "per_source=5"])
     assert found.extraction == {"extractor": "keyphrase", "per_source": 5}
     assert found.corpus != ""
     assert found.label == "concepts extractor=keyphrase per_source=5"
 
 
-def test_each_target_asks_its_own_way() -> None:
+def test_each_target_builds_its_request() -> None:
     usual = {"limit": 20, "mode": "hybrid"}
     assert parse_choice([]).asked("documents", 20) == {**usual, "per_document": 1}
     assert parse_choice([]).asked("spans", 20) == {**usual, "group_by": "chunk"}
@@ -53,7 +51,7 @@ def test_each_target_asks_its_own_way() -> None:
         ("chunk_size=2", "chunk_size of paragraph"),
     ],
 )
-def test_wrong_choices_are_refused(pair: str, told: str) -> None:
+def test_invalid_choices_are_rejected(pair: str, told: str) -> None:
     with pytest.raises(InvalidInput) as refused:
         parse_choice([pair])
     assert told in str(refused.value)

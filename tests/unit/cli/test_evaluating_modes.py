@@ -1,5 +1,3 @@
-"""Every mode asks its endpoint what it takes, and gives the places that were found."""
-
 from __future__ import annotations
 
 from types import SimpleNamespace
@@ -16,7 +14,7 @@ from kg_cli.evaluate.choice import MODES, parse_choice
 
 @pytest.mark.parametrize("target", get_args(Target))
 @pytest.mark.parametrize("mode", MODES)
-def test_the_service_takes_what_a_mode_asks(mode: str, target: Target) -> None:
+def test_service_accepts_the_request_of_every_mode(mode: str, target: Target) -> None:
     asked = parse_choice([f"mode={mode}"]).asked(target, 20)
     endpoint = MODES[mode].endpoint
     body = valid(endpoint.request, {endpoint.question: "what", "ontology": "notes", **asked})
@@ -28,12 +26,12 @@ def test_all_modes_that_the_endpoints_have_are_there() -> None:
     assert {*MODES} >= {f"hybrid/{each}" for each in get_args(HybridMode)}
 
 
-def test_an_unknown_mode_is_told_all() -> None:
+def test_unknown_mode_lists_all_modes() -> None:
     with pytest.raises(InvalidInput, match=r"unknown mode .fast.\. Modes: text, vector, .*answer/text"):
         parse_choice(["mode=fast"])
 
 
-def test_options_are_those_of_the_mode() -> None:
+def test_options_are_checked_per_mode() -> None:
     assert parse_choice(["mode=answer", "limit=12", "window_size=0"]).search == {
         "limit": 12,
         "window_size": 0,
@@ -51,7 +49,7 @@ def test_it_is_known_whether_concepts_are_needed(pairs: list[str], needs: bool) 
     assert parse_choice(pairs).needs_concepts is needs
 
 
-def test_an_answer_found_what_it_cites_or_why_there_is_none() -> None:
+def test_answer_result_is_its_citations_or_reason() -> None:
     cited = SimpleNamespace(document="a.md", source_id="s", start=12, end=15)
     ask = MODES["answer"].endpoint.ask
     client = answering("answer", citations=[cited, cited], refusal=None)
@@ -60,7 +58,7 @@ def test_an_answer_found_what_it_cites_or_why_there_is_none() -> None:
     assert (none.found, none.refusal) == ([], "nothing_similar")
 
 
-def test_augmentation_found_what_stands_in_its_context() -> None:
+def test_augment_result_is_its_context() -> None:
     record = SimpleNamespace(document="a.md", citation="0a1b#3-40")
     found = MODES["augment"].endpoint.ask(answering("augment", records=[record]), "q", {})
     assert found.found == [("a.md", 3, 40)]

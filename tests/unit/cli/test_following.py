@@ -21,17 +21,19 @@ def test_a_time_is_read_as_people_write_it(written: str, seconds: int) -> None:
 
 
 @pytest.mark.parametrize("written", ["", "m", "5 m", "5x", "-5m", "1.5h", "5m30s", "٥m", "9" * 10])
-def test_what_is_no_time_is_refused(written: str) -> None:
+def test_invalid_duration_is_rejected(written: str) -> None:
     with pytest.raises(InvalidInput, match="5m"):
         parse_duration(written)
 
 
 @given(st.integers(1, 31 * 86_400))
-def test_a_time_is_shown_as_it_may_be_written(seconds: int) -> None:
+def test_printed_duration_can_be_parsed(seconds: int) -> None:
     assert parse_duration(render_duration(seconds)) == seconds
 
 
-def test_a_folder_is_named_from_where_one_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folder_path_is_relative_to_current_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "notes").mkdir()
     (tmp_path / "link").symlink_to("notes")
     monkeypatch.chdir(tmp_path)
@@ -40,7 +42,7 @@ def test_a_folder_is_named_from_where_one_stands(tmp_path: Path, monkeypatch: py
         assert absolute(Path(path), elsewhere=False) == str(tmp_path / "notes")
 
 
-def test_a_folder_that_is_not_here_must_be_meant(tmp_path: Path) -> None:
+def test_missing_folder_needs_confirmation(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="--elsewhere"):
         absolute(tmp_path / "nosuch", elsewhere=False)
     assert absolute(Path("/srv/nosuch"), elsewhere=True) == "/srv/nosuch"

@@ -13,7 +13,7 @@ from kg_cli.terminal import console
 from tests.unit.search.found import place
 
 
-def test_words_by_meaning_are_told_from_words_by_full_text(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_vector_and_keyword_ranks_are_distinguished(monkeypatch: pytest.MonkeyPatch) -> None:
     written = io.StringIO()
     out = Console(file=written, width=120)
     monkeypatch.setattr(console, "stdout", lambda: out)

@@ -1,5 +1,3 @@
-"""Commands that answers name as the next step: with all that they need."""
-
 from __future__ import annotations
 
 from datetime import UTC, datetime
@@ -16,7 +14,7 @@ from kg_cli.communities.commands import print_community
 pytestmark = pytest.mark.usefixtures("own_consoles")
 
 
-def test_parts_of_a_community_are_listed_by_a_command_that_names_the_ontology(
+def test_hint_for_community_parts_names_the_ontology(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     place = {"community_id": "4f1c0e12" * 4, "name": "bees", "level": 0, "size": 9, "parent_id": None}
@@ -28,7 +26,7 @@ def test_parts_of_a_community_are_listed_by_a_command_that_names_the_ontology(
     assert "kg communities list --ontology 'my notes' --parent 4f1c0e12" in capsys.readouterr().err
 
 
-def test_what_may_be_merged_is_merged_by_a_command_that_names_the_ontology(
+def test_hint_for_type_merge_names_the_ontology(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     proposal = {"into": "needs", "relations": 1, "examples": [], "merged": []}
@@ -43,12 +41,12 @@ def test_what_may_be_merged_is_merged_by_a_command_that_names_the_ontology(
     assert "merge INTO TYPE... --ontology 'my notes'" in capsys.readouterr().err
 
 
-def test_an_unknown_type_names_the_command_that_lists_those_there_are() -> None:
+def test_unknown_type_names_the_list_command() -> None:
     assert "`kg admin relationship-types list --ontology notes`" in str(
         report_unknown_type("notes", ["needs"])
     )
 
 
-def test_where_nothing_is_set_aside_nothing_is_to_be_tried_again(capsys: pytest.CaptureFixture[str]) -> None:
+def test_empty_rejected_list_suggests_no_retry(capsys: pytest.CaptureFixture[str]) -> None:
     concept_views.print_refused(RefusedSources(ontology="notes", total=0, sources=[]))
     assert capsys.readouterr().err == "rejected: 0 sources\n"

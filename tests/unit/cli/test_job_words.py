@@ -40,7 +40,7 @@ USUAL: dict[str, Any] = {
         ("concept_embedding", 1, "1 item failed; see: kg jobs show j1"),
     ],
 )
-def test_what_was_set_aside_is_told_by_what_stays(kind: str, count: int, told: str) -> None:
+def test_skipped_count_is_described_by_job_kind(kind: str, count: int, told: str) -> None:
     job = Job.model_validate({**USUAL, "kind": kind, "set_aside": count})
     assert told in report.describe_failed_items(job)
 
@@ -82,7 +82,7 @@ def test_a_duration_is_a_number_and_a_unit(seconds: float, told: str) -> None:
     assert report.duration(seconds) == told
 
 
-def test_a_moment_says_how_long_ago_it_was() -> None:
+def test_time_is_shown_relative_to_now() -> None:
     now = dt.datetime.now(dt.UTC)  # not when this module was loaded
     told = report.moment(now - dt.timedelta(hours=3))
     assert told.endswith("UTC (3 h ago)")

@@ -1,5 +1,3 @@
-"""What is said of a document after it was changed."""
-
 from __future__ import annotations
 
 from pathlib import Path
@@ -24,7 +22,7 @@ CHANGED = {
 }
 
 
-def test_values_are_shown_as_they_are_typed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_metadata_values_are_shown_as_typed(capsys: pytest.CaptureFixture[str]) -> None:
     metadata = {"checked": True, "draft": False, "flags": [True, False], "name": "True", "number": 3}
     print_changed(DocumentChanged.model_validate({**CHANGED, "metadata": metadata}))
     shown = capsys.readouterr()
@@ -41,7 +39,7 @@ def test_values_are_shown_as_they_are_typed(capsys: pytest.CaptureFixture[str]) 
         (None, None, "is on it, nothing"),
     ],
 )
-def test_of_a_hit_that_is_elsewhere_the_page_is_told(
+def test_hit_on_a_page_shows_page_command(
     page: int | None, last_page: int | None, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     hit = place("a").model_copy(update={"page": page, "last_page": last_page})
@@ -50,7 +48,7 @@ def test_of_a_hit_that_is_elsewhere_the_page_is_told(
 
 
 @pytest.mark.parametrize(("images", "shown"), [([0, 0], False), ([0, 3], True)])
-def test_pictures_are_counted_where_there_are_any(
+def test_image_count_is_shown_if_present(
     images: list[int], shown: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     counts = {"space": "default", "documents": 1, "sources": 4, "embedded": 4, "stale": 0}

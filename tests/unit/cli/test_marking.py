@@ -1,5 +1,3 @@
-"""Marks in passages: where the service says that the question's words stand."""
-
 from __future__ import annotations
 
 import pytest
@@ -22,19 +20,19 @@ def marked(text: Text) -> list[str]:
     return [text.plain[span.start : span.end] for span in text.spans]
 
 
-def test_a_short_passage_is_shown_whole_and_its_marks_stay() -> None:
+def test_short_passage_is_shown_whole_with_marks() -> None:
     shown = styled(excerpt("  a short one\n", [(4, 9)]))
     assert (shown.plain, marked(shown)) == ("a short one", ["short"])
 
 
-def test_a_long_passage_is_shown_around_its_first_mark() -> None:
+def test_long_passage_is_shown_around_first_mark() -> None:
     shown = styled(excerpt(LONG, [NEEDLE, (len(LONG) - 6, len(LONG) - 1)]))
     assert (shown.plain[0], shown.plain[-1], len(shown)) == ("…", "…", SHOWN_CHARACTERS + 2)
     assert "needle" in shown.plain[: len(shown) // 2]
     assert marked(shown) == ["needle"], "what is not shown is not marked"
 
 
-def test_a_passage_without_a_mark_is_shown_from_its_beginning() -> None:
+def test_passage_without_mark_is_shown_from_start() -> None:
     shown = styled(excerpt("first " + "more " * 300))
     assert (shown.plain[:5], shown.plain[-1]) == ("first", "…")
 
@@ -56,9 +54,7 @@ def test_a_mark_at_the_end_shows_the_end() -> None:
         (110, "n seconds", []),
     ],
 )
-def test_marks_of_a_source_are_found_in_parts_of_its_document(
-    start: int, text: str, expected: list[str]
-) -> None:
+def test_source_marks_are_found_in_document_parts(start: int, text: str, expected: list[str]) -> None:
     marks = find_marks(SOURCE, [WordMatch(start=2, end=7)], start, text)
     assert marked(styled(mark(text, marks))) == expected
 

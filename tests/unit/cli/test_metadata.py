@@ -35,12 +35,12 @@ def test_types_are_read_from_the_values() -> None:
 
 
 @pytest.mark.parametrize("values", [[], ["novalue"], ["=3"]])
-def test_what_is_no_change(values: list[str]) -> None:
+def test_empty_metadata_change_is_rejected(values: list[str]) -> None:
     with pytest.raises(typer.BadParameter):
         read_changes(values, [], [])
 
 
-def test_what_is_said_of_each_document_has_types_as_one_that_is_changed() -> None:
+def test_metadata_options_have_the_same_types() -> None:
     given = ["author=Ada", "year=2025", 'code="7"', "draft=false"]
     assert read_metadata(given, ["tags=a, b"]) == {
         "author": "Ada",
@@ -53,6 +53,6 @@ def test_what_is_said_of_each_document_has_types_as_one_that_is_changed() -> Non
 
 
 @pytest.mark.parametrize(("value", "told"), [("title=All", "differs per document"), ("author", "KEY=VALUE")])
-def test_what_cannot_be_said_of_each_document_is_refused(value: str, told: str) -> None:
+def test_invalid_metadata_option_is_rejected(value: str, told: str) -> None:
     with pytest.raises(typer.BadParameter, match=told):
         read_metadata([value], [])

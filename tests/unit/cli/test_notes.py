@@ -19,7 +19,7 @@ def of(document: str, *notes: str) -> Ingested:
     )
 
 
-def test_what_many_files_share_is_one_line() -> None:
+def test_notes_of_many_files_are_grouped() -> None:
     many = [of(f"{n}.pdf", f"{n} repeated headers on {n} pages are left out") for n in range(2, 7)]
     few = [of("a.txt", "read as cp1252"), of("b.txt", "read as cp1252", "has 2 hidden characters")]
     assert list(describe_notes([*many, *few])) == [

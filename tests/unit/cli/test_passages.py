@@ -22,7 +22,7 @@ from kg_cli.search.views import print_context, print_hits, print_hybrid
 from kg_cli.terminal import console
 
 
-def test_the_id_of_a_concept_can_be_copied_at_80_columns(
+def test_concept_id_is_copyable_at_80_columns(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
@@ -86,7 +86,7 @@ def hits(*similarities: float | None, degraded: tuple[Degradation, ...] = ()) ->
     )
 
 
-def test_a_hit_takes_three_lines_with_its_place_and_id(narrow: Console) -> None:
+def test_hit_takes_three_lines(narrow: Console) -> None:
     found = hits(0.873, None)
     found.sources[1].chunk.text = "one lease [every]\n\n" + "word " * 100
     print_hits(found)
@@ -140,7 +140,7 @@ def test_more_hits_are_on_the_next_page(narrow: Console) -> None:
     assert "cccc" not in shown
 
 
-def test_what_the_service_tells_is_marked_and_nothing_else(
+def test_only_matches_of_the_service_are_marked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     screen = Console(width=80, highlight=False, record=True, force_terminal=True, color_system="standard")
@@ -153,19 +153,19 @@ def test_what_the_service_tells_is_marked_and_nothing_else(
     assert "\x1b[1;33mlease\x1b[0m" in shown
 
 
-def test_what_could_not_be_done_is_said_before_the_hits(narrow: Console) -> None:
+def test_degradations_are_printed_before_hits(narrow: Console) -> None:
     told = Degradation(part="embedding", effect="searched by full text only [no vectors]")
     print_hits(hits(0.5, degraded=(told,)), full=False)
     shown = narrow.export_text()
     assert shown.splitlines()[0] == "note: searched by full text only [no vectors]"
 
 
-def test_no_hit_is_said(narrow: Console) -> None:
+def test_result_without_hits_is_reported(narrow: Console) -> None:
     print_hits(hits(), full=False)
     assert narrow.export_text().startswith("Nothing was found")
 
 
-def test_it_is_said_that_nothing_was_similar_enough(narrow: Console) -> None:
+def test_dissimilar_result_is_reported(narrow: Console) -> None:
     answer = hits()
     answer.left_out = LeftOut(below_similarity=9, nearest=0.532)
     print_hits(answer, full=False)
@@ -174,7 +174,7 @@ def test_it_is_said_that_nothing_was_similar_enough(narrow: Console) -> None:
     )
 
 
-def test_a_long_passage_is_shown_whole_when_asked_for(narrow: Console) -> None:
+def test_full_option_prints_long_passages(narrow: Console) -> None:
     long = hits(0.5)
     long.sources[0].chunk.text = "word " * 300 + "end."
     print_hits(long, full=False)
@@ -183,7 +183,7 @@ def test_a_long_passage_is_shown_whole_when_asked_for(narrow: Console) -> None:
     assert "end." in narrow.export_text()
 
 
-def test_a_context_marks_the_paragraph_that_was_asked_for(narrow: Console) -> None:
+def test_context_marks_the_requested_paragraph(narrow: Console) -> None:
     other = PLACE.model_copy(update={"source_id": "a" * 32, "paragraph": 8, "full_text": "Next.\n"})
     print_context(SourceWindow(source_id=PLACE.source_id, window_size=1, sources=[PLACE, other]))
     shown = narrow.export_text().splitlines()

@@ -1,5 +1,3 @@
-"""Where a preview is shown."""
-
 from __future__ import annotations
 
 import pytest
@@ -10,7 +8,7 @@ from kg_cli.documents.ingestion import Destination, show_preview
 
 
 @pytest.mark.parametrize("as_json", [True, False])
-def test_with_json_the_table_of_a_preview_leaves_standard_output_to_the_outcome(
+def test_preview_with_json_prints_table_to_stderr(
     capsys: pytest.CaptureFixture[str], *, as_json: bool
 ) -> None:
     with KgClient("http://127.0.0.1:9") as client:

@@ -23,7 +23,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return own
 
 
-def test_the_file_is_named_where_path_does_not_find_it(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_command_path_is_shown_if_not_on_path(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert runnable() == "bin/kg"
     monkeypatch.chdir("/")
     assert runnable() == str(own.relative_to("/"))

@@ -54,7 +54,7 @@ def source(similarity: float | None, *, same: bool = False) -> SimilarSource:
     )
 
 
-def test_a_similar_passage_is_shown_with_its_place_and_its_copies(printed: Printed) -> None:
+def test_similar_passage_shows_position_and_copies(printed: Printed) -> None:
     print_similar(similar(source(0.876, same=True)))
     for told in (
         "0.88",
@@ -73,7 +73,7 @@ def test_by_words_the_score_is_shown(printed: Printed) -> None:
     assert "7.50" in printed()
 
 
-def test_nothing_similar_is_said(printed: Printed) -> None:
+def test_empty_similar_result_is_reported(printed: Printed) -> None:
     print_similar(similar())
     assert "Nothing similar" in printed()
 

@@ -53,7 +53,7 @@ def test_status_counts_jobs(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("waiting", "told"), [(None, ""), (0, ""), (2, "2 documents to approve or reject: kg ")]
 )
-def test_documents_that_wait_for_approval_are_told(
+def test_pending_documents_are_reported(
     capsys: pytest.CaptureFixture[str], waiting: int | None, told: str
 ) -> None:
     report.print_status(replace(STATUS, to_review=waiting))
@@ -63,7 +63,7 @@ def test_documents_that_wait_for_approval_are_told(
 
 
 @pytest.mark.parametrize("say", [report.print_started, report.print_status])
-def test_dead_jobs_are_mentioned_with_the_command_that_says_why(
+def test_failed_jobs_are_mentioned_with_their_command(
     say: object, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert callable(say)
@@ -71,14 +71,14 @@ def test_dead_jobs_are_mentioned_with_the_command_that_says_why(
     assert "3 jobs have died; why: kg jobs list --state dead" in capsys.readouterr().err
 
 
-def test_a_service_that_does_not_tell_of_jobs_is_no_trouble(capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_job_counts_are_not_printed(capsys: pytest.CaptureFixture[str]) -> None:
     silent = replace(STATUS, jobs=None)
     report.print_status(silent)
     report.print_started(silent)
     assert "jobs" not in capsys.readouterr().out
 
 
-def test_a_stopped_kg_says_how_to_start_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_stopped_status_explains_how_to_start(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run_command(["status", "--home", str(tmp_path)]) == 69
     assert "stopped; start with: kg up" in capsys.readouterr().out
     assert main.run_command(["doctor", "--home", str(tmp_path)]) == 1
@@ -113,7 +113,7 @@ def test_status_as_json_has_the_queue() -> None:
     assert replace(STATUS, jobs=None).as_json()["jobs"] is None
 
 
-def test_a_service_that_does_not_answer_in_time_is_not_called_not_ready(
+def test_timeout_is_not_reported_as_not_ready(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     waits = "the service at http://127.0.0.1:1, which did not respond within 10 s and may be busy"
@@ -123,7 +123,7 @@ def test_a_service_that_does_not_answer_in_time_is_not_called_not_ready(
     assert "not ready" not in told
 
 
-def test_status_tells_of_deaths_and_the_next_start(capsys: pytest.CaptureFixture[str]) -> None:
+def test_status_shows_deaths_and_next_start(capsys: pytest.CaptureFixture[str]) -> None:
     worker = RoleStatus("pausing", None, 7, "log", 6, time.time() + 59.9, "SIGKILL")
     troubled = replace(
         STATUS, supervisor_pid=1, roles={"worker": worker}, processes=[RunningProcess("api", 2)]
@@ -135,16 +135,14 @@ def test_status_tells_of_deaths_and_the_next_start(capsys: pytest.CaptureFixture
     assert 50 < troubled.as_json()["roles"]["worker"]["next_start_seconds"] <= 60
 
 
-def test_up_says_what_a_stack_waits_for_that_answers_and_is_not_ready(
+def test_up_reports_an_unready_service(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     report.print_started(replace(STATUS, ready=False, serves=True, waiting_for="a worker"))
     assert "waits for a worker" in capsys.readouterr().err
 
 
-def test_a_service_is_not_asked_while_a_part_of_kg_is_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_service_is_not_queried_if_neo4j_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without its database it would say no more, and only after seconds."""
     processes.announce(Home(tmp_path).create(), "127.0.0.1", 1)
     monkeypatch.setattr(processes, "ask_ready", lambda *_, **__: pytest.fail("it was asked"))

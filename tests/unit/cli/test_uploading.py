@@ -1,5 +1,3 @@
-"""Files go in batches, and whatever becomes of a batch, each file has its outcome."""
-
 from __future__ import annotations
 
 import os
@@ -34,8 +32,6 @@ def ingested(document: str, *notes: str) -> Ingested:
 
 
 class Service:
-    """Stands for the client: takes batches as it is told to, and single files always."""
-
     def __init__(self, answer: Answer | KgError) -> None:
         self.answer = answer
         self.batches: list[Sequence[dict[str, Any]]] = []
@@ -94,7 +90,7 @@ def test_files_are_sent_with_their_modification_time(tmp_path: Path) -> None:
     assert Destination("notes").about(given[2])["modified"] == "2025-03-01T09:30:00Z"
 
 
-def test_files_are_read_as_the_service_would_with_the_same_notes(tmp_path: Path) -> None:
+def test_files_are_decoded_like_the_service(tmp_path: Path) -> None:
     given = files(
         tmp_path,
         plain="Grüße".encode(),
@@ -119,7 +115,7 @@ def test_files_are_read_as_the_service_would_with_the_same_notes(tmp_path: Path)
     assert list(told) == ["plain", "marked", "guessed", "program", "nowhere"]
 
 
-def test_a_pdf_or_picture_goes_alone_whatever_its_name_says(tmp_path: Path) -> None:
+def test_pdf_and_image_are_uploaded_separately(tmp_path: Path) -> None:
     given = files(tmp_path, scan=b"%PDF-1.7 ...", note=b"one", photo=encoded(drawn()), last=b"two")
     service = Service(stored)
     told = send(service, given)
@@ -129,7 +125,7 @@ def test_a_pdf_or_picture_goes_alone_whatever_its_name_says(tmp_path: Path) -> N
     assert list(told) == ["scan", "note", "photo", "last"]
 
 
-def test_one_that_is_refused_has_its_problem_and_the_others_are_stored(tmp_path: Path) -> None:
+def test_rejected_document_keeps_the_others_stored(tmp_path: Path) -> None:
     def answer(given: dict[str, Any]) -> DocumentOutcome:
         bad = given["document"] == "bad"
         return DocumentOutcome(problem=build_problem(UnreadableDocument("no text"))) if bad else stored(given)
@@ -139,14 +135,14 @@ def test_one_that_is_refused_has_its_problem_and_the_others_are_stored(tmp_path:
 
 
 @pytest.mark.parametrize("refusal", [TooLarge("too large"), KgError("what is /documents/batch?")])
-def test_a_batch_that_is_refused_as_a_whole_goes_file_by_file(tmp_path: Path, refusal: KgError) -> None:
+def test_rejected_batch_is_sent_file_by_file(tmp_path: Path, refusal: KgError) -> None:
     service = Service(refusal)
     told = send(service, files(tmp_path, a=b"x", b=b"x"))
     assert told == {"a": (["alone"], None), "b": (["alone"], None)}
     assert sorted(service.alone) == ["a", "b"]
 
 
-def test_what_was_not_stored_at_that_moment_is_sent_again(tmp_path: Path) -> None:
+def test_temporarily_unstored_document_is_sent_again(tmp_path: Path) -> None:
     def answer(given: dict[str, Any]) -> DocumentOutcome:
         busy = given["document"] == "b"
         return DocumentOutcome(problem=build_problem(TooBusy("later"))) if busy else stored(given)
@@ -162,13 +158,13 @@ def test_a_service_that_stays_away_ends_the_upload(tmp_path: Path, monkeypatch: 
         send(Service(DatabaseUnavailable("away")), files(tmp_path, a=b"x", b=b"x"))
 
 
-def test_a_large_file_goes_alone_as_it_is(tmp_path: Path) -> None:
+def test_large_file_is_sent_separately(tmp_path: Path) -> None:
     service = Service(stored)
     told = send(service, files(tmp_path, large=b"x" * (BYTES_A_BATCH + 1)))
     assert (told, service.batches) == ({"large": (["alone"], None)}, [])
 
 
-def test_a_file_that_names_pictures_goes_alone_with_those_of_its_folder(tmp_path: Path) -> None:
+def test_file_with_images_is_sent_with_them(tmp_path: Path) -> None:
     given, service = tmp_path / "given", Service(stored)
     (given / "docs").mkdir(parents=True)
     boat = encoded(drawn())

@@ -1,5 +1,3 @@
-"""Types of relationships, and what was merged, as tables show them."""
-
 from __future__ import annotations
 
 from datetime import UTC, datetime
@@ -41,7 +39,7 @@ def _concept_merges(by: str) -> ConceptMerges:
     )
 
 
-def test_tables_show_names_as_they_are(
+def test_tables_print_names_unescaped(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "300")

@@ -29,7 +29,7 @@ def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(report, "AWAY_SECONDS", 0.5)
 
 
-def test_it_tries_again_and_says_so_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_retry_is_reported_once(capsys: pytest.CaptureFixture[str]) -> None:
     assert patiently(failing(3, DatabaseUnavailable("Neo4j is away [really]"))) == "done"
     assert capsys.readouterr().err == "retrying: Neo4j is away [really]\n"
 
@@ -39,7 +39,7 @@ def test_it_ends_when_the_service_stays_away() -> None:
         patiently(failing(10**6, DatabaseUnavailable("away")))
 
 
-def test_what_waiting_does_not_mend_is_raised_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_permanent_error_is_raised_at_once(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(InvalidInput):
         patiently(failing(1, InvalidInput("wrong")))
     assert capsys.readouterr().err == ""

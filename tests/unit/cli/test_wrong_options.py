@@ -1,5 +1,3 @@
-"""Wrong arguments are told by the words that were typed."""
-
 from __future__ import annotations
 
 from pathlib import Path
@@ -16,7 +14,7 @@ from kg_cli.jobs.report import print_jobs
 from kg_cli.main import run_command
 
 
-def test_an_unknown_mode_is_told_without_names_of_python(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_mode_message_contains_no_python_names(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["search", "x", "--mode", "meaning"]) == 2
     said = capsys.readouterr().err
     assert "'meaning' is not one of" in said
@@ -24,9 +22,7 @@ def test_an_unknown_mode_is_told_without_names_of_python(capsys: pytest.CaptureF
 
 
 @pytest.mark.parametrize("command", ["search", "relations", "show"])
-def test_a_blank_question_is_told_by_the_arguments_name(
-    command: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_blank_query_message_names_the_argument(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["concepts", command, " "]) == 2
     said = capsys.readouterr().err
     assert f"'{'concept' if command == 'show' else 'QUERY'}': the text is empty. Write a query" in said
@@ -40,7 +36,7 @@ def test_an_unknown_model_is_the_arguments_fault(capsys: pytest.CaptureFixture[s
     assert "KG_EMBEDDING__MODEL" not in said
 
 
-def test_a_file_and_a_short_time_are_no_folder_and_no_interval(tmp_path: Path) -> None:
+def test_file_path_and_short_interval_are_rejected(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("text")
     with pytest.raises(InvalidInput, match=r"is a file\. `kg folders` syncs folders"):
         absolute(tmp_path / "a.md", elsewhere=False)
@@ -48,7 +44,7 @@ def test_a_file_and_a_short_time_are_no_folder_and_no_interval(tmp_path: Path) -
         parse_interval("5")
 
 
-def test_no_job_is_told_and_an_unknown_kind_names_those_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+def test_empty_job_list_and_unknown_kind_are_reported(capsys: pytest.CaptureFixture[str]) -> None:
     print_jobs([], "foo")
     said = " ".join(capsys.readouterr().err.split())
     assert all(kind in said for kind in JOB_KINDS)
@@ -56,7 +52,7 @@ def test_no_job_is_told_and_an_unknown_kind_names_those_there_are(capsys: pytest
     assert "There are no such jobs." in capsys.readouterr().err
 
 
-def test_the_kinds_of_jobs_are_those_that_there_are() -> None:
+def test_job_kinds_equal_the_handlers() -> None:
     own = {extraction.KIND, backfill.KIND, SCAN_KIND, *(each.job for each in KINDS.values())}
     assert own | {
         "space_cleanup",

@@ -1,5 +1,3 @@
-"""Every method of the client, called once, and what is sent for it."""
-
 from __future__ import annotations
 
 import contextlib
@@ -14,8 +12,6 @@ from tests.support.bundles import configuration
 
 
 class Recorder(KgClient):
-    """Keeps what it is to send."""
-
     def __init__(self) -> None:
         super().__init__("http://127.0.0.1:1")
         self.calls: list[Call[Any]] = []

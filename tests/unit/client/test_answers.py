@@ -31,7 +31,7 @@ def response(status: int, content: bytes | str, kind: str = "application/json") 
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: error.__name__)
-def test_every_error_of_the_tree_comes_out_as_it_went_in(error: type[KgError]) -> None:
+def test_every_error_class_round_trips(error: type[KgError]) -> None:
     """From the service's own writer of problems to the client's reader."""
     told = of_error(error("what to do next"))
     with pytest.raises(KgError) as raised:
@@ -47,7 +47,7 @@ def test_the_tree_is_whole_and_its_names_differ() -> None:
 
 
 @pytest.mark.parametrize("slug", ["http", "of-a-newer-kg", ""])
-def test_an_error_of_an_unknown_name_keeps_its_message(slug: str) -> None:
+def test_unknown_error_type_keeps_its_message(slug: str) -> None:
     body = f'{{"type": "urn:kg:{slug}", "detail": "what it said"}}'
     with pytest.raises(KgError, match="what it said") as raised:
         read(JOB, response(418, body))
@@ -79,7 +79,7 @@ def test_an_unknown_path_is_not_found() -> None:
         *("/queries/sources/a%2Fb/related", "/reading/a%2Fb", "/sources/a%2Fb%230/context"),
     ],
 )
-def test_what_may_have_slashes_is_told_as_kg_tells_it(path: str) -> None:
+def test_path_with_slashes_has_the_original_message(path: str) -> None:
     body = bytes(problem(404, "http", "Not Found", "nothing found at GET /x").body)
     assert str(slashed(path, body)) == "nothing found at GET /x"
 
@@ -87,26 +87,26 @@ def test_what_may_have_slashes_is_told_as_kg_tells_it(path: str) -> None:
 @pytest.mark.parametrize(
     "body", ["", "<html>", "[]", "null", "{}", '{"type": 7}', '{"type": "urn:kg:not-found"}']
 )
-def test_an_error_that_is_no_problem_gives_its_status(body: str) -> None:
+def test_error_without_problem_body_shows_its_status(body: str) -> None:
     with pytest.raises(KgError, match="502 Bad Gateway"):
         read(JOB, response(502, body))
 
 
-def test_a_bug_of_the_service_gives_nothing_away() -> None:
+def test_internal_error_reveals_nothing() -> None:
     answer = of_bug()
     with pytest.raises(KgError, match="See the log of the service"):
         read(JOB, response(answer.status_code, bytes(answer.body)))
 
 
 @pytest.mark.parametrize("body", ["", "<html>", "[]", "{}", '{"version": 1}'])
-def test_an_answer_of_something_else_than_kg_is_told_without_what_is_secret(body: str) -> None:
+def test_foreign_response_is_reported_without_secrets(body: str) -> None:
     with pytest.raises(ServiceUnreachable, match="KG_API_URL") as raised:
         read(HEALTH, response(200, body))
     assert "127.0.0.1:8420/jobs/x" in str(raised.value)
     assert "SECRET" not in str(raised.value)
 
 
-def test_an_answer_of_a_newer_kg_may_say_more() -> None:
+def test_fields_of_newer_responses_are_ignored() -> None:
     assert read(HEALTH, response(200, '{"version": "9", "mood": "good"}')).version == "9"
 
 
@@ -117,7 +117,7 @@ def test_not_being_ready_is_an_answer() -> None:
         read(READINESS, response(500, body))
 
 
-def test_a_problem_within_a_stream_comes_out_as_it_went_in() -> None:
+def test_problem_within_a_stream_round_trips() -> None:
     told = parse_problem(bytes(of_error(errors.LlmUnavailable("what to do next")).body))
     assert (type(told), str(told)) == (errors.LlmUnavailable, "what to do next")
     assert "broke off" in str(parse_problem("no problem"))

@@ -32,7 +32,7 @@ def pattern(call: Call[Any]) -> tuple[str, int, str]:
     return call.method, len(parts), parts[0]
 
 
-def test_there_is_a_call_for_every_operation_of_the_service_and_no_other() -> None:
+def test_client_has_a_call_for_every_operation() -> None:
     described = create_app(load_settings(), lambda _: None).openapi()["paths"]
     operations = {
         (method.upper(), path.strip("/").count("/") + 1, path.strip("/").split("/")[0])
@@ -44,7 +44,7 @@ def test_there_is_a_call_for_every_operation_of_the_service_and_no_other() -> No
     assert {pattern(call) for call in calls} == operations
 
 
-def test_the_parameters_of_a_call_are_those_of_its_operation() -> None:
+def test_call_parameters_match_their_operation() -> None:
     described = create_app(load_settings(), lambda _: None).openapi()["paths"]
     listed = (("/documents", "documents"), ("/jobs", "jobs"), ("/concepts/paths", "concept_paths"))
     evaluated = (("/evaluations", "evaluations"), ("/evaluations/compare", "compare_evaluations"))
@@ -54,7 +54,7 @@ def test_the_parameters_of_a_call_are_those_of_its_operation() -> None:
 
 
 @given(st.text(min_size=1).filter(str.strip))
-def test_an_id_is_one_part_of_the_path_whatever_it_holds(identity: str) -> None:
+def test_id_is_one_escaped_path_segment(identity: str) -> None:
     asking: list[Callable[[KgClient], object]] = [
         lambda kg: kg.document(identity),
         lambda kg: kg.job(identity),
@@ -66,18 +66,18 @@ def test_an_id_is_one_part_of_the_path_whatever_it_holds(identity: str) -> None:
         assert not set("?#; \r\n") & set(call.path)
 
 
-def test_what_is_no_id_is_told_before_anything_is_sent() -> None:
+def test_invalid_id_is_rejected_before_sending() -> None:
     for method in ("follow_job", "job", "document", "source_context", "delete_ontology"):
         with pytest.raises(InvalidInput, match="an id or a name was expected, not None"):
             call_of(lambda kg, name=method: getattr(kg, name)(None))
 
 
-def test_half_a_surrogate_pair_is_not_found_rather_than_a_crash() -> None:
+def test_lone_surrogate_is_replaced() -> None:
     assert call_of(lambda kg: kg.job("\ud800")).path == "/jobs/%3F"
     assert call_of(lambda kg: kg.documents("\ud800")).params["ontology"] == "?"
 
 
-def test_only_what_differs_from_the_default_is_sent() -> None:
+def test_only_nondefault_values_are_sent() -> None:
     searching = call_of(lambda kg: kg.search_sources("a", ontology=None, mode="hybrid", limit=5))
     assert searching.json == {"query_text": "a", "limit": 5}
     assert call_of(lambda kg: kg.documents(limit=1)).params == {"offset": 0, "limit": 1}
@@ -95,7 +95,7 @@ def test_none_is_the_default_unless_it_means_something() -> None:
     assert call_of(lambda kg: kg.set_extraction_config("o", per_source=None)).json == {"per_source": None}
 
 
-def test_what_is_several_may_be_any_sequence() -> None:
+def test_list_arguments_accept_any_sequence() -> None:
     call = call_of(lambda kg: kg.search_sources("a", ontology=("o", "p"), documents=("d",)))
     assert call.json == {"query_text": "a", "ontology": ["o", "p"], "documents": ["d"]}
     talk = (Message(author="a", text="t"), {"author": "b", "text": "u", "timestamp": "2026-03-01T09:30:00Z"})
@@ -112,7 +112,7 @@ def test_an_upload_is_a_file_with_fields() -> None:
     assert (call.data["ontology"], call.data["document"]) == ("o", "d")
 
 
-def test_the_pictures_of_an_upload_are_named_by_their_references() -> None:
+def test_uploaded_images_are_named_by_their_references() -> None:
     images = {"img/red boat.png": b"1", "../a%20b.png": b"2"}
     for method in ("ingest_bytes", "preview_bytes"):
         call = call_of(lambda kg, m=method: getattr(kg, m)(b"t", ontology="o", document="d", images=images))
@@ -134,7 +134,7 @@ def test_the_pictures_of_an_upload_are_named_by_their_references() -> None:
         ({"mode": "colour"}, "mode"),
     ],
 )
-def test_a_search_that_cannot_be_is_refused_before_it_is_sent(options: dict[str, Any], told: str) -> None:
+def test_invalid_search_is_rejected_before_sending(options: dict[str, Any], told: str) -> None:
     with Recorder() as kg, pytest.raises(InvalidInput, match=told):
         kg.search_sources(**dict[str, Any]({"query_text": "a"}) | options)
     assert kg.calls == []
@@ -143,7 +143,7 @@ def test_a_search_that_cannot_be_is_refused_before_it_is_sent(options: dict[str,
 @pytest.mark.parametrize(
     "about", [{"document": "\ud800"}, {"ontology": "a/b"}, {"metadata": {"a": [[1]]}}, {"uri": "x" * 4001}]
 )
-def test_a_document_that_cannot_be_is_refused_before_it_is_sent(about: dict[str, Any]) -> None:
+def test_invalid_document_is_rejected_before_sending(about: dict[str, Any]) -> None:
     about = {"ontology": "o", "document": "d", **about}
     with Recorder() as kg:
         for given, method in ((b"t", "ingest_bytes"), ("t", "ingest_text")):
@@ -154,18 +154,18 @@ def test_a_document_that_cannot_be_is_refused_before_it_is_sent(about: dict[str,
 
 @pytest.mark.parametrize(("line", "value"), [("page=1", 1), ("draft=true", True)])
 def test_a_condition_is_sent_with_its_value(line: str, value: object) -> None:
-    """1 equals True, and what equals a default is not sent."""
+    """1 equals True, and default values are not sent."""
     (sent,) = build_body(SourceSearch, {"query_text": "?", "where": [line]})["where"]
     assert (sent["value"], type(sent["value"])) == (value, type(value))
 
 
 @pytest.mark.parametrize("blank", ["", "  "])
-def test_a_blank_id_is_told_before_anything_is_sent(blank: str) -> None:
+def test_blank_id_is_rejected_before_sending(blank: str) -> None:
     with pytest.raises(InvalidInput, match="an id or a name was expected, but the value is blank"):
         build_path("ontologies", "notes", "communities", blank)
 
 
-def test_an_id_of_dots_stays_where_it_is() -> None:
+def test_id_of_dots_is_escaped() -> None:
     assert build_path("jobs", "..") == "/jobs/%2E%2E"
     assert build_path("jobs", ".") == "/jobs/%2E"
     assert build_path("documents", "notes/..") == "/documents/notes%2F.."

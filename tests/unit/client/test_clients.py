@@ -29,7 +29,7 @@ def test_both_clients_have_the_same_methods() -> None:
 
 
 @pytest.mark.parametrize("name", methods(KgClient))
-def test_a_method_is_the_same_in_both_but_for_waiting(name: str) -> None:
+def test_sync_and_async_methods_have_equal_signatures(name: str) -> None:
     one, other = methods(KgClient)[name], methods(AsyncKgClient)[name]
     assert str(inspect.signature(one)) == str(inspect.signature(other)).replace("-> 'Async", "-> '")
     assert "Call[" not in str(inspect.signature(one))
@@ -43,8 +43,6 @@ def test_both_are_opened_alike() -> None:
 
 
 class Recorder(BaseHTTPRequestHandler):
-    """Answers as a healthy kg and remembers what it was asked."""
-
     seen: list[str]
 
     def do_GET(self) -> None:
@@ -75,7 +73,7 @@ async def healthy(url: str, key: str | None = None) -> str:
         return (await client.health()).version
 
 
-def test_both_send_the_key_and_none_when_there_is_none(recorder: tuple[str, list[str]]) -> None:
+def test_both_clients_send_the_key(recorder: tuple[str, list[str]]) -> None:
     url, seen = recorder
     with KgClient(url, api_key="k1") as client, KgClient(url) as without:
         assert client.health().version == without.health().version == "1"
@@ -83,7 +81,7 @@ def test_both_send_the_key_and_none_when_there_is_none(recorder: tuple[str, list
     assert seen == ["/health Bearer k1", "/health None", "/health Bearer k2"]
 
 
-def test_no_proxy_stands_before_this_machine(
+def test_loopback_requests_bypass_proxies(
     recorder: tuple[str, list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
@@ -95,7 +93,7 @@ def test_no_proxy_stands_before_this_machine(
     assert asyncio.run(healthy(recorder[0])) == "1"
 
 
-def test_a_service_that_is_away_is_told_without_its_password() -> None:
+def test_unreachable_service_message_hides_the_password() -> None:
     url = f"http://user:SECRET@127.0.0.1:{find_free_port()}"
     with KgClient(url) as client, pytest.raises(ServiceUnreachable, match="kg up") as one:
         client.health()
@@ -112,29 +110,29 @@ def test_an_address_that_is_none_names_its_variable(url: str) -> None:
 
 
 @pytest.mark.parametrize("key", ["schlüssel", "a\r\nX-Other: b"])
-def test_a_key_that_is_none_names_its_variable_and_is_not_repeated(key: str) -> None:
+def test_invalid_key_names_the_variable_without_value(key: str) -> None:
     with pytest.raises(ConfigurationError, match="KG_API_KEY") as raised:
         KgClient("http://127.0.0.1:1", api_key=key)
     assert key not in str(raised.value)
 
 
-def test_what_speaks_no_http_is_unreachable_too() -> None:
+def test_unsupported_scheme_is_unreachable() -> None:
     with KgClient("ftp://127.0.0.1") as client, pytest.raises(KgError):
         client.health()
 
 
 @pytest.mark.parametrize("url", ["https://127.0.0.1:8420", "https://kg.example", "http://kg.example"])
-def test_certificates_are_loaded_where_they_may_be_needed(url: str) -> None:
+def test_https_urls_verify_certificates(url: str) -> None:
     assert connection.options(url, None, 5)["verify"] is True
 
 
-def test_a_plain_address_of_this_machine_needs_none_and_trusts_none() -> None:
+def test_local_http_loads_no_certificates() -> None:
     verify = connection.options("http://127.0.0.1:8420", None, 5)["verify"]
     assert verify.cert_store_stats()["x509_ca"] == 0
     assert verify.verify_mode is ssl.CERT_REQUIRED
 
 
-def test_what_is_exported_may_take_longer_than_other_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_export_requests_have_longer_timeouts(monkeypatch: pytest.MonkeyPatch) -> None:
     waited = list[float]()
 
     def request(client: httpx.Client, *_: object, timeout: httpx.Timeout | None = None, **__: object) -> Any:

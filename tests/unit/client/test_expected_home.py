@@ -21,8 +21,6 @@ EXPECTED = ExpectedHome(OURS, lambda: "the kg of the home /other (pid 7) has the
 
 
 class Recorder:
-    """An application that keeps what it is sent."""
-
     def __init__(self) -> None:
         self.received: list[tuple[str, bytes]] = []
 

@@ -112,9 +112,9 @@ ELSEWHERE: dict[str, set[str]] = {
     "judge": {"ontology"},
     "undo_concept_merge": {"ontology", "merge_id"},
 }
-"""What goes into the path, the query or a header."""
+"""Arguments in the path, query, or header."""
 FIXED = {"answer": {"stream"}, "stream_answer": {"stream"}}
-"""What the method itself decides."""
+"""Fields that the method sets."""
 OTHER_NAMES = {"regenerate_embeddings": {"kind": "type"}}
 OR_NONE = {
     *((name, "metadata") for name in ("ingest_text", "ingest_bytes", "preview_text", "preview_bytes")),
@@ -123,7 +123,7 @@ OR_NONE = {
     ("add_folder", "every_seconds"),
     ("add_folder", "prefix"),
 }
-"""Where None stands for the default of a field that cannot be None."""
+"""Arguments with None for the default of a field that cannot be None."""
 
 
 def options(name: str) -> dict[str, inspect.Parameter]:
@@ -136,8 +136,8 @@ def field_name(name: str, option: str) -> str:
     return OTHER_NAMES.get(name, {}).get(option, option)
 
 
-def test_methods_that_hand_on_all_their_options_are_held_to_their_request() -> None:
-    """`locals()` are the options where nothing is assigned before; a name that is no field is left out."""
+def test_methods_forwarding_options_are_tested() -> None:
+    """`locals()` equals the options if no variable is assigned before. Unknown names are ignored."""
     handing = set[str]()
     for path in Path(inspect.getfile(AsyncKgClient)).parent.glob("*.py"):
         for method in (each for each in ast.walk(ast.parse(path.read_text())) if is_function(each)):
@@ -164,7 +164,7 @@ def test_no_method_takes_options_without_names() -> None:
 
 
 @pytest.mark.parametrize("name", REQUESTS)
-def test_a_method_has_an_option_for_each_field_and_no_other(name: str) -> None:
+def test_method_options_equal_request_fields(name: str) -> None:
     found = {field_name(name, option) for option in options(name)}
     assert found == REQUESTS[name].model_fields.keys() - FIXED.get(name, set())
 
@@ -179,9 +179,9 @@ def test_an_option_has_the_type_of_its_field(name: str) -> None:
 
 
 def kinds(hint: Any) -> set[Any]:
-    """The members of a union, each as it may be given: any sequence for a list, JSON for a model.
+    """Return the members of a union as accepted types: sequences for lists, JSON for models.
 
-    A condition or a facet may be a line, too.
+    A condition or a facet can also be a string.
     """
     if get_origin(hint) in {Union, UnionType}:
         return set().union(*map(kinds, get_args(hint)))

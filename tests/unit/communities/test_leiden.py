@@ -55,12 +55,12 @@ def test_cliques_that_one_edge_joins_are_clusters() -> None:
     assert {(each.level, each.parent) for each in found} == {(0, None)}
 
 
-def test_what_is_too_small_or_alone_is_left_out() -> None:
+def test_small_clusters_are_omitted() -> None:
     found = find_clusters(graph([*clique(range(4)), (4, 5, 9.0)], 8), max_size=100, min_size=3)
     assert [each.members.tolist() for each in found] == [[0, 1, 2, 3]]
 
 
-def test_what_is_too_large_is_divided_with_a_link_to_the_whole() -> None:
+def test_large_cluster_is_divided_and_linked() -> None:
     edges = [edge for at in range(0, 40, 8) for edge in clique(range(at, at + 8))]
     edges += [(one, other, 0.4) for one, other in combinations(range(40), 2) if one // 8 != other // 8]
     edges += [edge for at in range(40, 80, 8) for edge in clique(range(at, at + 8), 20.0)]
@@ -74,12 +74,12 @@ def test_what_is_too_large_is_divided_with_a_link_to_the_whole() -> None:
     assert [len(each.members) for each in top] == sorted((len(each.members) for each in top), reverse=True)
 
 
-def test_what_cannot_be_divided_stays_whole() -> None:
+def test_indivisible_cluster_stays_whole() -> None:
     (only,) = find_clusters(graph(clique(range(30)), 30), max_size=10, min_size=3)
     assert len(only.members) == 30
 
 
-def test_it_is_the_same_each_time_and_levels_are_bounded() -> None:
+def test_clustering_is_deterministic_with_bounded_levels() -> None:
     dice = np.random.default_rng(5)
     ends = dice.integers(0, 600, (4000, 2)).tolist()
     edges = [(one, other, float(dice.random())) for one, other in ends if one != other]
@@ -112,7 +112,7 @@ def test_the_ratio_is_that_of_a_known_library(both: int, one: int, other: int, n
         assert math.isclose(found, known.statistic, rel_tol=1e-6, abs_tol=1e-6)
 
 
-def test_what_is_everywhere_belongs_to_nothing() -> None:
+def test_ubiquitous_concept_has_no_associations() -> None:
     weights = weigh_associations(incidence([(0, 1, 2), (0, 1, 2), (0, 3, 4), (0, 3, 4)], 5)).toarray()
     assert not weights[0].any()
     assert weights[1, 2] > 0 < weights[3, 4]
@@ -121,7 +121,7 @@ def test_what_is_everywhere_belongs_to_nothing() -> None:
     assert not weights.diagonal().any()
 
 
-def test_each_keeps_its_strongest_only_and_a_leaf_keeps_the_hub() -> None:
+def test_node_keeps_strongest_edges_and_leaf_its_hub() -> None:
     leaves = 3 * NEIGHBOURS
     rows = [(0, leaf) for leaf in range(1, leaves + 1)] + [(leaves + 1,)] * 200
     assert (weigh_associations(incidence(rows, leaves + 2)).toarray()[0] > 0).sum() == leaves
@@ -150,7 +150,7 @@ def test_a_name_has_three_that_say_something_else(labels: list[str], name: str) 
     assert join_labels(labels) == name
 
 
-def test_what_is_everywhere_is_less_the_communitys_own() -> None:
+def test_ubiquitous_concept_is_less_central() -> None:
     table = np.zeros((6, 6))
     for one, other, weight in ((0, 1, 4.0), (0, 2, 3.0), (1, 2, 3.0), (0, 3, 9.0), (0, 4, 9.0)):
         table[one, other] = table[other, one] = weight
@@ -172,11 +172,11 @@ def test_what_is_everywhere_is_less_the_communitys_own() -> None:
         (replace(SIZE, relationships=100), 1),
     ],
 )
-def test_what_changed_most_counts(now: OntologySize, share: float) -> None:
+def test_changed_share_counts_the_largest_change(now: OntologySize, share: float) -> None:
     assert SUMMARY.changed(now) == pytest.approx(share)
 
 
-def test_ids_and_order_come_from_the_members() -> None:
+def test_community_ids_and_order_derive_from_members() -> None:
     rows = [[1, 1, 1, 0, 0, 0, 0], [1, 1, 1, 0, 0, 0, 0], [0, 0, 0, 1, 1, 1, 1], [0, 0, 0, 1, 1, 1, 1]]
     read = ConceptGraph(list("abcdefg"), sparse.csr_array(np.array(rows * 3, dtype=np.float32)))
     found, again = (detect_communities(read, "notes", max_size=100, min_size=3) for _ in range(2))

@@ -1,5 +1,3 @@
-"""What merges and what does not: the traps are names of two things that differ by hardly anything."""
-
 from __future__ import annotations
 
 import pytest
@@ -89,13 +87,13 @@ ONE_THING = [
 
 
 @pytest.mark.parametrize(("one", "other"), TWO_THINGS)
-def test_two_things_stay_two_however_near_their_vectors_are(one: str, other: str) -> None:
+def test_different_names_stay_separate_despite_near_vectors(one: str, other: str) -> None:
     assert same(Text(one), Text(other), 1.0) is None
     assert same(Text(other), Text(one), 1.0) is None
 
 
 @pytest.mark.parametrize(("one", "other", "reason"), ONE_THING)
-def test_spellings_of_one_name_are_told_both_ways(one: str, other: str, reason: str) -> None:
+def test_spelling_variants_match_in_both_directions(one: str, other: str, reason: str) -> None:
     assert alike(one, other) == alike(other, one) == reason
 
 
@@ -107,7 +105,7 @@ def test_each_spelling_needs_vectors_that_are_alike(reason: str) -> None:
     assert same(one, other, least - 0.001) is None
 
 
-def test_what_is_said_to_be_another_name_counts_when_the_vectors_agree() -> None:
+def test_stated_alias_needs_similar_vectors() -> None:
     one, other = Text("myocardial infarction", terms=("Heart Attack",)), Text("heart attack")
     assert same(one, other, MIN_LIKENESS["alias"]) == same(other, one, MIN_LIKENESS["alias"]) == "alias"
     assert same(one, other, MIN_LIKENESS["mutual alias"]) is None
@@ -128,13 +126,13 @@ def test_what_is_said_to_be_another_name_counts_when_the_vectors_agree() -> None
         ("King of Spain", "Queen of Spain"),
     ],
 )
-def test_numbers_negations_and_opposites_are_no_aliases_whatever_a_model_says(one: str, other: str) -> None:
+def test_numbers_negations_and_opposites_never_match(one: str, other: str) -> None:
     a, b = Text(one, terms=(other,)), Text(other, terms=(one,))
     assert same(a, b, 1.0) is None
     assert same(b, a, 1.0) is None
 
 
-def test_a_title_may_be_left_out() -> None:
+def test_title_before_a_name_is_optional() -> None:
     assert (
         same(Text("Elizabeth II", terms=("Queen Elizabeth II",)), Text("Queen Elizabeth II"), 0.8) == "alias"
     )
@@ -146,7 +144,7 @@ def test_a_number_may_be_another_name_of_words() -> None:
     assert same(guide, Text("PEP 9"), 1.0) is None
 
 
-def test_names_that_are_counterparts_keep_their_concepts_apart() -> None:
+def test_counterparts_keep_their_concepts_separate() -> None:
     one, other = Text("treaty articles", terms=("Article 5",)), Text("treaty article", terms=("Article 6",))
     assert same(one, other, 1.0) is None
     assert same(other, one, 1.0) is None
@@ -154,7 +152,7 @@ def test_names_that_are_counterparts_keep_their_concepts_apart() -> None:
     assert same(Text("August 6", terms=("6 August",)), Text("6th August"), 1.0) == "mark"
 
 
-def test_the_third_does_not_come_in_by_way_of_the_second() -> None:
+def test_third_name_does_not_match_through_the_second() -> None:
     merged = Text("European Union", terms=("EU", "Union of Europe"))
     assert same(merged, Text("Europe Unions"), 1.0) is None
     assert same(merged, Text("EU"), 0.5) is None
@@ -170,7 +168,7 @@ TEXTS = st.text(max_size=30) | st.text("aábs'’-._ 12IVXThe&", max_size=20)
 
 
 @given(TEXTS, TEXTS)
-def test_no_text_breaks_it_and_the_order_does_not_matter(one: str, other: str) -> None:
+def test_name_comparison_is_symmetric_for_any_text(one: str, other: str) -> None:
     assert alike(one, other) == alike(other, one)
 
 
@@ -181,8 +179,8 @@ def test_another_number_is_another_thing(word: str, one: int, other: int) -> Non
 
 
 @pytest.mark.parametrize("calibration", [BGE, None, SimilarityCalibration(related=0.3, unrelated=0.0)])
-def test_what_is_not_even_looked_at_is_one_by_no_rule(calibration: SimilarityCalibration | None) -> None:
-    """The database leaves it out; by a hair less than the least strict rule, for cosines are rounded."""
+def test_no_rule_matches_below_the_candidate_threshold(calibration: SimilarityCalibration | None) -> None:
+    """The candidate threshold is slightly below the lowest merge threshold, because cosines are rounded."""
     least = min(MIN_LIKENESS.values())
     assert likeness(get_min_merge_cosine(calibration), calibration) == pytest.approx(least, abs=1e-5)
     assert likeness(get_min_merge_cosine(calibration), calibration) < least

@@ -47,7 +47,7 @@ def test_opposites_are_never_proposed_however_alike(one: str, other: str) -> Non
     assert alike([Named(one), Named(other)], {one: at(0), other: at(0)}, 0.5) == []
 
 
-def test_each_type_is_near_to_the_one_that_stands_for_its_group() -> None:
+def test_type_groups_have_a_representative() -> None:
     types = [Named(each) for each in ("a", "b", "c", "d", "unembedded")]
     vectors = {"a": at(0), "b": at(20), "c": at(38), "d": at(41)}
     groups = alike(types, vectors, float(np.cos(np.radians(21))))

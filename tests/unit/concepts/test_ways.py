@@ -58,7 +58,7 @@ def test_all_shortest_ways_are_found_and_no_other(edges: Edges, end: int, hops: 
     assert set(map(tuple, found)) == all_shortest("0", str(end), known, hops)
 
 
-def test_only_so_many_are_given_and_only_so_far_is_looked() -> None:
+def test_paths_are_bounded_in_number_and_length() -> None:
     known = neighbours_of({(0, middle) for middle in range(2, 9)} | {(middle, 1) for middle in range(2, 9)})
     asked: list[Sequence[str]] = []
 
@@ -72,8 +72,8 @@ def test_only_so_many_are_given_and_only_so_far_is_looked() -> None:
 
 
 @pytest.mark.parametrize(("end", "hops", "found"), [("b", 2, True), ("b", 1, True), ("far", 1, False)])
-def test_what_is_not_seen_from_a_hub_is_seen_from_the_other_end(end: str, hops: int, found: bool) -> None:
-    """A hub that gives one neighbour only; one step more is looked, but never given."""
+def test_hub_is_expanded_from_the_other_end(end: str, hops: int, found: bool) -> None:
+    """The hub has one neighbour only. The search looks one step further than its result."""
     known = {"hub": ["a"], "a": ["hub"], "b": ["hub"], "far": ["b"]}
 
     def expand(nodes: Sequence[str]) -> dict[str, ReachedConcept]:
@@ -82,7 +82,7 @@ def test_what_is_not_seen_from_a_hub_is_seen_from_the_other_end(end: str, hops: 
     assert find_shortest_paths("hub", end, expand, hops, 3) == ([["hub", "b"]] if found else [])
 
 
-def test_where_one_side_ends_nothing_more_is_asked() -> None:
+def test_search_stops_once_a_side_ends() -> None:
     asked: list[str] = []
 
     def expand(nodes: Sequence[str]) -> dict[str, ReachedConcept]:
@@ -95,7 +95,7 @@ def test_where_one_side_ends_nothing_more_is_asked() -> None:
     assert asked == ["a", "b"]
 
 
-def test_where_no_node_is_looked_at_any_more_it_ends() -> None:
+def test_search_stops_without_expanded_nodes() -> None:
     assert find_shortest_paths("a", "b", lambda _: {}, 4, 3) == []
 
 
@@ -117,7 +117,6 @@ def hit(label: str, ontology: str = "notes", score: float = 1.0, fits: Fits | No
 
 
 def known(identity: str) -> Concept:
-    """What has the one id there is."""
     if identity != ID:
         raise NotFound(f"concept {identity!r} not found")
     return Concept(**hit("known", "of the id").model_dump(include=set(Concept.model_fields)))
@@ -126,8 +125,6 @@ def known(identity: str) -> Concept:
 def ends(
     start: str, end: str, *hits: ConceptHit, within: Sequence[str] | None = None
 ) -> tuple[str, str, list[str]]:
-    """Every phrase finds all hits; what is called as it fits by its name."""
-
     def search(text: str, names: Sequence[str] | None) -> list[ConceptHit]:
         there = [each for each in hits if names is None or each.ontology in names]
         return [each.model_copy(update={"fits": "name"}) if each.label == text else each for each in there]
@@ -136,7 +133,7 @@ def ends(
     return found.start.concept_id, found.end.concept_id, [each.effect for each in found.degraded]
 
 
-def test_a_name_goes_before_what_fits_better() -> None:
+def test_exact_name_precedes_better_match() -> None:
     assert ends("lease", "right", hit("other", score=9), hit("lease"), hit("right")) == (
         "notes/lease",
         "notes/right",
@@ -144,14 +141,14 @@ def test_a_name_goes_before_what_fits_better() -> None:
     )
 
 
-def test_a_phrase_is_taken_for_what_fits_best_and_it_is_told() -> None:
+def test_phrase_selects_best_concept_with_note() -> None:
     hits = hit("nearest", score=2, fits=None), hit("far", score=0.1), hit("near", score=0.9)
     first, last, told = ends("what is it", "lease", *hits, hit("lease", score=0.5))
     assert (first, last) == ("notes/near", "notes/lease")
     assert told == ["no concept is called 'what is it': 'near' was taken, which fits best"]
 
 
-def test_what_is_only_the_nearest_is_not_taken_but_named() -> None:
+def test_irrelevant_concept_is_only_suggested() -> None:
     hits = [hit(label, fits=None) for label in ("one", "two", "two", "three", "four")]
     with pytest.raises(NotFound, match=r"no concept matches 'zzz' \(nearest: 'one', 'two', 'three'\). `kg"):
         ends("zzz", "zzz", *hits)
@@ -165,7 +162,7 @@ def test_both_ends_are_of_one_ontology() -> None:
 
 
 @pytest.mark.parametrize("start", ["lease", ID])
-def test_a_name_is_never_swapped_for_what_is_where_the_other_end_is(start: str) -> None:
+def test_name_is_not_replaced_across_ontologies(start: str) -> None:
     near = [hit("other", "x"), hit("more", "y"), hit("else", "of the id")]
     with pytest.raises(InvalidInput, match="Choose both ends from one ontology") as caught:
         ends(start, "retry", hit("lease", "x"), hit("retry", "y"), *near)
@@ -173,7 +170,7 @@ def test_a_name_is_never_swapped_for_what_is_where_the_other_end_is(start: str) 
     assert str(caught.value).startswith(f"{told} and 'retry' is in 'y':")
 
 
-def test_an_id_that_is_gone_is_not_found_whatever_fits() -> None:
+def test_deleted_id_is_not_found() -> None:
     with pytest.raises(NotFound, match="concept 'bbb"):
         ends("b" * 32, "lease", hit("lease"))
 
@@ -218,9 +215,7 @@ def around(found: list[Appearance], window: int) -> dict[str, list[Place]]:
     st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, LENGTH - 1)), unique=True, max_size=12),
     st.integers(0, 3),
 )
-def test_each_paragraph_stands_in_one_passage_and_each_appearance_too(
-    places: list[tuple[str, int]], window: int
-) -> None:
+def test_paragraphs_and_appearances_are_in_one_passage(places: list[tuple[str, int]], window: int) -> None:
     found = [appearance(*each) for each in places]
     passages = merge_passages(found, around(found, window))
     shown = [each.source_id for passage in passages for each in passage.sources]
@@ -238,7 +233,7 @@ def test_each_paragraph_stands_in_one_passage_and_each_appearance_too(
         assert passages[0].source_id == found[0].place.source_id, "that of the best source first"
 
 
-def test_windows_that_touch_are_one_and_others_are_not() -> None:
+def test_adjacent_windows_are_joined() -> None:
     found = [appearance("a", 5), appearance("a", 2), appearance("a", 9)]
     passages = merge_passages(found, around(found, 1))
     assert [[each.paragraph for each in passage.sources] for passage in passages] == [
@@ -247,13 +242,13 @@ def test_windows_that_touch_are_one_and_others_are_not() -> None:
     ]
 
 
-def test_a_source_that_has_gone_meanwhile_is_left_out() -> None:
+def test_deleted_source_is_omitted() -> None:
     found = [appearance("a", 5)]
     assert merge_passages(found, {"a5": []}) == []
 
 
-def test_work_that_is_not_counted_yet_is_told_without_numbers() -> None:
-    """A search asks for it and counts nothing: `0 of 0` would look like an end."""
+def test_uncounted_progress_is_reported_without_numbers() -> None:
+    """A search does not count the work, and `0 of 0` would look complete."""
     progress = {"new": Progress(0, 0), "old": Progress(2, 5), "other": Progress(1, 2)}
     told = describe_running_jobs(progress, ["new", "old"], EMBEDDING)
     assert [each.effect for each in told] == [

@@ -43,19 +43,19 @@ SEED = {"step": "seed", "value": "leases"}
         ([{**SEED, "cypher": "MATCH (n) DETACH DELETE n"}], "cypher"),
     ],
 )
-def test_what_is_none_is_refused_by_name(steps: list[dict[str, Any]], told: str) -> None:
+def test_invalid_query_is_rejected_with_reason(steps: list[dict[str, Any]], told: str) -> None:
     with pytest.raises(InvalidInput) as refused:
         valid(ConstructiveQuery, {"steps": steps})
     assert told in str(refused.value)
 
 
-def test_a_rank_by_text_takes_that_of_the_first_seed() -> None:
+def test_rank_by_text_uses_the_first_seed() -> None:
     query = valid(ConstructiveQuery, {"steps": [SEED, {"step": "rank", "by": "text"}]})
     assert query.text == "leases"
     assert query.seconds == 10
 
 
-def test_the_schema_tells_the_steps_apart_and_describes_each_field() -> None:
+def test_schema_discriminates_steps_and_describes_fields() -> None:
     schema = ConstructiveQuery.model_json_schema()
     steps = schema["properties"]["steps"]["items"]
     assert steps["discriminator"]["propertyName"] == "step"
@@ -84,7 +84,7 @@ def order(made: WorkingSet) -> str:
     return "".join(each.id for each in made.ranked())
 
 
-def test_a_node_that_is_reached_twice_is_there_once_by_its_best_way() -> None:
+def test_node_keeps_its_best_path() -> None:
     made = WorkingSet()
     assert made.add(node("a", hops=2, rank=1))
     assert not made.add(node("a", hops=1, rank=7, step=2))
@@ -93,7 +93,7 @@ def test_a_node_that_is_reached_twice_is_there_once_by_its_best_way() -> None:
     assert made.nodes["a"].best.step == 2
 
 
-def test_the_nearest_come_first_then_the_best_of_a_step() -> None:
+def test_nearest_nodes_precede_best_scores() -> None:
     made = WorkingSet()
     for identity, hops, rank in (("a", 1, 1), ("b", 0, 2), ("c", 1, 2), ("d", 0, 1)):
         made.add(node(identity, hops=hops, rank=rank))
@@ -103,7 +103,7 @@ def test_the_nearest_come_first_then_the_best_of_a_step() -> None:
     assert made.nodes["d"].score is None
 
 
-def test_what_is_removed_takes_its_edges_along() -> None:
+def test_removed_node_removes_its_edges() -> None:
     made = built("ab", "bc", "ca")
     assert made.keep(lambda each: each.id != "b") == 1
     assert [edge.ends for edge in made.edges.values()] == [("c", "a")]
@@ -116,7 +116,7 @@ def test_an_edge_that_is_found_again_is_one() -> None:
     assert [edge.steps for edge in made.edges.values()] == [[1, 4], [4]]
 
 
-def test_pagerank_goes_back_to_the_seeds() -> None:
+def test_pagerank_favours_the_seeds() -> None:
     scores = pagerank(built("ab", "bc", "cd", "de"))
     assert abs(sum(scores.values()) - 1) < 1e-6
     assert sorted("bcde", key=lambda each: -scores[each]) == ["b", "c", "d", "e"]
@@ -125,6 +125,6 @@ def test_pagerank_goes_back_to_the_seeds() -> None:
     assert pagerank(built(seeds="a")) == {"a": 1.0}
 
 
-def test_pagerank_of_two_nodes_is_what_the_formula_says() -> None:
+def test_pagerank_of_two_nodes_matches_the_formula() -> None:
     scores = pagerank(built("ab"))
     assert abs(scores["a"] - 1 / 1.85) < 1e-6  # a = 0.85 b + 0.15, b = 0.85 a

@@ -28,7 +28,6 @@ def words(text: str) -> list[str]:
 
 
 def assert_in_order(converted: Converted, passages: Iterable[str]) -> None:
-    """Each passage stands in the text as a run of whole words, behind the one before it."""
     text, at = f" {' '.join(words(converted.text))} ", 0
     for passage in passages:
         wanted = f" {' '.join(words(passage))} "
@@ -42,7 +41,6 @@ def kinds(text: str) -> list[BlockKind]:
 
 
 def assert_refuses_bad_bytes(convert: Callable[[bytes], Converted], good: bytes = b"") -> None:
-    """Every bad file is refused with a message; a cut or changed good one is, or is read in part."""
     for data in BAD_BYTES:
         with pytest.raises(UnreadableDocument, match=r"\w+ \w+"):
             convert(data)

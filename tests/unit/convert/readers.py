@@ -1,6 +1,6 @@
-"""Simple readers of files, which share no code with the converters but the parsers of HTML, MIME and JSON.
+"""Simple readers that share only HTML, MIME, and JSON parsers with the converters.
 
-Each returns what a person sees, as one text in which blocks are parted and the pieces of a line are joined.
+Each returns the visible text with separated blocks and joined lines.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 
 
 def read_html(page: str, *, margins: bool = False) -> str:
-    """Return the displayed text of a page; `margins`: with what sites have around their content."""
+    """Return the visible text of a page. `margins`: include content around the main part."""
     tree, _ = parse_html(page.encode())
     return "".join(_read_nodes(tree, margins)) if tree is not None else ""
 
@@ -111,7 +111,7 @@ def read_epub(data: bytes) -> str:
 
 
 def read_mail(data: bytes, markdown: str) -> str:
-    """Return all text parts in their order; of alternatives the one of which `markdown` has most."""
+    """Return all text parts. Of alternatives, return the part closest to `markdown`."""
     return "\n".join(_read_part(email.message_from_bytes(data, policy=policy.default), markdown))
 
 
@@ -155,11 +155,9 @@ def read_notebook(data: bytes) -> str:
 
 
 def find_invented_numbers(shown: str, markdown: str) -> set[str]:
-    """Return numbers of the Markdown that are nowhere in what a person sees."""
     return _read_numbers(markdown) - _read_numbers(shown)
 
 
 def _read_numbers(text: str) -> set[str]:
-    """Return numbers; raised and lowered ones are numbers of their own."""
     apart = SCRIPTS.sub(lambda found: f" {unicodedata.normalize('NFKC', found[0])} ", text)
     return {each.strip(".,:") for each in NUMBER.findall(apart)}

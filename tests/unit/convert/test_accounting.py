@@ -19,7 +19,7 @@ def test_repeated_number_missing_once_is_found() -> None:
     assert missing.words == 1
 
 
-def test_words_joined_or_apart_are_found() -> None:
+def test_joined_and_split_words_are_detected() -> None:
     assert find_missing(["10", "6", "Kla", "mmer"], "10^6 Klammer") is None
     assert find_missing(["Klammer"], "Klam mer") is None
 

@@ -28,7 +28,7 @@ def test_entries_are_read() -> None:
 
 @pytest.mark.parametrize("at", range(0, len(GOOD), 3))
 @pytest.mark.parametrize("change", [b"\xff\xff", b"\x00", b"\x01\x09"])
-def test_damage_is_told(at: int, change: bytes) -> None:
+def test_damaged_archive_is_rejected(at: int, change: bytes) -> None:
     data = GOOD[:at] + change + GOOD[at + len(change) :]
     try:
         archive = open_archive(data, "a book")
@@ -38,7 +38,7 @@ def test_damage_is_told(at: int, change: bytes) -> None:
         assert len(str(refused)) > 20  # noqa: PT017 - most changes do no harm
 
 
-def test_a_directory_that_points_before_the_file_is_told() -> None:
+def test_directory_outside_the_archive_is_rejected() -> None:
     end = GOOD.rindex(b"PK\x05\x06") + 16
     moved = GOOD[:end] + struct.pack("<I", 5_000_000) + GOOD[end + 4 :]
     with pytest.raises(UnreadableDocument):
@@ -57,12 +57,12 @@ def test_a_directory_that_points_before_the_file_is_told() -> None:
     ],
     ids=["ratio", "entries", "kind", "office", "empty", "text"],
 )
-def test_what_is_refused_and_why(data: bytes, why: str) -> None:
+def test_invalid_archive_is_rejected_with_reason(data: bytes, why: str) -> None:
     with pytest.raises(UnreadableDocument, match=why):
         open_archive(data, "a book", needs="a.xml")
 
 
-def test_sizes_that_are_claimed_are_refused() -> None:
+def test_declared_size_over_limit_is_rejected() -> None:
     at = GOOD.index(b"PK\x01\x02") + 24
     with pytest.raises(UnreadableDocument, match="unpacks to"):
         open_archive(GOOD[:at] + struct.pack("<I", 2_000_000_000) + GOOD[at + 4 :], "a book")

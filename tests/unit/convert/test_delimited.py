@@ -48,12 +48,12 @@ def test_ragged_rows_and_empty_edges() -> None:
 
 
 @pytest.mark.parametrize("data", [*BAD_BYTES, b",,,\n,,\n"])
-def test_bad_bytes_are_refused(data: bytes) -> None:
+def test_invalid_bytes_are_rejected(data: bytes) -> None:
     with pytest.raises(UnreadableDocument, match=r"\w+ \w+"):
         convert(data)
 
 
-def test_too_many_cells_are_refused() -> None:
+def test_too_many_cells_are_rejected() -> None:
     with pytest.raises(UnreadableDocument, match=r"[Ss]plit the file"):
         convert(b"," * 2_100_000)
 

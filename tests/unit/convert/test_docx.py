@@ -53,5 +53,5 @@ def test_a_document_as_markdown() -> None:
     assert_in_order(got, ["Boiling water", "bold word, Grüße", "one", "two", "three", "Green", "The end"])
 
 
-def test_bad_bytes_are_refused() -> None:
+def test_invalid_bytes_are_rejected() -> None:
     assert_refuses_bad_bytes(convert, document())

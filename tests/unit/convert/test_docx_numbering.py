@@ -115,8 +115,8 @@ def test_start_and_levels_that_restart_or_do_not() -> None:
     assert read(body, lists(running)) == ["4. A", "1) B", "1/1 C", "2) D", "2/2 E", "5. F", "3) G", "1/3 H"]
 
 
-def test_level_that_was_passed_over_counts_as_begun() -> None:
-    """Word numbers the first heading 1 with 2 where a heading 2 stands before it (Microsoft KB Q110380)."""
+def test_skipped_list_level_counts_as_started() -> None:
+    """Word numbers the first heading 1 as 2 if a heading 2 precedes it (Microsoft KB Q110380)."""
     assert read(item("A", 1) + item("B", 1) + item("C")) == ["1.1 A", "1.2 B", "2. C"]
 
 

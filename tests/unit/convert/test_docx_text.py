@@ -148,7 +148,7 @@ def test_insertions_are_shown_and_deletions_noted() -> None:
     assert (made.text, made.notes) == ("51 new here\n", ("skipped: words of tracked deletions (3)",))
 
 
-def test_field_over_paragraphs_hides_its_code_alone() -> None:
+def test_field_across_paragraphs_hides_only_its_code() -> None:
     begin = '<w:r><w:fldChar w:fldCharType="begin"/></w:r><w:r><w:instrText>TOC</w:instrText></w:r>'
     separate, end = (f'<w:r><w:fldChar w:fldCharType="{kind}"/></w:r>' for kind in ("separate", "end"))
     body = (
@@ -207,7 +207,7 @@ def test_text_box_is_read_once_behind_its_paragraph() -> None:
         assert (made.text, made.notes) == (f"Near by\n\n{shown}\n\nEnd\n", ())
 
 
-def test_text_box_in_a_cell_is_part_of_it() -> None:
+def test_text_box_in_a_cell_is_included() -> None:
     rows = "".join(
         f"<w:tr><w:tc>{paragraph(run(name))}</w:tc><w:tc>{paragraph(text_box(paragraph(run(value))))}</w:tc></w:tr>"
         for name, value in (("Name", "Load"), ("Crane", "40 tons"))
@@ -293,7 +293,7 @@ def test_chart_and_diagram_are_read() -> None:
     assert made.notes == ("skipped: charts and diagrams that could not be read (1)",)
 
 
-def test_picture_in_a_choice_is_taken_once() -> None:
+def test_image_with_alternatives_is_read_once() -> None:
     picture = GRAPHIC.format(
         '<wp:docPr id="1" name="x" descr="A boat"/>', '<pic:pic><a:blip r:embed="boat"/></pic:pic>'
     )
@@ -318,7 +318,7 @@ def test_strict_document_with_another_main_part_is_read() -> None:
     assert convert(out.getvalue()).text == "Load 40\n"
 
 
-def test_what_is_embedded_is_noted() -> None:
+def test_embedded_documents_are_reported() -> None:
     thing = '<w:r><w:object><o:OLEObject xmlns:o="urn:schemas-microsoft-com:office:office"/></w:object></w:r>'
     made = read(paragraph(run("See") + thing) + '<w:altChunk r:id="x"/>')
     assert made.notes == (

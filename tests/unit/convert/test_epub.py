@@ -48,7 +48,7 @@ def book(*, package: str = PACKAGE, more: dict[str, str | bytes] | None = None) 
     return out.getvalue()
 
 
-def test_chapters_stand_once_in_the_order_of_the_spine() -> None:
+def test_chapters_follow_the_spine_without_repetition() -> None:
     got = convert(book())
     assert got.text == (
         "# Water\n\nWords of the first chapter.\n\nA note.\n\n"
@@ -71,7 +71,7 @@ def test_missing_chapters_are_counted() -> None:
     assert got.notes == ("skipped: chapters that are missing or damaged (1)",)
 
 
-def test_protected_books_are_refused_and_hidden_fonts_are_none() -> None:
+def test_drm_is_rejected_and_obfuscated_fonts_are_not() -> None:
     encryption = '<encryption><EncryptionMethod Algorithm="{}"/></encryption>'
     fonts = encryption.format("http://www.idpf.org/2008/embedding")
     assert convert(book(more={"META-INF/encryption.xml": fonts})).title
@@ -80,7 +80,7 @@ def test_protected_books_are_refused_and_hidden_fonts_are_none() -> None:
         convert(book(more={"META-INF/encryption.xml": protected}))
 
 
-def test_bad_bytes_are_refused() -> None:
+def test_invalid_bytes_are_rejected() -> None:
     assert_refuses_bad_bytes(convert, book())
 
 

@@ -50,6 +50,6 @@ def scripts(name: str, base: str, sub: str = "", sup: str = "") -> str:
         (t("1") + t("0") + "<w:del>" + t("9") + "</w:del>", "10"),
     ],
 )  # fmt: skip
-def test_formula_keeps_letters_and_numbers_apart(formula: str, shown: str) -> None:
+def test_formula_separates_letters_and_numbers(formula: str, shown: str) -> None:
     root = parse_part(f"<m:oMath {NAMESPACES}>{formula}</m:oMath>".encode(), "formula")
     assert write_formula(root) == shown

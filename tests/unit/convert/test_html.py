@@ -62,7 +62,7 @@ def test_the_page_is_read_into_the_right_blocks() -> None:
     ]
 
 
-def test_the_type_of_a_parameter_is_apart_from_its_name() -> None:
+def test_parameter_type_is_separated_from_its_name() -> None:
     page = '<dl><dt><strong>check</strong><span class="classifier">bool</span></dt><dd>Text.</dd></dl>'
     assert convert(page.encode()).text == "- check : bool\n\n  Text.\n"
 
@@ -72,7 +72,7 @@ BLOCKS = st.sampled_from(["p", "div", "h2", "blockquote", "li", "td", "section",
 
 
 @given(st.lists(st.tuples(BLOCKS, WORDS), min_size=1, max_size=12))
-def test_words_stand_in_order_whatever_block_they_are_in(parts: list[tuple[str, str]]) -> None:
+def test_words_are_in_order_in_any_block(parts: list[tuple[str, str]]) -> None:
     page = "".join(f"<{tag}>{text[:1]}<b>{text[1:]}</b></{tag}>" for tag, text in parts)
     assert_in_order(convert(page.encode()), [text for _, text in parts])
 
@@ -90,13 +90,13 @@ def test_words_stand_in_order_whatever_block_they_are_in(parts: list[tuple[str, 
         "<ul><li><h2>Kept title</h2>Kept note<li>Text.</ul>",
     ],
 )
-def test_what_is_content_is_kept(page: str) -> None:
+def test_content_elements_are_kept(page: str) -> None:
     got = convert(page.encode())
     assert_in_order(got, ["Kept title", "Kept note", "Text."])
     assert got.notes == ()
 
 
-def test_headings_in_lists_and_tables_that_only_arrange_are_headings() -> None:
+def test_headings_in_layout_tables_and_lists_are_headings() -> None:
     got = convert(b"<ul><li><h2>One</h2>a<li><h2>Two</h2>b</ul><table><tr><td><h3>Three</h3>c</table>")
     assert kinds(got.text) == ["heading", "paragraph"] * 3
 
@@ -139,11 +139,11 @@ def test_encodings(data: bytes, noted: bool) -> None:
         ("koi8", "koi8-r", "кран"),
     ],
 )
-def test_labels_of_encodings_mean_what_browsers_read(label: str, codec: str, words: str) -> None:
+def test_encoding_labels_follow_browsers(label: str, codec: str, words: str) -> None:
     assert convert(f"<meta charset={label}><p>{words} 10".encode(codec)).text == f"{words} 10\n"
 
 
-def test_bad_bytes_are_refused() -> None:
+def test_invalid_bytes_are_rejected() -> None:
     assert_refuses_bad_bytes(convert, PAGE.encode())
 
 
@@ -164,7 +164,7 @@ def test_hostile_pages_are_read(data: bytes) -> None:
     assert "deep words" in convert(data).text
 
 
-def test_what_is_nested_beyond_all_measure_is_refused() -> None:
+def test_too_deep_nesting_is_rejected() -> None:
     with pytest.raises(UnreadableDocument, match="nested more than"):
         convert(b"<ul><li>a" * 10_000)
 

@@ -1,5 +1,3 @@
-"""Pictures: what they are by their content, what is kept of them, and what is refused."""
-
 from __future__ import annotations
 
 import io
@@ -34,7 +32,7 @@ def distance(one: str, other: str) -> int:
     ("kind", "told"),
     [("PNG", "png"), ("JPEG", "jpeg"), ("WEBP", "webp"), ("GIF", "gif"), ("TIFF", "png"), ("BMP", "png")],
 )
-def test_a_picture_is_what_its_content_says(kind: str, told: str) -> None:
+def test_image_type_is_detected_from_content(kind: str, told: str) -> None:
     content = encoded(drawn(), kind)
     image = read(content)
     assert (image.content_type, image.width, image.height) == (f"image/{told}", 64, 48)
@@ -61,12 +59,12 @@ def test_four_colours_and_float_can_be_shown() -> None:
     assert read(encoded(drawn(mode="F"), "TIFF")).width == 64
 
 
-def test_what_can_be_seen_through_lies_on_white() -> None:
+def test_transparent_image_has_a_white_background() -> None:
     image = read(encoded(Image.new("RGBA", (8, 8), (0, 0, 0, 0))))
     assert seen(image.thumbnail).convert("RGB").getpixel((4, 4)) == (255, 255, 255)
 
 
-def test_a_large_picture_has_a_small_thumbnail() -> None:
+def test_large_image_has_a_small_thumbnail() -> None:
     image = read(encoded(drawn(4000, 1000), "JPEG"))
     assert (image.width, image.height) == (4000, 1000)
     assert seen(image.thumbnail).size == (256, 64)
@@ -95,7 +93,7 @@ def test_near_duplicates_have_near_hashes() -> None:
     assert distance(original, other) > 15
 
 
-def test_what_a_camera_says_is_found_and_kept() -> None:
+def test_camera_metadata_is_stored_and_searchable() -> None:
     tags = {0x010E: "A red boat", 0x013B: "Ada", 0x9C9B: "Boat\0".encode("utf-16-le")}
     made = convert(encoded(drawn(), "JPEG", exif=exif(tags, taken="2019:07:01 12:30:00")), SETTINGS)
     assert made.text == "Boat\nA red boat\nTaken 2019-07-01"
@@ -105,12 +103,12 @@ def test_what_a_camera_says_is_found_and_kept() -> None:
     assert (start, end) == (0, len(made.text))
 
 
-def test_when_a_file_was_made_is_not_when_it_was_taken() -> None:
+def test_modification_date_is_not_the_recording_date() -> None:
     made = convert(encoded(drawn(), "JPEG", exif=exif({0x0132: "2012:09:17 10:00:00"})), SETTINGS)
     assert (made.text, made.metadata) == ("Dated 2012-09-17", {"date": "2012-09-17T10:00:00"})
 
 
-def test_what_a_png_says_is_found() -> None:
+def test_png_metadata_is_searchable() -> None:
     said = PngImagePlugin.PngInfo()
     said.add_text("Title", "A plan")
     said.add_itxt("Description", "Of the harbour", "en")
@@ -158,11 +156,11 @@ HEIC = b"\0\0\0\x18ftypmif1\0\0\0\0heic\0\0\0\0meta"
         *("html", "svg", "eps", "jpeg", "png", "head", "short"),
     ],
 )
-def test_what_is_no_picture_or_meant_to_harm_is_refused(content: bytes, told: str) -> None:
+def test_invalid_or_hostile_image_is_rejected(content: bytes, told: str) -> None:
     with pytest.raises(UnreadableDocument, match=told):
         convert(content, SETTINGS)
 
 
-def test_a_picture_that_is_a_page_too_is_a_picture() -> None:
+def test_image_that_is_also_html_stays_image() -> None:
     content = encoded(drawn(), "JPEG") + b"<html><script>alert(1)</script></html>"
     assert read(content).content_type == "image/jpeg"

@@ -41,20 +41,18 @@ def near(one: Pixels, other: Pixels) -> float:
         ((1, 1), "stretch", (64, 64)),
     ],
 )
-def test_a_picture_gets_the_size_that_is_wanted(
-    size: tuple[int, int], fit: Fit, shape: tuple[int, int]
-) -> None:
+def test_image_is_rendered_at_requested_size(size: tuple[int, int], fit: Fit, shape: tuple[int, int]) -> None:
     for kind in ("PNG", "JPEG"):
         assert rendered(encoded(drawn(*size), kind), 64, 64, fit).shape == (*shape, 3)
 
 
-def test_what_fits_is_given_as_it_is() -> None:
+def test_fitting_image_is_unchanged() -> None:
     picture = drawn(40, 30)
     for fit in ("within", "cover", "stretch"):
         assert np.array_equal(rendered(encoded(picture), 40, 30, fit), np.asarray(picture))
 
 
-def test_of_a_picture_that_covers_the_middle_is_taken() -> None:
+def test_cover_mode_crops_to_the_centre() -> None:
     picture = Image.new("RGB", (300, 100), "red")
     ImageDraw.Draw(picture).rectangle((100, 0, 199, 99), fill="blue")
     assert np.array_equal(
@@ -68,7 +66,7 @@ def _plain(colour: tuple[int, int, int], height: int, width: int) -> Pixels:
 
 @pytest.mark.parametrize("resample", ["bilinear", "bicubic", "lanczos"])
 @pytest.mark.parametrize("kind", ["PNG", "JPEG"])
-def test_of_a_large_picture_comes_what_one_resampling_gives(kind: str, resample: Any) -> None:
+def test_large_image_is_resampled_once(kind: str, resample: Any) -> None:
     """The steps in between are at three times the size at least, and change next to nothing."""
     rng = np.random.default_rng(3)
     noise = Image.fromarray(rng.integers(80, 176, (24, 32, 3), np.uint8)).resize((2000, 1500))
@@ -79,7 +77,7 @@ def test_of_a_large_picture_comes_what_one_resampling_gives(kind: str, resample:
 
 @pytest.mark.parametrize("orientation", range(1, 9))
 @pytest.mark.parametrize("fit", ["within", "cover", "stretch"])
-def test_a_photograph_stands_upright(orientation: int, fit: Fit) -> None:
+def test_exif_orientation_is_applied(orientation: int, fit: Fit) -> None:
     upright = drawn(400, 300)
     turns = {
         2: Image.Transpose.FLIP_LEFT_RIGHT,

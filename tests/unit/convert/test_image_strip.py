@@ -1,5 +1,3 @@
-"""Stored images keep their pixels, and not the place where they were taken."""
-
 from __future__ import annotations
 
 import io
@@ -60,7 +58,7 @@ def gps(content: bytes) -> dict[int, Any]:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_stored_file_does_not_tell_the_place(name: str) -> None:
+def test_stored_file_contains_no_location(name: str) -> None:
     content = FILES[name]
     assert placed.tells(content) or gps(content)  # or the test proves nothing
     kept = stored(content)
@@ -114,7 +112,7 @@ def test_title_and_date_become_metadata(name: str) -> None:
     assert (made.title, made.metadata["date"]) == (placed.TITLE, "2019-07-01T12:30:00")
 
 
-def test_original_hash_does_not_depend_on_what_pillow_writes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_original_hash_is_independent_of_pillow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another version of Pillow compresses otherwise: an image that did not change is not updated."""
     before = read_image(FILES["png"], SETTINGS)
     monkeypatch.setattr(embedded, "stripped", lambda *_: encoded(drawn(640, 480), "PNG", compress_level=1))
@@ -122,7 +120,7 @@ def test_original_hash_does_not_depend_on_what_pillow_writes(monkeypatch: pytest
     assert (after.content != before.content, after.original_hash) == (True, before.original_hash)
 
 
-def test_a_turn_that_only_xmp_tells_stays() -> None:
+def test_xmp_orientation_is_kept() -> None:
     xmp = b"<x:xmpmeta><rdf:Description tiff:Orientation='6' photoshop:City='" + placed.PLACE + b"'/>"
     content = encoded(drawn(), "JPEG", xmp=xmp.replace(b"'", b'"'))
     kept = stored(content)
@@ -135,7 +133,7 @@ DAMAGED = ["jpeg", "png", "webp animated", "tiff", "tiff big", "tiff jpeg", "gif
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # Pillow warns of damages
 @pytest.mark.parametrize("name", DAMAGED)
-def test_damaged_file_is_rejected_or_stored_without_the_place(name: str) -> None:
+def test_damaged_file_is_rejected_or_stored_without_location(name: str) -> None:
     chance = random.Random(name)
     for _ in range(60):
         content = bytearray(FILES[name])

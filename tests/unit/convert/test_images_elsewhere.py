@@ -44,7 +44,7 @@ def words(text: str) -> list[str]:
     return text.strip().split("\n\n")[2:]
 
 
-def test_a_page_in_a_mail_shows_its_own_pictures() -> None:
+def test_html_mail_shows_its_embedded_images() -> None:
     others = '<img src="cid:gone"><img src="http://127.0.0.1:1/b.png">'
     html = f'<p>Look.</p><img alt="A boat" src="cid:boat%40a"><p>The end.</p>{others}'
     made = convert_mail(message("", html, boat=BOAT).as_bytes())
@@ -54,12 +54,12 @@ def test_a_page_in_a_mail_shows_its_own_pictures() -> None:
     assert [each.image.content_type for each in sources(made, "email") if each.image] == ["image/jpeg"]
 
 
-def test_what_a_page_shows_stands_behind_the_text_that_is_read_instead() -> None:
+def test_images_of_unread_html_follow_the_text() -> None:
     made = convert_mail(message("Plain words.", '<p>Look.</p><img src="cid:boat@a">', boat=BOAT).as_bytes())
     assert words(made.text) == ["Plain words.", "![boat](boat.jpg)"]
 
 
-def test_attached_pictures_stand_where_their_parts_do() -> None:
+def test_attached_images_keep_their_position() -> None:
     made = attached(message("See below."), PLAN, "Plan of 1911.png")
     attached(made, BOAT, "boat.jpg", "jpeg")
     made.add_attachment(b"%PDF-1.4", maintype="application", subtype="pdf", filename="plan.pdf")
@@ -69,7 +69,7 @@ def test_attached_pictures_stand_where_their_parts_do() -> None:
     assert found.notes == ("attachments that were not read: plan.pdf",)
 
 
-def test_attached_pictures_that_are_none_are_told() -> None:
+def test_invalid_attached_images_are_reported() -> None:
     made = attached(message("See below."), b"<svg/>", "drawing.svg", "svg+xml")
     attached(made, BOAT[:300], "cut.jpg", "jpeg")
     attached(made, png_of(50_000, 50_000), "bomb.png")
@@ -104,7 +104,7 @@ def figure(content: bytes = PLAN) -> IMAGE:
     return {"image/png": encodedbytes, "text/plain": "<Figure size 640x480 with 1 Axes>"}
 
 
-def test_image_of_code_is_found_by_the_prose_before() -> None:
+def test_notebook_image_is_described_by_preceding_text() -> None:
     cells = (
         prose("# Harbour\n\nShips by year."),
         code("ax.set_title(\"Ships\")\nax.set_xlabel('year')", figure()),
@@ -130,20 +130,20 @@ def test_attachments_of_prose_are_taken() -> None:
 
 
 @pytest.mark.parametrize("content", [b"<svg/>", BOAT[:300], png_of(50_000, 50_000), b"<html>" + BOAT])
-def test_what_is_no_picture_in_a_notebook_is_told(content: bytes) -> None:
+def test_invalid_notebook_image_is_reported(content: bytes) -> None:
     made = convert_notebook(notebook(prose("Words."), code("draw()", figure(content))))
     assert made.images == ()
     assert made.notes == ("skipped: images in an unsupported format, or damaged (1)",)
 
 
-def test_a_drawing_of_which_there_is_a_picture_too_is_that() -> None:
+def test_bitmap_is_preferred_to_svg() -> None:
     both = {"image/svg+xml": "<svg/>", **figure()}
     assert len(convert_notebook(notebook(prose("Words."), code("draw()", both))).images) == 1
     alone = convert_notebook(notebook(prose("Words."), code("draw()", {"image/svg+xml": "<svg/>"})))
     assert (len(alone.images), len(alone.notes)) == (0, 1)
 
 
-def test_pictures_in_tables_of_pages_stand_behind_them() -> None:
+def test_images_in_html_tables_follow_the_table() -> None:
     rows = (
         f'<tr><th>Name</th><th>Look</th></tr><tr><td>Boat</td><td><img alt="Red" src="{uri(BOAT)}"></td></tr>'
         f'<tr><td>Plan of 1911</td><td><img src="{uri(PLAN)}"></td></tr>'
@@ -156,7 +156,7 @@ def test_pictures_in_tables_of_pages_stand_behind_them() -> None:
     assert len(made.images) == 2
 
 
-def test_pictures_in_tables_of_word_documents_stand_behind_them() -> None:
+def test_images_in_word_tables_follow_the_table() -> None:
     made, document = io.BytesIO(), docx.Document()
     document.add_paragraph("The harbour.")
     table = document.add_table(rows=2, cols=2)

@@ -1,5 +1,3 @@
-"""Pictures within documents: where they stand, and by which words they are found."""
-
 from __future__ import annotations
 
 import base64
@@ -37,7 +35,6 @@ def sources(made: Converted, form: str = "html") -> list[SourceRecord]:
 
 
 def shown(made: Converted) -> list[tuple[str, str | None]]:
-    """What each source says, and of what kind its picture is."""
     return [
         (each.full_text.strip(), each.image.content_type if each.image else None) for each in sources(made)
     ]
@@ -51,7 +48,7 @@ def page(body: str) -> bytes:
     return f"<html><body><main>{body}</main></body></html>".encode()
 
 
-def test_a_picture_of_a_page_stands_between_its_paragraphs() -> None:
+def test_html_image_is_placed_between_paragraphs() -> None:
     before, after = "Before it. " * 12, "After it. " * 12
     made = convert_html(page(f'<p>{before}</p><img alt="A red boat" src="{uri(BOAT)}"><p>{after}</p>'))
     assert shown(made) == [
@@ -63,12 +60,12 @@ def test_a_picture_of_a_page_stands_between_its_paragraphs() -> None:
     assert made.text[found.start : found.end] == "![A red boat](image)"
 
 
-def test_a_picture_within_a_paragraph_stands_behind_it() -> None:
+def test_image_within_a_paragraph_follows_it() -> None:
     made = convert_html(page(f'<p>The boat <img alt="A boat" src="{uri(BOAT)}"> is red.</p><p>It sails.</p>'))
     assert made.text == "The boat is red.\n\n![A boat](image)\n\nIt sails.\n"
 
 
-def test_captions_and_the_words_before_stand_for_a_picture_too() -> None:
+def test_captions_and_preceding_text_describe_an_image() -> None:
     figure = f'<figure><img alt="A boat" src="{uri(BOAT)}"><figcaption>In the bay</figcaption></figure>'
     bare = f'<p>Of the harbour there is a plan.</p><img src="{uri(PLAN)}">'
     made = convert_html(page(figure + bare))
@@ -78,7 +75,7 @@ def test_captions_and_the_words_before_stand_for_a_picture_too() -> None:
     )
 
 
-def test_pictures_in_headings_and_lists_are_taken() -> None:
+def test_images_in_headings_and_lists_are_read() -> None:
     made = convert_html(
         page(
             f'<h1>Boats <img alt="One" src="{uri(BOAT)}"></h1>'
@@ -103,12 +100,12 @@ def test_pictures_in_headings_and_lists_are_taken() -> None:
         "",
     ],
 )
-def test_what_is_elsewhere_damaged_or_tiny_is_its_words_alone(address: str) -> None:
+def test_remote_damaged_or_tiny_images_leave_their_text(address: str) -> None:
     made = convert_html(page(f'<p>Look: <img alt="A boat" src="{address}"></p>'))
     assert (made.text, made.images) == ("Look: A boat\n", ())
 
 
-def test_an_address_that_is_no_base64_is_read_as_it_is() -> None:
+def test_data_uri_without_base64_is_decoded() -> None:
     assert from_data_uri("data:image/png,%89PNG") == b"\x89PNG"
 
 
@@ -139,7 +136,7 @@ def book(chapter: str, **files: bytes) -> bytes:
     return made.getvalue()
 
 
-def test_the_pictures_of_a_book_are_taken() -> None:
+def test_images_of_an_epub_are_read() -> None:
     chapter = (
         '<p>The boat.</p><img alt="Red" src="../images/red%20boat.jpg"/><p>No more.</p>'
         '<img alt="Broken" src="../images/broken.jpg"/><img alt="Gone" src="../images/gone.jpg"/>'
@@ -151,12 +148,12 @@ def test_the_pictures_of_a_book_are_taken() -> None:
     assert made.notes == ("skipped: images in an unsupported format, or damaged (1)",)
 
 
-def test_a_book_of_pictures_is_a_book() -> None:
+def test_epub_of_images_is_accepted() -> None:
     made = convert_epub(book('<img alt="Red" src="../images/red.jpg"/>', red=BOAT))
     assert shown(made) == [("![Red](red.jpg)", "image/jpeg")]
 
 
-def test_the_pictures_of_a_word_document_are_taken() -> None:
+def test_images_of_a_word_document_are_read() -> None:
     made, document = io.BytesIO(), docx.Document()
     document.add_paragraph("The harbour.")
     document.add_picture(io.BytesIO(BOAT), Inches(2))
@@ -173,7 +170,7 @@ def test_the_pictures_of_a_word_document_are_taken() -> None:
     ]
 
 
-def test_the_pictures_of_slides_are_taken_with_their_slide() -> None:
+def test_images_of_slides_are_read_with_their_slide() -> None:
     made, slides = io.BytesIO(), cast("Any", pptx).Presentation()
     for title in ("Harbour", "Ships"):
         slide = slides.slides.add_slide(slides.slide_layouts[5])

@@ -73,7 +73,7 @@ def test_a_message_as_markdown() -> None:
     )
 
 
-def test_html_is_read_where_there_is_no_plain_text() -> None:
+def test_html_part_is_read_without_plain_text() -> None:
     got = convert(
         message(plain="", html="<h1>Offer</h1><p>Tea for <b>two</b></p><script>x</script>").as_bytes()
     )
@@ -109,7 +109,7 @@ def test_lines_stay_lines_and_make_no_other_blocks() -> None:
     ]
 
 
-def test_the_head_names_some_of_many_people_and_stands_alone_where_nothing_is_written() -> None:
+def test_header_lists_some_recipients_and_empty_body_works() -> None:
     made = message("")
     made.replace_header("To", ", ".join(f"p{n}@example.org" for n in range(25)))
     got = convert(made.as_bytes())
@@ -150,7 +150,7 @@ def test_malformed_headers_do_no_harm(header: bytes) -> None:
     assert "The words of it." in got.text or got.notes or got.title
 
 
-def test_bad_bytes_are_refused() -> None:
+def test_invalid_bytes_are_rejected() -> None:
     assert_refuses_bad_bytes(convert, message().as_bytes())
 
 
@@ -333,7 +333,7 @@ def test_wrong_label_of_utf_8_is_noted() -> None:
     assert got.notes == ("read as UTF-8: the file declares iso-8859-1, which does not match its bytes",)
 
 
-def test_encoding_in_a_page_counts_if_the_part_names_none() -> None:
+def test_html_charset_applies_if_the_part_has_none() -> None:
     page = '<meta charset="windows-1251"><p>Кран 10</p>'.encode("cp1251")
     assert body_of(part(HTML, page))[0] == "Кран 10\n"
 

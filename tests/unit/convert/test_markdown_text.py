@@ -40,14 +40,14 @@ def cells(text: str) -> list[list[str]]:
 
 
 @given(TEXTS)
-def test_a_paragraph_is_read_as_one_paragraph_with_its_words(text: str) -> None:
+def test_paragraph_round_trips_through_markdown(text: str) -> None:
     line = paragraph(text)
     found = blocks(line + "\n")
     assert [block.kind for block in found] == (["paragraph"] if join_lines(text) else [])
     assert line.replace("\\", "") == join_lines(text).replace("\\", "")
 
 
-def test_what_begins_like_a_mark_is_a_paragraph() -> None:
+def test_text_starting_like_markup_is_a_paragraph() -> None:
     for text in BEGINNINGS:
         assert [block.kind for block in blocks(paragraph(text) + "\n")] == ["paragraph"], text
 
@@ -83,7 +83,7 @@ def test_a_long_table_repeats_its_header() -> None:
 
 
 @pytest.mark.parametrize(("columns", "rows"), [(2, 300), (6, 46), (6, 400), (20, 60), (35, 30)])
-def test_each_passage_of_a_long_table_begins_with_its_header(columns: int, rows: int) -> None:
+def test_long_table_passages_repeat_the_header(columns: int, rows: int) -> None:
     header = [f"column {at}" for at in range(columns)]
     text = table([header, *([f"cell {row}"] * columns for row in range(rows))]) + "\n"
     passages = [text[span.start : span.end] for span in split(parse(text, "t.md", "markdown"))]
@@ -91,7 +91,7 @@ def test_each_passage_of_a_long_table_begins_with_its_header(columns: int, rows:
     assert all(passage.startswith("| column 0 |") for passage in passages)
 
 
-def test_a_header_too_wide_to_be_repeated_stands_once() -> None:
+def test_very_wide_header_is_not_repeated() -> None:
     text = table([[f"column {at}" for at in range(80)], *(["x"] * 80 for _ in range(60))])
     assert text.count("| column 0 |") == 1
 
@@ -116,7 +116,7 @@ def test_the_writer_knows_where_the_next_block_begins(written: list[tuple[str, s
     assert len(blocks(writer.text())) == sum(1 for _, text in written if join_lines(text))
 
 
-def test_what_nobody_sees_is_left_out() -> None:
+def test_invisible_characters_are_removed() -> None:
     assert join_lines("so\u00adft\u200b zero\ufeff ﬁne \x00a\u00a0b\ud800") == "soft zero fine a b�"
 
 

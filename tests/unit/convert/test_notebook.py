@@ -64,7 +64,7 @@ def test_older_notebooks_are_read() -> None:
         b'{"cells": [null], "nbformat": 4, "metadata": []}',
     ],
 )
-def test_bad_bytes_are_refused(data: bytes) -> None:
+def test_invalid_bytes_are_rejected(data: bytes) -> None:
     with pytest.raises(UnreadableDocument, match=r"\w+ \w+"):
         convert(data)
 
@@ -88,7 +88,7 @@ def test_bad_bytes_are_refused(data: bytes) -> None:
         ({"text/plain": "48\r\n49"}, "48\n49"),
     ],
 )
-def test_output_is_what_a_reader_sees(data: dict[str, str], shown: str) -> None:
+def test_displayed_output_is_read(data: dict[str, str], shown: str) -> None:
     cells = [new.new_code_cell("", outputs=[new.new_output("display_data", data=data)])]
     got = convert(cast("Any", nbformat).writes(new.new_notebook(cells=cells)).encode())
     assert got.text == f"```\n{shown}\n```\n"
@@ -105,7 +105,7 @@ def draw_square() -> str:
     "source", ["![A map](data:image/png;base64,{})", "<img alt='A map' src='data:image/png;base64,{}'>"]
 )
 @pytest.mark.parametrize("file", [draw_square(), "iVBORw0KGgo"])
-def test_image_in_its_address_is_no_text(source: str, file: str) -> None:
+def test_image_in_data_uri_is_not_text(source: str, file: str) -> None:
     cells = [new.new_markdown_cell(f"Before.\n\n{source.format(file)}\n\nAfter 5.")]
     got = convert(cast("Any", nbformat).writes(new.new_notebook(cells=cells)).encode())
     assert file[:11] not in got.text

@@ -78,7 +78,7 @@ FORMATS = [
 
 
 @pytest.mark.parametrize(("literal", "code", "shown"), FORMATS)
-def test_a_format_says_what_a_number_means(literal: str, code: str, shown: str) -> None:
+def test_number_format_is_applied(literal: str, code: str, shown: str) -> None:
     assert format_number(literal, parse_number_format(code)) == shown
 
 

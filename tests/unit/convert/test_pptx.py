@@ -59,5 +59,5 @@ def test_slides_as_markdown() -> None:
     assert_in_order(got, ["Boiling water", "two Grüße", "three", "Slowly.", "left", "right", "Green", "West"])
 
 
-def test_bad_bytes_are_refused() -> None:
+def test_invalid_bytes_are_rejected() -> None:
     assert_refuses_bad_bytes(convert, presentation())

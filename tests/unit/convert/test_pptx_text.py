@@ -133,7 +133,7 @@ def test_shape_reads_as_powerpoint_shows_it(shape: str, shown: str) -> None:
     assert get_text(read(shape)) == f"{shown}\n"
 
 
-def test_slide_number_alone_is_left_out() -> None:
+def test_isolated_slide_number_is_omitted() -> None:
     number = '<a:fld id="{x}" type="slidenum"><a:t>3</a:t></a:fld>'
     assert get_text(read(LIMIT, box(paragraph(number)))) == "Load limit 40\n"
 

@@ -37,8 +37,6 @@ CONVERT: dict[str, Callable[[bytes], Converted]] = {
 
 
 class Expected(TypedDict):
-    """What is said of a file in `expected.json`."""
-
     sentences: list[str]
     headings: list[str]
     pages: NotRequired[list[int]]
@@ -48,7 +46,7 @@ EXPECTED = cast("dict[str, Expected]", json.loads((FILES / "expected.json").read
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_what_a_file_says_is_kept(name: str) -> None:
+def test_content_of_real_files_is_preserved(name: str) -> None:
     path, expected = FILES / name, EXPECTED[name]
     got = CONVERT[path.suffix](path.read_bytes())
     places = [places_of(sentence, got.text) for sentence in expected["sentences"]]
@@ -63,7 +61,6 @@ def test_what_a_file_says_is_kept(name: str) -> None:
 
 
 def places_of(sentence: str, text: str) -> list[int]:
-    """Where its words stand one after the other, whatever signs are between them."""
     words = map(re.escape, re.findall(r"[^\W_]+", sentence.casefold()))
     pattern = rf"(?<![^\W_]){SIGNS.join(words)}(?![^\W_])"
     return [found.start() for found in re.finditer(pattern, text.casefold())]

@@ -1,5 +1,3 @@
-"""What an independent reader finds in sheets is in the stored text, which has no other numbers."""
-
 from __future__ import annotations
 
 import csv
@@ -102,7 +100,7 @@ def numbers(text: str) -> set[str]:
 
 
 @pytest.mark.parametrize("name", BOOKS)
-def test_every_word_of_a_workbook_is_stored_and_no_number_is_made_up(name: str) -> None:
+def test_every_workbook_word_is_stored_without_invented_numbers(name: str) -> None:
     pieces = list(filter(None, read_book(BOOKS[name])))
     got = spreadsheet.convert(BOOKS[name])
     assert pieces

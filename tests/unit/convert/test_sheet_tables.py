@@ -14,7 +14,6 @@ Block = str | list[list[str]]
 
 
 def grid(text: str) -> list[list[str]]:
-    """One row for each line; a line without text is a blank row."""
     return [[cell.strip() for cell in line.split("|")] for line in text.strip("\n").split("\n")]
 
 
@@ -114,7 +113,7 @@ APART: dict[str, tuple[str, list[Block]]] = {
 
 
 @pytest.mark.parametrize("name", APART)
-def test_titles_and_tables_are_apart(name: str) -> None:
+def test_titles_and_tables_are_separated(name: str) -> None:
     text, expected = APART[name]
     assert split(text) == expected
 
@@ -164,7 +163,7 @@ CONTINUED = {
 
 
 @pytest.mark.parametrize("name", CONTINUED)
-def test_blank_rows_within_a_table_do_not_part_it(name: str) -> None:
+def test_blank_rows_do_not_split_a_table(name: str) -> None:
     assert split(CONTINUED[name]) == [[row for row in grid(CONTINUED[name]) if any(row)]]
 
 
@@ -176,7 +175,7 @@ def test_blank_rows_within_a_table_do_not_part_it(name: str) -> None:
     ],
     ids=["values", "remarks"],
 )
-def test_a_spacer_column_is_left_out_of_its_table(text: str) -> None:
+def test_empty_spacer_column_is_removed(text: str) -> None:
     assert split(text) == [[[cell for cell in row if cell] for row in grid(text)]]
 
 

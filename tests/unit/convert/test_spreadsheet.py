@@ -67,7 +67,7 @@ def test_sheets_are_tables_with_headings() -> None:
     )
 
 
-def test_a_long_sheet_repeats_its_header_and_keeps_every_cell() -> None:
+def test_long_sheet_repeats_its_header_and_keeps_cells() -> None:
     rows: list[list[object]] = [["Name", "Number"], *([f"word{i}", i] for i in range(400))]
     got = convert(workbook({"Long": rows}))
     assert kinds(got.text) == ["heading", *["table"] * 11]
@@ -75,16 +75,16 @@ def test_a_long_sheet_repeats_its_header_and_keeps_every_cell() -> None:
     assert_in_order(got, [f"word{i}" for i in range(400)])
 
 
-def test_bad_bytes_are_refused() -> None:
+def test_invalid_bytes_are_rejected() -> None:
     assert_refuses_bad_bytes(convert, workbook({"Tea": ROWS}))
 
 
-def test_empty_workbooks_are_refused() -> None:
+def test_empty_workbooks_are_rejected() -> None:
     with pytest.raises(UnreadableDocument, match="empty"):
         convert(workbook({"A": [], "B": []}))
 
 
-def test_a_sheet_that_claims_millions_of_rows_costs_nothing() -> None:
+def test_sheet_with_huge_declared_size_is_cheap() -> None:
     sheet = "xl/worksheets/sheet1.xml"
     claimed = changed(
         workbook({"Tea": ROWS}), sheet, rb'<dimension ref="[^"]*"', rb'<dimension ref="A1:XFD1048576"'
@@ -130,7 +130,7 @@ def row(*cells: str, times: int = 1) -> str:
     return f'<table:table-row table:number-rows-repeated="{times}">{"".join(cells)}</table:table-row>'
 
 
-def test_ods_values_are_read_and_other_content_is_counted() -> None:
+def test_ods_values_are_read_and_others_counted() -> None:
     text, number = 'office:value-type="string"', 'office:value-type="float"'
     note = "<office:annotation><text:p>Ask Ann</text:p></office:annotation>"
     frame = "<draw:frame><draw:text-box><text:p>Load limit</text:p></draw:text-box></draw:frame>"
@@ -286,7 +286,7 @@ def test_a_formula_without_a_result_is_stored_itself() -> None:
     assert got.notes[0].startswith(UNCOMPUTED.format(7))
 
 
-def test_a_zero_that_nobody_computed_is_no_result() -> None:
+def test_uncomputed_zero_is_not_a_result() -> None:
     rows = rows_of(
         ["Item", "Sum"], ["Cranes", formula("40+2", "<v>0</v>")], ["Pumps", formula("7", "<v>7</v>")]
     )
@@ -295,7 +295,7 @@ def test_a_zero_that_nobody_computed_is_no_result() -> None:
     assert body_of(got.text) == ["| Cranes | =40+2 |", "| Pumps | 7 |"]
 
 
-def test_values_of_xlsx_say_what_they_mean() -> None:
+def test_xlsx_values_follow_their_formats() -> None:
     values = [
         number("42", 1), number("1234.5", 2), number("0.256", 3), number("45356", 4), number("1.5", 5),
         number("0.30000000000000004"), number("1234567890123456"), '<c r="REF" t="b"><v>1</v></c>',
@@ -344,7 +344,7 @@ WAYS: dict[str, Callable[[str], str | bytes]] = {
 
 
 @pytest.mark.parametrize("rewrite", WAYS.values(), ids=WAYS.keys())
-def test_each_way_to_write_a_sheet_reads_the_same(rewrite: Callable[[str], str | bytes]) -> None:
+def test_equivalent_sheet_encodings_read_equally(rewrite: Callable[[str], str | bytes]) -> None:
     parts = {
         "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{WORKBOOK}" xmlns:r="{RELATIONS}"><sheetData>{PLAIN}'
         "</sheetData></worksheet>",
@@ -366,7 +366,7 @@ def test_each_way_to_write_a_sheet_reads_the_same(rewrite: Callable[[str], str |
         ('<row r="4" hidden="1">', '<row r="4" hidden="1"'),
     ],
 )
-def test_damaged_sheets_are_refused(old: str, new: str) -> None:
+def test_damaged_sheets_are_rejected(old: str, new: str) -> None:
     sheet = f'<worksheet xmlns="{WORKBOOK}"><sheetData>{PLAIN}</sheetData></worksheet>'
     assert old in sheet
     at = sheet.rindex(old)
@@ -385,7 +385,7 @@ def run(text: str, marks: str = "") -> str:
 UP, DOWN, STRUCK = '<vertAlign val="superscript"/>', '<vertAlign val="subscript"/>', "<strike/>"
 
 
-def test_raised_lowered_and_struck_text_of_xlsx_stays_apart() -> None:
+def test_xlsx_superscript_subscript_and_strikethrough_stay_separate() -> None:
     texts = [
         run("about 10") + run("6", UP) + run(" cells"),
         run("10") + run("2", DOWN),
@@ -411,7 +411,7 @@ def test_raised_lowered_and_struck_text_of_xlsx_stays_apart() -> None:
     ]
 
 
-def test_hidden_rows_columns_and_sheets_are_read_and_noted() -> None:
+def test_hidden_rows_columns_and_sheets_are_reported() -> None:
     rows = rows_of(["Site", "Load", "Owner"], ["Harbour", number("40"), "A"], ["Dock", number("1"), "B"], [])
     rows = rows.replace('<row r="2">', '<row r="2" hidden="1">').replace(
         '<row r="3">', '<row r="3" hidden="true">'
@@ -426,7 +426,7 @@ def test_hidden_rows_columns_and_sheets_are_read_and_noted() -> None:
     )
 
 
-def test_text_boxes_are_read_and_the_rest_of_a_sheet_is_noted() -> None:
+def test_text_boxes_are_read_and_other_objects_reported() -> None:
     box = (
         "<xdr:sp><xdr:txBody><a:p><a:r><a:t>Load limit 10</a:t></a:r>"
         '<a:r><a:rPr baseline="30000"/><a:t>6</a:t></a:r></a:p></xdr:txBody></xdr:sp>'
@@ -469,7 +469,7 @@ def test_text_boxes_are_read_and_the_rest_of_a_sheet_is_noted() -> None:
     )
 
 
-def test_a_title_and_two_tables_of_a_sheet_are_apart() -> None:
+def test_sheet_title_and_two_tables_are_separated() -> None:
     rows = rows_of(
         ["Report 2025"], [], ["Site", "Load", "Owner"], ["Harbour", number("40"), "Team A"],
         ["Airport", number("55"), "Team B"], [], [], ["Part", "Price"], ["Bolt", number("3")],

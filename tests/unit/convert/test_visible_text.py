@@ -1,5 +1,3 @@
-"""The stored text is what a person sees: nothing is missing without a note, and no number is made up."""
-
 from __future__ import annotations
 
 import re
@@ -40,7 +38,7 @@ def convert(name: str) -> tuple[Converted, str]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_real_file_has_no_missing_text_and_no_invented_number(name: str) -> None:
+def test_real_file_is_complete_without_invented_numbers(name: str) -> None:
     got, shown = convert(name)
     assert_complete(got, shown)
 
@@ -57,7 +55,7 @@ PAGES = tomllib.loads((FILES.parent / "visible_pages.toml").read_text("utf-8"))[
 
 
 @pytest.mark.parametrize("page_", PAGES, ids=[each["name"] for each in PAGES])
-def test_page_says_what_a_reader_sees(page_: dict[str, Any]) -> None:
+def test_html_contains_the_visible_text(page_: dict[str, Any]) -> None:
     got = page.convert(f"<meta charset=utf-8>{page_['source']}".encode())
     assert got.text == page_["text"]
     assert got.notes == tuple(page_.get("notes", ()))

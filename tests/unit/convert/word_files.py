@@ -44,14 +44,14 @@ def word_file(
     parts: Mapping[str, tuple[str, str]] | None = None,
     files: Mapping[str, bytes] | None = None,
 ) -> bytes:
-    """Write a DOCX.
+    """Write a DOCX file.
 
     Args:
-        body: What is in `w:body`.
+        body: Content of `w:body`.
         styles: Styles next to Normal and Heading1 to Heading3.
-        numbering: What is in `w:numbering`.
-        parts: By relationship id: the kind of the relationship, and the XML of the part.
-        files: Further entries of the archive, by their names below `word/`.
+        numbering: Content of `w:numbering`.
+        parts: Type and XML of each part by relationship id.
+        files: Further archive entries below `word/`.
     """
     named = {"styles": ("styles", f"<w:styles {NAMESPACES}>{NORMAL}{HEADINGS}{styles}</w:styles>")}
     if numbering:
@@ -110,7 +110,6 @@ def run(text: str, properties: str = "") -> str:
 def paragraph(
     content: str, style: str = "", properties: str = "", number: tuple[int, int] | None = None
 ) -> str:
-    """A paragraph; `number` is the list and the level of `w:numPr`."""
     head = f'<w:pStyle w:val="{style}"/>' if style else ""
     if number:
         head += f'<w:numPr><w:ilvl w:val="{number[1]}"/><w:numId w:val="{number[0]}"/></w:numPr>'

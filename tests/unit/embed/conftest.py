@@ -1,4 +1,4 @@
-"""The weights come from the per-user cache (or KG_CACHE): fetched once, by the first test that wants them."""
+"""The model comes from the user's cache (or KG_CACHE). The first test downloads it."""
 
 from collections.abc import Iterator
 from dataclasses import replace

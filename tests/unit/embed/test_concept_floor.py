@@ -44,20 +44,19 @@ def world(local: LocalEmbedder) -> World:
 
 
 def fit(local: LocalEmbedder, world: World, space: Space, kind: str) -> list[str]:
-    """The questions of a kind whose nearest concept is taken."""
     floor = get_min_similarity(space)
     asked = [question for each, question in QUESTIONS if each == kind]
     return [each for each in asked if float((world.vectors @ local.embed_query(each)).max()) >= floor]
 
 
 @pytest.mark.parametrize("measured", [True, False])
-def test_nonsense_is_not_taken_and_what_is_meant_is(
+def test_nonsense_matches_no_concept_and_paraphrase_does(
     local: LocalEmbedder, world: World, *, measured: bool
 ) -> None:
-    """Before, 42 of 44 were taken: quantum physics was `quo forces`.
+    """Before calibration, 42 of 44 nonsense questions matched a concept.
 
-    The labels are those of key phrases before ADR 73, with more of no use near to all: its floor, half of the
-    way, leaves nine of 48 (three with labels of today).
+    The labels predate ADR 73 and contain more noise. The threshold, half of the distance, keeps nine of
+    48.
     """
     space = world.space if measured else replace(world.space, labels=None)
     nonsense, right = (fit(local, world, space, kind) for kind in ("nonsense", "right"))

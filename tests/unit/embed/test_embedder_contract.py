@@ -68,14 +68,14 @@ def test_no_passages_give_no_rows(embedder: Embedder) -> None:
     assert embedder.embed_passages([]).shape == (0, embedder.identity.dimensions)
 
 
-def test_a_query_gives_one_unit_vector(embedder: Embedder) -> None:
+def test_query_has_one_unit_vector(embedder: Embedder) -> None:
     vector = embedder.embed_query("cats and stoves")
     assert vector.dtype == np.float32
     assert vector.shape == (embedder.identity.dimensions,)
     assert np.isclose(np.linalg.norm(vector), 1, atol=1e-6)
 
 
-def test_order_is_kept_and_a_text_gives_the_same_bytes_in_any_company(embedder: Embedder) -> None:
+def test_order_is_kept_and_batches_do_not_matter(embedder: Embedder) -> None:
     alone = [embedder.embed_passages([text])[0].tobytes() for text in TEXTS]
     together = [row.tobytes() for row in embedder.embed_passages(TEXTS)]
     backwards = [row.tobytes() for row in embedder.embed_passages(TEXTS[::-1])]
@@ -92,19 +92,19 @@ def test_related_texts_are_nearer(embedder: Embedder) -> None:
 
 
 @pytest.mark.parametrize("blank", ["", " \n\t"])
-def test_blank_texts_are_refused(embedder: Embedder, blank: str) -> None:
+def test_blank_texts_are_rejected(embedder: Embedder, blank: str) -> None:
     with pytest.raises(InvalidInput, match="blank"):
         embedder.embed_passages(["fine", blank])
     with pytest.raises(InvalidInput, match="blank"):
         embedder.embed_query(blank)
 
 
-def test_half_a_surrogate_pair_is_refused(embedder: Embedder) -> None:
+def test_lone_surrogate_is_rejected(embedder: Embedder) -> None:
     with pytest.raises(InvalidInput, match="Unicode"):
         embedder.embed_passages(["\ud800"])
 
 
-def test_a_passage_over_the_limit_is_refused_and_its_spans_are_taken(short_embedder: Embedder) -> None:
+def test_passage_over_the_limit_is_rejected_unless_split(short_embedder: Embedder) -> None:
     text = "Nothing may be cut off silently. " * 20
     with pytest.raises(InvalidInput, match=r"\d\d tokens"):
         short_embedder.embed_passages([text])
@@ -114,7 +114,7 @@ def test_a_passage_over_the_limit_is_refused_and_its_spans_are_taken(short_embed
     assert len(short_embedder.embed_passages(pieces)) == len(pieces)
 
 
-def test_spans_leave_room_for_what_stands_before(short_embedder: Embedder) -> None:
+def test_spans_leave_room_for_context(short_embedder: Embedder) -> None:
     text, before = "Nothing may be cut off silently. " * 20, "A > B: "
     spans = short_embedder.spans(text, before)
     pieces = [text[start:end] for start, end in spans]
@@ -123,7 +123,7 @@ def test_spans_leave_room_for_what_stands_before(short_embedder: Embedder) -> No
     assert len(short_embedder.embed_passages([before + piece for piece in pieces])) == len(pieces)
 
 
-def test_what_leaves_no_room_is_refused(short_embedder: Embedder) -> None:
+def test_context_without_remaining_room_is_rejected(short_embedder: Embedder) -> None:
     with pytest.raises(InvalidInput, match="no room"):
         short_embedder.spans("text", "heading " * 100)
 
@@ -136,7 +136,7 @@ def test_tokens_of_passages_are_counted(embedder: Embedder) -> None:
     assert each[-1] >= 90
 
 
-def test_a_query_over_the_limit_says_something_of_all_its_parts(short_embedder: Embedder) -> None:
+def test_long_query_represents_all_its_parts(short_embedder: Embedder) -> None:
     cats, rates = "The cat sleeps on the stove. " * 8, "Interest rates rose sharply. " * 8
     both = short_embedder.embed_query(cats + rates)
     assert np.isclose(np.linalg.norm(both), 1, atol=1e-6)
@@ -145,7 +145,7 @@ def test_a_query_over_the_limit_says_something_of_all_its_parts(short_embedder: 
     assert both @ rate > cat @ rate
 
 
-def test_a_long_query_may_hold_a_desert_of_white_space(short_embedder: Embedder) -> None:
+def test_long_query_may_contain_much_whitespace(short_embedder: Embedder) -> None:
     vector = short_embedder.embed_query("one" + " " * 30_000 + "two")
     assert np.isclose(np.linalg.norm(vector), 1, atol=1e-6)
 
@@ -161,7 +161,7 @@ def test_vectors_never_change_between_releases() -> None:
     assert np.round(vector * 100).tolist() == expected
 
 
-def test_word_order_counts_a_little_and_case_does_not() -> None:
+def test_word_order_matters_slightly_and_case_does_not() -> None:
     embedder = DeterministicEmbedder()
     one, other, loud = embedder.embed_passages(
         ["dog bites man today", "man bites dog today", "DOG Bites Man today"]
@@ -184,13 +184,13 @@ def test_a_vector_is_scaled_to_length_one(vector: np.ndarray) -> None:
 @pytest.mark.parametrize(
     "bad", [[0, 0], [np.nan, 1], [np.inf, 1], [-np.inf, np.inf], [1], [1, 2, 3], [[1, 2]]]
 )
-def test_an_unusable_vector_is_refused(bad: list[float]) -> None:
+def test_unusable_vector_is_rejected(bad: list[float]) -> None:
     with pytest.raises(EmbeddingFailed):
         unit(np.array(bad, dtype=np.float32), 2)
 
 
 @pytest.mark.parametrize("bad", ["", " ", "\n\t ", "\u2003", "half \ud800 a pair"])
-def test_a_text_that_no_model_can_embed_is_refused(bad: str) -> None:
+def test_text_without_embeddable_content_is_rejected(bad: str) -> None:
     with pytest.raises(InvalidInput):
         require_text(bad)
 

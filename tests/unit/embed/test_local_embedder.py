@@ -21,7 +21,7 @@ Run = Callable[[NDArray[np.int64]], NDArray[np.float32]]
 
 
 class Session:
-    """Stands in for onnxruntime's; `answer` makes the last layer from the token ids."""
+    """Stand-in for an onnxruntime session. `answer` computes the last layer from token ids."""
 
     def __init__(self, answer: Run) -> None:
         self._answer = answer
@@ -54,7 +54,7 @@ def words(count: int) -> str:
     return " ".join(["word"] * (count - 2))
 
 
-def test_the_identity_says_all_that_shapes_a_vector(local: LocalEmbedder) -> None:
+def test_identity_contains_everything_that_shapes_a_vector(local: LocalEmbedder) -> None:
     identity = local.identity
     assert (identity.provider, identity.model) == ("local", "bge-small-en-v1.5")
     assert (identity.dimensions, identity.max_tokens) == (384, 512)
@@ -63,8 +63,8 @@ def test_the_identity_says_all_that_shapes_a_vector(local: LocalEmbedder) -> Non
     assert identity.passage_prefix == ""
 
 
-def test_the_vectors_are_those_of_the_model(local: LocalEmbedder) -> None:
-    """The model's own similarities; another pooling or tokenizer gives others."""
+def test_vectors_match_the_reference_model(local: LocalEmbedder) -> None:
+    """The model card lists these similarities. Another pooling or tokenizer changes them."""
     person, dog, sunny = local.embed_passages(
         ["That is a happy person", "That is a happy dog", "Today is a sunny day"]
     )
@@ -85,10 +85,8 @@ def test_512_tokens_are_taken_and_513_are_not(local: LocalEmbedder) -> None:
     assert len(local.spans(words(513))) == 2
 
 
-def test_the_end_of_a_text_counts_whatever_the_tokenizer_file_says(
-    model_folder: Path, tmp_path: Path
-) -> None:
-    """Packaged tokenizers come with truncation and padding to 128; both are switched off."""
+def test_text_is_read_to_its_end(model_folder: Path, tmp_path: Path) -> None:
+    """Packaged tokenizers truncate and pad to 128 tokens. kg disables both."""
     given = json.loads((model_folder / TOKENIZER).read_text())
     given["truncation"] = {"direction": "Right", "max_length": 128, "strategy": "LongestFirst", "stride": 0}
     given["padding"] = {
@@ -108,7 +106,7 @@ def test_the_names_of_special_tokens_are_text(local: LocalEmbedder) -> None:
     assert with_name @ without < 0.999
 
 
-def test_another_number_of_threads_gives_the_same_bytes(local: LocalEmbedder, model_folder: Path) -> None:
+def test_thread_count_does_not_change_vectors(local: LocalEmbedder, model_folder: Path) -> None:
     texts = [f"text number {n} " * (n + 1) for n in range(12)]
     expected = local.embed_passages(texts).tobytes()
     assert {LocalEmbedder(model_folder, SPEC, n).embed_passages(texts).tobytes() for n in (1, 3, None)} == {
@@ -156,7 +154,7 @@ def test_unusable_vectors_are_an_error(model_folder: Path, value: float) -> None
     [replace(SPEC, dimensions=768), replace(SPEC, max_tokens=32, query_prefix="too long a prefix " * 20)],
     ids=["dimensions", "prefix"],
 )
-def test_a_description_that_does_not_fit_is_refused_on_load(model_folder: Path, wrong: ModelSpec) -> None:
+def test_wrong_model_description_is_rejected_on_load(model_folder: Path, wrong: ModelSpec) -> None:
     with pytest.raises(ConfigurationError, match=r"does not hold bge-small-en-v1\.5 as described"):
         LocalEmbedder(model_folder, wrong)
 

@@ -83,7 +83,7 @@ def test_calls_at_the_same_time_do_not_mix(
     )
 
 
-def test_the_provider_says_what_it_bills(
+def test_billed_tokens_are_counted(
     server: EmbeddingServer, registry: CollectorRegistry, metrics: EmbeddingMetrics
 ) -> None:
     with Asking("openai", server) as asking:
@@ -91,7 +91,7 @@ def test_the_provider_says_what_it_bills(
     assert registry.get_sample_value("embedding_tokens_total", {"model": "text-embedding-3-small"}) == 5
 
 
-def test_a_line_of_the_log_carries_the_ids_and_the_figures(metrics: EmbeddingMetrics) -> None:
+def test_log_line_contains_ids_and_counts(metrics: EmbeddingMetrics) -> None:
     metered = MeteredEmbedder(DeterministicEmbedder(64), metrics)
     merge = [structlog.contextvars.merge_contextvars]
     with (

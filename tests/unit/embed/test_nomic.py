@@ -1,5 +1,3 @@
-"""What is Nomic's own in its embedder; and that its client and ours speak alike."""
-
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -21,13 +19,13 @@ TEXTS = ["The cat sleeps.", "Rates rose."]
 
 @dataclass
 class Atlas:
-    """What the client wants to know of its account, which is otherwise in a file in the home folder."""
+    """Account information that the client otherwise reads from the home folder."""
 
     atlas_api_path: str
     header: dict[str, str]
 
 
-def test_the_task_says_which_side_a_text_is_on(server: EmbeddingServer) -> None:
+def test_task_type_distinguishes_queries_and_passages(server: EmbeddingServer) -> None:
     with Asking("nomic", server) as asking:
         asking.embedder.embed_passages(["a"])
         asking.embedder.embed_query("b")
@@ -37,14 +35,14 @@ def test_the_task_says_which_side_a_text_is_on(server: EmbeddingServer) -> None:
     assert server.requests[0].body["long_text_mode"] == "mean"
 
 
-def test_a_shorter_size_is_asked_for(server: EmbeddingServer) -> None:
+def test_shorter_dimensions_are_requested(server: EmbeddingServer) -> None:
     with Asking("nomic", server, ModelChoice("nomic", None, 128)) as asking:
         assert asking.embedder.embed_passages(["a"]).shape == (1, 128)
         assert asking.embedder.identity.dimensions == 128
     assert server.requests[0].body["dimensionality"] == 128
 
 
-def test_what_it_says_of_a_refusal_is_handed_on(server: EmbeddingServer) -> None:
+def test_provider_error_message_is_reported(server: EmbeddingServer) -> None:
     server.always = Status(404, message="no such model")
     with Asking("nomic", server) as asking, pytest.raises(ConfigurationError, match="unknown model"):
         asking.embedder.embed_passages(["a"])
@@ -63,7 +61,7 @@ def test_it_needs_a_key() -> None:
         (ModelChoice("nomic", None, 32), "64 to 768 numbers, not 32"),
     ],
 )
-def test_what_the_model_cannot_do_is_refused(
+def test_unsupported_model_choice_is_rejected(
     server: EmbeddingServer, choice: ModelChoice, complaint: str
 ) -> None:
     with pytest.raises(ConfigurationError, match=complaint):
@@ -71,10 +69,10 @@ def test_what_the_model_cannot_do_is_refused(
 
 
 @pytest.mark.parametrize("task", ["search_document", "search_query"])
-def test_its_own_client_sends_the_same_and_reads_the_same(
+def test_own_client_sends_and_reads_the_same(
     server: EmbeddingServer, monkeypatch: pytest.MonkeyPatch, task: str
 ) -> None:
-    """The contract: what the real client sends is what we send, but for the batches and the long texts."""
+    """Contract test: the original client sends the same, except for batches and long texts."""
     atlas = Atlas(server.url, {"Authorization": f"Bearer {CANARY}"})
     monkeypatch.setattr(nomic.embed, "atlas_class", atlas)
     theirs = nomic.embed.text(

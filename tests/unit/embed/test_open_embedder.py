@@ -1,5 +1,3 @@
-"""Choice of an embedder, and what kg knows of models."""
-
 from __future__ import annotations
 
 import json
@@ -35,13 +33,13 @@ def test_each_packaged_model_is_had_by_its_name(name: str) -> None:
         embedder.close()
 
 
-def test_a_folder_of_ones_own_is_for_the_unnamed_model_only(tmp_path: Path) -> None:
+def test_model_folder_applies_to_unnamed_model_only(tmp_path: Path) -> None:
     settings = load_settings(embedding=EmbeddingSettings(model_folder=tmp_path))
     assert default_choice(settings) == ModelChoice("local")
     assert open_embedder(settings, ModelChoice("local", "e5-small-v2")).identity.model == "e5-small-v2"
 
 
-def test_a_model_of_ones_own_is_had_by_its_name_too(model_folder: Path, tmp_path: Path) -> None:
+def test_custom_model_is_opened_by_name(model_folder: Path, tmp_path: Path) -> None:
     shutil.copytree(model_folder, tmp_path, dirs_exist_ok=True)
     tokenizer = json.loads((tmp_path / "tokenizer.json").read_text())
     (tmp_path / "tokenizer.json").write_text(json.dumps(tokenizer))  # no longer the packaged bytes
@@ -60,7 +58,7 @@ def test_a_model_of_ones_own_is_had_by_its_name_too(model_folder: Path, tmp_path
         (ModelChoice("deterministic", "magic"), "word-hash"),
     ],
 )
-def test_what_is_not_there_is_refused(choice: ModelChoice, complaint: str) -> None:
+def test_missing_model_is_rejected(choice: ModelChoice, complaint: str) -> None:
     with pytest.raises(ConfigurationError, match=complaint):
         open_embedder(load_settings(), choice)
 
@@ -116,7 +114,7 @@ def test_models_are_known(
 
 
 @pytest.mark.parametrize(("model", "least"), [("text-embedding-3-small", 1), ("text-embedding-3-large", 256)])
-def test_matryoshka_models_are_asked_for_less(model: str, least: int) -> None:
+def test_matryoshka_models_accept_fewer_dimensions(model: str, least: int) -> None:
     found = build_remote_model(ModelChoice("openai", model, least), load_settings())
     assert (found.dimensions, found.asks_for) == (least, least)
 
@@ -130,7 +128,7 @@ def test_matryoshka_models_are_asked_for_less(model: str, least: int) -> None:
         ("nomic-embed-text-v1.5", 256),
     ],
 )
-def test_a_size_that_a_model_cannot_give_is_refused(model: str, dimensions: int) -> None:
+def test_unsupported_dimensions_are_rejected(model: str, dimensions: int) -> None:
     with pytest.raises(ConfigurationError, match=f"not {dimensions}: correct OPENAI_EMBED_DIMS"):
         build_remote_model(ModelChoice("openai", model, dimensions), load_settings())
 
@@ -140,7 +138,7 @@ def test_an_unknown_model_needs_its_size() -> None:
         build_remote_model(ModelChoice("openai", "own-model"), load_settings())
 
 
-def test_the_size_in_the_settings_is_of_their_own_model_only() -> None:
+def test_configured_dimensions_apply_only_to_their_model() -> None:
     settings = load_settings(
         openai=OpenAISettings(embed_model="own-model", embed_dims=32),
         embedding=EmbeddingSettings(max_tokens=2000, query_prefix="q: ", price=0.5),
@@ -153,7 +151,7 @@ def test_the_size_in_the_settings_is_of_their_own_model_only() -> None:
         build_remote_model(ModelChoice("openai", "other-model"), settings)
 
 
-def test_what_stays_on_the_machine_is_free() -> None:
+def test_local_models_are_free() -> None:
     assert price_of(ModelChoice("local"), load_settings()) == 0
     assert price_of(ModelChoice("deterministic"), load_settings()) == 0
 

@@ -1,5 +1,3 @@
-"""What is OpenAI's own in its embedder."""
-
 from __future__ import annotations
 
 import random
@@ -41,7 +39,7 @@ def test_plain_numbers_are_as_good_as_base64(server: EmbeddingServer) -> None:
         assert np.array_equal(packed, plain)
 
 
-def test_a_shorter_size_is_asked_for_and_the_own_one_is_not(server: EmbeddingServer) -> None:
+def test_only_shorter_dimensions_are_requested(server: EmbeddingServer) -> None:
     with Asking("openai", server) as own, Asking("openai", server, embed_dims=256) as shorter:
         assert own.embedder.embed_passages(["a"]).shape == (1, 1536)
         assert shorter.embedder.embed_passages(["a"]).shape == (1, 256)
@@ -71,7 +69,7 @@ def test_an_unknown_model_is_described_by_settings(server: EmbeddingServer) -> N
             asking.embedder.embed_passages(["x" * 60])
 
 
-def test_an_unknown_model_whose_size_is_wrong_is_told_so(server: EmbeddingServer) -> None:
+def test_unknown_model_with_wrong_dimensions_is_reported(server: EmbeddingServer) -> None:
     server.shortens = False
     with (
         Asking("openai", server, embed_model="own-model", embed_dims=32) as asking,
@@ -83,9 +81,7 @@ def test_an_unknown_model_whose_size_is_wrong_is_told_so(server: EmbeddingServer
 
 
 @pytest.mark.parametrize("parameter", ["model", "dimensions", "encoding_format"])
-def test_a_refusal_that_blames_the_settings_is_no_fault_of_the_text(
-    server: EmbeddingServer, parameter: str
-) -> None:
+def test_error_about_a_setting_does_not_reject_text(server: EmbeddingServer, parameter: str) -> None:
     server.always = Status(400, param=parameter, message="not supported")
     with (
         Asking("openai", server) as asking,

@@ -25,8 +25,6 @@ MANY = [f"text number {n} of all" for n in range(300)]
 
 
 class OtherServer(EmbeddingServer):
-    """Says of each request what it does with it."""
-
     def __init__(self) -> None:
         super().__init__(dimensions={"m": SIZE})
         self.rule: Callable[[dict[str, Any]], Behaviour | None] = lambda _: None
@@ -95,7 +93,7 @@ def test_size_of_an_earlier_request_is_no_limit(other: OtherServer, asking: Aski
     assert "at most 50 texts per request" in list_learned()[0]
 
 
-def test_limit_is_found_once_for_all_threads_and_spaces(other: OtherServer) -> None:
+def test_batch_limit_is_learned_once_for_all(other: OtherServer) -> None:
     other.rule = at_most(10, message="too many inputs, split into more batches")
     with (
         Asking("openai", other, embed_model="m", embed_dims=SIZE, timeout=5) as one,
@@ -113,13 +111,13 @@ def test_limit_is_found_once_for_all_threads_and_spaces(other: OtherServer) -> N
         another.close()
 
 
-def test_questions_reach_a_server_of_one_text_per_request(other: OtherServer, asking: Asking) -> None:
+def test_query_reaches_server_of_one_text_per_request(other: OtherServer, asking: Asking) -> None:
     other.rule = at_most(1)
     rows = asking.embedder.embed_probed(["where is it?"], "the probe", query=True)
     assert_vectors(rows, ["where is it?", "the probe"])
 
 
-def test_limit_of_tokens_is_heeded(other: OtherServer, asking: Asking) -> None:
+def test_token_limit_is_respected(other: OtherServer, asking: Asking) -> None:
     def rule(body: dict[str, Any]) -> Behaviour | None:
         return Status(400) if sum(map(len, body["input"])) > 500 else None
 
@@ -175,20 +173,20 @@ def test_a_dead_server_gets_one_more_small_request(
 
 
 @pytest.mark.parametrize("fault", [Status(429), Status(503, retry_after="0.01")], ids=str)
-def test_a_limit_of_rate_is_no_fault_of_a_text(other: OtherServer, asking: Asking, fault: Behaviour) -> None:
+def test_rate_limit_does_not_reject_text(other: OtherServer, asking: Asking, fault: Behaviour) -> None:
     other.rule = lambda body: fault if len(body["input"]) > 1 else None
     with pytest.raises(EmbeddingUnavailable):
         asking.embedder.embed_passages(MANY[:50])
     assert other.batches == [50] * 3
 
 
-def test_a_server_that_fails_on_every_text_is_waited_for(other: OtherServer, asking: Asking) -> None:
+def test_server_failing_on_every_text_is_unavailable(other: OtherServer, asking: Asking) -> None:
     other.rule = lambda body: None if body["input"] == [KNOWN_GOOD] else Status(500)
     with pytest.raises(EmbeddingUnavailable):
         asking.embedder.embed_passages(MANY[:50])
 
 
-def test_a_server_that_dies_meanwhile_is_at_fault_and_no_text(other: OtherServer, asking: Asking) -> None:
+def test_server_dying_during_division_rejects_no_text(other: OtherServer, asking: Asking) -> None:
     def rule(_: dict[str, Any]) -> Behaviour | None:
         return Status(500) if other.batches[0] == 50 and len(other.batches) != 4 else None
 
@@ -199,7 +197,7 @@ def test_a_server_that_dies_meanwhile_is_at_fault_and_no_text(other: OtherServer
     assert len(other.requests) <= 20
 
 
-def test_a_limit_of_rate_while_dividing_is_waited_for(other: OtherServer, asking: Asking) -> None:
+def test_rate_limit_during_division_is_waited_for(other: OtherServer, asking: Asking) -> None:
     def rule(body: dict[str, Any]) -> Behaviour | None:
         if MANY[3] in body["input"]:
             return Status(500)
@@ -264,7 +262,7 @@ def test_a_size_that_differs_is_requested(other: OtherServer) -> None:
 
 
 @pytest.mark.parametrize("status", [400, 422])
-def test_dimensions_are_left_out_where_the_server_rejects_them(other: OtherServer, status: int) -> None:
+def test_dimensions_are_omitted_if_the_server_rejects_them(other: OtherServer, status: int) -> None:
     said = "Model does not support matryoshka representation, changing output dimensions"
     other.rule = lambda body: Status(status, message=said) if "dimensions" in body else None
     other.dimensions["text-embedding-3-small"] = 256
@@ -290,9 +288,7 @@ def per_token(reply: dict[str, Any]) -> None:
         item["embedding"] = [item["embedding"], item["embedding"]]
 
 
-def test_vectors_within_a_list_are_taken_and_those_of_tokens_are_not(
-    other: OtherServer, asking: Asking
-) -> None:
+def test_nested_vectors_are_accepted_but_token_vectors_rejected(other: OtherServer, asking: Asking) -> None:
     other.knows_base64 = False
     other.rule = lambda _: Spoil(nest)
     assert_vectors(asking.embedder.embed_passages(MANY[:3]), MANY[:3])
@@ -325,7 +321,7 @@ def test_an_error_with_status_200_is_one(
         asking.embedder.embed_passages(["a"])
 
 
-def test_an_address_without_a_path_is_asked_about(other: OtherServer) -> None:
+def test_url_without_path_has_an_explanation(other: OtherServer) -> None:
     with Asking("openai", other) as asking:
         settings = asking.settings.model_copy(
             update={"openai": asking.settings.openai.model_copy(update={"base_url": other.url})}

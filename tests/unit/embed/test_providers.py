@@ -27,7 +27,6 @@ TEXTS = ["The cat sleeps.", "Rates rose.", "A kitten naps."]
 
 
 def vectors_of(reply: dict[str, Any]) -> list[Any]:
-    """The vectors of an answer as plain numbers, to be spoilt in place."""
     if "embeddings" in reply:
         return reply["embeddings"]
     for item in reply["data"]:
@@ -96,7 +95,7 @@ def test_three_tries_are_all(server: EmbeddingServer, provider: Provider, behavi
     assert server.waits[1] >= 2 * QUICK
 
 
-def test_nobody_there_is_asked_again_too(asking: Asking) -> None:
+def test_unreachable_server_is_retried(asking: Asking) -> None:
     asking.server.__exit__()
     with pytest.raises(EmbeddingUnavailable, match="cannot be reached"):
         asking.embedder.embed_passages(TEXTS)
@@ -116,7 +115,7 @@ FINAL: list[tuple[Status, type[KgError], str]] = [
 
 
 @pytest.mark.parametrize(("behaviour", "kind", "message"), FINAL, ids=str)
-def test_what_will_not_pass_is_never_asked_again(
+def test_permanent_error_is_not_retried(
     asking: Asking, behaviour: Status, kind: type[KgError], message: str
 ) -> None:
     asking.server.always = behaviour
@@ -151,7 +150,7 @@ UNUSABLE: list[tuple[Behaviour, str]] = [
 
 
 @pytest.mark.parametrize(("behaviour", "message"), UNUSABLE)
-def test_unusable_answers_say_what_is_wrong(asking: Asking, behaviour: Behaviour, message: str) -> None:
+def test_unusable_responses_explain_the_problem(asking: Asking, behaviour: Behaviour, message: str) -> None:
     asking.server.always = behaviour
     with pytest.raises(EmbeddingFailed, match=message):
         asking.embedder.embed_passages(TEXTS)
@@ -175,7 +174,7 @@ def test_retry_after_as_a_date_is_obeyed(asking: Asking) -> None:
     assert asking.server.waits[0] > 0.5
 
 
-def test_a_long_retry_after_is_handed_on_at_once(asking: Asking) -> None:
+def test_long_retry_after_is_raised_at_once(asking: Asking) -> None:
     asking.server.always = Status(429, retry_after="120")
     begun = time.monotonic()
     with pytest.raises(EmbeddingUnavailable, match="120 s") as raised:
@@ -185,7 +184,7 @@ def test_a_long_retry_after_is_handed_on_at_once(asking: Asking) -> None:
     assert len(asking.server.requests) == 1
 
 
-def test_the_settings_say_how_often(server: EmbeddingServer) -> None:
+def test_number_of_retries_is_configurable(server: EmbeddingServer) -> None:
     with Asking("openai", server, max_retries=0) as asking:
         server.always = Status(500)
         embedder = asking.opener(asking.settings, ModelChoice("openai"))
@@ -216,7 +215,7 @@ def test_no_text_is_sent_when_one_is_wrong(asking: Asking) -> None:
     assert asking.server.requests == []
 
 
-def test_passages_go_in_batches_and_come_back_in_order(asking: Asking) -> None:
+def test_passages_are_sent_in_batches_and_ordered(asking: Asking) -> None:
     texts = [f"text number {n}" for n in range(250)]
     found = asking.embedder.embed_passages(texts)
     sent = [request.body.get("input") or request.body["texts"] for request in asking.server.requests]
@@ -233,7 +232,7 @@ def test_a_batch_is_bounded_by_tokens_too(patient: Asking) -> None:
     assert [len(each) for each in sent] == [37, 3]
 
 
-def test_a_very_long_question_is_asked_in_one_request_of_few_pieces(patient: Asking) -> None:
+def test_very_long_query_is_sent_in_few_pieces(patient: Asking) -> None:
     vector = patient.embedder.embed_query("cats and dogs. " * 20_000)  # ten pieces
     sent = patient.server.requests[-1].body
     assert np.isclose(np.linalg.norm(vector), 1, atol=1e-6)
@@ -254,7 +253,7 @@ def test_a_very_long_question_is_asked_in_one_request_of_few_pieces(patient: Ask
     ],
     ids=lambda given: type(given).__name__,
 )
-def test_key_and_texts_are_in_no_error_log_or_repr(
+def test_key_and_texts_stay_out_of_errors(
     server: EmbeddingServer,
     provider: Provider,
     behaviour: Behaviour,

@@ -62,7 +62,7 @@ def test_parts_give_one_unit_row_each(embedder: TokenEmbedder) -> None:
     assert embedder.embed_parts([]).shape == (0, embedder.identity.dimensions)
 
 
-def test_a_part_is_embedded_as_it_is_meant_in_its_text(embedder: TokenEmbedder) -> None:
+def test_part_is_embedded_in_its_context(embedder: TokenEmbedder) -> None:
     river, money = embedder.embed_parts([part(BANK), part(MONEY)])
     (alone,) = embedder.embed_passages([SENTENCE])
     fish, loan = embedder.embed_passages(["A fish jumped out of the river.", "They asked for a loan."])
@@ -71,7 +71,7 @@ def test_a_part_is_embedded_as_it_is_meant_in_its_text(embedder: TokenEmbedder) 
     assert min(river @ alone, money @ alone) > 0.8, "it says what it says, wherever it stands"
 
 
-def test_a_part_has_the_same_bytes_in_any_company(embedder: TokenEmbedder) -> None:
+def test_part_vectors_are_independent_of_batches(embedder: TokenEmbedder) -> None:
     parts = [part(BANK), part(MONEY), part(BANK, "A fish"), part(MONEY, "loan"), part(BANK)]
     alone = [embedder.embed_parts([each])[0].tobytes() for each in parts]
     assert [row.tobytes() for row in embedder.embed_parts(parts)] == alone
@@ -81,7 +81,7 @@ def test_a_part_has_the_same_bytes_in_any_company(embedder: TokenEmbedder) -> No
         assert {each.result().tobytes() for each in found} == {b"".join(alone)}
 
 
-def test_what_stands_before_a_part_is_read_with_it_alone(embedder: TokenEmbedder) -> None:
+def test_context_affects_only_its_own_part(embedder: TokenEmbedder) -> None:
     plain = part(BANK)
     titled = TextPart(plain.text, plain.start, plain.end, "Finance > Loans\n\n")
     first, second = embedder.embed_parts([plain, titled])
@@ -90,13 +90,13 @@ def test_what_stands_before_a_part_is_read_with_it_alone(embedder: TokenEmbedder
     assert second @ finance - first @ finance > second @ river - first @ river
 
 
-def test_a_text_over_the_limit_is_refused_and_not_cut(embedder: TokenEmbedder) -> None:
+def test_text_over_the_limit_is_rejected(embedder: TokenEmbedder) -> None:
     text = f"{SENTENCE} " + "word " * embedder.identity.max_tokens
     with pytest.raises(InvalidInput, match="tokens"):
         embedder.embed_parts([part(text)])
 
 
-def test_a_blank_part_is_refused(embedder: TokenEmbedder) -> None:
+def test_blank_part_is_rejected(embedder: TokenEmbedder) -> None:
     with pytest.raises(InvalidInput, match="blank"):
         embedder.embed_parts([TextPart("one two", 3, 4)])
 
@@ -106,15 +106,15 @@ def test_a_part_without_a_word_has_a_vector(embedder: TokenEmbedder) -> None:
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
 
 
-def test_a_text_is_read_once_for_all_its_parts(local: LocalEmbedder) -> None:
+def test_text_is_read_once_for_all_parts(local: LocalEmbedder) -> None:
     sentences = [f"{each}." for each in BANK.rstrip(".").split(". ")]
     with counting() as tally:
         local.embed_parts([part(BANK, each) for each in sentences])
     assert tally.tokens == local.count_tokens([BANK, *sentences])
 
 
-def test_the_prefix_of_a_model_does_not_move_the_parts() -> None:
-    """A span that is two words off would give other vectors for all but the whole text."""
+def test_model_prefix_does_not_shift_parts() -> None:
+    """An offset of two words would change all vectors except the whole text's."""
     model = CATALOGUE["e5-small-v2"]
     embedder = LocalEmbedder(ensure_packaged(model, load_settings().cache), model.spec, threads=1)
     mean = embedder._model.embed_spans("passage: " + BANK, [(9 + BANK.index("A fish"), 9 + len(BANK))])[0][0]
@@ -129,7 +129,7 @@ def states_of(embedder: LocalEmbedder, text: str) -> NDArray[np.float32]:
 
 
 @pytest.mark.parametrize("provider", ["openai", "nomic"])
-def test_providers_over_http_give_none_and_the_message_says_which_do(
+def test_remote_providers_reject_parts_and_name_alternatives(
     provider: str, request: pytest.FixtureRequest
 ) -> None:
     with Asking(provider, request.getfixturevalue("server")) as asking:  # pyright: ignore[reportArgumentType]
@@ -139,7 +139,7 @@ def test_providers_over_http_give_none_and_the_message_says_which_do(
             require_tokens(watched)
 
 
-def test_what_is_known_of_providers_is_so(local: LocalEmbedder) -> None:
+def test_providers_with_token_vectors_are_correctly_listed(local: LocalEmbedder) -> None:
     for embedder in (local, DeterministicEmbedder()):
         assert require_tokens(embedder) is embedder
         assert embedder.identity.provider in GIVE_TOKENS

@@ -44,7 +44,7 @@ def tokenizer(request: pytest.FixtureRequest, model_folder: Path) -> Tokenizer:
 
 
 @given(texts)
-def test_places_are_in_order_and_inside_and_as_many_as_counted(tokenizer: Tokenizer, text: str) -> None:
+def test_token_positions_are_ordered_and_match_the_count(tokenizer: Tokenizer, text: str) -> None:
     tokens = tokenizer.tokens(text)
     assert len(tokens) == tokenizer.count(text)
     assert all(0 <= token.start <= token.end <= len(text) for token in tokens)
@@ -64,7 +64,7 @@ def wordpiece(model_folder: Path) -> WordPiece:
 
 
 @given(texts)
-def test_no_tokenizer_makes_more_of_a_text_than_it_has_bytes(wordpiece: WordPiece, text: str) -> None:
+def test_token_count_never_exceeds_bytes(wordpiece: WordPiece, text: str) -> None:
     bound = Bytes().count(text)
     assert Cl100k().count(text) <= bound
     assert wordpiece.count(text) <= bound
@@ -82,16 +82,16 @@ def test_no_tokenizer_makes_more_of_a_text_than_it_has_bytes(wordpiece: WordPiec
     ],
 )
 def test_openai_counts_as_openai_says(text: str, ids: int) -> None:
-    """The figures of OpenAI's cookbook for cl100k_base; the name of a special token is text."""
+    """OpenAI's cookbook has these counts for cl100k_base. Names of special tokens are text."""
     assert Cl100k().count(text) == ids
 
 
-def test_a_byte_is_a_token_of_an_unknown_model() -> None:
+def test_unknown_model_counts_one_token_per_byte() -> None:
     assert Bytes().count("héllo 🦊") == 1 + 2 + 4 + 4
     assert Bytes().count("ﷺ") == 33
 
 
-def test_what_leaves_no_room_is_refused(tokenizer: Tokenizer) -> None:
+def test_text_before_without_room_is_rejected(tokenizer: Tokenizer) -> None:
     for before in ("heading " * 60, "x" * 200_000):
         with pytest.raises(InvalidInput, match="no room in 64 tokens"):
             measure(tokenizer, 64, before)
@@ -111,7 +111,7 @@ def test_any_text_can_be_counted(tokenizer: Tokenizer) -> None:
     assert total(tokenizer, 512, "", []) == 0
 
 
-def test_few_pieces_of_a_question_are_all_taken_and_many_evenly() -> None:
+def test_long_query_is_sampled_evenly() -> None:
     text = "".join(chr(97 + n % 26) for n in range(100))
     every = [(at, at + 1) for at in range(100)]
     assert query_pieces(text, every[:QUERY_PIECES]) == list(text[:QUERY_PIECES])
@@ -167,14 +167,14 @@ def test_pieces_are_balanced(given_words: list[str], budget: int) -> None:
 
 
 @given(st.lists(st.text("ab🦊é", min_size=1), min_size=2, max_size=60))
-def test_words_stay_whole_where_they_fit(given_words: list[str]) -> None:
+def test_fitting_words_stay_whole(given_words: list[str]) -> None:
     text = " ".join(given_words)
     assert [
         word for piece in pieces(text, cut(text, words_measure(5))) for word in piece.split()
     ] == text.split()
 
 
-def test_a_short_text_is_one_piece_and_an_empty_one_none() -> None:
+def test_short_text_is_one_piece() -> None:
     assert cut("three short words", words_measure(3)) == [(0, 17)]
     assert cut("", words_measure(3)) == []
 
@@ -189,7 +189,7 @@ def test_a_paragraph_end_beats_a_sentence_end() -> None:
     assert pieces(text, cut(text, words_measure(6))) == ["a b c d\n\n", "e. f g h i j."]
 
 
-def test_a_dot_inside_a_word_is_no_sentence_end() -> None:
+def test_dot_inside_a_word_ends_no_sentence() -> None:
     def parts(text: str) -> list[TokenSpan]:
         return [
             TokenSpan(*found.span(), word) for word, found in enumerate(re.finditer(r"\w+|[^\w\s]", text))
@@ -200,7 +200,7 @@ def test_a_dot_inside_a_word_is_no_sentence_end() -> None:
     assert pieces(text, found) in (["a b c d e ", "x.y f g h i j"], ["a b c d e x.y ", "f g h i j"])
 
 
-def test_a_full_stop_without_a_space_ends_a_chinese_sentence() -> None:
+def test_chinese_full_stop_ends_a_sentence() -> None:
     def characters(text: str) -> list[TokenSpan]:
         return [TokenSpan(at, at + 1, at) for at in range(len(text))]
 
@@ -222,7 +222,7 @@ def test_tokens_that_share_a_character_are_not_parted(width: int) -> None:
     assert all(len(piece) <= max(1, 6 // width) for piece in pieces(text, found))
 
 
-def test_a_piece_that_measures_longer_by_itself_is_cut_again() -> None:
+def test_piece_that_measures_longer_is_cut_again() -> None:
     """A part of a word can have more tokens than it had inside the word."""
 
     def tokens(text: str) -> list[TokenSpan]:

@@ -32,9 +32,7 @@ def test_measures_and_baseline_are_chosen(results: SavedResults) -> None:
     assert other.results == {"a": "a", "c": "c", "b": "b"}
 
 
-def test_nobody_waits_for_the_comparison_of_others(
-    results: SavedResults, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_comparisons_do_not_block_one_another(results: SavedResults, monkeypatch: pytest.MonkeyPatch) -> None:
     begun, go_on = threading.Event(), threading.Event()
 
     def slow(*each: Any) -> Any:
@@ -53,7 +51,7 @@ def test_nobody_waits_for_the_comparison_of_others(
     assert results.compare(["a", "c"], ["mrr@10"], "first").baseline == "a"
 
 
-def test_too_many_scores_are_refused_before_a_file_is_read(
+def test_too_many_scores_are_rejected_before_reading(
     results: SavedResults, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(saved, "MAX_SCORES", 3 * 2 * 4)

@@ -29,6 +29,6 @@ def test_long_names_in_any_script_fit(tmp_path: Path, name: str) -> None:
     assert len(path.name.encode()) < 140
 
 
-def test_what_cannot_be_written_is_said(tmp_path: Path) -> None:
+def test_unwritable_results_are_reported(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="cannot be written: "):
         run("bees", tmp_path / ("x" * 300))

@@ -48,14 +48,12 @@ def test_the_newest_come_first_page_by_page(results: SavedResults) -> None:
     assert first.latency_ms["p95"] == 2.0
 
 
-def test_only_what_can_be_compared_says_so(results: SavedResults) -> None:
+def test_only_comparable_results_share_a_comparison_key(results: SavedResults) -> None:
     by = {each.name: each.compared_by for each in results.page(None, 0, 50).evaluations}
     assert by["text"] == by["hybrid"] != by["owls"]
 
 
-def test_what_is_no_result_is_named_and_what_belongs_beside_is_not(
-    results: SavedResults, tmp_path: Path
-) -> None:
+def test_invalid_result_files_are_listed_others_ignored(results: SavedResults, tmp_path: Path) -> None:
     newer = measured("a", [1], format=2)
     save(tmp_path, "newer", newer)
     (tmp_path / "other form.json").write_text('{"format": 3}')
@@ -102,7 +100,7 @@ def test_results_without_measures_and_reserved_names_are_unreadable(
         results.find("empty")
 
 
-def test_who_sees_some_ontologies_sees_their_results_alone(results: SavedResults, tmp_path: Path) -> None:
+def test_limited_key_sees_only_results_of_its_ontologies(results: SavedResults, tmp_path: Path) -> None:
     save(tmp_path, "old", measured("text", [1]))
     assert "old" in names(results)
     with limit_visible_ontologies(["bees"]):
@@ -131,7 +129,7 @@ def test_names_do_not_leave_the_folder(results: SavedResults, tmp_path: Path, na
     assert len(list(tmp_path.iterdir())) == 4
 
 
-def test_what_cannot_be_seen_is_not_deleted_and_not_named(results: SavedResults, tmp_path: Path) -> None:
+def test_invisible_result_is_neither_deleted_nor_named(results: SavedResults, tmp_path: Path) -> None:
     with limit_visible_ontologies(["bees"]):
         with pytest.raises(NotFound, match=r"result 'owl' not found. `kg eval results list`"):
             results.delete("owl")
@@ -191,7 +189,7 @@ def test_the_largest_differences_come_first() -> None:
     assert (found[0].largest, found[0].text) == (0.75, "What is 1?")
 
 
-def test_reading_and_comparing_need_none_of_the_packages_for_measuring() -> None:
+def test_reading_and_comparing_need_no_evaluation_packages() -> None:
     hidden = "import sys; sys.modules['ir_measures'] = None; "
     needed = "import kg_api.web.app, kg_api.evaluation.scores, kg_api.evaluation.saved"
     subprocess.run([sys.executable, "-c", hidden + needed], check=True)

@@ -70,14 +70,14 @@ def test_a_document_counts_once_at_its_best_rank() -> None:
     assert one({"b": 1}, "a", "a", "a", "b")["mrr@10"] == 0.5
 
 
-def test_nothing_found_is_zero_and_still_counts_in_the_mean() -> None:
+def test_empty_result_counts_as_zero() -> None:
     queries = [SetQuery("q", "?", {"a": 1}), SetQuery("r", "?", {"a": 1})]
     scored = per_query("documents", queries, {"q": hits("q"), "r": hits("r", "a")}, 10)
     assert set(scored["q"].values()) == {0.0}
     assert means(scored)["ndcg@10"] == 0.5
 
 
-def test_no_measure_looks_deeper_than_was_asked() -> None:
+def test_measures_are_limited_to_requested_depth() -> None:
     assert {name.partition("@")[2] for name in one({"a": 1}, "a", limit=5)} == {"1", "3", "5"}
     assert set(one({"a": 1}, "a", limit=10)) >= {"ndcg@10"}
 
@@ -126,7 +126,7 @@ def test_more_reading_never_lowers_recall(chunks: list[tuple[int, int]], elsewhe
     assert found[-1].recall == pytest.approx(len(covered) / 22)
 
 
-def test_judged_passages_of_one_document_are_told_apart() -> None:
+def test_judged_passages_of_one_document_are_separate() -> None:
     query = SetQuery(
         "q",
         "text",
@@ -181,7 +181,7 @@ def test_percentiles() -> None:
     }
 
 
-def test_a_result_holds_what_was_measured() -> None:
+def test_result_contains_measures_and_latency() -> None:
     found = measured("text", [1, 2, 0, 4])
     assert found.metrics["mrr@10"] == pytest.approx((1 + 0.5 + 0 + 0.25) / 4)
     assert found.metrics["hit_rate@1"] == 0.25
@@ -193,7 +193,7 @@ def test_a_result_holds_what_was_measured() -> None:
     assert found.degraded == {}
 
 
-def test_the_key_tells_runs_apart() -> None:
+def test_result_key_identifies_a_run() -> None:
     assert measured("text", [1]).key == measured("text", [2]).key, "it is known before the answers"
     assert (
         len({measured("text", [1]).key, measured("hybrid", [1]).key, measured("text", [1], data="e").key})
@@ -220,7 +220,7 @@ def test_several_are_corrected_for_their_number() -> None:
     assert not any(test.significant for test in tests)
 
 
-def test_the_baseline_may_be_the_best_or_a_name() -> None:
+def test_baseline_is_the_best_or_a_named_result() -> None:
     results = [measured("a", [2]), measured("b", [1]), measured("b", [3])]
     assert compare(results, None, "best").baseline == "b"
     assert compare(results, None, "b (2)").baseline == "b (2)"
@@ -236,7 +236,7 @@ def test_the_baseline_may_be_the_best_or_a_name() -> None:
         (measured("b", [1, 1], target="spans"), "differ in target"),
     ],
 )
-def test_what_is_not_comparable_is_refused(other: EvalResult, told: str) -> None:
+def test_incomparable_results_are_rejected(other: EvalResult, told: str) -> None:
     with pytest.raises(InvalidInput, match=told):
         compare([measured("a", [1, 1]), other], None, "first")
 

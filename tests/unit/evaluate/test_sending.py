@@ -1,5 +1,3 @@
-"""Documents as they are sent, and offsets as the set has them."""
-
 from __future__ import annotations
 
 from hypothesis import given
@@ -16,7 +14,7 @@ def test_a_title_goes_above_the_text() -> None:
     assert sent.found(0, 12).model_dump() == {"document": "d", "start": 0, "end": 4}
 
 
-def test_a_title_that_stands_there_is_not_repeated() -> None:
+def test_title_already_in_text_is_not_repeated() -> None:
     sent = build_sent_document(SetDocument("d", "Leases\n\nIt is.", "Leases"))
     assert (sent.text, sent.shift) == ("Leases\n\nIt is.", 0)
 
@@ -33,7 +31,7 @@ def test_offsets_lead_back_to_the_same_text(text: str, title: str, data: st.Data
 QUERIES = [SetQuery(f"q{n}", "?") for n in range(400)]
 
 
-def test_tiers_hold_one_another_and_are_always_the_same() -> None:
+def test_smaller_tiers_are_subsets_of_larger_ones() -> None:
     pilot, standard, full = (
         sample_queries(QUERIES, "pilot"),
         sample_queries(QUERIES, "standard"),

@@ -35,7 +35,7 @@ def test_a_standard_set(tmp_path: Path) -> None:
     assert found.notes == ()
 
 
-def test_the_hashes_tell_what_changed(tmp_path: Path) -> None:
+def test_hashes_identify_the_changed_part(tmp_path: Path) -> None:
     usual = read_set(write(tmp_path / "a"))
     same = read_set(write(tmp_path / "b"))
     judged = read_set(write(tmp_path / "c", qrels=QRELS.replace("q1\tleases", "q1\tmoney")))
@@ -69,7 +69,7 @@ def test_judgements_may_lie_where_beir_has_them(tmp_path: Path) -> None:
     assert len(read_set(folder).queries) == 2
 
 
-def test_what_is_not_asked_is_told(tmp_path: Path) -> None:
+def test_skipped_questions_are_reported(tmp_path: Path) -> None:
     more = [*QUERIES, {"_id": "q3", "text": "who knows"}]
     found = read_set(write(tmp_path, queries=more))
     assert [each.query_id for each in found.queries] == ["q1", "q2"]
@@ -89,7 +89,7 @@ BAD_CORPORA = {
 
 
 @pytest.mark.parametrize("told", BAD_CORPORA)
-def test_a_bad_corpus_is_refused(tmp_path: Path, told: str) -> None:
+def test_invalid_corpus_is_rejected(tmp_path: Path, told: str) -> None:
     with pytest.raises(InvalidInput, match=r"corpus\.jsonl") as refused:
         read_set(write(tmp_path, corpus=BAD_CORPORA[told]))
     assert told in str(refused.value)
@@ -116,7 +116,7 @@ BAD_QUERIES = {
 
 
 @pytest.mark.parametrize("told", BAD_QUERIES)
-def test_bad_questions_are_refused(tmp_path: Path, told: str) -> None:
+def test_invalid_questions_are_rejected(tmp_path: Path, told: str) -> None:
     with pytest.raises(InvalidInput, match=r"queries\.jsonl") as refused:
         read_set(write(tmp_path, queries=BAD_QUERIES[told]))
     assert told in str(refused.value)
@@ -133,7 +133,7 @@ BAD_QRELS = {
 
 
 @pytest.mark.parametrize("told", BAD_QRELS)
-def test_bad_judgements_are_refused(tmp_path: Path, told: str) -> None:
+def test_invalid_judgements_are_rejected(tmp_path: Path, told: str) -> None:
     with pytest.raises(InvalidInput, match=r"qrels\.tsv") as refused:
         read_set(write(tmp_path, qrels=BAD_QRELS[told]))
     assert told in str(refused.value)
@@ -154,7 +154,7 @@ def test_files_that_cannot_be_read(tmp_path: Path, content: bytes, told: str) ->
         read_set(tmp_path)
 
 
-def test_a_folder_that_is_no_set(tmp_path: Path) -> None:
+def test_folder_without_a_set_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"corpus\.jsonl and corpora/"):
         read_set(tmp_path)
 
@@ -177,7 +177,7 @@ def test_passages_that_were_judged_are_read_and_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "wrong", [[passage(doc="x")], [passage(relevance=-1)], [passage(text="other")], [passage()] * 2, "all"]
 )
-def test_bad_passages_are_refused(tmp_path: Path, wrong: object) -> None:
+def test_invalid_passages_are_rejected(tmp_path: Path, wrong: object) -> None:
     with pytest.raises(InvalidInput, match=r"passage|has .* from"):
         read_set(write(tmp_path / "s", queries=[{**QUERIES[0], "passages": wrong}], qrels=None))
 
@@ -206,14 +206,14 @@ def test_quotes_that_overlap_are_one_place() -> None:
     assert found.references == (Reference("a", 0, 44),)
 
 
-def test_a_name_that_the_passage_does_not_use_is_asked_for() -> None:
+def test_question_uses_a_name_absent_from_the_passage() -> None:
     one = concept("heron", ("a", 2, 9), others=("Heron", "Ardea cinerea"))
     found = build_pair_query(one, concept("copper ring", ("a", 33, 44)), ["of a"])
     assert found is not None
     assert found.text == "Ardea cinerea, copper ring"
 
 
-def test_what_several_documents_answer_is_no_question() -> None:
+def test_question_with_several_answers_is_omitted() -> None:
     one, other = concept("heron", ("a", 2, 9), ("b", 2, 9)), concept("ring", ("a", 33, 44), ("b", 33, 44))
     assert build_pair_query(one, other, ["of a", "of b"]) is None
     assert build_pair_query(one, other, ["of a"]) is not None
@@ -227,7 +227,7 @@ def judgement(question: str, document: str, start: int, relevance: int, *, gone:
     )
 
 
-def test_a_document_is_as_relevant_as_its_best_passage() -> None:
+def test_document_is_as_relevant_as_its_best_passage() -> None:
     (query,), notes = build_judged_queries(
         [judgement("q", "a", 10, 1), judgement("q", "a", 0, 2), judgement("q", "b", 0, 1)]
     )
@@ -240,7 +240,7 @@ def test_a_document_is_as_relevant_as_its_best_passage() -> None:
     assert notes == []
 
 
-def test_places_are_told_where_they_are_of_one_document() -> None:
+def test_positions_are_kept_within_one_document() -> None:
     (query,), _ = build_judged_queries(
         [judgement("q", "a", 10, 1), judgement("q", "a", 0, 2), judgement("q", "b", 0, 0)]
     )
@@ -248,13 +248,13 @@ def test_places_are_told_where_they_are_of_one_document() -> None:
     assert dict(query.relevant) == {"a": 2}
 
 
-def test_questions_have_the_same_ids_whatever_else_was_judged() -> None:
+def test_question_ids_are_independent_of_other_judgements() -> None:
     alone = build_judged_queries([judgement("q", "a", 0, 2)])[0][0].query_id
     among = build_judged_queries([judgement("p", "a", 0, 2), judgement("q", "a", 0, 2)])[0]
     assert [each.query_id == alone for each in among] == [False, True]
 
 
-def test_what_says_nothing_is_left_out_and_counted() -> None:
+def test_unusable_judgements_are_skipped_and_counted() -> None:
     queries, notes = build_judged_queries(
         [
             *(judgement("q", "a", 0, 2, gone=True), judgement("q", "a", 10, 0)),

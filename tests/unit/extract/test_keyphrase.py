@@ -75,7 +75,7 @@ def test_quotes_are_spans_and_labels_are_bounded(texts: list[str], per_source: i
     check(document, extract(document, per_source), per_source)
 
 
-def test_a_long_document_is_read_in_parts_whatever_is_due() -> None:
+def test_long_document_is_read_in_parts() -> None:
     text = "The scheduler of Neptune Station renews every worker lease. " * 200
     document = sources(*[f"{text}\n\nChapter {n} names Captain Nemo{n}.\n" for n in range(20)])
     whole = extract(document)
@@ -85,7 +85,7 @@ def test_a_long_document_is_read_in_parts_whatever_is_due() -> None:
 
 
 @given(st.lists(st.sampled_from(sorted(stop_words("en"))), min_size=1, max_size=60))
-def test_stop_words_alone_are_no_concept(words: list[str]) -> None:
+def test_stop_words_are_not_a_concept(words: list[str]) -> None:
     assert labels(" ".join(words) + ".") == []
 
 
@@ -107,7 +107,7 @@ def test_boilerplate_code_markup_and_dates_are_none(text: str) -> None:
     assert labels(text * 4) == []
 
 
-def test_names_and_noun_phrases_as_the_text_has_them() -> None:
+def test_names_and_noun_phrases_keep_their_spelling() -> None:
     text = (
         "The Journal of Mathematical Physics is published by the American Institute of Physics. Its editor "
         "is Jan Philip Solovej from the University of Copenhagen, who lives in New York City with Mr. Olsen."
@@ -121,7 +121,7 @@ def test_names_and_noun_phrases_as_the_text_has_them() -> None:
     }
 
 
-def test_of_a_very_long_sentence_what_stands_around_the_phrase_is_quoted() -> None:
+def test_quote_from_a_long_sentence_is_shortened() -> None:
     text = "and so " * 300 + "he saw James Bowie there, " + "and so " * 100 + "on."
     quotes = [
         quote
@@ -134,7 +134,7 @@ def test_of_a_very_long_sentence_what_stands_around_the_phrase_is_quoted() -> No
     assert text[quotes[0].start - 1] == " " == text[quotes[0].end]
 
 
-def test_no_phrase_crosses_a_sentence_a_line_item_or_a_cell() -> None:
+def test_phrases_do_not_cross_sentences_items_or_cells() -> None:
     items = "- Carla Jones\n- Dora Miles\n- steel ships\n- paper boats\n\n| Emma Ross | Frida Kahn |"
     found = labels(f"This is what they told us of Anna. Berta has left.\n\n{items}\n\nGreta\n\nHanna\n")
     for pair in ("Anna Berta", "Jones Dora", "Ross Frida", "Greta Hanna", "ships paper"):
@@ -143,7 +143,7 @@ def test_no_phrase_crosses_a_sentence_a_line_item_or_a_cell() -> None:
     assert whole <= set(found)
 
 
-def test_forms_of_a_word_are_one_concept_of_the_document() -> None:
+def test_inflections_are_one_concept_of_the_document() -> None:
     first = "A weak reference may be of use to us. All weak references go with the thing that they are for."
     document = sources(first, "Weak references are of use, and they do not cost much.")
     found = extract(document)
@@ -155,7 +155,7 @@ def test_forms_of_a_word_are_one_concept_of_the_document() -> None:
     ]
 
 
-def test_a_common_word_counts_only_where_a_document_says_it_again_and_again() -> None:
+def test_common_word_counts_only_if_frequently_repeated() -> None:
     once = "They sold a mirror to him and went away."
     assert labels(once) == []
     assert labels(f"{once} He hung the mirror. She broke the mirror. They hid the mirror.") == ["mirror"]
@@ -203,7 +203,7 @@ def test_hostile_texts_end_in_time(name: str) -> None:
     assert seconds(hostile(name, 200_000)) < 20
 
 
-def test_the_mark_tells_what_decides() -> None:
+def test_fingerprint_contains_the_extractor_configuration() -> None:
     one, other = KeyphraseExtractor(6), KeyphraseExtractor(7)
     assert one.name == "keyphrase"
     assert one.mark == KeyphraseExtractor(6).mark != other.mark
@@ -236,7 +236,7 @@ def test_names_of_other_languages(language: str, text: str, expected: set[str]) 
     assert expected <= set(labels(text))
 
 
-def test_mentions_are_gone_through_once_however_many_sources_there_are(
+def test_mentions_are_read_once_for_any_sources(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     class Counted(tuple[Mention, ...]):

@@ -25,7 +25,7 @@ def found(quote: str, text: str = TEXT) -> Quote:
 
 
 @pytest.mark.parametrize("quote", ["Readability counts", "  The Zen of Python ", "rules.", "3.5 apples."])
-def test_what_is_there_is_found_as_it_is(quote: str) -> None:
+def test_verbatim_quote_is_found_unchanged(quote: str) -> None:
     answer = found(quote)
     assert (answer.text, answer.score) == (quote.strip(), 1)
     assert answer.said is None
@@ -78,11 +78,11 @@ def test_small_slips_are_found_by_likeness(quote: str) -> None:
         "—",
     ],
 )
-def test_what_says_something_else_is_not_found(quote: str) -> None:
+def test_quote_with_other_content_is_not_found(quote: str) -> None:
     assert find_quote(TEXT, quote) is None
 
 
-def test_a_word_is_no_part_of_another() -> None:
+def test_word_does_not_match_within_another() -> None:
     assert found("cat", "concatenate the cat").start == 16
     assert find_quote("concatenate", "cat") is None
 

@@ -1,5 +1,3 @@
-"""A language model's answer: what of it is believed."""
-
 from __future__ import annotations
 
 import json
@@ -73,7 +71,7 @@ def test_an_honest_answer_is_believed() -> None:
     assert answer.unverified == 0
 
 
-def test_a_false_quote_goes_and_with_it_what_it_was_to_prove() -> None:
+def test_false_quote_is_dropped_with_its_claims() -> None:
     answer = read(
         concept(),
         concept("Charles Babbage", quotes=["Charles Babbage built the engine"]),
@@ -109,12 +107,12 @@ def test_confidence_is_a_number_from_0_to_1(said: float, expected: float | None)
         "Ada Lovelace knows the Analytical Engine",
     ],
 )
-def test_relations_are_between_known_concepts_and_say_what(relation: object) -> None:
+def test_relationships_need_known_concepts_and_a_type(relation: object) -> None:
     answer = read(concept(), concept("Analytical Engine"), relations=[relation])
     assert answer.relations == ()
 
 
-def test_only_so_many_and_the_surest_in_their_order() -> None:
+def test_most_confident_concepts_are_kept_in_order() -> None:
     words = ["Ada", "Lovelace", "first", "program", "Analytical", "Engine"]
     given_ = [concept(word, quotes=[], confidence=at / 10) for at, word in enumerate(words)]
     assert [each.label for each in read(*given_, per_source=2).concepts] == ["Analytical", "Engine"]
@@ -149,7 +147,7 @@ def test_lengths_are_bounded_and_unseen_characters_go() -> None:
 
 
 @pytest.mark.parametrize("said", [None, "none", {}, 5, [None], ["Ada"], [{"label": "Ghost"}]])
-def test_what_holds_no_concept_that_counts_is_unusable(said: object) -> None:
+def test_answer_without_valid_concepts_is_unusable(said: object) -> None:
     with pytest.raises(Unusable):
         verify_extraction(SOURCE, {"concepts": said}, 6)
 
@@ -158,7 +156,7 @@ def test_nothing_found_is_an_answer() -> None:
     assert read() == Extraction("s", "h")
 
 
-def test_more_than_can_be_said_is_not_remembered() -> None:
+def test_too_large_extraction_is_not_cached() -> None:
     with pytest.raises(Unusable):
         serialize({"concepts": [concept(description="x" * 60_000)]})
     assert json.loads(serialize({"concepts": [], "relations": [], "admin": True})) == {
@@ -177,7 +175,7 @@ def test_any_answer_is_read_or_unusable(concepts: Any, relations: Any) -> None:
         assert 0 <= each.confidence <= 1
 
 
-def test_ids_that_stand_twice_are_left_out() -> None:
+def test_repeated_ids_are_ignored() -> None:
     said = {"passages": [{"id": "a", "n": 1}, {"id": "b"}, {"id": "a", "n": 2}]}
     assert parse_entries(f"<think>[]</think> Sure:\n```json\n{json.dumps(said)}\n```", "passages").keys() == {
         "b"
@@ -200,7 +198,7 @@ def test_batches_are_neighbours_and_bounded() -> None:
     assert [len(batch) for batch in batches(build_extraction_passages(large, large))] == [1, 1, 1]
 
 
-def test_a_key_tells_all_apart_that_decides() -> None:
+def test_cache_key_contains_every_input() -> None:
     about = DocumentAbout("T", {"date": "2024"})
     document = sources(3)
     passage = build_extraction_passages(document[1:2], document)[0]
@@ -260,7 +258,7 @@ def test_a_quote_says_enough_or_names_the_concept(
             verify_extraction(source, said, 6)
 
 
-def test_a_quote_that_proves_nothing_is_kept_as_unverified_and_counted() -> None:
+def test_unproven_quote_is_kept_as_unverified() -> None:
     answer = read(concept(quotes=["the", "Ada Lovelace wrote", "she wrote a symphony"]))
     assert [each.text for each in answer.concepts[0].quotes] == ["Ada Lovelace wrote"]
     assert answer.concepts[0].unverified == ("the", "she wrote a symphony")
@@ -268,14 +266,14 @@ def test_a_quote_that_proves_nothing_is_kept_as_unverified_and_counted() -> None
 
 
 @pytest.mark.parametrize("quotes", [[], ["Analytical Engine"], ["The engine, he said, will be analytical."]])
-def test_a_label_is_no_evidence(quotes: list[str]) -> None:
-    """Whether nothing is quoted, the label alone, or what is not there: the label stands in the text."""
+def test_label_is_not_evidence(quotes: list[str]) -> None:
+    """The label appears in the text, but no quote proves the concept."""
     answer = read(concept("Analytical Engine", quotes=quotes))
     assert (answer.concepts[0].quotes, answer.concepts[0].unverified) == ((), tuple(quotes))
     assert answer.unverified == len(quotes)
 
 
-def test_what_a_quote_proves_comes_before_what_none_does_and_is_alone_related() -> None:
+def test_verified_concepts_come_first_and_have_relationships() -> None:
     given_ = [concept("first program", quotes=["made up"], confidence=1), concept(confidence=0.1)]
     assert [each.label for each in read(*given_, per_source=1).concepts] == ["Ada Lovelace"]
     stated = {"subject": "Ada Lovelace", "type": "wrote", "object": "first program", "confidence": 1}

@@ -25,10 +25,10 @@ FLOORS = {
     ("held-out", "es"): (0.86, 0.63),
     ("tuning", "all"): (0.83, 0.81),
 }
-"""Precision and recall, a little below what was measured (benchmarks/results/concepts.md)."""
+"""Precision and recall, slightly below the measurement (benchmarks/results/concepts.md)."""
 
 
-def test_precision_and_recall_over_marked_passages_do_not_fall() -> None:
+def test_precision_and_recall_do_not_decrease() -> None:
     found = defaultdict[tuple[str, str], Score](Score)
     for document in read_gold(GOLD):
         total = sum((each.score for each in score(document, PER_SOURCE["keyphrase"])), Score())
@@ -42,7 +42,7 @@ def concept(text: str, label: str) -> tuple[str, ...]:
     return next(each.forms for each in extract(sources(text), 20)[0].concepts if each.label == label)
 
 
-def test_a_name_of_code_is_one_concept_with_what_it_is_called_in_the_text() -> None:
+def test_code_name_and_plain_form_are_one_concept() -> None:
     text = "An exception group holds others. Raise an `ExceptionGroup` here; `ExceptionGroup` is new."
     assert concept(text, "exception group") == ("ExceptionGroup",)
     assert "TemporaryDirectory" in " ".join(labels("Use `tempfile.TemporaryDirectory` and it goes."))
@@ -101,14 +101,14 @@ LINES: list[tuple[Format, str]] = [
 
 
 @pytest.mark.parametrize(("form", "text"), [*BLOCKS, *LINES])
-def test_code_gives_no_concept(form: Format, text: str) -> None:
+def test_code_yields_no_concepts(form: Format, text: str) -> None:
     assert labels(text, form=form) == []
     around = labels(f"Here {SAID}.\n\n{text}", form=form)
     assert set(around) >= FOUND, "the same words beside it do"
 
 
 @pytest.mark.parametrize(("form", "text"), BLOCKS)
-def test_code_that_reaches_over_several_sources_is_none_in_any(form: Format, text: str) -> None:
+def test_code_across_sources_yields_no_concepts(form: Format, text: str) -> None:
     parts = [text[at : at + 40] for at in range(0, len(text), 40)]
     assert labels(*parts, form=form) == []
 
@@ -159,7 +159,6 @@ Jane Moss
 
 
 def texts(record: DocumentRecord) -> Sequence[SourceText]:
-    """As the database gives the sources of a document."""
     return [
         SourceText(
             each.source_id,
@@ -182,7 +181,7 @@ def test_code_and_markup_name_no_concepts() -> None:
     assert found >= FOUND | names
 
 
-def test_a_text_that_is_code_now_is_read_again() -> None:
+def test_text_changed_to_code_is_extracted_again() -> None:
     record, _ = to_record(Incoming("notes", "a.txt", f"Here {SAID}.\n"))
     prose = texts(record)
     code = [replace(each, blocks=(SourceBlock("code", 0),)) for each in prose]

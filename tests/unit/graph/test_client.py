@@ -27,7 +27,6 @@ NEEDS_RESTART = "The database has encountered a critical error, and needs to be 
 
 
 def told(code: str, message: str) -> Neo4jError:
-    """What the driver makes of a server's failure."""
     return Neo4jError._hydrate_neo4j(code=code, message=message)
 
 
@@ -40,7 +39,7 @@ def told(code: str, message: str) -> Neo4jError:
         ("Neo.ClientError.Security.AuthenticationRateLimit", "too many times", DatabaseUnavailable),
     ],
 )
-def test_faults_of_the_server_are_ours_to_wait_for(
+def test_server_errors_are_classified_as_temporary(
     code: str, message: str, expected: type[DatabaseUnavailable]
 ) -> None:
     assert type(classify_fault(told(code, message), "bolt://x")) is expected
@@ -58,7 +57,7 @@ def test_a_wrong_statement_is_not_waited_for(code: str) -> None:
     assert classify_fault(told(code, "wrong"), "bolt://x") is None
 
 
-def test_a_lock_out_is_told_with_its_reason() -> None:
+def test_lockout_is_reported_with_its_reason() -> None:
     fault = classify_fault(
         told("Neo.ClientError.Security.AuthenticationRateLimit", "too many times"), "bolt://x"
     )
@@ -74,7 +73,6 @@ Clock = list[float]
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """The time by which tries are counted, in seconds; waiting moves it on."""
     now = [0.0]
 
     class Time:
@@ -91,8 +89,6 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 class Reading(client.Graph):
-    """A graph whose session ends with an error, after some seconds."""
-
     def __init__(self, clock: Clock, error: Exception, seconds: float) -> None:
         self._clock, self._error, self._seconds = clock, error, seconds
         self.tries = 0
@@ -110,16 +106,16 @@ def tries(clock: Clock, error: Exception, seconds: float = 0.01) -> int:
     return graph.tries
 
 
-def test_a_read_that_broke_off_late_is_tried_once_more(clock: Clock) -> None:
+def test_late_interrupted_read_is_retried_once(clock: Clock) -> None:
     assert tries(clock, SessionExpired("broken"), seconds=60) == 2
 
 
-def test_a_server_that_is_away_is_asked_a_few_times_and_not_again_and_again(clock: Clock) -> None:
+def test_unreachable_server_is_retried_for_limited_time(clock: Clock) -> None:
     assert 3 <= tries(clock, ServiceUnavailable("away")) <= 5
     assert client.RETRY_SECONDS <= clock[0] < 2 * client.RETRY_SECONDS
 
 
-def test_what_is_wrong_stays_wrong(clock: Clock) -> None:
+def test_permanent_error_is_not_retried(clock: Clock) -> None:
     assert tries(clock, ClientError("no such function")) == 1
 
 
@@ -163,7 +159,7 @@ MANY = 16
 
 
 class Database:
-    """Gives 1, 2, 3, ... when it is let; counts how often it is asked."""
+    """Source of 1, 2, 3 that can block and counts its reads."""
 
     def __init__(self) -> None:
         self.begun = 0
@@ -190,7 +186,7 @@ def ask(reading: CachedRead[int], *, anew: bool = False) -> Callable[[], int]:
     return lambda: reading.read(anew=anew)
 
 
-def test_who_asks_meanwhile_shares_the_reading_that_is_under_way() -> None:
+def test_concurrent_readers_share_the_running_read() -> None:
     database = Database()
     reading = CachedRead(database)
     with ThreadPoolExecutor(MANY) as pool:
@@ -205,7 +201,7 @@ def test_who_asks_meanwhile_shares_the_reading_that_is_under_way() -> None:
     assert reading.read() == 2
 
 
-def test_who_wants_it_anew_shares_the_next_one() -> None:
+def test_readers_of_fresh_data_share_the_next_read() -> None:
     database = Database()
     reading = CachedRead(database)
     with ThreadPoolExecutor(MANY) as pool:
@@ -222,7 +218,7 @@ def test_who_wants_it_anew_shares_the_next_one() -> None:
     assert database.begun == 2
 
 
-def test_a_database_that_is_away_is_tried_once_for_all_that_wait() -> None:
+def test_unavailable_database_is_queried_once_for_all_waiters() -> None:
     database = Database()
     database.away = True
     reading = CachedRead(database)
@@ -257,8 +253,6 @@ ROW: dict[str, Any] = {
 
 
 class Rows:
-    """Gives what a read would have given."""
-
     def __init__(self, *rows: dict[str, Any]) -> None:
         self._rows = rows
 
@@ -268,7 +262,7 @@ class Rows:
     search = read
 
 
-def test_a_row_of_a_document_that_is_being_deleted_is_left_out() -> None:
+def test_row_of_a_document_under_deletion_is_omitted() -> None:
     half = [{**ROW, "document_id": "gone", name: None} for name in ROW if name != "uri"]
     found = summaries(cast("Graph", Rows(*half, ROW)), ["gone", "d"])
     assert [each.document_id for each in found] == ["d"]
@@ -287,7 +281,7 @@ PAIR: dict[str, Any] = {
 }
 
 
-def test_a_concept_that_is_being_deleted_is_near_to_nothing() -> None:
+def test_concept_under_deletion_has_no_near_concepts() -> None:
     half = [{**PAIR, "near_id": "gone", name: None} for name in PAIR if name not in {"concept_id", "near_id"}]
     found = find_near_concept_pairs(
         cast("Graph", Rows(*half, PAIR)), SPACE, "notes", ["a"], limit=5, least=0.8
@@ -320,7 +314,7 @@ CONCEPT: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("lost", [name for name in PLACE if name not in {"metadata", "title"}])
-def test_a_source_that_is_being_deleted_has_no_place(lost: str) -> None:
+def test_source_under_deletion_has_no_position(lost: str) -> None:
     found = cast("Graph", Rows({"found": [{**PLACE, lost: None}, PLACE]}))
     assert [each.source_id for each in describe_places(found, ["gone", "s"])] == ["s"]
     rows = cast("Graph", Rows({**PLACE, lost: None}, PLACE))

@@ -1,5 +1,3 @@
-"""What extraction found, as rows: for whatever is found, by whoever, in whatever order."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -70,7 +68,6 @@ def rows(found: list[Extraction], extracted_with: str) -> EvidenceRows:
 
 
 def after(present: EvidenceRows, change: Difference) -> EvidenceRows:
-    """What is there when a difference was written."""
     kept: list[list[object]] = []
     for name in ("appearances", "quotes", "relations"):
         gone = {row.key for row in getattr(change.gone, name)}
@@ -81,7 +78,6 @@ def after(present: EvidenceRows, change: Difference) -> EvidenceRows:
 
 
 def check(present: EvidenceRows) -> None:
-    """What holds of evidence at any time."""
     proven = {(row.source_id, row.concept_id) for row in present.quotes}
     assert proven <= {row.key for row in present.appearances}
     assert all(row.verified == (row.key in proven) for row in present.appearances)
@@ -114,7 +110,7 @@ def _parts(present: EvidenceRows) -> tuple[Sequence[Any], ...]:
 
 
 @given(extractions(), extractions())
-def test_an_origin_has_no_more_than_it_said_last(first: list[Extraction], second: list[Extraction]) -> None:
+def test_origin_keeps_only_its_latest_evidence(first: list[Extraction], second: list[Extraction]) -> None:
     again = [replace(each, concepts=(), relations=()) for each in first]
     imported = after(EvidenceRows(), difference(rows(second, f"{IMPORTED}f"), EvidenceRows(), imported=True))
     both = after(imported, difference(rows(first, "m"), imported, imported=False))
@@ -137,7 +133,7 @@ def test_every_name_means_one_concept_whatever_the_order(found: list[Extraction]
 
 
 @given(st.text(), st.text(), st.lists(st.text(), max_size=40))
-def test_what_strangers_say_is_cleaned(label: str, description: str, terms: list[str]) -> None:
+def test_untrusted_text_is_cleaned(label: str, description: str, terms: list[str]) -> None:
     found = [Extraction("s1", "hash", (ExtractedConcept(label, (), description, tuple(terms)),))]
     for one in iterate_all_names(found):
         for text in (one.label, one.description, *one.terms):

@@ -1,5 +1,3 @@
-"""Where the words of a question stand in a text."""
-
 from __future__ import annotations
 
 import pytest
@@ -53,7 +51,7 @@ def test_words_are_marked_as_full_text_compares_them(question: str, text: str, e
 
 
 @given(TEXTS, TEXTS)
-def test_all_that_is_marked_are_words_of_the_question(question: str, text: str) -> None:
+def test_only_query_words_are_marked(question: str, text: str) -> None:
     asked = {normalize_word(each) for word in parts(question).split() for each in (word, *word)}
     last = 0
     for start, end in QuestionWords(question).find(text):
@@ -67,11 +65,11 @@ def test_all_that_is_marked_are_words_of_the_question(question: str, text: str) 
 
 
 @given(st.lists(st.sampled_from(["leases", "worker", "renewing", "café", "foo_bar"]), min_size=1, max_size=5))
-def test_a_text_that_says_what_is_asked_is_marked_from_end_to_end(words: list[str]) -> None:
+def test_text_equal_to_the_query_is_marked_completely(words: list[str]) -> None:
     text = " ".join(words)
     assert marked(text, text) == [text]
 
 
-def test_no_more_than_some_are_told_and_looked_for() -> None:
+def test_number_of_matches_and_scanned_characters_is_bounded() -> None:
     assert len(marked("word", "word. " * 1000)) == MAX_MATCHES
     assert marked("word", " " * MAX_SCANNED + "word") == []

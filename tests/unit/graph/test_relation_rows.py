@@ -1,5 +1,3 @@
-"""The words of a source that stand for a relationship, whatever proves its concepts."""
-
 from __future__ import annotations
 
 from hypothesis import given
@@ -20,7 +18,7 @@ def quotes(most: int = 3) -> st.SearchStrategy[list[Quoted]]:
 
 
 @given(quotes(), quotes())
-def test_it_is_verbatim_and_no_longer_than_it_must_be(subject: list[Quoted], target: list[Quoted]) -> None:
+def test_quote_is_verbatim_and_as_short_as_possible(subject: list[Quoted], target: list[Quoted]) -> None:
     quote, start, end = between(TEXT, subject, target)
     if not subject and not target:
         assert (quote, start, end) == ("", None, None)
@@ -37,7 +35,7 @@ def test_it_is_verbatim_and_no_longer_than_it_must_be(subject: list[Quoted], tar
         assert (start, end) in (*subject, *target)
 
 
-def test_a_sentence_that_names_both_stands_for_both() -> None:
+def test_sentence_naming_both_concepts_is_the_quote() -> None:
     text = "Aspirin is old. Aspirin lowers the danger of stroke."
     first, second = (0, 15), (16, len(text))
     places = NamePlaces(lambda: fold(text))

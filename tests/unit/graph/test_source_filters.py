@@ -112,7 +112,7 @@ def test_missing_key_suggests_fields_as_written(key: str, known: list[str], mess
         describe_missing_keys([key], known)
 
 
-def test_stored_key_of_a_known_name_is_no_problem() -> None:
+def test_known_metadata_key_is_not_reported_missing() -> None:
     assert describe_missing_keys(["title"], ["title"]) == []
     assert [each.effect for each in describe_missing_keys(["zz"], ["title"])] == [
         "no document has the field 'zz'"

@@ -52,7 +52,7 @@ ENGLISH = "The onions are on the board and they will be cut with the knife."
         ("Neo4j Kubernetes Helm", None),
     ],
 )
-def test_the_language_of_a_text_is_told_by_its_stop_words(text: str, language: str | None) -> None:
+def test_stop_words_identify_the_language(text: str, language: str | None) -> None:
     assert detect_stop_word_language(text.lower().split()) == language
 
 
@@ -75,7 +75,7 @@ def test_detected_language_follows_script_and_stop_words(text: str, language: st
     assert detect_language(text) == language
 
 
-def test_a_word_has_the_stem_of_its_other_forms_and_accents() -> None:
+def test_word_has_stem_of_its_inflections_and_accents() -> None:
     (stored,) = stem_texts([GERMAN])
     assert {*stem_question(["Zwiebel"])} & {*stored.split()}
     (stored,) = stem_texts([SPANISH])
@@ -84,25 +84,25 @@ def test_a_word_has_the_stem_of_its_other_forms_and_accents() -> None:
     assert "kgsdie" not in stem_texts([GERMAN])[0].split(), "stop words have none"
 
 
-def test_english_and_what_is_of_no_language_is_indexed_as_before() -> None:
+def test_english_and_unknown_languages_have_no_stems() -> None:
     assert stem_texts([ENGLISH]) == stem_texts(["Neo4j"]) == []
     assert stem_question(["who", "is", "on", "call", "and", "where", "is", "the", "runbook"]) == []
     assert len(build_source_scope("o", "d", [ENGLISH])) == 2
     assert stem_texts(["Neo4j", "die der", "die der"]) == [], "its name is said twice"
 
 
-def test_what_the_index_takes_apart_has_no_stem() -> None:
+def test_words_split_by_the_analyzer_have_no_stem() -> None:
     """Its characters would be found there as if each were rare: nDCG@10 of Chinese fell by six points."""
     assert stem_texts([f"{SPANISH} 黑豹队的防守只丢了 308分"]) == stem_texts([f"{SPANISH} 308"])
     assert stem_question(["黑豹队的防守", "ひらがな"]) == []
 
 
-def test_a_sentence_whose_language_is_not_told_is_not_guessed() -> None:
+def test_query_of_unknown_language_has_no_stems() -> None:
     assert stem_question(["zwiebel"])
     assert stem_question([f"xyzzy{letter}" for letter in "abcdefghij"]) == []
 
 
-def test_a_query_with_stems_is_within_the_clauses_of_the_server() -> None:
+def test_query_with_stems_stays_within_clause_limit() -> None:
     words = [f"é{n}" for n in range(64)]
     stems = [f"kgs{n}" for n in range(2 * MAX_STEMS)]
     (query,) = build_lucene_queries(words, None, [f"{n:032x}" for n in range(366)], stems=stems)
@@ -119,11 +119,11 @@ def test_a_query_with_stems_is_within_the_clauses_of_the_server() -> None:
         ("k8smith", []),
     ],
 )
-def test_what_an_ontology_takes_for_a_word_is_added(text: str, added: list[str]) -> None:
+def test_synonyms_are_added(text: str, added: list[str]) -> None:
     assert find_synonyms(text, [["k8s", "kubernetes"], ["ML", "machine learning"]]) == added
 
 
-def test_so_many_words_are_added_at_most() -> None:
+def test_number_of_added_words_is_bounded() -> None:
     groups = [["a", *(f"b{n}x{m}" for m in range(9))] for n in range(5)]
     assert len(find_synonyms("a", groups)) == MAX_ADDED
 
@@ -131,7 +131,7 @@ def test_so_many_words_are_added_at_most() -> None:
 @pytest.mark.parametrize(
     "group", [["one"], ["a", "b=c"], ["a", "?"], ["a", " "], ["a"] * 11, ["a", "x" * 101]]
 )
-def test_what_can_be_no_synonym_is_refused(group: list[str]) -> None:
+def test_invalid_synonyms_are_rejected(group: list[str]) -> None:
     with pytest.raises(ValidationError, match="groups"):
         SynonymList.model_validate({"groups": [group]})
 
@@ -156,7 +156,7 @@ def test_signs_make_other_words(text: str, added: list[str]) -> None:
     assert find_synonyms(text, groups) == added
 
 
-def test_stop_words_of_a_language_that_is_told_count_less_even_alone() -> None:
+def test_stop_words_of_known_language_weigh_less() -> None:
     assert find_stop_words(["der", "Zwiebel"]) == frozenset()
     assert find_stop_words(["der", "Zwiebel"], ["german", None]) == {"der"}
     assert find_stop_words(["who", "is", "on", "der"], ["german"]) >= {"who", "is", "on", "der"}
@@ -195,12 +195,12 @@ def test_the_nearest_word_is_meant(word: str, texts: list[str], meant: list[str]
     assert suggest_words(word, texts) == meant
 
 
-def test_names_with_signs_and_numbers_are_meant_as_they_are() -> None:
+def test_words_with_symbols_or_digits_are_not_misspelt() -> None:
     assert not any(map(may_be_misspelt, ["a~", "C++", "2026.08.1", "foo/bar", "ab", "v2x"]))
     assert may_be_misspelt("kubernetse")
 
 
-def test_a_fuzzy_query_has_letters_and_our_own_signs_only() -> None:
+def test_fuzzy_query_contains_only_letters_and_operators() -> None:
     (asked,) = build_fuzzy_queries(build_fuzzy_clauses("Straßenbahn"), ["a"])
     assert "full_text:(straßenbahn~2 strassenbahn~2" in asked
     assert " straße*)" in asked
@@ -236,7 +236,7 @@ def test_variantss_are_the_other_way_to_write(question: str, expected: list[str]
     assert [each.words for each in find_variants(question)] == expected
 
 
-def test_unit_that_the_index_leaves_out_weighs_half() -> None:
+def test_omitted_unit_has_half_the_weight() -> None:
     assert find_variants("16A") == [Variant("16", 0.5)]
     assert find_variants("16 A") == [Variant("16A", 2.0)]
 
@@ -251,7 +251,7 @@ def test_variantss_are_few_words_of_letters_and_digits(question: str) -> None:
 
 
 @given(st.integers(0, 10**6), st.from_regex("[b-z]{1,4}", fullmatch=True))
-def test_joined_and_apart_ask_for_each_other(number: int, unit: str) -> None:
+def test_joined_and_separated_units_match(number: int, unit: str) -> None:
     if unit not in OMITTED:
         assert [each.words for each in find_variants(f"{number}{unit}")] == [f"{number} {unit}"]
     assert [each.words for each in find_variants(f"{number} {unit}")] == [f"{number}{unit}"]
@@ -282,9 +282,7 @@ def test_joined_and_apart_ask_for_each_other(number: int, unit: str) -> None:
         ("这是一个测试，文档。 हिन्दी น้ำ السلام عليكم Ελλάδα, caf\u00e9", []),
     ],
 )
-def test_only_what_the_analyzer_joins_or_drops_is_indexed_beside_the_text(
-    text: str, hidden: list[str]
-) -> None:
+def test_only_words_hidden_by_the_analyzer_are_indexed(text: str, hidden: list[str]) -> None:
     assert find_hidden_parts([text]) == hidden
 
 
@@ -294,7 +292,7 @@ def test_plain_words_cost_nothing(text: str) -> None:
 
 
 @given(st.text(max_size=40), st.sampled_from(["NFC", "NFD"]))
-def test_a_word_is_asked_for_by_what_was_indexed_of_it(text: str, form: str) -> None:
+def test_query_uses_the_indexed_form_of_a_word(text: str, form: str) -> None:
     for seen in find_hidden_parts([unicodedata.normalize(form, text)]):  # pyright: ignore[reportArgumentType]
         assert parts(seen) == seen
 

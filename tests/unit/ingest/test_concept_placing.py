@@ -31,7 +31,7 @@ def told(sources: list[PlacedConcepts]) -> list[dict[str, list[str]]]:
     return [{each.label: [quote.text for quote in each.quotes] for each in one.concepts} for one in sources]
 
 
-def test_a_label_is_proved_by_its_sentence_wherever_it_stands() -> None:
+def test_label_is_proved_by_its_sentence() -> None:
     sources = placed("Ships sail. The tide turns twice a day. Sailors wait.", "Nothing.", "Tide and wind.")
     assert list(place(row({"label": "tide"}), sources)) == []
     assert told(sources) == [{"tide": ["The tide turns twice a day."]}, {}, {"tide": ["Tide and wind."]}]
@@ -46,7 +46,7 @@ def test_another_name_proves_it_as_well() -> None:
     ]
 
 
-def test_a_label_makes_up_for_no_quote_that_is_lost() -> None:
+def test_label_does_not_replace_a_lost_quote() -> None:
     sources = placed("The tide turns.", "Tide and wind.")
     given_ = {"label": "tide", "quotes": ["the tide is made of cheese"]}
     assert [each.quote for each in place(row(given_), sources)] == ["the tide is made of cheese"]
@@ -55,19 +55,19 @@ def test_a_label_makes_up_for_no_quote_that_is_lost() -> None:
     assert kept == [("the tide is made of cheese",), ()]
 
 
-def test_a_part_of_a_word_is_no_proof() -> None:
+def test_part_of_a_word_is_not_proof() -> None:
     sources = placed("The artist paints.", "An art is long.")
     list(place(row({"label": "art"}), sources))
     assert told(sources) == [{}, {"art": ["An art is long."]}]
 
 
-def test_what_stands_nowhere_is_carried_by_the_first_source_without_proof() -> None:
+def test_unplaced_label_is_unproven_in_first_source() -> None:
     sources = placed("One.", "Two.")
     list(place(row({"label": "three"}), sources))
     assert told(sources) == [{"three": []}, {}]
 
 
-def test_a_quote_is_put_where_it_is_best_found_and_told_where_it_is_not() -> None:
+def test_quote_is_placed_at_its_best_match() -> None:
     sources = placed("the tide TURNS", "The tide turns.")
     found = list(place(row({"label": "x", "quotes": ["tide turns", "no such words"]}), sources))
     assert found == [Missing("x", "no such words")]
@@ -78,7 +78,6 @@ TRADE = "Ada wrote notes. Charles drew. It rained when Ada met Charles.  They pa
 
 
 def quote_of(text: str, *concepts: dict[str, Any], relation: tuple[str, str, str]) -> str:
-    """What is stored of a relation."""
     sources = placed(text)
     list(place(row(*concepts, relations=[relation]), sources))
     made = [each.extraction() for each in sources]
@@ -90,7 +89,7 @@ def quote_of(text: str, *concepts: dict[str, Any], relation: tuple[str, str, str
 MET = ("Ada", "met", "Charles")
 
 
-def test_the_sentence_that_names_both_ends_is_the_quote_of_a_relation() -> None:
+def test_sentence_naming_both_ends_quotes_the_relationship() -> None:
     met = "It rained when Ada met Charles."
     assert quote_of(TRADE, relation=("ada", "met", "Charles")) == met
     wrote = {"label": "Ada", "quotes": ["Ada wrote notes."]}
@@ -106,7 +105,7 @@ def test_the_sentence_that_names_both_ends_is_the_quote_of_a_relation() -> None:
     assert quote_of(wide, knew, relation=("Ada Lovelace", "met", "Charles Babbage")) == met
 
 
-def test_a_part_of_another_word_or_name_is_no_name() -> None:
+def test_part_of_another_name_is_not_a_match() -> None:
     sources = placed(TRADE)
     list(place(row(relations=[("ain", "met", "Charles")]), sources))
     assert [each.quote for each in sources[0].relations] == [None]
@@ -120,7 +119,7 @@ def test_a_part_of_another_word_or_name_is_no_name() -> None:
     assert quote_of(cities, relation=("New York", "has", "York City")) == "New York has a York City."
 
 
-def test_relations_are_stated_where_both_stand() -> None:
+def test_relationships_are_placed_with_both_concepts() -> None:
     sources = placed("Ada wrote notes.", "Ada met Charles.", "Charles built it.")
     list(place(row(relations=[["Ada", "met", "Charles"], ["Charles", "liked", "tea"]]), sources))
     assert [[(each.subject, each.type, each.object) for each in one.relations] for one in sources] == [

@@ -89,12 +89,12 @@ def test_hostile_text_stays_in_its_message(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_hostile_text_stays_in_its_message_beside_a_very_long_line(text: str) -> None:
+def test_hostile_text_stays_within_its_message(text: str) -> None:
     assert_contained(said("x" * 100_001, text, "after"))
 
 
 @pytest.mark.parametrize("text", HARMLESS)
-def test_what_reaches_nowhere_stays_as_it_is(text: str) -> None:
+def test_harmless_text_is_unchanged(text: str) -> None:
     assert f"\n\n{text}\n\n## Author 1\n" in consolidate(said(text, "next"), "Talk")[0]
 
 
@@ -118,7 +118,7 @@ def test_every_word_is_kept_in_order(texts: list[str]) -> None:
 
 
 @given(st.lists(TEXTS, min_size=1, max_size=4), TEXTS)
-def test_one_message_more_leaves_what_was_before(texts: list[str], last: str) -> None:
+def test_added_message_keeps_earlier_sections(texts: list[str], last: str) -> None:
     before = sections(said(*texts))
     after = sections(said(*texts, last))
     stripped = [(path, text.rstrip()) for path, text in after]
@@ -138,13 +138,13 @@ def test_author_and_time_are_the_heading() -> None:
 
 
 @pytest.mark.parametrize("words", ["a\n# b", "C #", "###", "x ##", "a\r\n\r\nb", "\u2028# x", "C#"])
-def test_a_heading_is_one_line_and_keeps_its_words(words: str) -> None:
+def test_heading_is_one_line_with_all_words(words: str) -> None:
     document = parse(heading(words, 2) + "text", "d", "markdown")
     (only,) = [block for block in document.blocks if block.kind == "heading"]
     assert only.title == " ".join(words.split())
 
 
-def test_blank_messages_are_left_out_and_told() -> None:
+def test_empty_messages_are_skipped_and_reported() -> None:
     text, notes = consolidate(said("one", " \n", "\u200b", "two"))
     assert notes == ("2 blank messages were skipped: number 2, 3",)
     assert "Author 1" not in text
@@ -170,7 +170,9 @@ TOLD = ("read as a picture, although the extension differs",)
         ("liar.txt", "image", ()),
     ],
 )
-def test_a_picture_by_another_name_is_told(name: str, form: Format | None, told: tuple[str, ...]) -> None:
+def test_image_with_another_extension_is_reported(
+    name: str, form: Format | None, told: tuple[str, ...]
+) -> None:
     reader = DocumentReader(InThisProcess()).looking()
     read, notes = reader.from_bytes(encoded(drawn()), Incoming("notes", name, "", format=form))
     assert read.format == "image"
@@ -222,14 +224,14 @@ def test_addresses_shown_as_text_stay(text: str) -> None:
     assert take_inline_images(text) == (text, {})
 
 
-def test_what_is_said_of_it_stands_before_its_own_words() -> None:
+def test_description_precedes_text_of_the_image() -> None:
     told = add_search_text(
         Converted("A boat"), "sea/IMG_9.jpg", "Pebbles", {"description": "On  the\nbeach", "n": 1}
     )
     assert told.text == "sea IMG 9\nPebbles\nOn the beach\nA boat"
 
 
-def test_what_it_says_itself_is_not_said_twice() -> None:
+def test_description_in_the_text_is_not_repeated() -> None:
     assert (
         add_search_text(Converted("A boat\n"), "a.jpg", "A boat", {"caption": "A boat"}).text == "a\nA boat\n"
     )
@@ -241,8 +243,6 @@ def test_lines_that_ocr_reads_twice_stay() -> None:
 
 
 class Asked:
-    """Says what it was asked for."""
-
     def convert(self, data: bytes, form: ConvertedFormat, ocr: OcrMode = "auto") -> Converted:
         return Converted(f"{form} {ocr} {len(data)}")
 

@@ -11,7 +11,7 @@ Answers = Callable[[str, dict[str, Any]], list[dict[str, Any]]]
 
 
 class FakeGraph:
-    """Gives each statement, by name and parameters, what a test wants it to give; remembers what was run."""
+    """Graph that returns prepared rows by statement and records its calls."""
 
     def __init__(self, answers: Answers) -> None:
         self.ran: list[tuple[str, dict[str, Any]]] = []

@@ -26,8 +26,6 @@ Vectors = list[tuple["Picture", NDArray[np.float32]]]
 
 @dataclass
 class Picture:
-    """A picture that is embedded by its caption."""
-
     identity: str
     caption: str
     vector: NDArray[np.float32] | None = None
@@ -35,13 +33,10 @@ class Picture:
 
     @property
     def place(self) -> str:
-        """Pictures are gone through in the order of their ids."""
         return self.identity
 
 
 class PictureTarget(EmbeddingTarget[Picture, Vectors]):
-    """All that a further kind costs, but for its statements."""
-
     noun = "picture"
     name = "pictures"
 
@@ -50,7 +45,6 @@ class PictureTarget(EmbeddingTarget[Picture, Vectors]):
         self._album = album
 
     def due(self, after: str, limit: int) -> list[Picture]:
-        """The next pictures without a vector."""
         due = [each for each in self._album if each.vector is None and each.refused is None]
         return [each for each in due if each.place > after][:limit]
 
@@ -67,7 +61,6 @@ class PictureTarget(EmbeddingTarget[Picture, Vectors]):
         return list(zip(items, vectors, strict=True))
 
     def write(self, tx: Transaction, batch: Vectors) -> int:
-        """Write what is still wanted."""
         kept = [(picture, vector) for picture, vector in batch if picture.caption != "changed meanwhile"]
         for picture, vector in kept:
             picture.vector = vector
@@ -81,12 +74,10 @@ class PictureTarget(EmbeddingTarget[Picture, Vectors]):
 
 @dataclass
 class Model(DeterministicEmbedder):
-    """A space whose model does not take poison."""
-
     asked: list[int] = field(default_factory=list[int])
     ill: bool = False
     elsewhere: bool = False
-    """Whether it is asked over a network, so that several may ask at once."""
+    """Whether the model is remote, which allows concurrent requests."""
     before: Callable[[Sequence[str]], object] = lambda _: None
     """Run before each batch, in the thread that embeds it."""
 
@@ -114,7 +105,6 @@ class Model(DeterministicEmbedder):
 
 
 def answer(name: str, given: dict[str, Any]) -> list[dict[str, Any]]:
-    """What a database says that agrees to everything."""
     match name:
         case "ontologies/configuration":
             return [{"ontology": "notes"}]
@@ -142,7 +132,6 @@ class Job:
         self.run = JobRun(self.database.graph, claimed, owner, stopping=self.stopping, lost=self.lost)
 
     def told(self, what: str) -> list[Any]:
-        """What was said of each batch."""
         return [parameters[what] for name, parameters in self.database.ran if name == "jobs/advance"]
 
 

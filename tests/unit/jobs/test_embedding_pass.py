@@ -24,13 +24,10 @@ from tests.unit.jobs.test_flight import SIZE, Flying, Gates, until
 
 
 class PictureEmbedding(EmbeddingJob):
-    """Embeds pictures by their captions."""
-
     album: Sequence[Picture] = ()
     models: TextModels
 
     def targets(self, run: JobRun, state: EmbeddingState) -> list[PictureTarget]:
-        """The pictures of the space that is being built."""
         del run
         return [PictureTarget(self.album, self.models(state.target.space, False))]
 
@@ -41,7 +38,7 @@ def go_over(album: list[Picture], job: Job, model: Model) -> EmbeddingPass[Pictu
     return made
 
 
-def test_it_goes_batch_by_batch_and_keeps_its_place() -> None:
+def test_pass_runs_in_batches_and_keeps_its_cursor() -> None:
     all_of_them, job, model = album(*"abcdefghij"), Job(), Model()
     made = go_over(all_of_them, job, model)
     assert all(each.vector is not None for each in all_of_them)
@@ -51,7 +48,7 @@ def test_it_goes_batch_by_batch_and_keeps_its_place() -> None:
     assert not left([pictures(all_of_them, model)])
 
 
-def test_a_job_of_a_further_kind_runs_to_its_end() -> None:
+def test_job_of_another_kind_completes() -> None:
     all_of_them, job, model = album(*"abcdef"), Job(), Model()
     passages = CachedPassages(FakeGraph(answer).graph, keeps=False)
     models = TextModels(cast("SpaceRegistry", model), passages)
@@ -66,11 +63,11 @@ def test_a_job_of_a_further_kind_runs_to_its_end() -> None:
 @pytest.mark.parametrize(
     ("cursor", "embedded"), [("pictures:p03", 2), ("sources:p03", 6), ("divided", 6), ("", 6)]
 )
-def test_a_resumed_job_goes_on_where_it_was(cursor: str, embedded: int) -> None:
+def test_resumed_job_continues_at_its_cursor(cursor: str, embedded: int) -> None:
     assert go_over(album(*"abcdef"), Job(cursor), Model()).written == embedded
 
 
-def test_a_refused_one_is_found_by_halving_and_set_aside() -> None:
+def test_rejected_text_is_found_by_halving() -> None:
     all_of_them, job, model = album("a", "b", "poison", "d", "e"), Job(), Model()
     made = go_over(all_of_them, job, model)
     assert [each.refused for each in all_of_them] == [None, None, "400: poison", None, None]
@@ -89,7 +86,7 @@ class Naming(Model):
         return super().embed_passages(texts)
 
 
-def test_named_ones_are_set_aside_without_halving() -> None:
+def test_named_rejected_texts_need_no_halving() -> None:
     all_of_them, job, model = album("a", "poison", "b", "poison two", "e"), Job(), Naming()
     made = go_over(all_of_them, job, model)
     assert [each.refused for each in all_of_them] == [None, "400: poison", None, "400: poison two", None]
@@ -104,7 +101,7 @@ def test_a_model_that_names_all_sets_nothing_aside() -> None:
     assert all(each.refused is None for each in all_of_them)
 
 
-def test_what_follows_a_batch_is_done_before_the_place_goes_back_to_what_is_set_aside(
+def test_skipped_text_is_tried_after_its_batch(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     all_of_them, job = album("a", "b", "poison", "d", "e"), Job()
@@ -128,15 +125,13 @@ def test_a_model_that_takes_nothing_sets_nothing_aside() -> None:
 
 
 class Losing(Model):
-    """What some captions stand for cannot be had."""
-
     def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
         if any("lost" in text for text in texts):
             raise LostItem("it is not there any more")
         return super().embed_passages(texts)
 
 
-def test_any_number_that_is_lost_is_set_aside_whatever_the_model_takes() -> None:
+def test_any_number_of_lost_texts_is_skipped() -> None:
     all_of_them = album(*["lost"] * (MAX_REJECTED + 5), "poison", "a")
     assert go_over(all_of_them, Job(), Losing()).written == len(all_of_them)
     assert [each.refused for each in all_of_them[-2:]] == ["400: poison", None]
@@ -147,8 +142,8 @@ def test_any_number_that_is_lost_is_set_aside_whatever_the_model_takes() -> None
     assert [each.refused for each in dead] == ["it is not there any more"] + [None] * MAX_REJECTED
 
 
-def test_what_is_lost_is_set_aside_at_once() -> None:
-    """However many come before one that is embedded: none is held in memory, and none is looked for again."""
+def test_lost_texts_are_skipped_at_once() -> None:
+    """Lost texts are neither held in memory nor read again."""
     many, job = album(*["lost"] * 9, "poison"), Job()
     with pytest.raises(EmbeddingUnavailable):
         go_over(many, job, Losing(ill=True))
@@ -156,7 +151,7 @@ def test_what_is_lost_is_set_aside_at_once() -> None:
     assert sum(job.told("set_aside")) == 9
 
 
-def test_few_are_set_aside_only_by_a_model_that_is_well() -> None:
+def test_texts_are_skipped_only_with_working_model() -> None:
     few = album("poison", "poison")
     with pytest.raises(EmbeddingUnavailable):
         go_over(few, Job(), Model(ill=True))
@@ -165,7 +160,7 @@ def test_few_are_set_aside_only_by_a_model_that_is_well() -> None:
     assert all(each.refused for each in few)
 
 
-def test_what_changed_meanwhile_is_passed_over_and_stays_due() -> None:
+def test_text_changed_during_embedding_stays_pending() -> None:
     all_of_them = album("a", "changed meanwhile", "c")
     made = go_over(all_of_them, Job(), Model())
     assert (made.written, made.passed_over) == (2, 1)
@@ -180,7 +175,7 @@ def test_it_stops_between_batches() -> None:
     assert model.asked == []
 
 
-def test_it_ends_when_what_it_began_with_has_changed() -> None:
+def test_pass_ends_if_its_configuration_changes() -> None:
     job, model, current = Job(), Model(), iter([True, False])
     EmbeddingPass[Picture, Vectors](job.run, 4, lambda: next(current)).through(
         pictures(album(*"abcdefgh"), model)
@@ -188,7 +183,7 @@ def test_it_ends_when_what_it_began_with_has_changed() -> None:
     assert model.asked == [4]
 
 
-def test_what_is_there_at_once_is_written_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cached_vectors_are_written_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PictureTarget, "is_written_together", True)
     gates = Gates()
     gates.hold("a")
@@ -203,7 +198,7 @@ def test_what_is_there_at_once_is_written_at_once(monkeypatch: pytest.MonkeyPatc
     assert flying.written == "abcdefghijklmnopqr"
 
 
-def test_what_is_written_at_once_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_writes_of_cached_vectors_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PictureTarget, "is_written_together", True)
     monkeypatch.setattr(runner, "MAX_TOGETHER", 2 * SIZE)
     gates = Gates()

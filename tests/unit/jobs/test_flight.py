@@ -1,5 +1,3 @@
-"""Several batches at once with a model elsewhere: written in order, and nothing of what failed is skipped."""
-
 from __future__ import annotations
 
 import threading
@@ -48,8 +46,6 @@ class Gates:
 
 @dataclass
 class Flying:
-    """A pass over an album in a thread of its own."""
-
     captions: Sequence[str]
     before: Callable[[Sequence[str]], object]
     job: Job = field(default_factory=Job)
@@ -88,7 +84,7 @@ def until(condition: Callable[[], bool]) -> None:
         time.sleep(0.005)
 
 
-def test_so_many_are_asked_at_once_and_written_in_order() -> None:
+def test_concurrent_batches_are_bounded_and_written_in_order() -> None:
     gates = Gates()
     gates.hold("a", "e", "i")
     flying = Flying("abcdefghijklmnopqr", gates)
@@ -105,7 +101,7 @@ def test_so_many_are_asked_at_once_and_written_in_order() -> None:
     assert flying.written == "abcdefghijklmnopqr"
 
 
-def test_what_is_read_ahead_is_bounded() -> None:
+def test_number_of_batches_read_ahead_is_bounded() -> None:
     gates = Gates()
     gates.hold("00")
     flying = Flying([f"{number:02}" for number in range(20 * SIZE)], gates)
@@ -117,7 +113,7 @@ def test_what_is_read_ahead_is_bounded() -> None:
     assert len(flying.cursors) == 20
 
 
-def test_long_texts_go_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_texts_are_sent_separately(monkeypatch: pytest.MonkeyPatch) -> None:
     def characters(_: PictureTarget, items: Sequence[Picture]) -> int:
         return sum(len(each.caption) for each in items)
 
@@ -144,9 +140,7 @@ def failing(caption: str, gates: Gates) -> Callable[[Sequence[str]], None]:
 
 
 @pytest.mark.parametrize("together", [False, True])
-def test_one_that_fails_in_the_middle_ends_it_there_and_the_next_run_skips_nothing(
-    monkeypatch: pytest.MonkeyPatch, *, together: bool
-) -> None:
+def test_failed_batch_ends_pass_and_is_repeated(monkeypatch: pytest.MonkeyPatch, *, together: bool) -> None:
     monkeypatch.setattr(PictureTarget, "is_written_together", together)
     gates = Gates()
     gates.hold("a", "m")
@@ -166,7 +160,7 @@ def test_one_that_fails_in_the_middle_ends_it_there_and_the_next_run_skips_nothi
     assert flying.written == "abcdefghijklmnopqrstuvwxyz"
 
 
-def test_those_that_wait_for_a_provider_give_up_when_another_has_failed() -> None:
+def test_waiting_batches_stop_after_a_failure() -> None:
     def before(texts: Sequence[str]) -> None:
         if texts[0] == "a":
             retrying.wait(PATIENCE)
@@ -182,9 +176,7 @@ def test_those_that_wait_for_a_provider_give_up_when_another_has_failed() -> Non
 
 
 @pytest.mark.parametrize("together", [False, True])
-def test_a_rejected_text_is_set_aside_and_the_others_land_in_order(
-    monkeypatch: pytest.MonkeyPatch, *, together: bool
-) -> None:
+def test_rejected_text_is_skipped_and_order_kept(monkeypatch: pytest.MonkeyPatch, *, together: bool) -> None:
     monkeypatch.setattr(PictureTarget, "is_written_together", together)
     captions = [*"abcde", "poison", *"ghijkl"]
     flying = Flying(captions, Gates())
@@ -195,7 +187,7 @@ def test_a_rejected_text_is_set_aside_and_the_others_land_in_order(
     assert (sum(flying.job.told("done")), sum(flying.job.told("set_aside"))) == (12, 1)
 
 
-def test_a_lost_lease_ends_it_soon_and_nothing_is_written_after() -> None:
+def test_lost_lease_ends_pass_without_further_writes() -> None:
     gates = Gates()
     gates.hold("a", "e", "i")
     flying = Flying("abcdefghijklmnopqrstuvwxyz", gates)
@@ -209,7 +201,7 @@ def test_a_lost_lease_ends_it_soon_and_nothing_is_written_after() -> None:
     assert (flying.written, flying.cursors, len(gates.begun)) == ("", [], AT_ONCE)
 
 
-def test_a_stop_writes_what_was_begun_and_begins_no_other() -> None:
+def test_stop_writes_running_batches_and_starts_none() -> None:
     gates = Gates()
     gates.hold("a", "e", "i")
     flying = Flying("abcdefghijklmnopqrstuvwxyz", gates)
@@ -223,7 +215,7 @@ def test_a_stop_writes_what_was_begun_and_begins_no_other() -> None:
     assert len(gates.begun) == AT_ONCE
 
 
-def test_a_stop_waits_for_no_provider_that_wants_to_be_left_alone() -> None:
+def test_stop_does_not_wait_for_a_rate_limit() -> None:
     def before(texts: Sequence[str]) -> None:
         if texts[0] == "e":
             retrying.wait(PATIENCE)
@@ -236,7 +228,7 @@ def test_a_stop_waits_for_no_provider_that_wants_to_be_left_alone() -> None:
     assert flying.written == "abcd", "what stands behind the one that waited is not written either"
 
 
-def test_others_go_first_after_what_was_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pass_yields_after_running_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     turns = iter([True, True])
 
     def checkpoint(_: JobRun) -> None:
@@ -254,8 +246,8 @@ def test_others_go_first_after_what_was_begun(monkeypatch: pytest.MonkeyPatch) -
     assert flying.written == "abcdefgh"
 
 
-def test_where_nothing_is_remembered_one_begins_when_the_last_one_is_written() -> None:
-    """A worker that dies has embedded one batch in vain and no more."""
+def test_without_cache_batches_start_after_the_last_write() -> None:
+    """A dying worker wastes at most one batch."""
     written_at: list[int] = []
     all_of_them = album(*"abcdefgh")
     model = Model(before=lambda _: written_at.append(sum(each.vector is not None for each in all_of_them)))
@@ -264,14 +256,14 @@ def test_where_nothing_is_remembered_one_begins_when_the_last_one_is_written() -
 
 
 @pytest.mark.parametrize(("keeps", "fresh", "remembers"), [(1, 0, 1), (1, 1, 0), (0, 0, 0), (0, 1, 0)])
-def test_what_is_made_anew_is_not_asked_of_memory(keeps: int, fresh: int, remembers: int) -> None:
+def test_fresh_embedding_bypasses_the_cache(keeps: int, fresh: int, remembers: int) -> None:
     model, job = Model(), Job()
     cached = CachedPassages(job.database.graph, keeps=bool(keeps))
     registry = cast("SpaceRegistry", model)
     assert SpaceModel(registry, model.space, cached, fresh=bool(fresh)).remembers == bool(remembers)
 
 
-def test_where_vectors_are_remembered_one_is_embedded_while_the_last_one_is_written() -> None:
+def test_with_cache_embedding_overlaps_writing() -> None:
     gates = Gates()
     all_of_them = album(*"abcdefgh")
     model = Model(before=gates)

@@ -38,7 +38,6 @@ TICK = "jobs/enqueue_slot"
 
 
 def slots(name: str, _: dict[str, Any]) -> list[dict[str, Any]]:
-    """A database in which nothing but the slot is to be made."""
     return [{"job_id": "backfill-1"}] if name == TICK else []
 
 
@@ -55,8 +54,8 @@ def test_it_ticks_at_once_and_then_regularly() -> None:
     assert {each["slot"] for each in given} == {None}, "the database says which slot it is"
 
 
-def test_ticks_that_were_missed_are_made_up_for_by_one() -> None:
-    """One takes as long as five slots: then comes one, not five, and it is not forgotten for being late."""
+def test_missed_ticks_cause_one_run() -> None:
+    """A run that takes five slots is followed by one run, not five."""
     done: list[float] = []
     held = threading.Event()
 
@@ -72,12 +71,12 @@ def test_ticks_that_were_missed_are_made_up_for_by_one() -> None:
     assert done[2] - done[1] > 0.05, "no burst"
 
 
-def test_how_late_a_tick_may_be_is_said_and_not_left_to_the_library() -> None:
+def test_missed_tick_behaviour_is_configured_explicitly() -> None:
     assert ALWAYS["misfire_grace_time"] is None, "however late"
     assert ALWAYS["coalesce"] is True
 
 
-def test_a_database_that_is_away_is_no_end_of_the_ticks() -> None:
+def test_ticks_continue_after_a_database_outage() -> None:
     def fail_first(name: str, parameters: dict[str, Any]) -> list[dict[str, Any]]:
         if graph.count(TICK) == 1:
             raise DatabaseUnavailable
@@ -97,7 +96,7 @@ def waiting(kinds: dict[str, int]) -> FakeGraph:
     return FakeGraph(answers)
 
 
-def test_each_unknown_kind_is_told_once() -> None:
+def test_each_unknown_kind_is_logged_once() -> None:
     kinds = {"strange": 2}
     presence = WorkerRegistration(waiting(kinds).graph, "w", ["test"])
     with capture_logs() as logs:
@@ -108,7 +107,7 @@ def test_each_unknown_kind_is_told_once() -> None:
     assert [(each["kind"], each["waiting"]) for each in logs] == [("strange", 2), ("stranger", 1)]
 
 
-def test_a_worker_shows_itself_at_once_and_takes_its_name_off_the_list_at_its_end() -> None:
+def test_worker_registers_at_once_and_unregisters_at_end() -> None:
     graph = waiting({})
     presence = WorkerRegistration(graph.graph, "w", ["test"])
     with enqueue_periodically(graph.graph, 3600, presence) as _:
@@ -119,7 +118,7 @@ def test_a_worker_shows_itself_at_once_and_takes_its_name_off_the_list_at_its_en
 
 
 @pytest.mark.parametrize("step", ["report", "end"])
-def test_a_database_that_is_away_does_not_hold_a_worker_up(step: str) -> None:
+def test_database_outage_does_not_stop_a_worker(step: str) -> None:
     def away(_: str, __: dict[str, Any]) -> list[dict[str, Any]]:
         raise DatabaseUnavailable
 
@@ -190,7 +189,7 @@ def test_it_beats_until_the_work_ends() -> None:
     assert graph.count(BEAT) == beats
 
 
-def test_it_notices_that_the_job_is_lost_and_is_silent_then() -> None:
+def test_lost_job_stops_its_heartbeats() -> None:
     graph = answering(lambda number: ALIVE if number < 3 else [])
     with heartbeat(graph) as beat:
         assert beat.lost.wait(10)
@@ -218,7 +217,7 @@ def test_it_ends_when_the_work_fails() -> None:
     assert "heartbeat" not in {thread.name for thread in threading.enumerate()}
 
 
-def test_a_stuck_job_is_given_up_and_a_handler_that_comes_back_is_spared() -> None:
+def test_stuck_job_fails_and_returning_handler_survives() -> None:
     left: list[int] = []
     graph = answering(lambda number: ALIVE if number < 3 else STUCK)
     with heartbeat(graph, leave=left.append) as beat:
@@ -229,7 +228,7 @@ def test_a_stuck_job_is_given_up_and_a_handler_that_comes_back_is_spared() -> No
     assert graph.ran[-1] == ("jobs/end_parts", {"job_id": "job-1"})
 
 
-def test_a_handler_that_does_not_come_back_takes_the_process_with_it() -> None:
+def test_handler_that_never_returns_ends_the_process() -> None:
     left: list[int] = []
     begun = time.monotonic()
     with heartbeat(answering(lambda _: STUCK), leave=left.append):
@@ -241,7 +240,7 @@ def test_a_handler_that_does_not_come_back_takes_the_process_with_it() -> None:
 def job_run(
     *, stopping: bool = False, lost: bool = False, others: bool = False, seconds: float = 0.0
 ) -> JobRun:
-    """A run whose turn is over after so many seconds, if others wait."""
+    """Return a run whose time slice ends after some seconds if other jobs wait."""
     stop, gone = threading.Event(), threading.Event()
     if stopping:
         stop.set()
@@ -253,18 +252,18 @@ def job_run(
     return JobRun(graph, job, OWNER, stopping=stop, lost=gone, turn=turn)
 
 
-def test_a_checkpoint_lets_a_worker_go_on() -> None:
+def test_checkpoint_continues_by_default() -> None:
     job_run().checkpoint()
 
 
-def test_a_checkpoint_stops_a_worker_that_is_told_to() -> None:
+def test_checkpoint_stops_a_stopping_worker() -> None:
     with pytest.raises(Stopped):
         job_run(stopping=True).checkpoint()
 
 
 @pytest.mark.parametrize("stopping", [True, False])
 def test_a_checkpoint_ends_a_job_that_is_lost(stopping: bool) -> None:
-    """Also when stopping: what is lost must not be given back."""
+    """A lost job is not released, even during a stop."""
     with pytest.raises(LeaseLost):
         job_run(stopping=stopping, lost=True, others=True).checkpoint()
 
@@ -282,7 +281,7 @@ def test_a_turn_has_its_time_though_others_wait() -> None:
         run.checkpoint()
 
 
-def test_the_database_is_not_asked_at_every_checkpoint() -> None:
+def test_checkpoints_query_the_database_only_occasionally() -> None:
     graph = FakeGraph(lambda _, __: [{"others": False}])
     job = ClaimedJob("job-1", "test", "running", None, 7, "cursor", 1, 0, 0)
     turn = TimeSlice(graph.graph, ["test"], 0)
@@ -291,7 +290,7 @@ def test_the_database_is_not_asked_at_every_checkpoint() -> None:
     assert graph.ran == [("jobs/others_wait", about)]
 
 
-def test_a_pause_says_how_long() -> None:
+def test_pause_has_its_duration() -> None:
     with pytest.raises(Paused) as caught:
         job_run().pause(7.5)
     assert caught.value.seconds == 7.5
@@ -300,12 +299,12 @@ def test_a_pause_says_how_long() -> None:
 PATIENCE = 20.0
 
 
-def test_answers_come_in_the_order_of_the_questions() -> None:
+def test_results_are_in_request_order() -> None:
     assert ask_at_once([partial(pow, 2, number) for number in (5, 3, 4)], 3) == [32, 8, 16]
     assert ask_at_once(list[partial[int]](), 3) == []
 
 
-def test_they_are_given_up_with_who_asked() -> None:
+def test_remaining_requests_are_cancelled_with_the_caller() -> None:
     given_up, begun = threading.Event(), list[int]()
 
     def question(number: int) -> None:
@@ -319,7 +318,7 @@ def test_they_are_given_up_with_who_asked() -> None:
     assert set(begun) == {0, 1}
 
 
-def test_after_the_first_fault_what_waits_is_not_begun() -> None:
+def test_first_error_cancels_unstarted_requests() -> None:
     begun, over = list[int](), threading.Event()
     timer = threading.Timer(2, over.set)  # long after the fault is seen
     timer.start()

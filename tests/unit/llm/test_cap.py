@@ -22,7 +22,7 @@ def test_or_with_a_word() -> None:
     assert MAX_CONTEXT_LENGTH - 10 < len(found) <= MAX_CONTEXT_LENGTH
 
 
-def test_or_where_it_must() -> None:
+def test_cap_cuts_within_a_word_if_needed() -> None:
     assert cap("x" * 1000) == "x" * 299 + "…"
     assert len(cap("語" * 1000)) <= MAX_CONTEXT_LENGTH
 

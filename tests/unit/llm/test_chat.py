@@ -55,7 +55,7 @@ FINAL: list[tuple[int, type[KgError], str]] = [
 
 
 @pytest.mark.parametrize(("status", "kind", "message"), FINAL)
-def test_what_will_not_pass_is_never_asked_again(
+def test_permanent_error_is_not_retried(
     server: EmbeddingServer, chat: Chat, status: int, kind: type[KgError], message: str
 ) -> None:
     chat.ask(QUESTION)
@@ -67,7 +67,7 @@ def test_what_will_not_pass_is_never_asked_again(
 
 
 @pytest.mark.parametrize("status", [400, 422, 501])
-def test_a_server_that_knows_no_schemas_is_asked_without_from_then_on(
+def test_server_without_schemas_is_used_without_them(
     server: EmbeddingServer, chat: Chat, status: int
 ) -> None:
     server.then(Status(status, message="response_format is not supported"))
@@ -76,7 +76,7 @@ def test_a_server_that_knows_no_schemas_is_asked_without_from_then_on(
     assert ["response_format" in each.body for each in server.requests] == [True, False, False]
 
 
-def test_a_refusal_that_has_nothing_to_do_with_schemas_stays_one(server: EmbeddingServer, chat: Chat) -> None:
+def test_unrelated_rejection_is_raised(server: EmbeddingServer, chat: Chat) -> None:
     server.always = Status(400, message="maximum context length is 2048", code="context_length_exceeded")
     with pytest.raises(InvalidInput, match="context_length_exceeded") as raised:
         chat.ask(QUESTION)
@@ -98,7 +98,9 @@ NO_CHAT: list[Behaviour] = [
 
 
 @pytest.mark.parametrize("behaviour", NO_CHAT, ids=str)
-def test_what_is_no_chat_service_is_told(server: EmbeddingServer, chat: Chat, behaviour: Behaviour) -> None:
+def test_address_without_chat_service_is_reported(
+    server: EmbeddingServer, chat: Chat, behaviour: Behaviour
+) -> None:
     server.always = behaviour
     with pytest.raises(LlmFailed, match="OPENAI_BASE_URL"):
         chat.ask(QUESTION)
@@ -106,7 +108,7 @@ def test_what_is_no_chat_service_is_told(server: EmbeddingServer, chat: Chat, be
 
 
 @pytest.mark.parametrize("content", [None, 3, []])
-def test_a_model_that_refuses_writes_nothing(server: EmbeddingServer, chat: Chat, content: object) -> None:
+def test_declining_model_returns_no_text(server: EmbeddingServer, chat: Chat, content: object) -> None:
     server.always = Spoil(lambda reply: reply["choices"][0]["message"].update(content=content))
     assert chat.ask(QUESTION) == ""
 
@@ -123,7 +125,7 @@ SETTINGS: list[tuple[dict[str, Any], dict[str, Any], str, str]] = [
 
 
 @pytest.mark.parametrize(("llm", "openai", "key", "variable"), SETTINGS)
-def test_a_key_goes_where_it_belongs(
+def test_each_key_belongs_to_its_base_url(
     llm: dict[str, Any], openai: dict[str, Any], key: str, variable: str
 ) -> None:
     own = OpenAISettings(api_key=SecretStr(CANARY), **openai)
@@ -140,7 +142,7 @@ def test_a_key_goes_where_it_belongs(
         ({**OWN, "base_url": "https://eu.api.openai.com/v1"}, "KG_LLM__API_KEY is not set"),
     ],
 )
-def test_what_is_missing_is_named(llm: dict[str, Any], message: str) -> None:
+def test_missing_setting_is_named(llm: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         open_chat(load_settings(llm=LlmSettings(**llm)))
 
@@ -160,7 +162,7 @@ def test_what_is_missing_is_named(llm: dict[str, Any], message: str) -> None:
     ],
     ids=lambda given: type(given).__name__,
 )
-def test_key_and_texts_are_in_no_error_log_or_repr(
+def test_key_and_texts_stay_out_of_errors(
     server: EmbeddingServer,
     behaviour: Behaviour,
     capfd: pytest.CaptureFixture[str],
@@ -200,7 +202,7 @@ def test_pieces_come_while_the_model_still_writes(server: EmbeddingServer) -> No
 
 
 @pytest.mark.parametrize("failure", [Status(503), Drop(mid_body=False)])
-def test_before_the_first_piece_it_is_asked_again(
+def test_failure_before_the_first_piece_is_retried(
     server: EmbeddingServer, chat: Chat, failure: Status | Drop
 ) -> None:
     server.chat = lambda _: "now"
@@ -209,7 +211,7 @@ def test_before_the_first_piece_it_is_asked_again(
     assert len(server.requests) == 2
 
 
-def test_what_breaks_off_is_told_and_not_asked_again(server: EmbeddingServer, chat: Chat) -> None:
+def test_interrupted_stream_is_reported_without_retry(server: EmbeddingServer, chat: Chat) -> None:
     server.chat = lambda _: "word " * 60
     server.pause = 0.1
     slow = chat.stream(QUESTION)
@@ -222,7 +224,7 @@ def test_what_breaks_off_is_told_and_not_asked_again(server: EmbeddingServer, ch
     assert len(server.requests) == 1
 
 
-def test_a_server_without_streams_is_asked_the_usual_way(server: EmbeddingServer, chat: Chat) -> None:
+def test_server_without_streams_is_called_normally(server: EmbeddingServer, chat: Chat) -> None:
     server.streams = False
     server.chat = lambda _: "all at once"
     assert list(chat.stream(QUESTION)) == ["all at once"]

@@ -1,5 +1,3 @@
-"""The language model of the settings, opened when it is first asked."""
-
 from __future__ import annotations
 
 import contextlib
@@ -44,7 +42,7 @@ def test_it_is_opened_once_and_closed(server: EmbeddingServer) -> None:
 
 
 @pytest.mark.parametrize("tries", [1, 2])
-def test_somebody_waits_so_it_is_not_tried_for_long(server: EmbeddingServer, tries: int) -> None:
+def test_interactive_request_has_few_retries(server: EmbeddingServer, tries: int) -> None:
     server.always = Status(503)
     policy = RetryPolicy(tries=tries, first_wait=0.01)
     model = LanguageModel(llm_settings(server), policy)

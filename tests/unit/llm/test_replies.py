@@ -48,7 +48,7 @@ def test_the_objects_of_the_first_list_are_found(answer: str) -> None:
 @pytest.mark.parametrize(
     "answer", ["", "no", "[]", "[1, 2]", '{"a": 1}', "<think>[{}]", "[{" * 50_000, "[{]"]
 )
-def test_where_there_is_no_list_there_is_nothing(answer: str) -> None:
+def test_reply_without_a_list_has_no_objects(answer: str) -> None:
     assert list(objects([answer])) == []
 
 
@@ -86,7 +86,7 @@ def test_it_is_known_whether_an_answer_was_whole(answer: str, found: bool, compl
         ("", False),
     ],
 )
-def test_only_an_empty_list_says_that_there_is_nothing(answer: str, none: bool) -> None:
+def test_only_an_empty_list_means_no_objects(answer: str, none: bool) -> None:
     reader = ObjectReader()
     list(reader.objects([answer]))
     assert reader.is_empty_list("statements") == none
@@ -100,7 +100,7 @@ JSON = st.recursive(
 
 
 @given(st.lists(st.dictionaries(st.text(), JSON), max_size=5), st.data())
-def test_however_it_is_cut_into_pieces_it_is_the_same(
+def test_objects_are_independent_of_piece_boundaries(
     items: list[dict[str, Any]], data: st.DataObject
 ) -> None:
     answer = json.dumps({"items": items}, indent=data.draw(st.sampled_from([None, 1])))
@@ -109,7 +109,7 @@ def test_however_it_is_cut_into_pieces_it_is_the_same(
     assert list(objects(pieces)) == items
 
 
-def test_an_object_is_given_before_the_next_piece_is_asked_for() -> None:
+def test_complete_object_is_yielded_before_further_pieces() -> None:
     asked: list[int] = []
 
     def pieces() -> Any:
@@ -153,7 +153,7 @@ def test_a_short_document_is_shown_as_a_whole() -> None:
     assert "document_begins" not in parts[0].data()
 
 
-def test_a_long_one_is_shown_in_stretches_with_its_beginning() -> None:
+def test_long_document_is_divided_into_sections() -> None:
     given_ = paragraphs(200, sections=5)
     text = "".join(each.text for each in given_)
     parts, numbers = divide_document("Title", {}, given_)
@@ -166,7 +166,7 @@ def test_a_long_one_is_shown_in_stretches_with_its_beginning() -> None:
     assert all(at % 5 == 0 for at in borders), "a stretch ends with its section"
 
 
-def test_an_edit_leaves_what_is_shown_elsewhere() -> None:
+def test_edit_keeps_unaffected_parts() -> None:
     given_ = paragraphs(300, sections=5)
     before, _ = divide_document("Title", {}, given_)
     edited = [*given_[:52], HeadedParagraph("new\n\n", given_[52].headings), *given_[52:]]
@@ -198,7 +198,7 @@ def test_parts_are_bounded_and_have_every_paragraph(lengths: list[tuple[int, int
         assert all(share + next_ > ENOUGH for share, next_ in pairwise(shares))
 
 
-def test_the_question_goes_as_data_and_the_passages_come_as_lines() -> None:
+def test_question_is_sent_as_data() -> None:
     seen: list[Prompt] = []
 
     def ask(question: Prompt) -> str:

@@ -1,5 +1,3 @@
-"""Contexts of chunks: what is asked, and what is made of the answer."""
-
 from __future__ import annotations
 
 import json
@@ -33,7 +31,7 @@ EXPECTED = [context_of(text) for text in TEXTS]
 Writer = Callable[[dict[str, Any]], str]
 
 
-def test_several_chunks_are_asked_for_together_and_come_in_order(server: EmbeddingServer, chat: Chat) -> None:
+def test_several_chunks_are_requested_together_in_order(server: EmbeddingServer, chat: Chat) -> None:
     assert write_chunk_contexts(chat.ask, PART, CHUNKS) == EXPECTED
     (request,) = server.requests
     data = asked(request)
@@ -43,8 +41,8 @@ def test_several_chunks_are_asked_for_together_and_come_in_order(server: Embeddi
     assert {each["headings"] for each in data["passages"]} == {"Report > Results"}
 
 
-def test_what_is_the_same_for_all_questions_comes_first() -> None:
-    """A provider remembers what a prompt begins with."""
+def test_shared_prompt_part_comes_first() -> None:
+    """Providers cache the start of a prompt."""
     first, second = question(PART, CHUNKS[:5]).data, question(PART, CHUNKS[5:]).data
     same = first[: first.index('"passages"')]
     assert PART.text in same
@@ -52,7 +50,7 @@ def test_what_is_the_same_for_all_questions_comes_first() -> None:
 
 
 def together(spoilt: Writer) -> Writer:
-    """A model that is spoilt when it is asked for several chunks, and right for one."""
+    """Answer wrongly for several chunks and correctly for one."""
     return lambda body: (spoilt if len(asked(body)["passages"]) > 1 else write_contexts)(body)
 
 
@@ -88,7 +86,7 @@ SPOILT: list[tuple[Writer, int]] = [
 
 
 @pytest.mark.parametrize(("spoilt", "alone"), SPOILT)
-def test_what_is_missing_is_asked_for_one_by_one(
+def test_missing_contexts_are_requested_one_by_one(
     server: EmbeddingServer, chat: Chat, spoilt: Writer, alone: int
 ) -> None:
     server.chat = together(spoilt)
@@ -135,7 +133,7 @@ ONE = '{"id": "1-ab", "context": "A report."}'
         '{"contexts": [{"id": "1-ab", "context": "A\nreport."}]}',
     ],
 )
-def test_an_answer_is_found_in_what_stands_around_it(answer: str) -> None:
+def test_answer_is_extracted_from_surrounding_text(answer: str) -> None:
     assert read(answer) == {"1-ab": "A report."}
 
 
@@ -173,7 +171,7 @@ def test_of_a_long_chunk_the_ends_are_sent() -> None:
     assert len(passage["text"]) + len(passage["headings"]) < 1500
 
 
-def test_the_key_knows_all_that_decides() -> None:
+def test_context_key_contains_every_input() -> None:
     other = Chunk("Another.", ("Report",))
     keys = {
         hash_context_inputs("m", PART, other),

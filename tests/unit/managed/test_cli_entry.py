@@ -1,5 +1,3 @@
-"""The entry point of `kg`: exit codes, messages, and what it loads."""
-
 from __future__ import annotations
 
 from pathlib import Path
@@ -44,7 +42,7 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("failing")
-def test_an_error_of_ours_is_one_block_and_its_exit_code(
+def test_kg_error_prints_one_block_with_exit_code(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main.run_command(["missing"]) == NotFound.exit_code == 4
@@ -53,7 +51,7 @@ def test_an_error_of_ours_is_one_block_and_its_exit_code(
 
 
 @pytest.mark.usefixtures("failing")
-def test_a_fault_is_short_and_names_how_to_see_its_trace(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unexpected_error_explains_how_to_show_traceback(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run_command(["broken"]) == 1
     said = capsys.readouterr().err
     assert "ZeroDivisionError: a fault" in said
@@ -71,7 +69,7 @@ def test_debugging_shows_the_trace(
 
 
 @pytest.mark.usefixtures("failing")
-def test_a_fault_is_told_even_when_the_settings_are_wrong(
+def test_unexpected_error_is_printed_with_invalid_settings(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KG_API__PORT", "none")

@@ -1,5 +1,3 @@
-"""Room on the disk: what is refused, and what is told."""
-
 from __future__ import annotations
 
 from pathlib import Path
@@ -16,18 +14,18 @@ EVERYTHING = 1 << 60
 """More than any disk has."""
 
 
-def test_writing_is_refused_when_less_is_left_than_the_reserve(tmp_path: Path) -> None:
+def test_writes_are_rejected_below_the_disk_reserve(tmp_path: Path) -> None:
     full = DiskRoom(tmp_path / "not" / "there" / "yet", EVERYTHING)
     with pytest.raises(StorageFull, match="KG_NEO4J__DISK_RESERVE_MB"):
         full.require()
     assert full.is_little()
 
 
-def test_without_a_reserve_writing_is_never_refused(tmp_path: Path) -> None:
+def test_writes_are_accepted_without_a_reserve(tmp_path: Path) -> None:
     DiskRoom(tmp_path, 0).require()
 
 
-def test_a_start_after_a_lack_of_heap_gets_more(tmp_path: Path) -> None:
+def test_next_start_after_low_heap_uses_more(tmp_path: Path) -> None:
     home, settings = Home(tmp_path).create(), Neo4jSettings(heap_mb=512)
     assert _memory_for_start(home, settings) == choose_machine_memory(settings)
     home.log_file(NAME).write_text(f"INFO started\nTerminating due to {LACK_OF_HEAP}: Java heap space\n")

@@ -1,5 +1,3 @@
-"""`kg doctor` says where pictures and PDFs are kept, and whether they can be."""
-
 from __future__ import annotations
 
 from pathlib import Path
@@ -22,16 +20,14 @@ def test_the_folder_below_the_home_is_named(tmp_path: Path) -> None:
     assert finding.detail == f"images and PDFs are stored in {tmp_path / 'home' / 'blobs'}"
 
 
-def test_a_folder_or_a_bucket_that_is_set_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_configured_folder_or_bucket_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KG_BLOBS__FOLDER", str(tmp_path / "files"))
     assert found(tmp_path).detail.endswith(f"in {tmp_path / 'files'}")
     monkeypatch.setenv("KG_BLOBS__S3__BUCKET", "pictures")
     assert found(tmp_path).detail.endswith("in the bucket pictures")
 
 
-def test_a_file_in_the_place_of_the_folder_is_a_failure(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_file_instead_of_folder_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "files").write_text("no folder")
     monkeypatch.setenv("KG_BLOBS__FOLDER", str(tmp_path / "files"))
     finding = found(tmp_path)

@@ -27,15 +27,13 @@ def test_opening_a_home_writes_nothing(tmp_path: Path) -> None:
     assert not home.path.exists()
 
 
-def test_every_folder_is_for_its_owner_alone(home: Home) -> None:
+def test_folders_are_accessible_to_their_owner_only(home: Home) -> None:
     folders = [home.path, *(path for path in home.path.rglob("*") if path.is_dir())]
     assert len(folders) > 5
     assert {mode(folder) for folder in folders} == {0o700}
 
 
-def test_a_relative_home_does_not_move_with_the_working_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_relative_home_is_resolved_at_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert Home(Path("here")).path == tmp_path / "here"
 
@@ -49,7 +47,7 @@ def test_the_password_is_random_kept_and_private(home: Home, tmp_path: Path) -> 
     assert Home(tmp_path / "other").create().ensure_password() != password
 
 
-def test_a_lost_password_of_an_existing_database_is_not_replaced(home: Home) -> None:
+def test_lost_password_of_existing_database_is_not_replaced(home: Home) -> None:
     home.ensure_password()
     (home.neo4j_data / "databases" / "system").mkdir(parents=True)
     home.password_file.unlink()
@@ -67,23 +65,21 @@ def test_ports_are_remembered_side_by_side(home: Home) -> None:
 
 
 @pytest.mark.parametrize("damaged", ["", "{", "[]", '{"neo4j": "x"}', "null"])
-def test_a_damaged_port_file_is_taken_as_never_started(home: Home, damaged: str) -> None:
+def test_damaged_port_file_is_ignored(home: Home, damaged: str) -> None:
     home.ports_file.write_text(damaged, encoding="utf-8")
     assert home.bolt_uri() is None
     home.remember(neo4j=17000)
     assert home.bolt_port() == 17000
 
 
-def test_a_place_that_is_a_file_is_refused_by_name(tmp_path: Path) -> None:
+def test_home_that_is_a_file_is_rejected(tmp_path: Path) -> None:
     place = tmp_path / "file"
     place.touch()
     with pytest.raises(ConfigurationError, match="KG_HOME"):
         Home(place).create()
 
 
-def test_an_interrupted_write_leaves_the_old_file_and_no_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_interrupted_write_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "file"
     processes.write_text(path, "old")
 

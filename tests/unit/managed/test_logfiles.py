@@ -18,20 +18,20 @@ def test_the_tail_is_the_end(log: Path) -> None:
     assert processes.tail(log.with_name("none"), 2) == []
 
 
-def test_telling_lines_are_the_marked_ones_each_once(log: Path) -> None:
+def test_relevant_lines_are_the_marked_ones(log: Path) -> None:
     log.write_text(
         "ERROR first\nnoise\nCaused by: port in use\n  at x\nCaused by: port in use\n", encoding="utf-8"
     )
     assert processes.telling([log], ("ERROR", "Caused by")) == "ERROR first\nCaused by: port in use"
 
 
-def test_without_a_mark_the_last_lines_tell(log: Path) -> None:
+def test_last_lines_are_used_without_marked_ones(log: Path) -> None:
     log.write_text("\n".join(map(str, range(20))), encoding="utf-8")
     assert processes.telling([log], ("ERROR",), lines=2) == "18\n19"
     assert processes.telling([log], lines=1) == "19"
 
 
-def test_a_log_over_its_limit_moves_aside_while_its_writer_goes_on(log: Path) -> None:
+def test_oversized_log_is_rotated_while_written(log: Path) -> None:
     with log.open("ab", buffering=0) as writer:
         writer.write(b"x" * 101)
         assert processes.limit(log, max_bytes=100)

@@ -28,7 +28,7 @@ def entries(text: str) -> dict[str, str]:
     return pairs
 
 
-def test_it_listens_on_loopback_and_tells_nobody() -> None:
+def test_neo4j_listens_on_loopback_without_telemetry() -> None:
     conf = entries(render(17687, Memory(512, 256), {}))
     assert {value for name, value in conf.items() if "address" in name} == {"127.0.0.1", "127.0.0.1:17687"}
     off = (
@@ -94,8 +94,6 @@ def sleeper(folder: Path, broken: Callable[[], str | None]) -> Role:
 
 
 class Clock:
-    """Goes on when told to."""
-
     now = 0.0
 
     def __call__(self) -> float:
@@ -111,7 +109,7 @@ def adopted(tmp_path: Path) -> Iterator[ProcessId]:
 
 
 def attended(role: Role, seconds: float) -> Watch:
-    """A supervisor's look after a role, so long after it began."""
+    """Return a supervisor's check of a role this long after its start."""
     clock = Clock()
     watch = Watch(role, Policy(), clock)
     watch.attend(set())
@@ -120,9 +118,7 @@ def attended(role: Role, seconds: float) -> Watch:
     return watch
 
 
-def test_one_that_is_broken_before_it_ever_worked_is_ended_and_started_again(
-    tmp_path: Path, adopted: ProcessId
-) -> None:
+def test_neo4j_broken_at_start_is_restarted(tmp_path: Path, adopted: ProcessId) -> None:
     watch = attended(sleeper(tmp_path, lambda: PANIC), Policy().check_seconds + 1)
     assert (watch.state, watch.deaths) == ("pausing", 1)
     assert PANIC in watch.message
@@ -134,13 +130,13 @@ def test_a_slow_start_is_waited_for(tmp_path: Path, adopted: ProcessId) -> None:
     assert (watch.state, watch.message, watch.process) == ("starting", "it to answer", adopted)
 
 
-def test_it_is_not_asked_at_every_look(tmp_path: Path, adopted: ProcessId) -> None:
+def test_neo4j_is_not_queried_at_every_check(tmp_path: Path, adopted: ProcessId) -> None:
     watch = attended(sleeper(tmp_path, lambda: PANIC), Policy().check_seconds - 1)
     assert (watch.state, watch.process) == ("starting", adopted)
 
 
 @pytest.mark.parametrize(("waits", "panic"), [("the port", None), (None, PANIC)])
-def test_a_neo4j_that_does_not_answer_yet_is_asked_no_query(
+def test_unresponsive_neo4j_receives_no_query(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, waits: str | None, panic: str | None
 ) -> None:
     asked: list[str] = []

@@ -27,7 +27,7 @@ def test_a_live_process_is_found_by_its_file(pid_file: Path) -> None:
     assert processes.load(pid_file) == ProcessId(ME, CREATED) == processes.identify(ME)
 
 
-def test_a_pid_used_again_by_another_process_is_not_ours(pid_file: Path) -> None:
+def test_reused_pid_is_not_recognized(pid_file: Path) -> None:
     processes.save(pid_file, ProcessId(ME, CREATED - 3600))
     assert processes.load(pid_file) is None
     ProcessId(ME, CREATED - 3600).kill()  # were it taken for ours, this test run would end here
@@ -40,12 +40,12 @@ def test_a_stale_pid_is_not_alive(pid_file: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "17", "{}", '{"pid": null, "created": 1}', '{"pid": 1}'])
-def test_a_damaged_file_names_nobody(pid_file: Path, text: str) -> None:
+def test_damaged_pid_file_is_ignored(pid_file: Path, text: str) -> None:
     processes.write_text(pid_file, text)
     assert processes.load(pid_file) is None
 
 
-def test_children_get_the_names_asked_for_and_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_children_inherit_only_allowed_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KG_CANARY", "secret")
     monkeypatch.setenv("LANG", "C.UTF-8")
     assert processes.inherit({"LANG"}) == {"LANG": "C.UTF-8"}

@@ -1,5 +1,3 @@
-"""What is made of a service's answers, or of none."""
-
 from __future__ import annotations
 
 import socket
@@ -11,7 +9,7 @@ from kg_api.local import processes
 from kg_api.local.processes import Home
 
 
-def test_a_service_that_hangs_is_slow_and_not_away() -> None:
+def test_hanging_service_is_slow_but_present() -> None:
     with socket.create_server((processes.LOOPBACK, 0)) as silent:
         answer = processes.ask_ready(f"http://127.0.0.1:{silent.getsockname()[1]}", timeout=0.2)
     assert (answer.reached, answer.slow) == (False, True)

@@ -22,6 +22,6 @@ def test_the_usual_pauses() -> None:
 @pytest.mark.parametrize(
     ("code", "told"), [(0, "exit code 0"), (78, "exit code 78"), (-9, "SIGKILL"), (-200, "signal 200")]
 )
-def test_how_a_process_ended_is_told(code: int, told: str) -> None:
+def test_exit_status_is_described(code: int, told: str) -> None:
     assert describe_exit(code) == told
     assert "unknown" in describe_exit(None)

@@ -17,7 +17,7 @@ def home(tmp_path: Path) -> Home:
     return Home(tmp_path).create()
 
 
-def test_what_is_written_is_read(home: Home) -> None:
+def test_state_round_trips(home: Home) -> None:
     said = State("1.2", "bolt://x", {"neo4j": READY, "api": RoleStatus("failed", None, 4, "no port")})
     supervisor.write(home, said)
     assert supervisor.read(home) == said
@@ -29,7 +29,7 @@ def test_what_is_written_is_read(home: Home) -> None:
 @pytest.mark.parametrize(
     "text", ["", "[]", '{"version": "1"}', '{"version": "1", "neo4j_uri": "", "roles": {"a": {"pid": 1}}}']
 )
-def test_a_file_of_another_version_is_an_empty_state(home: Home, text: str) -> None:
+def test_file_of_another_version_is_an_empty_state(home: Home, text: str) -> None:
     home.state_file.write_text(text, encoding="utf-8")
     assert supervisor.read(home) == State()
 
@@ -43,11 +43,11 @@ def test_a_file_of_another_version_is_an_empty_state(home: Home, text: str) -> N
         ({"api": RoleStatus("waiting", None, 0, "")}, "api to start"),
     ],
 )
-def test_it_says_what_is_waited_for(roles: dict[str, RoleStatus], expected: str | None) -> None:
+def test_state_names_the_pending_role(roles: dict[str, RoleStatus], expected: str | None) -> None:
     assert State(roles=roles).waiting_for() == expected
 
 
-def test_it_says_when_a_dead_role_is_started_again_and_how_it_died() -> None:
+def test_state_shows_next_start_and_cause_of_death() -> None:
     once = RoleStatus("pausing", None, 1, "log", 0, time.time() + 1, "SIGKILL")
     often = RoleStatus("pausing", None, 7, "log", 6, time.time() + 60, "exit code 1")
     assert State(roles={"api": once}).waiting_for() == "api restarts in 1 s: it died once (SIGKILL)"
@@ -57,6 +57,6 @@ def test_it_says_when_a_dead_role_is_started_again_and_how_it_died() -> None:
     assert State(roles={"api": often}).failed() == "log"
 
 
-def test_it_says_why_a_role_cannot_come_up_by_itself() -> None:
+def test_state_explains_permanently_failed_roles() -> None:
     assert State(roles={"a": READY, "b": RoleStatus("failed", None, 4, "why")}).failed() == "why"
     assert State(roles={"a": READY}).failed() is None

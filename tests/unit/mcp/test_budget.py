@@ -37,7 +37,7 @@ def walked(items: list[Item], room: int) -> list[list[Item]]:
 
 
 @given(st.lists(texts.filter(bool), max_size=12), rooms)
-def test_a_walk_gives_all_once_and_in_order(given: list[str], room: int) -> None:
+def test_pages_return_everything_once_in_order(given: list[str], room: int) -> None:
     parts = [part for step in walked(passages(given), room) for part in step]
     assert "".join(part["text"] for part in parts) == "".join(given)
     whole = "".join(given)
@@ -48,7 +48,7 @@ def test_a_walk_gives_all_once_and_in_order(given: list[str], room: int) -> None
 
 
 @given(st.lists(texts.filter(bool), max_size=12), rooms)
-def test_a_text_that_goes_on_says_so(given: list[str], room: int) -> None:
+def test_continued_text_is_marked(given: list[str], room: int) -> None:
     parts = [part for step in walked(passages(given), room) for part in step]
     goes_on = [part.get("continues") is True for part in parts]
     sources = [part["citation"].partition("#")[0] for part in parts]
@@ -62,12 +62,12 @@ def test_a_step_keeps_to_its_room(given: list[str], room: int) -> None:
         assert sum(count_json_tokens(part) for part in step) <= max(room, frame + MIN_ROOM) + 2
 
 
-def test_words_stay_whole_where_a_text_is_divided() -> None:
+def test_divided_text_keeps_words_whole() -> None:
     text = "some words of a long paragraph " * 100
     first, *_ = walked(passages([text]), 200)
     assert first[0]["text"].endswith(" ")
 
 
-def test_what_is_no_passage_is_given_whole() -> None:
+def test_items_without_passages_are_returned_whole() -> None:
     items = [{"documents": 10**300}, {"documents": 1}]
     assert fill(items, Position(), MIN_ROOM) == ([items[0]], Position(1))

@@ -20,7 +20,7 @@ def test_a_cursor_is_read_as_it_was_written(position: Position, keys: list[str])
 
 
 @given(places, st.data())
-def test_a_cursor_that_was_changed_is_refused(position: Position, data: st.DataObject) -> None:
+def test_changed_cursor_is_rejected(position: Position, data: st.DataObject) -> None:
     cursor = write_cursor(CALL, position, ["a"])
     at = data.draw(st.integers(0, len(cursor) - 1))
     other = data.draw(st.sampled_from("ABCDwxyz0189-_ é=").filter(lambda each: each != cursor[at]))
@@ -29,22 +29,22 @@ def test_a_cursor_that_was_changed_is_refused(position: Position, data: st.DataO
 
 
 @pytest.mark.parametrize("text", ["x", "eyJhIjoxfQ", "A" * 55, "é" * 10, "=", " "])
-def test_what_is_no_cursor_is_refused(text: str) -> None:
+def test_invalid_cursor_is_rejected(text: str) -> None:
     with pytest.raises(InvalidInput, match="invalid or changed"):
         read_cursor(text, CALL)
 
 
-def test_a_cursor_of_another_call_is_refused() -> None:
+def test_cursor_of_another_call_is_rejected() -> None:
     cursor = write_cursor(CALL, Position(3), [])
     with pytest.raises(InvalidInput, match="belongs to another request"):
         read_cursor(cursor, digest_cursors("search_sources", '{"query":"other"}'))
 
 
-def test_what_was_given_must_be_the_same() -> None:
+def test_returned_items_must_be_unchanged() -> None:
     cursor = read_cursor(write_cursor(CALL, Position(2), ["a", "b"]), CALL)
     with pytest.raises(Conflict, match="have changed"):
         cursor.check(["a", "c"])
 
 
-def test_texts_are_kept_apart() -> None:
+def test_digest_separates_its_inputs() -> None:
     assert digest_cursors("ab", "c") != digest_cursors("a", "bc")

@@ -1,5 +1,3 @@
-"""Pictures for agents: shown within a budget of bytes, and told in words all the same."""
-
 from __future__ import annotations
 
 import json
@@ -17,7 +15,6 @@ SMALL, LARGE = b"RIFF" + bytes(90), b"RIFF" + bytes(3000)
 
 
 def told(result: CallToolResult) -> tuple[dict[str, Any], list[bytes]]:
-    """The text's JSON, and the pictures behind it."""
     first, *blocks = result.content
     assert not result.is_error
     assert isinstance(first, TextContent)
@@ -36,7 +33,7 @@ def boats(library: MemoryLibrary) -> list[str]:
     return [library.add_picture(f"{n}.png", f"boat {n}", each).source_id for n, each in thumbnails.items()]
 
 
-def test_pictures_by_words_are_shown_with_their_place(server: Server[Any], boats: list[str]) -> None:
+def test_text_search_shows_images_with_positions(server: Server[Any], boats: list[str]) -> None:
     answer, pictures = told(call(server, "search_images", query="boat"))
     assert pictures == [SMALL, LARGE, SMALL + b"c"]
     assert [hit["shown"] for hit in answer["hits"]] == [1, 2, 3]
@@ -54,7 +51,7 @@ def test_pictures_by_words_are_shown_with_their_place(server: Server[Any], boats
     assert "not_shown" not in answer
 
 
-def test_what_has_no_room_is_left_out_and_said(server: Server[Any], boats: list[str]) -> None:
+def test_images_beyond_the_budget_are_reported(server: Server[Any], boats: list[str]) -> None:
     answer, pictures = told(call(server, "search_images", query="boat", image_bytes=300))
     assert len(boats) == len(answer["hits"])
     assert pictures == [SMALL, SMALL + b"c"]
@@ -64,9 +61,7 @@ def test_what_has_no_room_is_left_out_and_said(server: Server[Any], boats: list[
     assert (pictures, answer["not_shown"][:1]) == ([], "3")
 
 
-def test_pictures_like_a_picture_and_for_a_passage(
-    server: Server[Any], library: MemoryLibrary, boats: list[str]
-) -> None:
+def test_image_and_passage_find_images(server: Server[Any], library: MemoryLibrary, boats: list[str]) -> None:
     answer, pictures = told(call(server, "search_images", like=f"{boats[0]}#0-6"))
     assert len(pictures) == 2
     assert {hit["near_duplicate"] for hit in answer["hits"]} == {True}
@@ -76,7 +71,7 @@ def test_pictures_like_a_picture_and_for_a_passage(
     assert (answer["hits"][0]["found_by"], pictures) == (["document"], [SMALL])
 
 
-def test_thumbnails_that_have_gone_are_no_failure(
+def test_missing_thumbnails_are_reported(
     server: Server[Any], library: MemoryLibrary, boats: list[str]
 ) -> None:
     del library.thumbnails[boats[0]]
@@ -86,7 +81,7 @@ def test_thumbnails_that_have_gone_are_no_failure(
 
 
 @pytest.mark.parametrize("asked", [{}, {"query": "a", "like": "b"}])
-def test_one_thing_is_asked(server: Server[Any], asked: dict[str, str]) -> None:
+def test_exactly_one_query_is_required(server: Server[Any], asked: dict[str, str]) -> None:
     assert "give `query` or `like`" in failure(call(server, "search_images", **asked))
 
 
@@ -94,7 +89,7 @@ def test_an_unknown_source_is_an_error_that_helps(server: Server[Any]) -> None:
     assert "not found" in failure(call(server, "search_images", like="0" * 32))
 
 
-def test_more_pictures_than_have_room_go_on_by_a_cursor(server: Server[Any], library: MemoryLibrary) -> None:
+def test_images_beyond_the_page_follow_by_cursor(server: Server[Any], library: MemoryLibrary) -> None:
     for number in range(12):
         library.add_picture(f"{number}.png", f"boat {number} " + "and more words " * 30, SMALL)
     asked: dict[str, Any] = {"query": "boat", "limit": 12, "token_budget": 600}
@@ -109,7 +104,7 @@ def test_more_pictures_than_have_room_go_on_by_a_cursor(server: Server[Any], lib
     assert seen == [f"{number}.png" for number in range(12)]
 
 
-def test_words_of_a_picture_are_told_from_passages(server: Server[Any], library: MemoryLibrary) -> None:
+def test_image_text_is_distinguished_from_passages(server: Server[Any], library: MemoryLibrary) -> None:
     picture = library.add_picture("boat.png", "a boat at sea", b"")
     by_id = answer(call(server, "get_source_context", citation=picture.source_id))
     assert [each["kind"] for each in by_id["paragraphs"]] == ["image"]

@@ -20,11 +20,11 @@ from kg_api.mcp.answers import cut, find_invisible_characters, passage
         ("\u2066\u200b", ["zero_width", "bidirectional"]),
     ],
 )
-def test_what_a_reader_does_not_see_is_named(text: str, kinds: list[str]) -> None:
+def test_invisible_characters_are_named(text: str, kinds: list[str]) -> None:
     assert find_invisible_characters(text) == kinds
 
 
-def test_a_passage_is_marked_and_stays_as_it_is_and_so_are_its_parts() -> None:
+def test_passage_and_its_parts_are_marked_unchanged() -> None:
     found = passage("s#10-20", "abc\u200bdefghi")
     assert (found["text"], found["invisible"]) == ("abc\u200bdefghi", ["zero_width"])
     assert cut(found, 0, 4)["invisible"] == ["zero_width"]

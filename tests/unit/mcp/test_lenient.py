@@ -69,7 +69,7 @@ def read(**given: Any) -> dict[str, Any]:
         ("query", 2024, "2024"),
     ],
 )
-def test_what_is_meant_is_taken(name: str, sent: object, meant: object) -> None:
+def test_near_miss_arguments_are_accepted(name: str, sent: object, meant: object) -> None:
     found = read(**{"query": "x", name: sent})[name]
     assert found == meant
     assert type(found) is type(meant)
@@ -127,7 +127,7 @@ def test_nothing_for_an_optional_argument_is_not_given(name: str, nothing: objec
         ("other", ""),
     ],
 )
-def test_what_is_not_meant_so_stays_for_the_model_to_reject(name: str, sent: object) -> None:
+def test_ambiguous_arguments_are_left_unchanged(name: str, sent: object) -> None:
     given = {"query": "x", name: sent}
     assert read_arguments(Arguments, given) == given
 
@@ -160,7 +160,7 @@ def test_the_schema_stays_strict_and_small() -> None:
     assert limit["properties"]["limit"]["type"] == "integer"
 
 
-def test_a_search_takes_text_for_all_and_walks_on(server: Server[Any], library: MemoryLibrary) -> None:
+def test_search_accepts_text_arguments_on_every_page(server: Server[Any], library: MemoryLibrary) -> None:
     library.add("nature", "many.txt", [f"Bees dance {'and dance ' * 30}{n}.\n" for n in range(20)])
     strict = {
         "query": "dance",
@@ -208,5 +208,5 @@ def test_a_blank_query_names_the_argument(server: Server[Any], tool: str, blank:
         ("nothing to say of it", "nothing to say of it"),
     ],
 )
-def test_agents_are_told_of_tools(message: str, said: str) -> None:
+def test_hints_name_tools_instead_of_commands(message: str, said: str) -> None:
     assert rephrase_for_agents(message) == said

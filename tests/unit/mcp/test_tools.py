@@ -24,12 +24,12 @@ async def tools_of(client: Client) -> ListToolsResult:
     return await client.list_tools()
 
 
-def test_agents_are_told_what_the_snapshot_says() -> None:
+def test_tool_descriptions_match_the_snapshot() -> None:
     expected = json.loads(SNAPSHOT.read_text(encoding="utf-8"))
     assert told() == expected, "meant? `python -m tests.support.mcp` writes it anew"
 
 
-def test_what_agents_are_told_is_short() -> None:
+def test_tool_descriptions_are_short() -> None:
     every = told()
     assert len(json.dumps(every["tools"])) < 14_000
     assert tokens_of(json.dumps(every)) < 5500
@@ -50,7 +50,7 @@ def test_tools_are_listed_as_reading_only(server: Server[Any], mode: str) -> Non
 
 
 @pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
-def test_a_search_gives_passages_with_their_place(
+def test_search_returns_passages_with_positions(
     server: Server[Any], library: MemoryLibrary, mode: str
 ) -> None:
     found = answer(call(server, "search_sources", mode, query="dance"))
@@ -81,7 +81,7 @@ def test_concepts_and_passages_come_together(server: Server[Any], mode: str) -> 
     assert answer(call(server, "hybrid_search", mode, query="dance", concept_limit=0))["concepts"] == []
 
 
-def test_the_passages_of_a_hybrid_search_go_on(server: Server[Any], library: MemoryLibrary) -> None:
+def test_hybrid_search_pages_continue(server: Server[Any], library: MemoryLibrary) -> None:
     library.add("nature", "many.txt", [f"Bees dance {'and dance ' * 30}{n}.\n" for n in range(20)])
     asked = {"query": "dance", "source_limit": 20, "token_budget": 600}
     first = answer(call(server, "hybrid_search", **asked))
@@ -94,7 +94,7 @@ def test_the_passages_of_a_hybrid_search_go_on(server: Server[Any], library: Mem
 @pytest.mark.parametrize(
     ("begin", "end", "told"), [(0, 13, False), (0, 11, False), (0, 10, True), (1, 13, True)]
 )
-def test_what_matched_is_cited_where_it_is_another_place(begin: int, end: int, told: bool) -> None:
+def test_matched_chunk_at_another_position_is_cited(begin: int, end: int, told: bool) -> None:
     library = MemoryLibrary()
     library.add("nature", "bees.txt", [PARAGRAPHS[0], PARAGRAPHS[1]])
     (found,) = library.search(SourceSearch(query_text="dance")).sources
@@ -102,13 +102,13 @@ def test_what_matched_is_cited_where_it_is_another_place(begin: int, end: int, t
     assert build_hit(found).get("matched") == (f"{found.source_id}#{begin}-{end}" if told else None)
 
 
-def test_what_could_not_be_done_is_told(server: Server[Any], library: MemoryLibrary) -> None:
+def test_degradations_are_returned(server: Server[Any], library: MemoryLibrary) -> None:
     library.degraded = [Degradation(part="embedding", effect="searched by words only")]
     found = answer(call(server, "search_sources", query="dance"))
     assert found["degraded"] == [{"part": "embedding", "effect": "searched by words only"}]
 
 
-def test_every_citation_of_a_hit_resolves_to_its_text(server: Server[Any], library: MemoryLibrary) -> None:
+def test_every_citation_resolves_to_its_text(server: Server[Any], library: MemoryLibrary) -> None:
     place = next(iter(library.places.values()))[2]
     whole = library.text(place)
     for hit in answer(call(server, "search_sources", query="bees,"))["hits"]:
@@ -120,7 +120,7 @@ def test_every_citation_of_a_hit_resolves_to_its_text(server: Server[Any], libra
             assert read["quote"] == {"citation": citation, "text": whole[start:end]}
 
 
-def test_reading_around_gives_neighbours_in_order(server: Server[Any], library: MemoryLibrary) -> None:
+def test_context_returns_neighbours_in_order(server: Server[Any], library: MemoryLibrary) -> None:
     places = next(iter(library.places.values()))
     read = answer(
         call(server, "get_source_context", citation=places[3].source_id, window=1, token_budget=9000)
@@ -141,7 +141,7 @@ def test_reading_around_gives_neighbours_in_order(server: Server[Any], library: 
 
 
 @pytest.mark.parametrize(("bytes_a_pixel", "width"), [(1, 1000), (699, 1000), (900, 700), (2000, 320)])
-def test_a_page_is_shown_behind_what_is_read_as_large_as_agents_take(
+def test_page_image_fits_the_agent_limit(
     server: Server[Any], library: MemoryLibrary, bytes_a_pixel: int, width: int
 ) -> None:
     library.bytes_a_pixel = bytes_a_pixel
@@ -157,7 +157,7 @@ def test_a_page_is_shown_behind_what_is_read_as_large_as_agents_take(
     assert len(shown.data) < 1_000_000
 
 
-def test_a_page_that_cannot_be_shown_says_so(server: Server[Any], library: MemoryLibrary) -> None:
+def test_unavailable_page_image_is_reported(server: Server[Any], library: MemoryLibrary) -> None:
     place = next(iter(library.places.values()))[0]
     assert "no page 3" in failure(call(server, "get_source_context", citation=place.source_id, page=3))
     assert failure(call(server, "get_source_context", citation=place.source_id, page=0))
@@ -168,7 +168,7 @@ def test_a_page_that_cannot_be_shown_says_so(server: Server[Any], library: Memor
     assert len(call(server, "get_source_context", citation=place.source_id).content) == 1
 
 
-def test_a_paragraph_that_moved_is_found_by_its_citation(server: Server[Any], library: MemoryLibrary) -> None:
+def test_moved_paragraph_is_found_by_its_citation(server: Server[Any], library: MemoryLibrary) -> None:
     before = next(iter(library.places.values()))[3]
     library.add("nature", "bees.txt", ["New: ", *PARAGRAPHS])
     citation = f"{before.source_id}#{before.start}-{before.end}"
@@ -178,9 +178,7 @@ def test_a_paragraph_that_moved_is_found_by_its_citation(server: Server[Any], li
     assert read["moved"] == now
 
 
-def test_a_part_of_a_paragraph_that_moved_away_is_not_guessed(
-    server: Server[Any], library: MemoryLibrary
-) -> None:
+def test_moved_part_of_a_paragraph_is_rejected(server: Server[Any], library: MemoryLibrary) -> None:
     before = next(iter(library.places.values()))[0]
     library.add("nature", "bees.txt", [LONG, *PARAGRAPHS])
     said = failure(call(server, "get_source_context", citation=f"{before.source_id}#0-4"))
@@ -188,7 +186,7 @@ def test_a_part_of_a_paragraph_that_moved_away_is_not_guessed(
     assert f"{before.source_id}#{len(LONG)}-" in said
 
 
-def test_what_is_similar_is_given_with_its_place(server: Server[Any], library: MemoryLibrary) -> None:
+def test_similar_passages_are_returned_with_positions(server: Server[Any], library: MemoryLibrary) -> None:
     place = next(iter(library.places.values()))[2]
     found = answer(call(server, "find_similar_sources", citation=place.source_id, limit=3))
     assert found["source"] == f"{place.source_id}#{place.start}-{place.end}"
@@ -197,7 +195,7 @@ def test_what_is_similar_is_given_with_its_place(server: Server[Any], library: M
 
 
 @pytest.mark.parametrize("citation", ["nothing", "nothing#1-2", "a b", "x#5-5"])
-def test_a_citation_of_nothing_says_so(server: Server[Any], citation: str) -> None:
+def test_unknown_citation_is_an_error(server: Server[Any], citation: str) -> None:
     assert failure(call(server, "get_source_context", citation=citation))
 
 
@@ -225,13 +223,13 @@ def test_wrong_arguments_are_explained(
 
 
 @pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
-def test_an_unknown_tool_is_an_error_of_the_protocol(server: Server[Any], mode: str) -> None:
+def test_unknown_tool_is_a_protocol_error(server: Server[Any], mode: str) -> None:
     with pytest.raises(MCPError, match="unknown tool 'delete_ontology'") as caught:
         call(server, "delete_ontology", mode, ontology="nature")
     assert caught.value.code == INVALID_PARAMS
 
 
-def test_an_error_of_kg_says_what_to_do(server: Server[Any], library: MemoryLibrary) -> None:
+def test_kg_error_explains_the_fix(server: Server[Any], library: MemoryLibrary) -> None:
     library.failing = DatabaseUnavailable()
     assert failure(call(server, "list_ontologies")) == (
         "Neo4j does not respond. `kg doctor` shows the cause. "
@@ -239,7 +237,7 @@ def test_an_error_of_kg_says_what_to_do(server: Server[Any], library: MemoryLibr
     )
 
 
-def test_a_fault_gives_nothing_away(server: Server[Any], library: MemoryLibrary) -> None:
+def test_unexpected_error_reveals_nothing(server: Server[Any], library: MemoryLibrary) -> None:
     library.failing = ZeroDivisionError("secret")
     said = failure(call(server, "list_ontologies"))
     assert "secret" not in said
@@ -253,7 +251,7 @@ def test_a_passage_stays_data(server: Server[Any], library: MemoryLibrary) -> No
     assert hit["text"] == hostile
 
 
-def test_a_concept_is_read_where_it_stands(server: Server[Any], library: MemoryLibrary) -> None:
+def test_concept_context_shows_evidence_first(server: Server[Any], library: MemoryLibrary) -> None:
     places = next(iter(library.places.values()))
     own = places[1]
     read = answer(call(server, "get_concept_context", concept=own.source_id, window=1, token_budget=9000))
@@ -268,9 +266,7 @@ def test_a_concept_is_read_where_it_stands(server: Server[Any], library: MemoryL
     assert few["paragraphs"][0]["text"] == own.full_text, "what proves it has room before its neighbours"
 
 
-def test_a_concept_is_taken_by_its_name_and_what_was_taken_for_a_phrase_is_told(
-    server: Server[Any], library: MemoryLibrary
-) -> None:
+def test_concept_is_found_by_name_or_phrase(server: Server[Any], library: MemoryLibrary) -> None:
     named = answer(call(server, "get_concept_context", concept="They"))
     assert (named["label"], named["degraded"]) == ("They", [])
     phrase = answer(call(server, "get_concept_context", concept="swarm"))
@@ -280,9 +276,7 @@ def test_a_concept_is_taken_by_its_name_and_what_was_taken_for_a_phrase_is_told(
     assert library
 
 
-def test_a_concept_that_is_not_there_is_told_in_an_agents_words(
-    server: Server[Any], library: MemoryLibrary
-) -> None:
+def test_missing_concept_message_suits_agents(server: Server[Any], library: MemoryLibrary) -> None:
     library.add("o", "far.txt", ["Lamps are far away."])
     far = failure(call(server, "get_concept_context", concept="far"))
     assert "no concept matches 'far' (nearest: 'Lamps'). search_sources" in far
@@ -292,7 +286,7 @@ def test_a_concept_that_is_not_there_is_told_in_an_agents_words(
     assert "kg " not in far + gone, "an agent has no command line"
 
 
-def test_ontologies_tell_equal_names_apart(server: Server[Any], library: MemoryLibrary) -> None:
+def test_ontologies_distinguish_equal_names(server: Server[Any], library: MemoryLibrary) -> None:
     library.add("another", "they.txt", ["They are others."])
     either = answer(call(server, "get_concept_context", concept="They"))
     assert "Another is in 'another': choose with `ontologies`" in either["degraded"][0]["effect"]
@@ -300,7 +294,7 @@ def test_ontologies_tell_equal_names_apart(server: Server[Any], library: MemoryL
     assert (asked["ontology"], asked["degraded"]) == ("another", [])
 
 
-def test_a_citation_is_read_as_it_is_written() -> None:
+def test_citation_round_trips() -> None:
     citation = CitationPlace("ab12", 7, 19)
     assert str(citation) == "ab12#7-19"
     assert read_citation(" ab12#7-19\n") == ("ab12", citation)
@@ -309,7 +303,7 @@ def test_a_citation_is_read_as_it_is_written() -> None:
 @pytest.mark.parametrize(
     "text", ["", "#1-2", "a b#1-2", "ab#1", "ab#-1-2", "ab#1-", "ab#x-y", "ab#1-2#3-4", "ab#1-2x", "a" * 101]
 )
-def test_what_is_no_citation_is_refused(text: str) -> None:
+def test_invalid_citation_is_rejected(text: str) -> None:
     with pytest.raises(InvalidInput, match="not a citation id"):
         read_citation(text)
 
@@ -320,6 +314,6 @@ def test_a_name_is_none_and_is_kept(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["ab#5-", "ab#-5", "ab#5-5", "a b#", "ab#1-2-3"])
-def test_a_broken_citation_is_no_name(text: str) -> None:
+def test_malformed_citation_is_not_a_name(text: str) -> None:
     with pytest.raises(InvalidInput):
         called(text)

@@ -42,7 +42,7 @@ def joined(parts: list[tuple[str, str]]) -> list[tuple[str, str]]:
         ("find_similar_sources", {"limit": 100}),
     ],
 )
-def test_a_walk_gives_what_one_large_answer_gives(
+def test_pages_equal_one_large_response(
     server: Server[Any], library: MemoryLibrary, tool: str, arguments: dict[str, Any], budget: int
 ) -> None:
     if tool == "read_document":
@@ -89,14 +89,14 @@ def more_of(server: Server[Any], tool: str, **arguments: Any) -> str:
     return answer(call(server, tool, **arguments, token_budget=MIN_BUDGET))["more"]["cursor"]
 
 
-def test_what_is_left_and_how_to_get_it_is_told(server: Server[Any]) -> None:
+def test_remaining_hits_and_next_call_are_reported(server: Server[Any]) -> None:
     told = answer(call(server, "search_sources", query="bees", limit=20, token_budget=MIN_BUDGET))
     given = len([hit for hit in told["hits"] if not hit.get("continues")])
     assert told["more"]["left"] == 20 - given
     assert told["more"]["how"].startswith(f"{20 - given} of 20 hits left")
 
 
-def test_a_walk_through_what_changes_ends_clearly(server: Server[Any], library: MemoryLibrary) -> None:
+def test_paging_through_changed_data_is_an_error(server: Server[Any], library: MemoryLibrary) -> None:
     search = more_of(server, "search_sources", query="Note bees", limit=20)
     documents = more_of(server, "list_documents")
     library.add("nature", "bees.txt", ["All new"])

@@ -23,11 +23,11 @@ from kg_api.schemas.operations import QueueStatus
 from tests.support.meters import metrics
 
 
-def test_a_queue_that_is_not_known_has_no_gauges() -> None:
+def test_unknown_queue_has_no_gauges() -> None:
     assert b"kg_jobs" not in render_metrics(QueueGauges(None))
 
 
-def test_a_queue_is_told_beside_what_the_process_counts() -> None:
+def test_queue_gauges_accompany_process_metrics() -> None:
     status = QueueStatus(
         queued=3, waiting=1, running=2, stalled=1, dead=4, oldest_waiting_seconds=5.5, backlog_age_seconds=60
     )
@@ -63,12 +63,10 @@ def test_metrics_that_processes_share_have_all_their_blocks(
 
 
 NO_ROOM = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))"
-"""A write of more fails as one to a full disk does; so does growing a file without writing."""
+"""Larger writes fail like on a full disk, even without data."""
 
 
-def test_without_room_a_process_keeps_its_metrics_to_itself_and_lives(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_full_disk_keeps_metrics_in_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(tmp_path))
     own = "print(metrics.tokens.labels('model 99')._value.get())"
     done = subprocess.run(
@@ -192,7 +190,7 @@ def _used(path: Path) -> int:
     return int.from_bytes(path.read_bytes()[:4], sys.byteorder)
 
 
-def test_what_a_process_had_under_way_goes_with_it(folder: Path) -> None:
+def test_gauges_of_a_dead_process_are_removed(folder: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", OPEN], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:

@@ -33,7 +33,7 @@ def panels() -> list[dict[str, Any]]:
 
 
 def dashboard_queries() -> Iterator[tuple[str, str]]:
-    """Each expression with its legend; what Grafana puts in is put in."""
+    """Yield each dashboard query with its legend and its variables replaced."""
     for panel in panels():
         for target in panel.get("targets", ()):
             expression = target["expr"]
@@ -50,10 +50,10 @@ KNOWN = {**metrics(), **OF_PROMETHEUS}
 
 
 def wrong(expression: str) -> list[str]:
-    """What an expression speaks of that there is not.
+    """Return the unknown names in an expression.
 
     Raises:
-        ValueError: it does not parse.
+        ValueError: The expression does not parse.
     """
     return list(_wrong(promql_parser.parse(expression)))
 
@@ -105,7 +105,7 @@ def labels_of(node: Any) -> set[str]:
 
 
 @pytest.mark.parametrize(("expression", "told"), QUERIES)
-def test_an_expression_parses_and_speaks_of_what_there_is(expression: str, told: str) -> None:
+def test_expression_parses_and_uses_known_metrics(expression: str, told: str) -> None:
     assert wrong(expression) == []
     used = set(re.findall(r"\{\{ ?\$?(\w+)", told)) - {"value"}
     assert used - labels_of(promql_parser.parse(expression)) == set()
@@ -120,7 +120,7 @@ def test_an_expression_parses_and_speaks_of_what_there_is(expression: str, told:
         ("kg_workers > sum by (x) (kg_jobs)", "no label x to group by"),
     ],
 )
-def test_what_there_is_not_is_found(expression: str, fault: str) -> None:
+def test_unknown_metrics_in_expressions_are_found(expression: str, fault: str) -> None:
     assert wrong(expression) == [fault]
 
 
@@ -135,7 +135,7 @@ def test_every_metric_is_on_the_dashboard() -> None:
     assert {name for name in families if not re.search(rf"\b{name}(_bucket|_count)?\b", shown)} == set()
 
 
-def test_an_alert_says_what_to_do() -> None:
+def test_alert_has_an_instruction() -> None:
     assert len({each["alert"] for each in alerts()}) == len(alerts()) > 10
     for each in alerts():
         assert each["labels"]["severity"] in {"warning", "critical"}
@@ -143,7 +143,7 @@ def test_an_alert_says_what_to_do() -> None:
         assert re.fullmatch(r"\d+[smh]", each.get("for", "0s"))
 
 
-def test_panels_have_ids_of_their_own_and_lie_beside_each_other() -> None:
+def test_panels_have_unique_ids_without_overlap() -> None:
     assert max(Counter(each["id"] for each in panels()).values()) == 1
     places = sorted((each["gridPos"]["y"], each["gridPos"]["x"], each["gridPos"]) for each in panels())
     for (above, left, first), (below, right, _) in pairwise(places):

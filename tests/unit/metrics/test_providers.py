@@ -1,5 +1,3 @@
-"""What is asked of providers is counted and timed: by kind and host, with what it took."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -36,7 +34,7 @@ def test_requests_tokens_and_dollars_of_embeddings(server: EmbeddingServer) -> N
     assert counted("kg_provider_cost_dollars_total", **OF) == pytest.approx(5 * 0.02 / 1e6)
 
 
-def test_what_a_language_model_costs(server: EmbeddingServer) -> None:
+def test_language_model_cost_is_counted(server: EmbeddingServer) -> None:
     counted = Counted()
     chat = open_quick(server, price_input=500_000, price_output=1_000_000)
     chat.ask(QUESTION)
@@ -46,7 +44,7 @@ def test_what_a_language_model_costs(server: EmbeddingServer) -> None:
     assert counted("kg_provider_cost_dollars_total", **LLM) == read / 2 + written
 
 
-def test_an_answer_piece_by_piece_costs_what_it_costs_at_once(server: EmbeddingServer) -> None:
+def test_streamed_and_complete_answers_cost_the_same(server: EmbeddingServer) -> None:
     chat, at_once = open_quick(server), Counted()
     chat.ask(QUESTION)
     read, written = (at_once("kg_provider_tokens_total", **LLM, direction=way) for way in ("read", "written"))
@@ -57,7 +55,7 @@ def test_an_answer_piece_by_piece_costs_what_it_costs_at_once(server: EmbeddingS
     assert streamed("kg_provider_tokens_total", **LLM, direction="written") == written > 0
 
 
-def test_a_server_that_cannot_be_asked_for_usage_streams_all_the_same(server: EmbeddingServer) -> None:
+def test_server_without_usage_option_still_streams(server: EmbeddingServer) -> None:
     server.takes_stream_options = False
     chat = open_quick(server)
     for _ in range(2):
@@ -67,7 +65,7 @@ def test_a_server_that_cannot_be_asked_for_usage_streams_all_the_same(server: Em
     assert asked == [True, False, False], "from then on at once"
 
 
-def test_tokens_of_a_stream_are_estimated_where_the_server_does_not_tell(server: EmbeddingServer) -> None:
+def test_missing_stream_usage_is_estimated(server: EmbeddingServer) -> None:
     """A token is taken for four characters: "Write.something" has 15, "written" 7."""
     server.tells_usage = False
     chat, counted = open_quick(server), Counted()
@@ -87,7 +85,7 @@ def test_tokens_of_a_stream_are_estimated_where_the_server_does_not_tell(server:
 def test_failures_by_reason_and_retries(
     server: EmbeddingServer, status: int, *, reason: str, tries: int, proofs: int
 ) -> None:
-    """After a server's failure, one request with a known good text tells its fault from a text's."""
+    """After a server error, a request with a known text distinguishes the server from the text."""
     counted = Counted()
     server.always = Status(status)
     with Asking("openai", server) as asking, pytest.raises((EmbeddingUnavailable, ConfigurationError)):

@@ -21,7 +21,7 @@ def accepts(kind: Any, value: object) -> bool:
 
 
 @given(ANY_CHARACTER)
-def test_a_text_is_storable_unless_it_holds_what_neo4j_cannot(text: str) -> None:
+def test_storable_text_excludes_null_and_surrogates(text: str) -> None:
     bad = "\x00" in text or any("\ud800" <= character <= "\udfff" for character in text)
     assert accepts(Text, text) == (not bad)
     if not bad:
@@ -31,7 +31,7 @@ def test_a_text_is_storable_unless_it_holds_what_neo4j_cannot(text: str) -> None
 @pytest.mark.parametrize(
     ("text", "told"), [("a\x00", "U+0000"), ("\ud800", "surrogate"), ("\udfff\x00", "surrogate")]
 )
-def test_what_is_wrong_with_a_text_is_told(text: str, told: str) -> None:
+def test_text_problem_is_described(text: str, told: str) -> None:
     with pytest.raises(ValueError, match=told.replace("+", r"\+")):
         require_storable(text)
 
@@ -67,12 +67,12 @@ def test_names_of_ontologies_in_any_script(name: str) -> None:
         *("a;b", "a{b", "a$b", "../a", "a\u200bb", "a\u202eb", "\u0301a", "🦊", "a\ud800"),
     ],
 )
-def test_what_is_no_name_of_an_ontology(name: str) -> None:
+def test_invalid_ontology_name_is_rejected(name: str) -> None:
     assert not accepts(OntologyName, name)
 
 
 @given(ANY_CHARACTER)
-def test_no_name_of_an_ontology_holds_a_quote_a_control_or_a_path(text: str) -> None:
+def test_ontology_names_exclude_quotes_controls_and_paths(text: str) -> None:
     if accepts(OntologyName, text):
         assert not set(text) & set("`'\"\\/{}$;\n\r\t\x00")
         assert text == text.strip()
@@ -89,7 +89,7 @@ def test_names_of_documents_are_composed() -> None:
     assert TypeAdapter[str](DocumentName).validate_python("U\u0308ber/A\u0301.md") == "Über/Á.md"
 
 
-def test_a_request_refuses_what_an_answer_passes_over() -> None:
+def test_requests_reject_unknown_fields_responses_ignore_them() -> None:
     class Asked(Body):
         a: int
 

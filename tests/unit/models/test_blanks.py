@@ -15,7 +15,7 @@ BLANKS = ["", " ", "\t\n", "\xa0", "\u3000", "\ufeff", "\x1c\x1f", "\x85", "\u20
 
 @pytest.mark.parametrize("kind", [Label, Phrase, Author], ids=["label", "phrase", "author"])
 @pytest.mark.parametrize("blank", BLANKS, ids=ascii)
-def test_a_blank_is_refused(kind: Any, blank: str) -> None:
+def test_blank_text_is_rejected(kind: Any, blank: str) -> None:
     adapter: TypeAdapter[str] = TypeAdapter(kind)
     with pytest.raises(ValidationError):
         adapter.validate_python(blank)

@@ -1,5 +1,3 @@
-"""What nobody sees of a text."""
-
 from __future__ import annotations
 
 import sys

@@ -31,7 +31,7 @@ from kg_api.schemas.base import name_id, normalize_concept_name
         ("AT&T", "at t"),
     ],
 )
-def test_a_name_is_what_is_left_without_case_and_punctuation(label: str, name: str) -> None:
+def test_normalized_name_ignores_case_and_punctuation(label: str, name: str) -> None:
     assert normalize_concept_name(label) == name
 
 

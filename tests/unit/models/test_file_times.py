@@ -32,7 +32,7 @@ def test_file_time_is_stored_in_utc(given: str, stored: str) -> None:
 
 
 @pytest.mark.parametrize("given", ["yesterday", "2025", "2025-02-30", 1740821400, ""])
-def test_file_time_that_is_no_time_is_rejected(given: object) -> None:
+def test_invalid_file_time_is_rejected(given: object) -> None:
     with pytest.raises(ValidationError, match="modified"):
         DocumentUpload.model_validate({"ontology": "o", "document": "d", "modified": given})
 
@@ -62,7 +62,7 @@ def recorded(text: str, metadata: dict[str, MetadataValue], modified: str | None
         ("Plain.", {"created": "2019-05"}, {"created": "2019-05"}),
     ],
 )
-def test_file_time_is_kept_unless_a_date_is_stated(
+def test_file_time_is_stored_without_a_stated_date(
     text: str, metadata: dict[str, MetadataValue], stored: dict[str, MetadataValue]
 ) -> None:
     assert json.loads(recorded(text, metadata).metadata) == stored
@@ -75,7 +75,7 @@ def test_file_time_does_not_change_a_document() -> None:
     assert recorded("Text.", {"a": 2}).content_hash != same[0].content_hash
 
 
-def test_file_time_is_in_no_prompt_and_no_context() -> None:
+def test_file_time_is_excluded_from_prompts_and_contexts() -> None:
     known: dict[str, MetadataValue] = {"author": "Ada", "modified": FILE}
     assert select_context_fields("llm", None, "T", known) == select_context_fields(
         "llm", None, "T", {"author": "Ada"}

@@ -33,7 +33,7 @@ WHERE: TypeAdapter[list[Clause]] = TypeAdapter(Where)
         ("metadata.title=x", "metadata.title", "=", "x"),
     ],
 )
-def test_what_a_line_says(line: str, field: str, op: str, value: object) -> None:
+def test_condition_line_is_parsed(line: str, field: str, op: str, value: object) -> None:
     (found,) = WHERE.validate_python([line])
     assert isinstance(found, Condition)
     assert (found.field, found.op, found.value) == (field, op, value)
@@ -92,7 +92,7 @@ def test_conditions_on_sources_are_checked(line: str, why: str) -> None:
 
 
 @pytest.mark.parametrize("line", ["", "author", "=x", "author=", "author ~ x", "author in ", "two words=x"])
-def test_lines_that_are_no_condition(line: str) -> None:
+def test_invalid_condition_line_is_rejected(line: str) -> None:
     with pytest.raises(ValidationError, match="is not a condition"):
         WHERE.validate_python([line])
 
@@ -116,7 +116,7 @@ def test_conditions_that_cannot_be(condition: dict[str, object]) -> None:
 
 
 @given(st.text(max_size=60))
-def test_any_line_is_a_condition_or_told_to_be_none(line: str) -> None:
+def test_any_line_is_parsed_or_rejected(line: str) -> None:
     with suppress(ValueError):
         assert set(parse_condition(line)) == {"field", "op", "value"}
 
@@ -138,11 +138,11 @@ def test_a_date_is_a_span_of_time(text: str, start: datetime, until: datetime) -
 
 
 @pytest.mark.parametrize("text", ["2025", "2025-13", "2025-02-30", "9999-12-31", "yesterday", "", "1" * 50])
-def test_texts_that_are_no_date(text: str) -> None:
+def test_invalid_dates_are_rejected(text: str) -> None:
     assert moment(text) is None
 
 
-def test_the_dates_of_a_value_are_read_in_their_order() -> None:
+def test_dates_of_a_value_keep_their_order() -> None:
     found = parse_moments(["soon", "2025-03-02", 7, "2024-01"])
     assert [each.start.isoformat()[:10] for each in found] == ["2025-03-02", "2024-01-01"]
     assert [parse_moments(each) for each in (None, 7, "soon", [])] == [[], [], [], []]
@@ -165,11 +165,11 @@ def test_the_order_of_dates_is_that_of_time(one: datetime, other: datetime) -> N
         ("reviewed<2024-13", "'2024-13' is not a calendar day or month"),
     ],
 )
-def test_what_is_meant_as_a_date_and_is_none_is_refused(line: str, told: str) -> None:
+def test_invalid_date_in_a_condition_is_rejected(line: str, told: str) -> None:
     with pytest.raises(ValidationError, match=told):
         Condition.model_validate(parse_condition(line))
 
 
 @pytest.mark.parametrize("line", ["date=unknown", "date<2025", "part=1234-56", "name<m", "date exists"])
-def test_what_may_be_a_text_is_taken(line: str) -> None:
+def test_value_that_may_be_text_is_accepted(line: str) -> None:
     assert Condition.model_validate(parse_condition(line)).op

@@ -47,12 +47,12 @@ def test_blanks_behind_a_text_do_not_count(text: str, after: str) -> None:
 
 
 @given(TEXT.filter(str.strip), st.sampled_from([" ", "\n\n", "\t\r\n"]))
-def test_blanks_before_a_text_do_for_they_move_its_chunks(text: str, before: str) -> None:
+def test_leading_whitespace_changes_the_content_hash(text: str, before: str) -> None:
     assert content_hash(before + text) != content_hash(text)
 
 
 @given(st.lists(st.sampled_from("abc")))
-def test_equal_paragraphs_are_sources_of_their_own_and_moving_keeps_the_id(hashes: list[str]) -> None:
+def test_equal_paragraphs_have_separate_stable_ids(hashes: list[str]) -> None:
     ids = [*source_ids("d", hashes)]
     assert len(set(ids)) == len(ids)
     assert Counter(source_ids("d", sorted(hashes))) == Counter(ids)
@@ -60,7 +60,7 @@ def test_equal_paragraphs_are_sources_of_their_own_and_moving_keeps_the_id(hashe
 
 
 @given(st.lists(st.sampled_from("abc")), st.lists(st.sampled_from("abc")))
-def test_what_comes_behind_a_paragraph_does_not_change_its_id(hashes: list[str], more: list[str]) -> None:
+def test_later_paragraphs_do_not_change_ids(hashes: list[str], more: list[str]) -> None:
     assert [*source_ids("d", hashes + more)][: len(hashes)] == [*source_ids("d", hashes)]
 
 
@@ -75,7 +75,7 @@ def test_a_scope_is_one_plain_token(name: str) -> None:
     assert build_ontology_scope(name).islower()
 
 
-def test_names_of_code_are_embedded_by_their_words_and_other_names_as_they_are() -> None:
+def test_only_code_names_are_split_for_embedding() -> None:
     """Nonsense was taken for `__gt__`, which some models have near to all (ADR 29)."""
     assert build_concept_text("__gt__", "", ()) == "gt"
     assert (

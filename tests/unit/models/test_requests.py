@@ -1,5 +1,3 @@
-"""What the bodies of requests take and refuse, and how that is told."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -70,7 +68,7 @@ def test_searches_that_can_be(body: dict[str, Any]) -> None:
         ({"query_text": "a", "documents": []}, "documents"),
     ],
 )
-def test_searches_that_cannot_be_and_what_is_said(body: dict[str, Any], told: str) -> None:
+def test_invalid_search_has_a_clear_message(body: dict[str, Any], told: str) -> None:
     with pytest.raises(ValidationError) as raised:
         SourceSearch.model_validate(body)
     assert told in "; ".join(map(str, list_field_problems(raised.value.errors())))
@@ -109,7 +107,7 @@ def document_with(metadata: Any) -> DocumentText:
     return DocumentText.model_validate({"ontology": "o", "document": "d", "text": "t", "metadata": metadata})
 
 
-def test_problems_name_fields_as_a_person_would_and_never_repeat_values() -> None:
+def test_problems_name_fields_without_values() -> None:
     body = {
         "query_text": "SECRET",
         "ontology": ["SECRET`"],
@@ -217,7 +215,7 @@ def test_requests_that_contradict_themselves_are_rejected(
         *((str | list[str], given) for given in (["a", "b", "c"], "abc")),
     ],
 )
-def test_of_what_has_items_no_characters_are_told(kind: Any, given: object) -> None:
+def test_length_problems_use_the_right_unit(kind: Any, given: object) -> None:
     model = create_model("Some", some=(kind, Field(max_length=2)))
     with pytest.raises(ValidationError) as raised:
         model.model_validate({"some": given})
@@ -225,7 +223,7 @@ def test_of_what_has_items_no_characters_are_told(kind: Any, given: object) -> N
     assert describe_problems(raised.value.errors()) == f"some: {told}"
 
 
-def test_places_of_a_request_are_not_told() -> None:
+def test_request_location_is_omitted_from_problems() -> None:
     errors = [{"type": "x", "loc": (place, "state"), "msg": "wrong"} for place in ("body", "query", "path")]
     assert describe_problems(errors[1:2]) == "state: wrong"
     assert {each.field for each in list_field_problems(errors)} == {"state"}

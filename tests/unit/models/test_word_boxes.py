@@ -7,7 +7,7 @@ from kg_api.schemas.documents import WordBox, compute_mean_word_confidence, pack
 BOXES = [WordBox(1000, 1007, 3, 10, 9990, 9999, 10_000, 97), WordBox(1008, 1009, 4, 0, 0, 1, 2, 17)]
 
 
-def test_what_is_packed_comes_out_again() -> None:
+def test_packed_boxes_round_trip() -> None:
     assert unpack(pack(BOXES, 1000), 1000) == BOXES
     assert unpack(pack(BOXES, 1000), 40)[0].start == 40
 
@@ -17,7 +17,7 @@ def test_a_word_takes_few_bytes() -> None:
     assert len(pack(row, 0)) < 1000
 
 
-def test_what_a_later_version_packed_is_not_guessed_at() -> None:
+def test_boxes_of_a_later_version_are_rejected() -> None:
     with pytest.raises(ValueError, match="later version"):
         unpack(b"\x07", 0)
 

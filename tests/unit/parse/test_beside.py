@@ -69,7 +69,7 @@ def test_a_reference_is_relative_or_none(reference: str, key: str | None) -> Non
     assert normalize_reference(reference) == key
 
 
-def test_all_that_a_markdown_text_names_is_found() -> None:
+def test_every_markdown_reference_is_found() -> None:
     text = """\
 ![a](img/a.png) ![b](<img/b c.png> "With a title") [![d](d.png)](https://a.example)
 ![e][far] ![Far] ![no][nowhere] ![x](https://a.example/x.png)
@@ -84,7 +84,7 @@ def test_all_that_a_markdown_text_names_is_found() -> None:
 
 
 @pytest.mark.parametrize("as_text", [True, False])
-def test_pictures_of_a_network_are_counted_in_a_note(as_text: bool) -> None:
+def test_remote_images_are_counted_in_a_note(as_text: bool) -> None:
     text = """![a](https://a.example/a.png) ![b](//b.example/b.png) <img src="HTTP://c.example/c.png">
     ![again](https://a.example/a.png) `![d](https://d.example/d.png)` [no picture](https://e.example)
 
@@ -98,13 +98,13 @@ def test_pictures_of_a_network_are_counted_in_a_note(as_text: bool) -> None:
         assert "not downloaded" not in "".join(reader.read_sent_text(Incoming("notes", "a.md", plain))[1])
 
 
-def test_a_page_names_its_pictures() -> None:
+def test_html_references_are_found() -> None:
     page = '<IMG alt="a" data-src="no.png" src="img/a&amp;b.png"><img src=c.png><img>'
     assert references(page, "html") == ("img/a&b.png", "c.png")
 
 
 @pytest.mark.parametrize("text", ["![", "![a](", "![a](<", "<img ", "[a]: ", "![[", "<img src='"])
-def test_a_text_that_is_meant_to_take_long_does_not(text: str) -> None:
+def test_pathological_text_is_read_quickly(text: str) -> None:
     assert len(references(text * 100_000, "markdown")) <= MAX_REFERENCES
 
 
@@ -138,7 +138,7 @@ def folder(tmp_path: Path) -> Path:
         ("a" * 300, None),
     ],
 )
-def test_a_file_is_never_taken_from_elsewhere(tmp_path: Path, key: str, found: str | None) -> None:
+def test_reference_outside_the_folder_is_ignored(tmp_path: Path, key: str, found: str | None) -> None:
     root = folder(tmp_path)
     assert find_linked_image(root / "docs" / "a.md", root, key) == (found and root / found)
 
@@ -154,7 +154,7 @@ def test_a_file_is_never_taken_from_elsewhere(tmp_path: Path, key: str, found: s
         ("a.md", "", "latin-1"),
     ],
 )
-def test_references_are_found_in_the_encoding_of_the_file(
+def test_references_use_the_encoding_of_the_file(
     tmp_path: Path, name: str, start: str, encoding: str
 ) -> None:
     (tmp_path / "Grün.png").write_bytes(PLAN)
@@ -168,7 +168,7 @@ def test_references_are_found_in_the_encoding_of_the_file(
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("form", ["md", "html"])
 def test_names_are_unquoted_once(tmp_path: Path, name: str, form: str) -> None:
-    """From the file beside the document, through the form, to the document's own reference."""
+    """From the linked file through the form to the reference in the document."""
     (tmp_path / name).write_bytes(PLAN)
     reference = quote(name)
     said = f"![]({reference})" if form == "md" else f"<main>Words.<img src='{reference}'></main>"
@@ -182,7 +182,7 @@ def test_names_are_unquoted_once(tmp_path: Path, name: str, form: str) -> None:
     assert len(read(content, beside=beside).images) == 1
 
 
-def test_what_is_no_picture_is_missing(tmp_path: Path) -> None:
+def test_invalid_image_is_missing(tmp_path: Path) -> None:
     root = folder(tmp_path)
     document = root / "docs" / "a.md"
     content = b"![](../img/boat.jpg) ![](../img/secret.png) ![](../../outside.jpg)"
@@ -195,7 +195,6 @@ def test_what_is_no_picture_is_missing(tmp_path: Path) -> None:
 
 
 def taken(text: str, **beside: bytes) -> list[tuple[str, bool]]:
-    """Each source of a text, and whether it is a picture."""
     made = convert_markdown(text.encode(), beside={"boat.jpg": BOAT, "plan.png": PLAN, **beside})
     assert made.text == text
     kept = ImageKeeper().keep([each.image for each in made.images])
@@ -206,7 +205,7 @@ def taken(text: str, **beside: bytes) -> list[tuple[str, bool]]:
     return [(each.full_text.strip(), each.image is not None) for each in record.sources]
 
 
-def test_a_picture_on_a_line_of_its_own_is_a_source_and_the_text_stays() -> None:
+def test_image_on_its_own_line_is_a_source() -> None:
     text = 'The harbour.\n\n![A red boat](boat.jpg)\n\nThe plan:\n![Plan](plan.png "Of 1911")\nIt is old.\n'
     assert taken(text) == [
         ("The harbour.", False),
@@ -217,7 +216,7 @@ def test_a_picture_on_a_line_of_its_own_is_a_source_and_the_text_stays() -> None
     ]
 
 
-def test_pictures_beside_each_other_in_lists_links_and_tags_are_sources() -> None:
+def test_images_in_lists_links_and_tags_are_sources() -> None:
     text = (
         "![a](boat.jpg) ![b](plan.png)\n\n- ![c](boat.jpg)\n- words\n\n[![d](plan.png)](https://a.example)\n\n"
         '<p align="center">\n  <img src="boat.jpg" alt="e">\n</p>\n\n> ![f](boat.jpg)\n'
@@ -232,7 +231,7 @@ def test_pictures_beside_each_other_in_lists_links_and_tags_are_sources() -> Non
     ]
 
 
-def test_in_sentences_tables_code_and_front_matter_pictures_stay_words() -> None:
+def test_images_in_sentences_tables_and_code_stay_text() -> None:
     text = (
         '---\ntitle: Boats\ncover: "![x](boat.jpg)"\n---\n\nSee ![this](boat.jpg) here.\n\n| a |\n| --- |\n'
         "| ![t](plan.png) |\n\n```\n![x](boat.jpg)\n```\n\n    ![x](boat.jpg)\n\n# Title ![h](boat.jpg)\n"
@@ -242,7 +241,7 @@ def test_in_sentences_tables_code_and_front_matter_pictures_stay_words() -> None
     assert made.notes == ("skipped: images within sentences and tables (3)",)
 
 
-def test_what_is_damaged_or_tiny_stays_words() -> None:
+def test_damaged_or_tiny_image_stays_text() -> None:
     made = convert_markdown(
         b"![a](a.png)\n\n![b](b.png)\n", beside={"a.png": BOAT[:99], "b.png": encoded(drawn(9, 9))}
     )

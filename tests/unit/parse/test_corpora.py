@@ -1,5 +1,3 @@
-"""Real documents, from the folder of data beside the project."""
-
 from __future__ import annotations
 
 import json
@@ -28,7 +26,7 @@ def folder(name: str) -> Path:
 
 
 def checked(documents: Iterable[ParsedDocument]) -> Iterator[tuple[ParsedDocument, SourceSpan]]:
-    """Every source of every document, after all that must hold for any of them has been asserted."""
+    """Return the sources of every document after checking the invariants."""
     for document in documents:
         spans = split(document)
         assert "".join(document.text[span.start : span.end] for span in spans) == document.text

@@ -20,7 +20,7 @@ CHINESE = (
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
 @given(text=TEXTS)
-def test_utf8_comes_back_as_it_was(encoding: str, text: str) -> None:
+def test_utf8_round_trips(encoding: str, text: str) -> None:
     if not text.encode().startswith((b"%PDF-", b"PK", b"{\\rtf", b"GIF8", b"BZh", b"RIFF", b"7z")):
         assert decode(text.encode(encoding)) == (text, ())
 
@@ -62,7 +62,7 @@ def docx() -> bytes:
         (bytes(range(128, 256)) * 40, "no other encoding matches"),
     ],
 )
-def test_what_is_no_text_is_refused_with_what_was_seen(data: bytes, said: str) -> None:
+def test_non_text_is_rejected_with_detected_type(data: bytes, said: str) -> None:
     with pytest.raises(UnreadableDocument, match=said) as caught:
         decode(data)
     assert "Markdown" in str(caught.value)
@@ -77,13 +77,13 @@ def test_what_is_no_text_is_refused_with_what_was_seen(data: bytes, said: str) -
         (b"8BPS\0\1", "a Photoshop image"),
     ],
 )
-def test_a_picture_that_is_not_read_is_to_be_exported(data: bytes, said: str) -> None:
+def test_unsupported_image_suggests_an_export(data: bytes, said: str) -> None:
     with pytest.raises(UnreadableDocument, match=f"{said}.*Export the image as JPEG or PNG"):
         decode(data)
 
 
 @given(data=st.binary(max_size=300))
-def test_any_bytes_give_storable_text_or_a_refusal(data: bytes) -> None:
+def test_any_bytes_are_decoded_or_rejected(data: bytes) -> None:
     try:
         text, _ = decode(data)
     except UnreadableDocument:
@@ -93,11 +93,11 @@ def test_any_bytes_give_storable_text_or_a_refusal(data: bytes) -> None:
 
 
 @pytest.mark.parametrize("text", ["\ud800", "ab\udfffc", "\udc00\ud800"])
-def test_half_a_surrogate_pair_is_refused(text: str) -> None:
+def test_lone_surrogate_is_rejected(text: str) -> None:
     with pytest.raises(InvalidInput, match="surrogate"):
         check_text(text)
 
 
-def test_the_place_of_a_null_character_is_said() -> None:
+def test_null_character_position_is_reported() -> None:
     with pytest.raises(UnreadableDocument, match="offset 2"):
         check_text("ab\x00c")

@@ -23,20 +23,18 @@ from kg_api.text.documents import SUFFIXES, detect_format, parse
         ("a.md", "text", "text"),
     ],
 )
-def test_the_format_is_the_one_given_or_that_of_the_name(
-    name: str, format_: Format | None, expected: str
-) -> None:
+def test_format_follows_option_or_extension(name: str, format_: Format | None, expected: str) -> None:
     assert parse("text", name, format_).format == expected
 
 
 @pytest.mark.parametrize("name", ["a.doc", "x/y.zip", "a.mp3"])
-def test_formats_of_later_versions_are_refused_with_those_that_are_read(name: str) -> None:
+def test_unsupported_formats_list_the_supported_ones(name: str) -> None:
     with pytest.raises(UnreadableDocument, match=r"not supported.*Markdown.*DOCX.*EPUB"):
         parse("text", name)
 
 
 @pytest.mark.parametrize("name", ["a.heic", "b/A.AVIF", "a.SVG"])
-def test_pictures_that_are_not_read_are_to_be_exported(name: str) -> None:
+def test_unsupported_image_extension_suggests_an_export(name: str) -> None:
     with pytest.raises(
         UnreadableDocument, match=r"images are not supported. Export the image as JPEG or PNG"
     ):
@@ -80,7 +78,7 @@ def test_the_title(text: str, name: str, title: str) -> None:
     ("name", "title"),
     [("../../x.md", "x"), ("a\x00\r\nb.md", "ab"), ("\u202egpj.md", "gpj"), ("x" * 5000, "x" * 199 + "…")],
 )
-def test_a_name_that_is_meant_to_harm_gives_a_plain_title(name: str, title: str) -> None:
+def test_hostile_name_becomes_a_plain_title(name: str, title: str) -> None:
     assert parse("no heading", name).title == title
 
 
@@ -96,7 +94,7 @@ def test_hidden_characters_are_noted() -> None:
     assert parse("nothing hidden", "a.txt").notes == ()
 
 
-def test_folders_are_walked_for_what_can_be_read() -> None:
+def test_every_supported_extension_is_parsed() -> None:
     assert {".md", ".rst", ".txt", ".text", ".log", ".py"} <= SUFFIXES
     assert {".pdf", ".html", ".docx", ".eml"} <= SUFFIXES
     assert not {".zip", ".doc", ".svg"} & SUFFIXES

@@ -27,14 +27,14 @@ def names(selection: FileSelection) -> list[str]:
     return [file.document for file in selection.files]
 
 
-def test_a_folder_gives_all_below_it_by_their_path(tmp_path: Path) -> None:
+def test_folder_yields_files_by_relative_path(tmp_path: Path) -> None:
     put(tmp_path, "b.md", "a.txt", "deep/er/c.md", "deep/a.MD")
     selection = select([tmp_path], SUFFIXES)
     assert names(selection) == ["a.txt", "b.md", "deep/a.MD", "deep/er/c.md"]
     assert [file.path for file in selection.files] == [tmp_path / name for name in names(selection)]
 
 
-def test_a_file_that_is_named_is_taken_whatever_its_ending(tmp_path: Path) -> None:
+def test_named_file_is_read_with_any_extension(tmp_path: Path) -> None:
     put(tmp_path, "notes.xyz", ".hidden", "Makefile")
     given = [tmp_path / name for name in ("notes.xyz", ".hidden", "Makefile")]
     selection = select(given, SUFFIXES)
@@ -42,7 +42,7 @@ def test_a_file_that_is_named_is_taken_whatever_its_ending(tmp_path: Path) -> No
     assert not selection.left_out
 
 
-def test_what_is_left_out_of_a_folder_is_counted(tmp_path: Path) -> None:
+def test_skipped_files_are_counted(tmp_path: Path) -> None:
     put(tmp_path, "a.md", "b.png", "c.PNG", "Makefile", "archive.tar.gz", ".env", ".git/config.md")
     selection = select([tmp_path], SUFFIXES)
     assert (names(selection), selection.problems) == (["a.md"], [])
@@ -58,13 +58,13 @@ def test_links_to_folders_are_counted_and_not_followed(tmp_path: Path) -> None:
     assert selection.left_out == {"link to a folder": 1}
 
 
-def test_a_link_to_a_folder_that_is_named_is_followed(tmp_path: Path) -> None:
+def test_named_link_to_a_folder_is_followed(tmp_path: Path) -> None:
     put(tmp_path, "real/a.md")
     (tmp_path / "link").symlink_to("real", target_is_directory=True)
     assert names(select([tmp_path / "link"], SUFFIXES)) == ["a.md"]
 
 
-def test_the_second_of_two_equal_names_is_a_problem(tmp_path: Path) -> None:
+def test_second_file_of_equal_name_is_rejected(tmp_path: Path) -> None:
     put(tmp_path, "one/a.md", "one/b.md", "two/a.md")
     selection = select([tmp_path / "one", tmp_path / "two"], SUFFIXES)
     assert [file.path for file in selection.files] == [tmp_path / "one/a.md", tmp_path / "one/b.md"]
@@ -74,7 +74,7 @@ def test_the_second_of_two_equal_names_is_a_problem(tmp_path: Path) -> None:
     assert "--prefix" in reason
 
 
-def test_a_file_that_is_given_twice_is_taken_once(tmp_path: Path) -> None:
+def test_file_named_twice_is_read_once(tmp_path: Path) -> None:
     put(tmp_path, "a.md")
     (tmp_path / "link").symlink_to(".", target_is_directory=True)
     twice = select([tmp_path, tmp_path / "a.md", tmp_path / "link" / "a.md"], SUFFIXES)
@@ -86,7 +86,7 @@ def test_a_prefix_goes_before_every_name(tmp_path: Path) -> None:
     assert names(select([tmp_path, tmp_path / "a.md"], SUFFIXES, "2026/")) == ["2026/a.md", "2026/below/b.md"]
 
 
-def test_names_are_composed_and_two_forms_of_one_are_one_name(tmp_path: Path) -> None:
+def test_names_are_composed_and_compared(tmp_path: Path) -> None:
     put(tmp_path, "U\u0308ber/A\u0301.md")
     assert names(select([tmp_path], SUFFIXES, "E\u0301:")) == ["É:Über/Á.md"]
     put(tmp_path, "Über/Á.md")
@@ -100,7 +100,7 @@ def test_a_path_that_is_not_there_ends_it(tmp_path: Path) -> None:
         select([tmp_path, tmp_path / "nosuch"], SUFFIXES)
 
 
-def test_what_cannot_be_read_is_a_problem_each(tmp_path: Path) -> None:
+def test_each_unreadable_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / "gone.md").symlink_to("nowhere")
     (tmp_path / "circle.md").symlink_to("circle.md")
     os.mkfifo(tmp_path / "pipe.md")
@@ -115,7 +115,7 @@ def test_what_cannot_be_read_is_a_problem_each(tmp_path: Path) -> None:
     }
 
 
-def test_a_name_that_is_no_utf8_is_a_problem_and_can_be_printed(tmp_path: Path) -> None:
+def test_name_without_valid_utf8_is_reported(tmp_path: Path) -> None:
     put(tmp_path, os.fsdecode(b"caf\xe9.md"))
     [(path, reason, _)] = select([tmp_path], SUFFIXES).problems
     assert path.encode()
@@ -124,7 +124,7 @@ def test_a_name_that_is_no_utf8_is_a_problem_and_can_be_printed(tmp_path: Path) 
 
 
 @given(st.text(string.printable + "äß語🙂", max_size=30))
-def test_what_is_valid_is_shown_as_it_is(name: str) -> None:
+def test_printable_name_is_unchanged(name: str) -> None:
     assert to_printable(name) == name
 
 

@@ -13,7 +13,7 @@ from tests.support.growth import assert_linear
 
 FULL = 10_000_000
 SECONDS_PER_MB = 60
-"""For the full size; several times what any of them takes, and what is quadratic takes hours."""
+"""Limit for the full size, several times the measured times. Quadratic time would take hours."""
 FORMATS: tuple[Format, ...] = ("text", "markdown", "rst")
 
 

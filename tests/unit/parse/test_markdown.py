@@ -113,7 +113,7 @@ LINES = st.sampled_from(
 
 
 @given(lines=st.lists(LINES, max_size=60), window=st.integers(1, 20))
-def test_a_text_parsed_in_parts_has_the_blocks_of_the_whole(lines: list[str], window: int) -> None:
+def test_parsing_in_parts_equals_parsing_the_whole(lines: list[str], window: int) -> None:
     text = "\n".join(lines)
     whole = markdown.blocks(text)
     with pytest.MonkeyPatch.context() as patch:
@@ -150,7 +150,7 @@ nothing:
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
-def test_it_is_said_of_the_document_and_no_passage(newline: str) -> None:
+def test_front_matter_belongs_to_no_passage(newline: str) -> None:
     text = (HEAD + "# Heading\n\nText.\n").replace("\n", newline)
     parsed = parse(text, "a.md")
     assert parsed.title == "The real title"
@@ -172,7 +172,7 @@ def test_it_is_said_of_the_document_and_no_passage(newline: str) -> None:
 @pytest.mark.parametrize(
     "text", ["---\n\nrule, no front matter\n\n---\n", "---\nnever closed\n", "a\n---\nb: c\n---\n"]
 )
-def test_a_rule_is_no_front_matter(text: str) -> None:
+def test_horizontal_rule_is_not_front_matter(text: str) -> None:
     assert parse(text, "a.md").body == 0
     assert split(parse(text, "a.md"))[0].start == 0
 
@@ -187,27 +187,27 @@ def test_a_rule_is_no_front_matter(text: str) -> None:
         "a: " + "[" * 3000,
     ],
 )
-def test_what_is_no_yaml_stays_in_the_text_and_is_told(said: str) -> None:
+def test_invalid_yaml_stays_text_and_is_reported(said: str) -> None:
     parsed = parse(f"---\n{said}\n---\nText.\n", "a.md")
     assert (parsed.body, dict(parsed.metadata)) == (0, {})
     assert "front matter" in parsed.notes[0]
     assert split(parsed)[0].start == 0
 
 
-def test_nothing_is_lost_of_a_file_that_is_front_matter_alone() -> None:
+def test_file_with_only_front_matter_is_kept() -> None:
     text = "---\ntitle: Alone\ndate: 2025-03-01\n---\n\n"
     parsed = parse(text, "a.md")
     assert (parsed.title, parsed.metadata) == ("Alone", {"date": "2025-03-01"})
     assert [text[each.start : each.end] for each in split(parsed)] == [text]
 
 
-def test_what_cannot_be_kept_is_named() -> None:
+def test_unsupported_fields_are_named() -> None:
     front = read_front_matter("---\na: {b: c}\nd: [[1]]\ne: 1\n---\n")
     assert front.metadata == {"e": 1}
     assert front.notes == ("front matter that kg cannot store as metadata: a, d",)
 
 
-def test_too_much_is_not_kept_and_told() -> None:
+def test_excess_fields_are_dropped_and_reported() -> None:
     said = "".join(f"key{at}: 1\n" for at in range(80))
     front = read_front_matter(f"---\n{said}---\ntext")
     assert not front.metadata

@@ -1,5 +1,3 @@
-"""Programs by their functions and classes: in each language, at exact places, whatever stands in the file."""
-
 from __future__ import annotations
 
 import textwrap
@@ -226,7 +224,7 @@ MARKS = {
 
 
 @pytest.mark.parametrize("suffix", MARKS)
-def test_a_comment_and_what_decorates_stay_with_what_they_stand_above(suffix: str) -> None:
+def test_comments_and_decorators_stay_with_their_definition(suffix: str) -> None:
     mark, name = MARKS[suffix]
     found = sources_of(suffix, textwrap.dedent(PROGRAM[suffix]).lstrip())
     assert [name in text for _, text in found if mark in text] == [True]
@@ -245,7 +243,7 @@ def test_short_definitions_are_read_with_their_surroundings() -> None:
     assert sources_of("py", text) == [(("Shape",), text)]
 
 
-def test_what_follows_a_class_is_not_in_it() -> None:
+def test_code_after_a_class_is_outside() -> None:
     text = "class A:\n  def a(self):\n    b = 1\n    b += 1\n    return b\n\n\nx = 1\ny = 2\nz = 3\n"
     assert [path for path, _ in sources_of("py", text)] == [("A", "a"), ()]
 
@@ -256,7 +254,7 @@ def test_names_keep_their_underscores() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "x = 1\n", "def (:\n{{{\n", "\ufeff# ä\n", "\x00\x01"])
-def test_what_defines_nothing_has_no_scopes(text: str) -> None:
+def test_code_without_definitions_has_no_scopes(text: str) -> None:
     assert [find_scopes(text, suffix) for suffix in sorted(PROGRAM)] == [[]] * len(PROGRAM)
 
 

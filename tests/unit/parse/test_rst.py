@@ -157,7 +157,7 @@ def test_levels_follow_the_first_appearance_of_a_style() -> None:
         ("=====\nOver\n-----", []),
     ],
 )
-def test_what_is_a_heading(text: str, expected: list[tuple[int, str]]) -> None:
+def test_headings_are_recognized(text: str, expected: list[tuple[int, str]]) -> None:
     assert levels(text) == expected
 
 
@@ -182,7 +182,7 @@ def test_kinds(text: str, kinds: list[str]) -> None:
     assert [block.kind for block in rst.blocks(text)] == kinds
 
 
-def test_blank_lines_behind_a_body_are_not_in_its_block() -> None:
+def test_trailing_blank_lines_are_outside_the_block() -> None:
     text = "a::\n\n  code\n\n\nb"
     assert [text[block.start : block.end] for block in rst.blocks(text)] == ["a::\n", "  code\n", "b"]
 
@@ -212,7 +212,7 @@ LINES = st.sampled_from(
 
 
 @given(st.lists(LINES, max_size=40).map("\n".join))
-def test_blocks_are_in_order_and_hold_every_line_that_is_not_blank(text: str) -> None:
+def test_blocks_are_ordered_and_cover_all_text(text: str) -> None:
     blocks = rst.blocks(text)
     borders = [offset for block in blocks for offset in (block.start, block.end)]
     assert borders == sorted(borders)
@@ -255,7 +255,7 @@ Said once.
 """
 
 
-def test_blocks_and_what_the_file_says_of_itself() -> None:
+def test_org_blocks_and_metadata_are_read() -> None:
     parsed = parse(TEXT, "oncall.org")
     assert (parsed.format, parsed.title) == ("org", "On call")
     assert parsed.metadata == {
@@ -287,7 +287,7 @@ def test_blocks_and_what_the_file_says_of_itself() -> None:
     ]
 
 
-def test_sources_join_to_the_text_and_stand_under_their_headlines() -> None:
+def test_org_sources_join_to_text_under_headings() -> None:
     spans = split(parse(TEXT, "oncall.org"))
     assert "".join(TEXT[each.start : each.end] for each in spans) == TEXT
     assert [each.heading for each in spans] == [

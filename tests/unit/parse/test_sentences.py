@@ -58,7 +58,7 @@ def test_the_language_is_guessed(text: str, language: str) -> None:
 
 
 @given(st.text(st.sampled_from("aB .!?\n。“”\u200b"), max_size=200), st.integers(1, 30))
-def test_borders_rise_within_the_text_however_it_is_cut_into_windows(text: str, window: int) -> None:
+def test_sentence_boundaries_increase_in_any_window(text: str, window: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sentences, "_WINDOW", window)
         borders = list(sentence_borders(text, 0, len(text)))
@@ -66,13 +66,13 @@ def test_borders_rise_within_the_text_however_it_is_cut_into_windows(text: str, 
     assert all(0 < border < len(text) for border in borders)
 
 
-def test_a_sentence_on_the_edge_of_a_window_stays_whole() -> None:
+def test_sentence_at_a_window_edge_stays_whole() -> None:
     sentence = "This sentence has exactly some forty characters. "
     found = pieces(sentence * 200)
     assert found == [sentence] * 200
 
 
-def test_what_a_markdown_text_shows_as_code_names_no_picture() -> None:
+def test_markdown_code_references_no_image() -> None:
     text = """\
 ---
 cover: "![f](front.png)"
@@ -105,7 +105,7 @@ Text <!-- ![g](inline.png) --> here, and `<img src="tag.png">` ![h](last.png "wi
     )
 
 
-def test_what_a_page_shows_or_comments_names_no_picture() -> None:
+def test_html_code_and_comments_reference_no_image() -> None:
     page = """<!-- <img src="a.png"> <pre> --><img src="yes.png"><pre>x <code><img src="b.png"></code>
         <img src="c.png"></PRE><script>"<img src='d.png'>"</script><code>without end <img src="and.png">
         <!-- without end <img src="e.png">"""
@@ -115,7 +115,7 @@ def test_what_a_page_shows_or_comments_names_no_picture() -> None:
 @pytest.mark.parametrize(
     "text", ["`", "``` ` ", "<!--", "<!-- <a ", "<pre>", "<code> </pre>", "\\`<b", "`\n\n"]
 )
-def test_nor_does_one_with_much_that_may_be_code(text: str) -> None:
+def test_text_with_much_code_is_read_quickly(text: str) -> None:
     forms: tuple[tuple[Format, str], ...] = (
         ("markdown", "![a](a.png) {} ![b](b.png)"),
         ("html", "<img src=a.png> {}"),
@@ -152,7 +152,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_gitignore_is_followed_from_where_it_stands(folder: Path) -> None:
+def test_gitignore_applies_below_its_folder(folder: Path) -> None:
     (folder / ".gitignore").write_text("*.py\n/build/\n# a comment\n\n!docs/kept.py\n")
     (folder / "docs" / ".gitignore").write_text("d.md\n")
     put(folder, docs__kept_dot_py="kept")
@@ -163,7 +163,7 @@ def test_gitignore_is_followed_from_where_it_stands(folder: Path) -> None:
     assert (str(folder / "b.py"), "ignored by .gitignore") in found.review
 
 
-def test_a_repository_above_counts_and_a_folder_outside_one_does_not(folder: Path) -> None:
+def test_gitignore_applies_only_within_a_repository(folder: Path) -> None:
     (folder / ".gitignore").write_text("d.md\n")
     assert taken(folder / "docs") == ["build/e.md", "d.md"]
     (folder / ".git").mkdir()
@@ -181,7 +181,7 @@ def test_patterns_narrow_down(folder: Path) -> None:
     }
 
 
-def test_empty_files_are_left_out_of_folders_and_told(folder: Path) -> None:
+def test_empty_files_in_folders_are_skipped_and_reported(folder: Path) -> None:
     (folder / "__init__.py").touch()
     found = select([folder], {".md", ".py"}, rules=ALL)
     assert found.left_out == {"empty file": 1}
@@ -197,20 +197,20 @@ def test_empty_files_are_left_out_of_folders_and_told(folder: Path) -> None:
     ]
 
 
-def test_what_is_named_itself_is_taken_whatever_is_ignored(folder: Path) -> None:
+def test_explicitly_named_file_is_never_ignored(folder: Path) -> None:
     (folder / ".gitignore").write_text("*\n")
     assert taken(folder) == []
     assert [each.document for each in select([folder / "a.md"], {".md"}, rules=ALL).files] == ["a.md"]
 
 
 @pytest.mark.parametrize("text", ["!\n*.py\n", "\x00\n*.py\n", "a\\\n*.py\n", "***/\n*.py\n"])
-def test_lines_that_are_no_patterns_are_passed_over(folder: Path, text: str) -> None:
+def test_invalid_gitignore_lines_are_ignored(folder: Path, text: str) -> None:
     (folder / ".gitignore").write_text(text)
     assert "b.py" not in taken(folder)
     assert "a.md" in taken(folder)
 
 
-def test_a_folder_that_is_named_by_the_way_up(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parent_folder_path_uses_the_same_rules(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / ".gitignore").write_text("/b.py\n")
     monkeypatch.chdir(folder / "docs")
     assert "b.py" not in taken(Path(".."))

@@ -34,7 +34,7 @@ def test_a_blank_document_has_no_sources(text: str, name: str) -> None:
     assert sources(text, name) == []
 
 
-def test_a_heading_goes_with_what_follows_it() -> None:
+def test_heading_is_joined_with_following_text() -> None:
     text = f"# A\n\n## B\n\n{many(50)}\n\n{many(60)}\n\n# C\n\nshort\n"
     assert sources(text, "a.md") == [
         ("A > B", f"# A\n\n## B\n\n{many(50)}"),
@@ -43,15 +43,15 @@ def test_a_heading_goes_with_what_follows_it() -> None:
     ]
 
 
-def test_a_heading_with_nothing_below_goes_with_the_next() -> None:
+def test_heading_without_text_joins_the_next_section() -> None:
     assert sources("# A\n\n# B\n\ntext", "a.md") == [("B", "# A\n\n# B\n\ntext")]
 
 
-def test_headings_at_the_end_go_with_what_is_before() -> None:
+def test_trailing_headings_join_the_preceding_text() -> None:
     assert sources("# A\n\ntext\n\n# B\n\n## C", "a.md") == [("A", "# A\n\ntext\n\n# B\n\n## C")]
 
 
-def test_a_document_of_headings_alone_has_a_source() -> None:
+def test_document_of_headings_has_a_source() -> None:
     assert sources("# A\n\n## B", "a.md") == [("A > B", "# A\n\n## B")]
 
 
@@ -59,7 +59,7 @@ def test_text_before_the_first_heading_has_no_path() -> None:
     assert sources("before\n\n# A\n\ntext", "a.md") == [("", "before"), ("A", "# A\n\ntext")]
 
 
-def test_a_paragraph_stays_alone_and_small_ones_are_joined() -> None:
+def test_small_paragraphs_are_joined() -> None:
     text = f"small\n\n{many(40)}\n\n{many(40)}\n\ntiny\n\n{many(99)}\n\ntail"
     assert [text for _, text in sources(text, "a.txt")] == [
         f"small\n\n{many(40)}",
@@ -68,7 +68,7 @@ def test_a_paragraph_stays_alone_and_small_ones_are_joined() -> None:
     ]
 
 
-def test_list_items_are_joined_to_about_a_hundred_words() -> None:
+def test_list_items_are_joined_to_a_hundred_words() -> None:
     text = "\n".join(f"- {many(29)}" for _ in range(10))
     assert [words(text) for _, text in sources(text, "a.md")] == [120, 120, 60]
 
@@ -78,7 +78,7 @@ def test_nothing_is_joined_across_a_heading() -> None:
     assert [path for path, _ in sources(text, "a.md")] == [f"H{i}" for i in range(5)]
 
 
-def test_what_a_colon_announces_follows_it() -> None:
+def test_text_after_a_colon_stays_with_it() -> None:
     code = "```\n" + "x = 1\n" * 50 + "```"
     text = f"{many(95)}\n\nFor example:\n\n{code}\n\n{many(50)}"
     assert [text for _, text in sources(text, "a.md")] == [
@@ -116,7 +116,7 @@ def test_chinese_is_split_by_its_characters() -> None:
     assert all(part.endswith("。") and len(part) <= 400 for part in parts)
 
 
-def test_spans_tile_with_the_blanks_behind_and_the_first_before() -> None:
+def test_spans_cover_the_text_with_whitespace() -> None:
     text = "\n\n  one.\n \n# A\n\n two \n\n"
     document = ParsedDocument(
         text,
@@ -134,11 +134,11 @@ def test_text_that_no_block_covers_is_kept() -> None:
     assert split(ParsedDocument(text, "t", "text", ())) == [SourceSpan(0, len(text), ())]
 
 
-def test_a_piece_of_invisible_characters_is_no_source() -> None:
+def test_invisible_piece_is_not_a_source() -> None:
     assert len(sources("word " + "\u200b" * 50_000, "a.txt")) == 1
 
 
-def test_an_edit_in_one_section_leaves_the_others_alone() -> None:
+def test_edit_in_a_section_keeps_the_others() -> None:
     section = "\n\n".join([many(30), many(70), "- a", many(45)])
     before = f"# A\n\n{section}\n\n# B\n\n{section}\n\n# C\n\n{section}"
     after = before.replace("# B\n\n", f"# B\n\n{many(90, 'new')}\n\n")
@@ -263,7 +263,7 @@ def paths(levels: list[int]) -> list[tuple[str, ...]]:
 
 @pytest.mark.parametrize(("format_", "heading"), [("markdown", as_markdown), ("rst", as_rst)])
 @given(sections=SECTIONS)
-def test_every_source_has_the_headings_above_it_and_one_section_only(
+def test_source_has_its_headings_and_one_section(
     format_: Format, heading: Callable[[int, str], str], sections: list[tuple[int, list[int]]]
 ) -> None:
     levels = [level for level, _ in sections]
@@ -283,7 +283,7 @@ def test_every_source_has_the_headings_above_it_and_one_section_only(
 
 
 @given(sections=SECTIONS)
-def test_paragraphs_of_usual_length_are_neither_joined_nor_split(
+def test_ordinary_paragraphs_are_unchanged(
     sections: list[tuple[int, list[int]]],
 ) -> None:
     usual = [(level, [min(max(size, 40), 250) for size in sizes]) for level, sizes in sections]
@@ -292,7 +292,7 @@ def test_paragraphs_of_usual_length_are_neither_joined_nor_split(
 
 
 @given(TEXTS, FORMATS)
-def test_the_blocks_of_the_sources_are_those_of_the_document(text: str, format_: Format) -> None:
+def test_source_blocks_equal_document_blocks(text: str, format_: Format) -> None:
     document = parse(text, "a", format_)
     spans = split(document)
     for span, blocks in zip(spans, assign_blocks(document, spans), strict=True):
@@ -324,7 +324,7 @@ def test_pieces_tile_and_keep_the_limit(text: str, levels: tuple[Borders, ...] |
         assert words(piece) <= above
 
 
-def test_what_is_short_enough_stays_whole() -> None:
+def test_short_text_stays_whole() -> None:
     assert pieces(many(60)) == [many(60)]
 
 
@@ -333,17 +333,17 @@ def test_prose_is_cut_between_sentences_into_equal_parts() -> None:
     assert pieces(sentence * 14) == [sentence * 7] * 2
 
 
-def test_a_sentence_that_is_too_long_is_cut_between_words() -> None:
+def test_long_sentence_is_cut_between_words() -> None:
     found = pieces(f"Short one. {many(100)}. Short end.")
     assert found[0] == "Short one. "
     assert all(piece.endswith(("word ", ". ", "end.")) for piece in found)
 
 
-def test_a_word_that_is_too_long_is_cut_anywhere() -> None:
+def test_long_word_is_cut_anywhere() -> None:
     assert {len(piece) for piece in pieces("x" * 2000)} == {500}
 
 
-def test_where_each_line_is_a_paragraph_lines_stay_together() -> None:
+def test_lines_of_line_based_text_stay_whole() -> None:
     first, second = "Here are five small words. " * 6 + "\n", "Here are five small words. " * 9 + "\n"
     assert pieces(first + second + second) == [first, second, second]
 
@@ -430,5 +430,5 @@ def test_nothing_to_see_is_blank(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["a", ".", "漢", "👍", "\u0301", "\u200bx", "٣"])
-def test_what_can_be_seen_is_not_blank(text: str) -> None:
+def test_visible_character_is_not_blank(text: str) -> None:
     assert not is_blank(text)

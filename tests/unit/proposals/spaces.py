@@ -1,5 +1,3 @@
-"""Spaces for tests, with what their models' cosines mean."""
-
 from __future__ import annotations
 
 from kg_api.graph.spaces import Space

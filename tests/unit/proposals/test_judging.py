@@ -1,5 +1,3 @@
-"""What is proposed, and what is not: near to each other, apart from the crowd, and worth reading."""
-
 from __future__ import annotations
 
 from dataclasses import replace
@@ -72,7 +70,7 @@ def test_what_several_documents_repeat_is_boilerplate() -> None:
     assert not is_repeated(passage("own", OWLS), [passage("1", EARS), passage("2", TAXES)])
 
 
-def test_a_section_of_a_form_says_little_that_is_its_own() -> None:
+def test_form_section_is_not_distinctive() -> None:
     thanks = "Thanks to all who took part in discussions of this proposal, most of all to"
     own = passage("own", f"{thanks} Ada and Grace and Lise of the lab.", "Top", "Acknowledgements")
     names = (
@@ -92,7 +90,7 @@ def test_a_copy_says_nothing_new() -> None:
     assert not is_copy(OWLS, EARS)
 
 
-def test_the_reason_is_made_of_what_was_measured() -> None:
+def test_reason_describes_the_measurements() -> None:
     told = describe_link_reason("concept", 0.876, within=2, hops=1, contrast=0.1, shared=["voles"])
     assert told == (
         "Each is to the other one of the 2 nearest concepts of another document (cosine 0.88, 0.10 over what "
@@ -118,7 +116,7 @@ def test_thresholds_follow_the_model_unless_they_are_set() -> None:
     assert use(ProposalConfig(), settings, space(related=0.95, unrelated=0.8)).min_similarity == 0.97
 
 
-def test_only_what_changes_proposals_has_all_looked_at_again() -> None:
+def test_only_relevant_settings_restart_the_comparison() -> None:
     usual = space()
 
     def mark(**config: object) -> str:
@@ -130,7 +128,7 @@ def test_only_what_changes_proposals_has_all_looked_at_again() -> None:
     assert mark(hops=1) != mark()
 
 
-def test_a_pair_is_the_same_in_either_order_and_when_its_text_comes_again() -> None:
+def test_proposal_id_is_independent_of_order() -> None:
     one, other = content_hash(OWLS), content_hash(EARS)
     assert proposal_id("notes", "source", one, other) == proposal_id("notes", "source", other, one)
     assert proposal_id("notes", "source", one, other) != proposal_id("mail", "source", one, other)

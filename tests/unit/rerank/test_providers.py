@@ -26,7 +26,6 @@ RIGHT = [0.5, 0.0, 1.0, 0.25, 0.75]
 
 
 def known(reranker: Reranker) -> Reranker:
-    """One that has asked before: an endpoint's form is known then."""
     reranker.score(QUERY, ["red"], seconds=5)
     return reranker
 
@@ -39,7 +38,7 @@ def results(reply: Any) -> Any:
     return reply["results"] if isinstance(reply, dict) else reply
 
 
-def test_scores_come_in_the_order_of_the_texts(server: RerankServer, reranker_of: Open) -> None:
+def test_scores_are_in_text_order(server: RerankServer, reranker_of: Open) -> None:
     assert reranker_of().score(QUERY, TEXTS, seconds=5) == RIGHT
     assert server.requests[-1].headers["authorization"] == f"Bearer {CANARY}"
 
@@ -88,7 +87,7 @@ def test_of_a_long_passage_the_best_window_counts(server: RerankServer, reranker
     ("status", "advice"),
     [(401, "API_KEY"), (403, "API_KEY"), (404, "BASE_URL"), (400, "KG_RERANK__"), (307, "BASE_URL")],
 )
-def test_a_refusal_is_final_and_says_what_to_do(
+def test_rejection_is_final_and_explains_the_fix(
     server: RerankServer, reranker_of: Open, status: int, advice: str
 ) -> None:
     reranker = known(reranker_of())
@@ -100,7 +99,7 @@ def test_a_refusal_is_final_and_says_what_to_do(
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"<html>", b"null", b"7", b'"x"', b"{}", b'{"results": {}}'])
-def test_what_is_no_reply_is_refused(server: RerankServer, reranker_of: Open, body: bytes) -> None:
+def test_malformed_reply_is_rejected(server: RerankServer, reranker_of: Open, body: bytes) -> None:
     server.always = Raw(body)
     with pytest.raises(RerankUnavailable, match=r"BASE_URL|wrong index|scores for"):
         reranker_of().score(QUERY, TEXTS, seconds=5)
@@ -116,7 +115,7 @@ def first(name: str, value: Any) -> Callable[[Any], Any]:
 
 
 @pytest.mark.parametrize("value", [0, 5, -1, None, "zero"])
-def test_an_index_that_is_wrong_is_refused(server: RerankServer, reranker_of: Open, value: Any) -> None:
+def test_wrong_index_is_rejected(server: RerankServer, reranker_of: Open, value: Any) -> None:
     """Of 5 texts, 2 is the best: 0 is there twice then."""
     server.always = Spoil(first("index", value))
     with pytest.raises(RerankUnavailable, match="index"):
@@ -124,7 +123,7 @@ def test_an_index_that_is_wrong_is_refused(server: RerankServer, reranker_of: Op
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), None, "high", [1]])
-def test_a_score_that_is_no_number_is_refused(server: RerankServer, reranker_of: Open, value: Any) -> None:
+def test_non_numeric_score_is_rejected(server: RerankServer, reranker_of: Open, value: Any) -> None:
     server.always = Spoil(first("score", value))
     with pytest.raises(RerankUnavailable, match="finite number"):
         reranker_of().score(QUERY, TEXTS, seconds=5)
@@ -148,7 +147,7 @@ def as_logits(reply: Any) -> Any:
     return reply
 
 
-def test_plain_outputs_are_brought_to_the_scale(server: RerankServer, reranker_of: Open) -> None:
+def test_logits_are_scaled_to_probabilities(server: RerankServer, reranker_of: Open) -> None:
     server.always = Spoil(as_logits)
     scores = reranker_of().score(QUERY, TEXTS, seconds=5)
     assert all(0 < score < 1 for score in scores)

@@ -1,5 +1,3 @@
-"""A database that gives canned rows."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -17,8 +15,6 @@ SPACES = {"default": SMALL, "large": LARGE}
 
 
 class CannedGraph(Graph):
-    """Answers statements by name; one it does not know fails loudly."""
-
     def __init__(self, **states: tuple[str, float]) -> None:
         self.states: dict[str, tuple[str, float]] = {
             "source_words": ("ONLINE", 100.0),

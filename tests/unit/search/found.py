@@ -1,5 +1,3 @@
-"""What lanes find, made up."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -71,7 +69,6 @@ def found(
 def lanes(
     vectors: Mapping[str, Sequence[LaneHit]] | None = None, text: Sequence[LaneHit] | None = None
 ) -> Candidates:
-    """What lanes found: those of vectors by space, and that of words, if it was asked."""
     by_vector = {f"{VECTOR}{slug}": lane for slug, lane in (vectors or {}).items()}
     return Candidates(by_vector if text is None else {**by_vector, TEXT: text})
 
@@ -85,14 +82,12 @@ def plan(least: float | None = None, **asked: Any) -> SearchPlan:
 
 
 def ranked(candidates: Candidates, limit: int, least: float | None = None, **asked: Any) -> list[Hit]:
-    """The hits as they are fused."""
     return list(order(plan(least, **asked), candidates).hits[:limit])
 
 
 def hits(
     candidates: Candidates, limit: int, least: float | None = None, said: str = SAID, **texts: ChunkText
 ) -> list[SourceHit]:
-    """The answer's hits for what lanes found; chunks over several sources say what `texts` has."""
     named = {name.replace("_", "-"): text for name, text in texts.items()}
     best = ranked(candidates, limit, least)
     places = {hit.found.source.source_id: place(hit.found.source.source_id, said) for hit in best}

@@ -14,14 +14,14 @@ scores = st.lists(st.floats(-5, 5), min_size=1, max_size=8)
 
 
 @given(st.lists(st.sampled_from("abc")), st.integers(1, 3))
-def test_at_most_so_many_of_each_in_their_order(items: list[str], most: int) -> None:
+def test_group_limit_keeps_the_order(items: list[str], most: int) -> None:
     kept = limit_per_group(enumerate(items), lambda item: item[1], most)
     assert kept == sorted(kept)
     assert Counter(group for _, group in kept) == {g: min(n, most) for g, n in Counter(items).items()}
 
 
 @given(scores)
-def test_relevance_alone_keeps_the_order(given_scores: list[float]) -> None:
+def test_pure_relevance_keeps_the_order(given_scores: list[float]) -> None:
     chosen = order_by_marginal_relevance(given_scores, np.ones((len(given_scores),) * 2), 1.0, 10)
     values = [given_scores[at] for at, _ in chosen]
     assert len(values) == len(given_scores)
@@ -39,7 +39,7 @@ def test_each_is_chosen_once_and_the_values_fall(
     assert all(a >= b - 1e-9 for a, b in itertools.pairwise(values))
 
 
-def test_a_copy_of_the_first_gives_way_to_something_else() -> None:
+def test_copy_of_the_first_is_demoted() -> None:
     near = np.array([[1.0, 1.0, 0.1], [1.0, 1.0, 0.1], [0.1, 0.1, 1.0]])
     assert [at for at, _ in order_by_marginal_relevance([0.9, 0.89, 0.7], near, 0.4, 3)] == [0, 2, 1]
     assert [at for at, _ in order_by_marginal_relevance([0.9, 0.89, 0.7], near, 1.0, 3)] == [0, 1, 2]
@@ -52,7 +52,7 @@ def test_the_value_is_that_of_the_formula() -> None:
     assert second == pytest.approx(0.7 * 0 - 0.3 * 0.4)
 
 
-def test_vectors_of_two_models_and_none_are_not_compared() -> None:
+def test_vectors_of_different_models_are_not_compared() -> None:
     one, other = np.array([3.0, 4.0], np.float32), np.array([4.0, 3.0], np.float32)
     near = similarities([one, other, one, None], ["small", "small", "large", "small"])
     assert near[0, 1] == pytest.approx(0.96)

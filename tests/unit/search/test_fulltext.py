@@ -69,7 +69,7 @@ WITHOUT_WORDS = re.compile(
         ('צה"ל', ['צה"ל', "צה", "ל"]),
     ],
 )
-def test_words_are_what_a_person_calls_words(text: str, expected: list[str]) -> None:
+def test_query_is_split_into_words(text: str, expected: list[str]) -> None:
     assert terms(text) == expected
 
 
@@ -85,7 +85,7 @@ def test_no_plain_word_is_lost(words: list[str], between: str) -> None:
 
 
 @given(st.text(), st.none() | st.just(["one", "two"]), st.none() | st.just(["d"]))
-def test_nothing_of_the_text_stands_outside_of_quotes(
+def test_query_text_is_always_quoted(
     text: str, ontologies: list[str] | None, documents: list[str] | None
 ) -> None:
     for query in build_lucene_queries(terms(text), ontologies, documents):
@@ -93,7 +93,7 @@ def test_nothing_of_the_text_stands_outside_of_quotes(
 
 
 @given(st.text())
-def test_each_field_is_asked_for_the_same_words_and_the_scope_for_their_parts(text: str) -> None:
+def test_each_field_uses_the_same_words(text: str) -> None:
     for query in build_lucene_queries(terms(text)):
         *fields, scope = re.split(r"\)\^[\d.]+ ?", query)[: len(FIELDS) + 1]
         words = [QUOTED.findall(field) for field in fields]
@@ -105,12 +105,12 @@ def test_each_field_is_asked_for_the_same_words_and_the_scope_for_their_parts(te
         assert QUOTED.findall(scope) == [parts(word) for word in hidden]
 
 
-def test_question_is_asked_in_normal_form() -> None:
+def test_query_uses_the_normal_form() -> None:
     (query,) = build_lucene_queries(terms("cafe\u0301 ｔｅａ"))
     assert QUOTED.findall(query)[:2] == ["café", "tea"]
 
 
-def test_variantss_are_asked_in_each_field() -> None:
+def test_variants_apply_to_each_field() -> None:
     (query,) = build_lucene_queries(["5", "kg"], variants=find_variants("5 kg"))
     assert query.count('"5kg"^2.0') == len(FIELDS) + 1
     (query,) = build_lucene_queries(["5kg"], variants=find_variants("5kg"))
@@ -136,13 +136,13 @@ def test_a_query_never_has_too_many_clauses(words: int, documents: int) -> None:
     assert sum(query.count("kgd") for query in queries) == (documents if words else 0)
 
 
-def test_nothing_to_look_for_or_nowhere_to_look_makes_no_query() -> None:
+def test_empty_words_or_scope_make_no_query() -> None:
     assert build_lucene_queries([]) == []
     assert build_lucene_queries(["a"], []) == []
     assert build_lucene_queries(["a"], None, []) == []
 
 
-def test_a_filter_names_scopes_and_leaves_the_score_alone() -> None:
+def test_scope_filter_does_not_change_scores() -> None:
     (by_ontology,) = build_lucene_queries(["a"], ["one", "two"])
     assert by_ontology.endswith(f" +scope:({build_ontology_scope('one')} {build_ontology_scope('two')})^0")
     (by_document,) = build_lucene_queries(["a"], ["one"], ["d1"])
@@ -168,7 +168,7 @@ def test_very_many_scopes_are_shared_out_each_once() -> None:
         ("it's 3.14 exactly", ["it's 3.14", "3.14 exactly"]),
     ],
 )
-def test_words_beside_each_other(text: str, expected: list[str]) -> None:
+def test_adjacent_words_form_pairs(text: str, expected: list[str]) -> None:
     assert list_word_pairs(text) == expected
 
 
@@ -183,7 +183,7 @@ def test_words_beside_each_other(text: str, expected: list[str]) -> None:
         ("", set[str]()),
     ],
 )
-def test_stop_words_are_of_the_language_of_the_question(question: str, expected: set[str]) -> None:
+def test_stop_words_follow_the_query_language(question: str, expected: set[str]) -> None:
     assert find_stop_words(terms(question)) == expected
 
 
@@ -203,7 +203,7 @@ def asked(wording: Wording) -> list[str]:
 
 
 @pytest.mark.parametrize("count", [1, 48, 60, MAX_TERMS, 70])
-def test_what_is_added_takes_no_word_of_the_question(count: int) -> None:
+def test_added_words_do_not_displace_query_words(count: int) -> None:
     words = [f"word{number}" for number in range(count)]
     respelt = (Respelling(word="word0", meant=["meant0", "meant1"]),)
     found = asked(Wording(words, synonyms=ADDED, respelt=respelt))
@@ -214,7 +214,7 @@ def test_what_is_added_takes_no_word_of_the_question(count: int) -> None:
     "fault",
     [LlmUnavailable("down", retry_after_seconds=60), ConfigurationError("no key"), BudgetSpent("spent")],
 )
-def test_a_failed_language_model_is_asked_once(fault: KgError) -> None:
+def test_failed_language_model_is_called_once(fault: KgError) -> None:
     asked: list[Prompt] = []
 
     def fail(question: Prompt) -> str:

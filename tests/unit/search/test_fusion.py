@@ -21,7 +21,6 @@ def vector(ranked: dict[str, float], **further: float) -> LaneScores:
 
 
 def falling(prefix: str, first: float, rest: float, count: int = BEST) -> dict[str, float]:
-    """A lane whose best stands out from the others, which are about alike."""
     others = {f"{prefix}{n}": rest - n * rest / 1000 for n in range(1, count)}
     return {f"{prefix}0": first, **others}
 
@@ -36,7 +35,7 @@ def test_the_formula_of_reciprocal_ranks() -> None:
 
 
 @given(ids, ids)
-def test_reciprocal_ranks_do_not_depend_on_the_order_of_the_lanes(one: list[str], two: list[str]) -> None:
+def test_reciprocal_ranks_ignore_retriever_order(one: list[str], two: list[str]) -> None:
     there, back = reciprocal_rank_fusion([one, two]), reciprocal_rank_fusion([two, one])
     assert there == pytest.approx(back)
     assert list(there) == list(back)
@@ -50,7 +49,7 @@ def test_one_lane_keeps_order_and_scores(lane: dict[str, float], how: Fusion) ->
 
 
 @given(scores, scores, st.sampled_from(["adaptive", "rrf", "weighted"]))
-def test_all_that_was_found_is_there_once_the_best_first(
+def test_every_hit_appears_once_by_score(
     near: dict[str, float], words: dict[str, float], how: Fusion
 ) -> None:
     fused = fuse([vector(near), LaneScores("text", words)], how)
@@ -64,31 +63,31 @@ def test_all_that_was_found_is_there_once_the_best_first(
 
 
 @given(scores, scores)
-def test_what_is_first_in_both_lanes_stays_first(near: dict[str, float], words: dict[str, float]) -> None:
+def test_first_hit_of_both_retrievers_stays_first(near: dict[str, float], words: dict[str, float]) -> None:
     both = fuse([vector({"zz": 1.5, **near}), LaneScores("text", {"zz": 2.0, **words})])
     assert order(both)[0] == "zz"
 
 
-def test_a_lane_of_vectors_that_finds_all_alike_gives_way_to_the_words() -> None:
+def test_indistinct_vector_scores_yield_to_keywords() -> None:
     """As a model does in a language that it never learned."""
     flat, sharp = falling("v", 0.75, 0.72), falling("t", 12.0, 3.0)
     fused = fuse([vector(flat), LaneScores("text", sharp)])
     assert order(fused)[0] == "t0"
 
 
-def test_words_that_all_say_the_same_give_way_to_vectors() -> None:
+def test_indistinct_keyword_scores_yield_to_vectors() -> None:
     """As many common words do."""
     sharp, flat = falling("v", 0.8, 0.5), falling("t", 12.0, 11.0)
     fused = fuse([vector(sharp), LaneScores("text", flat)])
     assert order(fused)[0] == "v0"
 
 
-def test_one_hit_by_a_rare_word_stands_out() -> None:
+def test_single_hit_of_a_rare_word_ranks_first() -> None:
     fused = fuse([vector(falling("v", 0.6, 0.5)), LaneScores("text", {"rare": 7.0})])
     assert order(fused)[0] == "rare"
 
 
-def test_the_weight_of_vectors_is_measured_by_the_gap_of_their_model() -> None:
+def test_vector_weight_follows_the_model_gap() -> None:
     small = LaneScores("vector:a", falling("v", 0.60, 0.58), calibration=SimilarityCalibration(0.83, 0.75))
     large = LaneScores("vector:a", falling("v", 0.60, 0.58), calibration=SimilarityCalibration(0.45, 0.05))
     words = LaneScores("text", falling("t", 6.0, 3.0))
@@ -96,14 +95,14 @@ def test_the_weight_of_vectors_is_measured_by_the_gap_of_their_model() -> None:
     assert one.weight / two.weight == pytest.approx((0.4 / 0.08) ** 2)
 
 
-def test_the_unit_of_vectors_is_what_adr_0020_says() -> None:
+def test_vector_score_unit_matches_adr_0020() -> None:
     lane = falling("v", 0.7, 0.5)
     above = 0.7 - sum(lane.values()) / BEST
     (part,) = fuse([vector(lane), LaneScores("text", {})])["v0"].parts
     assert part.weight == pytest.approx(above / (FULL_GAP * GAP) ** 2)
 
 
-def test_a_similarity_that_is_known_counts_though_the_lane_did_not_find_it() -> None:
+def test_known_similarity_counts_without_a_rank() -> None:
     near = falling("v", 0.8, 0.5)
     fused = fuse([vector(near, t1=0.79), LaneScores("text", {"t0": 9.0, "t1": 8.9})])
     assert order(fused)[:2] == ["t1", "t0"]
@@ -118,14 +117,14 @@ def test_fixed_weights_bring_scores_to_one_scale() -> None:
     assert found == pytest.approx({"a": 0.7, "b": 0.35 + 0.15, "c": 0.3, "d": 0.0})
 
 
-def test_the_only_hit_of_a_space_is_not_lost_among_those_of_another() -> None:
+def test_only_hit_of_a_space_stays_visible() -> None:
     one = LaneScores("vector:other", {"x": 0.66}, calibration=SimilarityCalibration(0.65, 0.38))
     many = vector(falling("v", 0.62, 0.5))
     assert order(fuse([many, one]))[:2] == ["x", "v0"]
 
 
-def test_a_few_more_words_found_do_not_turn_the_order_round() -> None:
-    """49 and 50 hits are about the same; nothing may jump between them."""
+def test_few_additional_keyword_hits_keep_the_order() -> None:
+    """49 and 50 hits are about equal, so the order must not change."""
     near, words = falling("v", 0.75, 0.5), falling("t", 3.0, 2.9, 60)
     firsts: list[str] = []
     for count in range(40, 60):
@@ -134,15 +133,13 @@ def test_a_few_more_words_found_do_not_turn_the_order_round() -> None:
     assert set(firsts) == {"v0"}
 
 
-def test_a_model_that_tells_nothing_apart_has_no_more_say_than_others() -> None:
+def test_indistinct_model_has_no_extra_weight() -> None:
     noise = LaneScores("vector:a", falling("v", 0.73, 0.70), calibration=SimilarityCalibration(0.722, 0.72))
     fused = fuse([noise, LaneScores("text", {"zebrafish": 8.0})])
     assert order(fused)[0] == "zebrafish"
 
 
 @given(scores, scores)
-def test_no_lane_adds_more_than_the_only_passage_with_a_rare_word(
-    near: dict[str, float], words: dict[str, float]
-) -> None:
+def test_contribution_of_a_retriever_is_bounded(near: dict[str, float], words: dict[str, float]) -> None:
     for fused in fuse([vector(near), LaneScores("text", words)]).values():
         assert all(part.contribution <= MAX_ADDED + 1e-6 for part in fused.parts)

@@ -28,7 +28,7 @@ def asked(question: str, space: object = CALIBRATED, hypothetical: tuple[str, ..
 
 
 @pytest.mark.parametrize(("similarity", "near"), [(0.5, True), (0.491, True), (0.48, False)])
-def test_passage_is_near_from_a_hundredth_below_the_floor(similarity: float, near: bool) -> None:
+def test_passage_is_near_slightly_below_the_threshold(similarity: float, near: bool) -> None:
     told = nearness(asked("what do foxes do all day"), lanes({"default": [found("a", 1, similarity)]}), [])
     assert told.near is near
     assert (told.note is None) is near
@@ -37,15 +37,15 @@ def test_passage_is_near_from_a_hundredth_below_the_floor(similarity: float, nea
         assert "0.48, and close matches start at 0.50" in told.note
 
 
-def test_pictures_are_not_judged_by_what_they_show() -> None:
+def test_images_are_not_judged_by_content() -> None:
     far = lanes({"default": [found("a", 1, 0.2)]})
     seen = PictureVector(SPACE, ["notes"], np.ones(3, dtype=np.float32))
     told = nearness(replace(asked("red"), pictures=[seen]), far, [])
     assert "no close match for 'red' in its text. The content of images is not checked" in (told.note or "")
 
 
-def test_a_picture_that_is_the_best_hit_by_what_it_shows_is_not_judged() -> None:
-    """No floor of pictures' spaces was measured: whether the best hit is near nobody can say."""
+def test_best_image_by_content_is_not_judged() -> None:
+    """Image spaces have no threshold, so the relevance of the best hit is unknown."""
     far = lanes({"default": [found("a", 1, 0.2)]})
     both = replace(far, lanes={**far.lanes, f"{PICTURES}photos": [found("p", 1, 0.3)]})
     seen = PictureVector(SPACE, ["notes"], np.ones(3, dtype=np.float32))
@@ -55,7 +55,7 @@ def test_a_picture_that_is_the_best_hit_by_what_it_shows_is_not_judged() -> None
     assert nearness(asking, both, [place("p", "a red boat")]).near, "its words are"
 
 
-def test_a_passage_that_has_all_words_of_the_question_is_near() -> None:
+def test_passage_with_all_query_words_is_near() -> None:
     far = lanes({"default": [found("a", 1, 0.2)]})
     assert nearness(asked("which is the FOX that runs"), far, [place("a")]).near
     assert nearness(asked("top fox"), far, [place("a")]).near, "headings count"
@@ -79,7 +79,7 @@ def test_first_hit_of_vectors_and_keywords_is_near() -> None:
     assert nearness(question, both, [place("a", "The crew sleeps.")]).near is False, "one word of four"
 
 
-def test_note_names_the_language_that_a_model_does_not_know() -> None:
+def test_note_names_a_language_unknown_to_the_model() -> None:
     bge = replace(CALIBRATED, identity=replace(SPACE.identity, model="bge-small-en-v1.5"))
     near, question = lanes({"default": [found("a", 1, 0.9)]}), "wie viel Kaution muss ich zahlen"
     german = replace(asked(question, bge), wording=Wording(language="german"))
@@ -99,13 +99,13 @@ def test_note_names_the_language_that_a_model_does_not_know() -> None:
         ("configuring services", "the service is configured"),
     ],
 )
-def test_a_passage_that_has_other_forms_of_the_words_is_near(question: str, text: str) -> None:
+def test_passage_with_inflected_query_words_is_near(question: str, text: str) -> None:
     far = lanes({"default": [found("a", 1, 0.2)]})
     assert nearness(asked(question), far, [place("a", text)]).near
     assert nearness(asked(f"{question} wolf"), far, [place("a", text)]).near is False
 
 
-def test_nobody_can_say_without_a_vector_a_calibration_or_with_hypothetical_answers() -> None:
+def test_relevance_is_unknown_without_vector_or_calibration() -> None:
     far = lanes({"default": [found("a", 1, 0.2)]})
     weak = replace(SPACE, calibration=SimilarityCalibration(related=0.61, unrelated=0.6))
     assert nearness(plan(), far, []) == UNKNOWN
@@ -115,7 +115,7 @@ def test_nobody_can_say_without_a_vector_a_calibration_or_with_hypothetical_answ
     assert nearness(asked("wolf"), lanes({"default": []}), []) == UNKNOWN
 
 
-def test_of_a_further_page_words_alone_say_nothing() -> None:
+def test_keywords_do_not_decide_on_later_pages() -> None:
     """A passage with all words may have been on a page before."""
     further = replace(asked("fox wolf"), page=HitPage(given=frozenset({b"hit"})))
     assert nearness(further, lanes({"default": [found("a", 1, 0.2)]}), [place("a")]) == UNKNOWN

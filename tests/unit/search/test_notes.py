@@ -29,14 +29,14 @@ def note(effect: str) -> Degradation:
     return Degradation(part="query", effect=effect)
 
 
-def test_notes_stand_in_the_order_of_the_steps_whichever_ended_first() -> None:
+def test_notes_keep_the_order_of_steps() -> None:
     notes = Notes()
     notes.record("context", [note("c")])
     notes.record("plan", [note("a"), note("b")])
     assert [each.effect for each in notes.all] == ["a", "b", "c"]
 
 
-def test_a_step_that_is_done_again_says_anew_what_it_could_not_do() -> None:
+def test_repeated_step_replaces_its_notes() -> None:
     notes = Notes()
     notes.record("lanes", [note("2 are missing")])
     notes.record("rank", [note("not read")])
@@ -45,14 +45,14 @@ def test_a_step_that_is_done_again_says_anew_what_it_could_not_do() -> None:
     assert notes.all == [note("5 are missing")]
 
 
-def test_without_a_vector_concepts_are_looked_for_by_name() -> None:
+def test_without_vector_concepts_are_matched_by_name() -> None:
     vectors = [QueryVector(SPACE, None, usable=False, fault="it is down")]
     (told,) = describe_concept_degradations(Scope([], {}, []), vectors)
     assert told.part == "embedding"
     assert told.effect == "the question could not be embedded (it is down): kg matched names only"
 
 
-def test_what_is_unknown_is_told_first() -> None:
+def test_unknown_fields_are_reported_first() -> None:
     unknown = Degradation(part="query", effect="ontology 'nowhere' not found")
     assert describe_concept_degradations(Scope([], {}, [], unknown=[unknown]), []) == [unknown]
 
@@ -60,7 +60,7 @@ def test_what_is_unknown_is_told_first() -> None:
 BEE = CarriedConcept(concept_id="c", label="bee")
 
 
-def test_names_are_looked_for_in_all_words_of_the_question_in_a_row() -> None:
+def test_names_are_sought_in_consecutive_words() -> None:
     assert list(iterate_candidate_names("Who is Ada Lovelace?"))[:3] == [
         "who is ada lovelace",
         "who is ada",
@@ -87,7 +87,7 @@ def test_a_very_long_question_has_bounded_names() -> None:
     assert len(list(iterate_candidate_names("超级碗比赛" * 10_000))) <= len(UNSPACED_NAME) * MAX_UNSPACED + 1
 
 
-def test_names_without_spaces_are_looked_for_in_all_characters_in_a_row() -> None:
+def test_names_without_spaces_use_consecutive_characters() -> None:
     found = list(iterate_candidate_names("托马斯·戴维斯在哪个球队？"))
     assert {"托马斯 戴维斯", "托马斯", "戴维斯", "球队"} <= set(found)
     assert len(found) == len(set(found))
@@ -103,7 +103,7 @@ def test_a_name_within_another_one_is_none_itself() -> None:
     assert not is_part_of_name("著作权", "著作权")
 
 
-def test_what_concepts_lead_to_is_joined_by_rank() -> None:
+def test_concept_hits_are_fused_by_rank() -> None:
     passages = fuse_lanes(plan(), lanes(text=[found("a", 3), found("b", 2), found("c", 1)]))
     carried = [found("x", 9, through=(BEE,)), found("b", 5, through=(BEE,))]
     joined = join_further(passages, {CONCEPTS: carried})

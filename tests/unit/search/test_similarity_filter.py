@@ -1,5 +1,3 @@
-"""What is similar enough: per space, without a vector, and beside what concepts brought."""
-
 from __future__ import annotations
 
 from collections.abc import Collection
@@ -40,7 +38,7 @@ def far(each: LaneHit) -> LaneHit:
     return each._replace(source=each.source._replace(ontology="far"))
 
 
-def test_what_is_below_or_has_no_vector_is_counted_with_the_nearest() -> None:
+def test_dissimilar_or_unmeasured_hits_are_counted() -> None:
     kept = bound(HALF).apply(
         hits(found("a", 1, 0.8), found("b", 1, 0.5), found("c", 1), found("d", 1, 0.49), found("e", 1, 0.1))
     )
@@ -48,21 +46,21 @@ def test_what_is_below_or_has_no_vector_is_counted_with_the_nearest() -> None:
     assert left_out(kept) == LeftOut(below_similarity=2, without_vector=1, nearest=0.49)
 
 
-def test_each_space_has_its_own_and_one_without_takes_all() -> None:
+def test_each_space_has_its_own_threshold() -> None:
     both = hits(found("a", 1, 0.8), far(found("b", 1, 0.8)))
     assert ids(bound(SimilarityFilter({"default": 0.5, "large": 0.9})).apply(both)) == ["a"]
     assert ids(bound(SimilarityFilter({"large": 0.9})).apply(both)) == ["a"]
     assert ids(bound(SimilarityFilter()).apply(hits(found("c", 1)))) == ["c"]
 
 
-def test_without_a_vector_of_the_question_words_are_kept_or_left_out_as_unmeasured() -> None:
+def test_without_query_vector_hits_are_unmeasured() -> None:
     words = hits(found("a", 1), far(found("b", 1, 0.9)))
     assert ids(bound(HALF, ["default"]).apply(words)) == ["a", "b"]
     strict = bound(replace(HALF, keep_unmeasured=False), ["default"]).apply(words)
     assert (ids(strict), left_out(strict).without_vector) == (["b"], 1)
 
 
-def test_what_the_graph_brings_and_is_not_similar_enough_is_counted_once() -> None:
+def test_dissimilar_graph_hits_are_counted_once() -> None:
     asked = plan(0.5, graph=True)
     ranking = build_vector_filter(asked).apply(hits(found("a", 1, 0.9), found("b", 1, 0.2)))
     carried = [found(name, 1, near, through=BROUGHT) for name, near in (("a", 0.9), ("b", 0.2), ("c", 0.3))]
@@ -71,7 +69,7 @@ def test_what_the_graph_brings_and_is_not_similar_enough_is_counted_once() -> No
     assert left_out(filled) == LeftOut(below_similarity=2, nearest=0.3)
 
 
-def test_what_concepts_brought_is_kept_beside_what_is_near_only() -> None:
+def test_concept_hits_are_kept_among_near_ones() -> None:
     similar = bound(replace(HALF, keep_carried=True))
     brought = found("b", 1, 0.1, through=BROUGHT)
     assert ids(similar.apply(hits(brought, found("a", 1, 0.8), found("d", 1, 0.1)))) == ["b", "a"]
@@ -80,7 +78,7 @@ def test_what_concepts_brought_is_kept_beside_what_is_near_only() -> None:
     assert ids(bound(HALF).apply(hits(brought, found("a", 1, 0.8)))) == ["a"]
 
 
-def test_deeper_lanes_are_asked_only_where_they_may_hold_more() -> None:
+def test_deeper_search_runs_only_if_useful() -> None:
     similar = bound(HALF)
     near, reached = found("a", 0.9, 0.9), found("b", 0.4, 0.4)
     assert similar.may_hide(lanes(vectors={"default": [near]}), ["default"])
@@ -104,7 +102,7 @@ def test_lanes_are_deepened_in_few_steps() -> None:
     assert depths(exact=True) == [MAX_CHUNKS], "an exact lane looks at all there is each time"
 
 
-def test_a_number_that_was_asked_for_lets_nothing_pass_unmeasured() -> None:
+def test_explicit_threshold_rejects_unmeasured_hits() -> None:
     def threshold(source: ThresholdSource, value: float | None = 0.7) -> Threshold:
         return Threshold(space="default", min_similarity=value, source=source)
 

@@ -55,7 +55,6 @@ def document(texts: Sequence[str], name: str = "d") -> list[Place]:
 
 
 def hit(places: Sequence[Place], at: int, window: int | None, covers: Sequence[int] = ()) -> SourceHit:
-    """A paragraph that was found, with so many before and after it."""
     place = places[at]
     around = None if window is None else [*places[max(0, at - window) : at + window + 1]]
     ids = [places[each].source_id for each in covers or (at,)]
@@ -71,8 +70,6 @@ def read(windows: Sequence[ContextWindow]) -> list[list[str]]:
 
 @dataclass
 class Asked:
-    """Some documents and what was found in them, the best first."""
-
     texts: dict[str, str]
     places: dict[str, Place]
     hits: list[SourceHit]
@@ -92,9 +89,7 @@ def asked(draw: st.DrawFn) -> Asked:
 
 
 @given(asked(), st.none() | st.integers(1, 80))
-def test_a_window_is_a_stretch_of_one_document_and_no_place_comes_twice(
-    found: Asked, budget: int | None
-) -> None:
+def test_windows_are_contiguous_without_repetition(found: Asked, budget: int | None) -> None:
     windows, _ = merge_windows(found.hits, tokens_of, budget)
     for window in windows:
         assert window.text == found.texts[window.document_id][window.start : window.end]
@@ -109,9 +104,7 @@ def test_a_window_is_a_stretch_of_one_document_and_no_place_comes_twice(
 
 
 @given(asked(), st.none() | st.integers(1, 80))
-def test_windows_are_in_the_order_of_their_best_hit_and_name_all_of_them(
-    found: Asked, budget: int | None
-) -> None:
+def test_windows_are_ordered_by_their_best_hit(found: Asked, budget: int | None) -> None:
     windows, left_out = merge_windows(found.hits, tokens_of, budget)
     ranks = {identity: rank for rank, identity in reversed([*enumerate(e.source_id for e in found.hits)])}
     named = [each for window in windows for each in window.hits]
@@ -132,9 +125,7 @@ def test_without_a_budget_all_is_there(found: Asked) -> None:
 
 
 @given(asked(), st.integers(1, 80))
-def test_the_budget_is_kept_and_nothing_that_was_left_out_would_have_fitted(
-    found: Asked, budget: int
-) -> None:
+def test_windows_use_the_budget_completely(found: Asked, budget: int) -> None:
     windows, _ = merge_windows(found.hits, tokens_of, budget)
     used = sum(window.tokens for window in windows)
     assert used == sum(len(window.text) for window in windows) <= budget
@@ -151,7 +142,7 @@ def test_the_budget_is_kept_and_nothing_that_was_left_out_would_have_fitted(
 
 
 @given(asked(), st.integers(1, 40), st.integers(0, 40))
-def test_the_best_hit_is_never_left_out_for_a_worse_one(found: Asked, budget: int, more: int) -> None:
+def test_best_hit_is_never_omitted_first(found: Asked, budget: int, more: int) -> None:
     windows, _ = merge_windows(found.hits, tokens_of, budget)
     if found.hits and len(found.hits[0].full_text) <= budget:
         assert windows[0].hits[0] == found.hits[0].source_id
@@ -160,14 +151,14 @@ def test_the_best_hit_is_never_left_out_for_a_worse_one(found: Asked, budget: in
         assert richer[0].hits[0] == found.hits[0].source_id
 
 
-def test_windows_that_touch_are_one_and_others_stay_apart() -> None:
+def test_adjacent_windows_are_joined() -> None:
     places = document(["a"] * 12)
     windows, _ = merge_windows([hit(places, 8, 1), hit(places, 1, 1), hit(places, 4, 1)], tokens_of, None)
     assert read(windows) == [["d-7", "d-8", "d-9"], [f"d-{at}" for at in range(6)]]
     assert [window.hits for window in windows] == [["d-8"], ["d-1", "d-4"]]
 
 
-def test_hits_come_before_neighbours_and_near_ones_before_far_ones() -> None:
+def test_hits_precede_neighbours_by_distance() -> None:
     places = document(["a"] * 20)
     hits = [hit(places, 4, 3), hit(places, 14, 3)]
     assert read(merge_windows(hits, tokens_of, 1)[0]) == [["d-4"]]
@@ -179,20 +170,20 @@ def test_hits_come_before_neighbours_and_near_ones_before_far_ones() -> None:
     ]
 
 
-def test_what_a_chunk_covers_comes_before_neighbours() -> None:
+def test_chunk_coverage_precedes_neighbours() -> None:
     places = document(["a"] * 20)
     hits = [hit(places, 4, 3, covers=[4, 5, 6]), hit(places, 14, 3)]
     assert read(merge_windows(hits, tokens_of, 4)[0]) == [["d-4", "d-5", "d-6"], ["d-14"]]
 
 
-def test_a_hit_that_does_not_fit_is_counted_and_a_shorter_one_takes_its_room() -> None:
+def test_too_large_hit_is_counted_and_replaced() -> None:
     places = document(["a" * 50, "b", "c" * 50, "d", "e"])
     windows, left_out = merge_windows([hit(places, 0, 1), hit(places, 3, 2)], tokens_of, 10)
     assert (read(windows), left_out) == ([["d-3", "d-4"]], 1)
     assert merge_windows([hit(places, 0, 1)], tokens_of, 10) == ([], 1)
 
 
-def test_a_neighbour_behind_one_that_does_not_fit_is_not_taken() -> None:
+def test_neighbour_beyond_a_gap_is_not_added() -> None:
     places = document(["a", "b" * 50, "c", "d"])
     windows, left_out = merge_windows([hit(places, 2, 3)], tokens_of, 10)
     assert (read(windows), left_out) == ([["d-2", "d-3"]], 0)
@@ -204,7 +195,7 @@ def test_two_chunks_of_one_source_are_one_hit() -> None:
     assert (window.hits, window.source_ids, window.tokens, left_out) == (["d-1"], ["d-0", "d-1", "d-2"], 3, 0)
 
 
-def test_paragraphs_that_changed_between_two_looks_are_not_joined() -> None:
+def test_paragraphs_changed_between_reads_are_not_joined() -> None:
     places = document(["a", "b", "c"])
     moved = places[2].model_copy(update={"start": 5, "end": 6})
     found = hit(places, 1, 1).model_copy(update={"context": [*places[:2], moved]})
@@ -214,9 +205,7 @@ def test_paragraphs_that_changed_between_two_looks_are_not_joined() -> None:
 
 
 @given(st.lists(WORDS, min_size=1, max_size=9), st.integers(0, 8), st.integers(1, 60))
-def test_of_one_window_the_nearest_that_fit_are_kept_without_a_gap(
-    texts: list[str], at: int, budget: int
-) -> None:
+def test_trimmed_window_keeps_nearest_sources_without_gaps(texts: list[str], at: int, budget: int) -> None:
     places = document(texts)
     own = places[min(at, len(places) - 1)]
     kept = fit_to_budget(
@@ -233,7 +222,7 @@ def test_of_one_window_the_nearest_that_fit_are_kept_without_a_gap(
         assert [place.source_id for place in kept.sources] == whole.source_ids
 
 
-def test_a_source_that_does_not_fit_is_told() -> None:
+def test_source_beyond_the_budget_is_reported() -> None:
     context = SourceContext(source_id="d-0", window_size=1, sources=document(["a" * 9, "b"]))
     kept = fit_to_budget(context, tokens_of, 5)
     assert (kept.sources, kept.left_out) == ([], 2)
@@ -251,7 +240,7 @@ def page(*, concepts_alone: bool = False, **asked: Any) -> HitPage:
 
 
 @given(st.lists(st.text(max_size=40), unique=True, max_size=60), st.text(max_size=40))
-def test_a_cursor_knows_what_was_given(identities: list[str], other: str) -> None:
+def test_cursor_recognizes_returned_hits(identities: list[str], other: str) -> None:
     first, rest = identities[:20], identities[20:]
     second = page(cursor=page().next_cursor(first))
     third = page(cursor=second.next_cursor(rest))
@@ -262,19 +251,19 @@ def test_a_cursor_knows_what_was_given(identities: list[str], other: str) -> Non
 
 
 @pytest.mark.parametrize("other", [{"limit": 9}, {"query_text": "word"}, {"ontology": "a"}, {"rerank": True}])
-def test_a_cursor_of_another_search_is_refused(other: dict[str, Any]) -> None:
+def test_cursor_of_another_search_is_rejected(other: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput, match="cursor: belongs to another request"):
         page(**other, cursor=page().next_cursor(["a"]))
 
 
-def test_a_cursor_through_concepts_alone_is_of_such_a_search_only() -> None:
+def test_concept_cursor_is_limited_to_concept_searches() -> None:
     cursor = page(concepts=True, concepts_alone=True).next_cursor(["a"])
     with pytest.raises(InvalidInput, match="another request"):
         page(concepts=True, cursor=cursor)
 
 
 @given(st.data())
-def test_a_cursor_that_was_changed_is_refused(data: st.DataObject) -> None:
+def test_changed_cursor_is_rejected(data: st.DataObject) -> None:
     cursor = page().next_cursor(["a", "b"])
     at = data.draw(st.integers(0, len(cursor) - 1))
     other = data.draw(st.sampled_from("ABCDwxyz0189-_ é=").filter(lambda each: each != cursor[at]))
@@ -290,7 +279,7 @@ def test_the_deepest_page_has_the_thousandth_hit() -> None:
         page(cursor=cursor)
 
 
-def test_there_are_no_pages_of_what_is_written_anew() -> None:
+def test_generated_queries_have_no_pages() -> None:
     assert not page(hyde=2).may_follow
     with pytest.raises(ValidationError, match="cursor: hyde has no pages"):
         search(hyde="auto", cursor="x")
@@ -308,7 +297,7 @@ RECORD = (
 
 
 @given(st.lists(TEXT, max_size=12))
-def test_each_text_is_in_one_group_and_like_its_first(texts: list[str]) -> None:
+def test_each_text_is_in_one_similar_group(texts: list[str]) -> None:
     groups = group_near_duplicates(texts)
     assert sorted(index for group in groups for index in group) == [*range(len(texts))]
     for group in groups:
@@ -348,7 +337,7 @@ def test_exact_copies_are_always_together(texts: list[str]) -> None:
         "\ufb01" + PARAGRAPH[1:],  # a ligature for one letter of forty
     ],
 )
-def test_a_copy_with_small_changes_is_a_near_duplicate(copy: str) -> None:
+def test_slightly_changed_copy_is_a_near_duplicate(copy: str) -> None:
     assert group_near_duplicates([PARAGRAPH, copy]) == [[0, 1]]
 
 
@@ -364,7 +353,7 @@ def test_a_copy_with_small_changes_is_a_near_duplicate(copy: str) -> None:
         ("我爱北京天安门的早晨", "我爱上海外滩的夜晚啊"),
     ],
 )
-def test_what_says_something_else_is_none(one: str, other: str) -> None:
+def test_different_text_is_not_a_near_duplicate(one: str, other: str) -> None:
     assert group_near_duplicates([one, other]) == [[0], [1]]
 
 
@@ -373,7 +362,7 @@ def test_scripts_without_spaces_are_compared_by_characters() -> None:
     assert group_near_duplicates([text, text.replace("，", " ") + "好"]) == [[0, 1]]
 
 
-def test_the_order_decides_who_leads_and_groups_do_not_chain() -> None:
+def test_first_text_leads_and_groups_do_not_chain() -> None:
     words = [f"w{n}" for n in range(60)]
     near = [*words[:58], "y", "z"]
     far = ["a", "b", "c", *near[3:]]

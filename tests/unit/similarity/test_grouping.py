@@ -46,22 +46,22 @@ def ids(found: list[NearSource]) -> list[str]:
     return [each.place.source_id for each in found]
 
 
-def test_each_source_and_each_parent_comes_once_with_its_nearest_passage() -> None:
+def test_each_source_and_parent_appears_once() -> None:
     found = [near("a", 0.9, parent="p"), near("a", 0.8), near("b", 0.7, parent="p"), near("c", 0.6)]
     once = list(deduplicate_sources(found, "own", None))
     assert [(each.place.source_id, each.similarity) for each in once] == [("a", 0.9), ("c", 0.6)]
 
 
-def test_the_source_itself_and_chunks_that_hold_it_are_left_out() -> None:
+def test_source_and_its_own_chunks_are_omitted() -> None:
     found = [near("own", 1.0), near("a", 0.9, covers=("a", "own")), near("a", 0.8)]
     assert [each.similarity for each in deduplicate_sources(found, "own", None)] == [0.8]
 
 
-def test_less_similar_ones_are_left_out() -> None:
+def test_less_similar_sources_are_omitted() -> None:
     assert ids(list(deduplicate_sources([near("a", 0.9), near("b", 0.5)], "own", 0.6))) == ["a"]
 
 
-def test_near_duplicates_stand_together_under_the_nearest() -> None:
+def test_near_duplicates_are_grouped_under_the_nearest() -> None:
     found = [near("a", 0.9, LONG), near("b", 0.8), near("c", 0.7, LONG.upper()), near("d", 0.6, LONG + "!")]
     groups = group_duplicates(place("own", "something else"), found, together=True)
     assert [each.first.place.source_id for each in groups] == ["a", "b"]
@@ -73,14 +73,14 @@ def test_near_duplicates_stand_together_under_the_nearest() -> None:
 
 
 @pytest.mark.parametrize("together", [True, False])
-def test_copies_of_the_source_asked_for_are_marked(together: bool) -> None:
+def test_copies_of_the_requested_source_are_marked(together: bool) -> None:
     found = [near("a", 0.9), near("b", 0.8, LONG), near("c", 0.7, LONG)]
     groups = group_duplicates(place("own", LONG), found, together=together)
     assert [group.near_duplicate for group in groups] == ([False, True] if together else [False, True, True])
     assert group_duplicates(place("own"), [], together=together) == []
 
 
-def test_a_document_is_left_out_by_asking_before_and_behind_it() -> None:
+def test_own_document_is_filtered_before_and_after() -> None:
     parts = [VectorPart(np.ones(2, dtype=np.float32))] * 2
     rows = SimilarityQuery(place("own"), parts).rows(7)
     assert [(row["source"], row["part"], row["after"], row["before"]) for row in rows] == [
@@ -92,13 +92,13 @@ def test_a_document_is_left_out_by_asking_before_and_behind_it() -> None:
     assert len(SimilarityQuery(place("own"), parts, same_document=True).rows(0)) == 2
 
 
-def test_of_very_many_parts_an_even_sample_is_compared() -> None:
+def test_many_parts_are_sampled_evenly() -> None:
     parts = [VectorPart(np.zeros(1, dtype=np.float32), str(number)) for number in range(100)]
     assert [part.chunk_id for part in sample_evenly(parts, 4)] == ["0", "33", "66", "99"]
     assert sample_evenly(parts[:4], 4) == parts[:4]
 
 
-def test_a_part_has_no_blanks_around_it_and_a_chunk_that_has_gone_is_its_source() -> None:
+def test_part_is_stripped_and_missing_chunk_falls_back() -> None:
     where = place("a", "  one\n")
     assert to_matched_chunk(where, "gone", {}) == to_matched_chunk(where)
     assert (to_matched_chunk(where).text, to_matched_chunk(where).start, to_matched_chunk(where).end) == (
@@ -122,7 +122,7 @@ def test_a_part_has_no_blanks_around_it_and_a_chunk_that_has_gone_is_its_source(
         (GraphRequest, {"source_ids": ["a"], "documents": ["d"]}),
     ],
 )
-def test_what_cannot_be_asked_is_refused(
+def test_invalid_request_is_rejected(
     model: type[SimilarSearch | GraphRequest], body: dict[str, object]
 ) -> None:
     with pytest.raises(ValidationError):
@@ -134,7 +134,6 @@ COUNTS = st.lists(st.integers(1, 3), min_size=1, max_size=14)
 
 
 def made(seed: int, counts: list[int]) -> list[list[source_graph.Floats]]:
-    """Vectors of any length for sources that have so many each."""
     dice = np.random.default_rng(seed)
     return [[(dice.normal(size=4) * 3).astype(np.float32) for _ in range(count)] for count in counts]
 
@@ -159,7 +158,7 @@ def by_hand(
 
 
 @given(SEEDS, COUNTS, st.integers(1, 5), st.none() | st.floats(-0.9, 0.9), st.booleans())
-def test_the_pairs_are_those_of_comparing_one_by_one(
+def test_pairs_equal_pairwise_comparison(
     seed: int, counts: list[int], k: int, least: float | None, across: bool
 ) -> None:
     parts = made(seed, counts)
@@ -172,7 +171,7 @@ def test_the_pairs_are_those_of_comparing_one_by_one(
 random = np.random.default_rng(3)
 
 
-def test_the_axes_are_those_along_which_vectors_differ_most() -> None:
+def test_axes_follow_the_largest_variance() -> None:
     """Points that were laid out along two directions of nine, turned, come out as they were laid."""
     turned, _ = np.linalg.qr(random.standard_normal((9, 9)))
     laid = random.standard_normal((500, 9)) * np.array([9, 4, *[0.01] * 7])
@@ -186,7 +185,7 @@ def test_the_axes_are_those_along_which_vectors_differ_most() -> None:
     )
 
 
-def test_a_picture_is_never_mirrored() -> None:
+def test_map_is_never_mirrored() -> None:
     vectors = random.standard_normal((50, 6)).astype(np.float32)
     first, again = Projection.of(vectors), Projection.of(vectors[::-1].copy())
     assert again.axes == pytest.approx(first.axes, abs=1e-6)
@@ -195,7 +194,7 @@ def test_a_picture_is_never_mirrored() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
-def test_few_vectors_or_equal_ones_have_a_place_too(count: int) -> None:
+def test_few_or_equal_vectors_have_positions(count: int) -> None:
     vectors = np.tile(np.array([1, 0, 0], dtype=np.float32), (count, 1))
     found = Projection.of(vectors)
     assert scale_points(found.points(vectors)) == pytest.approx(np.zeros((count, 2)))
@@ -235,25 +234,25 @@ def test_copies_of_a_whole_document_are_kept() -> None:
     assert len(found(texts, names, whole=False)) == 2
 
 
-def test_what_was_asked_for_is_kept() -> None:
+def test_requested_document_is_kept() -> None:
     texts, names = documents(MIN_DOCUMENTS, LICENCE)
     assert found(texts, names, [2]) == []
 
 
-def test_fields_are_one_kind_of_text_whatever_they_say() -> None:
+def test_field_blocks_are_one_kind_of_text() -> None:
     texts, names = documents(MIN_DOCUMENTS)
     heads = [HEADER.format(n=n, word=WORDS[n]) for n in range(MIN_DOCUMENTS)]
     groups = found([*texts, *heads], [*names, *(f"d{n}" for n in range(MIN_DOCUMENTS))])
     assert groups == [[8, 9, 10, 11]]
 
 
-def test_fields_are_told_from_prose() -> None:
+def test_fields_are_distinguished_from_prose() -> None:
     assert fields_of(HEADER.format(n=1, word="x")) == {"pep", "title", "author", "status"}
     assert fields_of("Note: this is so.\nIt goes on here.\nAnd here: too.\nWell: yes.") == frozenset()
     assert fields_of("Title: alone\nAuthor: two") == frozenset()
 
 
-def test_what_people_say_in_turn_is_no_fields() -> None:
+def test_dialogue_is_not_a_field_block() -> None:
     """A transcript of the same three people is another text each time."""
     said = "Anna: How far are we?\nBen: The lease of {word} is signed.\nCleo: The rest is not."
     assert fields_of(said.format(word="x")) == frozenset()

@@ -1,5 +1,3 @@
-"""A space whose model is elsewhere."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -24,8 +22,6 @@ CHOICE = ModelChoice("openai", NAME, 64)
 
 @dataclass
 class Opened:
-    """A space whose model a server of ours is."""
-
     space: OpenSpace
     model: Model
     registry: CollectorRegistry

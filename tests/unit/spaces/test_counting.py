@@ -29,7 +29,7 @@ class Prefixed:
         return sum(len(text) + 6 for text in texts)
 
 
-def test_each_text_is_counted_without_what_the_model_puts_around_it() -> None:
+def test_counted_tokens_exclude_special_tokens() -> None:
     counter = ModelTokenCounter(cast("Embedder", Prefixed()))
     assert counter(["", "a", "abc"]) == [0, 1, 3]
     assert counter([]) == []
@@ -46,7 +46,7 @@ def test_the_spaces_own_tokenizer_counts() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "a", "héron", "语" * 10, "word " * 100])
-def test_without_a_model_half_of_the_bytes_are_taken_and_it_is_said(text: str) -> None:
+def test_without_model_half_the_bytes_are_counted(text: str) -> None:
     def fails() -> Embedder:
         raise EmbeddingUnavailable("it is away")
 
@@ -56,7 +56,7 @@ def test_without_a_model_half_of_the_bytes_are_taken_and_it_is_said(text: str) -
     assert "it is away" in (counter.problem or "")
 
 
-def test_another_model_than_the_spaces_own_is_not_asked() -> None:
+def test_model_of_another_space_is_not_used() -> None:
     space = Space("default", SpaceIdentity("local", "other", "1", 8, 512))
     counter = build_space_token_counter(OpenSpace(CannedGraph(), space, small_embedder))
     assert counter.embedder is None
@@ -79,7 +79,7 @@ def space_of(provider: str, model: str) -> Space:
         (HERE, "text-embedding-3-small", None, True),
     ],
 )
-def test_a_server_of_this_machine_is_free_unless_its_model_has_a_price(
+def test_local_server_is_free_unless_priced(
     monkeypatch: pytest.MonkeyPatch, address: str, model: str, price: str | None, paid: bool
 ) -> None:
     monkeypatch.setenv("KG_EMBEDDING__PROVIDER", "openai")
@@ -95,7 +95,7 @@ def test_related_texts_are_nearer_than_unrelated_ones() -> None:
     assert calibration.gap == calibration.related - calibration.unrelated
 
 
-def test_a_question_that_comes_again_is_not_embedded_again(opened: Opened) -> None:
+def test_repeated_query_is_not_embedded_again(opened: Opened) -> None:
     opened.space.embed_query("owls")
     first, again = (opened.space.embed_query("foxes") for _ in range(2))
     assert opened.sent == [["owls", PROBE_TEXT], ["foxes"]]
@@ -107,7 +107,7 @@ def test_a_question_that_comes_again_is_not_embedded_again(opened: Opened) -> No
 def test_what_another_model_answered_is_not_remembered(
     opened: Opened, at_once: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Within the seconds in which nobody looks a wrong vector may be kept; when it is found out, it goes."""
+    """A wrong vector can be cached for some seconds until the change is detected."""
     del at_once
     monkeypatch.setattr(open_spaces, "PROVEN_SECONDS", 1000.0)
     opened.space.embed_query("owls")

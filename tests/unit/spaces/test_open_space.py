@@ -23,15 +23,13 @@ from tests.unit.search.canned import CannedGraph
 from tests.unit.spaces.conftest import Opened
 
 
-def test_the_first_question_takes_the_probe_along_and_the_next_go_alone(opened: Opened) -> None:
+def test_first_query_includes_the_probe(opened: Opened) -> None:
     for text in ("foxes", "dens", "owls"):
         opened.space.embed_query(text)
     assert opened.sent == [["foxes", PROBE_TEXT], ["dens"], ["owls"]]
 
 
-def test_a_question_some_seconds_later_takes_it_along_again(
-    opened: Opened, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_later_query_repeats_the_probe(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     opened.space.embed_query("foxes")
     now = open_spaces.time.monotonic()
     monkeypatch.setattr(open_spaces.time, "monotonic", lambda: now + open_spaces.PROVEN_SECONDS + 0.1)
@@ -41,7 +39,7 @@ def test_a_question_some_seconds_later_takes_it_along_again(
 
 
 @pytest.mark.usefixtures("at_once")
-def test_no_vector_of_another_model_is_given_and_the_right_one_is_taken_again(opened: Opened) -> None:
+def test_vector_of_a_changed_model_is_rejected(opened: Opened) -> None:
     right = opened.space.embed_query("foxes")
     opened.model.turned = True
     for _ in range(2):
@@ -53,9 +51,7 @@ def test_no_vector_of_another_model_is_given_and_the_right_one_is_taken_again(op
     assert opened.space.trouble() is None
 
 
-def test_a_model_that_failed_is_proven_before_it_is_used_again(
-    opened: Opened, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failed_model_is_verified_before_reuse(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(open_spaces, "LEFT_ALONE_SECONDS", 0.0)
     opened.space.embed_query("foxes")
     opened.model.always = Status(503)
@@ -66,10 +62,10 @@ def test_a_model_that_failed_is_proven_before_it_is_used_again(
         opened.space.embed_query("foxes")
 
 
-def test_a_question_under_way_is_asked_again_when_another_one_finds_out(
+def test_query_in_progress_repeats_after_detected_change(
     opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It took no probe along, for the model had just been proven; it may be of the other all the same."""
+    """The query had no probe, because the model was verified just before."""
     monkeypatch.setattr(open_spaces, "LEFT_ALONE_SECONDS", 0.0)
     opened.space.embed_query("foxes")
     inner: Any = opened.space.embedder()
@@ -103,8 +99,8 @@ def test_a_question_under_way_is_asked_again_when_another_one_finds_out(
 
 
 @pytest.mark.usefixtures("at_once")
-def test_trouble_goes_by_itself_without_a_question(opened: Opened) -> None:
-    """/ready asks for the trouble: the model is looked at then."""
+def test_problem_clears_without_a_query(opened: Opened) -> None:
+    """/ready requests the problem and verifies the model."""
     opened.model.turned = True
     with pytest.raises(OtherModel):
         opened.space.embed_query("foxes")
@@ -117,7 +113,7 @@ def test_trouble_goes_by_itself_without_a_question(opened: Opened) -> None:
     raise AssertionError(opened.space.trouble())
 
 
-def test_passages_prove_the_model_with_what_is_stored_of_them(opened: Opened) -> None:
+def test_passages_include_the_passage_probe(opened: Opened) -> None:
     opened.space.embed_passages(["foxes", "badgers"])
     opened.model.turned = True
     with pytest.raises(OtherModel):
@@ -127,14 +123,14 @@ def test_passages_prove_the_model_with_what_is_stored_of_them(opened: Opened) ->
 
 @pytest.fixture
 def with_prefixes(opened: Opened) -> Opened:
-    """Questions and passages are sent with different prefixes, so the probe is no passage."""
+    """Return a space with different prefixes, so the probe is not a passage."""
     space = opened.space.space
     opened.space.embedder()
     opened.space.space = replace(space, identity=replace(space.identity, query_prefix="q: "))
     return opened
 
 
-def test_passages_of_a_model_with_prefixes_are_proven_by_a_question_behind_them(
+def test_prefixed_model_is_verified_by_a_query(
     with_prefixes: Opened,
 ) -> None:
     with_prefixes.space.embed_passages(["foxes"])
@@ -142,10 +138,10 @@ def test_passages_of_a_model_with_prefixes_are_proven_by_a_question_behind_them(
     assert with_prefixes.sent == [["foxes"], [PROBE_TEXT], ["badgers"], [PROBE_TEXT]]
 
 
-def test_passages_of_another_model_with_prefixes_are_not_given_right_after_a_proof(
+def test_passages_of_changed_prefixed_model_are_rejected(
     with_prefixes: Opened,
 ) -> None:
-    """They would be stored, and cached for good, under the fingerprint of the one that was proven."""
+    """Otherwise, they would be stored and cached under the fingerprint of the verified model."""
     with_prefixes.space.check()
     with_prefixes.model.turned = True
     with pytest.raises(OtherModel):
@@ -153,8 +149,6 @@ def test_passages_of_another_model_with_prefixes_are_not_given_right_after_a_pro
 
 
 class ConceptGraph(CannedGraph):
-    """Has embedded concepts, and keeps what is written."""
-
     def __init__(self, concepts: int) -> None:
         super().__init__()
         self.concepts = concepts
@@ -170,21 +164,20 @@ class ConceptGraph(CannedGraph):
 
 
 def look_at_labels(opened: Opened, graph: ConceptGraph) -> None:
-    """Have it looked whether concepts are to be measured, and wait for that."""
     opened.space._graph = graph
     opened.space.calibrate_labels_soon()
     opened.space._asking.submit(int).result(5)
 
 
-def test_concepts_are_measured_by_one_request_that_proves_the_model(opened: Opened) -> None:
+def test_concept_calibration_verifies_the_model(opened: Opened) -> None:
     graph = ConceptGraph(LABELS_NEEDED)
     look_at_labels(opened, graph)
     assert opened.sent == [[*(f"label{n}" for n in range(LABELS_ASKED)), PROBE_TEXT]]
     assert list(graph.written) == ["spaces/remember_labels"]
 
 
-def test_what_another_model_says_of_concepts_is_not_kept(opened: Opened) -> None:
-    """It was kept for a day, and concepts were told near or not by it."""
+def test_calibration_of_a_changed_model_is_discarded(opened: Opened) -> None:
+    """Earlier versions kept the calibration for a day."""
     opened.space.check()
     opened.model.turned = True
     graph = ConceptGraph(LABELS_NEEDED)
@@ -193,9 +186,7 @@ def test_what_another_model_says_of_concepts_is_not_kept(opened: Opened) -> None
     assert "another model responds" in (opened.space.trouble() or "")
 
 
-def test_too_few_concepts_are_not_counted_again_each_minute(
-    opened: Opened, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_few_concepts_are_counted_rarely(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = ConceptGraph(LABELS_NEEDED - 1)
     look_at_labels(opened, graph)
     began = open_spaces.time.monotonic()
@@ -207,14 +198,14 @@ def test_too_few_concepts_are_not_counted_again_each_minute(
     assert looked == [1, 2]
 
 
-def test_assuring_costs_nothing_when_the_model_was_just_seen(opened: Opened) -> None:
+def test_recently_verified_model_needs_no_request(opened: Opened) -> None:
     """Jobs begin with it: many small ones in a row ask for one probe (C6)."""
     for _ in range(5):
         opened.space.ensure_verified()
     assert opened.sent == [[PROBE_TEXT]]
 
 
-def test_probes_are_counted_apart(opened: Opened) -> None:
+def test_probes_are_counted_separately(opened: Opened) -> None:
     opened.space.check()
     opened.space.check()
     opened.space.embed_passages(["one two three", "four"])
@@ -233,7 +224,7 @@ def test_a_model_that_hangs_is_no_other_model(opened: Opened) -> None:
     opened.space.embed_query("foxes")
 
 
-def test_a_question_under_way_is_answered_though_its_space_is_closed_meanwhile() -> None:
+def test_query_survives_closing_of_its_space() -> None:
     embedder = small_embedder()
     space = Space("default", embedder.identity, embedder.embed_query(PROBE_TEXT))
     closed = OpenSpace(CannedGraph(), space, lambda: embedder)
@@ -244,7 +235,7 @@ def test_a_question_under_way_is_answered_though_its_space_is_closed_meanwhile()
 OLD, NEW = Layout("old", chunking="{}"), Layout("new", chunking="{}")
 
 
-def test_another_space_is_built_while_the_present_one_answers() -> None:
+def test_space_is_built_while_another_is_active() -> None:
     use = SpaceUse(OLD).built(NEW, answers=True, activates=False)
     assert (use.answering, use.target, use.kept_up, use.activates) == (OLD, NEW, [OLD, NEW], False)
     assert use.activated() == SpaceUse(NEW, previous=OLD)
@@ -263,7 +254,7 @@ def test_a_build_over_the_previous_layout_forgets_that() -> None:
     assert use == SpaceUse(NEW, OLD)
 
 
-def test_a_rollback_gives_a_build_up_or_returns_to_the_previous_layout() -> None:
+def test_rollback_abandons_build_or_restores_previous() -> None:
     built = SpaceUse(OLD).built(NEW, answers=True, activates=False)
     assert built.rolled_back() == SpaceUse(OLD)
     assert built.activated().rolled_back() == SpaceUse(OLD, previous=NEW)
@@ -271,7 +262,7 @@ def test_a_rollback_gives_a_build_up_or_returns_to_the_previous_layout() -> None
 
 
 @pytest.mark.parametrize("modality", ["text", "image"])
-def test_a_modality_is_used_alone(modality: Modality) -> None:
+def test_modalities_switch_independently(modality: Modality) -> None:
     configured = StoredConfiguration(SpaceUse(OLD))
     changed = configured.using(modality, SpaceUse(NEW))
     assert changed.of(modality) == SpaceUse(NEW)

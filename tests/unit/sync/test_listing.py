@@ -39,7 +39,9 @@ def listing(files: set[str], problems: set[str]) -> FolderListing:
 
 
 @given(st.sets(NAMES), st.sets(NAMES), st.sets(NAMES))
-def test_gone_is_what_was_known_and_is_nowhere(known: set[str], files: set[str], problems: set[str]) -> None:
+def test_deleted_documents_are_known_names_without_file(
+    known: set[str], files: set[str], problems: set[str]
+) -> None:
     gone = listing(files, problems).gone(known)
     assert gone == sorted(set(gone))
     for name in known:
@@ -66,7 +68,7 @@ def test_a_subfolder_that_cannot_be_listed_loses_nothing(
     assert found.gone(known) == ["two.md"]
 
 
-def test_a_folder_that_cannot_be_listed_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreadable_folder_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def scandir(path: str) -> None:
         raise PermissionError(13, "Permission denied", str(path))
 
@@ -84,7 +86,7 @@ def test_a_folder_that_cannot_be_listed_is_an_error(tmp_path: Path, monkeypatch:
         ("circle", "cannot be read"),
     ],
 )
-def test_what_is_no_folder_is_an_error(tmp_path: Path, path: str, told: str) -> None:
+def test_path_without_folder_is_an_error(tmp_path: Path, path: str, told: str) -> None:
     put(tmp_path, a="a file")
     (tmp_path / "circle").symlink_to("circle")
     with pytest.raises(FolderUnusable, match=told):
@@ -111,7 +113,7 @@ def test_a_folder_that_was_replaced_is_noticed(tmp_path: Path) -> None:
     assert not found.is_still_mounted()
 
 
-def test_only_what_is_surely_gone_has_gone(tmp_path: Path) -> None:
+def test_only_certainly_deleted_files_are_deleted(tmp_path: Path) -> None:
     put(tmp_path, here="1", elsewhere__a="2", low__b="3")
     (tmp_path / "link").symlink_to("elsewhere", target_is_directory=True)
     (tmp_path / "dangling.md").symlink_to("nowhere")
@@ -125,13 +127,13 @@ def test_only_what_is_surely_gone_has_gone(tmp_path: Path) -> None:
     assert found.has_gone("here.md"), "its name is another one since it is followed with this prefix"
 
 
-def test_what_cannot_be_told_has_not_gone(tmp_path: Path) -> None:
+def test_uncertain_files_are_kept(tmp_path: Path) -> None:
     found = list_folder(str(tmp_path), "", EVERYWHERE, granted=False)
     assert found.has_gone("nosuch.md")
     assert not found.has_gone("x" * 5000 + ".md"), "too long to be looked for"
 
 
-def test_hidden_files_and_folders_of_a_folder_are_never_listed(tmp_path: Path) -> None:
+def test_hidden_files_are_never_listed(tmp_path: Path) -> None:
     put(tmp_path, seen="1", **{".hidden": "2", ".ssh__key": "3", "below__.git__config": "4"})
     (tmp_path / "to_file.md").symlink_to(".hidden.md")
     (tmp_path / "to_folder").symlink_to(".ssh", target_is_directory=True)
@@ -142,7 +144,7 @@ def test_hidden_files_and_folders_of_a_folder_are_never_listed(tmp_path: Path) -
     assert inside(tmp_path / "seen.md", tmp_path, found.is_private) == tmp_path / "seen.md"
 
 
-def test_kg_home_below_a_folder_is_passed_over_and_what_came_from_it_has_gone(tmp_path: Path) -> None:
+def test_kg_home_below_a_folder_is_skipped(tmp_path: Path) -> None:
     put(tmp_path, note="1", kg__neo4j__hash="2", kg__secret="3")
     (tmp_path / "way").symlink_to("kg/secret.md")
     (tmp_path / "way.md").symlink_to("kg/secret.md")
@@ -183,7 +185,7 @@ def check(now: dict[str, str], *there: str, before: dict[str, str] = BEFORE) -> 
         ({ROOT: "9", SUB: "8"}, ["p/other.md"], f"at {ROOT}"),
     ],
 )
-def test_scan_without_file_system_of_folder_is_refused(
+def test_scan_without_mounted_file_system_is_rejected(
     now: dict[str, str], there: list[str], told: str
 ) -> None:
     with pytest.raises(FolderEmptied, match=told):
@@ -264,14 +266,14 @@ def access(*roots: Path, private: tuple[Path, ...] = (), key: str | None = None)
     return FolderAccess(roots, private, (lambda: key) if key else no_key)
 
 
-def test_without_roots_nothing_may_be_followed_but_by_a_grant(tmp_path: Path) -> None:
+def test_without_roots_a_folder_needs_a_grant(tmp_path: Path) -> None:
     told = access().objection(str(tmp_path), granted=False)
     assert told is not None
     assert all(word in told for word in ("KG_SYNC__ROOTS", "kg folders add", "kg folders remove"))
     assert access().objection(str(tmp_path), granted=True) is None
 
 
-def test_below_a_root_anybody_may(tmp_path: Path) -> None:
+def test_folder_below_a_root_needs_no_grant(tmp_path: Path) -> None:
     (tmp_path / "in" / "deep").mkdir(parents=True)
     (tmp_path / "in-more").mkdir()
     (tmp_path / "in" / "out").symlink_to(tmp_path / "in-more")
@@ -304,7 +306,7 @@ def test_kg_home_never_may_under_any_name(tmp_path: Path, *, granted: bool) -> N
             assert "KG_HOME" in (told or ""), path
 
 
-def test_a_grant_is_for_one_folder_one_ontology_and_one_home() -> None:
+def test_grant_applies_to_one_folder_ontology_and_home() -> None:
     grant = build_folder_grant(KEY, "/home/me/notes", "notes")
     ours = access(key=KEY)
     assert ours.is_granted("/home/me/notes", "notes", grant)
@@ -323,7 +325,7 @@ def test_a_grant_is_for_one_folder_one_ontology_and_one_home() -> None:
     )
 
 
-def test_a_granted_folder_that_became_a_link_is_another_one(tmp_path: Path) -> None:
+def test_granted_folder_replaced_by_link_is_denied(tmp_path: Path) -> None:
     (tmp_path / "private").mkdir()
     notes = tmp_path / "notes"
     notes.symlink_to("private")

@@ -50,7 +50,7 @@ def meddle(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
     monkeypatch.setattr(folder_listing, "_check", check)
 
 
-def test_a_file_is_read_with_what_it_looks_like(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_is_read_with_its_stat(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "time", lambda: file.stat().st_mtime + 60)
     content = read_settled(file, 100)
     assert content.data == b"what it says"
@@ -62,11 +62,11 @@ def test_read_file_has_its_modification_time(file: Path) -> None:
     assert read_settled(file, 100).modified == "2025-03-01T09:30:00Z"
 
 
-def test_what_a_young_file_looks_like_proves_nothing(file: Path) -> None:
+def test_stat_of_a_young_file_is_not_trusted(file: Path) -> None:
     assert read_settled(file, 100).stamp is None
 
 
-def test_the_hash_is_of_what_it_says(file: Path, tmp_path: Path) -> None:
+def test_file_hash_depends_on_content(file: Path, tmp_path: Path) -> None:
     (tmp_path / "b.md").write_bytes(b"what it says")
     (tmp_path / "c.md").write_bytes(b"what it said")
     hashes = [read_settled(tmp_path / name, 100).file_hash for name in ("a.md", "b.md", "c.md")]
@@ -75,7 +75,7 @@ def test_the_hash_is_of_what_it_says(file: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("change", [b"more", b"", b"what it SAYS"], ids=["longer", "empty", "same size"])
-def test_a_file_that_is_written_meanwhile_is_left(
+def test_file_changed_during_reading_is_skipped(
     file: Path, monkeypatch: pytest.MonkeyPatch, change: bytes
 ) -> None:
     def write() -> None:
@@ -91,7 +91,7 @@ def test_a_file_that_is_written_meanwhile_is_left(
         read_settled(file, 100)
 
 
-def test_a_file_that_has_gone_is_left(file: Path) -> None:
+def test_deleted_file_is_skipped(file: Path) -> None:
     file.unlink()
     with pytest.raises(UnsettledFile):
         read_settled(file, 100)
@@ -99,7 +99,7 @@ def test_a_file_that_has_gone_is_left(file: Path) -> None:
         inside(file, file.parent, nowhere)
 
 
-def test_a_file_that_is_too_large_is_not_read(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_large_file_is_not_read(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     meddle(monkeypatch, lambda: pytest.fail("it goes on to read"))
     with pytest.raises(TooLarge, match=r"11 bytes \(KG_API__MAX_DOCUMENT_BYTES\)"):
         read_settled(file, 11)
@@ -118,7 +118,7 @@ def test_what_became_a_link_is_not_followed(file: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("target", ["../secret.md", "/etc/hostname", "../notes-2/b.md"])
-def test_a_link_out_of_the_folder_is_refused(tmp_path: Path, target: str) -> None:
+def test_link_out_of_the_folder_is_rejected(tmp_path: Path, target: str) -> None:
     root = tmp_path / "notes"
     for path in (root / "a.md", tmp_path / "secret.md", tmp_path / "notes-2" / "b.md"):
         path.parent.mkdir(exist_ok=True)
@@ -130,7 +130,7 @@ def test_a_link_out_of_the_folder_is_refused(tmp_path: Path, target: str) -> Non
     assert inside(root / "own.md", root, nowhere) == root / "a.md"
 
 
-def test_a_touch_a_rename_and_a_change_are_all_seen(file: Path) -> None:
+def test_touch_rename_and_change_alter_the_stamp(file: Path) -> None:
     stamps = [compute_file_stamp(file.stat())]
     changes: list[Callable[[], object]] = [
         lambda: os.utime(file, (1, 1)),
@@ -162,7 +162,7 @@ def test_adding_up_twice_is_the_same_as_once() -> None:
     assert tally == ScanTally(added=1)
 
 
-def test_all_refusals_are_counted_and_so_many_are_kept() -> None:
+def test_rejections_are_counted_and_some_are_kept() -> None:
     many = [RefusedFile(document=str(number), reason="why") for number in range(MAX_REFUSALS_KEPT + 5)]
     results: list[Result] = ["refused" for _ in many]
     tally = add_results(ScanTally(), results, many)
@@ -171,12 +171,12 @@ def test_all_refusals_are_counted_and_so_many_are_kept() -> None:
 
 
 @given(st.sampled_from(get_args(Phase)), st.text())
-def test_a_place_comes_back_from_its_cursor(phase: Phase, name: str) -> None:
+def test_scan_position_round_trips_through_its_cursor(phase: Phase, name: str) -> None:
     assert ScanPosition.of(ScanPosition(phase, name).cursor()) == ScanPosition(phase, name)
 
 
 @given(st.lists(st.text(), unique=True), st.data())
-def test_what_is_left_of_a_scan_is_what_comes_after_its_place(names: list[str], data: st.DataObject) -> None:
+def test_scan_resumes_after_its_position(names: list[str], data: st.DataObject) -> None:
     names.sort()
     done = data.draw(st.integers(0, len(names)))
     place = ScanPosition("file", names[done - 1]) if done else ScanPosition.of("")
@@ -194,7 +194,7 @@ def test_folders_overlap_when_one_is_in_the_other(one: list[str], two: list[str]
 
 
 @pytest.mark.parametrize("path", ["notes", "./notes", "", "~/notes", "/a/../b", "/a/..", "..", "/a\x00b"])
-def test_a_path_that_depends_on_where_one_stands_is_refused(path: str) -> None:
+def test_relative_folder_path_is_rejected(path: str) -> None:
     with pytest.raises(ValueError, match="path"):
         NewFolder(path=path, ontology="notes")
 
@@ -208,7 +208,7 @@ def test_a_path_is_kept_in_its_shortest_form(path: str, shortest: str) -> None:
 
 
 @pytest.mark.parametrize("seconds", [0, 9, -5, 1.5, "300", 31 * 86_400 + 1, True])
-def test_a_time_between_scans_that_cannot_be_is_refused(seconds: int) -> None:
+def test_invalid_scan_interval_is_rejected(seconds: int) -> None:
     with pytest.raises(ValueError, match="every_seconds"):
         NewFolder(path="/a", ontology="notes", every_seconds=seconds)
 

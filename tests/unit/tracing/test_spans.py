@@ -1,5 +1,3 @@
-"""Spans are sent to a collector where one is set, and cost nothing and break nothing where none is."""
-
 from __future__ import annotations
 
 import sys
@@ -28,7 +26,7 @@ from tests.support.running import wait_until
 TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 GIVEN = f"00-{TRACE}-{PARENT}-01"
 SENDS = "OtelBatchSpan"
-"""In the name of the thread that sends; it may outlive what it sends for, which would trouble other tests."""
+"""Part of the exporter's thread name. The thread can outlive its test and would disturb others."""
 SECRET = "a secret sentence"
 
 
@@ -36,7 +34,7 @@ def trace_of_log() -> str | None:
     return structlog.contextvars.get_contextvars().get("trace_id")
 
 
-def test_a_trace_goes_from_who_asks_to_who_is_asked() -> None:
+def test_trace_connects_caller_and_provider() -> None:
     with Collector() as collector:
         with (
             tracing(collector.url, "kg-test"),
@@ -56,7 +54,7 @@ def test_a_trace_goes_from_who_asks_to_who_is_asked() -> None:
 
 
 @pytest.mark.parametrize("given", ["", "nonsense", "00-0-0-01", f"00-{'0' * 32}-{PARENT}-01", "ÿ" * 9000])
-def test_what_is_no_traceparent_begins_a_trace(given: str) -> None:
+def test_invalid_traceparent_starts_a_trace(given: str) -> None:
     with Collector() as collector:
         with tracing(collector.url, "kg-test"), root_span("x", SpanKind.SERVER, given):
             pass
@@ -64,20 +62,20 @@ def test_what_is_no_traceparent_begins_a_trace(given: str) -> None:
     assert (found.parent_id, found.trace_id == TRACE) == ("", False)
 
 
-def test_without_a_collector_a_clients_trace_is_carried_on() -> None:
+def test_without_collector_the_trace_is_forwarded() -> None:
     with root_span("x", SpanKind.SERVER, GIVEN), span("y"):
         assert (trace_of_log(), current_traceparent()) == (TRACE, GIVEN)
         assert build_new_job("test", "notes")["traceparent"] == GIVEN
 
 
-def test_threads_belong_to_the_trace_of_who_started_them() -> None:
+def test_threads_inherit_the_trace() -> None:
     with root_span("x", SpanKind.SERVER, GIVEN), ThreadPoolExecutor(1) as pool:
         assert pool.submit(copy_context().run, current_traceparent).result() == GIVEN
         assert pool.submit(copy_context().run, trace_of_log).result() == TRACE
         assert pool.submit(current_traceparent).result() is None
 
 
-def test_an_error_is_told_by_its_class_alone() -> None:
+def test_span_error_contains_only_its_class() -> None:
     failing = pytest.raises(ValueError, match="secret")
     with Collector() as collector, failing, tracing(collector.url, "kg-test"), span("x"):
         raise ValueError(SECRET)
@@ -85,7 +83,7 @@ def test_an_error_is_told_by_its_class_alone() -> None:
     assert SECRET.encode() not in b"".join(collector.bodies)
 
 
-def test_a_request_to_a_provider_is_a_span_and_takes_the_trace_along() -> None:
+def test_provider_request_is_a_propagated_span() -> None:
     with Collector() as collector, EmbeddingServer() as server:
         embedder = open_openai(
             provider_settings(server), ModelChoice("openai"), RetryPolicy(first_wait=QUICK)
@@ -136,7 +134,7 @@ def test_a_broken_collector_neither_breaks_nor_slows(monkeypatch: pytest.MonkeyP
     assert ended < 4
 
 
-def test_without_its_packages_nothing_is_traced_and_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_packages_disable_tracing_with_a_log(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
     with (
         capture_logs() as logs,

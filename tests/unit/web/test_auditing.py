@@ -1,5 +1,3 @@
-"""Which requests are written down, and what of their answers."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -22,8 +20,6 @@ from kg_api.web.shared.security import note_outcome, read_caller
 
 
 class Changed(BaseModel):
-    """What a route answers."""
-
     document: str
     text: str = "what nobody is to read in a log"
 
@@ -36,8 +32,6 @@ class Recorder(list[AuditRecord]):
 
 
 class Known:
-    """Knows everybody, as the guard does where no keys are required."""
-
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
@@ -115,7 +109,7 @@ def test_change_is_written_down_with_its_outcome(
     assert told == ([] if outcome is None else [(path, status, "anyone", outcome)])
 
 
-def test_every_audited_route_has_a_summary_for_the_audit_page() -> None:
+def test_audited_route_has_a_summary() -> None:
     audited = [each for each in ROUTES if each.rule.audited and (each.methods or set()) - READING]
     assert len(audited) > 50
     assert [each.path_format for each in audited if not each.summary] == []

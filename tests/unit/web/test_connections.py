@@ -1,5 +1,3 @@
-"""The connections of the service, over loopback: what no client that means well sends."""
-
 from __future__ import annotations
 
 import socket
@@ -71,7 +69,7 @@ def answer(connection: socket.socket) -> bytes:
         pytest.param(b"get / HTTP/1.1\r\nHost: localhost\r\n\r\n", id="a method that is none"),
     ],
 )
-def test_request_out_of_bounds_is_refused(port: int, sent: bytes) -> None:
+def test_request_over_the_limits_is_rejected(port: int, sent: bytes) -> None:
     with connect(port) as connection:
         with suppress(ConnectionError):
             connection.sendall(sent)
@@ -103,7 +101,7 @@ def test_body_of_request_for_another_protocol_is_read(port: int, body: bytes, *,
     assert said.endswith(b"2 bytes")
 
 
-def test_idle_connection_is_closed_though_it_sends_line_breaks(port: int) -> None:
+def test_idle_connection_sending_line_breaks_is_closed(port: int) -> None:
     with connect(port) as connection:
         connection.sendall(HEAD + b"Content-Length: 0\r\n\r\n")
         begun = time.monotonic()

@@ -45,7 +45,7 @@ def ask(
 
 @pytest.mark.parametrize("path", ["/", "/kg/", "/kg"])
 def test_redirect_has_set_path(app: FastAPI, path: str) -> None:
-    """A proxy that keeps the path in requests works like one that removes it."""
+    """A proxy can keep or remove the path prefix."""
     assert ask(app, path, HTML, root_path="/kg").headers["location"] == "/kg/ui/search"
 
 

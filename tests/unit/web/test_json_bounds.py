@@ -36,7 +36,7 @@ def test_depth_is_counted_outside_of_strings(value: Any, ascii_only: bool) -> No
 
 
 @pytest.mark.parametrize("unit", [b"[],", b"{},", b"1,", b'"",', b'{"a":1},'])
-def test_a_body_of_tiny_values_is_refused_before_objects_are_made_of_it(unit: bytes) -> None:
+def test_many_tiny_values_are_rejected_before_parsing(unit: bytes) -> None:
     content = b"[" + unit * (63_000_000 // len(unit)) + b"0]"
     tracemalloc.start()
     begun = time.process_time()
@@ -61,13 +61,13 @@ def test_a_long_text_is_one_value(text: str, ascii_only: bool) -> None:
     assert parse(json.dumps(value, ensure_ascii=ascii_only).encode()) == value
 
 
-def test_what_is_within_the_bounds_is_taken() -> None:
+def test_json_within_the_limits_is_accepted() -> None:
     assert len(parse(b"[" + b"1," * (MAX_VALUES - 3) + b"1]")) == MAX_VALUES - 2
     assert parse(b"[" * MAX_DEPTH + b"]" * MAX_DEPTH)
     with pytest.raises(HTTPException, match="nested too deeply"):
         parse(b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1))
 
 
-def test_an_object_has_so_many_keys_at_most() -> None:
+def test_number_of_object_keys_is_bounded() -> None:
     with pytest.raises(HTTPException, match="more than 1,000 keys"):
         parse(json.dumps({str(number): 1 for number in range(1001)}).encode())

@@ -19,8 +19,6 @@ USUAL = {"Content-Type": "application/json", "Accept": "application/json, text/e
 
 
 def post(body: bytes, path: str = "/mcp", headers: dict[str, str] = USUAL) -> httpx.Response:
-    """Ask the whole app, whose database is not open."""
-
     async def asked() -> httpx.Response:
         app = create_app(load_settings(), lambda _: None)
         (mount,) = {
@@ -47,7 +45,7 @@ def call(**more: Any) -> bytes:
     ],
     ids=["deep", "many in a call", "many lists"],
 )
-def test_a_body_out_of_bounds_never_gets_to_the_sdk(
+def test_body_over_limits_never_reaches_the_sdk(
     body: bytes, status: int, told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def handle(*_: object) -> None:
@@ -80,7 +78,7 @@ def test_any_accept_header_and_a_slash_will_do(path: str, accept: str | None) ->
     assert response.json()["result"]["tools"]
 
 
-def test_behind_the_body_the_sdk_sees_that_the_client_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sdk_receives_the_client_disconnect(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Message] = []
 
     async def handle(_: object, _scope: Scope, receive: Receive, _send: Send) -> None:

@@ -1,5 +1,3 @@
-"""What happens to every request, with small apps behind it and no network."""
-
 from __future__ import annotations
 
 import asyncio
@@ -48,7 +46,6 @@ async def broken_late(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def leaving(*_: object) -> None:
-    """Notice that the client went away."""
     raise ClientDisconnect
 
 
@@ -87,13 +84,13 @@ def limited(app: ASGIApp) -> ASGIApp:
 
 
 @pytest.mark.parametrize("sizes", [(LIMIT,), (LIMIT - 1, 1), (0, 0), ()])
-def test_a_body_up_to_the_limit_is_let_through(sizes: tuple[int, ...]) -> None:
+def test_body_up_to_the_limit_is_accepted(sizes: tuple[int, ...]) -> None:
     assert ask(limited(echo), b"x" * sum(sizes)).text == str(sum(sizes))
     assert ask(limited(echo), pieces(*sizes)).text == str(sum(sizes))
 
 
 @pytest.mark.parametrize("sizes", [(LIMIT + 1,), (LIMIT, 1), (1,) * (LIMIT + 1)])
-def test_a_body_over_the_limit_is_refused_announced_or_not(sizes: tuple[int, ...]) -> None:
+def test_body_over_the_limit_is_rejected(sizes: tuple[int, ...]) -> None:
     for content in (b"x" * sum(sizes), pieces(*sizes)):
         response = ask(limited(echo), content)
         assert response.status_code == 413
@@ -102,7 +99,7 @@ def test_a_body_over_the_limit_is_refused_announced_or_not(sizes: tuple[int, ...
 
 
 @pytest.mark.parametrize("length", ["-1", "1.5", "ten", "9" * 5000, "٣" * 30])
-def test_a_length_that_is_none_is_refused(length: str) -> None:
+def test_invalid_content_length_is_rejected(length: str) -> None:
     sent: list[Message] = []
 
     async def asked() -> None:
@@ -121,7 +118,7 @@ def test_a_length_that_is_none_is_refused(length: str) -> None:
     assert sent[0]["status"] == 413
 
 
-def test_a_bug_is_answered_with_an_id_and_gives_nothing_away() -> None:
+def test_internal_error_has_an_id_without_details() -> None:
     with capture_logs() as logs:
         response = ask(limited(broken), x_request_id="my-id")
     assert response.status_code == 500
@@ -136,20 +133,20 @@ def test_a_bug_is_answered_with_an_id_and_gives_nothing_away() -> None:
     assert logs[1]["status"] == 500
 
 
-def test_a_bug_in_the_middle_of_an_answer_ends_the_connection() -> None:
+def test_error_during_a_response_closes_the_connection() -> None:
     with capture_logs() as logs, pytest.raises(ZeroDivisionError):
         ask(limited(broken_late))
     assert "unexpected error" in [line["event"] for line in logs]
 
 
-def test_a_request_that_the_end_of_the_service_cuts_off_is_to_be_repeated() -> None:
+def test_request_interrupted_by_shutdown_is_retryable() -> None:
     response = ask(limited(ended))
     assert response.status_code == 503
     assert int(response.headers["retry-after"]) >= 1
     assert "the service stopped" in response.json()["detail"]
 
 
-def test_a_client_that_went_away_is_no_bug() -> None:
+def test_disconnected_client_is_not_an_error() -> None:
     with capture_logs() as logs, pytest.raises(AssertionError):  # httpx's own: there was no answer
         ask(limited(leaving))
     assert [line["event"] for line in logs] == ["client disconnected", "request"]
@@ -169,7 +166,7 @@ def test_health_is_logged_quietly() -> None:
     assert [level(path) for path in ("/health", "/ready", "/jobs")] == ["debug", "debug", "info"]
 
 
-def test_a_path_in_the_log_is_cut_and_cannot_begin_a_line_of_its_own() -> None:
+def test_logged_path_is_cut_and_escaped() -> None:
     async def asked() -> None:
         transport = httpx.ASGITransport(limited(echo))
         async with httpx.AsyncClient(transport=transport, base_url="http://kg") as client:
@@ -181,7 +178,7 @@ def test_a_path_in_the_log_is_cut_and_cannot_begin_a_line_of_its_own() -> None:
     assert "\n" not in json.dumps(logs[0])
 
 
-def test_large_bodies_are_held_to_a_sum_and_let_go() -> None:
+def test_total_of_large_bodies_is_bounded() -> None:
     mib = 1024 * 1024
     app = RequestLog(Limited(echo, BodyLimit(lambda _: 10 * mib, together=2 * mib)))
     for _ in range(2):

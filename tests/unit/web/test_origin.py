@@ -44,7 +44,7 @@ async def reply(
         return await client.request(method, path, headers={"Host": host, **named})
 
 
-def test_a_foreign_name_is_refused_with_the_variable_to_set() -> None:
+def test_unknown_host_is_rejected_with_its_setting() -> None:
     told = asyncio.run(reply(settings(), "evil.example")).json()["detail"]
     assert "'evil.example' in the Host header" in told
     assert "add it to KG_API__ALLOWED_HOSTS" in told
@@ -72,9 +72,7 @@ def test_a_foreign_name_is_refused_with_the_variable_to_set() -> None:
         ("localhost:8420", "", 403),
     ],
 )
-def test_on_loopback_only_those_who_belong_here_are_answered(
-    host: str, origin: str | None, status: int
-) -> None:
+def test_loopback_accepts_only_local_hosts_and_origins(host: str, origin: str | None, status: int) -> None:
     headers = {} if origin is None else {"Origin": origin}
     assert asyncio.run(ask(settings(), host, **headers)) == status
 
@@ -95,15 +93,13 @@ def test_on_loopback_only_those_who_belong_here_are_answered(
         ("0.0.0.0:8420", None, 421),
     ],
 )
-def test_beyond_this_machine_only_names_that_are_set_are_answered(
-    host: str, origin: str | None, status: int
-) -> None:
+def test_public_bind_accepts_only_configured_names(host: str, origin: str | None, status: int) -> None:
     given = settings("0.0.0.0", "kg.example, 192.0.2.7,[2001:db8::7]")
     headers = {} if origin is None else {"Origin": origin}
     assert asyncio.run(ask(given, host, **headers)) == status
 
 
-def test_a_bind_beyond_this_machine_without_names_is_refused_with_the_variable_to_set() -> None:
+def test_public_bind_without_names_is_rejected() -> None:
     given = load_settings(api=settings("0.0.0.0"))
     with pytest.raises(ConfigurationError, match="KG_API__ALLOWED_HOSTS"):
         create_app(given, lambda _: None)
@@ -120,19 +116,19 @@ def test_a_bind_beyond_this_machine_without_names_is_refused_with_the_variable_t
         (None, "*"),
     ],
 )
-def test_what_is_no_host_or_origin_is_refused(hosts: str | None, pages: str | None) -> None:
+def test_invalid_host_or_origin_is_rejected(hosts: str | None, pages: str | None) -> None:
     with pytest.raises(ValueError, match="takes"):
         settings(hosts=hosts, pages=pages)
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_what_the_browser_calls_another_site_is_refused(site: str, method: str) -> None:
+def test_cross_site_request_is_rejected(site: str, method: str) -> None:
     assert asyncio.run(ask(settings(), "localhost", method=method, **{"Sec-Fetch-Site": site})) == 403
 
 
 @pytest.mark.parametrize("site", ["same-origin", "none"])
-def test_what_the_browser_calls_ours_is_answered(site: str) -> None:
+def test_same_site_request_is_accepted(site: str) -> None:
     assert asyncio.run(ask(settings(), "localhost", **{"Sec-Fetch-Site": site})) == 200
 
 
@@ -151,9 +147,7 @@ def test_what_the_browser_calls_ours_is_answered(site: str) -> None:
         ("/", {"Sec-Fetch-Mode": "no-cors"}, 403),
     ],
 )
-def test_a_link_of_another_page_leads_to_our_pages_alone(
-    path: str, change: dict[str, str], status: int
-) -> None:
+def test_external_link_opens_only_pages(path: str, change: dict[str, str], status: int) -> None:
     assert asyncio.run(ask(settings(), "localhost", path=path, **{**VISIT, **change})) == status
 
 
@@ -167,7 +161,7 @@ def test_a_page_that_the_settings_allow_is_answered(origin: str, status: int) ->
 
 
 @pytest.mark.parametrize(("origin", "status"), [("https://app.example", 200), ("https://evil.example", 403)])
-def test_a_preflight_is_answered_for_pages_that_the_settings_allow(origin: str, status: int) -> None:
+def test_preflight_is_answered_for_configured_origins(origin: str, status: int) -> None:
     app = create_app(load_settings(api=settings(pages="https://app.example")), lambda _: None)
 
     async def preflight() -> httpx.Response:

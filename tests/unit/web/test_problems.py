@@ -65,7 +65,7 @@ def get(path: str) -> httpx.Response:
 
 
 @pytest.mark.parametrize("error", [NotFound("x"), TooLarge("x"), Unavailable("x"), KgError("x")])
-def test_an_error_is_a_problem_of_its_status_and_name(error: KgError) -> None:
+def test_error_becomes_a_problem_response(error: KgError) -> None:
     told = of_error(error)
     body = Problem.model_validate_json(bytes(told.body))
     assert told.status_code == body.status == error.status
@@ -74,7 +74,7 @@ def test_an_error_is_a_problem_of_its_status_and_name(error: KgError) -> None:
     assert told.media_type == "application/problem+json"
 
 
-def test_a_problem_can_quote_what_is_no_unicode() -> None:
+def test_problem_can_quote_invalid_unicode() -> None:
     assert json.loads(bytes(problem(422, "x", "x", "bad \ud800 text").body))["detail"] == "bad ? text"
 
 
@@ -89,18 +89,18 @@ def test_an_error_that_a_route_raises_is_answered(status: int, detail: str) -> N
     assert (response.status_code, response.json()["detail"]) == (status, detail)
 
 
-def test_the_title_of_an_http_error_is_that_of_its_status() -> None:
+def test_http_error_title_is_its_status() -> None:
     told = get("/nowhere").json()
     assert (told["type"], told["title"], told["status"]) == ("urn:kg:http", "Not Found", 404)
     assert told["detail"] == "nothing found at GET /nowhere. /openapi.json describes all paths"
 
 
-def test_what_an_http_error_says_is_its_detail_alone() -> None:
+def test_http_error_message_is_the_detail() -> None:
     told = get("/refused").json()
     assert (told["title"], told["detail"]) == ("Bad Request", "the body is not JSON")
 
 
-def test_a_bad_row_of_the_database_is_our_fault_and_not_the_clients() -> None:
+def test_corrupt_database_row_is_a_server_error() -> None:
     response = get("/corrupt")
     assert response.status_code == 500
     assert "number" not in response.text
@@ -116,7 +116,7 @@ def test_a_bad_row_of_the_database_is_our_fault_and_not_the_clients() -> None:
         ("", "status: Field required"),
     ],
 )
-def test_a_query_parameter_is_known_and_stands_once(query: str, told: str) -> None:
+def test_query_parameter_is_known_and_unique(query: str, told: str) -> None:
     response = get(f"/raise?{query}")
     body: dict[str, Any] = response.json()
     assert response.status_code == 422

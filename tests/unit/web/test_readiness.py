@@ -1,5 +1,3 @@
-"""What readiness shows to a sender who may not see all ontologies."""
-
 from __future__ import annotations
 
 import pytest

@@ -11,7 +11,7 @@ from kg_api.web.shared.security import MAX_WRONG_KEYS, request_limit, wrong_key_
 ADA, EVE = Access("0123abcd", "read"), Access("4567cdef", "admin")
 
 
-def test_each_key_has_a_number_of_its_own_and_is_told_when_to_come_again() -> None:
+def test_each_key_has_its_own_rate_limit() -> None:
     rate = request_limit(3)
     for _ in range(3):
         rate.hit(ADA.key_id)
@@ -29,7 +29,7 @@ def test_without_a_limit_any_number_may_be_sent() -> None:
         rate.hit(ADA.key_id)
 
 
-def test_wrong_keys_are_counted_by_address_and_looking_counts_nothing() -> None:
+def test_wrong_keys_are_counted_by_address() -> None:
     rate = wrong_key_limit()
     for _ in range(MAX_WRONG_KEYS):
         rate.check("2001:db8::1")

@@ -17,7 +17,7 @@ PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "rest.md").read_text(
         ("POST /queries/images/search", ("file", "ontology", "where", "limit", "min_similarity")),
     ],
 )
-def test_what_takes_a_file_names_the_parts_of_its_form(operation: str, parts: tuple[str, ...]) -> None:
+def test_file_operation_documents_its_form_parts(operation: str, parts: tuple[str, ...]) -> None:
     section = PAGE.split(f"**`{operation}`**")[1].split("\n\n")[0]
     form = section.split("Form: ")[1]
     for part in parts:

@@ -1,5 +1,3 @@
-"""What each route declares of the keys that are good for it."""
-
 from __future__ import annotations
 
 import pytest
@@ -20,7 +18,7 @@ def test_route_without_declaration_fails_at_import() -> None:
         router.get("/new")(endpoint)
 
 
-def test_route_that_looks_at_no_key_fails_at_import() -> None:
+def test_unguarded_route_fails_at_import() -> None:
     router = APIRouter()
     router.get("/new")(requires("read")(endpoint))
     with pytest.raises(TypeError, match="GuardedRoute"):
@@ -41,7 +39,7 @@ def test_every_route_declares_scope_of_table() -> None:
     assert declared == {each: table[each] for each in table if each not in {"POST /mcp", "GET /openapi.json"}}
 
 
-def test_key_of_some_ontologies_needs_ontology_in_path_or_declaration() -> None:
+def test_limited_key_needs_ontology_in_route_or_declaration() -> None:
     def admits(path: str, rule: Rule) -> bool:
         return rule.admits_some(path)
 

@@ -1,5 +1,3 @@
-"""Where somebody comes who has signed in, whatever the address says; what forms of a session bring."""
-
 from __future__ import annotations
 
 import pytest
@@ -36,7 +34,7 @@ def request_() -> Request:
         *("///ui/search", "///ui/", "////ui"),
     ],
 )
-def test_nothing_leads_elsewhere_than_to_pages(request_: Request, wanted: str) -> None:
+def test_redirects_stay_within_the_pages(request_: Request, wanted: str) -> None:
     assert page_to_show(request_, wanted) == "/ui/search"
 
 
@@ -57,13 +55,11 @@ def test_a_page_of_ours_is_shown(request_: Request, wanted: str) -> None:
         ("/ui/nowhere/else", "/ui"),
     ],
 )
-def test_what_cannot_be_got_leads_to_the_page_it_belongs_to(
-    request_: Request, wanted: str, shown: str
-) -> None:
+def test_unreachable_page_redirects_to_its_parent(request_: Request, wanted: str, shown: str) -> None:
     assert page_to_show(request_, wanted) == shown
 
 
-def test_a_session_shows_neither_itself_nor_what_its_forms_bring() -> None:
+def test_session_hides_its_secret_and_form_tokens() -> None:
     token, other = make_session_token(), make_session_token()
     assert parse_session_token(token.text) == token
     assert token.text not in repr(token)
@@ -89,7 +85,7 @@ def test_a_session_shows_neither_itself_nor_what_its_forms_bring() -> None:
         assert parse_session_token(text) is None
 
 
-def test_keys_tried_in_vain_are_counted_by_address() -> None:
+def test_failed_sign_ins_are_counted_by_address() -> None:
     rate = sign_in_limit()
     for n in range(MAX_FAILED_SIGN_INS):
         rate.hit(f"2001:db8::{n}")

@@ -25,12 +25,12 @@ def refusal(content: bytes) -> HTTPException:
 
 
 @given(VALUES.filter(lambda value: "Infinity" not in json.dumps(value)))
-def test_proper_json_comes_back(value: Any) -> None:
+def test_valid_json_round_trips(value: Any) -> None:
     assert parse(json.dumps(value).encode()) == value
 
 
 @given(st.binary())
-def test_whatever_comes_is_read_or_refused(content: bytes) -> None:
+def test_any_body_is_parsed_or_rejected(content: bytes) -> None:
     with contextlib.suppress(HTTPException):
         parse(content)
 
@@ -54,13 +54,13 @@ def test_whatever_comes_is_read_or_refused(content: bytes) -> None:
         (b"{} {}", "not JSON"),
     ],
 )
-def test_what_python_would_take_or_choke_on_is_refused(content: bytes, told: str) -> None:
+def test_nonstandard_json_is_rejected(content: bytes, told: str) -> None:
     error = refusal(content)
     assert error.status_code == 400
     assert told in error.detail
 
 
-def test_what_the_standard_allows_is_left_to_the_models() -> None:
+def test_unusual_valid_json_is_left_to_models() -> None:
     assert math.isinf(parse(b"1e400"))
     assert parse(rb'"\ud800"') == "\ud800"
     assert parse(b"9" * 4000) == int("9" * 4000)

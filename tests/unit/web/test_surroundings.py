@@ -1,5 +1,3 @@
-"""What the service says of the processes beside it."""
-
 from __future__ import annotations
 
 import os

@@ -37,7 +37,7 @@ TYPED = st.text(
         ("one\u200btwo C++ a_b", "one\u200btwo C++ a_b"),
     ],
 )
-def test_normal_form_is_what_a_reader_sees(typed: str, normal: str) -> None:
+def test_normal_form_equals_visible_text(typed: str, normal: str) -> None:
     assert normalise_text(typed) == normal
 
 

@@ -75,7 +75,6 @@ def listing(code: str) -> Flowable:
 
 
 def drawn(*pages: Callable[[Canvas], None], **options: Any) -> bytes:
-    """Give a document whose pages are drawn each by a function."""
     buffer = io.BytesIO()
     canvas = Canvas(buffer, pagesize=(WIDTH, HEIGHT), **options)
     for page in pages:
@@ -97,7 +96,6 @@ def lines(*texts: str, x: float = 72, y: float = 740, font: str = "Times-Roman",
 
 
 def picture_of(page: Callable[[Canvas], None], dpi: int = 200) -> Callable[[Canvas], None]:
-    """Draw a page as a scanner would have sent it: all of it is one picture."""
     drawing = pdfium.PdfDocument(drawn(page))[0]
     scale: Any = dpi / 72
     picture = ImageReader(drawing.render(scale=scale, grayscale=True).to_pil())

@@ -36,15 +36,15 @@ def page(
     fonts: str = "",
     about: str = "",
 ) -> bytes:
-    """Return a PDF of one page.
+    """Return a PDF with one page.
 
     Args:
-        lines: of its text, from the top, each 40 points below the last; or its content.
-        annotations: numbers of their objects.
-        more: objects, whose numbers begin with FIRST.
-        form: entries of the AcroForm; None: there is none.
-        fonts: further ones, such as `/F2 7 0 R`.
-        about: entries of the page.
+        lines: Lines of text, 40 points apart, or the page content.
+        annotations: Object numbers of annotations.
+        more: Further objects, numbered from FIRST.
+        form: Entries of the AcroForm. None: no form.
+        fonts: Further fonts, such as `/F2 7 0 R`.
+        about: Entries of the page.
     """
     refs = " ".join(f"{number} 0 R" for number in annotations)
     acro_form = (

@@ -40,7 +40,7 @@ def line(value: str) -> str:
         ),
     ],
 )
-def test_value_stands_in_its_line(entries: str, drawn: str | None, value: str) -> None:
+def test_form_value_is_placed_in_its_line(entries: str, drawn: str | None, value: str) -> None:
     more = () if drawn is None else (shows(drawn),)
     assert field(f"{entries} {DRAWN if more else ''}", *more) == line(value)
 
@@ -79,7 +79,7 @@ def test_password_is_not_shown() -> None:
 
 
 @pytest.mark.parametrize("flags", [2, 32])
-def test_hidden_field_is_left_out(flags: int) -> None:
+def test_hidden_form_field_is_omitted(flags: int) -> None:
     data = page(
         TEXT, [7], [widget(f"/FT /Tx /T (a) /V (hidden 42) {DRAWN}"), shows("hidden 42")], form=FIELDS
     )
@@ -161,13 +161,12 @@ def test_comments_are_counted_with_an_example() -> None:
     assert made.notes == ('skipped: 2 comments on page 1, e.g. "It must be 7 May"',)
 
 
-def test_xfa_form_is_told() -> None:
+def test_xfa_form_is_reported() -> None:
     made = convert(page(["Please wait"], [], [b"(x)"], form="/Fields [] /XFA 7 0 R"))
     assert [each.partition(".")[0] for each in made.notes] == ["skipped: the content of the XFA form"]
 
 
-def test_value_tells_its_page_on_a_turned_page() -> None:
-    """The page is shown turned; its text and its field are drawn sideways."""
+def test_form_value_on_rotated_page_is_read() -> None:
     content = b"BT /F1 12 Tf 0 1 -1 0 100 72 Tm (Name:) Tj ET"
     shown = widget("/FT /Tx /T (a) /V (Sample Ltd 42) /MK << /R 90 >>", "86 120 106 320")
     made = convert(page(content, [7], [shown], form=FIELDS, about="/Rotate 90"))

@@ -1,5 +1,3 @@
-"""Bytes that are no readable PDF: each says what to do, none says anything else."""
-
 import random
 
 import pytest
@@ -23,7 +21,7 @@ from tests.unit.convert.pdf.files import STORY, drawn, paragraphs, story
         (b"%PDF-1.7\n" + random.Random(2).randbytes(5000), "damaged or cut off"),
     ],
 )
-def test_bytes_that_are_no_pdf(data: bytes, says: str) -> None:
+def test_bytes_without_pdf_structure_are_rejected(data: bytes, says: str) -> None:
     with pytest.raises(UnreadableDocument, match=says):
         convert(data)
 
@@ -42,12 +40,12 @@ WHOLE = story(*paragraphs(STORY * 4))
 
 
 @given(st.integers(0, len(WHOLE)))
-def test_a_cut_off_file_is_read_or_refused(length: int) -> None:
+def test_truncated_file_is_read_or_rejected(length: int) -> None:
     _read_or_refuse(WHOLE[:length])
 
 
 @given(st.lists(st.tuples(st.integers(0, len(WHOLE) - 1), st.integers(0, 255)), min_size=1, max_size=60))
-def test_a_damaged_file_is_read_or_refused(changes: list[tuple[int, int]]) -> None:
+def test_damaged_file_is_read_or_rejected(changes: list[tuple[int, int]]) -> None:
     data = bytearray(WHOLE)
     for place, byte in changes:
         data[place] = byte

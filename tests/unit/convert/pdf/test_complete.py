@@ -1,5 +1,3 @@
-"""All words and numbers of a file are in its text, or a note says what is missing; none is made up."""
-
 from __future__ import annotations
 
 import re
@@ -27,7 +25,7 @@ def read_simply(data: bytes) -> list[str]:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_every_word_is_stored_and_no_number_made_up(path: Path) -> None:
+def test_every_word_is_stored_without_invented_numbers(path: Path) -> None:
     data = path.read_bytes()
     made, simple = convert(data), read_simply(data)
     assert not [note for note in made.notes if "words of the pages" in note]
@@ -42,7 +40,7 @@ def test_every_word_is_stored_and_no_number_made_up(path: Path) -> None:
 
 
 def test_missing_words_become_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A layout that loses a column is told, whatever it was that lost it."""
+    """A layout that loses a column leads to a note."""
     monkeypatch.setattr(pdf, "columns", lambda pieces, page: columns(pieces[::2], page))
     (note,) = convert(FILES[0].read_bytes()).notes[-1:]
     assert re.fullmatch(r'skipped: [\d,]+ words of the pages, e\.g\. ".*"', note)

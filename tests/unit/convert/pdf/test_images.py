@@ -1,5 +1,3 @@
-"""Pictures of PDFs: which are taken, as what, and where in the text they stand."""
-
 import io
 from bisect import bisect_right
 from collections.abc import Callable
@@ -30,8 +28,6 @@ def reader(content: bytes) -> ImageReader:
 
 
 def page(*parts: tuple[float, str | bytes], left: float = 72, size: tuple[float, float] = (120, 90)) -> Page:
-    """Lines of text and pictures, each with its baseline or lower edge."""
-
     def draw(canvas: Canvas) -> None:
         canvas.setFont("Times-Roman", 10)
         for bottom, each in parts:
@@ -53,7 +49,6 @@ def only(made: Converted) -> ReadImage:
 
 
 def colours(image: ReadImage) -> list[tuple[int, ...]]:
-    """Of the upper left, the upper right and the lower right corner, each from 0 to 3."""
     thumbnail = Image.open(io.BytesIO(image.thumbnail)).convert("RGB")
     width, height = thumbnail.size
     places = ((4, 4), (width - 5, 4), (width - 5, height - 5))
@@ -64,7 +59,7 @@ def colours(image: ReadImage) -> list[tuple[int, ...]]:
 RED, LIGHT, DARK = (2, 0, 0), (3, 3, 3), (0, 0, 0)
 
 
-def test_a_picture_stands_where_it_is_on_the_page() -> None:
+def test_image_is_placed_by_its_page_position() -> None:
     made = convert(drawn(page((700, "Before it."), (600, BOAT), (560, "After it.")), page((700, "The end."))))
     words = "![Before it.](page-1-image-1.jpg)"
     assert texts(made) == ["Before it.", words, "After it.", "The end."]
@@ -75,7 +70,7 @@ def test_a_picture_stands_where_it_is_on_the_page() -> None:
     assert made.notes == ()
 
 
-def test_the_text_is_otherwise_what_it_was() -> None:
+def test_images_do_not_change_the_text() -> None:
     parts = [heading("The harbour"), *paragraphs(STORY)]
     plain = convert(story(*parts, columns=2))
 
@@ -97,12 +92,12 @@ def test_the_text_is_otherwise_what_it_was() -> None:
         "Plate IV. Fog",
     ],
 )
-def test_a_caption_stands_for_its_picture(caption: str) -> None:
+def test_caption_describes_its_image(caption: str) -> None:
     made = convert(drawn(page((700, "Something else."), (600, BOAT), (585, caption), (500, "More of it."))))
     assert texts(made)[1:3] == [f"![{caption}](page-1-image-1.jpg)", caption]
 
 
-def test_a_caption_above_stands_before_its_picture() -> None:
+def test_caption_above_precedes_its_image() -> None:
     made = convert(drawn(page((720, "Figure 1: The boat"), (620, BOAT), (500, "Figure 1 shows the boat."))))
     assert texts(made) == [
         "Figure 1: The boat",
@@ -111,7 +106,7 @@ def test_a_caption_above_stands_before_its_picture() -> None:
     ]
 
 
-def test_captions_below_each_other_go_to_their_own_pictures() -> None:
+def test_stacked_captions_match_their_images() -> None:
     made = convert(
         drawn(page((650, BOAT), (638, "Figure 1: The boat"), (536, PLAN), (524, "Figure 2: The plan")))
     )
@@ -133,12 +128,12 @@ def test_two_parts_of_one_figure_share_its_caption() -> None:
     assert [text[:12] for text in texts(made)] == ["![Figure 1: ", "![Figure 1: ", "Figure 1: Th"]
 
 
-def test_a_sentence_about_a_picture_is_no_caption() -> None:
+def test_sentence_mentioning_an_image_is_not_a_caption() -> None:
     made = convert(drawn(page((700, "All is still."), (600, BOAT), (585, "Figure 3 shows what came."))))
     assert texts(made)[1] == "![All is still.](page-1-image-1.jpg)"
 
 
-def test_in_columns_it_stands_behind_the_lines_of_its_own() -> None:
+def test_image_in_columns_follows_its_own_column() -> None:
     left = [f"Line {i} of the column at the left side, full of words" for i in range(30)]
     right = [f"Row {i} of the column at the right side, full of words" for i in range(30)]
 
@@ -154,7 +149,7 @@ def test_in_columns_it_stands_behind_the_lines_of_its_own() -> None:
     assert made.text.index(left[29]) < made.text.index(right[9]) < at < made.text.index(right[10])
 
 
-def test_a_picture_at_a_pages_end_keeps_its_page_though_the_paragraph_goes_on() -> None:
+def test_image_at_page_end_keeps_its_page() -> None:
     def first(canvas: Canvas) -> None:
         canvas.setFont("Times-Roman", 10)
         canvas.drawString(
@@ -168,7 +163,7 @@ def test_a_picture_at_a_pages_end_keeps_its_page_though_the_paragraph_goes_on() 
     assert "where it is said what became of it" in made.text
 
 
-def test_within_a_form_it_stands_where_the_form_is_drawn() -> None:
+def test_image_within_a_form_is_placed() -> None:
     def draw(canvas: Canvas) -> None:
         canvas.beginForm("boat")
         canvas.drawImage(reader(BOAT), 0, 0, 120, 90)
@@ -180,7 +175,7 @@ def test_within_a_form_it_stands_where_the_form_is_drawn() -> None:
     assert [text[:9] for text in texts(convert(drawn(draw)))] == ["Before it", "![Before ", "After it."]
 
 
-def test_what_is_turned_mirrored_masked_or_in_other_colours_is_drawn_as_it_is_seen() -> None:
+def test_rotated_mirrored_or_masked_image_is_rendered() -> None:
     def turned(canvas: Canvas) -> None:
         canvas.setPageRotation(90)
         canvas.translate(WIDTH, 0)
@@ -204,7 +199,7 @@ def test_what_is_turned_mirrored_masked_or_in_other_colours_is_drawn_as_it_is_se
     assert (masked.content_type, colours(masked)) == ("image/png", [RED, LIGHT, LIGHT])
 
 
-def test_decoration_scans_and_lines_are_not_taken_and_are_told() -> None:
+def test_decorative_images_are_skipped_and_counted() -> None:
     def decorated(number: int) -> Page:
         def draw(canvas: Canvas) -> None:
             canvas.drawImage(reader(PLAN), 480, 750, 60, 60)  # a logo
@@ -228,7 +223,7 @@ def test_decoration_scans_and_lines_are_not_taken_and_are_told() -> None:
     }
 
 
-def test_a_picture_without_anything_on_it_is_not_taken() -> None:
+def test_empty_image_is_skipped() -> None:
     made = convert(drawn(page((700, "White."), (600, encoded(Image.new("RGB", (120, 90), "white"))))))
     assert made.images == ()
     assert made.notes == ("skipped: images that are damaged or of one color (1)",)
@@ -242,13 +237,13 @@ def test_there_is_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     assert made.notes == ("skipped: images beyond the first 2 (3)",)
 
 
-def test_a_picture_that_is_too_large_is_told() -> None:
+def test_too_large_image_is_reported() -> None:
     made = convert(drawn(page((700, "Large."), (600, BOAT))), ConversionSettings(image_max_megapixels=0.01))
     assert made.images == ()
     assert made.notes == ("skipped: images of more than 0.01 megapixels (1)",)
 
 
-def test_a_damaged_picture_costs_the_text_nothing() -> None:
+def test_damaged_image_leaves_the_text() -> None:
     data = bytearray(drawn(page((700, "Before it."), (600, BOAT), (560, "After it."))))
     document = pdfium.PdfDocument(bytes(data))
     assert len(document) == 1

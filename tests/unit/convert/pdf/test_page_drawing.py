@@ -1,5 +1,3 @@
-"""Pages of PDFs as pictures: of bounded size, turned and cut as they are, words boxed where they stand."""
-
 from __future__ import annotations
 
 import io
@@ -53,14 +51,13 @@ def coloured(drawn: DrawnPage) -> NDArray[np.bool_]:
 
 
 def extent(drawn: DrawnPage) -> tuple[float, float, float, float]:
-    """Left, top, right and bottom of what is coloured, in parts of the page."""
     rows, columns = np.nonzero(coloured(drawn))
     height, width = coloured(drawn).shape
     left, right = columns.min() / width, columns.max() / width
     return tuple(round(float(each), 2) for each in (left, rows.min() / height, right, rows.max() / height))  # type: ignore[return-value]
 
 
-def test_a_page_is_as_wide_as_it_was_asked_for_and_without_colours() -> None:
+def test_rendered_page_has_requested_width_without_colour() -> None:
     drawn = draw_page(PageToDraw(1, 500), a_pdf())
     assert (drawn.pages, drawn.boxed) == (1, 0)
     picture = shown(drawn)
@@ -68,7 +65,7 @@ def test_a_page_is_as_wide_as_it_was_asked_for_and_without_colours() -> None:
     assert np.asarray(picture).min() < 50  # the words are on it
 
 
-def test_words_are_boxed_where_they_stand() -> None:
+def test_words_are_boxed_at_their_position() -> None:
     drawn = draw_page(PageToDraw(1, 800, "Apricots ripen early"), a_pdf())
     assert drawn.boxed == 3
     left, top, right, bottom = extent(drawn)
@@ -82,14 +79,12 @@ def test_words_are_boxed_where_they_stand() -> None:
 
 
 @pytest.mark.parametrize(("words", "count"), [(("Apricots ripen",), 2), (("ripen", "Apricots ripen"), 2)])
-def test_words_that_stand_beside_each_other_are_counted_one_by_one(
-    words: tuple[str, ...], count: int
-) -> None:
+def test_adjacent_words_are_boxed_separately(words: tuple[str, ...], count: int) -> None:
     assert draw_page(PageToDraw(1, 800, words=words), a_pdf()).boxed == count
 
 
 @pytest.mark.parametrize(("rotate", "where"), [(90, "right"), (180, "bottom"), (270, "left")], ids=str)
-def test_a_page_that_is_turned_is_boxed_where_its_words_are(rotate: int, where: str) -> None:
+def test_rotated_page_is_boxed_correctly(rotate: int, where: str) -> None:
     drawn = draw_page(PageToDraw(1, 600, "Apricots ripen early"), a_pdf(rotate=rotate))
     picture = shown(drawn).convert("L")
     assert picture.size == ((600, 400) if rotate != 180 else (600, 900))
@@ -103,7 +98,7 @@ def test_a_page_that_is_turned_is_boxed_where_its_words_are(rotate: int, where: 
     assert side[where]
 
 
-def test_a_page_that_is_cut_is_boxed_within_what_is_left() -> None:
+def test_cropped_page_is_boxed_correctly() -> None:
     drawn = draw_page(PageToDraw(1, 600, "Apricots ripen early"), a_pdf(cut=(20, 500, 320, 600)))
     assert shown(drawn).size == (600, 200)
     left, top, _, bottom = extent(drawn)
@@ -111,7 +106,7 @@ def test_a_page_that_is_cut_is_boxed_within_what_is_left() -> None:
     assert bottom == pytest.approx(0.66, abs=0.06)
 
 
-def test_boxes_of_ocr_are_drawn_as_they_are_told() -> None:
+def test_ocr_boxes_are_drawn_as_specified() -> None:
     boxes = (PageBox(5000, 5000, 6000, 5500), PageBox(6050, 5000, 7000, 5500))
     drawn = draw_page(PageToDraw(1, 800, passage_boxes=boxes), a_pdf())
     assert drawn.boxed == 2
@@ -128,7 +123,7 @@ def test_a_box_outside_of_the_page_is_none() -> None:
 
 
 @pytest.mark.parametrize("page", [0, 4, 10**9])
-def test_there_is_no_picture_of_a_page_that_is_not_there(page: int) -> None:
+def test_unknown_page_renders_no_image(page: int) -> None:
     assert draw_page(PageToDraw(page, 300), pdf_of_pages(3)) == DrawnPage(3, b"", 0)
 
 
@@ -142,13 +137,13 @@ def test_no_page_has_too_many_pixels(width: int, height: int) -> None:
     assert size[0] * size[1] <= 1.1 * MAX_PAGE_PIXELS
 
 
-def test_a_picture_that_would_be_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_large_rendering_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pages, "MAX_PNG", 1000)
     with pytest.raises(UnreadableDocument, match="smaller width"):
         draw_page(PageToDraw(1, 800), a_pdf())
 
 
-def test_an_immense_picture_on_a_page_is_not_unpacked() -> None:
+def test_immense_image_is_not_decoded() -> None:
     image = "<< /Type /XObject /Subtype /Image /Width 60000 /Height 60000 /ColorSpace /DeviceGray "
     objects = {
         1: "<< /Type /Catalog /Pages 2 0 R >>",
@@ -162,7 +157,7 @@ def test_an_immense_picture_on_a_page_is_not_unpacked() -> None:
         draw_page(PageToDraw(1, 300), pdf_of(objects))
 
 
-def test_pages_that_hold_themselves_are_drawn_or_refused() -> None:
+def test_self_referencing_pages_are_rendered_or_rejected() -> None:
     for page in (1, 2, 999):
         try:
             assert draw_page(PageToDraw(page, 300, "anything at all"), pdf_of_loops()).boxed == 0
@@ -173,7 +168,7 @@ def test_pages_that_hold_themselves_are_drawn_or_refused() -> None:
 @pytest.mark.parametrize(
     "name", ["amd-user-guide.pdf", "files/fhs-3.0.pdf", "files/texshop-and-asymptote.pdf"]
 )
-def test_words_of_real_passages_are_found_on_their_page(name: str) -> None:
+def test_words_of_real_passages_are_found_on_pages(name: str) -> None:
     data = (DATA / name).read_bytes()
     made = convert(data)
     given = Incoming("notes", name, made.text, format="pdf", pages=tuple(made.pages))

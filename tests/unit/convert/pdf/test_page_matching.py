@@ -1,5 +1,3 @@
-"""Words of a passage on a page: found whatever kg joined, divided, left out or put into another order."""
-
 from __future__ import annotations
 
 import time
@@ -16,7 +14,7 @@ PAGE = (
 
 
 def said(words: Sequence[Sequence[int]], page: str) -> list[str]:
-    """What was found, as it stands on the page."""
+    """Return the matched text of the page."""
     stream = LetterStream.of(page)
     return [page[stream.origin[each[0]] : stream.origin[each[-1]] + 1] for each in words]
 
@@ -25,7 +23,7 @@ def found(passage: str, page: str = PAGE) -> list[str]:
     return said(find_passage(LetterStream.of(passage), LetterStream.of(page)), page)
 
 
-def test_a_word_is_found_though_a_line_ends_in_it() -> None:
+def test_word_hyphenated_at_line_end_is_found() -> None:
     assert found("where winters are mild") == ["where", "win-\nters", "are", "mild"]
 
 
@@ -45,36 +43,36 @@ def test_parts_are_found_in_any_order() -> None:
     assert " ".join(words) == "Cherries split after heavy rain Apricots ripen early in July"
 
 
-def test_of_a_passage_over_two_pages_only_what_is_on_this_one() -> None:
+def test_passage_across_pages_matches_its_part_here() -> None:
     passage = "Cherries split after heavy rain. Dates are picked in the autumn, when they are brown."
     assert found(passage) == ["Cherries", "split", "after", "heavy", "rain"]
 
 
 @pytest.mark.parametrize("passage", ["", "...", "Dates are picked in the autumn", "x", "early in May"])
-def test_what_is_not_there_is_not_found(passage: str) -> None:
+def test_absent_passage_is_not_found(passage: str) -> None:
     assert found(passage) == []
 
 
-def test_a_few_letters_are_a_heading_and_only_whole_words() -> None:
+def test_few_letters_match_only_headings_or_whole_words() -> None:
     assert found("# 17") == ["17"]
     assert found("## Berry", "Blueberry. A berry, berry good.") == ["berry"]
     assert found("berr", "berry") == []
 
 
-def test_a_short_run_far_from_all_others_is_chance() -> None:
+def test_short_isolated_match_is_ignored() -> None:
     page = "heavy rain after all " + "x y z " * 40 + "Cherries split after heavy rain in June and in July."
     words = find_passage(LetterStream.of("Cherries split after heavy rain in June"), LetterStream.of(page))
     assert min(words[0]) > 100
     assert said(words, page) == ["Cherries", "split", "after", "heavy", "rain", "in", "June"]
 
 
-def test_a_phrase_that_stands_twice_is_taken_where_the_passage_goes_on() -> None:
+def test_repeated_phrase_matches_where_passage_continues() -> None:
     page = "See the user guide for more. Then read on. See the user guide for less of it, or ask us."
     words = find_passage(LetterStream.of("See the user guide for less of it"), LetterStream.of(page))
     assert words[0][0] == LetterStream.of(page).text.rindex("seetheuser")
 
 
-def test_words_are_found_wherever_they_stand_as_whole_ones() -> None:
+def test_single_words_match_as_whole_words() -> None:
     page = "A rose is a rose. Prose is not; rose-\nmary is an herb, ROSE too."
     assert said(find_words(["rose"], LetterStream.of(page)), page) == ["rose", "rose", "rose", "ROSE"]
     assert said(find_words(["rosemary", "rose"], LetterStream.of(page)), page)[2] == "rose-\nmary"

@@ -1,5 +1,3 @@
-"""Pages that are pictures: bounds, places and notes, with an engine that says what a test tells it."""
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -30,8 +28,6 @@ def line(text: str, left: float, baseline: float, confidence: float = 0.9) -> Pi
 
 @dataclass
 class Engine:
-    """Gives each picture the next of its answers."""
-
     answers: list[Sequence[PixelLine] | Exception]
     shapes: list[tuple[int, ...]] = field(default_factory=list)
 
@@ -53,7 +49,7 @@ def read(
     return convert(drawn(*pages), pictures=PictureReader(engine.read, limits or ConversionSettings()))
 
 
-def test_only_pages_without_text_are_read_and_pages_stay_right() -> None:
+def test_ocr_reads_only_pages_without_text() -> None:
     engine = Engine([[line("Two is read.", 200, 300)], [line("Four is too.", 200, 300)]])
     found = read(engine, lines("One."), picture, lines("Three."), picture)
     assert found.text == "One.\n\nTwo is read.\n\nThree.\n\nFour is too."
@@ -76,7 +72,7 @@ def test_a_word_has_its_place_on_the_page() -> None:
     assert first.confidence == 90
 
 
-def test_columns_are_read_one_after_the_other_and_torn_words_are_whole() -> None:
+def test_columns_are_read_in_order_with_hyphenation_undone() -> None:
     left = ["The harbour master of Klippan did", "keep two books of the ships, and infor-", "mation on it."]
     right = ["The second of them was the thicker", "one, which nobody had asked him to", "keep at all."]
     rows = [row for at, pair in enumerate(zip(left, right, strict=True)) for row in _beside(pair, at)]
@@ -92,13 +88,13 @@ def _beside(pair: tuple[str, str], at: int) -> list[PixelLine]:
     return [line(pair[0], 150, 400 + 36 * at), line(pair[1], 850, 400 + 36 * at)]
 
 
-def test_lines_that_are_guesses_are_left_out_and_told() -> None:
+def test_uncertain_lines_are_dropped_and_reported() -> None:
     found = read(Engine([[line("Sure.", 200, 300), line("xq§ |l", 200, 400, 0.2)]]), picture)
     assert found.text == "Sure."
     assert "1 line is left out" in found.notes[1]
 
 
-def test_a_page_that_cannot_be_read_costs_no_other() -> None:
+def test_failed_page_does_not_affect_others() -> None:
     engine = Engine([OcrFailed("the engine broke"), [], [line("Three.", 200, 300)]])
     found = note_skipped_images(read(engine, picture, picture, picture), "")
     assert (found.text, found.pictures) == ("Three.", (1, 2))
@@ -114,13 +110,13 @@ def test_a_page_that_cannot_be_read_costs_no_other() -> None:
         (ConversionSettings(ocr_max_seconds=1e-9), "s were over"),
     ],
 )
-def test_pages_beyond_a_limit_are_told(limits: ConversionSettings, told: str) -> None:
+def test_pages_beyond_the_limit_are_reported(limits: ConversionSettings, told: str) -> None:
     found = read(Engine([[line("One.", 200, 300)]]), lines("Text."), picture, picture, limits=limits)
     assert 3 in found.pictures
     assert told in "".join(found.notes)
 
 
-def test_a_page_is_drawn_with_as_many_pixels_as_it_may_have() -> None:
+def test_page_is_rendered_within_the_pixel_limit() -> None:
     engine = Engine([[line("One.", 20, 30)], [line("One.", 20, 30)]])
     read(engine, picture)
     read(engine, picture, limits=ConversionSettings(ocr_max_megapixels=1))
@@ -129,7 +125,7 @@ def test_a_page_is_drawn_with_as_many_pixels_as_it_may_have() -> None:
     assert 900_000 < less_high * less_wide < 1_010_000
 
 
-def test_a_picture_that_is_far_too_large_is_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_large_page_image_is_not_rendered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scans, "MAX_PIXELS", 90_000)
     large = ImageReader(Image.new("L", (301, 300)))
 

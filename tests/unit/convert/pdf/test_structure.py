@@ -1,5 +1,3 @@
-"""Headings, lists, code, repeated lines, pages, and what the file says of itself."""
-
 from typing import Any
 
 from reportlab.pdfgen.canvas import Canvas
@@ -35,7 +33,7 @@ def test_code_keeps_its_lines_and_indentation() -> None:
     assert f"\n\n```\n{CODE}\n```\n\n" in found.text
 
 
-def test_aligned_columns_are_a_table_and_cells_may_be_wrapped() -> None:
+def test_aligned_columns_become_a_table_with_wrapped_cells() -> None:
     rows = [["Ship", "Tons", "Cargo"], ["Anna", "120", "rye, oats"], ["Berta", "85", "a|b"]]
     head = "| Ship | Tons | Cargo |\n| --- | --- | --- |\n| Anna | 120 | rye, oats |\n| Berta | 85 | a\\|b |"
     for row, last in (
@@ -54,7 +52,7 @@ def _framed(canvas: Canvas, _document: Any) -> None:
     canvas.drawCentredString(300, 30, f"Page {canvas.getPageNumber()} of 4")
 
 
-def test_repeated_headers_and_footers_are_left_out_and_counted() -> None:
+def test_repeated_headers_and_footers_are_omitted_and_counted() -> None:
     texts = [text for text in STORY for _ in range(2)]
     flow = [part for i, text in enumerate(texts) for part in (*paragraphs([f"{i}: {text}"]), PageBreak())]
     found = convert(story(*flow[:-1], on_page=_framed))
@@ -64,17 +62,17 @@ def test_repeated_headers_and_footers_are_left_out_and_counted() -> None:
     assert [found.text[begin:].split(":")[0] for begin in found.pages] == [str(i) for i in range(8)]
 
 
-def test_a_document_of_nothing_else_keeps_what_repeats() -> None:
+def test_document_of_repeated_text_keeps_it() -> None:
     assert convert(drawn(*[lines("Draft.")] * 4)).text.count("Draft.") == 4
 
 
-def test_two_pages_are_too_few_to_tell_what_repeats() -> None:
+def test_two_pages_are_too_few_for_repetition() -> None:
     found = convert(story(*paragraphs(STORY[:1]), PageBreak(), *paragraphs(STORY[1:2]), on_page=_framed))
     assert found.text.count("The Harbour of Klippan") == 2
     assert found.notes == ()
 
 
-def test_pages_begin_where_their_text_does_and_empty_ones_where_the_next_does() -> None:
+def test_empty_pages_start_at_the_next_text() -> None:
     def picture(canvas: Canvas) -> None:
         canvas.rect(100, 100, 300, 300, fill=1)
 
@@ -84,18 +82,18 @@ def test_pages_begin_where_their_text_does_and_empty_ones_where_the_next_does() 
     assert (found.pictures, found.notes) == ((2, 3, 5), ())
 
 
-def test_a_page_begins_within_the_paragraph_that_goes_on_to_it() -> None:
+def test_page_starts_within_a_continued_paragraph() -> None:
     full = "the words of a paragraph that fills its line to the very end of it, and then goes on"
     found = convert(drawn(lines(full, full, y=90), lines(f"here {full}", full, y=740), lines("Last.", y=740)))
     assert found.text == f"{full} {full} here {full} {full}\n\nLast."
     assert found.pages == (0, found.text.index(" here"), found.text.index("Last."))
 
 
-def test_blank_pages_are_no_pictures() -> None:
+def test_blank_pages_need_no_ocr() -> None:
     assert convert(drawn(lines("One."), lambda _: None, lines("Three."))).pictures == ()
 
 
-def test_the_outline_tells_levels_and_headings_of_body_size() -> None:
+def test_outline_determines_heading_levels() -> None:
     def draw(canvas: Canvas) -> None:
         lines("Part One", y=760, size=10)(canvas)
         lines(*STORY[0][:160].split(". "), y=740)(canvas)
@@ -111,7 +109,7 @@ def test_the_outline_tells_levels_and_headings_of_body_size() -> None:
     assert "\n\n## 1.1 Of ships\n\n" in found
 
 
-def test_bold_lines_by_themselves_are_headings_below_larger_ones() -> None:
+def test_separate_bold_lines_are_lower_headings() -> None:
     flow = [heading("Large", 1), *paragraphs(STORY[:1])]
     for text in STORY[1:]:
         flow += [Paragraph("<b>Small</b>", BODY), *paragraphs([text])]
@@ -123,7 +121,7 @@ def test_bold_lines_by_themselves_are_headings_below_larger_ones() -> None:
     }  # all or none: the room above them is that of a paragraph
 
 
-def test_what_looks_like_a_mark_at_a_paragraphs_beginning_is_escaped() -> None:
+def test_markdown_markup_at_paragraph_start_is_escaped() -> None:
     texts = ["# is no heading here.", "> is no quotation.", "<b> is a tag."]
     page = [lines(text, y=740 - 60 * i) for i, text in enumerate(texts)]
 
@@ -136,7 +134,7 @@ def test_what_looks_like_a_mark_at_a_paragraphs_beginning_is_escaped() -> None:
     assert {block.kind for block in blocks(found)} == {"paragraph"}
 
 
-def test_a_file_says_its_title_author_date_subject_tags_and_language() -> None:
+def test_document_properties_become_metadata() -> None:
     def draw(canvas: Canvas) -> None:
         canvas.setTitle("The Harbour")
         canvas.setAuthor("Ann Écrivain")

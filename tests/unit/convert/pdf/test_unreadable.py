@@ -1,5 +1,3 @@
-"""Text of fonts that do not say which letters they draw: left out and told, or read by OCR."""
-
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
@@ -47,7 +45,7 @@ def type_3(encode: Callable[[str], bytes], letters: Iterable[str] = LETTERS) -> 
 
 
 def composite(to_unicode: bytes = b"") -> Font:
-    """Return a font whose codes are the numbers of its glyphs, as most programs write them: A is 36."""
+    """Return a font whose codes are glyph numbers, as most programs write (A is 36)."""
     told = b"/ToUnicode 8 0 R" if to_unicode else b""
     font = (
         b"<< /Type /Font /Subtype /Type0 /BaseFont /Cut /Encoding /Identity-H %s /DescendantFonts [<< "
@@ -93,7 +91,7 @@ TOLD = "skipped: 3 lines of page 1, because the font does not map to letters"
 
 
 @pytest.mark.parametrize("font", UNREADABLE.values(), ids=UNREADABLE.keys())
-def test_unreadable_text_is_left_out_and_told(font: Font) -> None:
+def test_unreadable_text_is_omitted_and_reported(font: Font) -> None:
     made = convert(write(font, *LINES))
     assert (made.text, made.notes, made.unreadable) == ("", (TOLD,), (1,))
     with pytest.raises(UnreadableDocument, match="do not map to letters") as error:
@@ -123,7 +121,7 @@ def test_ocr_reads_unreadable_lines_only(font: Font) -> None:
     assert (made.unreadable, made.pictures) == ((), ())
 
 
-def test_ocr_without_words_gives_each_reason_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ocr_without_words_reports_each_reason_once(monkeypatch: pytest.MonkeyPatch) -> None:
     data = write(UNREADABLE["drawings"], *LINES)
     reader = PictureReader(Engine([[]]).read, ConversionSettings())
     answers = iter([convert(data), convert(data, pictures=reader)])
@@ -155,7 +153,7 @@ READABLE = {
 
 
 @pytest.mark.parametrize("texts", READABLE.values(), ids=READABLE.keys())
-def test_codes_of_ascii_are_read_though_no_name_tells_so(texts: list[str]) -> None:
+def test_ascii_codes_without_names_are_read(texts: list[str]) -> None:
     """As TeX writes letters that it draws itself."""
     made = convert(write(type_3(ascii_codes, "".join(texts)), *texts))
     assert made.text.split() == " ".join(texts).split()

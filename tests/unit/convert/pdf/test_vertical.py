@@ -52,7 +52,7 @@ def test_spread_letters_are_one_column(step: float) -> None:
 
 
 @pytest.mark.parametrize("draw", [by_font, by_letter])
-def test_header_comes_first_and_page_numbers_are_left_out(draw: Draw) -> None:
+def test_vertical_header_is_first_and_page_numbers_omitted(draw: Draw) -> None:
     def page(number: int) -> Callable[[Canvas], None]:
         def draw_page(canvas: Canvas) -> None:
             draw(
@@ -103,7 +103,7 @@ def test_stacked_label_stays_at_its_place() -> None:
     )
 
 
-def test_letters_of_a_line_that_is_spread_are_one_word() -> None:
+def test_spaced_letters_of_a_line_are_a_word() -> None:
     def draw(canvas: Canvas) -> None:
         canvas.setFont(ACROSS, 12)
         for at, letter in enumerate("クレーンがある。"):
@@ -137,7 +137,7 @@ def test_raised_digit_does_not_join_a_number(parts: Sequence[tuple[str, float, f
     assert convert(drawn(draw)).text == text
 
 
-def test_raised_digit_that_is_drawn_later_does_not_join_a_number() -> None:
+def test_superscript_does_not_join_the_number() -> None:
     def draw(canvas: Canvas) -> None:
         canvas.setFont("Helvetica", 12)
         canvas.drawString(72, 700, "About 10")

@@ -12,7 +12,7 @@ from tests.unit.convert.pdf.files import BODY, STORY, drawn, heading, lines, par
 
 @pytest.mark.parametrize("columns", [1, 2, 3])
 @pytest.mark.parametrize("repeated", [1, 7])
-def test_words_come_in_the_order_of_the_source_whatever_the_columns(columns: int, repeated: int) -> None:
+def test_words_keep_source_order_in_any_columns(columns: int, repeated: int) -> None:
     texts = [f"{text} This was part {i}." for i, text in enumerate(STORY * repeated)]
     found = convert(story(*paragraphs(texts), columns=columns))
     assert words(found.text) == " ".join(texts).split()
@@ -22,7 +22,7 @@ def test_each_paragraph_is_one_line_of_its_own() -> None:
     assert convert(story(*paragraphs(STORY))).text.split("\n\n") == list(STORY)
 
 
-def test_a_paragraph_that_goes_on_over_a_column_or_page_is_one() -> None:
+def test_paragraph_across_columns_or_pages_is_one() -> None:
     texts = [f"{text} This was part {i}." for i, text in enumerate(STORY * 8)]
     for columns in (1, 2):
         found = convert(story(*paragraphs(texts), columns=columns)).text.split("\n\n")
@@ -30,7 +30,7 @@ def test_a_paragraph_that_goes_on_over_a_column_or_page_is_one() -> None:
         assert whole >= len(texts) - 1, columns  # a sentence that ends with its page is no sign of a going on
 
 
-def test_hyphens_of_line_ends_are_undone_and_those_of_compounds_kept() -> None:
+def test_line_end_hyphens_are_removed_and_compounds_kept() -> None:
     page = lines(
         "A fire brigade keeps its ladders in the mar-",
         "ket hall, near a well-known and well-",
@@ -55,7 +55,7 @@ def test_letters_set_one_by_one_are_words() -> None:
     assert convert(drawn(draw)).text == "Letters by themselves make words."
 
 
-def test_words_placed_without_blanks_are_apart() -> None:
+def test_words_positioned_without_spaces_are_separated() -> None:
     def draw(canvas: Canvas) -> None:
         canvas.setFont("Helvetica", 11)
         x = 72.0
@@ -66,7 +66,7 @@ def test_words_placed_without_blanks_are_apart() -> None:
     assert convert(drawn(draw)).text == "Every word stands at a place of its own"
 
 
-def test_words_of_a_line_that_is_set_tightly_are_apart() -> None:
+def test_tightly_set_words_are_separated() -> None:
     """As groff and XeTeX do: no blank is written, and the gap is less than a fifth of the font's size."""
     text = "it refers to any job of the rules file and scripts for a wide range"
 
@@ -80,7 +80,7 @@ def test_words_of_a_line_that_is_set_tightly_are_apart() -> None:
     assert words(convert(drawn(draw)).text) == text.split()
 
 
-def test_spans_of_other_fonts_are_neither_joined_nor_torn() -> None:
+def test_font_changes_neither_join_nor_split_words() -> None:
     code, numbers = "<font name='Courier'>code()</font>", "H<sub>2</sub>O of 10<super>6</super> l."
     text = f"A <b>bold</b>ly set <i>phrase</i>, {code}: and {numbers}"
     assert convert(story(*paragraphs([text]))).text == "A boldly set phrase, code(): and H2O of 10⁶ l."
@@ -95,7 +95,7 @@ def test_accents_and_letters_of_the_far_east() -> None:
     assert found.text.split("\n\n") == [latin, far]
 
 
-def test_a_turned_page_reads_as_one_that_is_not() -> None:
+def test_rotated_page_reads_normally() -> None:
     def draw(canvas: Canvas) -> None:
         canvas.setPageRotation(90)
         canvas.rotate(90)
@@ -122,7 +122,7 @@ def test_a_heading_across_the_page_splits_the_columns() -> None:
     assert found == halves[0] + halves[1]
 
 
-def test_headings_are_told_from_text() -> None:
+def test_headings_are_distinguished_from_text() -> None:
     parts = [
         heading("The harbour", 1),
         *paragraphs(STORY[:2]),

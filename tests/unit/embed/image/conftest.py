@@ -1,5 +1,3 @@
-"""A server that embeds pictures, and every provider's embedder on it."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -13,7 +11,6 @@ from tests.support.image_server import ImageServer
 
 @pytest.fixture
 def server() -> Iterator[ImageServer]:
-    """One that works, until it is told otherwise."""
     with ImageServer() as running:
         yield running
     while OPEN:
@@ -22,5 +19,4 @@ def server() -> Iterator[ImageServer]:
 
 @pytest.fixture(params=KINDS)
 def embedder(server: ImageServer, request: pytest.FixtureRequest) -> RemoteImageEmbedder:
-    """Of each provider, and of each dialect."""
     return opened(server, request.param)

@@ -25,7 +25,6 @@ EMBEDDER = HistogramEmbedder()
 
 
 def scene(seed: int) -> Image.Image:
-    """A picture of its own: a sky, a ground and things in it."""
     rng = np.random.default_rng(seed)
     noise = rng.integers(0, 256, (6, 8, 3), np.uint8)
     picture = Image.fromarray(noise).resize((400, 300), Image.Resampling.BICUBIC)
@@ -48,7 +47,6 @@ def scenes() -> list[Image.Image]:
 
 
 def recall(originals: list[Image.Image], stored: np.ndarray, change: Change) -> float:
-    """How many of the changed pictures find their original first."""
     nearest = [
         (vectors(change(picture)) @ stored.T).argmax(axis=1) == at for at, picture in enumerate(originals)
     ]
@@ -63,7 +61,7 @@ def test_changed_images_find_their_originals(scenes: list[Image.Image]) -> None:
         assert {name: share for name, share in found.items() if share < 0.95} == {}
 
 
-def test_unrelated_pictures_are_farther_than_those_that_are_the_same(scenes: list[Image.Image]) -> None:
+def test_unrelated_images_are_farther_than_identical_ones(scenes: list[Image.Image]) -> None:
     stored = vectors(scenes)
     unrelated = (stored @ stored.T)[np.triu_indices(len(scenes), 1)]
     darker = vectors([ImageEnhance.Brightness(each).enhance(0.8) for each in scenes])
@@ -72,7 +70,7 @@ def test_unrelated_pictures_are_farther_than_those_that_are_the_same(scenes: lis
     assert np.min(same) > np.percentile(unrelated, 99)
 
 
-def test_vectors_have_length_one_and_do_not_depend_on_their_batch(scenes: list[Image.Image]) -> None:
+def test_vectors_are_normalized_and_independent_of_batches(scenes: list[Image.Image]) -> None:
     together = vectors(scenes)
     assert together.dtype == np.float32
     assert together.shape == (len(scenes), DIMENSIONS) == (24, EMBEDDER.identity.dimensions)
@@ -84,13 +82,13 @@ def test_vectors_have_length_one_and_do_not_depend_on_their_batch(scenes: list[I
 
 
 @pytest.mark.parametrize("colour", ["white", "black", "red", (128, 128, 128)])
-def test_a_picture_without_anything_on_it_has_a_vector(colour: str | tuple[int, int, int]) -> None:
+def test_empty_image_has_a_vector(colour: str | tuple[int, int, int]) -> None:
     vector = vectors([Image.new("RGB", (50, 70), colour)])[0]
     assert np.linalg.norm(vector) == pytest.approx(1)
 
 
 def test_the_vector_of_the_probe_is_known() -> None:
-    """Stored vectors are compared with those of later releases: another vector needs another revision."""
+    """Stored vectors must match later releases. Another vector needs another revision."""
     (vector,) = EMBEDDER.embed_images([draw_probe_image(EMBEDDER.rendering)])
     assert EMBEDDER.identity.revision == "1"
     assert EMBEDDER.identity.modality == "image"
@@ -109,7 +107,7 @@ def test_the_vector_of_the_probe_is_known() -> None:
         np.zeros((0, 0, 3), np.uint8),
     ],
 )
-def test_pictures_of_another_shape_are_refused(wrong: Pixels) -> None:
+def test_image_of_another_shape_is_rejected(wrong: Pixels) -> None:
     with pytest.raises(InvalidInput, match="image 1 has shape"):
         EMBEDDER.embed_images([draw_probe_image(EMBEDDER.rendering), wrong])
 
@@ -120,7 +118,7 @@ def test_it_reads_no_text() -> None:
         EMBEDDER.embed_query("a red boat")
 
 
-def test_it_is_what_the_settings_name_by_default() -> None:
+def test_histogram_is_the_default_model() -> None:
     opened: ImageEmbedder = open_image_embedder(load_settings())
     assert opened.identity == EMBEDDER.identity
     assert open_image_embedder(load_settings(), ModelChoice("histogram", "colours-and-edges", 240))
@@ -134,7 +132,7 @@ def test_it_is_what_the_settings_name_by_default() -> None:
         (ModelChoice("histogram", None, 128), "240 numbers, not 128"),
     ],
 )
-def test_what_it_is_not_is_refused(choice: ModelChoice, told: str) -> None:
+def test_unsupported_choice_is_rejected(choice: ModelChoice, told: str) -> None:
     with pytest.raises(ConfigurationError, match=told):
         open_image_embedder(load_settings(), choice)
 
@@ -156,9 +154,7 @@ def test_what_it_is_not_is_refused(choice: ModelChoice, told: str) -> None:
         ({"rescale_factor": 0}, "rescale_factor"),
     ],
 )
-def test_preprocessing_that_kg_does_not_do_is_refused(
-    tmp_path: Path, change: dict[str, Any], told: str
-) -> None:
+def test_unsupported_preprocessing_is_rejected(tmp_path: Path, change: dict[str, Any], told: str) -> None:
     path = tmp_path / "preprocessor_config.json"
     path.write_text(json.dumps({**PREPROCESSOR, **change}), encoding="utf-8")
     with pytest.raises(ConfigurationError, match=told):

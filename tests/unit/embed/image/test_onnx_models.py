@@ -1,5 +1,3 @@
-"""Picture models in a folder: real graphs, what a folder must say, and what is refused."""
-
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +19,6 @@ from tests.support.image_models import COLOURS, DIMENSIONS, SIDE, write_model
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of models, with one in it."""
     parent = tmp_path_factory.mktemp("models")
     write_model(parent / "colours")
     return parent
@@ -32,13 +29,12 @@ def settings(folder: Path, **given: Any) -> Settings:
 
 
 def coloured(name: str) -> Image.Image:
-    """Of that colour in the middle, which is cut out, and black beside it."""
     wide = Image.new("RGB", (300, 100))
     wide.paste(tuple(round(255 * each) for each in COLOURS[name]), (95, 0, 205, 100))
     return wide
 
 
-def test_words_find_the_picture_of_their_colour(folder: Path) -> None:
+def test_text_finds_image_of_its_colour(folder: Path) -> None:
     embedder = open_image_embedder(settings(folder))
     assert embedder.reads_text
     pictures = [as_rendered(coloured(name), embedder.rendering) for name in COLOURS]
@@ -51,8 +47,8 @@ def test_words_find_the_picture_of_their_colour(folder: Path) -> None:
     embedder.close()
 
 
-def test_the_vector_is_what_the_graph_computes(folder: Path) -> None:
-    """Resized, cut out, scaled, normalised: the mean colour comes out as it went in."""
+def test_vector_equals_the_graph_output(folder: Path) -> None:
+    """Resizing, cropping, and normalization keep the mean colour."""
     embedder = open_image_embedder(settings(folder))
     red = embedder.embed_images([as_rendered(coloured("red"), embedder.rendering)])[0]
     assert red @ embedder.embed_query("red") == pytest.approx(1, abs=1e-4)
@@ -65,7 +61,7 @@ def test_the_vector_is_what_the_graph_computes(folder: Path) -> None:
     embedder.close()
 
 
-def test_vectors_are_the_same_alone_in_a_batch_and_from_threads(folder: Path) -> None:
+def test_vectors_are_independent_of_batch_and_thread(folder: Path) -> None:
     embedder = open_image_embedder(settings(folder))
     rng = np.random.default_rng(2)
     pictures: list[Pixels] = list(rng.integers(0, 256, (20, SIDE, SIDE, 3), np.uint8))
@@ -91,8 +87,8 @@ def test_towers_of_every_kind_are_described(tmp_path: Path, *, states: bool, hal
     assert blue @ embedder.embed_query("blue") == pytest.approx(1, abs=1e-3)
 
 
-def test_texts_are_filled_up_where_a_model_was_trained_so(tmp_path: Path) -> None:
-    """SigLIP: 64 tokens, filled; here the filling has no colour, and a mean is of the text's own tokens."""
+def test_texts_are_padded_as_in_training(tmp_path: Path) -> None:
+    """SigLIP pads to 64 tokens. Padding has no colour here, and the mean covers real tokens only."""
     model = write_model(tmp_path / "m", states=True)
     (model / "config.json").write_text('{"model_type": "siglip"}', encoding="utf-8")
     embedder = open_image_embedder(settings(tmp_path))
@@ -101,7 +97,7 @@ def test_texts_are_filled_up_where_a_model_was_trained_so(tmp_path: Path) -> Non
     assert blue @ embedder.embed_query("blue") == pytest.approx(1, abs=1e-4)
 
 
-def test_a_model_without_a_text_tower_finds_pictures_by_pictures(tmp_path: Path) -> None:
+def test_model_without_text_tower_embeds_only_images(tmp_path: Path) -> None:
     write_model(tmp_path / "m", text=False)
     embedder = open_image_embedder(settings(tmp_path))
     assert not embedder.reads_text
@@ -112,7 +108,7 @@ def test_a_model_without_a_text_tower_finds_pictures_by_pictures(tmp_path: Path)
 
 
 @pytest.mark.parametrize("text", ["", " \n", "\ud800"])
-def test_words_that_are_none_are_refused(folder: Path, text: str) -> None:
+def test_invalid_query_text_is_rejected(folder: Path, text: str) -> None:
     embedder = open_image_embedder(settings(folder))
     with pytest.raises(InvalidInput):
         embedder.embed_query(text)
@@ -182,12 +178,12 @@ def test_wrong_files_are_rejected(tmp_path: Path, name: str, told: str) -> None:
         (".", "is not a model in"),
     ],
 )
-def test_a_model_that_is_not_there_is_refused(folder: Path, name: str, told: str) -> None:
+def test_missing_model_is_rejected(folder: Path, name: str, told: str) -> None:
     with pytest.raises(ConfigurationError, match=f"KG_IMAGE_EMBEDDING__MODEL.*{told}"):
         open_image_embedder(settings(folder, model=name))
 
 
-def test_what_no_file_says_has_to_be_told(tmp_path: Path) -> None:
+def test_required_setting_is_named(tmp_path: Path) -> None:
     model = write_model(tmp_path / "m")
     (model / "tokenizer_config.json").unlink()
     with pytest.raises(ConfigurationError, match="states how long a text may be"):

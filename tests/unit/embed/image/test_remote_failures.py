@@ -1,5 +1,3 @@
-"""Every failure of a provider of picture vectors, for all of them, against a real server."""
-
 from __future__ import annotations
 
 import traceback
@@ -28,7 +26,7 @@ def test_image_request_after_temporary_error_is_retried(
         assert len(server.requests) == 2
 
 
-def test_a_picture_that_the_server_fails_on_is_rejected(server: ImageServer) -> None:
+def test_image_that_fails_on_the_server_is_rejected(server: ImageServer) -> None:
     embedder = opened(server, "jina")
     server.then(Status(500), Status(500), Status(500, message="cannot decode"), None)
     with pytest.raises(RejectedText, match="returned 500"):
@@ -39,9 +37,7 @@ def test_a_picture_that_the_server_fails_on_is_rejected(server: ImageServer) -> 
 
 
 @pytest.mark.parametrize("status", [400, 413, 422])
-def test_a_picture_that_is_refused_is_told_of(
-    server: ImageServer, embedder: RemoteImageEmbedder, status: int
-) -> None:
+def test_rejected_image_is_reported(server: ImageServer, embedder: RemoteImageEmbedder, status: int) -> None:
     server.always = Status(status, message="cannot decode picture 0")
     with pytest.raises(RejectedText, match="were rejected"):
         embedder.embed_images(PICTURES[:1])
@@ -73,7 +69,7 @@ def test_words_of_a_provider_are_not_repeated(server: ImageServer) -> None:
     assert "not an image" not in str(raised.value)
 
 
-def test_only_the_picture_at_fault_is_rejected(server: ImageServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_faulty_image_is_rejected(server: ImageServer, monkeypatch: pytest.MonkeyPatch) -> None:
     embedder = opened(server, "jina")
     bad = build_data_url(encode_jpeg(PICTURES[1]))
     monkeypatch.setattr(
@@ -125,7 +121,7 @@ UNUSABLE: list[tuple[Behaviour, str]] = [
 
 
 @pytest.mark.parametrize(("behaviour", "told"), UNUSABLE, ids=lambda value: str(value)[:40])
-def test_answers_that_are_no_vectors_are_refused(
+def test_invalid_vectors_are_rejected(
     server: ImageServer, embedder: RemoteImageEmbedder, behaviour: Behaviour, told: str
 ) -> None:
     server.always = behaviour

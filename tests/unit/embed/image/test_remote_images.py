@@ -24,7 +24,7 @@ from tests.support.providers import CANARY
 from tests.unit.embed.test_nomic import Atlas
 
 
-def test_words_find_pictures(server: ImageServer, embedder: RemoteImageEmbedder) -> None:
+def test_text_finds_images(server: ImageServer, embedder: RemoteImageEmbedder) -> None:
     stored = embedder.embed_images(PICTURES)
     assert stored.dtype == np.float32
     assert stored.shape == (len(PICTURES), embedder.identity.dimensions)
@@ -37,7 +37,7 @@ def test_words_find_pictures(server: ImageServer, embedder: RemoteImageEmbedder)
 
 
 def test_nothing_of_the_stored_file_goes_out(server: ImageServer, embedder: RemoteImageEmbedder) -> None:
-    """What a camera wrote is not in the pixels; a JPEG made of them has nothing but them."""
+    """The JPEG contains pixels and no metadata of the camera."""
     said = exif({0x010E: "A secret boat", 0x0110: "CanaryCam"}, gps=True, taken="2019:07:01 12:00:00")
     stored = encoded(drawn(900, 600), "JPEG", exif=said, comment=b"canary comment")
     assert b"CanaryCam" in stored
@@ -52,7 +52,7 @@ def test_nothing_of_the_stored_file_goes_out(server: ImageServer, embedder: Remo
     assert np.abs(np.asarray(picture).astype(int) - pixels).mean() < 2
 
 
-def test_each_provider_is_asked_in_its_own_words(server: ImageServer) -> None:
+def test_each_provider_receives_its_own_request_format(server: ImageServer) -> None:
     for kind in KINDS:
         embedder = opened(server, kind)
         embedder.embed_images(PICTURES[:2])
@@ -79,7 +79,7 @@ def test_each_provider_is_asked_in_its_own_words(server: ImageServer) -> None:
     assert not any("dimensions" in each.body for each in server.requests)
 
 
-def test_pictures_are_sent_in_batches(server: ImageServer) -> None:
+def test_images_are_sent_in_batches(server: ImageServer) -> None:
     many = PICTURES * 8
     for kind, requests in (("nomic", 3), ("vllm", 40)):
         server.requests.clear()
@@ -93,7 +93,7 @@ def test_pictures_are_sent_in_batches(server: ImageServer) -> None:
     ("provider", "model", "size"),
     [("cohere", None, 256), ("openai", "jina-clip-v2", 64), ("openai", "own", 32)],
 )
-def test_the_size_that_is_wanted_comes_back(
+def test_requested_dimensions_are_returned(
     server: ImageServer, provider: Any, model: str | None, size: int
 ) -> None:
     embedder = opened_as_set(settings(server), ModelChoice(provider, model, size))
@@ -103,7 +103,7 @@ def test_the_size_that_is_wanted_comes_back(
     assert asked == ({None} if model == "own" else {size})
 
 
-def test_a_model_of_ones_own_is_described_by_settings(server: ImageServer) -> None:
+def test_custom_model_is_described_by_settings(server: ImageServer) -> None:
     made = settings(
         server, provider="openai", model="own", dimensions=32, max_tokens=64, query_prefix="query: "
     )
@@ -118,7 +118,7 @@ def test_a_model_of_ones_own_is_described_by_settings(server: ImageServer) -> No
     assert other.identity.query_prefix == ""
 
 
-def test_words_and_pictures_that_are_none_are_refused_here(
+def test_invalid_texts_and_images_are_rejected_locally(
     server: ImageServer, embedder: RemoteImageEmbedder
 ) -> None:
     for text in ("", " \n", "\ud800"):
@@ -141,7 +141,9 @@ def test_words_and_pictures_that_are_none_are_refused_here(
         ({"provider": "openai", "model": "own"}, "KG_IMAGE_EMBEDDING__DIMENSIONS"),
     ],
 )
-def test_what_a_model_cannot_do_is_refused(server: ImageServer, given: dict[str, Any], told: str) -> None:
+def test_unsupported_model_options_are_rejected(
+    server: ImageServer, given: dict[str, Any], told: str
+) -> None:
     with pytest.raises(ConfigurationError, match=told):
         opened_as_set(settings(server, **given))
 
@@ -159,10 +161,8 @@ def test_a_key_or_an_address_is_needed(choice: ModelChoice, told: str) -> None:
         opened_as_set(load_settings(), choice)
 
 
-def test_nomics_own_client_sends_the_same_and_reads_the_same(
-    server: ImageServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The contract: what the real client sends is what we send, but for how well the JPEGs are encoded."""
+def test_nomic_client_sends_and_reads_the_same(server: ImageServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Contract test: the original client sends the same, except for JPEG quality."""
     monkeypatch.setattr(nomic.embed, "atlas_class", Atlas(server.url, {"Authorization": f"Bearer {CANARY}"}))
     theirs = nomic.embed.image([Image.fromarray(each) for each in PICTURES[:1]])
     ours = opened(server, "nomic").embed_images(PICTURES[:1])

@@ -1,5 +1,3 @@
-"""How far builds are is counted for all who look together, and the more seldom the longer it takes."""
-
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -9,8 +7,6 @@ from kg_api.web.ui.routes.embedding import BuildCounts
 
 
 class Clock:
-    """Time that goes on when it is said."""
-
     def __init__(self) -> None:
         self.now = 0.0
 
@@ -43,14 +39,14 @@ def test_many_pages_count_once() -> None:
     assert len(counted) == 3
 
 
-def test_the_next_build_begins_with_counts_of_its_own() -> None:
+def test_next_build_starts_with_its_own_counts() -> None:
     counts = BuildCounts(Clock())
     assert counts.of("notes", "large", lambda: status(9)).embedded == 9
     assert counts.of("notes", "small", lambda: status(0)).embedded == 0
     assert counts.of("notes", "large", lambda: status(1)).embedded == 9
 
 
-def test_what_takes_long_is_counted_seldom() -> None:
+def test_slow_counts_are_refreshed_rarely() -> None:
     clock, counted = Clock(), list[int]()
     counts, count = BuildCounts(clock), counting(clock, counted, 1.0)
     for _ in range(60):

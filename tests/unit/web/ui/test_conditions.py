@@ -1,5 +1,3 @@
-"""What a facet shows can be asked for, or has no link."""
-
 from __future__ import annotations
 
 from typing import Any
@@ -15,7 +13,7 @@ VALUES = st.one_of(st.text(max_size=20), st.integers(-(2**40), 2**40), st.boolea
 
 
 @given(st.text(min_size=1, max_size=12), VALUES)
-def test_a_condition_finds_what_it_was_written_for(field: str, value: Any) -> None:
+def test_written_condition_parses_to_its_value(field: str, value: Any) -> None:
     told = write_condition(field, [value])
     if told is not None:
         assert parse_conditions(told) == {"field": field, "op": "=", "value": value}
@@ -34,12 +32,12 @@ def test_a_condition_finds_what_it_was_written_for(field: str, value: Any) -> No
         ("tags", " a ", "tags=' a '"),
     ],
 )
-def test_values_are_quoted_where_they_must_be(field: str, value: Any, told: str) -> None:
+def test_values_are_quoted_if_needed(field: str, value: Any, told: str) -> None:
     assert write_condition(field, [value]) == told
     assert Condition.model_validate(parse_conditions(told)).values == [value]
 
 
-def test_keys_that_are_called_like_fields_are_told_apart() -> None:
+def test_metadata_keys_named_like_fields_are_prefixed() -> None:
     assert [format_metadata_field(each) for each in ("author", "title", "metadata.x")] == [
         "author",
         "metadata.title",
@@ -47,7 +45,7 @@ def test_keys_that_are_called_like_fields_are_told_apart() -> None:
     ]
 
 
-def test_what_is_offered_for_a_field_is_how_a_condition_on_it_begins() -> None:
+def test_suggestions_start_a_condition() -> None:
     assert begun_conditions(["author", "date", "reading level"]) == [
         *("author=", "date=", "date>=", "date<=", "'reading level'=")
     ]
@@ -60,7 +58,7 @@ def test_condition_on_several_values_is_read_back(field: str, values: list[Any])
         assert read_choice(told) == (field, values)
 
 
-def test_values_of_a_field_are_toggled_one_by_one() -> None:
+def test_field_values_are_toggled_individually() -> None:
     question = Question("a", where=("date>=2024", "format=pdf"))
     both = question.toggling("format", "html")
     assert both is not None

@@ -1,5 +1,3 @@
-"""What of a passage a hit shows."""
-
 from __future__ import annotations
 
 from typing import Any
@@ -51,7 +49,7 @@ def test_matches_are_marked() -> None:
 
 
 @given(st.integers(0, 3400), st.integers(1, 40))
-def test_a_long_passage_is_shown_around_the_first_match(at: int, length: int) -> None:
+def test_long_passage_is_shown_around_first_match(at: int, length: int) -> None:
     text = " ".join(f"{word:04}" for word in range(700))
     shown = excerpt(hit(text, (at, at + length)))
     told = "".join(each.text for each in shown.pieces)
@@ -77,11 +75,11 @@ def test_reasons_name_what_found_it() -> None:
 @pytest.mark.parametrize(
     ("part", "told"), [(0, "0 %"), (0.0001, "1 %"), (0.5, "50 %"), (0.9999, "99 %"), (1, "100 %")]
 )
-def test_a_share_is_whole_only_where_nothing_is_missing(part: float, told: str) -> None:
+def test_share_is_complete_only_if_nothing_is_missing(part: float, told: str) -> None:
     assert share(part) == told
 
 
-def test_numbers_with_what_they_count() -> None:
+def test_numbers_are_formatted_with_units() -> None:
     assert [count(1, "passage"), count(1200, "passage"), count(2, "entry", "entries")] == [
         "1 passage",
         "1,200 passages",

@@ -12,7 +12,7 @@ IN_SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
 
 @pytest.mark.parametrize("seconds", [0.4, 7.0, 90.0, 4000.0, 200_000.0])
 @pytest.mark.parametrize(("moved", "left"), [(1, 3), (20, 5), (3, 100), (5000, 12_000)])
-def test_the_rest_takes_as_long_as_the_pace_says(moved: int, left: int, seconds: float) -> None:
+def test_remaining_time_follows_the_rate(moved: int, left: int, seconds: float) -> None:
     rate, rest = speed(moved, seconds, left)
     assert rate > 0
     assert rate * rest == pytest.approx(left, rel=0.01, abs=rate * 0.06)
@@ -25,7 +25,7 @@ def test_the_rest_takes_as_long_as_the_pace_says(moved: int, left: int, seconds:
     assert told_rate == pytest.approx(rate, rel=0.06)
 
 
-def test_what_is_done_beyond_the_count_leaves_nothing() -> None:
+def test_progress_beyond_total_leaves_nothing() -> None:
     assert speed(10, 5, -3) == (2.0, 0.0)
 
 
@@ -43,5 +43,5 @@ def test_no_pace_is_nothing(rate: float, told: str) -> None:
     [(0.2, "about 1 second"), (9.5, "about 10 seconds"), (119, "about 119 seconds"), (150, "about 3 minutes"),
      (7300, "about 3 hours"), (200_000, "about 3 days")],
 )  # fmt: skip
-def test_a_time_is_told_in_the_unit_that_people_count_it_in(seconds: float, told: str) -> None:
+def test_time_uses_a_suitable_unit(seconds: float, told: str) -> None:
     assert time_left(seconds) == told

@@ -1,5 +1,3 @@
-"""What others wrote is in the repository as they gave it out."""
-
 from __future__ import annotations
 
 import hashlib
@@ -15,7 +13,7 @@ TOLD = json.loads((VENDOR / "packages.json").read_text(encoding="utf-8"))
 LICENCES = {"0BSD", "MIT"}
 
 
-def test_each_script_is_told_with_where_it_comes_from() -> None:
+def test_each_vendored_script_states_its_origin() -> None:
     assert {each.name for each in VENDOR.iterdir() if each.suffix in {".js", ".css"}} == TOLD.keys()
 
 
