@@ -286,7 +286,7 @@ class SavedResults:
 
 def _unknown_result(name: str, known: Iterable[str] = ()) -> NotFound:
     near = format_suggestion(name[:MAX_NAME], known)
-    return NotFound(f"result {name[:100]!r} not found{near}. `kg eval results list` lists the existing ones")
+    return NotFound(f"result {name[:100]!r} not found{near}. GET /evaluations lists the existing ones")
 
 
 def _summary(name: str, path: Path, size: int) -> EvalSummary | UnreadableResult | None:

@@ -144,7 +144,7 @@ def _export_ontology(
             os.fsync(file.fileno())
     except NotFound:
         raise Conflict(
-            f"{name} was deleted while it was exported: the bundle cannot be finished; export to "
+            f"{name} was deleted during the export, so the bundle cannot be finished. Export to "
             "another folder"
         ) from None
     return check.describe()

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, LiteralString, cast
 
@@ -27,6 +28,7 @@ from tests.support.constructive import ALL, Step, ask, cuts, expand, name, names
 from tests.support.cypher import STATEMENTS, explain, explained_with, rows
 from tests.support.kg import Kg
 from tests.support.records import record
+from tests.support.running import wait_until
 
 
 def test_expand_follows_relationships_to_limit_with_quotes(
@@ -223,7 +225,15 @@ def test_exact_name_precedes_other_names_as_seed(
 def test_phrase_seed_reports_the_chosen_concepts(
     constructive: ConstructiveService, ids: dict[str, str]
 ) -> None:
-    found = ask(constructive, seed("a mechanical computer", limit=1))
+    step = seed("a mechanical computer", limit=1)
+
+    def matches() -> bool:
+        with suppress(NotFound):
+            return bool(ask(constructive, step).nodes)
+        return False
+
+    wait_until(matches, 10)  # the space is calibrated in the background
+    found = ask(constructive, step)
     assert [node.id for node in found.nodes] == [ids["Analytical Engine"]]
     assert "'a mechanical computer'" in found.degraded[0].effect
 

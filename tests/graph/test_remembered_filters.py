@@ -31,7 +31,7 @@ WRITES_DOCUMENTS = re.compile(r"\b(SET d\b|DELETE d\b|DETACH DELETE d\b|SET d \+
 FILTERED_BY_NOTHING = {
     *("documents/hold", "documents/hold_about", "documents/hold_versions", "documents/lock"),
     *("folders/hold_document", "folders/take_documents", "folders/touch_documents"),
-    *("documents/unlock", "blobs/lose", "bundle/hold", "bundle/keep_changes"),
+    *("blobs/lose", "bundle/hold", "bundle/keep_changes"),
 }
 """Statements that change documents but no filtered fields. `lock` creates nodes that `describe` counts."""
 

@@ -218,6 +218,10 @@ def test_disconnected_clients_free_their_slots(writer: EmbeddingServer, writing:
 def test_concurrent_answers_are_limited_and_others_continue(
     web: httpx.Client, writer: EmbeddingServer
 ) -> None:
+    def nothing_runs() -> bool:
+        return "kg_http_requests_open 1.0" in web.get("/metrics").text  # this request
+
+    wait_until(nothing_runs, 10)  # the stream of a test before ends when its client is missed
     writer.pause = 0.15
     with ThreadPoolExecutor(16) as pool:
         waiting = [pool.submit(web.post, ANSWER, json={"question": QUESTION, **NEAR}) for _ in range(16)]

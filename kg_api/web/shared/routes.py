@@ -184,6 +184,8 @@ def _check_parameters(request: Request, known: set[str], several: set[str]) -> N
     Raises:
         InvalidInput: A parameter is unknown or duplicate.
     """
+    if not request.scope["query_string"]:
+        return
     given = [name for name, _ in request.query_params.multi_items()]
     if unknown := sorted({name[:100] for name in given} - known):
         told = ", ".join(sorted(known)) or "none"

@@ -107,7 +107,7 @@ def test_incomparable_or_unreadable_results_are_reported(http: httpx.Client, eva
     for asked in ("", "?name=text"):
         answer = http.get(f"/ui/evaluations/compare{asked}")
         assert answer.status_code == 422
-        assert "Choose two results or more" in answer.text
+        assert "Select two or more results" in answer.text
     assert http.get("/ui/evaluations/one/none").status_code == 404
     assert http.get("/ui/evaluations/one/text?by=colour").status_code == 422
     assert http.get("/ui/evaluations/compare?name=text&name=hybrid&by=colour").status_code == 422

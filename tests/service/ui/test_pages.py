@@ -347,7 +347,7 @@ def test_texts_never_become_markup(http: httpx.Client) -> None:
 @pytest.mark.parametrize(
     ("path", "status", "said"),
     [
-        ("/ui/nowhere", 404, "There is no page at"),
+        ("/ui/nowhere", 404, "No page at"),
         ("/ui/read/no-such-document", 404, "no-such-document"),
         ("/ui/search?q=a&where=colour", 422, "'colour' is not a condition"),
         ("/ui/search?q=a&mode=magic", 422, "mode"),
@@ -492,7 +492,7 @@ def test_unknown_ontologies_of_a_key_are_reported(http: httpx.Client) -> None:
     http.post("/documents", json={"ontology": "notes", "document": "a.md", "text": "A lease."})
     made = http.post("/ui/keys", data={"name": "ada", "ontologies": "notes, note"})
     (note,) = words(document_fromstring(made.text).xpath("//p[@class='note']"))
-    assert "ontology 'note' not found" in note
+    assert "Ontology 'note' not found" in note
     assert "The key works for an ontology as soon as it exists." in note
     made = http.post("/ui/keys", data={"name": "bob", "ontologies": "notes"})
     assert document_fromstring(made.text).xpath("//p[@class='note']") == []

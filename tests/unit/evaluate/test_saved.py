@@ -131,12 +131,12 @@ def test_names_do_not_leave_the_folder(results: SavedResults, tmp_path: Path, na
 
 def test_invisible_result_is_neither_deleted_nor_named(results: SavedResults, tmp_path: Path) -> None:
     with limit_visible_ontologies(["bees"]):
-        with pytest.raises(NotFound, match=r"result 'owl' not found. `kg eval results list`"):
+        with pytest.raises(NotFound, match=r"result 'owl' not found. GET /evaluations"):
             results.delete("owl")
-        with pytest.raises(NotFound, match=r"result 'owls' not found. `kg eval results list`"):
+        with pytest.raises(NotFound, match=r"result 'owls' not found. GET /evaluations"):
             results.delete("owls")
         with pytest.raises(
-            NotFound, match=r"result 'hybrd' not found \(did you mean 'hybrid'\?\)\. `kg eval results list`"
+            NotFound, match=r"result 'hybrd' not found \(did you mean 'hybrid'\?\)\. GET /evaluations"
         ):
             results.delete("hybrd")
         assert results.delete("hybrid").ontology == "bees"
