@@ -11,7 +11,6 @@ from pathlib import Path
 import httpx
 import pytest
 
-from kg_api.local import processes
 from kg_api.local.processes import Home
 from tests.neo4j_server import KEPT_PLANS
 from tests.process.managed.dummy import until
@@ -93,18 +92,3 @@ def killed(machine: Machine, *arguments: str, reached: Callable[[], bool]) -> No
     with subprocess.Popen(command, env=machine.env, stderr=subprocess.DEVNULL) as child:
         until(reached, "the restore to be under way", 180)
         child.kill()
-
-
-def test_a_neo4j_that_was_killed_is_not_dumped(tmp_path: Path) -> None:
-    machine = machine_in(tmp_path / "kg")
-    machine.kg("up")
-    neo4j = processes.load(Home(machine.home).pid_file("neo4j"))
-    supervisor = processes.load(Home(machine.home).pid_file("supervisor"))
-    assert neo4j
-    assert supervisor
-    supervisor.kill()
-    neo4j.kill()
-    machine.kg("down")
-    assert "run `kg up` and `kg down` first" in machine.kg("admin", "backup", code=70)[1]
-    assert json.loads(machine.kg("admin", "backups", "--json")[0])["backups"] == []
-    assert not [*Home(machine.home).backups.iterdir()]

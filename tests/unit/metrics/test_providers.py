@@ -41,7 +41,7 @@ def test_language_model_cost_is_counted(server: EmbeddingServer) -> None:
     chat.close()
     read = counted("kg_provider_tokens_total", **LLM, direction="read")
     written = counted("kg_provider_tokens_total", **LLM, direction="written")
-    assert counted("kg_provider_cost_dollars_total", **LLM) == read / 2 + written
+    assert counted("kg_provider_cost_dollars_total", **LLM) == pytest.approx(read / 2 + written)
 
 
 def test_streamed_and_complete_answers_cost_the_same(server: EmbeddingServer) -> None:
