@@ -16,7 +16,6 @@ from neo4j.exceptions import AuthError, DriverError, IncompleteCommit, Neo4jErro
 from neo4j.exceptions import ConfigurationError as DriverConfigurationError
 from pydantic import BaseModel
 from tenacity import (
-    RetryCallState,
     retry,
     retry_if_exception,
     retry_if_exception_type,
@@ -127,11 +126,7 @@ def _is_read_retryable(error: BaseException) -> bool:
     return passes or _is_worth_repeating(error)
 
 
-def _log_read(failed: RetryCallState | Exception) -> None:
-    if isinstance(failed, RetryCallState):
-        error = failed.outcome.exception() if failed.outcome else None
-    else:
-        error = failed
+def _log_read(error: BaseException | None) -> None:
     meters().count("neo4j_retries", "read")
     log.warning("a read is tried again", reason=type(error).__name__)
 
@@ -148,7 +143,7 @@ _retry_read = retry(
     retry=retry_if_exception(_is_read_retryable),
     wait=wait_exponential_jitter(initial=1, max=4, jitter=0.2),  # as the driver does for transactions
     stop=stop_all(stop_after_attempt(1), stop_after_delay(RETRY_SECONDS)),  # at least this retry
-    before_sleep=_log_read,
+    before_sleep=lambda state: _log_read(state.outcome.exception() if state.outcome else None),
     reraise=True,
 )
 _retry_transaction = retry(
