@@ -7,7 +7,7 @@ from itertools import pairwise, takewhile
 
 from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph.client import Graph
-from kg_api.graph.fulltext import parse_question_words
+from kg_api.graph.fulltext import QuestionWords, parse_question_words
 from kg_api.graph.library import find_source, find_summary, neighbours, paragraphs
 from kg_api.graph.names import find_first_source, is_source_position, is_whole_id
 from kg_api.graph.search import TEXT_INDEX, read_chunk_texts, read_concepts_of_sources
@@ -344,7 +344,6 @@ def present_hits(
     for hit in hits:
         found, place = hit.found, places.get(hit.found.source.source_id)
         if place is not None:
-            matches = words.find(place.full_text)
             given = SourceHit(
                 **vars(place),
                 similarity=found.similarity,
@@ -356,11 +355,16 @@ def present_hits(
                 duplicates=list(hit.duplicates),
                 concepts=list(carried.get(place.source_id, ())),
                 through=list(found.through),
-                matches=[WordMatch(start=start, end=end) for start, end in matches],
+                matches=match_words(words, place.full_text),
                 explanation=_explain(plan, hit) if plan.request.explain else None,
             )
             shown.append(given)
     return shown
+
+
+def match_words(words: QuestionWords, text: str) -> list[WordMatch]:
+    """Return the positions of a question's words in a text."""
+    return [WordMatch(start=start, end=end) for start, end in words.find(text)]
 
 
 def _explain(plan: SearchPlan, hit: Hit) -> Explanation:

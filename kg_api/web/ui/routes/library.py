@@ -26,8 +26,9 @@ from kg_api.schemas.folders import Folder, NewFolder, ScanRequest
 from kg_api.schemas.languages import LANGUAGE_NAMES
 from kg_api.schemas.metadata import MAX_METADATA_KEYS, MetadataValue
 from kg_api.schemas.operations import FINISHED
-from kg_api.schemas.search import DocumentReading, WordMatch
+from kg_api.schemas.search import DocumentReading
 from kg_api.schemas.vocabulary import MAX_LIMIT, MAX_PARAGRAPH, ContextMode, ExtractorName, Strategy
+from kg_api.search.present import match_words
 from kg_api.spaces.plans import find_searchable
 from kg_api.web.api import documents
 from kg_api.web.api.documents import (
@@ -416,10 +417,7 @@ def preview(
     reading = container.search.read(document_id, None, at, PREVIEWED_TOKENS)
     unfinished = find_unfinished(question.text) if typing == "pause" else None
     words = parse_question_words(question.text, unfinished)
-    marked = [
-        (each, [WordMatch(start=start, end=end) for start, end in words.find(each.full_text)])
-        for each in reading.sources
-    ]
+    marked = [(each, match_words(words, each.full_text)) for each in reading.sources]
     shown = {"question": question, "document": reading.document, "marked": marked, "number": hit}
     return render("reading/preview.html", shown)
 
