@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import accumulate
 
+from kg_api.container import Container
 from kg_api.errors import NotFound
+from kg_api.mcp.library import Library
 from kg_api.schemas.answers import HybridHits, HybridSearch
 from kg_api.schemas.base import content_hash, document_id, source_ids
 from kg_api.schemas.concepts import Concept, ConceptContext, ConceptHit, ConceptHits, ConceptPassage, Evidence
@@ -43,18 +45,21 @@ from kg_api.schemas.search import (
     SourceSearch,
 )
 from kg_api.schemas.similarity import SimilarSearch, SimilarSource, SimilarSources
-from tests.support.library_overview import MemoryOverview
 
 WHEN = datetime(2026, 11, 22, tzinfo=UTC)
 LONG = 'A long paragraph about bees, "quoted" and with 蜂 in it. ' * 60 + "\n"
 PARAGRAPHS = ["Bees dance.\n\n", "They show the way.\n", LONG, "Bees swarm in May.\n", "The end."]
 
 
-class MemoryLibrary(MemoryOverview):
+def _fail() -> Container:
+    raise AssertionError("a library in memory has no container")
+
+
+class MemoryLibrary(Library):
     """Documents of one ontology each, as lists of paragraphs."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(_fail)
         self.places: dict[str, list[Place]] = {}
         self.degraded: list[Degradation] = []
         self.failing: Exception | None = None
