@@ -219,6 +219,7 @@ def test_up_recovers_after_killing_every_process(machine: Machine) -> None:
     assert machine.status()["ready"] is False
     assert "run `kg up` and `kg down` first" in machine.kg("admin", "backup", code=70)[1]
     assert json.loads(machine.kg("admin", "backups", "--json")[0])["backups"] == []
+    assert not [*Home(machine.home).backups.iterdir()]
     me = processes.identify(os.getpid())
     assert me is not None
     pid_file = Home(machine.home).pid_file("neo4j")
