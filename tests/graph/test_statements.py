@@ -59,6 +59,8 @@ def calls() -> list[tuple[str, str, frozenset[str] | None]]:
 
 
 def method_of(call: ast.Call) -> str | None:
+    if isinstance(call.func, ast.Attribute) and getattr(call.func.value, "id", None) == "re":
+        return None  # `re.search` takes patterns
     name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", None)
     return name if name in METHODS else None
 

@@ -64,7 +64,7 @@ def parse_number_format(code: str) -> NumberFormat:
     is_elapsed = any(kind == "elapsed" for kind, _ in tokens)
     has_digits = bool(re.search("general|[0#?]", re.sub(r"s[.,]0+", "", marks)))  # `0.00 EUR` is not a date
     if not has_digits and (is_elapsed or re.search("[ymdhsegb上]", marks)):
-        has_time = is_elapsed or any(each in marks for each in ("h", "s", "上", "a/p", "am/pm"))
+        has_time = is_elapsed or bool(re.search("[hs上]|a/p|am/pm", marks))
         is_date = bool(re.search("[ydegb]", marks)) or ("m" in marks and not has_time)
         kind = "duration" if is_elapsed else "date" if is_date else "time"
         return NumberFormat(kind=kind, fractions=bool(re.search(r"s\.0", marks)))
