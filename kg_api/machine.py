@@ -32,9 +32,14 @@ def memory_bytes() -> int:
 
 
 def freeze_heap() -> None:
-    """Let garbage collection skip the present objects, which live as long as the process (ADR 109)."""
+    """Let garbage collection skip the present objects, which live as long as the process (ADR 109).
+
+    Later objects are collected every 10,000 instead of every 700: a search makes about as many, and most are
+    gone when it ends.
+    """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(10_000)
 
 
 def choose_batch_size(cores: int) -> int:
