@@ -26,19 +26,6 @@ WITH pair, of_a, of_b
 WHERE none(each IN of_a WHERE each IN of_b)
 RETURN pair[0] AS first, pair[1] AS second
 
-// name: configuration
-// Return the configuration of proposals in ontologies, the fingerprint of the last flagging, the end of the last
-// search, and the number of dropped proposals.
-MATCH (o:Ontology)
-WHERE $names IS NULL OR o.name IN $names
-RETURN o.name AS ontology, o.proposals AS proposals, o.proposed_for AS proposed_for, o.proposed_at AS proposed_at,
-       coalesce(o.proposals_dropped, 0) AS dropped
-ORDER BY ontology
-
-// name: configure
-MATCH (o:Ontology {name: $name})
-SET o.proposals = $proposals
-
 // name: count
 // Count proposals by state, in some or all ontologies.
 MATCH (p:Proposal)
@@ -71,7 +58,6 @@ UNWIND $proposal_ids AS id
 MATCH (p:Proposal {proposal_id: id})
 WHERE p.state = 'open'
 DETACH DELETE p
-RETURN count(*) AS deleted
 
 // name: due
 // Return pending sources or concepts with the time of their vectors. If the time changes during the search, they stay
@@ -117,9 +103,9 @@ MATCH (o:Ontology {name: $name})
 SET o.proposed_for = null
 
 // name: flagged
-// Record that an ontology is flagged with a fingerprint, and reset the number of dropped proposals.
+// Record that an ontology is flagged with a fingerprint.
 MATCH (o:Ontology {name: $name})
-SET o.proposed_for = $mark, o.proposals_dropped = null
+SET o.proposed_for = $mark
 
 // name: hold
 // Lock a proposal and return its state and the number of its ends, which may be 0.
@@ -204,11 +190,6 @@ FOREACH (old IN CASE WHEN own IS NULL THEN [] ELSE [own] END |
   DELETE old)
 RETURN row.proposal_id AS proposal_id, row.becomes AS becomes, row.other AS other
 
-// name: note_dropped
-// Add to the number of dropped proposals.
-MATCH (o:Ontology {name: $ontology})
-SET o.proposals_dropped = coalesce(o.proposals_dropped, 0) + $dropped
-
 // name: page
 // Return proposals with both ends, best first. A source has the passage near to the other source, and a concept has
 // the best of a limited number of quotes.
@@ -274,6 +255,13 @@ WHERE NOT EXISTS { (a)-[:LINKED_TO]-(b) }
       AND COUNT { (d)-[:APPEARS_IN]->() } <= $most_sources
   })
 RETURN pair[0] AS first, pair[1] AS second
+
+// name: state
+// Return the fingerprint of the last flagging and the end of the last search in ontologies.
+MATCH (o:Ontology)
+WHERE $names IS NULL OR o.name IN $names
+RETURN o.name AS ontology, o.proposed_for AS proposed_for, o.proposed_at AS searched_at
+ORDER BY ontology
 
 // name: write
 // Write proposals. A decided proposal is unchanged, but missing ends are restored, with the link if it was accepted.

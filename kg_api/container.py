@@ -16,7 +16,7 @@ from kg_api.concepts.search import ConceptService
 from kg_api.convert.isolated.pool import ConverterPool
 from kg_api.discovery.communities import CommunityDetection, CommunityService
 from kg_api.discovery.constructive import ConstructiveService
-from kg_api.discovery.proposals import LinkProposal, ProposalRequests, ProposalService
+from kg_api.discovery.proposals import LinkProposal, ProposalService
 from kg_api.errors import ConfigurationError
 from kg_api.extraction.llm import ExtractionRequests, Extractors
 from kg_api.graph.client import Graph
@@ -128,7 +128,7 @@ class Container:
         self.relationship_types = RelationshipVocabulary(graph)
         self.concept_merges = ConceptMergeRecords(graph)
         self.constructive = ConstructiveService(graph, spaces, self.search, self.concepts, self.relationships)
-        self.proposals = ProposalService(graph, ProposalRequests(graph, settings.proposals))
+        self.proposals = ProposalService(graph, settings.proposals)
         self.communities = CommunityService(graph, settings.communities)
         self.augment = AugmentService(graph, spaces, self.search)
         self.answer = AnswerService(graph, spaces, self.search, llm)

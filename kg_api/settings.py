@@ -361,7 +361,7 @@ class ProposalSettings(Section):
     """Proposed links between sources or concepts of different documents."""
 
     enabled: bool = True
-    """Default of ontologies: whether kg proposes links automatically."""
+    """Whether kg proposes links automatically."""
     min_similarity: float | None = constant(None)
     """Minimum cosine similarity of two sources. None: calibrated for the model."""
     min_concept_similarity: float | None = constant(None)

@@ -4,18 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kg_api.client.call import (
-    UNSET,
-    Call,
-    Unset,
-    build_body,
-    build_change_body,
-    build_params,
-    delete,
-    get,
-    post,
-    put,
-)
+from kg_api.client.call import Call, build_body, build_params, delete, get, post, put
 from kg_api.client.sending import request
 from kg_api.schemas.concepts import Decision
 from kg_api.schemas.documents import Approval, Approved, Rejected, Review, WaitingDocuments
@@ -27,12 +16,7 @@ from kg_api.schemas.evaluation import (
     JudgementsDeleted,
 )
 from kg_api.schemas.operations import JobStarted
-from kg_api.schemas.proposals import (
-    Proposal,
-    ProposalConfig,
-    Proposals,
-    ProposalStatus,
-)
+from kg_api.schemas.proposals import Proposal, Proposals
 from kg_api.schemas.vocabulary import ProposalKind, ProposalState
 
 
@@ -106,31 +90,6 @@ class ProposalMethods:
     def undo_proposal(self, proposal_id: str, *, by: str | None = None) -> Call[Proposal]:
         """Reopen an accepted or rejected proposal and delete its link."""
         return _decide(proposal_id, "undo", by)
-
-    @request
-    def proposals_config(self, ontology: str) -> Call[ProposalStatus]:
-        """Return the configuration and the progress of proposals in an ontology."""
-        return get(ProposalStatus, "ontologies", ontology, "proposals-config")
-
-    @request
-    def set_proposals_config(
-        self,
-        ontology: str,
-        *,
-        enabled: bool | Unset | None = UNSET,
-        min_similarity: float | Unset | None = UNSET,
-        min_concept_similarity: float | Unset | None = UNSET,
-        min_contrast: float | Unset | None = UNSET,
-        min_concept_contrast: float | Unset | None = UNSET,
-        neighbours: int | Unset | None = UNSET,
-        hops: int | Unset | None = UNSET,
-        max_open: int | Unset | None = UNSET,
-        dry_run: bool = False,
-    ) -> Call[ProposalStatus]:
-        """Change the given options of proposals. None restores the setting of the service."""
-        body = build_change_body(ProposalConfig, locals())
-        path = ("ontologies", ontology, "proposals-config")
-        return put(ProposalStatus, *path, json=body, dry_run=dry_run)
 
     @request
     def search_proposals(self, ontology: str, *, anew: bool = False) -> Call[JobStarted]:

@@ -25,7 +25,6 @@ from kg_api.graph.jobs import (
     must_wait_to_restart,
     request_job,
 )
-from kg_api.graph.names import report_unknown_ontology, require_ontologies
 from kg_api.graph.proposals import (
     DueNode,
     FlaggedTo,
@@ -34,14 +33,11 @@ from kg_api.graph.proposals import (
     Pair,
     StoredProposals,
     count_due,
-    count_proposals,
     decide,
-    drop_weakest,
     find_proposal,
     find_unconnected_pairs,
     flag_all_nodes,
     flag_portion,
-    hold_proposals,
     note_flagged,
     note_searched,
     note_seen,
@@ -49,7 +45,6 @@ from kg_api.graph.proposals import (
     read_all_proposals,
     read_due,
     read_proposals,
-    write_configuration,
     write_proposals,
 )
 from kg_api.graph.reach import reaches
@@ -62,10 +57,7 @@ from kg_api.schemas.base import content_hash, digest
 from kg_api.schemas.operations import JobStarted
 from kg_api.schemas.proposals import (
     Proposal,
-    ProposalConfig,
     Proposals,
-    ProposalStatus,
-    UsedProposals,
 )
 from kg_api.schemas.search import Place
 from kg_api.schemas.spaces import USUAL
@@ -73,7 +65,7 @@ from kg_api.schemas.vocabulary import ProposalKind, ProposalState
 from kg_api.search.rank import list_trigrams
 from kg_api.settings import ProposalSettings
 from kg_api.spaces.plans import read_embedding_state
-from kg_api.wording import are, pluralize, was
+from kg_api.wording import are, pluralize
 
 # Mutual nearest neighbours
 
@@ -225,26 +217,29 @@ def _count(pattern: regex.Pattern[str], text: str) -> int:
     return len(pattern.findall(text))
 
 
-# Configuration of proposals: the ontology's values, then the service's settings
+KINDS: Final[tuple[ProposalKind, ...]] = ("source", "concept")
+
+# Thresholds, from the settings or the calibration of the space
 
 VERSION: Final = 1  # version of the algorithm: a change flags all nodes again
-SIMILARITY: Final = {"min_similarity": 1.55, "min_concept_similarity": 1.74}
+SIMILARITY: Final[dict[ProposalKind, float]] = {"source": 1.55, "concept": 1.74}
 """Threshold between the cosines of unrelated (0) and related (1) texts (ADR 76)."""
-CONTRAST: Final = {"min_contrast": 0.22, "min_concept_contrast": 0.37}
+CONTRAST: Final[dict[ProposalKind, float]] = {"source": 0.22, "concept": 0.37}
 """Difference of cosines, relative to the gap between related and unrelated texts."""
 MAX_THRESHOLD: Final = 0.97
 
 
-def use(config: ProposalConfig, settings: ProposalSettings, space: Space) -> UsedProposals:
-    """Return the effective configuration of an ontology whose queries use a space."""
-    meant = space.calibration or USUAL
-    derived = {
-        name: round(min(MAX_THRESHOLD, meant.interpolate_to_related(share)), 3)
-        for name, share in SIMILARITY.items()
-    }
-    derived |= {name: round(share * meant.gap, 3) for name, share in CONTRAST.items()}
-    given = {**settings.model_dump(exclude_none=True), **config.model_dump(exclude_none=True)}
-    return UsedProposals.model_validate({**derived, **given})
+def find_thresholds(kind: ProposalKind, settings: ProposalSettings, space: Space) -> tuple[float, float]:
+    """Return the minimum similarity and the minimum contrast of a proposal."""
+    calibration = space.calibration or USUAL
+    similarity, contrast = (
+        (settings.min_similarity, settings.min_contrast)
+        if kind == "source"
+        else (settings.min_concept_similarity, settings.min_concept_contrast)
+    )
+    if similarity is None:
+        similarity = min(MAX_THRESHOLD, calibration.interpolate_to_related(SIMILARITY[kind]))
+    return similarity, CONTRAST[kind] * calibration.gap if contrast is None else contrast
 
 
 def compute_link_score(contrast: float, space: Space) -> float:
@@ -252,10 +247,11 @@ def compute_link_score(contrast: float, space: Space) -> float:
     return max(0.0, min(1.0, contrast / max((space.calibration or USUAL).gap, 1e-6)))
 
 
-def compute_proposal_fingerprint(used: UsedProposals, space: Space) -> str:
+def compute_proposal_fingerprint(settings: ProposalSettings, space: Space) -> str:
     """Return a fingerprint that changes if kg would propose other links."""
-    judged = used.model_dump(exclude={"enabled", "max_open"})
-    return digest("proposals", str(VERSION), space.key, space.fingerprint, repr(sorted(judged.items())))
+    judged = [find_thresholds(kind, settings, space) for kind in KINDS]
+    chosen = repr((judged, settings.neighbours, settings.hops))
+    return digest("proposals", str(VERSION), space.key, space.fingerprint, chosen)
 
 
 # Search for links between nodes of different documents
@@ -269,16 +265,14 @@ class LinkSearch:
     """Search for links of the nodes of one kind in an ontology, by their vectors in one space."""
 
     def __init__(
-        self, graph: Graph, kind: ProposalKind, ontology: str, space: Space, used: UsedProposals
+        self, graph: Graph, kind: ProposalKind, ontology: str, space: Space, settings: ProposalSettings
     ) -> None:
         self._graph = graph
         self._kind: ProposalKind = kind
         self._ontology = ontology
         self._space = space
-        self._used = used
-        is_source = kind == "source"
-        self._least = used.min_similarity if is_source else used.min_concept_similarity
-        self._min_contrast = used.min_contrast if is_source else used.min_concept_contrast
+        self._settings = settings
+        self._least, self._min_contrast = find_thresholds(kind, settings, space)
 
     def propose(self, due: Sequence[DueNode]) -> list[NewProposal]:
         self._near = dict[str, list[Near]]()
@@ -287,7 +281,7 @@ class LinkSearch:
         self._places = dict[str, Place]()
         self._parts = dict[str, list[VectorPart]]()
         look = self._compare_sources if self._kind == "source" else self._compare_concepts
-        asked, within = [each.id for each in due], self._used.neighbours
+        asked, within = [each.id for each in due], self._settings.neighbours
         look(asked)
         if further := candidates(asked, self._near, within, self._least):
             look(further)
@@ -300,7 +294,7 @@ class LinkSearch:
         if not found:
             return []
         apart = find_unconnected_pairs(
-            self._graph, self._kind, list(found), hops=self._used.hops, most_sources=MAX_SOURCES
+            self._graph, self._kind, list(found), hops=self._settings.hops, most_sources=MAX_SOURCES
         )
         chosen = {pair: near for pair, near in found.items() if pair in apart}
         chunks = [each for pair, near in chosen.items() for each in self._chunks(pair[0], near)]
@@ -316,7 +310,7 @@ class LinkSearch:
                 self._kind,
                 near.similarity,
                 within=within,
-                hops=self._used.hops,
+                hops=self._settings.hops,
                 contrast=contrast,
                 shared=find_shared_words(self._texts[own], self._texts[other]),
             )
@@ -391,89 +385,43 @@ BEFORE = (SOURCE_EMBEDDING, EXTRACTION, CONCEPT_EMBEDDING)
 """Jobs that must finish first, because they change neighbours and connections."""
 
 
-class ProposalRequests:
-    def __init__(self, graph: Graph, settings: ProposalSettings) -> None:
-        self._graph = graph
-        self._settings = settings
-        self._begun = time.monotonic()
-
-    def used(self, stored: StoredProposals) -> tuple[UsedProposals, str]:
-        """Return the effective configuration of an ontology and its fingerprint."""
-        space = read_embedding_state(self._graph, stored.ontology).answering.space
-        used = use(stored.config, self._settings, space)
-        return used, compute_proposal_fingerprint(used, space)
-
-    def get_max_open(self, config: ProposalConfig) -> int:
-        """Return the maximum number of open proposals."""
-        return self._settings.max_open if config.max_open is None else config.max_open
-
-    def is_enabled(self, config: ProposalConfig) -> bool:
-        """Check whether kg searches for links automatically."""
-        return self._settings.enabled if config.enabled is None else config.enabled
-
-    def search_dropped(self, ontology: str) -> None:
-        """Search again for dropped proposals if the new maximum allows more open ones."""
-        stored = read_proposals(self._graph, ontology)
-        self._flag_all_nodes(stored, at_most=self.get_max_open(stored.config) - 1)
-
-    def look(self) -> None:
-        """Create the jobs of ontologies with pending nodes that are embedded and extracted."""
-        for stored in read_all_proposals(self._graph):
-            with contextlib.suppress(NotFound):  # deleted in the meantime
-                self._look(stored)
-
-    def begin(self, ontology: str, *, anew: bool) -> tuple[int, str | None]:
-        """Request a search now, and return the number of pending nodes and the job id."""
-        stored = read_proposals(self._graph, ontology)
-        if anew:
-            flag_all_nodes(self._graph, ontology)
-        due = count_due(self._graph, ontology)
-        if not due and not anew and stored.proposed_for == self.used(stored)[1]:
-            return 0, None
-
-        def ask(tx: Transaction) -> str:
-            return request_job(tx, LINK_PROPOSAL, ontology, added=due)
-
-        return due, self._graph.transaction(ask)
-
-    def _look(self, stored: StoredProposals) -> None:
-        ontology = stored.ontology
-        used, mark = self.used(stored)
-        if not used.enabled or is_any_requested(self._graph, BEFORE, ontology):
-            return
-        due = count_due(self._graph, ontology)
-        if stored.proposed_for == mark and not due:
-            # Dropped proposals return when half of the maximum is decided.
-            due = int(self._flag_all_nodes(stored, at_most=used.max_open // 2))
-        elif stored.proposed_for != mark:
-            due = max(due, 1)
-        if due and not must_wait_to_restart(
-            self._graph, LINK_PROPOSAL, ontology, at_most=time.monotonic() - self._begun
-        ):
-            ensure_job(self._graph, LINK_PROPOSAL, ontology, total=due)
-
-    def _flag_all_nodes(self, stored: StoredProposals, *, at_most: int) -> bool:
-        """Flag all nodes again if proposals were dropped and at most `at_most` are open."""
-        if not stored.dropped:
-            return False
-        if count_proposals(self._graph, stored.ontology).get("open", 0) > at_most:
-            return False
-        flag_all_nodes(self._graph, stored.ontology)
-        return True
-
-
-# Proposals for users
-
 MAX_TOLD = 5  # ontologies whose progress an empty list describes
 AGAIN = "the next search checks all sources and concepts again"
 ANOTHER_WAY = f"{AGAIN}: links are proposed in another way now"
 
 
 class ProposalService:
-    def __init__(self, graph: Graph, requests: ProposalRequests) -> None:
+    def __init__(self, graph: Graph, settings: ProposalSettings) -> None:
         self._graph = graph
-        self._requests = requests
-        self.look = requests.look
+        self._settings = settings
+        self._begun = time.monotonic()
+
+    def look(self) -> None:
+        """Create the jobs of ontologies with pending nodes that are embedded and extracted."""
+        if not self._settings.enabled:
+            return
+        for stored in read_all_proposals(self._graph):
+            ontology = stored.ontology
+            if is_any_requested(self._graph, BEFORE, ontology):
+                continue
+            with contextlib.suppress(NotFound):  # deleted in the meantime
+                due = max(count_due(self._graph, ontology), int(stored.proposed_for != self._mark(ontology)))
+                uptime = time.monotonic() - self._begun
+                if due and not must_wait_to_restart(self._graph, LINK_PROPOSAL, ontology, at_most=uptime):
+                    ensure_job(self._graph, LINK_PROPOSAL, ontology, total=due)
+
+    def search(self, ontology: str, *, anew: bool) -> JobStarted:
+        """Request a search now."""
+        stored = read_proposals(self._graph, ontology)
+        if anew:
+            flag_all_nodes(self._graph, ontology)
+        due = count_due(self._graph, ontology)
+        if not due and not anew and stored.proposed_for == self._mark(ontology):
+            notes = ["no changes since the last search for links"]
+            return JobStarted(ontology=ontology, due=0, job_id=None, notes=notes)
+        job_id = self._graph.transaction(lambda tx: request_job(tx, LINK_PROPOSAL, ontology, added=due))
+        notes = ["kg checks everything again"] if anew else []
+        return JobStarted(ontology=ontology, due=due, job_id=job_id, notes=notes)
 
     def page(
         self,
@@ -486,32 +434,16 @@ class ProposalService:
         found, total = page_of_proposals(
             self._graph, ontology=ontology, kind=kind, state=state, offset=offset, limit=limit
         )
-        if not total:
-            require_ontologies(self._graph, ontology)
-        if ontology is None:
-            stored = [each for each in read_all_proposals(self._graph) if reaches(each.ontology)]
-        else:
-            stored = [read_proposals(self._graph, ontology)]
+        stored = [read_proposals(self._graph, ontology)] if ontology is not None else []
         notes = list[str]()
-        dropped = sum(each.dropped for each in stored)
-        if dropped and state in {None, "open"}:
-            notes.append(
-                f"{pluralize(dropped, 'weaker proposal')} {was(dropped)} dropped, because max_open "
-                "better ones are open. kg searches again when half of those are decided"
-            )
         if not total and state in {None, "open"}:
-            notes += filter(None, map(self._describe_progress, stored[:MAX_TOLD]))
-            if (more := len(stored) - MAX_TOLD) > 0:
+            told = stored or [each for each in read_all_proposals(self._graph) if reaches(each.ontology)]
+            notes += filter(None, map(self._describe_progress, told[:MAX_TOLD]))
+            if (more := len(told) - MAX_TOLD) > 0:
                 notes.append(f"and {pluralize(more, 'more ontology', 'more ontologies')}")
-        return Proposals(
-            proposals=found,
-            total=total,
-            offset=offset,
-            limit=limit,
-            dropped=dropped,
-            searched_at=stored[0].searched_at if ontology is not None and stored else None,
-            notes=notes,
-        )
+        searched_at = stored[0].searched_at if stored else None
+        page = {"total": total, "offset": offset, "limit": limit}
+        return Proposals(proposals=found, searched_at=searched_at, notes=notes, **page)
 
     def find(self, proposal_id: str) -> Proposal:
         return find_proposal(self._graph, proposal_id)
@@ -520,95 +452,36 @@ class ProposalService:
         """Accept, reject or reopen a proposal. The operation is idempotent."""
         return decide(self._graph, proposal_id, state, by)
 
-    def status(self, ontology: str) -> ProposalStatus:
-        """Return the configuration of proposals in an ontology and its progress."""
-        return self._status(read_proposals(self._graph, ontology), [])
-
-    def configure(self, ontology: str, config: ProposalConfig, *, dry_run: bool) -> ProposalStatus:
-        """Change the given fields of an ontology's configuration. Null selects the service's setting.
-
-        A lower maximum deletes the weakest open proposals at once. A higher maximum searches again for
-        dropped ones.
-        """
-        if dry_run:
-            told = _changed(read_proposals(self._graph, ontology), config)
-            return self._status(told, ["nothing was changed: this is a dry run"], applied=False)
-        if not self._graph.transaction(lambda tx: self._change(tx, ontology, config)):
-            raise report_unknown_ontology(self._graph, ontology)
-        self._requests.search_dropped(ontology)
-        return self._status(read_proposals(self._graph, ontology), [])
-
-    def _change(self, tx: Transaction, ontology: str, config: ProposalConfig) -> bool:
-        """Return False if the ontology does not exist."""
-        if (before := hold_proposals(tx, ontology)) is None:
-            return False
-        after = _changed(before, config).config
-        write_configuration(tx, ontology, after)
-        drop_weakest(tx, ontology, self._requests.get_max_open(after))
-        return True
-
-    def search(self, ontology: str, *, anew: bool) -> JobStarted:
-        due, job_id = self._requests.begin(ontology, anew=anew)
-        notes = ["kg checks everything again"] if anew else []
-        notes = notes if job_id else ["no changes since the last search for links"]
-        return JobStarted(ontology=ontology, due=due, job_id=job_id, notes=notes)
-
-    def _status(self, stored: StoredProposals, notes: list[str], *, applied: bool = True) -> ProposalStatus:
-        used, mark = self._requests.used(stored)
-        counts = count_proposals(self._graph, stored.ontology)
-        if again := _describe_research_reason(stored, mark):
-            notes = [*notes, again]
-        if not used.enabled:
-            notes = [*notes, "kg does not propose links automatically here: `enabled` is false"]
-        return ProposalStatus(
-            ontology=stored.ontology,
-            config=stored.config,
-            used=used,
-            open=counts.get("open", 0),
-            accepted=counts.get("accepted", 0),
-            rejected=counts.get("rejected", 0),
-            due=count_due(self._graph, stored.ontology),
-            dropped=stored.dropped,
-            searched_at=stored.searched_at,
-            applied=applied,
-            notes=notes,
-        )
+    def _mark(self, ontology: str) -> str:
+        space = read_embedding_state(self._graph, ontology).answering.space
+        return compute_proposal_fingerprint(self._settings, space)
 
     def _describe_progress(self, stored: StoredProposals) -> str:
         """Describe the progress of an ontology without proposals, or return '' if it was just deleted."""
         name, off = stored.ontology, ""
-        if not self._requests.is_enabled(stored.config):
-            off = " (`enabled` is false, so workers do not search automatically)"
+        if not self._settings.enabled:
+            off = " (KG_PROPOSALS__ENABLED is false, so workers do not search automatically)"
         if stored.proposed_for is None and stored.searched_at is None:
             return (
                 f"kg has not searched for links in {name} yet{off}: `kg proposals search --ontology {name}`"
             )
         at = f"on {stored.searched_at:%Y-%m-%d %H:%M} UTC" if stored.searched_at else "in part"
+        told = f"kg searched for links in {name} {at}"
+        if stored.proposed_for is None and stored.searched_at:
+            return f"{told}; {AGAIN}{off}"
         try:
-            again = _describe_research_reason(stored, self._requests.used(stored)[1])
+            mark = self._mark(name)
         except NotFound:
             return ""
-        more = f"; {again}{off}" if again else ""
-        if not again and (due := count_due(self._graph, name)):
-            left = pluralize(due, "source or concept", "sources and concepts")
-            more = f", {left} {are(due)} pending"
-        return f"kg searched for links in {name} {at}{more}"
+        if stored.proposed_for not in (None, mark):
+            return f"{told}; {ANOTHER_WAY}{off}"
+        due = count_due(self._graph, name)
+        left = pluralize(due, "source or concept", "sources and concepts")
+        return f"{told}, {left} {are(due)} pending" if due else told
 
 
-def _describe_research_reason(stored: StoredProposals, mark: str) -> str:
-    """Return the reason for a search of all nodes, or '' if the fingerprint is unchanged."""
-    if stored.proposed_for is None:
-        return AGAIN if stored.searched_at else ""
-    return "" if stored.proposed_for == mark else ANOTHER_WAY
+# The job: flag all nodes if the thresholds changed, then search the flagged nodes
 
-
-def _changed(before: StoredProposals, given: ProposalConfig) -> StoredProposals:
-    return replace(before, config=before.config.model_copy(update=given.model_dump(exclude_unset=True)))
-
-
-# The job: flag all nodes if the configuration changed, then search the flagged nodes
-
-KINDS: Final[tuple[ProposalKind, ...]] = ("source", "concept")
 BATCH = 32  # nodes per round trip and transaction
 
 
@@ -634,13 +507,12 @@ class LinkProposal:
             space = read_embedding_state(self._graph, ontology).answering.space
         except NotFound:
             return
-        used = use(stored.config, self._settings, space)
-        if stored.proposed_for != (mark := compute_proposal_fingerprint(used, space)):
+        if stored.proposed_for != (mark := compute_proposal_fingerprint(self._settings, space)):
             self._flag(run, ontology, space, mark)
         run.expect(min(count_due(self._graph, ontology), self._settings.nodes_a_run))
         left = self._settings.nodes_a_run
         for kind in KINDS:
-            search = LinkSearch(self._graph, kind, ontology, space, used)
+            search = LinkSearch(self._graph, kind, ontology, space, self._settings)
             while left > 0 and (due := read_due(self._graph, kind, ontology, space, min(BATCH, left))):
                 run.checkpoint()
                 proposed = search.propose(due)
@@ -651,7 +523,7 @@ class LinkProposal:
                     due: Sequence[DueNode] = due,
                     new: Sequence[NewProposal] = proposed,
                 ) -> None:
-                    write_proposals(tx, kind, ontology, due, new, most=used.max_open)
+                    write_proposals(tx, kind, ontology, due, new, most=self._settings.max_open)
                     note_seen(tx, kind, space, due)
 
                 run.commit(write, after=due[-1].id, done=len(due))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from kg_api.graph.reach import reach, within
 from kg_api.graph.rows import convert_times
 from kg_api.graph.spaces import Space
 from kg_api.schemas.base import proposal_id
-from kg_api.schemas.proposals import Proposal, ProposalConfig, ProposalEnd
+from kg_api.schemas.proposals import Proposal, ProposalEnd
 from kg_api.schemas.search import Place
 from kg_api.schemas.vocabulary import LINKED, ProposalKind, ProposalState
 
@@ -24,37 +23,26 @@ from kg_api.schemas.vocabulary import LINKED, ProposalKind, ProposalState
 @dataclass(frozen=True, slots=True)
 class StoredProposals:
     ontology: str
-    config: ProposalConfig
-    proposed_for: str | None  # mark of the proposal settings for which all nodes are flagged
-    searched_at: datetime | None
-    dropped: int
+    proposed_for: str | None  # fingerprint of the thresholds for which all nodes are flagged
+    searched_at: datetime | None  # end of the last complete search
 
 
 def read_proposals(graph: Reader, ontology: str) -> StoredProposals:
-    rows = graph.read("proposals/configuration", names=[ontology])
-    if not rows:
-        raise report_unknown_ontology(graph, ontology)
-    return _to_stored(rows[0])
+    if found := _read_states(graph, [ontology]):
+        return found[0]
+    raise report_unknown_ontology(graph, ontology)
 
 
-def read_all_proposals(graph: Graph) -> list[StoredProposals]:
-    return [_to_stored(row) for row in graph.read("proposals/configuration", names=None)]
+def read_all_proposals(graph: Reader) -> list[StoredProposals]:
+    return _read_states(graph, None)
 
 
-def hold_proposals(tx: Transaction, ontology: str) -> StoredProposals | None:
-    """Lock an ontology. Return its proposal settings, or None if it was deleted."""
-    tx.run("ontologies/hold", names=[ontology])
-    rows = tx.run("proposals/configuration", names=[ontology])
-    return _to_stored(rows[0]) if rows else None
-
-
-def write_configuration(tx: Transaction, ontology: str, config: ProposalConfig) -> None:
-    stored = json.dumps(config.model_dump(exclude_none=True), sort_keys=True)
-    tx.run("proposals/configure", name=ontology, proposals=stored)
+def _read_states(graph: Reader, names: list[str] | None) -> list[StoredProposals]:
+    return [StoredProposals(**convert_times(row)) for row in graph.read("proposals/state", names=names)]
 
 
 def note_flagged(tx: Transaction, ontology: str, mark: str) -> None:
-    """Record that all nodes of an ontology are flagged for some proposal settings."""
+    """Record that all nodes of an ontology are flagged for some thresholds."""
     tx.run("proposals/flagged", name=ontology, mark=mark)
 
 
@@ -64,12 +52,6 @@ def flag_all_nodes(graph: Graph, ontology: str) -> None:
 
 def note_searched(tx: Transaction, ontology: str) -> None:
     tx.run("proposals/searched", name=ontology)
-
-
-def _to_stored(row: Row) -> StoredProposals:
-    config = ProposalConfig.model_validate_json(row["proposals"] or "{}")
-    at = convert_times(row)["proposed_at"]
-    return StoredProposals(row["ontology"], config, row["proposed_for"], at, row["dropped"])
 
 
 # Pending nodes: sources and concepts that were embedded or extracted since the last search for links
@@ -322,12 +304,11 @@ def write_proposals(
 
 
 def drop_weakest(tx: Transaction, ontology: str, most: int) -> None:
-    """Keep the `most` best open proposals of an ontology, and record the number of dropped ones."""
-    if dropped := _delete_open(tx, tx.run("proposals/hold_weakest", ontology=ontology, most=most)):
-        tx.run("proposals/note_dropped", ontology=ontology, dropped=dropped)
+    """Keep the `most` best open proposals of an ontology."""
+    _delete_open(tx, tx.run("proposals/hold_weakest", ontology=ontology, most=most))
 
 
-def _delete_open(tx: Transaction, held: Sequence[Row]) -> int:
-    """Delete the locked proposals that are still open, and return their number."""
-    ids = [row["proposal_id"] for row in held]
-    return tx.run("proposals/delete_open", proposal_ids=ids)[0]["deleted"] if ids else 0
+def _delete_open(tx: Transaction, held: Sequence[Row]) -> None:
+    """Delete the locked proposals that are still open."""
+    if held:
+        tx.run("proposals/delete_open", proposal_ids=[row["proposal_id"] for row in held])

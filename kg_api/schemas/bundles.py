@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self, cast
 
 from pydantic import AfterValidator, Field, StringConstraints, TypeAdapter, model_validator
 
@@ -16,7 +16,6 @@ from kg_api.schemas.formats import Format
 from kg_api.schemas.images import ImageType, PerceptualHash
 from kg_api.schemas.languages import MAX_GROUPS, Group
 from kg_api.schemas.metadata import MetadataValue, check_value
-from kg_api.schemas.proposals import ProposalConfig
 from kg_api.schemas.spaces import NewSpace
 from kg_api.schemas.vocabulary import TextLanguage
 
@@ -232,7 +231,15 @@ class BundledOntology(Body):
     language: TextLanguage = "auto"
     synonyms: Annotated[list[Group], Field(max_length=MAX_GROUPS)] = Field(default_factory=list)
     extraction: ExtractionConfig = ExtractionConfig()
-    proposals: ProposalConfig = ProposalConfig()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _ignore_proposals(cls, given: Any) -> Any:
+        # Bundles from before 2026-11-29 configure link proposals, which an ontology no longer does.
+        if not isinstance(given, dict):
+            return given
+        values = cast("dict[str, Any]", given)
+        return {name: value for name, value in values.items() if name != "proposals"}
 
 
 class OntologyToImport(Body):

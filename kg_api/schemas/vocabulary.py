@@ -129,6 +129,5 @@ MAX_QUERY_SECONDS = 30
 ProposalKind = Literal["source", "concept"]
 ProposalState = Literal["open", "accepted", "rejected"]
 MAX_COMPARED = 10
-MAX_OPEN_PROPOSALS = 10_000
 LINKED = "linked by hand"
 """Type of a relationship from an accepted proposal. No text states it."""

@@ -17,7 +17,6 @@ from kg_api.graph.client import Graph, Row
 from kg_api.graph.concept_writes import read_extraction
 from kg_api.graph.concepts import IMPORTED, AppearanceRow, QuoteRow
 from kg_api.graph.fulltext import read_language, read_synonyms
-from kg_api.graph.proposals import read_proposals
 from kg_api.graph.relations import RelationRow
 from kg_api.graph.review import count_waiting
 from kg_api.graph.schema import list_known
@@ -101,7 +100,6 @@ class ExportService:
             language=read_language(self._graph, name).language,
             synonyms=[list(group) for group in read_synonyms(self._graph, name)],
             extraction=read_extraction(self._graph, name).config,
-            proposals=read_proposals(self._graph, name).config,
         )
 
 

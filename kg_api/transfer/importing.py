@@ -23,7 +23,6 @@ from kg_api.graph.client import Graph, Transaction
 from kg_api.graph.concept_writes import write_extraction, write_extractions
 from kg_api.graph.document_writes import AskForExtraction, forget_evidence_of_gone, storing
 from kg_api.graph.fulltext import write_language, write_synonyms
-from kg_api.graph.proposals import write_configuration
 from kg_api.graph.spaces import Space, read_spaces, read_text_spaces
 from kg_api.graph.vectors import ChunkPlace, EmbeddedBatch, NewChunk, NewParent, write_batch
 from kg_api.schemas.base import content_hash, document_id, source_ids
@@ -336,7 +335,6 @@ class MovingService:
         def write_all(tx: Transaction) -> None:
             write_language(tx, name, wanted.language)
             write_synonyms(tx, name, wanted.synonyms)
-            write_configuration(tx, name, wanted.proposals)
             if takes_extraction:
                 write_extraction(tx, name, wanted.extraction)
 

@@ -6,16 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kg_api.schemas.vocabulary import MAX_OPEN_PROPOSALS, ProposalKind, ProposalState
+from kg_api.schemas.vocabulary import ProposalKind, ProposalState
 from kg_api.wording import pluralize
 from kg_cli.terminal import console, options
-from kg_cli.terminal.answers import Table, command, configure, make_group, note_all
+from kg_cli.terminal.answers import Table, command, make_group, note_all
 from kg_cli.terminal.console import Part, Shown
 
 if TYPE_CHECKING:
-    from kg_api.client import KgClient
     from kg_api.schemas.operations import JobStarted
-    from kg_api.schemas.proposals import Proposal, ProposalEnd, ProposalStatus
+    from kg_api.schemas.proposals import Proposal, ProposalEnd
 
 group = make_group("Proposed links between passages or concepts: list, accept, reject.")
 
@@ -133,59 +132,3 @@ def search(
 
     Example: kg proposals search --ontology notes
     """
-
-
-def print_status(status: ProposalStatus) -> None:
-    note_all(status)
-    own = status.config.model_dump(exclude_none=True)
-    rows = [
-        [name, str(value), "this ontology" if name in own else "settings"]
-        for name, value in status.used.model_dump().items()
-    ]
-    console.print_table(["setting", "value", "from"], rows)
-    at = f"{status.searched_at:%Y-%m-%d %H:%M}" if status.searched_at else "never"
-    counts = f"{status.open} open, {status.accepted} accepted, {status.rejected} rejected"
-    left = f", {status.dropped} weaker ones omitted" if status.dropped else ""
-    console.say(f"{counts}{left}. {status.due} sources and concepts pending. Last complete search: {at}")
-
-
-@command(group, show=print_status)
-def config(
-    kg: KgClient,
-    *,
-    ontology: options.Ontology,
-    enabled: Annotated[
-        bool | None, typer.Option("--enable/--disable", help="Whether links are proposed automatically.")
-    ] = None,
-    min_similarity: Annotated[
-        float | None, typer.Option(min=-1, max=1, help="Minimum cosine of two passages.")
-    ] = None,
-    min_concept_similarity: Annotated[
-        float | None, typer.Option(min=-1, max=1, help="Minimum cosine of two concepts.")
-    ] = None,
-    min_contrast: Annotated[
-        float | None,
-        typer.Option(min=-1, max=1, help="Minimum difference to the cosines of neighbouring passages."),
-    ] = None,
-    min_concept_contrast: Annotated[
-        float | None, typer.Option(min=-1, max=1, help="The same of two concepts.")
-    ] = None,
-    neighbours: Annotated[
-        int | None, typer.Option(min=1, max=10, help="Each must be among this many nearest of the other.")
-    ] = None,
-    hops: Annotated[
-        int | None, typer.Option(min=1, max=3, help="Pairs that this many steps connect are not proposed.")
-    ] = None,
-    max_open: Annotated[
-        int | None, typer.Option(min=1, max=MAX_OPEN_PROPOSALS, help="Maximum open proposals.")
-    ] = None,
-    dry_run: options.DryRun = False,
-) -> ProposalStatus:
-    """Show or, with options, change the configuration of proposals, with the progress.
-
-    Omitted options keep their value. Open proposals are checked again, and decisions stay.
-
-    Example: kg proposals config --ontology notes --min-similarity 0.85
-    """
-    chosen = options.given(locals(), "kg", "ontology", "dry_run")
-    return configure(kg.proposals_config, kg.set_proposals_config, ontology, chosen, dry_run=dry_run)

@@ -19,12 +19,9 @@ from kg_api.graph.proposals import (
     DueNode,
     drop_weakest,
     find_unconnected_pairs,
-    hold_proposals,
-    write_configuration,
     write_proposals,
 )
 from kg_api.schemas.base import concept_id
-from kg_api.schemas.proposals import ProposalConfig
 from kg_api.schemas.vocabulary import LINKED, ProposalState
 from tests.support.concepts import extraction, found, labelled, quote, write
 from tests.support.cypher import STATEMENTS, explain, explained_with, rows
@@ -151,38 +148,6 @@ def test_slow_reads_do_not_fail_a_stored_decision(notes: Proposing, monkeypatch:
 
     monkeypatch.setattr(Graph, "search", read)
     assert notes.service.decide(found.proposal_id, "accepted", "Ada").state == "accepted"
-
-
-def test_lower_limit_closes_the_weakest_open_proposals(notes: Proposing) -> None:
-    assert len(notes.all("open")) == 2
-    notes.service.configure("notes", ProposalConfig(max_open=1), dry_run=True)
-    assert len(notes.all("open")) == 2
-    status = notes.service.configure("notes", ProposalConfig(max_open=1), dry_run=False)
-    assert (status.open, status.dropped) == (1, 1)
-    notes.service.configure("notes", ProposalConfig(max_open=2), dry_run=False)
-    notes.work()
-    assert len(notes.all("open")) == 2
-
-
-def test_two_who_change_different_settings_keep_both(notes: Proposing) -> None:
-    """The second transaction waits for the first, whose change it did not see at the start."""
-    began, go_on = threading.Event(), threading.Event()
-
-    def change(tx: Transaction) -> None:
-        assert hold_proposals(tx, "notes")
-        began.set()
-        go_on.wait(30)
-        write_configuration(tx, "notes", ProposalConfig(hops=1))
-
-    with ThreadPoolExecutor(2) as threads:
-        first = threads.submit(notes.graph.transaction, change)
-        assert began.wait(30)
-        second = threads.submit(notes.service.configure, "notes", ProposalConfig(neighbours=2), dry_run=False)
-        time.sleep(WAITED_SECONDS)
-        go_on.set()
-        first.result(30)
-        config = second.result(30).config
-    assert (config.hops, config.neighbours) == (1, 2)
 
 
 def test_a_frequent_concept_connects_nothing_on_any_step(graph: Graph, driver: neo4j.Driver) -> None:

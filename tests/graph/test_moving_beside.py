@@ -14,12 +14,10 @@ from kg_api.graph.document_writes import delete_called, store_document
 from kg_api.graph.fulltext import read_language, read_synonyms
 from kg_api.graph.library import change_called, find_document
 from kg_api.graph.names import list_ontology_names
-from kg_api.graph.proposals import read_proposals
 from kg_api.schemas.bundles import BundledDocument, BundledPassages
 from kg_api.schemas.concepts import ExtractedRelation, ExtractionConfig
 from kg_api.schemas.documents import DocumentChange
 from kg_api.schemas.embedding import EmbeddingConfig
-from kg_api.schemas.proposals import ProposalConfig
 from kg_api.spaces.plans import read_embedding_state
 from kg_api.transfer import exporting
 from kg_api.transfer.bundles import read_lines
@@ -82,7 +80,7 @@ def test_foreign_chunk_is_not_attached(graph: Graph, driver: neo4j.Driver, kg: K
 
 @pytest.mark.parametrize(
     "statement",
-    ["ontologies/set_language", "ontologies/set_synonyms", "proposals/configure", "extraction/configure"],
+    ["ontologies/set_language", "ontologies/set_synonyms", "extraction/configure"],
 )
 def test_ontology_is_imported_with_complete_configuration(
     graph: Graph, kg: Kg, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statement: str
@@ -95,7 +93,6 @@ def test_ontology_is_imported_with_complete_configuration(
             "language": "de",
             "synonyms": [["lease", "contract"]],
             "extraction": ExtractionConfig(per_source=3),
-            "proposals": ProposalConfig(enabled=True),
         }
     )
     run = Transaction.run
@@ -116,7 +113,6 @@ def test_ontology_is_imported_with_complete_configuration(
     assert (language.language, language.complete) == ("de", True)
     assert read_synonyms(graph, "moved") == [["lease", "contract"]]
     assert read_extraction(graph, "moved").config.per_source == 3
-    assert read_proposals(graph, "moved").config.enabled
 
 
 def parsed(page: bytes, kind: type[LineT]) -> list[LineT]:

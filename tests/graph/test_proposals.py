@@ -10,11 +10,10 @@ from kg_api.graph.client import Graph
 from kg_api.graph.concept_merges import merge_concepts
 from kg_api.graph.document_writes import delete_document, delete_ontology, store_document
 from kg_api.graph.jobs import LINK_PROPOSAL, enqueue_slot, page_of_jobs
-from kg_api.graph.proposals import count_due, flag_portion, note_seen, read_due
+from kg_api.graph.proposals import count_due, flag_portion, note_seen, read_due, read_proposals
 from kg_api.graph.spaces import ensure_space
 from kg_api.graph.vectors import BEGINNING
 from kg_api.schemas.base import document_id
-from kg_api.schemas.proposals import ProposalConfig
 from kg_api.spaces.plans import read_embedding_state
 from tests.support.concepts import labelled, write
 from tests.support.cypher import rows
@@ -113,35 +112,30 @@ def test_changed_text_removes_proposal_and_is_compared(notes: Proposing, driver:
     assert notes.all() == [], "a copy is no finding"
 
 
-def test_best_proposals_are_kept_and_others_follow(graph: Graph) -> None:
+def test_best_proposals_are_kept_until_a_new_search(graph: Graph) -> None:
     notes = Proposing(graph, max_open=1)
     for name, text in (("owls.md", OWLS), ("ears.md", EARS), ("rent.md", RENT), ("lease.md", LEASE)):
         notes.add(name, text)
     notes.work()
     (best,) = notes.all()
-    page = notes.service.page("notes", None, "open", 0, 10)
-    assert page.dropped == 1
-    assert "1 weaker proposal was dropped" in page.notes[0]
-    assert notes.work() == 0, "as long as it is full"
     notes.service.decide(best.proposal_id, "rejected", None)
+    assert notes.work() == 0
+    notes.service.search("notes", anew=True)
     notes.work()
     (other,) = notes.all("open")
     assert other.proposal_id != best.proposal_id
-    assert notes.service.status("notes").dropped == 0
 
 
 def test_proposals_need_embedded_and_enabled_ontology(graph: Graph) -> None:
     notes = Proposing(graph)
     ensure_space(graph, small_embedder().identity)
     notes.add("owls.md", OWLS)
-    notes.requests.look()
+    notes.service.look()
     assert jobs_of(notes) == 0, "embedding waits"
     run_jobs(graph)
-    notes.service.configure("notes", ProposalConfig(enabled=False), dry_run=False)
-    notes.requests.look()
+    Proposing(graph, enabled=False).service.look()
     assert jobs_of(notes) == 0
-    notes.service.configure("notes", ProposalConfig(enabled=True), dry_run=False)
-    notes.requests.look()
+    notes.service.look()
     assert jobs_of(notes) == 1
     notes.work()
     assert notes.work() == 0, "nothing has changed since"
@@ -152,12 +146,10 @@ def test_job_ends_at_its_limit_and_next_continues(graph: Graph) -> None:
     for name, text in (("owls.md", OWLS), ("ears.md", EARS), ("taxes.md", TAXES)):
         notes.add(name, text)
     notes.work()
-    status = notes.service.status("notes")
-    assert (status.due, status.searched_at) == (1, None)
+    assert (count_due(graph, "notes"), read_proposals(graph, "notes").searched_at) == (1, None)
     notes.work()
-    status = notes.service.status("notes")
-    assert (status.due, status.open) == (0, 1)
-    assert status.searched_at is not None
+    assert (count_due(graph, "notes"), len(notes.all("open"))) == (0, 1)
+    assert read_proposals(graph, "notes").searched_at is not None
 
 
 def test_passages_sharing_a_concept_are_not_proposed(graph: Graph) -> None:

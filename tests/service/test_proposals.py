@@ -52,10 +52,9 @@ def test_proposals_are_listed_and_decided(told: KgClient) -> None:
     opened = told.undo_proposal(found.proposal_id)
     assert (opened.state, opened.notes) == ("open", ["the proposal was rejected by Bob before"])
     assert told.proposal(found.proposal_id[:8]).notes == []
-    status = told.proposals_config("notes")
-    assert (status.accepted, status.rejected, status.due) == (0, 0, 0)
-    assert status.open == told.proposals("notes", state="open").total
-    assert status.searched_at is not None
+    page = told.proposals("notes", state="open")
+    assert page.total == told.proposals("notes").total
+    assert page.searched_at is not None
 
 
 def test_accepted_link_is_in_graph_and_related_sources(told: KgClient) -> None:
@@ -80,8 +79,6 @@ def test_unknown_proposals_and_ontologies_are_not_found(told: KgClient) -> None:
     for ask in (told.proposal, told.reject_proposal, told.concept):
         with pytest.raises(NotFound, match="nothing found at"):
             ask("a/b")
-    with pytest.raises(NotFound):
-        told.proposals_config("note")
     with pytest.raises(NotFound, match="ontology 'note' not found"):
         told.proposals("note")
 
@@ -93,8 +90,6 @@ def test_empty_list_explains_the_search_state(kg: KgClient, graph: Graph) -> Non
         assert empty.notes == [
             "kg has not searched for links in notes yet: `kg proposals search --ontology notes`"
         ]
-    kg.set_proposals_config("notes", enabled=False)
-    assert "`enabled` is false" in kg.proposals("notes").notes[0]
     kg.search_proposals("notes")
     look(graph)
     page = kg.proposals("notes", state="open")
@@ -112,41 +107,23 @@ def test_empty_list_reports_a_repeated_search(kg: KgClient, graph: Graph) -> Non
     look(graph)
     looked = f"kg searched for links in notes on {kg.proposals('notes').searched_at:%Y-%m-%d %H:%M} UTC"
     assert kg.proposals().notes == [looked]
-    kg.set_proposals_config("notes", min_similarity=0.6)
+    kg.search_proposals("notes", anew=True)
+    look(graph, min_similarity=0.6)
+    looked = f"kg searched for links in notes on {kg.proposals('notes').searched_at:%Y-%m-%d %H:%M} UTC"
     assert kg.proposals().notes == [f"{looked}; {ANOTHER_WAY}"]
-    kg.set_proposals_config("notes", min_similarity=None)
     kg.search_proposals("notes", anew=True)
     assert kg.proposals("notes").notes == [f"{looked}; {AGAIN}"]
-    assert kg.proposals_config("notes").notes == [AGAIN]
-    kg.set_proposals_config("notes", enabled=False)
-    assert (
-        kg.proposals("notes")
-        .notes[0]
-        .endswith("again (`enabled` is false, so workers do not search automatically)")
-    )
     look(graph)
     assert AGAIN not in kg.proposals("notes").notes[0]
 
 
-def test_a_configuration_can_be_tried_first(told: KgClient) -> None:
-    tried = told.set_proposals_config("notes", max_open=7, dry_run=True)
-    assert (tried.applied, tried.used.max_open) == (False, 7)
-    assert told.proposals_config("notes").used.max_open == 500
-    off = told.set_proposals_config("notes", enabled=False)
-    assert any("enabled" in note for note in off.notes)
-    back = told.set_proposals_config("notes", enabled=None, max_open=7)
-    assert (back.used.enabled, back.used.max_open, back.config.min_similarity) == (True, 7, 0.5)
-
-
 def test_higher_threshold_removes_weaker_proposals(told: KgClient, graph: Graph) -> None:
     assert of_sources(told)
-    told.set_proposals_config("notes", min_similarity=0.99)
-    assert any(
-        "checks all sources and concepts again" in note for note in told.proposals_config("notes").notes
-    )
+    told.search_proposals("notes")
+    look(graph, min_similarity=0.99)
+    assert of_sources(told) == []
     told.search_proposals("notes")
     look(graph)
-    assert of_sources(told) == []
     assert told.search_proposals("notes").job_id is None
     assert told.search_proposals("notes", anew=True).job_id is not None
 
@@ -160,9 +137,8 @@ def test_an_accepted_link_of_concepts_is_a_relationship(kg: KgClient, graph: Gra
     )
     graph.write("concepts/want", ontology="notes")
     run_jobs(graph)
-    kg.set_proposals_config("notes", **GENEROUS)
     kg.search_proposals("notes")
-    look(graph)
+    look(graph, **GENEROUS)
     (found,) = kg.proposals("notes", kind="concept").proposals
     first, second = (end.concept_id or "" for end in found.ends)
     assert {end.quote for end in found.ends} == {"Barn owls hunt voles.", "An owl in a barn hunts mice."}

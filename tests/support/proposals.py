@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 from kg_api.client import KgClient
-from kg_api.discovery.proposals import LinkProposal, ProposalRequests, ProposalService
+from kg_api.discovery.proposals import LinkProposal, ProposalService
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
 from kg_api.schemas.proposals import Proposal
@@ -48,8 +48,7 @@ class Proposing:
     def __init__(self, graph: Graph, **settings: Any) -> None:
         self.graph = graph
         self.settings = ProposalSettings.model_validate({**ENOUGH, **settings})
-        self.requests = ProposalRequests(graph, self.settings)
-        self.service = ProposalService(graph, self.requests)
+        self.service = ProposalService(graph, self.settings)
 
     def add(self, name: str, *texts: str, ontology: str = "notes") -> list[str]:
         made = record(name, texts, ontology)
@@ -58,7 +57,7 @@ class Proposing:
 
     def work(self) -> int:
         run_jobs(self.graph)
-        self.requests.look()
+        self.service.look()
         return run_jobs(self.graph, further=[LinkProposal(self.graph, self.settings)])
 
     def all(self, state: ProposalState | None = None, kind: ProposalKind | None = None) -> list[Proposal]:
@@ -74,14 +73,13 @@ GENEROUS: dict[str, Any] = {
 }
 
 
-def look(graph: Graph) -> None:
-    run_jobs(graph, further=[LinkProposal(graph, ProposalSettings())])
+def look(graph: Graph, **settings: Any) -> None:
+    run_jobs(graph, further=[LinkProposal(graph, ProposalSettings(**settings))])
 
 
 def propose(kg: KgClient, graph: Graph) -> None:
     for name, text in (("owls.md", OWLS), ("ears.md", EARS), ("taxes.md", TAXES)):
         kg.ingest_text(text, ontology="notes", document=name)
     run_jobs(graph)
-    kg.set_proposals_config("notes", **GENEROUS)
     kg.search_proposals("notes")
-    look(graph)
+    look(graph, **GENEROUS)

@@ -99,8 +99,6 @@ ROUTES: Final[dict[str, KeyScope]] = {
     "PUT /ontologies/{ontology}/language": "admin",
     "POST /ontologies/{ontology}/proposals": "write",
     "GET /ontologies/{ontology}/map": "read",
-    "GET /ontologies/{ontology}/proposals-config": "read",
-    "PUT /ontologies/{ontology}/proposals-config": "admin",
     "GET /ontologies/{ontology}/refused": "read",
     "GET /ontologies/{ontology}/relationship-types": "read",
     "GET /ontologies/{ontology}/relationship-types/merges": "read",

@@ -37,7 +37,7 @@ from kg_api.schemas.concepts import (
 )
 from kg_api.schemas.constructive import ConstructiveQuery, Subgraph
 from kg_api.schemas.operations import JobStarted
-from kg_api.schemas.proposals import Proposal, ProposalConfig, Proposals, ProposalStatus
+from kg_api.schemas.proposals import Proposal, Proposals
 from kg_api.schemas.vocabulary import (
     ALIKE,
     MAX_CENTRAL_PASSAGES,
@@ -248,7 +248,6 @@ KindFilter = Annotated[ProposalKind | None, Query(description="Only links betwee
 StateFilter = Annotated[ProposalState | None, Query(description="Only these. Default: all.")]
 DryRun = Annotated[bool, Query(description="Show the effects without changes.")]
 Anew = Annotated[bool, Query(description="Check everything again, not only changes.")]
-PROPOSALS_OF_ONTOLOGY = "/ontologies/{ontology}/proposals-config"
 
 
 @proposals.get("/proposals", "read", "List proposed links", filtered=True)
@@ -284,23 +283,6 @@ def reject_proposal(container: Open, proposal_id: ProposalId, body: Decision) ->
 @proposals.post("/proposals/{proposal_id}/undo", "write", "Undo a decision on a proposed link", filtered=True)
 def undo_proposal(container: Open, proposal_id: ProposalId, body: Decision) -> Proposal:
     return container.proposals.decide(proposal_id, "open", body.by)
-
-
-@proposals.get(PROPOSALS_OF_ONTOLOGY, "read", "Get how links are proposed in an ontology")
-def get_proposals_config(container: Open, ontology: Ontology) -> ProposalStatus:
-    return container.proposals.status(ontology)
-
-
-@proposals.put(PROPOSALS_OF_ONTOLOGY, "admin", "Change how links are proposed in an ontology")
-def put_proposals_config(
-    container: Open,
-    ontology: Ontology,
-    config: Annotated[ProposalConfig, example(enabled=False)],
-    *,
-    dry_run: DryRun = False,
-) -> ProposalStatus:
-    """Omitted fields stay. Null restores the service's setting. Decisions stay."""
-    return container.proposals.configure(ontology, config, dry_run=dry_run)
 
 
 @proposals.post("/ontologies/{ontology}/proposals", "write", "Look for links now", status_code=202)

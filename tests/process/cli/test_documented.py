@@ -77,7 +77,6 @@ PRINTED: dict[str, dict[str, tuple[str, ...]]] = {
         "proposals accept": ("are linked", "kg proposals undo"),
         "proposals reject": ("are never proposed again",),
         "proposals undo": ("is open again",),
-        "proposals config": ("min_similarity", "0.85", "this ontology", "1 open"),
         "proposals search": ("kg checks everything again", "a worker searches for links"),
     },
     "Search relationships": {

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import random
 import time
-from functools import partial
 from pathlib import Path
 
 import neo4j
@@ -26,10 +25,9 @@ from kg_api.graph.jobs import (
     find_job,
     page_of_jobs,
 )
-from kg_api.graph.proposals import flag_all_nodes, write_configuration
+from kg_api.graph.proposals import flag_all_nodes
 from kg_api.providers.pixels import HistogramEmbedder
 from kg_api.schemas.operations import Job
-from kg_api.schemas.proposals import ProposalConfig
 from kg_api.schemas.vocabulary import JobState
 from kg_api.settings import CommunitySettings
 from tests.process.jobs.crew import Crew, tell, until_done, until_owned, until_progress
@@ -113,8 +111,8 @@ class Proposals(Work):
         texts = [(f"{at}{half}.md", self._words(at, half)) for at in range(self.pairs) for half in "ab"]
         self.graph.transaction(storing([record(name, [text]) for name, text in texts]))
         self.embed_all()
-        enough = ProposalConfig(min_similarity=0.3, min_contrast=0.05, max_open=10_000)
-        self.graph.transaction(partial(write_configuration, ontology="notes", config=enough))
+        enough = {"MIN_SIMILARITY": "0.3", "MIN_CONTRAST": "0.05", "MAX_OPEN": "10000"}
+        self.env = {f"KG_PROPOSALS__{name}": value for name, value in enough.items()}
         return ensure_job(self.graph, LINK_PROPOSAL, "notes", total=2 * self.pairs)[0]
 
     def _words(self, at: int, half: str) -> str:
@@ -156,8 +154,8 @@ class Communities(Work):
             )
             write(self.graph, *concepts)
         self.embed_all()
-        no_links = ProposalConfig(enabled=False)  # else a worker may look for links of all of it first
-        self.graph.transaction(partial(write_configuration, ontology="notes", config=no_links))
+        # Otherwise a worker may search for links first
+        self.env = {"KG_PROPOSALS__ENABLED": "false"}
         return self._detect()
 
     def _detect(self) -> str:

@@ -38,6 +38,12 @@ def test_valid_bundle_is_accepted(bundle: HandmadeBundle) -> None:
     assert check(bundle.folder) == bundle.path.stat().st_size
 
 
+def test_former_configuration_of_proposals_is_ignored(bundle: HandmadeBundle) -> None:
+    bundle.manifest["files"][0]["configuration"]["proposals"] = {"enabled": False}
+    bundle.save_manifest()
+    assert check(bundle.folder) == bundle.path.stat().st_size
+
+
 def cut(bundle: HandmadeBundle, size: int) -> None:
     bundle.path.write_bytes(bundle.path.read_bytes()[:-size])
 

@@ -64,8 +64,6 @@ ASKING: dict[str, Callable[[KgClient], object]] = {
     "accept_proposal": lambda kg: kg.accept_proposal("p", by="Ada"),
     "reject_proposal": lambda kg: kg.reject_proposal("p"),
     "undo_proposal": lambda kg: kg.undo_proposal("p"),
-    "proposals_config": lambda kg: kg.proposals_config("o"),
-    "set_proposals_config": lambda kg: kg.set_proposals_config("o", enabled=False),
     "search_proposals": lambda kg: kg.search_proposals("o", anew=True),
     "import_concepts": lambda kg: kg.import_concepts([{"document": "d"}], ontology="o"),
     "ingest_text": lambda kg: kg.ingest_text("t", ontology="o", document="d"),

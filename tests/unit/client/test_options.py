@@ -43,7 +43,6 @@ from kg_api.schemas.filters import Condition, DocumentDeletion, Facet, FacetRequ
 from kg_api.schemas.folders import NewFolder, ScanRequest
 from kg_api.schemas.image_search import ImageScope, ImageSearch, RelatedSearch
 from kg_api.schemas.operations import KeyRotation, NewKey
-from kg_api.schemas.proposals import ProposalConfig
 from kg_api.schemas.search import SourceSearch
 from kg_api.schemas.similarity import GraphRequest, SimilarSearch
 from kg_api.schemas.spaces import NewSpace
@@ -86,7 +85,6 @@ REQUESTS: dict[str, type[BaseModel]] = {
     "constructive_query": ConstructiveQuery,
     "merge_relationship_types": TypeMerging,
     "undo_type_merge": Decision,
-    "set_proposals_config": ProposalConfig,
     "undo_concept_merge": Decision,
 }
 ELSEWHERE: dict[str, set[str]] = {
@@ -108,7 +106,6 @@ ELSEWHERE: dict[str, set[str]] = {
     "scan_folder": {"folder_id"},
     "merge_relationship_types": {"ontology"},
     "undo_type_merge": {"ontology", "merge_id"},
-    "set_proposals_config": {"ontology", "dry_run"},
     "judge": {"ontology"},
     "undo_concept_merge": {"ontology", "merge_id"},
 }
@@ -198,6 +195,6 @@ def test_an_option_has_the_default_of_its_field(name: str) -> None:
         field = REQUESTS[name].model_fields[field_name(name, option)]
         required = field.is_required()
         usual = inspect.Parameter.empty if required else field.get_default(call_default_factory=True)
-        changes = name in {"set_embedding_config", "set_extraction_config", "set_proposals_config"}
+        changes = name in {"set_embedding_config", "set_extraction_config"}
         wanted = UNSET if changes else None if (name, option) in OR_NONE else usual
         assert parameter.default == wanted, option

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -12,13 +13,12 @@ from kg_api.discovery.proposals import (
     describe_link_reason,
     find_mutual_pairs,
     find_shared_words,
+    find_thresholds,
     is_copy,
     is_prose,
     is_repeated,
-    use,
 )
 from kg_api.schemas.base import content_hash, proposal_id
-from kg_api.schemas.proposals import ProposalConfig
 from kg_api.settings import ProposalSettings
 from tests.support.proposals import EARS, LICENCE, OWLS, TAXES
 from tests.unit.proposals.spaces import space
@@ -106,23 +106,18 @@ def test_shared_words_are_rare_ones() -> None:
 
 def test_thresholds_follow_the_model_unless_they_are_set() -> None:
     settings, usual = ProposalSettings(), space()
-    used = use(ProposalConfig(), settings, usual)
-    assert used.min_similarity == pytest.approx(0.38 + 1.55 * 0.27, abs=0.001)
-    assert used.min_contrast == pytest.approx(0.22 * 0.27, abs=0.001)
-    assert use(ProposalConfig(min_similarity=0.9), settings, usual).min_similarity == 0.9
-    own = ProposalSettings(min_similarity=0.7, enabled=False)
-    assert use(ProposalConfig(), own, usual).min_similarity == 0.7
-    assert use(ProposalConfig(enabled=True), own, usual).enabled
-    assert use(ProposalConfig(), settings, space(related=0.95, unrelated=0.8)).min_similarity == 0.97
+    least, contrast = find_thresholds("source", settings, usual)
+    assert least == pytest.approx(0.38 + 1.55 * 0.27, abs=0.001)
+    assert contrast == pytest.approx(0.22 * 0.27, abs=0.001)
+    assert find_thresholds("source", ProposalSettings(min_similarity=0.7), usual)[0] == 0.7
+    assert find_thresholds("source", settings, space(related=0.95, unrelated=0.8))[0] == 0.97
 
 
 def test_only_relevant_settings_restart_the_comparison() -> None:
     usual = space()
 
-    def mark(**config: object) -> str:
-        return compute_proposal_fingerprint(
-            use(ProposalConfig.model_validate(config), ProposalSettings(), usual), usual
-        )
+    def mark(**settings: Any) -> str:
+        return compute_proposal_fingerprint(ProposalSettings(**settings), usual)
 
     assert mark(max_open=7) == mark(enabled=False) == mark()
     assert mark(hops=1) != mark()
