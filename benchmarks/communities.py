@@ -1,7 +1,7 @@
 """How good the communities of a running kg's concepts are, against counting and against chance.
 
     python -m benchmarks.communities python_peps claude_docs
-    python -m benchmarks.communities python_peps --read 20    # some of the finest, to be read
+    python -m benchmarks.communities python_peps --read 20    # some of them, to be read
 
 Half of the documents tells which concepts belong together, the other half whether they do: how often two of
 one community are in the same passage there, by how often chance has it (lift), and how near the first five of
@@ -52,7 +52,7 @@ from kg_api.jobs.runner import Runner
 from kg_api.settings import CommunitySettings, WorkerSettings, load_settings
 
 SETTINGS = CommunitySettings()
-LIMITS = {"max_size": SETTINGS.max_size, "min_size": SETTINGS.min_size}
+MIN_SIZE = SETTINGS.min_size
 LEFT_OUT = 0.02
 FIRST = 5
 """Concepts of a community whose nearness is measured."""
@@ -97,19 +97,14 @@ def halves(graph: Graph, ontology: str) -> dict[str, Any]:
     first, second = incidences(graph, ontology)
     weights, dice = weigh_associations(first), np.random.default_rng(SEED)
     told: dict[str, Any] = {"concepts": first.shape[1], "passages": [first.shape[0], second.shape[0]]}
-    for level in ("coarsest", "finest"):
-        labels = labelled(find_clusters(weights, **LIMITS), first.shape[1], finest=level == "finest")
-        counts = counted(first)
-        others = as_many(counts, sizes(labels).size)
-        told[level] = {
-            "kg": judged(weights, labels, second),
-            "counts": judged(counts, others, second),
-            "chance": judged(weights, dealt(labels, dice), second),
-        }
-        fewer = weigh_associations(first[np.flatnonzero(dice.random(first.shape[0]) > LEFT_OUT)])
-        told[level]["agreement"] = agreement(
-            labels, labelled(find_clusters(fewer, **LIMITS), first.shape[1], finest=level == "finest")
-        )
+    labels = labelled(find_clusters(weights, min_size=MIN_SIZE), first.shape[1])
+    counts = counted(first)
+    others = as_many(counts, sizes(labels).size)
+    told["kg"] = judged(weights, labels, second)
+    told["counts"] = judged(counts, others, second)
+    told["chance"] = judged(weights, dealt(labels, dice), second)
+    fewer = weigh_associations(first[np.flatnonzero(dice.random(first.shape[0]) > LEFT_OUT)])
+    told["agreement"] = agreement(labels, labelled(find_clusters(fewer, min_size=MIN_SIZE), first.shape[1]))
     return told
 
 
@@ -172,12 +167,11 @@ def as_many(weights: Matrix, wanted: int) -> Places:
     return labels
 
 
-def labelled(clusters: Sequence[Any], nodes: int, *, finest: bool) -> Places:
-    """Of each node its community of the coarsest level, or the finest that it is in; -1: none."""
+def labelled(clusters: Sequence[Places], nodes: int) -> Places:
+    """Return the community of each node, or -1 for none."""
     labels = np.full(nodes, -1, np.int64)
     for at, each in enumerate(clusters):
-        if finest or each.level == 0:
-            labels[each.members] = at
+        labels[each] = at
     return without_small(labels)
 
 
@@ -271,8 +265,8 @@ def job(graph: Graph, ontology: str) -> dict[str, Any]:
     runner = Runner(graph, handlers, WorkerSettings(), worker="benchmark", stopping=threading.Event())
     assert runner.run_one()
     seconds = time.monotonic() - begun
-    page = CommunityService(graph, SETTINGS).page(ontology, level=0, parent=None, offset=0, limit=1000)
-    told = page.model_dump(include={"levels", "grouped", "left_out", "concepts"})
+    page = CommunityService(graph, SETTINGS).page(ontology, offset=0, limit=1000)
+    told = page.model_dump(include={"grouped", "left_out", "concepts"})
     return {
         **told,
         "sizes": [each.size for each in page.communities],
@@ -282,17 +276,10 @@ def job(graph: Graph, ontology: str) -> dict[str, Any]:
 
 
 def show(graph: Graph, ontology: str, number: int) -> None:
-    """Print some of the finest communities, chosen by chance, to be read."""
-    service = CommunityService(graph, SETTINGS)
-    levels = range(len(service.page(ontology, level=0, parent=None, offset=0, limit=1).levels))
-    every = [
-        each
-        for level in levels
-        for each in service.page(ontology, level=level, parent=None, offset=0, limit=1000).communities
-        if not each.parts
-    ]
+    """Print some communities, chosen by chance, to be read."""
+    every = CommunityService(graph, SETTINGS).page(ontology, offset=0, limit=1000).communities
     for each in random.Random(SEED).sample(every, min(number, len(every))):
-        print(f"{each.level} {each.size:4} {each.inside:.2f}  {', '.join(each.labels)}")
+        print(f"{each.size:4} {each.inside:.2f}  {', '.join(each.labels)}")
 
 
 if __name__ == "__main__":

@@ -68,12 +68,8 @@ CALL (o) {
   WHERE c.ontology = o.name AND c.generation = o.communities_generation AND c.community_id STARTS WITH $prefix
   RETURN c LIMIT $limit
 }
-RETURN o.communities_at AS at, c {.community_id, .generation, .level, .parent_id, .inside,
+RETURN o.communities_at AS at, c {.community_id, .generation, .inside,
   size: COUNT { (c)<-[:MEMBER_OF]-() },
-  parts: COUNT {
-    MATCH (p:Community {ontology: c.ontology, generation: c.generation, parent_id: c.community_id})
-    USING INDEX SEEK p:Community(ontology, generation, parent_id)
-  },
   labels: COLLECT { MATCH (c)-[n:NAMED_BY]->(k) RETURN k.label ORDER BY n.place, k.concept_id }} AS community
 ORDER BY community.community_id
 
@@ -96,7 +92,7 @@ RETURN k.concept_id AS concept_id, k.ontology AS ontology, k.label AS label, k.d
 ORDER BY m.place, concept_id
 
 // name: of_sources
-// Return the main published community of each source on the coarsest level.
+// Return the main published community of each source.
 UNWIND $source_ids AS id
 MATCH (o:Ontology {name: $ontology})
 MATCH (s:Source {source_id: id})
@@ -107,20 +103,13 @@ RETURN s.source_id AS source_id, collect(c.community_id)[0] AS community_id
 ORDER BY source_id
 
 // name: page
-// Return published communities of a level or a parent, largest first, with the labels for their names. The index
-// hints are needed: without statistics, Neo4j reads all communities for each result.
+// Return published communities, largest first, with the labels for their names. The index hint is needed: without
+// statistics, Neo4j reads all communities for each result.
 MATCH (o:Ontology {name: $ontology})
 CALL (o) {
-  CALL (o) {
-    MATCH (c:Community {ontology: o.name, generation: o.communities_generation, level: $level})
-    USING INDEX SEEK c:Community(ontology, generation, level, place)
-    WHERE c.place IS NOT NULL AND $parent_id IS NULL
-    RETURN c
-    UNION ALL
-    MATCH (c:Community {ontology: o.name, generation: o.communities_generation, parent_id: $parent_id})
-    USING INDEX SEEK c:Community(ontology, generation, parent_id)
-    RETURN c
-  }
+  MATCH (c:Community {ontology: o.name, generation: o.communities_generation, level: 0})
+  USING INDEX SEEK c:Community(ontology, generation, level, place)
+  WHERE c.place IS NOT NULL
   WITH c, COUNT { (c)<-[:MEMBER_OF]-() } AS size
   WHERE size > 0
   ORDER BY size DESC, c.place
@@ -131,11 +120,7 @@ RETURN o.name AS ontology, o.communities AS communities, o.communities_at AS at,
        COLLECT {
          UNWIND some AS each
          WITH each.community AS c, each.size AS size
-         RETURN c {.community_id, .level, .parent_id, .inside, size: size,
-           parts: COUNT {
-             MATCH (p:Community {ontology: c.ontology, generation: c.generation, parent_id: c.community_id})
-             USING INDEX SEEK p:Community(ontology, generation, parent_id)
-           },
+         RETURN c {.community_id, .inside, size: size,
            labels: COLLECT { MATCH (c)-[n:NAMED_BY]->(k) RETURN k.label ORDER BY n.place, k.concept_id }}
        } AS found
 
@@ -211,10 +196,11 @@ RETURN ties, count(*) AS concepts
 ORDER BY ties DESC
 
 // name: write
-// Write unpublished communities. The caller has locked the ontology.
+// Write unpublished communities. The caller has locked the ontology. Earlier versions also stored parts of
+// communities, on levels above 0.
 UNWIND $rows AS row
 MERGE (c:Community {generation: $generation, community_id: row.community_id})
-SET c.ontology = $ontology, c.level = row.level, c.place = row.place, c.parent_id = row.parent_id, c.inside = row.inside
+SET c.ontology = $ontology, c.level = 0, c.place = row.place, c.inside = row.inside
 RETURN count(c) AS written
 
 // name: write_members

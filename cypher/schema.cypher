@@ -212,7 +212,7 @@ CREATE INDEX concept_merge_by_pair IF NOT EXISTS FOR (m:ConceptMerge) ON (m.onto
 CREATE CONSTRAINT community_id IF NOT EXISTS FOR (c:Community) REQUIRE (c.generation, c.community_id) IS UNIQUE
 
 // name: community_by_level
-// Lists of communities by generation and level.
+// Lists of communities by generation. The level is 0.
 CREATE INDEX community_by_level IF NOT EXISTS FOR (c:Community) ON (c.ontology, c.generation, c.level, c.place)
 
 // name: unlinked_by_ontology
@@ -244,10 +244,6 @@ CREATE INDEX audit_by_key IF NOT EXISTS FOR (a:AuditEntry) ON (a.key_id, a.at)
 
 // name: audit_id
 CREATE CONSTRAINT audit_id IF NOT EXISTS FOR (a:AuditEntry) REQUIRE a.entry_id IS UNIQUE
-
-// name: community_by_parent
-// Lists and counts of the parts of a community.
-CREATE INDEX community_by_parent IF NOT EXISTS FOR (c:Community) ON (c.ontology, c.generation, c.parent_id)
 
 // name: page_session
 // Sessions of the web UI by the hash of the browser's secret.

@@ -289,8 +289,6 @@ def _read(path: Path) -> str:
 class CommunitySettings(Section):
     enabled: bool = True
     """Whether kg detects communities automatically after concepts change."""
-    max_size: int = constant(100)
-    """Maximum number of concepts in a community. A larger community is split on the next level."""
     min_size: int = constant(3)
     """Minimum number of concepts in a community. Smaller communities are only counted."""
     max_concepts: int = constant(200_000)

@@ -43,12 +43,9 @@ class OntologyMethods:
         return delete(Deleted, "ontologies", ontology)
 
     @request
-    def communities(
-        self, ontology: str, *, level: int = 0, parent: str | None = None, offset: int = 0, limit: int = 100
-    ) -> Call[Communities]:
-        """List the communities of an ontology's concepts or the parts of a community, the largest first."""
-        asked = {"level": level, "parent": parent, "offset": offset, "limit": limit}
-        return get(Communities, "ontologies", ontology, "communities", **asked)
+    def communities(self, ontology: str, *, offset: int = 0, limit: int = 100) -> Call[Communities]:
+        """List the communities of an ontology's concepts, the largest first."""
+        return get(Communities, "ontologies", ontology, "communities", offset=offset, limit=limit)
 
     @request
     def community(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
@@ -47,7 +46,6 @@ from kg_api.providers.extras import is_installed, missing
 from kg_api.schemas.base import community_id, digest, normalize_concept_name
 from kg_api.schemas.communities import Communities, Community, CommunityDetails
 from kg_api.schemas.operations import JobStarted
-from kg_api.schemas.vocabulary import MAX_COMMUNITY_LEVEL
 from kg_api.settings import CommunitySettings
 
 # Weights of pairs of concepts, from the passages that contain both
@@ -205,46 +203,20 @@ def read_concept_graph(
     return ConceptGraph(ids, sparse.csr_array((ones, where, sums), shape=(len(sums) - 1, len(ids))))
 
 
-# Hierarchical clusters by the Leiden algorithm, deterministic
+# Clusters by the Leiden algorithm, deterministic
 # Traag, Waltman, van Eck: From Louvain to Leiden: guaranteeing well-connected communities, Scientific
 # Reports 2019.
 
 SEED: Final = 19
 TRIALS: Final = 3  # runs, of which the best counts: results of two seeds are more alike
 ITERATIONS: Final = 2
-MAX_LEVELS: Final = MAX_COMMUNITY_LEVEL + 1
 
 
-@dataclass(frozen=True, slots=True)
-class Cluster:
-    members: Places  # nodes of the whole graph, ascending
-    level: int
-    parent: int | None  # index of the parent cluster in the list
-
-
-def find_clusters(weights: Matrix, *, max_size: int, min_size: int) -> list[Cluster]:
-    """Cluster a graph. Cluster each cluster that is too large again, with its own edges.
-
-    Returns:
-        Clusters, parents before their parts, and larger before smaller ones of the same parent.
-    """
-    found: list[Cluster] = []
-    waiting = [Cluster(np.arange(weights.shape[0], dtype=np.int64), -1, None)]
-    for place, whole in enumerate(waiting):
-        is_too_large = len(whole.members) > max_size and whole.level + 1 < MAX_LEVELS
-        parts = _cluster_nodes(weights, whole.members) if place == 0 or is_too_large else []
-        if place == 0 or len(parts) > 1:
-            level, parent = whole.level + 1, place - 1 if place else None
-            found += [Cluster(each, level, parent) for each in parts if len(each) >= min_size]
-        waiting += found[len(waiting) - 1 :]
-    return found
-
-
-def _cluster_nodes(weights: Matrix, members: Places) -> list[Places]:
-    """Cluster some nodes by the edges among them, larger clusters first. Without edges, return []."""
+def find_clusters(weights: Matrix, *, min_size: int) -> list[Places]:
+    """Cluster the nodes of a graph, larger clusters first. Each cluster has its nodes in ascending order."""
     import graspologic_native  # noqa: PLC0415 - only the job needs it
 
-    edges = weights[members][:, members].tocsr()
+    edges = weights.tocsr()
     if not edges.nnz:
         return []
     edges.sort_indices()
@@ -252,7 +224,7 @@ def _cluster_nodes(weights: Matrix, members: Places) -> list[Places]:
         edges.indptr.astype(np.int64),
         edges.indices.astype(np.int32),
         edges.data.astype(np.float64),
-        len(members),
+        edges.shape[0],
         seed=SEED,
         trials=TRIALS,
         iterations=ITERATIONS,
@@ -260,7 +232,8 @@ def _cluster_nodes(weights: Matrix, members: Places) -> list[Places]:
     parts: dict[int, list[int]] = {}
     for node, cluster in sorted(found.items()):
         parts.setdefault(cluster, []).append(node)
-    return [members[nodes] for nodes in sorted(parts.values(), key=lambda nodes: (-len(nodes), nodes[0]))]
+    clusters = sorted(parts.values(), key=lambda nodes: (-len(nodes), nodes[0]))
+    return [np.array(nodes, np.int64) for nodes in clusters if len(nodes) >= min_size]
 
 
 # From the concept graph to communities
@@ -272,50 +245,35 @@ class Detected:
 
     communities: list[Row]
     members: list[Row]  # sorted by concept id
-    levels: list[int]
     left_out: int  # concepts in no community: too small a group, or connections by chance
 
 
-def detect_communities(read: ConceptGraph, ontology: str, *, max_size: int, min_size: int) -> Detected:
+def detect_communities(read: ConceptGraph, ontology: str, *, min_size: int) -> Detected:
     weights = weigh_associations(read.incidence)
-    clusters = find_clusters(weights, max_size=max_size, min_size=min_size)
-    ids = [
-        community_id(ontology, each.level, [read.concept_ids[int(node)] for node in each.members])
-        for each in clusters
-    ]
-    communities, places = list[Row](), Counter[int]()
+    communities = list[Row]()
     own: dict[str, list[Row]] = {}
-    for at in sorted(range(len(clusters)), key=lambda at: (-len(clusters[at].members), at)):
-        cluster = clusters[at]
+    for number, members in enumerate(find_clusters(weights, min_size=min_size)):
+        identity = community_id(ontology, [read.concept_ids[int(node)] for node in members])
         communities.append(
-            {
-                "community_id": ids[at],
-                "level": cluster.level,
-                "place": places[cluster.level],
-                "parent_id": None if cluster.parent is None else ids[cluster.parent],
-                "inside": share_inside(weights, cluster.members),
-            }
+            {"community_id": identity, "place": number, "inside": share_inside(weights, members)}
         )
-        places[cluster.level] += 1
-        found = compute_centrality(weights, cluster.members)
+        found = compute_centrality(weights, members)
         for place, node in enumerate(np.argsort(-found, kind="stable")):
-            row: Row = {"community_id": ids[at], "place": place, "weight": float(found[node])}
-            own.setdefault(read.concept_ids[int(cluster.members[node])], []).append(row)
-    members: list[Row] = [{"concept_id": each, "communities": rows} for each, rows in sorted(own.items())]
-    levels = [places[level] for level in sorted(places)]
-    return Detected(communities, members, levels, len(read.concept_ids) - len(members))
+            row: Row = {"community_id": identity, "place": place, "weight": float(found[node])}
+            own.setdefault(read.concept_ids[int(members[node])], []).append(row)
+    rows: list[Row] = [{"concept_id": each, "communities": some} for each, some in sorted(own.items())]
+    return Detected(communities, rows, len(read.concept_ids) - len(rows))
 
 
 # Summary of a generation of communities
 
-VERSION: Final = 1  # version of the algorithm: a change detects communities again
+VERSION: Final = 2  # version of the algorithm: a change detects communities again
 
 
 class CommunitySummary(BaseModel):
     """Stored with the ontology as JSON."""
 
     mark: str  # fingerprint of the algorithm and its settings
-    levels: list[int]
     grouped: int  # concepts in a community
     left_out: int  # concepts of the graph in no community
     concepts: int  # all concepts of the ontology
@@ -334,7 +292,7 @@ class CommunitySummary(BaseModel):
 
 def compute_community_fingerprint(settings: CommunitySettings) -> str:
     """Return a fingerprint that changes if the same concepts would form other communities."""
-    used = (settings.max_size, settings.min_size, settings.max_concepts)
+    used = (settings.min_size, settings.max_concepts)
     return digest("communities", str(VERSION), *map(str, used))
 
 
@@ -380,12 +338,10 @@ class CommunityDetection:
             run.require_running()
         most = self._settings.max_concepts
         read = read_concept_graph(self._graph, ontology, most=most, between=run.require_running)
-        limits = {"max_size": self._settings.max_size, "min_size": self._settings.min_size}
-        found = detect_communities(read, ontology, **limits)
+        found = detect_communities(read, ontology, min_size=self._settings.min_size)
         run.expect(len(found.members))
         summary = CommunitySummary(
             mark=compute_community_fingerprint(self._settings),
-            levels=found.levels,
             grouped=len(found.members),
             left_out=found.left_out,
             concepts=size.concepts,
@@ -400,7 +356,7 @@ class CommunityDetection:
             and all(commit(partial(write_members, made=made, members=some), len(some)) for some in members)
             and commit(shown)
         ):
-            log.info("communities detected", ontology=ontology, levels=found.levels)
+            log.info("communities detected", ontology=ontology, communities=len(found.communities))
         else:
             log.info("communities discarded: another job is running, or the ontology was deleted")
 
@@ -466,20 +422,14 @@ class CommunityService:
         self._requests = CommunityRequests(graph, settings)
         self.look = self._requests.look
 
-    def page(self, ontology: str, *, level: int, parent: str | None, offset: int, limit: int) -> Communities:
-        """Return the communities of a level, or the parts of a community, largest first."""
-        whole = find_community(self._graph, ontology, parent) if parent else None
-        parent_id, level = (whole["community_id"], whole["level"] + 1) if whole else (None, level)
-        state, found, total = page_of_communities(
-            self._graph, ontology, level=level, parent_id=parent_id, offset=offset, limit=limit
-        )
+    def page(self, ontology: str, *, offset: int, limit: int) -> Communities:
+        """Return the communities of an ontology, largest first."""
+        state, found, total = page_of_communities(self._graph, ontology, offset, limit)
         summary = CommunitySummary.model_validate_json(state.summary) if state.summary else None
-        known = summary.model_dump(include={"levels", "grouped", "left_out", "concepts"}) if summary else {}
+        known = summary.model_dump(include={"grouped", "left_out", "concepts"}) if summary else {}
         return Communities(
             ontology=ontology,
             communities=[_community(each) for each in found],
-            level=level,
-            parent_id=parent_id,
             computed_at=state.at,
             changed=summary.changed(read_size(self._graph, ontology, state.at)) if summary else 0.0,
             total=total,

@@ -128,11 +128,10 @@ CENTRAL: Final = 30  # most central concepts of a community, which determine its
 
 
 def page_of_communities(
-    graph: Reader, ontology: str, *, level: int, parent_id: str | None, offset: int, limit: int
+    graph: Reader, ontology: str, offset: int, limit: int
 ) -> tuple[StoredState, list[Row], int]:
     """Return the state of an ontology, a page of communities by size, and their total number."""
-    given = {"level": level, "parent_id": parent_id, "offset": offset, "limit": limit}
-    rows = graph.read("communities/page", ontology=ontology, **given)
+    rows = graph.read("communities/page", ontology=ontology, offset=offset, limit=limit)
     if not rows:
         raise report_unknown_ontology(graph, ontology)
     state = convert_times(rows[0])

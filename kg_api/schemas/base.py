@@ -140,9 +140,9 @@ def judgement_id(ontology: str, question: str, source: str) -> str:
     return digest("judgement", ontology, question, source)
 
 
-def community_id(ontology: str, level: int, concept_ids: Iterable[str]) -> str:
+def community_id(ontology: str, concept_ids: Iterable[str]) -> str:
     """Return the id of a community. A community with the same members gets the same id again."""
-    return digest("community", ontology, str(level), *sorted(concept_ids))
+    return digest("community", ontology, *sorted(concept_ids))
 
 
 # Base classes of requests and answers

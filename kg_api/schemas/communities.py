@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from pydantic import Field
-
 from kg_api.schemas.base import Answer, Page
 from kg_api.schemas.concepts import Concept
 from kg_api.schemas.search import Place
@@ -17,10 +15,7 @@ class Community(Answer):
     community_id: str
     """Id that is stable while the community has the same concepts."""
     name: str
-    level: int
     size: int
-    parts: int
-    parent_id: str | None
     inside: float
     """Share of the weight of its concepts' edges that stays inside, 0 to 1. Higher is more distinct."""
     labels: list[str]
@@ -29,10 +24,6 @@ class Community(Answer):
 class Communities(Page):
     ontology: str
     communities: list[Community]
-    level: int
-    parent_id: str | None = None
-    levels: list[int] = Field(default_factory=list[int])
-    """Number of communities on each level, from 0."""
     grouped: int = 0
     left_out: int = 0
     """Connected concepts that are in no community because their group is too small."""

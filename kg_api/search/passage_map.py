@@ -170,7 +170,7 @@ DIGITS: Final = 4  # decimal places, one ten-thousandth of the map
 def build_map(
     graph: Graph, ontology: str, limit: int, communities: Sequence[Community], known: OntologySnapshot
 ) -> PassageMap:
-    """Build the map of an existing ontology and its named communities of the coarsest level."""
+    """Build the map of an existing ontology and its named communities."""
     watch = Stopwatch("passage_map")
     total = count_sources(graph, [ontology])
     with watch.stage("points"):

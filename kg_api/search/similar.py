@@ -116,7 +116,7 @@ class SimilarityService:
     def map(self, ontology: str, limit: int, communities: Sequence[Community]) -> PassageMap:
         """Return the passages of an ontology as points in two dimensions.
 
-        `communities` contains the named communities of the coarsest level.
+        `communities` contains the named communities.
 
         Raises:
             NotFound: The ontology does not exist.

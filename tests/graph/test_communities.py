@@ -35,7 +35,7 @@ def test_concepts_of_same_passages_form_a_named_community(notes: Detecting) -> N
     assert notes.labels() == [set(BAKERY), set(HARBOUR)]
     assert [each.size for each in page.communities] == [5, 4]
     assert all(set(each.name.split(", ")) < set(each.labels) for each in page.communities)
-    assert (page.total, page.levels, page.grouped, page.left_out) == (2, [2], 9, 1)
+    assert (page.total, page.grouped, page.left_out) == (2, 9, 1)
     assert page.concepts == 10, "the hub is left out"
     assert (page.changed, page.notes) == (0, [])
     assert page.computed_at is not None
@@ -55,21 +55,6 @@ def test_community_lists_its_concepts_passages_and_documents(notes: Detecting) -
     assert [each.document for each in details.documents] == ["harbour.md"]
     with pytest.raises(NotFound, match="kg communities list --ontology notes"):
         notes.service.find("notes", "0" * 32, concepts=2, passages=3)
-
-
-def test_large_community_is_divided_by_levels(graph: Graph) -> None:
-    notes = Detecting(graph, max_size=10)
-    for at in range(6):
-        labels = tuple(f"{'abcdef'[at] * 3}{each}" for each in "uvwxy")
-        both = (f"{'abcdef'[at // 2] * 5}",)
-        notes.add(f"{at}.md", (*labels, *both))
-    notes.work()
-    page = notes.page()
-    assert len(page.levels) >= 1
-    for whole in page.communities:
-        parts = notes.page(parent=whole.community_id)
-        assert (parts.total, parts.level) == (whole.parts, 1)
-        assert all(each.parent_id == whole.community_id for each in parts.communities)
 
 
 def test_detection_repeats_only_after_enough_changes(notes: Detecting, driver: neo4j.Driver) -> None:
@@ -147,7 +132,7 @@ def test_an_ontology_with_little_or_nothing_has_none(graph: Graph) -> None:
     write(graph, labelled(made, 0, "lighthouse"))
     assert notes.work() == 1
     page = notes.page()
-    assert (page.communities, page.levels, page.concepts, page.notes) == ([], [], 1, [])
+    assert (page.communities, page.concepts, page.notes) == ([], 1, [])
     assert notes.work() == 0
     with pytest.raises(NotFound, match="note"):
         notes.page(ontology="note")

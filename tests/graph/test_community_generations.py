@@ -31,7 +31,7 @@ from tests.support.cypher import rows
 GENERATIONS = "MATCH (c:Community) RETURN DISTINCT c.generation AS generation"
 ONE, OTHER = ({"ontology": "notes", "generation": name} for name in ("one", "other"))
 NOW = datetime.now(UTC)
-SUMMARY = '{"mark":"m","levels":[1],"grouped":1,"left_out":0,"concepts":1,"relationships":0,"sources":1}'
+SUMMARY = '{"mark":"m","grouped":1,"left_out":0,"concepts":1,"relationships":0,"sources":1}'
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def notes(graph: Graph) -> Detecting:
 
 
 def community(name: str, place: int = 0) -> dict[str, Any]:
-    return {"community_id": name * 32, "level": 0, "place": place, "parent_id": None, "inside": 1.0}
+    return {"community_id": name * 32, "place": place, "inside": 1.0}
 
 
 def member(concept_id: str, place: int) -> dict[str, Any]:

@@ -29,7 +29,7 @@ def told(shared: None, kg: KgClient) -> KgClient:
 def test_an_overview_and_each_community_of_it(told: KgClient) -> None:
     page = told.communities("notes")
     assert [set(each.labels) for each in page.communities] == [set(BAKERY), set(HARBOUR)]
-    assert (page.total, page.levels, page.grouped) == (2, [2], 9)
+    assert (page.total, page.grouped) == (2, 9)
     assert page.computed_at is not None
     second = told.communities("notes", offset=1, limit=1)
     assert second.communities == page.communities[1:]
@@ -38,8 +38,6 @@ def test_an_overview_and_each_community_of_it(told: KgClient) -> None:
     assert details.name == second.communities[0].name
     assert {each.source.document for each in details.passages} <= {f"harbour.md/{at}.md" for at in range(8)}
     assert details.computed_at == page.computed_at
-    assert told.communities("notes", level=1).communities == []
-    assert told.communities("notes", parent=details.community_id[:8]).level == 1
 
 
 def test_job_is_joined_and_hidden_from_default_lists(told: KgClient) -> None:
@@ -54,8 +52,6 @@ def test_invalid_requests_are_rejected(told: KgClient) -> None:
         told.communities("note")
     with pytest.raises(NotFound, match="kg communities list"):
         told.community("notes", "0" * 32)
-    with pytest.raises(NotFound, match="kg communities list"):
-        told.communities("notes", parent="nothing")
     with pytest.raises(NotFound):
         told.detect_communities("note")
 

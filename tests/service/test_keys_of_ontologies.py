@@ -312,13 +312,11 @@ READ_BY_ID = (
     "GET /evaluations/{evaluation}",
     "GET /evaluations/compare?name={own_evaluation}&name={evaluation}",
     "GET /ontologies/heronry/communities/{community}",
-    "GET /ontologies/heronry/communities?parent={community}",
     "GET /ontologies/heronry/concept-merges?concept_id={concept}",
 )
 READ_BESIDES: tuple[tuple[str, Any], ...] = (
     ("GET /documents/{own_pdf}/pages/1.png?source_id={source}", None),
     ("GET /evaluations/compare?name={own_evaluation}&name={evaluation}", None),
-    ("GET /ontologies/heronry/communities?parent={community}", None),
     ("POST /queries/images/search", {"source_id": "{image}"}),
     ("POST /queries/constructive", {"steps": [{"step": "seed", "by": "source", "value": "{source}"}]}),
     ("POST /queries/constructive", {"steps": [{"step": "seed", "by": "image", "value": "{image}"}]}),

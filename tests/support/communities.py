@@ -60,8 +60,8 @@ class Detecting:
         self.requests.look()
         return run_jobs(self.graph, further=[CommunityDetection(self.graph, self.settings)])
 
-    def page(self, level: int = 0, parent: str | None = None, ontology: str = "notes") -> Communities:
-        return self.service.page(ontology, level=level, parent=parent, offset=0, limit=100)
+    def page(self, ontology: str = "notes") -> Communities:
+        return self.service.page(ontology, offset=0, limit=100)
 
     def labels(self) -> list[set[str]]:
         return [set(each.labels) for each in self.page().communities]

@@ -113,9 +113,7 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
             *("relevance", "judged_by", "judged_at"),
         }
     ),
-    "Community": frozenset(
-        {"generation", "community_id", "ontology", "level", "place", "parent_id", "inside"}
-    ),
+    "Community": frozenset({"generation", "community_id", "ontology", "level", "place", "inside"}),
     "ConceptName": frozenset({"name_id", "ontology", "name"}),
     "Instance": frozenset(
         {*("instance_id", "ontology", "quote", "start", "end", "score", "said", "extracted_with")}

@@ -41,7 +41,6 @@ from kg_api.schemas.proposals import Proposal, Proposals
 from kg_api.schemas.vocabulary import (
     ALIKE,
     MAX_CENTRAL_PASSAGES,
-    MAX_COMMUNITY_LEVEL,
     MAX_EVIDENCE,
     MAX_HOPS,
     MAX_LIMIT,
@@ -61,8 +60,6 @@ communities = Routes("communities")
 
 OF_ONTOLOGY = "/ontologies/{ontology}/communities"
 CommunityId = Annotated[NodeId, Path(description="Id of a community, or a unique prefix of it.")]
-Level = Annotated[int, Query(ge=0, le=MAX_COMMUNITY_LEVEL, description="0 is the coarsest.")]
-Parent = Annotated[NodeId | None, Query(description="Only communities inside this one. Replaces `level`.")]
 Concepts = Annotated[int, Query(ge=1, le=MAX_PAGE, description="Maximum number of its concepts.")]
 Passages = Annotated[
     int, Query(ge=1, le=MAX_CENTRAL_PASSAGES, description="Maximum passages, and documents.")
@@ -71,16 +68,10 @@ Passages = Annotated[
 
 @communities.get(OF_ONTOLOGY, "read", "List the communities of an ontology's concepts")
 def list_communities(
-    container: Open,
-    ontology: Ontology,
-    level: Level = 0,
-    parent: Parent = None,
-    *,
-    offset: Offset = 0,
-    limit: PageSize = 100,
+    container: Open, ontology: Ontology, *, offset: Offset = 0, limit: PageSize = 100
 ) -> Communities:
     """Return communities, largest first. `changed` is the share that changed since the detection."""
-    return container.communities.page(ontology, level=level, parent=parent, offset=offset, limit=limit)
+    return container.communities.page(ontology, offset=offset, limit=limit)
 
 
 @communities.get(OF_ONTOLOGY + "/{community_id}", "read", "Get a community with its concepts and passages")

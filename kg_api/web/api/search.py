@@ -203,7 +203,7 @@ Points = Annotated[
 @router.get("/ontologies/{ontology}/map", "read", "Get the passages of an ontology as points of a map")
 def get_map(container: Open, ontology: Ontology, limit: Points = USUAL_MAP_POINTS) -> PassageMap:
     """Points are principal components of the vectors. `explained` is their share of the variance."""
-    communities = container.communities.page(ontology, level=0, parent=None, offset=0, limit=MAX_PAGE)
+    communities = container.communities.page(ontology, offset=0, limit=MAX_PAGE)
     return container.similarity.map(ontology, limit, communities.communities)
 
 

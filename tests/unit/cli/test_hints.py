@@ -1,29 +1,13 @@
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 import pytest
 
 from kg_api.graph.relations import report_unknown_type
-from kg_api.schemas.communities import CommunityDetails
 from kg_api.schemas.concepts import TypeProposals
 from kg_api.schemas.embedding import RefusedSources
 from kg_cli.admin import concepts as concept_views
-from kg_cli.communities.commands import print_community
 
 pytestmark = pytest.mark.usefixtures("own_consoles")
-
-
-def test_hint_for_community_parts_names_the_ontology(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    place = {"community_id": "4f1c0e12" * 4, "name": "bees", "level": 0, "size": 9, "parent_id": None}
-    rest = {"parts": 2, "inside": 0.5, "labels": [], "concepts": [], "passages": [], "documents": []}
-    at = datetime.now(UTC)
-    print_community(
-        CommunityDetails.model_validate({**place, **rest, "ontology": "my notes", "computed_at": at})
-    )
-    assert "kg communities list --ontology 'my notes' --parent 4f1c0e12" in capsys.readouterr().err
 
 
 def test_hint_for_type_merge_names_the_ontology(

@@ -56,7 +56,7 @@ ASKING: dict[str, Callable[[KgClient], object]] = {
     "constructive_query": lambda kg: kg.constructive_query([{"step": "seed", "value": "a"}]),
     "search_relationships": lambda kg: kg.search_relationships("a"),
     "proposals": lambda kg: kg.proposals("o", kind="source", state="open"),
-    "communities": lambda kg: kg.communities("o", level=1, parent="c"),
+    "communities": lambda kg: kg.communities("o", offset=1),
     "community": lambda kg: kg.community("o", "c", concepts=3, passages=1),
     "passage_map": lambda kg: kg.passage_map("o", limit=10),
     "detect_communities": lambda kg: kg.detect_communities("o"),

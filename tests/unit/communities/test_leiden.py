@@ -18,7 +18,6 @@ from scipy.stats import contingency
 
 from benchmarks.communities import modularity
 from kg_api.discovery.communities import (
-    MAX_LEVELS,
     NEIGHBOURS,
     CommunitySummary,
     ConceptGraph,
@@ -48,45 +47,22 @@ def clique(nodes: Iterable[int], weight: float = 1.0) -> list[Edge]:
 
 
 def test_cliques_that_one_edge_joins_are_clusters() -> None:
-    found = find_clusters(
-        graph([*clique(range(6)), *clique(range(6, 10)), (0, 6, 0.1)], 10), max_size=100, min_size=3
-    )
-    assert [each.members.tolist() for each in found] == [[*range(6)], [*range(6, 10)]]
-    assert {(each.level, each.parent) for each in found} == {(0, None)}
+    found = find_clusters(graph([*clique(range(6)), *clique(range(6, 10)), (0, 6, 0.1)], 10), min_size=3)
+    assert [each.tolist() for each in found] == [[*range(6)], [*range(6, 10)]]
 
 
 def test_small_clusters_are_omitted() -> None:
-    found = find_clusters(graph([*clique(range(4)), (4, 5, 9.0)], 8), max_size=100, min_size=3)
-    assert [each.members.tolist() for each in found] == [[0, 1, 2, 3]]
+    found = find_clusters(graph([*clique(range(4)), (4, 5, 9.0)], 8), min_size=3)
+    assert [each.tolist() for each in found] == [[0, 1, 2, 3]]
 
 
-def test_large_cluster_is_divided_and_linked() -> None:
-    edges = [edge for at in range(0, 40, 8) for edge in clique(range(at, at + 8))]
-    edges += [(one, other, 0.4) for one, other in combinations(range(40), 2) if one // 8 != other // 8]
-    edges += [edge for at in range(40, 80, 8) for edge in clique(range(at, at + 8), 20.0)]
-    found = find_clusters(graph(edges, 80), max_size=10, min_size=3)
-    top = [each for each in found if each.level == 0]
-    parts = [each for each in found if each.level == 1]
-    assert sorted(len(each.members) for each in parts) == [8] * 5
-    (whole,) = {each.parent for each in parts}
-    assert whole is not None
-    assert sorted(node for each in parts for node in each.members.tolist()) == found[whole].members.tolist()
-    assert [len(each.members) for each in top] == sorted((len(each.members) for each in top), reverse=True)
-
-
-def test_indivisible_cluster_stays_whole() -> None:
-    (only,) = find_clusters(graph(clique(range(30)), 30), max_size=10, min_size=3)
-    assert len(only.members) == 30
-
-
-def test_clustering_is_deterministic_with_bounded_levels() -> None:
+def test_clustering_is_deterministic() -> None:
     dice = np.random.default_rng(5)
     ends = dice.integers(0, 600, (4000, 2)).tolist()
     edges = [(one, other, float(dice.random())) for one, other in ends if one != other]
     weights = graph(edges, 600)
-    one, other = (find_clusters(weights, max_size=10, min_size=2) for _ in range(2))
-    assert [each.members.tolist() for each in one] == [each.members.tolist() for each in other]
-    assert max(each.level for each in one) < MAX_LEVELS
+    one, other = (find_clusters(weights, min_size=2) for _ in range(2))
+    assert [each.tolist() for each in one] == [each.tolist() for each in other]
 
 
 def test_modularity_is_that_of_a_known_graph() -> None:
@@ -132,9 +108,7 @@ def test_node_keeps_strongest_edges_and_leaf_its_hub() -> None:
 
 
 SIZE = OntologySize(concepts=100, relationships=10, sources=50, written=0, at=datetime.now(UTC))
-SUMMARY = CommunitySummary(
-    mark="m", levels=[2], grouped=90, left_out=5, concepts=100, relationships=10, sources=50
-)
+SUMMARY = CommunitySummary(mark="m", grouped=90, left_out=5, concepts=100, relationships=10, sources=50)
 
 
 @pytest.mark.parametrize(
@@ -179,13 +153,13 @@ def test_changed_share_counts_the_largest_change(now: OntologySize, share: float
 def test_community_ids_and_order_derive_from_members() -> None:
     rows = [[1, 1, 1, 0, 0, 0, 0], [1, 1, 1, 0, 0, 0, 0], [0, 0, 0, 1, 1, 1, 1], [0, 0, 0, 1, 1, 1, 1]]
     read = ConceptGraph(list("abcdefg"), sparse.csr_array(np.array(rows * 3, dtype=np.float32)))
-    found, again = (detect_communities(read, "notes", max_size=100, min_size=3) for _ in range(2))
+    found, again = (detect_communities(read, "notes", min_size=3) for _ in range(2))
     assert found == again
-    assert [(each["level"], each["place"]) for each in found.communities] == [(0, 0), (0, 1)]
+    assert [each["place"] for each in found.communities] == [0, 1]
     assert [each["concept_id"] for each in found.members] == list("abcdefg")
-    other = detect_communities(read, "other", max_size=100, min_size=3)
+    other = detect_communities(read, "other", min_size=3)
     assert {each["community_id"] for each in other.communities}.isdisjoint(
         each["community_id"] for each in found.communities
     )
-    assert (found.levels, found.left_out) == ([2], 0)
+    assert found.left_out == 0
     assert all(each["inside"] == pytest.approx(1) for each in found.communities)

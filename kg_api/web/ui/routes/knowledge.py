@@ -46,7 +46,7 @@ def communities_page(container: Open, ontology: Named = "", offset: Offset = 0) 
     shown: dict[str, Any] = {"ontology": ontology, "ontologies": ontologies, "found": None}
     if ontology:
         searched(container.graph, [ontology])  # reject invisible ontologies
-        found = container.communities.page(ontology, level=0, parent=None, offset=offset, limit=PAGE_SIZE)
+        found = container.communities.page(ontology, offset=offset, limit=PAGE_SIZE)
         shown["found"] = found
         if not found.communities:  # check for concepts and a running detection
             detecting = ontology in read_embedding_progress(container.graph, COMMUNITY_DETECTION)
@@ -70,12 +70,7 @@ def page_to_detect_on(ontology: Ontology) -> Response:
 @pages.get("/ui/communities/{ontology}/{community_id}", "read")
 def community_page(container: Open, ontology: Ontology, community_id: CommunityId) -> HTMLResponse:
     found = container.communities.find(ontology, community_id, concepts=CONCEPTS, passages=PASSAGES)
-    shown: dict[str, Any] = {"community": found, "parts": None}
-    if found.parts:
-        shown["parts"] = container.communities.page(
-            ontology, level=0, parent=found.community_id, offset=0, limit=PAGE_SIZE
-        )
-    return render("communities/page.html", shown)
+    return render("communities/page.html", {"community": found})
 
 
 # Concepts
@@ -159,7 +154,7 @@ def _groups(container: Container, ontology: str, colour: Colour) -> dict[str, An
     if colour == "document":
         return {"documents": list_documents(container, ontology, limit=LISTED)}
     if colour == "community":
-        found = container.communities.page(ontology, level=0, parent=None, offset=0, limit=LISTED)
+        found = container.communities.page(ontology, offset=0, limit=LISTED)
         return {"communities": found}
     asked = {"fields": [{"field": "date", "by": "year"}], "ontology": [ontology], "limit": LISTED}
     return {"years": count_facets(container.graph, valid(FacetRequest, asked)).facets[0]}
