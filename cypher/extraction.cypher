@@ -53,7 +53,7 @@ SET o.held_at = datetime.realtime()
 WITH j, o
 CALL (j) {
   MATCH (broken:Job)
-  WHERE broken.ontology = $ontology AND broken.kind = j.kind AND broken.state IN ['dead', 'cancelled']
+  WHERE broken.ontology = $ontology AND broken.kind = j.kind AND broken.state IN ['failed', 'cancelled']
     AND broken.expected_cost > coalesce(broken.spent, 0.0) AND broken.expected_again IS NULL
   SET broken.expected_again = true
   RETURN sum(broken.expected_cost - coalesce(broken.spent, 0.0)) AS unspent

@@ -26,14 +26,14 @@ RETURN f.folder_id AS folder_id, f.ontology AS ontology
 ORDER BY f.due_at
 
 // name: forget_job
-// Delete the job of the last scan before the next one, so that jobs do not accumulate. The error of a dead job is
+// Delete the job of the last scan before the next one, so that jobs do not accumulate. The error of a failed job is
 // kept.
 MATCH (f:Folder {folder_id: $folder_id})
 MATCH (j:Job {job_id: f.job_id})
 SET j.locked_by = 'the next scan'
 WITH f, j
 WHERE NOT j.state IN ['queued', 'running']
-SET f.error = CASE WHEN j.state = 'dead' THEN j.error ELSE f.error END
+SET f.error = CASE WHEN j.state = 'failed' THEN j.error ELSE f.error END
 DETACH DELETE j
 
 // name: forget_waiting
@@ -101,7 +101,7 @@ RETURN f.folder_id AS folder_id, f.path AS path, f.ontology AS ontology, f.prefi
        f.created_at AS created_at, f.due_at AS next_scan_at,
        f.removing IS NOT NULL AS removing, f.last_scan AS last_scan, f.scanned_at AS scanned_at, j.job_id AS job_id, j.state AS state,
        coalesce(j.done, 0) AS done, coalesce(j.total, 0) AS total,
-       CASE WHEN j.state = 'dead' THEN j.error ELSE f.error END AS error,
+       CASE WHEN j.state = 'failed' THEN j.error ELSE f.error END AS error,
        COUNT { MATCH (d:Document) WHERE d.folder_id = f.folder_id AND d.document_id >= '' } AS documents
 ORDER BY ontology, path
 

@@ -59,11 +59,11 @@ WITH j LIMIT $limit
 RETURN count(j) AS queued
 
 // name: deaths
-// Return the last ended jobs of a kind in an ontology, newest first, to find the number of deaths and the cooldown.
+// Return the last ended jobs of a kind in an ontology, newest first, to find the number of failures and the cooldown.
 MATCH (j:Job)
-WHERE j.state IN ['dead', 'completed', 'completed_with_errors', 'cancelled']
+WHERE j.state IN ['failed', 'succeeded', 'succeeded_with_errors', 'cancelled']
   AND j.kind = $kind AND j.ontology = $ontology AND j.parent_id IS NULL
-RETURN j.state = 'dead' AS dead, coalesce(j.permanent, false) AS permanent,
+RETURN j.state = 'failed' AS failed, coalesce(j.permanent, false) AS permanent,
        duration.inSeconds(j.finished_at, datetime.realtime()).seconds AS seconds
 ORDER BY j.created_at DESC LIMIT 10
 
@@ -101,17 +101,17 @@ SET j.total = j.done + $left
 RETURN j.total AS total
 
 // name: fail
-// Record a failure: the job waits for a retry, or dies after too many failures without progress.
+// Record a failure: the job waits for a retry, or fails after too many failures without progress.
 MATCH (j:Job {job_id: $job_id})
 SET j.locked_by = $worker
 WITH j
 WHERE j.state = 'running' AND j.fence = $fence
-WITH j, j.stumbles + 1 >= $max_failures OR $permanent AS dead,
+WITH j, j.stumbles + 1 >= $max_failures OR $permanent AS failed,
      datetime.realtime() + duration({seconds: $delay_seconds}) AS later
 SET j.stumbles = j.stumbles + 1, j.error = $error, j.permanent = $permanent, j.worker = null, j.lease_until = null,
-    j.state = CASE WHEN dead THEN 'dead' ELSE 'queued' END,
-    j.unique_key = CASE WHEN dead THEN null ELSE j.unique_key END,
-    j.finished_at = CASE WHEN dead THEN datetime.realtime() ELSE null END,
+    j.state = CASE WHEN failed THEN 'failed' ELSE 'queued' END,
+    j.unique_key = CASE WHEN failed THEN null ELSE j.unique_key END,
+    j.finished_at = CASE WHEN failed THEN datetime.realtime() ELSE null END,
     j.run_after = later, j.queued_at = later
 RETURN j.state AS state
 
@@ -131,7 +131,7 @@ OPTIONAL MATCH (p:Job {job_id: j.parent_id})
 FOREACH (whole IN CASE WHEN p IS NULL THEN [] ELSE [p] END | SET whole.locked_by = $worker)
 SET j.locked_by = $worker
 WITH j, p, j.state = 'running' AND j.fence = $fence AS owned, j.wanted = $wanted AS last,
-     CASE WHEN coalesce(j.set_aside, 0) > 0 THEN 'completed_with_errors' ELSE 'completed' END AS end
+     CASE WHEN coalesce(j.set_aside, 0) > 0 THEN 'succeeded_with_errors' ELSE 'succeeded' END AS end
 FOREACH (_ IN CASE WHEN owned AND last THEN [1] ELSE [] END |
   SET j.state = end, j.unique_key = null, j.finished_at = datetime.realtime(), j.total = j.done,
       j.cursor = '', j.error = null, j.lease_until = null)
@@ -165,7 +165,7 @@ WHERE j.state = 'running' AND j.fence = $fence
 WITH j, coalesce(j.progressed_at < datetime.realtime() - duration({seconds: $stuck_seconds}), false) AS stuck
 SET j.lease_until = CASE WHEN stuck THEN null
                     ELSE datetime.realtime() + duration({seconds: $lease_seconds}) END,
-    j.state = CASE WHEN stuck THEN 'dead' ELSE 'running' END,
+    j.state = CASE WHEN stuck THEN 'failed' ELSE 'running' END,
     j.error = CASE WHEN stuck THEN $error ELSE j.error END,
     j.permanent = CASE WHEN stuck THEN false ELSE j.permanent END,
     j.unique_key = CASE WHEN stuck THEN null ELSE j.unique_key END,
@@ -305,12 +305,12 @@ WHERE $paused OR o.paused
 SET o.paused = CASE WHEN $paused THEN true END
 
 // name: prune
-// Delete old finished jobs: scheduled jobs after an hour, others later. The last dead job is kept if a user must fix
+// Delete old finished jobs: scheduled jobs after an hour, others later. The last failed job is kept if a user must fix
 // its error and its work starts only on request.
 MATCH (j:Job)
-WHERE j.state IN ['completed', 'completed_with_errors', 'cancelled', 'dead'] AND j.finished_at <
+WHERE j.state IN ['succeeded', 'succeeded_with_errors', 'cancelled', 'failed'] AND j.finished_at <
   datetime.realtime() - CASE WHEN j.kind IN $periodic THEN duration({hours: 1}) ELSE duration({days: $days}) END
-  AND NOT (j.kind IN $asked_for AND j.state = 'dead' AND coalesce(j.permanent, false) AND NOT EXISTS {
+  AND NOT (j.kind IN $asked_for AND j.state = 'failed' AND coalesce(j.permanent, false) AND NOT EXISTS {
     MATCH (later:Job)
     WHERE later.kind = j.kind AND later.ontology = j.ontology AND later.created_at > j.created_at
   } AND EXISTS {
@@ -374,7 +374,7 @@ SET j.stumbles = stumbles, j.error = error, j.attempts = j.attempts + 1, j.fence
     j.worker = $worker, j.lease_until = datetime.realtime() + duration({seconds: $lease_seconds}),
     j.started_at = coalesce(j.started_at, datetime.realtime()),
     j.claimed_at = datetime.realtime(), j.done_at_claim = j.done, j.progressed_at = datetime.realtime(),
-    j.state = CASE WHEN stumbles >= $max_failures THEN 'dead' ELSE 'running' END,
+    j.state = CASE WHEN stumbles >= $max_failures THEN 'failed' ELSE 'running' END,
     j.unique_key = CASE WHEN stumbles >= $max_failures THEN null ELSE j.unique_key END,
     j.finished_at = CASE WHEN stumbles >= $max_failures THEN datetime.realtime() ELSE null END
 RETURN j.job_id AS job_id, j.kind AS kind, j.state AS state, j.ontology AS ontology, j.fence AS fence,

@@ -1,3 +1,15 @@
+// name: 201_job_states
+// Rename the states of jobs, in batches.
+MATCH (j:Job)
+WHERE j.job_id > $after
+WITH j ORDER BY j.job_id LIMIT 10000
+SET j.state = CASE j.state
+      WHEN 'completed' THEN 'succeeded'
+      WHEN 'completed_with_errors' THEN 'succeeded_with_errors'
+      WHEN 'dead' THEN 'failed'
+      ELSE j.state END
+RETURN max(j.job_id) AS after
+
 // name: applied
 // Return the applied migrations in order.
 MATCH (m:Migration)

@@ -18,8 +18,8 @@ RETURN j {.*, now: datetime.realtime(), parts: COUNT {
          MATCH (c:Job) WHERE c.parent_id = j.job_id AND c.state = 'running' AND c.lease_until < datetime.realtime() }} AS job
 
 // name: status
-// Return the state of the queue in numbers, without parts and scheduled jobs. A dead job counts for a day, unless a
-// later job of its kind completed.
+// Return the state of the queue in numbers, without parts and scheduled jobs. A failed job counts for a day, unless a
+// later job of its kind succeeded.
 CALL () {
   MATCH (j:Job)
   WHERE j.state IN ['queued', 'running'] AND j.queued_at IS NOT NULL AND j.parent_id IS NULL AND NOT j.kind IN $hidden
@@ -41,16 +41,16 @@ CALL () {
 }
 CALL () {
   MATCH (d:Job)
-  WHERE d.state = 'dead' AND d.created_at IS NOT NULL AND d.parent_id IS NULL AND NOT d.kind IN $hidden
+  WHERE d.state = 'failed' AND d.created_at IS NOT NULL AND d.parent_id IS NULL AND NOT d.kind IN $hidden
     AND d.finished_at > datetime.realtime() - duration({hours: 24})
     AND NOT EXISTS {
       MATCH (later:Job)
-      WHERE later.state IN ['completed', 'completed_with_errors'] AND later.created_at > d.created_at
+      WHERE later.state IN ['succeeded', 'succeeded_with_errors'] AND later.created_at > d.created_at
         AND later.kind = d.kind AND coalesce(later.ontology, '') = coalesce(d.ontology, '')
     }
-  RETURN count(d) AS dead
+  RETURN count(d) AS failed
 }
-RETURN queued, running, waiting, stalled, dead, oldest_waiting_seconds, backlog_age_seconds,
+RETURN queued, running, waiting, stalled, failed, oldest_waiting_seconds, backlog_age_seconds,
        COLLECT { MATCH (o:Ontology) WHERE o.paused RETURN o.name ORDER BY o.name } AS paused
 
 // name: touched

@@ -111,8 +111,8 @@ class QueueGauges(Collector):
     def collect(self) -> Iterator[GaugeMetricFamily]:
         if (status := self._status) is None:
             return
-        jobs = GaugeMetricFamily("kg_jobs", "Jobs by state. Dead jobs of the last day", labels=["state"])
-        for state in ("queued", "running", "dead"):
+        jobs = GaugeMetricFamily("kg_jobs", "Jobs by state. Failed jobs of the last day", labels=["state"])
+        for state in ("queued", "running", "failed"):
             jobs.add_metric([state], getattr(status, state))
         yield jobs
         for name, about, value in (

@@ -400,11 +400,11 @@ class WorkerSettings(Section):
     heartbeat_seconds: Seconds = constant(10)
     tick_seconds: Seconds = constant(60)
     max_stumbles: int = constant(5)
-    """Maximum number of consecutive failures. After it, the job is dead."""
+    """Maximum number of consecutive failures. After it, the job fails."""
     turn_seconds: Seconds = constant(20)
     """Time slice of a job. After it, the job yields to waiting jobs."""
     stuck_seconds: Seconds = constant(1800)
-    """Time without progress after which a job is dead, even if its worker is alive."""
+    """Time without progress after which a job fails, even if its worker is alive."""
     grace_seconds: Seconds = 30
     """Time limit for the current batch during shutdown."""
     most_queued: int = constant(10_000)

@@ -138,7 +138,7 @@ def _embedded_again(stage: Stage) -> dict[str, Any]:
         each["texts"] for each in entries if each.get("event") == "embedded" and each["of"] == "passages"
     )
     needed = stage.rows(DISTINCT)[0]["n"]
-    failed = [each for each in entries if each.get("event") in {"job failed", "job is dead"}]
+    failed = [each for each in entries if each.get("event") in {"job failed", "job failed permanently"}]
     return {
         "texts_embedded": made,
         "texts_needed": needed,

@@ -201,7 +201,7 @@ MAX_CANDIDATES = 10
 def claim(
     graph: Graph, worker: str, kinds: list[str], *, lease_seconds: float, max_failures: int
 ) -> ClaimedJob | None:
-    """Claim a job. A job with too many failures returns in state `dead` and must not run."""
+    """Claim a job. A job with too many failures returns in state `failed` and must not run."""
     # While a job runs anywhere, no job of a lower priority is claimed. Within a rank, ontologies with the
     # fewest running jobs come first, then the longest queued jobs. Several workers start at different equal
     # jobs, so they do not wait for each other's locks.
@@ -209,7 +209,7 @@ def claim(
 
     def take(tx: Transaction, job_id: str) -> ClaimedJob | None:
         rows = tx.run("jobs/take", job_id=job_id, **given)
-        if rows and rows[0]["state"] == "dead":
+        if rows and rows[0]["state"] == "failed":
             tx.run("jobs/end_parts", job_id=job_id)
         return ClaimedJob(**rows[0]) if rows else None
 
@@ -233,7 +233,7 @@ def claim(
 
 
 def heartbeat(graph: Graph, owner: Owner, *, stuck_seconds: float = 86_400.0) -> bool:
-    """Renew the lease. Return False if the job made no progress for `stuck_seconds` and is now dead."""
+    """Renew the lease. Return False if the job made no progress for `stuck_seconds` and has now failed."""
     given = {
         "lease_seconds": owner.lease_seconds,
         "stuck_seconds": stuck_seconds,
@@ -272,7 +272,7 @@ def fail(
 
     def record_failure(tx: Transaction) -> str:
         rows = tx.run("jobs/fail", **owner.parameters(), **given)
-        if rows and rows[0]["state"] == "dead":
+        if rows and rows[0]["state"] == "failed":
             tx.run("jobs/end_parts", job_id=owner.job_id)
         return rows[0]["state"] if rows else "lost"
 
@@ -343,7 +343,7 @@ def must_wait_to_restart(
     # No wait after the first death, then 30 s, 90 s, and so on up to ten minutes. Ten minutes after a fault
     # that a user must fix.
     rows = graph.read("jobs/deaths", kind=kind, ontology=ontology)
-    deaths = list(takewhile(lambda row: row["dead"], rows))
+    deaths = list(takewhile(lambda row: row["failed"], rows))
     if not deaths:
         return False
     seconds = (
@@ -515,7 +515,7 @@ def set_paused(tx: Transaction, kind: str, ontology: str | None, *, paused: bool
 
 # Cancellation, retries, and cleanup of old jobs
 
-RETRIED = frozenset({JobState.DEAD, JobState.CANCELLED, JobState.COMPLETED_WITH_ERRORS})
+RETRIED = frozenset({JobState.FAILED, JobState.CANCELLED, JobState.SUCCEEDED_WITH_ERRORS})
 
 
 def cancel_job(graph: Graph, job_id: str) -> Job:
@@ -571,7 +571,7 @@ def _retry(tx: Transaction, job_id: str) -> None:
     elif state is JobState.RUNNING:
         raise Conflict(f"job {job_id} is running. To restart the job, cancel it first")
     else:
-        raise Conflict(f"job {job_id} is completed: ask for new work instead")
+        raise Conflict(f"job {job_id} has succeeded: ask for new work instead")
 
 
 def prune(graph: Graph, *, days: int) -> int:

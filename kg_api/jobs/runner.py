@@ -54,7 +54,7 @@ MAX_ERROR_LENGTH = 500
 class Heartbeat:
     """Renews a lease in its own thread and detects its loss."""
 
-    # A job without progress for `stuck_seconds` is dead. If its handler does not return within one more
+    # A job without progress for `stuck_seconds` fails. If its handler does not return within one more
     # lease, the process exits, and its supervisor restarts it.
 
     def __init__(
@@ -223,7 +223,7 @@ class JobRun:
 
     def finish(self) -> bool:
         """End the job. Return False if new work was requested, so that another round is necessary."""
-        # If items were rejected, the state is "completed with errors". Unfinished parts are cancelled.
+        # If items were rejected, the state is "succeeded with errors". Unfinished parts are cancelled.
         asked = jobs.finish(self._graph, self._owner, wanted=self.job.wanted)
         if asked is None:
             return True
@@ -301,7 +301,7 @@ class Runner:
         if job is None:
             return False
         if job.state != "running":
-            log.error("job is dead", job_id=job.job_id, kind=job.kind, failures=job.failures)
+            log.error("job failed permanently", job_id=job.job_id, kind=job.kind, failures=job.failures)
             return True
         caused_by = {"request_id": job.request_id} if job.request_id else {}
         about = {"kg__job_id": job.job_id, "kg__job_kind": job.kind}
@@ -362,10 +362,10 @@ class Runner:
                 permanent=isinstance(error, InvalidInput | ConfigurationError),
             )
             log.exception("job failed", **about, state=state)
-            outcome = "dead" if state == JobState.DEAD else "failed"
+            outcome = "failed" if state == JobState.FAILED else "retried"
         else:
-            log.info("job completed", **about)
-            outcome = "completed"
+            log.info("job succeeded", **about)
+            outcome = "succeeded"
         return outcome
 
     def _describe_lost(self, job: jobs.ClaimedJob) -> str:
@@ -376,9 +376,9 @@ class Runner:
         if state is JobState.CANCELLED:
             log.info("job cancelled", job_id=job.job_id, kind=job.kind)
             return "cancelled"
-        if state is JobState.DEAD:
-            log.error("job is dead", job_id=job.job_id, kind=job.kind)
-            return "dead"
+        if state is JobState.FAILED:
+            log.error("job failed permanently", job_id=job.job_id, kind=job.kind)
+            return "failed"
         log.warning("job lost to another worker", job_id=job.job_id)
         return "lost"
 

@@ -6,7 +6,7 @@ import re
 from datetime import datetime
 from typing import Annotated, Final
 
-from pydantic import AfterValidator, Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints, computed_field
 
 from kg_api.schemas.base import Answer, Body, Flag, OntologyName, Page
 from kg_api.schemas.vocabulary import (
@@ -44,7 +44,9 @@ class Readiness(Answer):
 
 # Jobs
 
-FINISHED = frozenset({JobState.COMPLETED, JobState.COMPLETED_WITH_ERRORS, JobState.CANCELLED, JobState.DEAD})
+FINISHED = frozenset(
+    {JobState.SUCCEEDED, JobState.SUCCEEDED_WITH_ERRORS, JobState.CANCELLED, JobState.FAILED}
+)
 
 JOB_KINDS = (
     *("source_embedding", "concept_extraction", "concept_embedding", "image_embedding", "edge_embedding"),
@@ -223,8 +225,8 @@ class QueueStatus(Answer):
     waiting: int
     running: int
     stalled: int
-    dead: int
-    """Number of jobs that died in the last day without a later job for the same work."""
+    failed: int
+    """Number of jobs that failed in the last day without a later job for the same work."""
     oldest_waiting_seconds: float
     """Time for which the oldest runnable job has waited. 0 without one."""
     backlog_age_seconds: float
@@ -232,6 +234,12 @@ class QueueStatus(Answer):
     paused: list[str] = Field(default_factory=list[str])
     """Ontologies with a cancelled job. kg embeds nothing in them until you start it."""
     workers: list[WorkerInfo] = Field(default_factory=list[WorkerInfo])
+
+    @computed_field
+    @property
+    def dead(self) -> int:
+        """Former name of `failed`."""
+        return self.failed
 
     @property
     def alive(self) -> int:

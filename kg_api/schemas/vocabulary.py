@@ -55,11 +55,17 @@ class JobState(StrEnum):
 
     QUEUED = "queued"
     RUNNING = "running"
-    COMPLETED = "completed"
-    COMPLETED_WITH_ERRORS = "completed_with_errors"
+    SUCCEEDED = "succeeded"
+    SUCCEEDED_WITH_ERRORS = "succeeded_with_errors"
     """The job is finished and recorded the reason for each skipped item."""
     CANCELLED = "cancelled"
-    DEAD = "dead"
+    FAILED = "failed"
+
+    @classmethod
+    def _missing_(cls, value: object) -> JobState | None:
+        """Accept the names until 0.2 in filters."""
+        names = {"completed": "SUCCEEDED", "completed_with_errors": "SUCCEEDED_WITH_ERRORS", "dead": "FAILED"}
+        return cls[names[value]] if isinstance(value, str) and value in names else None
 
 
 MAX_RELEVANCE = 2

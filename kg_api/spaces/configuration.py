@@ -321,7 +321,7 @@ class ExtractionService:
         cost = estimate_extraction_cost(graph, name, used, llm, due) if with_cost else None
         again = estimate_extraction_cost(graph, name, used, llm, stale) if with_cost and stale else None
         last, _ = jobs.page_of_jobs(graph, state=None, kind=jobs.EXTRACTION, ontology=name, offset=0, limit=1)
-        dead = [job for job in last if job.state is JobState.DEAD]
+        failed = [job for job in last if job.state is JobState.FAILED]
         return ExtractionStatus(
             ontology=name,
             config=stored.config,
@@ -336,8 +336,8 @@ class ExtractionService:
             cost=cost,
             stale_cost=again,
             problem=self._problem(name, used),
-            last_error=f"job {dead[0].job_id} is dead: {dead[0].error or 'no reason is recorded'}"
-            if dead
+            last_error=f"job {failed[0].job_id} failed: {failed[0].error or 'no reason is recorded'}"
+            if failed
             else None,
             notes=[
                 *notes,

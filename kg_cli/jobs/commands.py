@@ -45,11 +45,11 @@ def watch(
     *,
     ontology: options.OnlyOntology = None,
 ) -> None:
-    """Show live progress of jobs until they end. Exits with 1 if a job is dead or cancelled.
+    """Show live progress of jobs until they end. Exits with 1 if a job failed or was cancelled.
 
     Example: kg jobs watch
     """
-    from kg_cli.jobs.report import print_dead, unfinished_jobs, wait_for_jobs
+    from kg_cli.jobs.report import print_failed, unfinished_jobs, wait_for_jobs
 
     with open_client() as client:
         ids = [job_id] if job_id else unfinished_jobs(client, ontology=ontology)
@@ -57,7 +57,7 @@ def watch(
             console.say("No job is waiting or running.")
         wait_for_jobs(client, ids)
         if job_id is None:
-            print_dead(client.queue().dead)
+            print_failed(client.queue().failed)
 
 
 @command(
@@ -76,7 +76,7 @@ def cancel(job_id: JobArgument) -> None:
 
 @command(group, asks="retry_job", show=message("The job is queued. Follow it: kg jobs watch {0.job_id}"))
 def retry(job_id: JobArgument) -> None:
-    """Retry a job that is dead, cancelled or completed with errors. A waiting job starts now.
+    """Retry a job that failed, was cancelled or succeeded with errors. A waiting job starts now.
 
     A job that waits for another job then runs in parallel with it.
 

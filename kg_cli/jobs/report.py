@@ -176,7 +176,7 @@ def print_job(job: Job, kg: KgClient) -> None:
             console.print_table(["failed", "reason"], places[:MAX_SET_ASIDE])
         if len(places) != job.set_aside or len(places) > MAX_SET_ASIDE:
             console.say(describe_failed_items(job))
-    if job.state in (JobState.DEAD, JobState.CANCELLED, JobState.COMPLETED_WITH_ERRORS):
+    if job.state in (JobState.FAILED, JobState.CANCELLED, JobState.SUCCEEDED_WITH_ERRORS):
         console.say(f"-> retry it: kg jobs retry {job.job_id}")
     elif job.state not in FINISHED:
         console.say(f"-> follow it: kg jobs watch {job.job_id}")
@@ -229,7 +229,7 @@ def print_queue(status: QueueStatus) -> None:
     rows = [
         ("queued", f"{status.queued}{later}"),
         ("running", f"{status.running}" + (f", {status.stalled} stalled" if status.stalled else "")),
-        ("failed in the last 24 h", str(status.dead)),
+        ("failed in the last 24 h", str(status.failed)),
         ("longest wait", duration(status.oldest_waiting_seconds)),
         ("oldest unfinished", duration(status.backlog_age_seconds)),
         *([("paused", ", ".join(status.paused))] if status.paused else []),
@@ -243,13 +243,14 @@ def print_queue(status: QueueStatus) -> None:
         console.print_table(["worker", "last heartbeat", "job"], workers)
     else:
         console.say("No worker is running: start one with `kg up`, or `kg worker` on a server.")
-    print_dead(status.dead)
+    print_failed(status.failed)
 
 
-def print_dead(dead: int) -> None:
-    if dead:
-        jobs = "a job has died" if dead == 1 else f"{dead} jobs have died"
-        console.say(f"Within a day {jobs}; why: kg jobs list --state dead")
+def print_failed(failed: int) -> None:
+    if failed:
+        console.say(
+            f"{pluralize(failed, 'job')} failed within a day. For the reasons: kg jobs list --state failed"
+        )
 
 
 # Waiting for jobs and for an unavailable service
@@ -260,7 +261,7 @@ POLL_SECONDS = 0.5
 BACKFILL_SECONDS = 90.0  # longer than the interval of the scheduler, which creates missing jobs
 AWAY_SECONDS = 90.0  # maximum outage of the service or database: a killed Neo4j takes a minute
 PATIENCE_SECONDS = 20.0  # after this time without a worker, print a hint
-DONE = frozenset({JobState.COMPLETED, JobState.COMPLETED_WITH_ERRORS})
+DONE = frozenset({JobState.SUCCEEDED, JobState.SUCCEEDED_WITH_ERRORS})
 
 
 class JobFailed(KgError):
@@ -341,7 +342,7 @@ def wait_until_embedded(client: KgClient, ontology: str, job_ids: Sequence[str])
                 quiet_since = time.monotonic()
                 continue
             last = client.jobs(kind=kind, ontology=ontology, limit=1).jobs
-            died = bool(last) and last[0].state is JobState.DEAD
+            died = bool(last) and last[0].state is JobState.FAILED
             if died or time.monotonic() - quiet_since > BACKFILL_SECONDS:
                 why = _why(last[0]) if died else "no job is embedding them: `kg jobs list` shows the reason"
                 raise JobFailed(f"{pluralize(missing, noun)} without a vector: {why}")
@@ -379,7 +380,6 @@ def _follow(client: KgClient, job_ids: Sequence[str], show: Callable[[Job], None
 
 def _why(job: Job) -> str:
     reason = job.error or "no reason is recorded"
-    told = f"job {job.job_id} is {job.state}: {reason}"
-    if job.state is JobState.DEAD:
-        return f"{told}\nAfter the fix: kg jobs retry {job.job_id}"
-    return told
+    if job.state is JobState.FAILED:
+        return f"job {job.job_id} failed: {reason}\nAfter the fix: kg jobs retry {job.job_id}"
+    return f"job {job.job_id} is {job.state}: {reason}"

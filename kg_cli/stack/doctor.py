@@ -256,8 +256,8 @@ def _examine_queue(client: KgClient, settings: Settings, start: str, patience_se
             time.sleep(0.5)
     except Forbidden as error:  # a key limited to some ontologies
         yield _warn("queue", f"not visible with this key: {error}", SEND_A_KEY_OF_ALL)
-        dead = [_dead_job(each) for each in client.jobs(state="dead", limit=MAX_SHOWN).jobs]
-        yield from dead or [_ok("jobs", "none of this key's ontologies is dead")]
+        failed = [_failed_job(each) for each in client.jobs(state="failed", limit=MAX_SHOWN).jobs]
+        yield from failed or [_ok("jobs", "none of this key's ontologies has failed")]
         return
     waited = queue.oldest_waiting_seconds
     is_behind = waited > settings.api.backlog_seconds
@@ -278,11 +278,11 @@ def _examine_queue(client: KgClient, settings: Settings, start: str, patience_se
 
 
 def _find_troubles(client: KgClient, queue: QueueStatus) -> Findings:
-    """Yield dead, failing, stalled and paused work, a few of each kind."""
-    if queue.dead:
-        yield from map(_dead_job, client.jobs(state="dead", limit=min(queue.dead, MAX_SHOWN)).jobs)
-    if queue.dead > MAX_SHOWN:
-        yield _fail("jobs", f"{queue.dead} have died within a day", "kg jobs list --state dead")
+    """Yield failed, retried, stalled and paused work, a few of each kind."""
+    if queue.failed:
+        yield from map(_failed_job, client.jobs(state="failed", limit=min(queue.failed, MAX_SHOWN)).jobs)
+    if queue.failed > MAX_SHOWN:
+        yield _fail("jobs", f"{queue.failed} failed within a day", "kg jobs list --state failed")
     reasons: dict[str, Job] = {}  # each reason once
     for job in client.jobs(state="queued", limit=100).jobs if queue.waiting else ():
         if job.error:
@@ -304,8 +304,8 @@ def _find_troubles(client: KgClient, queue: QueueStatus) -> Findings:
         yield _warn("paused", told, f"kg admin source-embeddings generate --ontology {ontology!r}")
 
 
-def _dead_job(job: Job) -> DoctorFinding:
-    told = f"{name_of(job)} is dead: {job.error or 'no reason is recorded'}"
+def _failed_job(job: Job) -> DoctorFinding:
+    told = f"{name_of(job)} failed: {job.error or 'no reason is recorded'}"
     return _fail("job", told, f"fix the cause, then: kg jobs retry {job.job_id}")
 
 

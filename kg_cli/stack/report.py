@@ -25,7 +25,7 @@ from kg_api.providers.model_files import ensure_model
 from kg_api.schemas.operations import QueueStatus
 from kg_api.settings import Settings
 from kg_api.wording import pluralize
-from kg_cli.jobs.report import print_dead
+from kg_cli.jobs.report import print_failed
 from kg_cli.stack import roles
 from kg_cli.stack.roles import ALREADY, neo4j_uri, stack_roles, supervisor_role
 from kg_cli.terminal import console
@@ -295,7 +295,7 @@ def print_started(status: StackStatus, *, open_page: bool = False) -> None:
     ]
     console.line("\n".join(lines))
     if status.jobs:
-        print_dead(status.jobs.dead)
+        print_failed(status.jobs.failed)
     if open_page and status.page and console.is_watched():
         console.open_browser(status.page)
 
@@ -319,7 +319,7 @@ def print_status(status: StackStatus) -> None:
     for name, value in rows:
         console.line(f"  {name:8} {value or '-'}")
     if status.jobs:
-        print_dead(status.jobs.dead)
+        print_failed(status.jobs.failed)
     pids = {process.role: str(process.pid) for process in status.processes}
     if pids:
         away = [name for name in status.roles if name not in pids]

@@ -83,7 +83,7 @@ class Machine(RuleBasedStateMachine):
             return
         assert job.job_id in expected
         hold = self.model.take(job.job_id, worker)
-        assert (job.state == "dead") == (hold is None)
+        assert (job.state == "failed") == (hold is None)
         if hold is not None:
             assert (job.fence, job.cursor, job.wanted) == (hold.fence, hold.cursor, hold.wanted)
             self.holds.append(hold)
@@ -120,7 +120,7 @@ class Machine(RuleBasedStateMachine):
             if twice and asked[0] is None:
                 assert jobs.finish(self.graph, owner, wanted=hold.wanted) is None
 
-        ended = hold.job.state.startswith("completed") and hold.job.fence == hold.fence
+        ended = hold.job.state.startswith("succeeded") and hold.job.fence == hold.fence
         if ended or not self.tried(hold, end):
             return
         if asked[0] is None:
@@ -148,9 +148,9 @@ class Machine(RuleBasedStateMachine):
         job = hold.job
         job.failures, job.troubled = job.failures + 1, True
         dead = permanent or job.failures >= MAX_FAILURES
-        assert state == ("dead" if dead else "queued")
+        assert state == ("failed" if dead else "queued")
         if dead:
-            self.model.end(job, "dead")
+            self.model.end(job, "failed")
         else:
             self.model.requeue(job, ready=not later)
 

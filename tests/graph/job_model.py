@@ -110,13 +110,13 @@ class Model:
         job.fence, job.attempts = job.fence + 1, job.attempts + 1
         job.state, job.worker, job.lapsed = "running", worker, False
         if job.failures >= MAX_FAILURES:
-            self.end(job, "dead")
+            self.end(job, "failed")
             return None
         return Hold(job, worker, job.fence, job.cursor, job.wanted)
 
     def end(self, job: ModelJob, state: str) -> None:
         """It ends in some way, and its parts with it."""
-        job.state, job.lapsed, job.troubled = state, False, not state.startswith("completed")
+        job.state, job.lapsed, job.troubled = state, False, not state.startswith("succeeded")
         for part in self.unfinished_parts(job):
             part.state, part.lapsed, part.troubled = "cancelled", False, True
 
@@ -129,7 +129,7 @@ class Model:
 
     def finish(self, job: ModelJob) -> None:
         job.total, job.cursor = job.done, ""
-        self.end(job, "completed_with_errors" if job.set_aside else "completed")
+        self.end(job, "succeeded_with_errors" if job.set_aside else "succeeded")
         whole = job.parent
         if whole and whole.state == "queued" and not (whole.troubled or self.unfinished_parts(whole)):
             whole.ready, whole.queued = True, next(self.clock)
@@ -148,7 +148,7 @@ class Model:
         """Whether a person may try it again."""
         if job.state == "queued":
             return True
-        if job.state not in {"dead", "cancelled", "completed_with_errors"}:
+        if job.state not in {"failed", "cancelled", "succeeded_with_errors"}:
             return False
         if job.parent is not None and job.parent.state not in UNFINISHED:
             return False

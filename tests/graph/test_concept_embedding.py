@@ -36,7 +36,7 @@ def test_concepts_are_embedded_with_their_descriptions(kg: Kg, driver: neo4j.Dri
     assert counts(kg) == (6, 0, 6, 0, 0)
     kg.work()
     assert counts(kg) == (6, 6, 0, 0, 0)
-    assert kinds(kg.graph) == [("concept_embedding", "completed")]
+    assert kinds(kg.graph) == [("concept_embedding", "succeeded")]
     text = build_concept_text("bees", "Insects.", ["apis", "honey makers"])
     expected = (
         kg.spaces.of(read_embedding_states(kg.graph)["notes"].target.space).embedder().embed_passages([text])
@@ -136,7 +136,7 @@ def test_rejected_concept_does_not_block_others(graph: Graph, kg: Kg, driver: ne
     learn(graph, *LABELS, "poison ivy")
     picky.work()
     assert counts(picky) == (6, 5, 0, 0, 1)
-    assert kinds(graph) == [("concept_embedding", "completed_with_errors")]
+    assert kinds(graph) == [("concept_embedding", "succeeded_with_errors")]
     (row,) = rows(
         driver, "MATCH (c:Concept) WHERE c.refused_because IS NOT NULL RETURN c.label, c.refused_because"
     )

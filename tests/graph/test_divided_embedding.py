@@ -43,12 +43,12 @@ def test_parts_run_once_and_whole_sums_their_progress(graph: Graph, driver: neo4
     embedder, job_id = CountingEmbedder(), filled(graph)
     run_jobs(graph, embedder, batch_size=4)
     job = jobs.find_job(graph, job_id)
-    assert (job.state, job.done, job.total) == (JobState.COMPLETED, 48, 48)
+    assert (job.state, job.done, job.total) == (JobState.SUCCEEDED, 48, 48)
     assert len(embedder.texts) == len(set(embedder.texts)) == 48
     assert status(graph).embedded == 48
     parts = [row for row in kept(driver) if row["part"]]
     assert len(parts) == len(embedding.PARTS)
-    assert {row["state"] for row in parts} == {"completed"}
+    assert {row["state"] for row in parts} == {"succeeded"}
 
 
 def test_two_workers_share_them(graph: Graph) -> None:
@@ -78,7 +78,7 @@ def test_whole_reports_texts_rejected_by_parts(graph: Graph) -> None:
     job_id = filled(graph)
     run_jobs(graph, PickyEmbedder("number3."), batch_size=4)
     job = jobs.find_job(graph, job_id)
-    assert (job.state, job.set_aside) == (JobState.COMPLETED_WITH_ERRORS, 3)
+    assert (job.state, job.set_aside) == (JobState.SUCCEEDED_WITH_ERRORS, 3)
     assert (status(graph).embedded, status(graph).refused) == (45, 3)
 
 
@@ -103,7 +103,7 @@ def test_cancelling_the_whole_ends_its_parts(graph: Graph, driver: neo4j.Driver)
 
     embedder.before = cancel
     run_jobs(graph, embedder, batch_size=4)
-    assert {row["state"] for row in kept(driver)} <= {"cancelled", "completed"}
+    assert {row["state"] for row in kept(driver)} <= {"cancelled", "succeeded"}
     assert status(graph).embedded <= 12, "what was done is kept, and no more was begun"
     rows(driver, "MATCH (j:Job {kind: 'backfill'}) DETACH DELETE j")
     jobs.enqueue_slot(graph, "backfill", "1")
@@ -132,5 +132,5 @@ def test_permanent_failure_of_parts_ends_the_whole(
         run_jobs(graph, embedder, batch_size=4)
         rows(driver, "MATCH (j:Job {state: 'queued'}) SET j.run_after = datetime(), j.queued_at = datetime()")
     job = jobs.find_job(graph, job_id)
-    assert (job.state, job.error) == (JobState.DEAD, "RuntimeError: a bug")
+    assert (job.state, job.error) == (JobState.FAILED, "RuntimeError: a bug")
     assert len([row for row in kept(driver) if row["part"]]) == len(embedding.PARTS), "made once"

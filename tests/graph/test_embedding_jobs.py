@@ -67,7 +67,7 @@ def test_job_reports_progress_and_completion(graph: Graph) -> None:
     job_id = store_document(graph, record("a.md", ["one", "two", "three"])).job_id
     run_jobs(graph, batch_size=2)
     job = jobs.find_job(graph, job_id or "")
-    assert (job.state, job.done, job.total) == (JobState.COMPLETED, 3, 3)
+    assert (job.state, job.done, job.total) == (JobState.SUCCEEDED, 3, 3)
 
 
 def test_only_changed_sources_are_embedded_again(graph: Graph) -> None:
@@ -165,7 +165,7 @@ def test_rejected_text_is_skipped_and_others_are_embedded(graph: Graph) -> None:
     job_id = store_document(graph, record("a.md", texts)).job_id or ""
     run_jobs(graph, embedder)
     job, found = jobs.find_job(graph, job_id), status(graph, "notes")
-    assert (job.state, job.set_aside, job.done, job.total) == (JobState.COMPLETED_WITH_ERRORS, 1, 100, 100)
+    assert (job.state, job.set_aside, job.done, job.total) == (JobState.SUCCEEDED_WITH_ERRORS, 1, 100, 100)
     assert (found.embedded, found.refused, found.missing) == (99, 1, 0)
     (refused,) = refused_of(graph)
     assert (refused.paragraph, refused.reason) == (42, "400: a text is not taken")
@@ -212,4 +212,4 @@ def test_a_job_of_a_deleted_ontology_just_ends(graph: Graph) -> None:
     job_id = store_document(graph, record("a.md", ["one"])).job_id or ""
     document_writes.delete_ontology(graph, "notes")
     run_jobs(graph)
-    assert jobs.find_job(graph, job_id).state is JobState.COMPLETED
+    assert jobs.find_job(graph, job_id).state is JobState.SUCCEEDED

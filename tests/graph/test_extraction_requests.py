@@ -106,7 +106,7 @@ def test_only_new_text_requests_extraction(graph: Graph, asking: ExtractionReque
     assert [job.total for job in extractions(graph)] == [3], "one more source, in the job that waits"
     finish(graph, *owned(graph, "w", kind=EXTRACTION))
     delete_document(graph, record("a.md", []).document_id)
-    assert [job.state for job in extractions(graph)] == ["completed"]
+    assert [job.state for job in extractions(graph)] == ["succeeded"]
 
 
 def test_disabled_extraction_requests_no_job(graph: Graph) -> None:

@@ -89,7 +89,7 @@ def test_adds_changes_and_removals_follow_the_folder(graph: Graph, folder: Path,
     (folder / "below" / "two.md").unlink()
     after = scan(graph, followed)
     assert counts(after) == {"added": 1, "changed": 1, "removed": 1}
-    assert (state(graph, after), after.documents, after.done, after.total) == (JobState.COMPLETED, 2, 3, 3)
+    assert (state(graph, after), after.documents, after.done, after.total) == (JobState.SUCCEEDED, 2, 3, 3)
     assert documents(graph) == {"one.md": "# One\n\nChanged.\n", "three.md": "Third.\n"}
     assert counts(scan(graph, followed)) == {"unchanged": 2}
 
@@ -158,7 +158,7 @@ def test_empty_file_is_skipped_and_keeps_old_document(graph: Graph, folder: Path
     after = scan(graph, followed)
     assert (counts(after), state(graph, after)) == (
         {"unchanged": 1, "refused": 1},
-        JobState.COMPLETED_WITH_ERRORS,
+        JobState.SUCCEEDED_WITH_ERRORS,
     )
     assert after.last_scan is not None
     assert [each.document for each in after.last_scan.refusals] == ["one.md"]
@@ -166,7 +166,7 @@ def test_empty_file_is_skipped_and_keeps_old_document(graph: Graph, folder: Path
     assert documents(graph) == {"one.md": "# One\n\nFirst.\n", "below/two.md": "Second.\n"}
     put(folder, one="# One\n\nFirst.\n", blank="Not any more.\n")
     after = scan(graph, followed)
-    assert (counts(after), state(graph, after)) == ({"unchanged": 2, "added": 1}, JobState.COMPLETED)
+    assert (counts(after), state(graph, after)) == ({"unchanged": 2, "added": 1}, JobState.SUCCEEDED)
 
 
 def test_document_of_another_folder_is_rejected(graph: Graph, followed: str, tmp_path: Path) -> None:
@@ -279,7 +279,7 @@ def test_scanned_pages_are_read_once_ocr_exists(
 def test_missing_folder_removes_nothing_and_is_reported(graph: Graph, folder: Path, followed: str) -> None:
     folder.rename(folder.with_name("away"))
     after = scan(graph, followed)
-    assert state(graph, after) is JobState.DEAD
+    assert state(graph, after) is JobState.FAILED
     assert f"folder {folder} not found on the machine of the worker" in (after.error or "")
     assert "Nothing was deleted" in (after.error or "")
     assert after.documents == 2
@@ -311,12 +311,12 @@ def test_emptied_folder_needs_confirmation_to_remove_documents(
     (folder / "below" / "two.md").unlink()
     (folder / "NOT MOUNTED").touch()
     after = scan(graph, followed)
-    assert state(graph, after) is JobState.DEAD
+    assert state(graph, after) is JobState.FAILED
     assert "--allow-empty" in (after.error or "")
     assert len(documents(graph)) == 2
     cleared = scan(graph, followed, allow_empty=True)
     assert (counts(cleared), cleared.error, documents(graph)) == ({"removed": 2}, None, {})
-    assert state(graph, scan(graph, followed)) is JobState.COMPLETED, "there is nothing left to lose"
+    assert state(graph, scan(graph, followed)) is JobState.SUCCEEDED, "there is nothing left to lose"
 
 
 def test_absent_mount_removes_no_document(
@@ -380,7 +380,7 @@ def test_unreadable_file_is_skipped_and_scan_continues(graph: Graph, folder: Pat
     work(graph)
     after = find_folder(graph, followed)
     assert counts(after) == {"added": 3, "refused": 3}
-    assert state(graph, after) is JobState.COMPLETED_WITH_ERRORS
+    assert state(graph, after) is JobState.SUCCEEDED_WITH_ERRORS
     assert after.last_scan is not None
     told = {each.document: each.reason for each in after.last_scan.refusals}
     assert {name: word in told[name] for name, word in REFUSED.items()} == dict.fromkeys(REFUSED, True), told
@@ -399,7 +399,7 @@ def test_rejected_file_is_read_once_but_always_reported(
     calls.clear()
     again = scan(graph, followed)
     assert counts(again) == {"unchanged": 2, "refused": 1}
-    assert state(graph, again) is JobState.COMPLETED_WITH_ERRORS
+    assert state(graph, again) is JobState.SUCCEEDED_WITH_ERRORS
     assert calls == []
     put(folder, broken="Not any more.\n")
     assert counts(scan(graph, followed)) == {"added": 1, "unchanged": 2}

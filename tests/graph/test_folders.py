@@ -138,7 +138,7 @@ def test_scans_do_not_pile_up(graph: Graph, folder: Path, driver: neo4j.Driver) 
         assert enqueue_due(graph) == 1
         work(graph)
         assert scans(driver) == 1, "the last one alone is kept"
-    assert find_folder(graph, followed).state is JobState.DEAD
+    assert find_folder(graph, followed).state is JobState.FAILED
 
 
 def test_scan_requested_during_a_scan_follows_it(graph: Graph, folder: Path) -> None:
@@ -206,7 +206,7 @@ def test_interrupted_scan_resumes_at_its_position(
     work(graph)
     after = find_folder(graph, followed)
     assert counts(after) == {"changed": FILES, "removed": 1}
-    assert (after.done, after.total, after.state) == (FILES + 1, FILES + 1, JobState.COMPLETED)
+    assert (after.done, after.total, after.state) == (FILES + 1, FILES + 1, JobState.SUCCEEDED)
     assert documents(graph) == {f"note{number:02}.md": f"Changed {number}.\n" for number in range(FILES)}
 
 

@@ -55,7 +55,7 @@ def test_work_requested_at_job_end_creates_a_job(graph: Graph, driver: neo4j.Dri
         asking = pool.submit(request, graph)
         time.sleep(0.5)
         ending.run(
-            "MATCH (j:Job {job_id: $id}) SET j.state = 'completed', j.unique_key = null", id=job_id
+            "MATCH (j:Job {job_id: $id}) SET j.state = 'succeeded', j.unique_key = null", id=job_id
         ).consume()
         ending.commit()
         assert asking.result() != job_id
@@ -77,7 +77,7 @@ def dead(graph: Graph) -> str:
     request(graph, added=4)
     job, owner = owned(graph, "w")
     advance(graph, owner, "", "a", done=2, set_aside=1)
-    assert jobs.fail(graph, owner, "E: x", delay_seconds=0, max_failures=5, permanent=True) == "dead"
+    assert jobs.fail(graph, owner, "E: x", delay_seconds=0, max_failures=5, permanent=True) == "failed"
     return job.job_id
 
 
@@ -152,17 +152,17 @@ def aged(graph: Graph, driver: neo4j.Driver, ending: str) -> str:
     job, owner = owned(graph, "w")
     if ending == "cancelled":
         jobs.cancel_job(graph, job_id)
-    elif ending == "dead":
+    elif ending == "failed":
         jobs.fail(graph, owner, "E: x", delay_seconds=0, max_failures=1, permanent=True)
     else:
-        advance(graph, owner, "", "a", set_aside=int(ending == "completed_with_errors"))
+        advance(graph, owner, "", "a", set_aside=int(ending == "succeeded_with_errors"))
         finish(graph, job, owner)
     assert jobs.find_job(graph, job_id).state == ending
     rows(driver, "MATCH (j:Job) SET j.finished_at = j.finished_at - duration('P8D')")
     return job_id
 
 
-@pytest.mark.parametrize("ending", ["completed", "completed_with_errors", "cancelled", "dead"])
+@pytest.mark.parametrize("ending", ["succeeded", "succeeded_with_errors", "cancelled", "failed"])
 def test_finished_jobs_are_forgotten_after_a_while(graph: Graph, driver: neo4j.Driver, ending: str) -> None:
     old = aged(graph, driver, ending)
     kept = request(graph, "other")
@@ -272,7 +272,7 @@ def end_by_cancelling(graph: Graph, job_id: str) -> None:
 def end_by_failing(graph: Graph, job_id: str) -> None:
     jobs.retry_job(graph, job_id)
     owner = whole_again(graph, job_id)
-    assert jobs.fail(graph, owner, "E: x", delay_seconds=0, max_failures=5, permanent=True) == "dead"
+    assert jobs.fail(graph, owner, "E: x", delay_seconds=0, max_failures=5, permanent=True) == "failed"
 
 
 def end_by_being_stuck(graph: Graph, job_id: str) -> None:
@@ -313,7 +313,7 @@ def test_part_of_a_deleted_whole_writes_nothing(graph: Graph, driver: neo4j.Driv
     """The part was not cancelled."""
     job_id = pausing(graph)
     _, owner = owned(graph, "w")
-    rows(driver, "MATCH (j:Job {job_id: $id}) SET j.state = 'dead'", id=job_id)
+    rows(driver, "MATCH (j:Job {job_id: $id}) SET j.state = 'failed'", id=job_id)
     with pytest.raises(LeaseLost):
         advance(graph, owner, "", "a")
     rows(driver, "MATCH (j:Job {job_id: $id}) DELETE j", id=job_id)

@@ -82,7 +82,7 @@ def test_worker_runs_parts_of_its_pausing_job(graph: Graph) -> None:
     assert sorted(order[1:4]) == [":a", "a:b", "b:"]
     assert (order[0], order[4:]) == ("whole", ["whole"]), "it went on when the last part had ended"
     done = jobs.find_job(graph, job_id)
-    assert (done.state, done.done, done.total, done.set_aside) == ("completed_with_errors", 3, 3, 1)
+    assert (done.state, done.done, done.total, done.set_aside) == ("succeeded_with_errors", 3, 3, 1)
     assert "job failed" not in events(logs)
 
 
@@ -128,11 +128,11 @@ def test_slow_job_with_progress_is_not_stuck(graph: Graph) -> None:
         run.finish()
 
     runner(graph, work, heartbeat_seconds=0.1, stuck_seconds=1).run_one()
-    assert jobs.find_job(graph, job_id).state is JobState.COMPLETED
+    assert jobs.find_job(graph, job_id).state is JobState.SUCCEEDED
 
 
 @pytest.mark.parametrize(
-    "change", ["SET j.fence = j.fence + 1", "SET j.state = 'queued'", "SET j.state = 'completed'", "DELETE j"]
+    "change", ["SET j.fence = j.fence + 1", "SET j.state = 'queued'", "SET j.state = 'succeeded'", "DELETE j"]
 )
 def test_a_lost_job_is_not_called_cancelled(graph: Graph, driver: neo4j.Driver, change: str) -> None:
     request(graph)
@@ -160,7 +160,7 @@ def test_job_of_unset_provider_waits_for_another_worker(
     left = jobs.find_job(graph, job_id)
     assert (left.state, left.error) == (JobState.QUEUED, "waiting: OPENAI_API_KEY is not set")
     runner(graph, lambda run: through(run, 1)).run_one()
-    assert jobs.find_job(graph, job_id).state is JobState.COMPLETED
+    assert jobs.find_job(graph, job_id).state is JobState.SUCCEEDED
 
 
 def test_reads_and_writes_are_timed_and_closed(graph: Graph) -> None:
@@ -205,7 +205,7 @@ def finish(run: JobRun) -> None:
     run.finish()
 
 
-@pytest.mark.parametrize(("work", "outcome"), [(finish, "completed"), (fail, "failed"), (lack, "waits")])
+@pytest.mark.parametrize(("work", "outcome"), [(finish, "succeeded"), (fail, "retried"), (lack, "waits")])
 def test_a_run_of_a_job_by_its_outcome(graph: Graph, work: Callable[[JobRun], None], outcome: str) -> None:
     counted = Counted()
     request(graph, "notes")
@@ -219,4 +219,4 @@ def test_a_job_that_dies_is_counted_as_dead(graph: Graph) -> None:
     counted = Counted()
     request(graph, "notes")
     runner(graph, fail, max_stumbles=1).run_one()
-    assert counted("kg_job_runs_total", kind="test", outcome="dead") == 1
+    assert counted("kg_job_runs_total", kind="test", outcome="failed") == 1

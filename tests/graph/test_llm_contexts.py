@@ -165,7 +165,7 @@ def test_job_without_model_waits_and_embeds_nothing(
     assert status(graph, "notes").missing == 25
     writer.always = None
     run_jobs(graph, embedder, contexts=contexts)
-    assert jobs.find_job(graph, job_id).state is JobState.COMPLETED
+    assert jobs.find_job(graph, job_id).state is JobState.SUCCEEDED
     assert status(graph, "notes").missing == 0
     assert embedder.texts == [f"{context_of(text)}\n\n{text}" for text in PARAGRAPHS]
 
@@ -180,7 +180,7 @@ def test_source_without_context_is_skipped(graph: Graph, writer: EmbeddingServer
     writer.chat = lost_at_12
     run_jobs(graph, embedder, contexts=contexts)
     job = jobs.find_job(graph, job_id)
-    assert (job.state, job.set_aside) == (JobState.COMPLETED_WITH_ERRORS, 1)
+    assert (job.state, job.set_aside) == (JobState.SUCCEEDED_WITH_ERRORS, 1)
     mark = read_embedding_state(graph, "notes").target.mark
     (refused,) = read_rejected_sources(graph, "notes", mark, limit=9)
     assert refused.paragraph == 12
@@ -203,7 +203,7 @@ def test_wrong_key_ends_job_and_names_its_variable(
     writer.always = Status(401)
     run_jobs(graph, embedder, contexts=contexts)
     job = jobs.find_job(graph, job_id)
-    assert job.state is JobState.DEAD
+    assert job.state is JobState.FAILED
     assert "OPENAI_API_KEY" in (job.error or "")
     assert embedder.texts == []
 

@@ -64,7 +64,7 @@ def test_concepts_have_quotes_from_their_sources(
     assert len(found) == 40
     related = "MATCH (:Concept)-[r:RELATED_TO]->(c:Concept) RETURN c.label AS label, r.type AS type"
     assert rows(driver, related) == [{"label": "Ada", "type": "has to do with"}] * 20
-    assert the_job(graph).state is JobState.COMPLETED
+    assert the_job(graph).state is JobState.SUCCEEDED
     assert the_job(graph).done == 20
     assert [len(each) for each in sorted(texts_asked(writer), key=len)] == [4, TOGETHER, TOGETHER]
 
@@ -207,7 +207,7 @@ def test_missing_answer_is_requested_again_then_skipped(
     assert alone == [[PARAGRAPHS[3]], [PARAGRAPHS[5]]]
     assert set(labels(driver)) == {*NAMES[:8], "Ada"} - {"Person3"}
     job = the_job(graph)
-    assert (job.state, job.set_aside, job.done) == (JobState.COMPLETED_WITH_ERRORS, 1, 8)
+    assert (job.state, job.set_aside, job.done) == (JobState.SUCCEEDED_WITH_ERRORS, 1, 8)
     service = service_of(graph, settings)
     (refused,) = service.refused("notes").sources
     assert refused.paragraph == 3
@@ -264,7 +264,7 @@ def test_spent_budget_ends_job_and_higher_budget_continues(
     poor = settings_of(writer, budget=price.price / 2)
     run_extraction(graph, poor)
     job = the_job(graph)
-    assert job.state is JobState.DEAD
+    assert job.state is JobState.FAILED
     assert "budget for extracting concepts from 'notes' is used up" in (job.error or "")
     assert "--budget" in (job.error or "")
     paid, requests = spent(driver), len(writer.requests)
@@ -275,7 +275,7 @@ def test_spent_budget_ends_job_and_higher_budget_continues(
     told = service_of(graph, poor).set("notes", ExtractionConfig(budget=100), dry_run=False)
     assert told.spent == pytest.approx(paid, abs=1e-6)
     run_extraction(graph, poor)
-    assert the_job(graph).state is JobState.COMPLETED
+    assert the_job(graph).state is JobState.SUCCEEDED
     assert set(labels(driver)) == {*NAMES, "Ada"}
     asked_for = [text for texts in texts_asked(writer) for text in texts]
     assert len(asked_for) == len(set(asked_for)) == 20
@@ -307,7 +307,7 @@ def test_without_the_model_the_job_waits(
     writer.always = None
     rows(driver, "MATCH (j:Job) SET j.run_after = datetime(), j.queued_at = datetime()")
     run_extraction(graph, settings)
-    assert the_job(graph).state is JobState.COMPLETED
+    assert the_job(graph).state is JobState.SUCCEEDED
     assert len(labels(driver)) == 21
 
 
@@ -318,7 +318,7 @@ def test_useless_model_ends_the_job_early(
     writer.chat = lambda _: "As a language model I would rather talk about the weather."
     run_extraction(graph, settings)
     job = the_job(graph)
-    assert job.state is JobState.DEAD
+    assert job.state is JobState.FAILED
     assert "extraction failed for all 32 sources" in (job.error or "")
     requests = len(writer.requests)
     assert requests == 36, "four batches and each passage alone; the other 48 sources were not asked about"
@@ -326,13 +326,13 @@ def test_useless_model_ends_the_job_early(
     rows(driver, "MATCH (j:Job) SET j.finished_at = datetime() - duration('PT9H')")
     again._begun -= 10 * 3600
     again.look(read_extraction(graph, "notes"))
-    assert the_job(graph).state is JobState.DEAD, "a day later too: it would cost as much again"
+    assert the_job(graph).state is JobState.FAILED, "a day later too: it would cost as much again"
     ExtractionRequests(graph, Extractors(graph, settings)).look(read_extraction(graph, "notes"))
-    assert the_job(graph).state is JobState.DEAD, "a restart, of whatever reason, does not mend it"
+    assert the_job(graph).state is JobState.FAILED, "a restart, of whatever reason, does not mend it"
     rows(driver, "MATCH (j:Job) SET j.finished_at = datetime() - duration('P90D')")
     jobs.prune(graph, days=7)
     ExtractionRequests(graph, Extractors(graph, settings)).look(read_extraction(graph, "notes"))
-    assert the_job(graph).state is JobState.DEAD, "nor does time"
+    assert the_job(graph).state is JobState.FAILED, "nor does time"
     assert rows(driver, "MATCH (s:Source) WHERE s.extracted_with IS NOT NULL RETURN s.paragraph") == []
     assert service_of(graph, settings).extract("notes").due == 80
     assert the_job(graph).state is JobState.QUEUED, "a person has asked for it"
@@ -595,12 +595,12 @@ def test_estimate_of_failed_jobs_counts_once(
     service.set("notes", ExtractionConfig(budget=told.price / 50), dry_run=False)
     for _ in range(3):
         run_extraction(graph, settings)
-        assert (the_job(graph).state, writer.requests) == (JobState.DEAD, [])
+        assert (the_job(graph).state, writer.requests) == (JobState.FAILED, [])
         assert service.show("notes").expected == pytest.approx(told.price)
         service.extract("notes")
     service.set("notes", ExtractionConfig(budget=told.price * 9), dry_run=False)
     run_extraction(graph, settings)
-    assert the_job(graph).state is JobState.COMPLETED
+    assert the_job(graph).state is JobState.SUCCEEDED
     assert service.show("notes").expected == pytest.approx(told.price)
 
 

@@ -165,7 +165,7 @@ def test_new_text_precedes_stale_text_and_concepts(
     assert list(dict.fromkeys(told)) == ["cranes", "gulls", "herons", "concept"]
     assert told == sorted(told, key=["cranes", "gulls", "herons", "concept"].index), told
     done = jobs.find_job(kg.graph, asked.ontologies[0].job_id or "")
-    assert (done.state, done.done) == (JobState.COMPLETED, 40)
+    assert (done.state, done.done) == (JobState.SUCCEEDED, 40)
 
 
 def do_all_of(kg: Kg, ontology: str) -> None:

@@ -86,7 +86,7 @@ def test_concurrent_requests_return_vectors_to_their_sources(
     assert_right_vectors(driver, SOURCES)
     assert max(asking.server.load.at_once) == AT_ONCE
     done = jobs.find_job(graph, job.job_id)
-    assert (done.state, done.done, done.total) == (JobState.COMPLETED, SOURCES, SOURCES)
+    assert (done.state, done.done, done.total) == (JobState.SUCCEEDED, SOURCES, SOURCES)
 
 
 @pytest.mark.parametrize("fault", [Status(500, message="NaN"), Drop(mid_body=False)], ids=str)
@@ -98,7 +98,7 @@ def test_texts_that_fail_on_the_server_are_skipped(graph: Graph, asking: Asking,
     job = jobs.find_job(graph, seed(graph))
     embed(graph, asking)
     done = jobs.find_job(graph, job.job_id)
-    assert (done.state, done.done) == (JobState.COMPLETED_WITH_ERRORS, SOURCES)
+    assert (done.state, done.done) == (JobState.SUCCEEDED_WITH_ERRORS, SOURCES)
     assert (status(graph).embedded, status(graph).refused) == (SOURCES - 2, 2)
     mark = read_embedding_state(graph, "notes").target.mark
     reasons = [each.reason for each in read_rejected_sources(graph, "notes", mark, limit=9)]
@@ -129,7 +129,7 @@ def test_failed_request_keeps_results_of_the_others(
     rows(driver, "MATCH (j:Job) SET j.run_after = datetime(), j.queued_at = datetime()")
     embed(graph, asking, cached=True)
     assert_right_vectors(driver, SOURCES)
-    assert jobs.find_job(graph, job_id).state is JobState.COMPLETED
+    assert jobs.find_job(graph, job_id).state is JobState.SUCCEEDED
     again = {text for texts in passages(asking.server) for text in texts}
     assert answered.isdisjoint(again), "what was answered is paid for, and kept"
 

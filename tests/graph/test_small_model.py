@@ -92,7 +92,7 @@ def test_extraction_stores_concepts_or_reasons(graph: Graph, driver: neo4j.Drive
     settings = settings_at(address)
     run_extraction(graph, settings)
     job, service = the_job(graph), service_of(graph, settings)
-    assert job.state in {JobState.COMPLETED, JobState.COMPLETED_WITH_ERRORS}
+    assert job.state in {JobState.SUCCEEDED, JobState.SUCCEEDED_WITH_ERRORS}
     status = service.show("notes")
     assert status.extracted + status.refused == status.total == len(TEXTS)
     assert status.spent > 0

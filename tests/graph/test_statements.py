@@ -78,7 +78,8 @@ def test_every_name_that_is_called_has_a_file() -> None:
 
 def test_every_file_is_called() -> None:
     called = {name for name, _, _ in CALLS}
-    assert {name for name in STATEMENTS if not name.startswith("schema/")} - called == set()
+    migrated = re.compile(r"schema/|migrations/\d")  # the schema runs each of its statements by its folder
+    assert {name for name in STATEMENTS if not migrated.match(name)} - called == set()
 
 
 def test_call_keywords_match_statement_parameters() -> None:

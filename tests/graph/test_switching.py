@@ -47,7 +47,7 @@ def test_space_is_built_checked_activated_restored_and_dropped(kg: Kg, driver: n
     assert kg.states()["default"] == "dropping"
     rows(driver, "MATCH (e:EmbeddingSpace) SET e.dropping = e.dropping - duration({seconds: 60})")
     kg.work()
-    assert find_job(kg.graph, job_id).state is JobState.COMPLETED
+    assert find_job(kg.graph, job_id).state is JobState.SUCCEEDED
     assert kg.states() == {"other": "active"}
     left = rows(driver, "MATCH (s:Source) UNWIND keys(s) AS key RETURN collect(DISTINCT key) AS keys")[0][
         "keys"

@@ -153,7 +153,7 @@ def test_force_embeds_everything_again(
     run_jobs(graph)
     assert all(after > early for after, early in zip(times(driver), before, strict=True))  # pyright: ignore[reportOperatorIssue]
     job = kg.job(started.job_id or "")
-    assert (job.state, job.done, job.total) == (JobState.COMPLETED, 1, 1)
+    assert (job.state, job.done, job.total) == (JobState.SUCCEEDED, 1, 1)
 
 
 def test_all_ontologies_are_meant_when_none_is_named(http: httpx.Client, kg: KgClient, graph: Graph) -> None:

@@ -44,7 +44,7 @@ def test_a_folder_is_followed(http: httpx.Client, folder: Path, graph: Graph) ->
     work(graph)
     assert len(found(http, "canary")) == 1
     after = http.get(f"/folders/{added['folder_id']}").json()
-    assert (after["last_scan"]["added"], after["documents"], after["state"]) == (2, 2, "completed")
+    assert (after["last_scan"]["added"], after["documents"], after["state"]) == (2, 2, "succeeded")
     assert http.get("/folders").json() == {"folders": [after]}
 
 

@@ -56,7 +56,7 @@ def test_a_job_is_followed_from_queue_to_end(kg: KgClient, graph: Graph) -> None
     run_jobs(graph, batch_size=1)
     assert following.ended()
     states = [job.state for job in following.seen]
-    assert (states[0], states[-1]) == (JobState.QUEUED, JobState.COMPLETED)
+    assert (states[0], states[-1]) == (JobState.QUEUED, JobState.SUCCEEDED)
     done = [job.done for job in following.seen]
     assert done == sorted(done)
     assert all(job.done <= job.total for job in following.seen)

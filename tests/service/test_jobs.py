@@ -18,7 +18,7 @@ def test_job_shows_its_states_and_times(kg: KgClient, graph: Graph) -> None:
     run_jobs(graph)
     done = kg.job(stored.job_id)
     assert (queued.state, queued.done, queued.total, queued.attempts) == (JobState.QUEUED, 0, 1, 0)
-    assert (done.state, done.done, done.total, done.attempts) == (JobState.COMPLETED, 1, 1, 1)
+    assert (done.state, done.done, done.total, done.attempts) == (JobState.SUCCEEDED, 1, 1, 1)
     assert (queued.started_at, queued.finished_at, queued.worker, done.error) == (None, None, None, None)
     assert done.started_at is not None
     assert done.finished_at is not None
@@ -50,8 +50,9 @@ def test_jobs_are_filtered(http: httpx.Client, graph: Graph) -> None:
     counts: dict[str, int] = {
         "": 3,
         "state=queued": 1,
+        "state=succeeded": 2,
         "state=completed": 2,
-        "state=dead": 0,
+        "state=failed": 0,
         "ontology=o1": 1,
         "ontology=o1&state=queued": 0,
         "kind=source_embedding": 3,
@@ -88,15 +89,15 @@ def test_cancelled_job_is_retried_under_its_id(http: httpx.Client, graph: Graph)
     again = http.post(f"/jobs/{job_id}/retry").json()
     run_jobs(graph)
     assert (again["job_id"], again["state"], again["error"]) == (job_id, "queued", None)
-    assert http.get(f"/jobs/{job_id}").json()["state"] == "completed"
+    assert http.get(f"/jobs/{job_id}").json()["state"] == "succeeded"
     assert http.get("/queue").json()["paused"] == []
 
 
 def test_impossible_cancellation_or_retry_states_the_reason(http: httpx.Client, graph: Graph) -> None:
     job_id = a_job(http)
     run_jobs(graph)
-    assert "completed" in told(http.post(f"/jobs/{job_id}/cancel"), 409)
-    assert "completed" in told(http.post(f"/jobs/{job_id}/retry"), 409)
+    assert "succeeded" in told(http.post(f"/jobs/{job_id}/cancel"), 409)
+    assert "succeeded" in told(http.post(f"/jobs/{job_id}/retry"), 409)
     for what in ("cancel", "retry"):
         assert "kg jobs list" in told(http.post(f"/jobs/nosuch/{what}"), 404)
 

@@ -52,7 +52,7 @@ def a_job(graph: Graph, ontology: str) -> str:
 
 def test_an_empty_queue_is_all_zeros(http: httpx.Client) -> None:
     assert queue(http) == {
-        **dict.fromkeys(("queued", "waiting", "running", "stalled", "dead"), 0),
+        **dict.fromkeys(("queued", "waiting", "running", "stalled", "failed", "dead"), 0),
         **dict.fromkeys(("oldest_waiting_seconds", "backlog_age_seconds"), 0.0),
         "paused": [],
         "workers": [],
@@ -63,17 +63,17 @@ def test_an_empty_queue_is_all_zeros(http: httpx.Client) -> None:
 def busy(graph: Graph, driver: neo4j.Driver, http: httpx.Client) -> dict[str, str]:
     """One job in each condition."""
     del http
-    names = ("ready", "later", "running", "stalled", "dead", "old_dead", "mended", "done", "cancelled")
+    names = ("ready", "later", "running", "stalled", "failed", "old_dead", "mended", "done", "cancelled")
     ids = {name: a_job(graph, name) for name in names}
     change(driver, ids["ready"], queued_at_seconds=-100, created_at_seconds=-5000)
     change(driver, ids["later"], queued_at_seconds=300, run_after_seconds=300)
     change(driver, ids["running"], state="running", worker="w1", lease_until_seconds=30)
     change(driver, ids["stalled"], state="running", worker="w2", lease_until_seconds=-70)
-    for name in ("dead", "old_dead", "mended"):
-        change(driver, ids[name], state="dead", finished_at_seconds=-60, unique_key=None)
+    for name in ("failed", "old_dead", "mended"):
+        change(driver, ids[name], state="failed", finished_at_seconds=-60, unique_key=None)
     change(driver, ids["old_dead"], finished_at_seconds=-90_000)
     later = a_job(graph, "mended")
-    for job_id, state in ((ids["done"], "completed"), (ids["cancelled"], "cancelled"), (later, "completed")):
+    for job_id, state in ((ids["done"], "succeeded"), (ids["cancelled"], "cancelled"), (later, "succeeded")):
         change(driver, job_id, state=state, finished_at_seconds=-1, unique_key=None)
     sign_of_life(graph, "w1", host="here", pid=7, notes=["a limit"])
     sign_of_life(graph, "w2", host="there", pid=8)
@@ -86,8 +86,8 @@ def busy(graph: Graph, driver: neo4j.Driver, http: httpx.Client) -> dict[str, st
 
 def test_every_job_is_counted_once(http: httpx.Client, busy: dict[str, str]) -> None:
     found = queue(http)
-    counted = {name: found[name] for name in ("queued", "waiting", "running", "stalled", "dead")}
-    assert counted == {"queued": 2, "waiting": 1, "running": 2, "stalled": 1, "dead": 1}
+    counted = {name: found[name] for name in ("queued", "waiting", "running", "stalled", "failed")}
+    assert counted == {"queued": 2, "waiting": 1, "running": 2, "stalled": 1, "failed": 1}
     assert 100 <= found["oldest_waiting_seconds"] < 160
     assert 5000 <= found["backlog_age_seconds"] < 5060
     workers = [(each["name"], each["alive"], each["job"]) for each in found["workers"]]
@@ -103,7 +103,7 @@ def test_the_queue_the_lists_and_the_gauges_agree(http: httpx.Client, busy: dict
     for state in ("queued", "running"):
         assert found[state] == listed[state]["total"] == seen[f"kg_jobs {state}"]
     assert [job["job_id"] for job in listed["running"]["jobs"] if job["stalled"]] == [busy["stalled"]]
-    assert seen["kg_jobs dead"] == found["dead"]
+    assert seen["kg_jobs failed"] == found["failed"]
     assert (seen["kg_jobs_waiting"], seen["kg_jobs_stalled"], seen["kg_workers"]) == (1, 1, 1)
     for name in ("oldest_waiting_seconds", "backlog_age_seconds"):
         gauge = seen[f"kg_{'jobs_' if name.startswith('oldest') else ''}{name}"]

@@ -15,7 +15,7 @@ from kg_api.schemas.operations import QueueStatus
 
 ROOT = Path(__file__).parents[2]
 EMPTY = QueueStatus(
-    queued=0, waiting=0, running=0, stalled=0, dead=0, oldest_waiting_seconds=0, backlog_age_seconds=0
+    queued=0, waiting=0, running=0, stalled=0, failed=0, oldest_waiting_seconds=0, backlog_age_seconds=0
 )
 _SUFFIXES = {"counter": ("_total",), "gauge": ("",), "histogram": ("_bucket", "_sum", "_count")}
 

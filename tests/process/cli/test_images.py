@@ -39,14 +39,14 @@ def test_wait_reports_failed_image_job(kg: Kg, folder: Path, graph: Graph, drive
     ensure_space(graph, HistogramEmbedder().identity, FIRST_IMAGE_SLUG)
     (folder / "boat.jpg").write_bytes(BOAT)
     kg("ingest", str(folder), "--ontology", "notes")
-    died = "SET j.state = 'dead', j.error = 'no such model', j.unique_key = null"
+    died = "SET j.state = 'failed', j.error = 'no such model', j.unique_key = null"
     driver.execute_query(f"MATCH (j:Job {{kind: 'image_embedding'}}) {died}")
     run_jobs(graph)
     ran = kg("ingest", str(folder), "--ontology", "notes", "--wait")
     assert ran.returncode == 1
     told = " ".join(ran.stderr.split())
     assert "1 image without a vector" in told
-    assert "is dead: no such model After the fix: kg jobs retry" in told
+    assert "failed: no such model After the fix: kg jobs retry" in told
 
 
 def test_images_are_ingested_listed_shown_and_saved(kg: Kg, folder: Path) -> None:

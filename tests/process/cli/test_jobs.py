@@ -86,10 +86,10 @@ def test_rejected_texts_are_shown_with_reasons(
             reason=mark.refusal_property,
             time=mark.time_property,
         ).consume()
-    change(driver, job_id, {"state": "completed_with_errors", "set_aside": 1, "done": 1}, ended=True)
+    change(driver, job_id, {"state": "succeeded_with_errors", "set_aside": 1, "done": 1}, ended=True)
     ran = kg("jobs", "show", job_id)
     assert ran.returncode == 0, ran.stderr
-    assert "completed with errors" in ran.stdout
+    assert "succeeded with errors" in ran.stdout
     assert "1 failed" in ran.stdout
     assert "odd.txt ¶0 too long for the model" in " ".join(ran.stdout.split())
     assert "kg jobs retry" in ran.stderr
@@ -105,10 +105,10 @@ def test_cancel_and_retry(kg: Kg, job: str) -> None:
 
 
 def test_impossible_job_commands_exit_with_error_code(kg: Kg, driver: neo4j.Driver, job: str) -> None:
-    change(driver, job, {"state": "completed"}, ended=True)
+    change(driver, job, {"state": "succeeded"}, ended=True)
     for command in ("cancel", "retry"):
         ran = kg("jobs", command, job)
-        assert (ran.returncode, "completed" in ran.stderr) == (5, True), ran.stderr
+        assert (ran.returncode, "succeeded" in ran.stderr) == (5, True), ran.stderr
         assert kg("jobs", command, "nosuch").returncode == 4
 
 
@@ -139,7 +139,7 @@ def test_doctor_accepts_running_workers(service: Service, graph: Graph) -> None:
 
 def test_doctor_explains_stuck_work(service: Service, graph: Graph, driver: neo4j.Driver, job: str) -> None:
     dead = graph.transaction(lambda tx: jobs.request_job(tx, "test", "odd", added=1))
-    change(driver, dead, {"state": "dead", "error": "InvalidInput: no such model"}, ended=True)
+    change(driver, dead, {"state": "failed", "error": "InvalidInput: no such model"}, ended=True)
     lost = graph.transaction(lambda tx: jobs.request_job(tx, "test", "lost", added=1))
     change(driver, lost, {"state": "running", "worker": "w9"})
     with driver.session() as session:
@@ -155,7 +155,7 @@ def test_doctor_explains_stuck_work(service: Service, graph: Graph, driver: neo4
     assert "no heartbeat from any worker, and jobs have been waiting for 9 min" in told["workers", "fail"]
     assert "kg up" in told["workers", "fail"]
     assert (
-        f"test odd is dead: InvalidInput: no such model -> fix the cause, then: kg jobs retry {dead}"
+        f"test odd failed: InvalidInput: no such model -> fix the cause, then: kg jobs retry {dead}"
         in (told["job", "fail"])
     )
     warned = " ".join(f"{each.detail} -> {each.fix}" for each in found if each.state == "warn")

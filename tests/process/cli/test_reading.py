@@ -60,8 +60,8 @@ SAME = {
     "documents from the second": ("/documents?offset=1&limit=1", ["documents", "--offset", "1", "-n", "1"]),
     "jobs": ("/jobs?limit=20", ["jobs", "list"]),
     "jobs by state": (
-        "/jobs?state=completed&ontology=handbook&limit=20",
-        ["jobs", "list", "--state", "completed", "--ontology", "handbook"],
+        "/jobs?state=succeeded&ontology=handbook&limit=20",
+        ["jobs", "list", "--state", "succeeded", "--ontology", "handbook"],
     ),
     "jobs by kind": ("/jobs?kind=test&limit=20", ["jobs", "list", "--kind", "test"]),
     "one job": ("/jobs/{job}", ["jobs", "show", "{job}"]),

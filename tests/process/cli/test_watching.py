@@ -52,10 +52,10 @@ def test_watch_without_jobs_reports_none(kg: Kg, graph: Graph) -> None:
 
 
 def test_failed_job_is_an_error_with_reason(kg: Kg, graph: Graph, driver: neo4j.Driver, job: str) -> None:
-    ended(graph, driver, job, "dead", "EmbeddingFailed: the model gave NaN")
+    ended(graph, driver, job, "failed", "EmbeddingFailed: the model gave NaN")
     ran = kg("jobs", "watch", job)
     assert ran.returncode == 1
-    assert f"job {job} is dead: EmbeddingFailed: the model gave NaN" in ran.stderr
+    assert f"job {job} failed: EmbeddingFailed: the model gave NaN" in ran.stderr
     assert "Traceback" not in ran.stderr
 
 
@@ -80,13 +80,13 @@ def test_an_interrupted_watch_ends_without_a_trace(watching: Running, service: S
 
 
 def test_failed_job_is_mentioned_after_watching(kg: Kg, graph: Graph, driver: neo4j.Driver, job: str) -> None:
-    ended(graph, driver, job, "dead", "EmbeddingFailed: the model gave NaN")
+    ended(graph, driver, job, "failed", "EmbeddingFailed: the model gave NaN")
     with driver.session() as session:
         session.run("MATCH (j:Job) SET j.finished_at = datetime.realtime()").consume()
     ran = kg("jobs", "watch")
     assert ran.returncode == 0
     assert "No job is waiting or running" in ran.stderr
-    assert "a job has died; why: kg jobs list --state dead" in ran.stderr
+    assert "1 job failed within a day. For the reasons: kg jobs list --state failed" in ran.stderr
 
 
 def test_a_watch_ends_with_its_jobs_by_events(
@@ -110,7 +110,7 @@ def test_job_is_polled_until_it_ends(kg: Kg) -> None:
     def answer(request: Request) -> Reply:
         asked.append(request.path)
         done = asked.count("/jobs/j1") * 3
-        state = "completed" if done == 9 else "running"
+        state = "succeeded" if done == 9 else "running"
         return Reply(200, json.dumps({**FIELDS, "state": state, "done": done}).encode())
 
     with answering(answer) as url:
@@ -126,7 +126,7 @@ def test_watch_waits_for_an_unavailable_database(kg: Kg) -> None:
         asked.append(request.path)
         if len(asked) == 2:
             return problem(DatabaseUnavailable("Neo4j is away"))
-        state = "running" if len(asked) == 1 else "completed"
+        state = "running" if len(asked) == 1 else "succeeded"
         return Reply(200, json.dumps({**FIELDS, "state": state, "done": 9}).encode())
 
     with answering(answer) as url:

@@ -127,7 +127,7 @@ def until_state(graph: Graph, job_id: str, *states: JobState, seconds: float = P
 
 def until_done(graph: Graph, job_id: str, seconds: float = PATIENCE) -> Job:
     """Wait until the job is completed."""
-    return until_state(graph, job_id, JobState.COMPLETED, seconds=seconds)
+    return until_state(graph, job_id, JobState.SUCCEEDED, seconds=seconds)
 
 
 def until_progress(graph: Graph, job_id: str, done: int = 1) -> None:

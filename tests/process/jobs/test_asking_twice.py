@@ -35,14 +35,14 @@ def test_fifty_requests_with_one_key_are_one(http: httpx.Client, graph: Graph, d
     """The job ends in between. Without the key, another job would start."""
     seed(graph, 3)
     seed(graph, 3, "others")
-    rows(driver, "MATCH (j:Job) SET j.state = 'completed', j.unique_key = null")
+    rows(driver, "MATCH (j:Job) SET j.state = 'succeeded', j.unique_key = null")
     key = {"Idempotency-Key": "once"}
     answers = posted(http, 50, "/ontologies/notes/embeddings", headers=key)
     assert {answer.status_code for answer in answers} == {202}, answers[0].text
     told = {answer.json()["job_id"] for answer in answers}
     assert len(told) == 1
     assert len(jobs(driver)) == 3
-    rows(driver, "MATCH (j:Job) SET j.state = 'completed', j.unique_key = null")
+    rows(driver, "MATCH (j:Job) SET j.state = 'succeeded', j.unique_key = null")
     again = http.post("/ontologies/notes/embeddings", headers=key)
     assert (again.status_code, again.json()["job_id"]) == (202, told.pop())
     other = http.post("/ontologies/others/embeddings", headers=key)

@@ -26,7 +26,7 @@ def ask(graph: Graph, ontology: str) -> str:
 def test_job_without_progress_fails_at_its_budget(crew: Crew, graph: Graph, stuck: Stuck) -> None:
     worker = crew.hire_and_wait(env=STUCK, stuck=stuck)
     job_id = ask(graph, "never")
-    dead = until_state(graph, job_id, JobState.DEAD)
+    dead = until_state(graph, job_id, JobState.FAILED)
     assert BUDGET <= lasted(dead) <= BUDGET + BEAT + MARGIN
     assert (dead.error or "").startswith("timeout: ")
     assert dead.attempts == 1

@@ -37,14 +37,14 @@ def test_rejected_text_is_skipped_within_a_batch(
     texts = [f"source {number}" + (" with poison" if number == 37 else "") for number in range(100)]
     job_id = store_document(graph, record("a.md", texts)).job_id or ""
     worker = crew.hire(env=OFTEN, refuses="poison")
-    ended = until_state(graph, job_id, JobState.COMPLETED_WITH_ERRORS, JobState.COMPLETED, JobState.DEAD)
-    assert (ended.state, ended.done, ended.total) == (JobState.COMPLETED_WITH_ERRORS, 100, 100)
+    ended = until_state(graph, job_id, JobState.SUCCEEDED_WITH_ERRORS, JobState.SUCCEEDED, JobState.FAILED)
+    assert (ended.state, ended.done, ended.total) == (JobState.SUCCEEDED_WITH_ERRORS, 100, 100)
     assert (ended.set_aside, ended.attempts, embedded(driver)) == (1, 1, 99)
     told = http.get("/ontologies/notes/refused").json()
     assert (told["total"], "does not take 'poison'" in str(told)) == (1, True), told
-    wait_until(lambda: said(worker, "job completed", 3), PATIENCE, worker.output)
+    wait_until(lambda: said(worker, "job succeeded", 3), PATIENCE, worker.output)
     assert len(crew.batches(worker)) < 40, "backfill does not try it again and again"
-    assert http.get("/jobs", params={"state": "dead"}).json()["total"] == 0
+    assert http.get("/jobs", params={"state": "failed"}).json()["total"] == 0
     assert worker.stop() == 0
     assert http.post(f"/jobs/{job_id}/retry").is_success
     crew.hire()
@@ -59,15 +59,15 @@ def test_failed_job_is_retried_with_correct_counts(
     nobody_backfills(driver)
     job_id = seed(graph, 4 * BATCH)
     worker = crew.hire(env={"KG_WORKER__MAX_STUMBLES": "1"}, fault="raise", place="embedding", at=3)
-    dead = until_state(graph, job_id, JobState.DEAD)
+    dead = until_state(graph, job_id, JobState.FAILED)
     assert (dead.done, dead.total, "a fault of the test" in (dead.error or "")) == (
         2 * BATCH,
         4 * BATCH,
         True,
     )
-    listed = http.get("/jobs", params={"state": "dead"}).json()
+    listed = http.get("/jobs", params={"state": "failed"}).json()
     assert [(each["job_id"], each["error"]) for each in listed["jobs"]] == [(job_id, dead.error)]
-    assert http.get("/queue").json()["dead"] == 1
+    assert http.get("/queue").json()["failed"] == 1
     answer = http.post(f"/jobs/{job_id}/retry")
     assert answer.is_success, answer.text
     again = answer.json()
@@ -96,7 +96,7 @@ def test_a_cancelled_job_that_waits_never_starts(
     assert (answer.status_code, answer.json()["state"]) == (200, "cancelled")
     assert http.post(f"/jobs/{job_id}/cancel").json() == answer.json(), "twice is as once"
     worker = crew.hire(env=OFTEN)
-    wait_until(lambda: said(worker, "job completed", 2), PATIENCE, worker.output)
+    wait_until(lambda: said(worker, "job succeeded", 2), PATIENCE, worker.output)
     assert (find_job(graph, job_id).attempts, crew.batches(), embedded(driver)) == (0, [], 0)
     assert http.post("/ontologies/notes/embeddings").status_code == 202, "until somebody asks again"
     wait_until(lambda: embedded(driver) == BATCH, PATIENCE, worker.output)
@@ -113,7 +113,7 @@ def test_cancelled_job_stops_within_a_batch(
     wait_until(lambda: said(worker, "job cancelled"), PATIENCE, worker.output)
     assert len(crew.batches(worker)) <= batches + 1
     assert (cancelled["state"], embedded(driver)) == ("cancelled", there)
-    wait_until(lambda: said(worker, "job completed", 2), PATIENCE, worker.output)
+    wait_until(lambda: said(worker, "job succeeded", 2), PATIENCE, worker.output)
     after = find_job(graph, job_id)
     assert (after.state, after.done, embedded(driver)) == (JobState.CANCELLED, cancelled["done"], there)
     assert http.post(f"/jobs/{job_id}/retry").is_success

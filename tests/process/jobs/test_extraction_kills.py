@@ -75,7 +75,7 @@ def test_extraction_survives_workers_that_are_killed(
         time.sleep(chance.random() * 0.3)
         worker.kill()
         tell(f"kill {kill}: {len(model.requests)} requests, {find_job(graph, job_id).done} done")
-    assert find_job(graph, job_id).state is not JobState.COMPLETED, "it was killed in the middle"
+    assert find_job(graph, job_id).state is not JobState.SUCCEEDED, "it was killed in the middle"
     crew.hire(env=environment_of(model))
     job = until_done(graph, job_id)
     assert (job.done, job.set_aside) == (sources, 0)
@@ -94,7 +94,7 @@ def test_extraction_survives_workers_that_are_killed(
 
 
 def reached(model: EmbeddingServer, graph: Graph, job_id: str, wanted: int) -> Callable[[], bool]:
-    return lambda: len(model.requests) >= wanted or find_job(graph, job_id).state is JobState.COMPLETED
+    return lambda: len(model.requests) >= wanted or find_job(graph, job_id).state is JobState.SUCCEEDED
 
 
 def cost_of_all(model: EmbeddingServer) -> float:

@@ -22,7 +22,7 @@ from tests.process.jobs.crew import BATCH, Crew, assert_all_embedded, seed, tell
 from tests.support import forked
 from tests.support.running import Service, environment, wait_until
 
-COMPLETED = {"state": "completed", "kind": "source_embedding", "ontologies": None, "hidden": []}
+COMPLETED = {"state": "succeeded", "kind": "source_embedding", "ontologies": None, "hidden": []}
 
 
 @dataclass
@@ -122,7 +122,7 @@ def assert_monotone(seen: list[dict[str, Any]], sources: int) -> None:
     assert done == sorted(done)
     assert len(set(done)) > 5, "too few polls to say anything"
     assert all(each["done"] <= each["total"] == sources for each in seen)
-    assert (seen[-1]["state"], seen[-1]["done"], seen[-1]["total"]) == ("completed", sources, sources)
+    assert (seen[-1]["state"], seen[-1]["done"], seen[-1]["total"]) == ("succeeded", sources, sources)
 
 
 def test_repeatedly_dying_worker_fails_its_job(crew: Crew, graph: Graph, driver: neo4j.Driver) -> None:
@@ -132,7 +132,7 @@ def test_repeatedly_dying_worker_fails_its_job(crew: Crew, graph: Graph, driver:
         victim = crew.hire(env={"KG_WORKER__MAX_STUMBLES": "2"}, fault="die", place="embedding", at=1)
         victim.process.wait(60)
     crew.hire(env={"KG_WORKER__MAX_STUMBLES": "2", "KG_WORKER__TICK_SECONDS": "1"})
-    wait_until(lambda: find_job(graph, job_id).state is JobState.DEAD, 30)
+    wait_until(lambda: find_job(graph, job_id).state is JobState.FAILED, 30)
     assert "was lost" in (find_job(graph, job_id).error or "")
     wait_until(lambda: graph.read("jobs/count", **COMPLETED)[0]["total"] == 1, 30)
     assert_all_embedded(driver, 2 * BATCH)

@@ -172,7 +172,7 @@ class Communities(Work):
     def after_kill(self) -> None:
         shown = self.service.page("notes", level=0, parent=None, offset=0, limit=1000)
         assert shown.total in {0, self.groups}
-        if find_job(self.graph, self.job_id).state is JobState.COMPLETED:
+        if find_job(self.graph, self.job_id).state is JobState.SUCCEEDED:
             self.job_id = self._detect()
 
     def check(self) -> None:

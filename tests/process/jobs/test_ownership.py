@@ -69,7 +69,7 @@ def test_eight_workers_never_own_a_job_at_once(crew: Crew, graph: Graph, count: 
 
 
 def completed(graph: Graph) -> int:
-    return graph.read("jobs/count", state="completed", kind=TEST_KIND, ontologies=None, hidden=[])[0]["total"]
+    return graph.read("jobs/count", state="succeeded", kind=TEST_KIND, ontologies=None, hidden=[])[0]["total"]
 
 
 def test_frozen_worker_loses_its_job_and_writes_nothing(
@@ -126,6 +126,6 @@ def test_a_slow_worker_that_lives_keeps_its_job(crew: Crew, graph: Graph, driver
     until_owned(graph, job_id)
     idle = crew.hire_and_wait()
     done = until_done(graph, job_id)
-    assert (done.attempts, done.state) == (1, JobState.COMPLETED)
+    assert (done.attempts, done.state) == (1, JobState.SUCCEEDED)
     assert (len(crew.batches(slow)), crew.batches(idle)) == (1, [])
     assert_all_embedded(driver, BATCH)

@@ -55,7 +55,7 @@ def test_huge_job_does_not_delay_small_jobs(
     small = [seed(graph, 1, f"small {number}") for number in range(SMALL_JOBS)]
     waits = sorted(waited(until_done(graph, job_id)) for job_id in small)
     meanwhile = find_job(graph, huge)
-    assert meanwhile.state is not JobState.COMPLETED, "it was not huge enough to say anything"
+    assert meanwhile.state is not JobState.SUCCEEDED, "it was not huge enough to say anything"
     tell(f"small jobs waited {waits[5]:.1f} s in the middle, {waits[-1]:.1f} s at most")
     assert waits[-2] <= size.longest_wait, "the 95th percentile"
     done = until_done(graph, huge, size.batches * 0.5 + PATIENCE)
@@ -93,7 +93,7 @@ def ended(graph: Graph, driver: neo4j.Driver, days: int) -> str:
     job_id = graph.transaction(lambda tx: request_job(tx, "source_embedding", name, added=1))
     rows(
         driver,
-        "MATCH (j:Job {job_id: $id}) SET j.state = 'completed', j.unique_key = null, "
+        "MATCH (j:Job {job_id: $id}) SET j.state = 'succeeded', j.unique_key = null, "
         "j.finished_at = datetime.realtime() - duration({days: $days})",
         id=job_id,
         days=days,

@@ -41,7 +41,7 @@ def test_wrong_worker_clocks_cause_one_job_per_slot(crew: Crew, driver: neo4j.Dr
 def completed_by(worker: Running) -> list[str]:
     """The jobs that a worker says it has completed."""
     lines = [json.loads(line) for line in worker.output().splitlines() if line[:1] == "{"]
-    return [line["job_id"] for line in lines if line["event"] == "job completed"]
+    return [line["job_id"] for line in lines if line["event"] == "job succeeded"]
 
 
 def test_missed_slots_cause_one_job(crew: Crew, driver: neo4j.Driver) -> None:
@@ -63,11 +63,11 @@ def test_missed_slots_cause_one_job(crew: Crew, driver: neo4j.Driver) -> None:
 @pytest.mark.full
 def test_stopped_worker_runs_one_backfill_on_return(crew: Crew) -> None:
     before = crew.hire_and_wait(env={"KG_WORKER__TICK_SECONDS": "1"})
-    wait_until(lambda: said(before, "job completed"), 20, before.output)
+    wait_until(lambda: said(before, "job succeeded"), 20, before.output)
     before.kill()
     time.sleep(5)
     after = crew.hire_and_wait(env={"KG_WORKER__TICK_SECONDS": "3600"})
-    wait_until(lambda: said(after, "job completed"), 20, after.output)
+    wait_until(lambda: said(after, "job succeeded"), 20, after.output)
     time.sleep(1)
     assert after.output().count('"event": "job taken"') == 1
 

@@ -21,12 +21,12 @@ def test_job_log_lines_name_job_and_request(server: Neo4jServer, graph: Graph, t
         headers = {"X-Request-ID": REQUEST}
         httpx.post(f"{service.url}/documents", json=body, headers=headers, timeout=60).raise_for_status()
         with started(["worker"], environment(server), tmp_path / "worker.log") as worker:
-            wait_until(lambda: "job completed" in worker.output() and REQUEST in worker.output(), 60)
+            wait_until(lambda: "job succeeded" in worker.output() and REQUEST in worker.output(), 60)
             lines = [json.loads(line) for line in worker.output().splitlines() if line.startswith("{")]
     finally:
         service.stop()
     caused = [line for line in lines if line.get("request_id") == REQUEST]
-    assert {"job taken", "job completed"} <= {line["event"] for line in caused}
+    assert {"job taken", "job succeeded"} <= {line["event"] for line in caused}
     assert all(line["job_id"] and line["kind"] for line in caused)
 
 

@@ -42,7 +42,7 @@ def test_job_with_changed_model_fails_with_reason(world: World, model: Model, dr
     model.turned = True
     job_id = world.ingest("notes", "The new one reads of badgers.", "b.md")["job_id"]
     dead = world.until_job(job_id, lambda job: job["error"] is not None)
-    assert (dead["state"], dead["attempts"], dead["done"]) == ("dead", 1, 0)
+    assert (dead["state"], dead["attempts"], dead["done"]) == ("failed", 1, 0)
     assert EXPLAINED in dead["error"]
     assert "Restore the former model, or add a space" in dead["error"]
     after = {row["document"]: row["vector"] for row in rows(driver, VECTORS, name="notes")}

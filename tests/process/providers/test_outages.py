@@ -169,7 +169,7 @@ def test_revoked_key_is_reported_without_retries(world: World, driver: neo4j.Dri
     assert len(model.requests) == before + 1
     job_id = world.ingest("revoked", "The harbour is empty.", "b.md")["job_id"]
     dead = world.until_job(job_id, lambda job: job["error"] is not None)
-    assert (dead["state"], dead["attempts"]) == ("dead", 1)
+    assert (dead["state"], dead["attempts"]) == ("failed", 1)
     assert "returned 401 invalid_api_key" in dead["error"]
     assert "Set OPENAI_API_KEY to a valid key" in dead["error"]
     assert len(model.requests) == before + 2

@@ -101,14 +101,14 @@ class World:
         """Store a document and wait until it is embedded."""
         stored = self.ingest(ontology, text, document)
         if stored["job_id"]:
-            self.until_job(stored["job_id"], lambda job: job["state"] == "completed")
+            self.until_job(stored["job_id"], lambda job: job["state"] == "succeeded")
         return stored
 
     def job(self, job_id: str) -> Json:
         return self.ask("GET", f"/jobs/{job_id}")
 
     def until_job(
-        self, job_id: str, fits: Callable[[Json], bool] = lambda job: job["state"] == "completed"
+        self, job_id: str, fits: Callable[[Json], bool] = lambda job: job["state"] == "succeeded"
     ) -> Json:
         seen: list[Json] = []
 

@@ -44,7 +44,7 @@ def test_a_trace_from_client_to_provider(
         try:
             with started(["worker"], environment(server, **env), tmp_path / "worker.log") as worker:
                 ingest_within_a_trace(service, collector)
-                wait_until(lambda: "job completed" in worker.output() and TRACE in worker.output(), 60)
+                wait_until(lambda: "job succeeded" in worker.output() and TRACE in worker.output(), 60)
                 job = collector.find(
                     lambda span: span.name == "job source_embedding" and span.trace_id == TRACE
                 )
@@ -60,13 +60,13 @@ def test_a_trace_from_client_to_provider(
     assert (request.service, job.service, embedded.service) == ("kg-api", "kg-worker", "kg-worker")
     assert (embedded.name, embedded.trace_id) == ("embed 127.0.0.1", TRACE)
     assert (job.attributes["kg.job_outcome"], request.attributes["http.response.status_code"]) == (
-        "completed",
+        "succeeded",
         "202",
     )
     assert f"00-{TRACE}-{embedded.span_id}-01" in {
         each.headers.get("traceparent") for each in provider.requests
     }
-    assert {"job taken", "embedded", "job completed"} <= {line["event"] for line in lines(told)}
+    assert {"job taken", "embedded", "job succeeded"} <= {line["event"] for line in lines(told)}
     assert all(line["job_id"] and line["request_id"] for line in lines(told))
     assert "request" in {line["event"] for line in lines(service.output())}
     assert stage.trace_id == TRACE

@@ -80,7 +80,7 @@ def test_kills_within_a_scan_lose_and_repeat_nothing(
         seen.append(job.done)
     crew.hire()
     after = until_scanned(graph, followed, {"added": files})
-    wait_until(lambda: find_job(graph, job_id).state is JobState.COMPLETED, PATIENCE)
+    wait_until(lambda: find_job(graph, job_id).state is JobState.SUCCEEDED, PATIENCE)
     tell(f"{kills} kills, done when killed: {seen}")
     assert seen == sorted(set(seen)), "each life got something done"
     assert (find_job(graph, job_id).done, find_job(graph, job_id).total) == (files, files)
@@ -90,7 +90,7 @@ def test_kills_within_a_scan_lose_and_repeat_nothing(
 
 def scans(workers: list[Running]) -> int:
     """Return completed scans. A long scan is claimed several times."""
-    return sum(worker.output().count('"folder_sync", "event": "job completed"') for worker in workers)
+    return sum(worker.output().count('"folder_sync", "event": "job succeeded"') for worker in workers)
 
 
 def test_one_of_two_workers_scans_a_folder(

@@ -58,8 +58,8 @@ def job(**fields: Any) -> Job:
         ({"stalled": True, "rate": 4}, "stalled"),
         ({"state": "queued"}, "queued"),
         ({"state": "queued", "error": "waiting: " + "word " * 100}, "waits for a retry"),
-        ({"state": "completed_with_errors", "set_aside": 3}, "3 failed"),
-        ({"state": "dead", "error": "NaN"}, "dead"),
+        ({"state": "succeeded_with_errors", "set_aside": 3}, "3 failed"),
+        ({"state": "failed", "error": "NaN"}, "failed"),
     ],
 )
 def test_a_speed_is_a_few_words(fields: dict[str, Any], told: str) -> None:
@@ -94,4 +94,4 @@ def test_a_job_that_waits_says_until_when() -> None:
     assert report.describe_state(later) == "queued, retried in 3 min"
     assert report.describe_state(job(state="queued")) == "queued"
     assert report.describe_state(job(stalled=True)).startswith("stalled")
-    assert report.describe_state(job(state="completed_with_errors")) == "completed with errors"
+    assert report.describe_state(job(state="succeeded_with_errors")) == "succeeded with errors"

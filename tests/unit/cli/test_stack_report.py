@@ -24,7 +24,7 @@ QUEUE = QueueStatus(
     waiting=1,
     running=1,
     stalled=1,
-    dead=0,
+    failed=0,
     oldest_waiting_seconds=4,
     backlog_age_seconds=9,
 )
@@ -40,7 +40,7 @@ STATUS = StackStatus(
     roles={},
     jobs=QUEUE,
 )
-DIED = replace(STATUS, jobs=QUEUE.model_copy(update={"dead": 3}))
+DIED = replace(STATUS, jobs=QUEUE.model_copy(update={"failed": 3}))
 
 
 def test_status_counts_jobs(capsys: pytest.CaptureFixture[str]) -> None:
@@ -68,7 +68,9 @@ def test_failed_jobs_are_mentioned_with_their_command(
 ) -> None:
     assert callable(say)
     say(DIED)
-    assert "3 jobs have died; why: kg jobs list --state dead" in capsys.readouterr().err
+    assert (
+        "3 jobs failed within a day. For the reasons: kg jobs list --state failed" in capsys.readouterr().err
+    )
 
 
 def test_missing_job_counts_are_not_printed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -109,7 +111,7 @@ def test_the_page_is_named(say: Callable[[StackStatus], None], capsys: pytest.Ca
 
 
 def test_status_as_json_has_the_queue() -> None:
-    assert DIED.as_json()["jobs"]["dead"] == 3
+    assert DIED.as_json()["jobs"]["failed"] == 3
     assert replace(STATUS, jobs=None).as_json()["jobs"] is None
 
 

@@ -29,10 +29,16 @@ def test_unknown_queue_has_no_gauges() -> None:
 
 def test_queue_gauges_accompany_process_metrics() -> None:
     status = QueueStatus(
-        queued=3, waiting=1, running=2, stalled=1, dead=4, oldest_waiting_seconds=5.5, backlog_age_seconds=60
+        queued=3,
+        waiting=1,
+        running=2,
+        stalled=1,
+        failed=4,
+        oldest_waiting_seconds=5.5,
+        backlog_age_seconds=60,
     )
     told = render_metrics(QueueGauges(status)).decode().splitlines()
-    assert 'kg_jobs{state="dead"} 4.0' in told
+    assert 'kg_jobs{state="failed"} 4.0' in told
     assert "kg_jobs_oldest_waiting_seconds 5.5" in told
     assert "kg_workers 0.0" in told
     assert "# TYPE kg_jobs gauge" in told

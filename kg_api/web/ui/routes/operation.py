@@ -49,7 +49,7 @@ def help_page() -> HTMLResponse:
 # Jobs
 
 PAGE_SIZE: Final = 30
-RETRIED: Final = frozenset({JobState.DEAD, JobState.CANCELLED, JobState.COMPLETED_WITH_ERRORS})
+RETRIED: Final = frozenset({JobState.FAILED, JobState.CANCELLED, JobState.SUCCEEDED_WITH_ERRORS})
 
 
 @pages.get("/ui/jobs", "read", filtered=True)
