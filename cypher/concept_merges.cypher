@@ -1,10 +1,9 @@
-// name: carried
-// Return appearances of a concept in sources, and whether each source was extracted after a time.
+// name: as_before
+// Return the given sources that contain a concept and were not extracted after a time.
 UNWIND $source_ids AS id
-MATCH (s:Source {source_id: id})<-[a:APPEARS_IN]-(c:Concept {concept_id: $concept_id})
-RETURN s.source_id AS source_id, c.concept_id AS concept_id, a.confidence AS confidence, a.verified AS verified,
-       a.extracted_with AS extracted_with, coalesce(a.description, '') AS description, coalesce(a.terms, []) AS terms,
-       coalesce(a.unverified, []) AS unverified, coalesce(s.extracted_at > $at, false) AS read_since
+MATCH (s:Source {source_id: id})<-[:APPEARS_IN]-(:Concept {concept_id: $concept_id})
+WHERE NOT coalesce(s.extracted_at > $at, false)
+RETURN s.source_id AS source_id
 
 // name: carriers
 // Return the sources that contain a concept, and its names.
@@ -36,15 +35,6 @@ DELETE means
 WITH DISTINCT n
 MATCH (c:Concept {concept_id: $concept_id})
 MERGE (n)-[:NAMES]->(c)
-
-// name: give_quotes
-// Return existing quotes to the concept that they proved before a merge.
-UNWIND $ids AS id
-MATCH (k:Concept {concept_id: $kept})-[e:EVIDENCED_BY]->(i:Instance {instance_id: id})
-MATCH (g:Concept {concept_id: $gone})
-MERGE (g)-[:EVIDENCED_BY]->(i)
-DELETE e
-RETURN i.instance_id AS instance_id
 
 // name: give_relations
 // Return relationships to the concept of their start or end before a merge, with the same ids.
@@ -80,7 +70,7 @@ WHERE m.ontology = $ontology AND m.pair >= '' AND ($merge_id IS NULL OR m.merge_
   AND ($concept_id IS NULL OR m.kept_id = $concept_id)
 WITH m ORDER BY m.at DESC, m.merge_id
 WITH collect(m {.merge_id, .ontology, .into, .merged, .sources, .reason, .similarity, .at, .undone_at, .undone_by,
-               undoable: m.moved IS NOT NULL AND NOT m.moved CONTAINS '"appearances": [',
+               undoable: m.moved IS NOT NULL,
                concept_id: m.kept_id}) AS found
 RETURN size(found) AS total, found[$offset..$offset + $limit] AS merges
 

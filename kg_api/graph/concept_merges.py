@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from kg_api.errors import Conflict, NotFound
@@ -161,7 +160,7 @@ def _are_parted(tx: Transaction, ontology: str, pair: tuple[str, str]) -> bool:
 # Undoing merges: a concept gets its former data back
 #
 # A merge records all moved data in its own transaction. Later data belongs to the remaining concept. Sources
-# that were extracted since become pending again, so each concept gets its own evidence.
+# that were extracted since stay with the remaining concept and become pending again.
 
 
 def read_concept_merges(
@@ -195,10 +194,10 @@ def _undo(tx: Transaction, ontology: str, merge_id: str, by: str | None) -> None
     if not held or held[0]["undone"]:
         return
     record = held[0]
-    if record["moved"] is None or "appearances" in json.loads(record["moved"]):
+    if record["moved"] is None:
         raise Conflict(
             "this merge cannot be undone: kg has no record of the moved sources, because the merged "
-            "concept had too many or an earlier kg merged the two. The concepts stay merged"
+            "concept had too many. The concepts stay merged"
         )
     if record["later"]:
         raise Conflict(
@@ -210,120 +209,57 @@ def _undo(tx: Transaction, ontology: str, merge_id: str, by: str | None) -> None
     related = {each for row in locked for each in row["related"]}
     known = hold_concepts(tx, ontology, {kept, record["gone"], *related})
     if kept in known:
-        _part(tx, ontology, record, _read_moved(tx, merge_id, record), known)
+        rows = [json.loads(each["row"]) for each in tx.run("concept_merges/rows", merge_id=merge_id)]
+        _part(tx, ontology, record, rows, known)
     tx.run("concept_merges/undone", merge_id=merge_id, by=by)
 
 
-def _read_moved(tx: Transaction, merge_id: str, record: Row) -> Row:
-    """Return the rows that a merge moved, for sources that still exist."""
-    gone = record["gone"]
-    lists = ("appearances", "shared", "quotes", "shared_quotes", "outgoing", "incoming", "between", "links")
-    moved: Row = {name: [] for name in lists} | json.loads(record["moved"])
-    for each in tx.run("concept_merges/rows", merge_id=merge_id):
-        row = json.loads(each["row"])
-        for one in row["appearances"]:
-            moved["appearances" if one["concept_id"] == gone else "shared"].append(one)
-        for one in row["quotes"]:
-            moved["quotes" if one["concept_id"] == gone else "shared_quotes"].append(one)
-        for one in row["relations"]:
-            if one["between"] is None:
-                moved["outgoing" if one["outgoing"] else "incoming"].append(one["relation_id"])
-            else:
-                moved["between"].append(one["between"])
-    return moved
-
-
 def _part(
-    tx: Transaction, ontology: str, record: Row, moved: Mapping[str, Any], known: Mapping[str, concepts.Text]
+    tx: Transaction, ontology: str, record: Row, rows: list[Row], known: Mapping[str, concepts.Text]
 ) -> None:
-    """Restore a concept. All affected nodes are locked."""
-    # A concept without any remaining source is not restored.
-    kept, gone, at = record["kept"], record["gone"], record["at"]
-    now, read_since = dict[str, concepts.AppearanceRow](), set[str]()
-    for ids in portions([row["source_id"] for row in moved["appearances"]]):
-        for row in tx.run("concept_merges/carried", source_ids=ids, concept_id=kept, at=at):
-            if row.pop("read_since"):
-                read_since.add(row["source_id"])
-            now[row["source_id"]] = _to_appearance(row)
-    if not now:
+    """Restore both concepts in the recorded sources that kg has not extracted since. All nodes are locked."""
+    kept, gone, at, moved = record["kept"], record["gone"], record["at"], json.loads(record["moved"])
+    recorded: list[Row] = [each for row in rows for each in row["appearances"]]
+    before = set[str]()
+    for ids in portions([each["source_id"] for each in recorded if each["concept_id"] == gone]):
+        found = tx.run("concept_merges/as_before", source_ids=ids, concept_id=kept, at=at)
+        before |= {row["source_id"] for row in found}
+    quotes: list[Row] = [each for row in rows for each in row["quotes"]]
+    tx.run(
+        "concepts/forget_quotes", ids=[each["instance_id"] for each in quotes if each["concept_id"] == gone]
+    )
+    every = sorted({each["source_id"] for each in recorded})
+    if not before:  # the next extraction finds the concept again
+        tx.run("concept_merges/prove", source_ids=every, ids=[kept])
         tx.run("concept_merges/forget_names", name_ids=[name["name_id"] for name in moved["names"]])
         tx.run("concept_merges/read_again", ids=[kept], at=at)
         return
-    text = moved["text"]
-    described_by = text["described_by"]
-    told = (row["description"] for row in moved["appearances"] if row["source_id"] == described_by)
+    appearances = [each for each in recorded if each["source_id"] in before]
+    text, described_by = moved["text"], moved["text"]["described_by"]
+    told = (
+        each["description"]
+        for each in appearances
+        if (each["concept_id"], each["source_id"]) == (gone, described_by)
+    )
     own = concepts.Text(text["label"], next(told, ""), tuple(text["terms"]))
     write_texts(tx, ontology, {gone: own})
     tx.run("concept_merges/give_names", rows=moved["names"], concept_id=gone, ontology=ontology)
-    # The new extraction of a source replaces its recorded data.
-    as_before = now.keys() - read_since
-    _give_evidence(tx, ontology, (kept, gone), moved, now, as_before=as_before)
-    outgoing = [{"relation_id": each, "outgoing": True} for each in moved["outgoing"]]
-    incoming = [{"relation_id": each, "outgoing": False} for each in moved["incoming"]]
-    for part in portions([*outgoing, *incoming]):
+    for part in portions(appearances):
+        tx.run("concepts/write_appearances", rows=part)
+    for part in portions([each for each in quotes if each["source_id"] in before]):
+        tx.run("concepts/write_quotes", rows=part, ontology=ontology)
+    new = before - {each["source_id"] for each in appearances if each["concept_id"] == kept}
+    tx.run("concept_merges/drop_appearances", source_ids=sorted(new), concept_id=kept)
+    tx.run("concept_merges/prove", source_ids=every, ids=[kept, gone])
+    relations = [each for row in rows for each in row["relations"]]
+    for part in portions([each for each in relations if each["between"] is None]):
         tx.run("concept_merges/give_relations", rows=part, kept=kept, gone=gone)
-    between = [RelationRow(**row) for row in moved["between"] if row["source_id"] in as_before]
-    write_relations(tx, ontology, between)
+    between = (each["between"] for each in relations if each["between"] is not None)
+    write_relations(tx, ontology, [RelationRow(**row) for row in between if row["source_id"] in before])
     give_links_back(tx, moved["links"], gone, kept)
     both = {kept, gone}
     delete_orphans(tx, both)
     # The former description applies if its source still contains the concept.
-    rebuild_texts(tx, ontology, {kept} if described_by in now else both, {**known, gone: own})
+    rebuild_texts(tx, ontology, {kept} if described_by in before else both, {**known, gone: own})
     tx.run("concept_merges/read_again", ids=sorted(both), at=at)
     ask_for_embedding(tx, ontology, both, limited=False)
-
-
-def _give_evidence(
-    tx: Transaction,
-    ontology: str,
-    pair: tuple[str, str],
-    moved: Mapping[str, Any],
-    now: Mapping[str, concepts.AppearanceRow],
-    *,
-    as_before: Collection[str],
-) -> None:
-    kept, gone = pair
-
-    def write_appearances(rows: Collection[concepts.AppearanceRow]) -> None:
-        for part in portions([concepts.to_row(row) for row in rows]):
-            tx.run("concepts/write_appearances", rows=part)
-
-    before = {row["source_id"]: _to_appearance(row) for row in moved["shared"]}
-    own = [_to_appearance(row) for row in moved["appearances"] if row["source_id"] in now]
-    write_appearances(own)
-    # Existing quotes move back. Duplicate quotes, which counted once, exist twice again.
-    there = set[str]()
-    for ids in portions([row["instance_id"] for row in moved["quotes"]]):
-        given = tx.run("concept_merges/give_quotes", ids=ids, kept=kept, gone=gone)
-        there |= {row["instance_id"] for row in given}
-    lost = [row for row in moved["quotes"] if row["instance_id"] not in there]
-    quotes = [row for row in (*lost, *moved["shared_quotes"]) if row["source_id"] in as_before]
-    for part in portions([concepts.to_row(concepts.QuoteRow(**row)) for row in quotes]):
-        tx.run("concepts/write_quotes", rows=part, ontology=ontology)
-    # The remaining concept loses text that a source contributed only to the other.
-    label, shared = moved["text"]["label"], list[concepts.AppearanceRow]()
-    for each in own:
-        if first := before.get(each.source_id):
-            terms = {label, *each.terms} - {*first.terms}
-            unverified = {*each.unverified} - {*first.unverified}
-            present = now[each.source_id]
-            shared.append(
-                replace(
-                    present,
-                    confidence=first.confidence,
-                    extracted_with=first.extracted_with,
-                    description=first.description,
-                    terms=tuple(term for term in present.terms if term not in terms),
-                    unverified=tuple(quote for quote in present.unverified if quote not in unverified),
-                )
-            )
-    write_appearances(shared)
-    for ids in portions([each.source_id for each in own if each.source_id not in before]):
-        tx.run("concept_merges/drop_appearances", source_ids=ids, concept_id=kept)
-    for ids in portions([each.source_id for each in own]):
-        tx.run("concept_merges/prove", source_ids=ids, ids=[kept, gone])
-
-
-def _to_appearance(row: Row) -> concepts.AppearanceRow:
-    lists: Row = {name: tuple(row[name]) for name in ("terms", "unverified")}
-    return concepts.AppearanceRow(**(row | lists))
