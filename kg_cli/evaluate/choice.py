@@ -13,28 +13,20 @@ from typing import Any, Final
 
 from kg_api.client import KgClient
 from kg_api.errors import InvalidInput
-from kg_api.schemas.answers import (
-    Answered,
-    AnswerRequest,
-    Augmented,
-    AugmentRequest,
-    HybridHits,
-    HybridSearch,
-)
+from kg_api.schemas.answers import Answered, AnswerRequest, Augmented, AugmentRequest
 from kg_api.schemas.base import Body
 from kg_api.schemas.concepts import ExtractionConfig
 from kg_api.schemas.embedding import EmbeddingConfig
 from kg_api.schemas.problems import valid
 from kg_api.schemas.search import SourceHits, SourceSearch
-from kg_api.schemas.vocabulary import MAX_LIMIT, MAX_PER_PIECE, Target
+from kg_api.schemas.vocabulary import MAX_PER_PIECE, Target
 
 Options = Mapping[str, Any]
 Span = tuple[str, int, int]  # document, start and end of a passage in kg
 
-MORE: Final = 5  # requested passages per wanted document if the endpoint has no `per_document`
 _NO_OPTIONS = {
     *("query_text", "query_vector", "text", "messages", "question", "space", "ontology", "documents"),
-    *("mode", "cursor", "stream", "source_limit"),
+    *("mode", "cursor", "stream"),
 }
 
 
@@ -79,7 +71,7 @@ class EvalMode:
     concepts: bool = False  # whether the mode needs concepts
 
 
-def _hits(answer: SourceHits | HybridHits) -> Iterable[Span]:
+def _hits(answer: SourceHits) -> Iterable[Span]:
     return ((hit.document, hit.chunk.start, hit.chunk.end) for hit in answer.sources)
 
 
@@ -100,10 +92,6 @@ def _of_search(target: Target, limit: int) -> Options:
     return {"limit": limit, **sized.get(target, {})}
 
 
-def _of_hybrid(target: Target, limit: int) -> Options:
-    return {"source_limit": min(MAX_LIMIT, MORE * limit) if target == "documents" else limit}
-
-
 def _of_augment(target: Target, limit: int) -> Options:
     of_document = 1 if target == "documents" else None
     return {"limit": limit, "per_piece": min(limit, MAX_PER_PIECE), "per_document": of_document}
@@ -117,30 +105,20 @@ def _of_answer(target: Target, limit: int) -> Options:
 SEARCH: Final = Endpoint(
     "/queries/sources/search", SourceSearch, "query_text", "search_sources", _hits, _of_search
 )
-HYBRID: Final = Endpoint("/queries/hybrid", HybridSearch, "query_text", "hybrid_search", _hits, _of_hybrid)
 AUGMENT: Final = Endpoint("/queries/augment", AugmentRequest, "text", "augment", _records, _of_augment)
 ANSWER: Final = Endpoint(
     "/queries/answer", AnswerRequest, "question", "answer", _citations, _of_answer, own_limit=True
 )
 
-# by the value of `--mode`, which is `ENDPOINT/MODE` except for search
+# by the value of `--mode`
 MODES: Final[Mapping[str, EvalMode]] = {
     "text": EvalMode(SEARCH, {"mode": "text"}),
     "vector": EvalMode(SEARCH, {"mode": "vector"}),
     "hybrid": EvalMode(SEARCH, {"mode": "hybrid"}),
     "concepts": EvalMode(SEARCH, {"mode": "hybrid", "concepts": True}, concepts=True),
     "graph": EvalMode(SEARCH, {"mode": "hybrid", "graph": True}, concepts=True),
-    "hybrid/hybrid": EvalMode(HYBRID, {"mode": "hybrid"}, concepts=True),
-    "hybrid/graph": EvalMode(HYBRID, {"mode": "graph"}, concepts=True),
-    "hybrid/concept": EvalMode(HYBRID, {"mode": "concept"}, concepts=True),
-    "hybrid/source": EvalMode(HYBRID, {"mode": "source"}),
-    "hybrid/text": EvalMode(HYBRID, {"mode": "text"}),
     "augment": EvalMode(AUGMENT, {"mode": "hybrid"}),
-    "augment/vector": EvalMode(AUGMENT, {"mode": "vector"}),
-    "augment/text": EvalMode(AUGMENT, {"mode": "text"}),
     "answer": EvalMode(ANSWER, {"mode": "hybrid"}),
-    "answer/vector": EvalMode(ANSWER, {"mode": "vector"}),
-    "answer/text": EvalMode(ANSWER, {"mode": "text"}),
 }
 
 

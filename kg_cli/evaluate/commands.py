@@ -33,10 +33,7 @@ InPlaceOption = Annotated[
 ResultsOption = Annotated[
     Path | None, typer.Option(help="Folder for results. Default: `evaluations` in KG_HOME.")
 ]
-MODE_HELP = (
-    "Mode of search: text, vector, hybrid, concepts, graph, hybrid/concept, augment, answer. A wrong mode "
-    "lists all."
-)
+MODE_HELP = "Mode of search: text, vector, hybrid, concepts, graph, augment, or answer."
 group = make_group("Evaluate search quality, and compare.")
 
 

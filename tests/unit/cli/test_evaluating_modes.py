@@ -8,7 +8,7 @@ import pytest
 from kg_api.client import KgClient
 from kg_api.errors import InvalidInput
 from kg_api.schemas.problems import valid
-from kg_api.schemas.vocabulary import HybridMode, SearchMode, Target
+from kg_api.schemas.vocabulary import SearchMode, Target
 from kg_cli.evaluate.choice import MODES, parse_choice
 
 
@@ -23,11 +23,10 @@ def test_service_accepts_the_request_of_every_mode(mode: str, target: Target) ->
 
 def test_all_modes_that_the_endpoints_have_are_there() -> None:
     assert {*MODES} >= {*get_args(SearchMode)}
-    assert {*MODES} >= {f"hybrid/{each}" for each in get_args(HybridMode)}
 
 
 def test_unknown_mode_lists_all_modes() -> None:
-    with pytest.raises(InvalidInput, match=r"unknown mode .fast.\. Modes: text, vector, .*answer/text"):
+    with pytest.raises(InvalidInput, match=r"unknown mode .fast.\. Modes: text, vector, .*answer"):
         parse_choice(["mode=fast"])
 
 
@@ -36,7 +35,6 @@ def test_options_are_checked_per_mode() -> None:
         "limit": 12,
         "window_size": 0,
     }
-    assert parse_choice(["mode=hybrid/concept", "concept_limit=9"]).search == {"concept_limit": 9}
     with pytest.raises(InvalidInput, match="mode augment has no option rrf_k"):
         parse_choice(["mode=augment", "rrf_k=9"])
 
