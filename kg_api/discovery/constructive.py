@@ -76,7 +76,6 @@ from kg_api.wording import pluralize
 MAX_WAYS: Final = 3
 FRONTIER: Final = 200  # best nodes from which a hop follows edges
 CANDIDATES: Final = 50  # hits that kg checks for a concept that matches a phrase
-MAX_REASONS: Final = 3  # reasons for a degraded search in the message about an empty result
 DIGITS: Final = re.compile(rf"[0-9a-f]{{8,{ID_DIGITS}}}")  # an id or its beginning
 TYPES: Final[dict[EdgeKind, str]] = {
     "related_to": "related to",
@@ -121,9 +120,6 @@ class _Progress:
     built: WorkingSet = field(default_factory=WorkingSet)
     cut: list[Cut] = field(default_factory=list[Cut])
     degraded: list[Degradation] = field(default_factory=list[Degradation])
-    unseen: list[str] = field(default_factory=list[str])  # reasons for an empty scope or result
-    unfitting: dict[int, list[str]] = field(default_factory=dict[int, list[str]])
-    """Reasons by number of a filter step that matches no document."""
 
     @property
     def is_late(self) -> bool:
@@ -236,7 +232,7 @@ class ConstructiveService:
             nodes=nodes,
             edges=edges,
             steps=reports,
-            note=None if nodes else _explain_nothing(reports, progress),
+            note=None if nodes else _explain_nothing(reports),
             degraded=progress.degraded,
             timings_ms=watch.milliseconds(),
         )
@@ -251,7 +247,6 @@ class ConstructiveService:
         within = None if ids is None else frozenset(ids)
         progress = _Progress(query, known, frozenset(there), chosen.filters, until, within)
         progress.note_degraded(chosen.notes)
-        progress.unseen += [] if ids or ids is None else [each.effect for each in chosen.notes]
         return progress
 
     def _run(self, step: Step, number: int, progress: _Progress) -> StepReport:
@@ -299,8 +294,6 @@ class ConstructiveService:
         progress.note_degraded(found.degraded)
         if found.note:
             progress.note_degraded([Degradation(part="query", effect=found.note)])
-        if not found.sources:
-            progress.unseen += [each.effect for each in found.degraded if each.part == "query"]
         progress.add(progress.seed(map(_identify, found.sources)), step.limit)
 
     def _seed_by_concept(self, step: SeedStep, progress: _Progress) -> None:
@@ -340,10 +333,9 @@ class ConstructiveService:
         called = [each for each in also_called if normalize_concept_name(each.label) == name] or also_called
         taken = called or [each for each in found.concepts if each.fits]
         if not taken:
-            why = "".join(f". {each.effect}" for each in found.degraded[:MAX_REASONS])
             raise NotFound(
                 f"no concept matches {step.value!r}{format_nearest_labels(found.concepts)}. Start with a "
-                f"'text', or find a concept with `kg concepts search`{why}"
+                f"'text', or find a concept with `kg concepts search`"
             )
         return taken, not called
 
@@ -416,16 +408,11 @@ class ConstructiveService:
             if progress.is_late:
                 progress.note_late(f"{hop} of {pluralize(step.hops, 'hop')} followed")
                 break
-            before, cuts = frozenset(built.nodes), len(progress.cut)
+            before = frozenset(built.nodes)
             if further := len(frontier) - FRONTIER if len(frontier) > FRONTIER else 0:
                 only = f"edges were followed from the best {FRONTIER} nodes only"
                 progress.note_cut("frontier", f"{only}, not from {further} further ones", further)
             added += self._follow_hop(step, how, frontier[:FRONTIER], step.limit - added, progress)
-            if step.hops > 1:
-                progress.cut[cuts:] = [
-                    each.model_copy(update={"effect": f"hop {hop + 1}: {each.effect}"})
-                    for each in progress.cut[cuts:]
-                ]
             frontier = built.ranked(node for node in built.nodes.values() if node.id not in before)
 
     def _follow_hop(  # noqa: C901 - one loop over edges
@@ -491,8 +478,6 @@ class ConstructiveService:
             there = sorted(progress.ontologies)
             chosen = choose(self._graph, self._remembered, asked, there, whole_documents=True)
             progress.note_degraded(chosen.notes)
-            if not chosen.filters.document_ids:
-                progress.unfitting[progress.number] = [each.effect for each in chosen.notes]
             seen = progress.document_ids
             ids = [each for each in chosen.filters.document_ids or [] if seen is None or each in seen]
         if step.kinds is not None:
@@ -630,23 +615,18 @@ def _report_excluded_seed(value: str, ontology: str, progress: _Progress) -> Inv
     elif progress.cut:
         told = f"was not found in the documents that the query sees: {progress.cut[-1].effect}"
     else:
-        why = "; ".join(progress.unseen) or "change its documents or where"
-        told = f"is in no document that the query sees: {why}"
+        told = "is in no document that the query sees. Change documents or where"
     return InvalidInput(f"{value!r} {told}")
 
 
-def _explain_nothing(reports: list[StepReport], progress: _Progress) -> str:
+def _explain_nothing(reports: list[StepReport]) -> str:
     emptied = next((each for each in reports if each.removed and not each.nodes), None)
-    if emptied is None and any(cut.by == "time" for each in reports for cut in each.cut):
+    if emptied is not None:
+        before = pluralize(emptied.removed, "node")
+        return f"step {emptied.number} ({emptied.step}) left nothing of {before}. Request less in this step"
+    if any(cut.by == "time" for each in reports for cut in each.cut):
         return "the time limit ended before a seed was found. Raise seconds, or request less"
-    if emptied is None:
-        why = "; ".join(dict.fromkeys(progress.unseen)) or "try other words, or mode 'vector' or 'text'"
-        return f"no seed was found: {why}"
-    before = pluralize(emptied.removed, "node")
-    why = "; ".join(progress.unfitting.get(emptied.number, ())) or (
-        "request less in this step, or omit the step"
-    )
-    return f"step {emptied.number} ({emptied.step}) left nothing of {before}: {why}"
+    return "no seed was found. Try other words or filters, or mode 'vector' or 'text'"
 
 
 def _present(graph: Graph, built: WorkingSet) -> tuple[list[AnyNode], list[SubgraphEdge]]:

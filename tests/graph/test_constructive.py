@@ -252,13 +252,11 @@ def test_empty_filter_reports_and_later_steps_continue(
         {"step": "limit", "nodes": 3},
     )
     assert (found.nodes, found.edges) == ([], [])
-    assert found.note == "step 2 (filter) left nothing of 1 node: request less in this step, or omit the step"
+    assert found.note == "step 2 (filter) left nothing of 1 node. Request less in this step"
     gone = ask(constructive, seed("Thames"), {"step": "filter", "where": ["document=none.md"]})
     assert gone.nodes == []
     assert "no document fits the conditions of the filter" in [each.effect for each in gone.degraded]
-    assert (
-        gone.note == "step 2 (filter) left nothing of 1 node: no document fits the conditions of the filter"
-    )
+    assert gone.note == found.note
 
 
 def test_omitted_edges_of_a_hub_are_counted(
@@ -523,4 +521,5 @@ def test_unknown_document_in_subgraph_is_not_found(
     with pytest.raises(NotFound, match=r"document 'none\.md' not found"):
         ask(constructive, seed("Thames"), {"step": "filter", "documents": ["none.md"]})
     within = ask(constructive, by_text | {"where": ["document=none.md"]})
-    assert within.note == "no seed was found: no document fits the conditions of the filter"
+    assert within.note == "no seed was found. Try other words or filters, or mode 'vector' or 'text'"
+    assert "no document fits the conditions of the filter" in [each.effect for each in within.degraded]

@@ -60,7 +60,7 @@ def test_slow_hop_returns_partial_filtered_result(
     assert [each[:2] for each in cuts(found)] == [(2, "time"), (2, "time"), (3, "time")]
     late = [cut.effect for step in found.steps for cut in step.cut]
     assert late[:2] == [
-        "hop 1: not all edges followed: the query's 3 s were over",
+        "not all edges followed: the query's 3 s were over",
         "1 of 2 hops followed: the query's 3 s were over",
     ]
 
