@@ -98,7 +98,6 @@ for _name, _command in NAMED.items():
 app.command(hidden=True)(supervise)
 for _name, _group in GROUPS.items():
     app.add_typer(_group, name=_name)
-app.add_typer(concepts.group, name="concept", hidden=True)  # the name before 0.3
 
 
 def run() -> None:

@@ -76,7 +76,7 @@ def find_both_ends(
         found.append([each for each in hits if each.fits])
         if not found[-1]:
             raise NotFound(
-                f"no concept matches {text!r}{format_nearest_labels(hits)}. `kg concept search` and `kg "
+                f"no concept matches {text!r}{format_nearest_labels(hits)}. "
                 "`kg concepts search` and `kg concepts list` show the existing ones"
             )
     pairs = [(a, b) for a, b in product(*found) if a.ontology == b.ontology]
