@@ -7,7 +7,7 @@ from typing import Self
 
 import structlog
 
-from kg_api.blobs.images import ImageKeeper, ImageService, StoredFiles
+from kg_api.blobs.images import ImageKeeper, StoredFiles
 from kg_api.blobs.pages import PageService
 from kg_api.blobs.store import open_blobs
 from kg_api.concepts.merging import ConceptMergeRecords, link_embedded
@@ -83,9 +83,8 @@ class Container:
         self.settings, self.graph, self.converters, self.reranker = settings, graph, converters, reranker
         self.spaces, self.image_spaces = spaces, image_spaces
         self.contexts = Contexts(graph, settings)
-        files = StoredFiles(graph, open_blobs(settings.blobs, Home(settings.home).blobs))
+        self.files = files = StoredFiles(graph, open_blobs(settings.blobs, Home(settings.home).blobs))
         self.reader = DocumentReader(converters, ImageKeeper(files), settings.blobs.keep_pdfs)
-        self.images = ImageService(graph, files)
         self.pages = PageService(graph, files, ConverterPool(settings.conversion.limit_to_one_process()))
 
         estimator = Estimator(
@@ -121,9 +120,7 @@ class Container:
         self.hybrid = HybridService(graph, self.search)
         self.similarity = SimilarityService(graph)
         self.related = RelatedService(graph, image_spaces)
-        self.image_search = ImageSearchService(
-            graph, self.search, image_spaces, converters, self.images.read_blob
-        )
+        self.image_search = ImageSearchService(graph, self.search, image_spaces, converters, self.files.read)
         self.concepts, self.relationships = ConceptService(graph, spaces), RelationshipSearcher(graph, spaces)
         self.relationship_types = RelationshipVocabulary(graph)
         self.concept_merges = ConceptMergeRecords(graph)
@@ -138,7 +135,7 @@ class Container:
         passages = CachedPassages(self.graph, keeps=entries > 0)
         batch, many = self.settings.worker.sources_a_batch, self.settings.embedding.requests_at_once
         texts = TextModels(self.spaces, passages, many)
-        images = ImageModels(self.image_spaces, self.images.read_blob, many)
+        images = ImageModels(self.image_spaces, self.files.read, many)
         looks = (self.proposals.look, self.communities.look)
         handlers: list[Handler] = [
             SourceEmbedding(self.graph, self.contexts, texts, batch),
@@ -149,7 +146,7 @@ class Container:
             ConceptExtraction(self.graph, self.extractors, self.settings.worker.sources_read_a_batch),
             LinkProposal(self.graph, self.settings.proposals),
             CommunityDetection(self.graph, self.settings.communities),
-            Backfill(self.graph, entries, self.extraction_requests, self.images.delete_unused_files, *looks),
+            Backfill(self.graph, entries, self.extraction_requests, self.files.delete_unused, *looks),
         ]
         if self.settings.sync.scans:
             largest = self.settings.api.max_document_bytes

@@ -31,7 +31,6 @@ from kg_api.graph.images import (
     get_known_store,
     hold_blobs,
     list_dead_blobs,
-    list_images,
     list_unused_blobs,
     mark_blob_lost,
     mark_blobs_restored,
@@ -40,7 +39,6 @@ from kg_api.graph.images import (
     sample_blobs,
 )
 from kg_api.schemas.images import ImageType, ReadImage, StoredImage
-from kg_api.schemas.search import ImagePage
 
 log = structlog.get_logger()
 
@@ -110,6 +108,13 @@ class StoreCheck:
             marked = self._store.identity()  # the writer of the first blobs marked the store earlier
             known = known or remember_store(self._graph, uuid.uuid4().hex)
         return None if marked == known else known
+
+
+class ImageFile(NamedTuple):
+    content: bytes
+    content_type: ImageType
+    name: str  # of the document
+    key: str  # hash of the content, so a response can be cached forever
 
 
 class StoredFiles:
@@ -182,9 +187,40 @@ class StoredFiles:
         mark_unused_blobs_dead(self._graph, list_unused_blobs(self._graph, limit=most))
         return deleted + self._delete(list_dead_blobs(self._graph, limit=most))
 
-    def sweep(self) -> int:
-        """Remove partial files of crashed processes, and return their number."""
-        return self._store.sweep()
+    def image(self, source_id: str) -> ImageFile:
+        """Return the full image.
+
+        Raises:
+            NotFound: No image has this id.
+            Conflict: Several ids start with `source_id`.
+        """
+        found = find_image(self._graph, source_id)
+        content = self.read(found.storage_key)
+        return ImageFile(content, found.content_type, found.document, found.storage_key)
+
+    def thumbnail(self, source_id: str) -> ImageFile:
+        """Return the thumbnail, a WebP image of at most 256 x 256 pixels, or raise the errors of `image`."""
+        found = find_image(self._graph, source_id)
+        content = self.read(found.thumbnail_key)
+        return ImageFile(content, THUMBNAIL_TYPE, found.document, found.thumbnail_key)
+
+    def delete_unused(self) -> int:
+        """Delete unused files and partial files of crashed processes, and return their number.
+
+        Raises:
+            KgError: The database or the store does not answer. The next run deletes the rest.
+        """
+        return self._store.sweep() + self.collect()
+
+    def collect_after_delete(self) -> None:
+        """Delete some unused files while a client waits. `delete_unused` deletes the rest.
+
+        An error is only logged, because the deletion of the documents is already complete.
+        """
+        try:
+            self.collect_some(LOOKED_AT_A_REQUEST)
+        except KgError as error:
+            log.warning("unused images stay until the next clean-up", reason=str(error))
 
     def _name(self, key: str) -> str:
         blob = find_blob(self._graph, key)
@@ -246,64 +282,3 @@ class ImageKeeper:
         ]
         hold = self.files.keep(contents) if self.files and contents else None
         return StoredImageKeys(stored, None if original is None else compute_blob_key(original), hold)
-
-
-class ImageFile(NamedTuple):
-    content: bytes
-    content_type: ImageType
-    name: str  # of the document
-    key: str  # hash of the content, so a response can be cached forever
-
-
-class ImageService:
-    def __init__(self, graph: Graph, files: StoredFiles) -> None:
-        self._graph = graph
-        self._files = files
-
-    def page(self, *, ontology: str | None, offset: int, limit: int) -> ImagePage:
-        """Return a page of images in document order."""
-        return list_images(self._graph, ontology=ontology, offset=offset, limit=limit)
-
-    def file(self, source_id: str) -> ImageFile:
-        """Return the full image.
-
-        Raises:
-            NotFound: No image has this id.
-            Conflict: Several ids start with `source_id`.
-        """
-        found = find_image(self._graph, source_id)
-        content = self._files.read(found.storage_key)
-        return ImageFile(content, found.content_type, found.document, found.storage_key)
-
-    def thumbnail(self, source_id: str) -> ImageFile:
-        """Return the thumbnail, a WebP image of at most 256 x 256 pixels, or raise the errors of `file`."""
-        found = find_image(self._graph, source_id)
-        content = self._files.read(found.thumbnail_key)
-        return ImageFile(content, THUMBNAIL_TYPE, found.document, found.thumbnail_key)
-
-    def read_blob(self, key: str) -> bytes:
-        """Return the file of a storage key.
-
-        Raises:
-            NotFound: The file does not exist.
-            Unavailable: The store does not answer.
-        """
-        return self._files.read(key)
-
-    def delete_unused_files(self) -> int:
-        """Delete unused files and partial files of crashed processes, and return their number.
-
-        Raises:
-            KgError: The database or the store does not answer. The next run deletes the rest.
-        """
-        return self._files.sweep() + self._files.collect()
-
-    def collect_after_delete(self) -> None:
-        """Delete some unused files while a client waits. `tidy` deletes the rest.
-
-        An error is only logged, because the deletion of the documents is already complete.
-        """
-        try:
-            self._files.collect_some(LOOKED_AT_A_REQUEST)
-        except KgError as error:
-            log.warning("unused images stay until the next clean-up", reason=str(error))

@@ -100,7 +100,7 @@ class Library:
         return container.related.related(source_id, narrowed(container.graph, request))
 
     def thumbnail(self, source_id: str) -> bytes:
-        return self._container().images.thumbnail(source_id).content
+        return self._container().files.thumbnail(source_id).content
 
     def document(self, document_id: str) -> DocumentContent:
         return library.find_document(self._container().graph, document_id)

@@ -9,10 +9,11 @@ import neo4j
 import pytest
 
 from kg_api.blobs import store
-from kg_api.blobs.images import ImageKeeper, ImageService, StoredFiles
+from kg_api.blobs.images import ImageKeeper, StoredFiles
 from kg_api.blobs.store import FileBlobStore
 from kg_api.graph.client import Graph
 from kg_api.graph.folders import find_folder, request_scan
+from kg_api.graph.images import list_images
 from kg_api.ingest import folder_listing
 from kg_api.ingest.folders import FolderSync
 from kg_api.ingest.reader import DocumentReader
@@ -44,9 +45,8 @@ class Followed:
 
     def __init__(self, graph: Graph, folder: Path, blobs: Path) -> None:
         self.graph, self.folder, self.blobs = graph, folder, blobs
-        files = StoredFiles(graph, FileBlobStore(blobs))
-        self.images = ImageService(graph, files)
-        reader = DocumentReader(READER.converters, ImageKeeper(files))
+        self.files = StoredFiles(graph, FileBlobStore(blobs))
+        reader = DocumentReader(READER.converters, ImageKeeper(self.files))
         self.handler = FolderSync(graph, EVERYWHERE, LARGEST, reader)
         self.id = follow(graph, folder)
 
@@ -54,7 +54,7 @@ class Followed:
         return counts(scan(self.graph, self.id, handler=self.handler))
 
     def shown(self) -> dict[str, tuple[int, int]]:
-        page = self.images.page(ontology=None, offset=0, limit=100)
+        page = list_images(self.graph, ontology=None, offset=0, limit=100)
         return {each.document: (each.image.width, each.image.height) for each in page.images if each.image}
 
 
@@ -82,7 +82,7 @@ def test_image_follows_added_changed_and_deleted_documents(followed: Followed, f
     (folder / "docs" / "note.md").unlink()
     assert followed.scan() == {"changed": 1, "removed": 2, "unchanged": 1}
     assert followed.shown() == {}
-    followed.images.delete_unused_files()
+    followed.files.delete_unused()
     assert not [path for path in followed.blobs.rglob("*/*") if path.is_file()]
 
 
@@ -193,7 +193,7 @@ def test_next_scan_reads_documents_with_missing_files(
     rows(driver, "MATCH (f:Folder) SET f.review = true")
     assert followed.scan() == {"waiting": 4}
     rows(driver, "MATCH (w:WaitingDocument) SET w.blobs = []")
-    assert followed.images.delete_unused_files() == 2
+    assert followed.files.delete_unused() == 2
     review, every = ReviewService(followed.graph, lambda *_: None), Approval(ontology="notes", all=True)
     told = [each.problem.detail for each in review.approve(every).outcomes if each.problem]
     assert len(told) == 3

@@ -10,7 +10,7 @@ from pathlib import Path
 import neo4j
 import pytest
 
-from kg_api.blobs.images import ImageKeeper, ImageService, StoredFiles
+from kg_api.blobs.images import ImageKeeper, StoredFiles
 from kg_api.blobs.store import MARKER, FileBlobStore, compute_blob_key
 from kg_api.errors import Conflict, FileLost, FileStoreFull, NotFound, Unavailable
 from kg_api.graph.client import Graph
@@ -537,7 +537,7 @@ def test_deletion_removes_some_files_and_defers_others(
     left = "MATCH (b:LooseBlob) RETURN count(b) AS left"
     assert pictures.stored.collect_some(100) == 100
     assert rows(driver, left) == [{"left": 1104}]
-    ImageService(graph, pictures.stored).collect_after_delete()
+    pictures.stored.collect_after_delete()
     assert rows(driver, left) == [{"left": 1004}]
     assert pictures.collect() == 1000
     assert (rows(driver, left), pictures.files) == ([{"left": 4}], 4)

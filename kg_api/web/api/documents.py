@@ -20,6 +20,7 @@ from kg_api.blobs.images import ImageFile
 from kg_api.blobs.pages import PageRequest
 from kg_api.errors import InvalidInput
 from kg_api.graph import document_writes, library
+from kg_api.graph import images as stored_images
 from kg_api.graph.document_writes import delete_matching
 from kg_api.graph.filters import count_facets
 from kg_api.graph.fulltext import choose_language, read_language, read_synonyms, write_synonyms
@@ -95,7 +96,7 @@ def list_ontologies(container: Open) -> OntologyList:
 def delete_ontology(container: Open, ontology: Ontology) -> Deleted:
     """Delete an ontology with all its documents. A missing ontology returns zeros and a note."""
     deleted = document_writes.delete_ontology(container.graph, ontology)
-    container.images.collect_after_delete()
+    container.files.collect_after_delete()
     return deleted
 
 
@@ -140,7 +141,7 @@ def delete_documents(
 ) -> DeletedMatching:
     """Delete documents, or with `dry_run` (default) count them. 409: other documents match than expected."""
     deleted = delete_matching(container.graph, narrowed(container.graph, deletion))
-    container.images.collect_after_delete()
+    container.files.collect_after_delete()
     return deleted
 
 
@@ -148,7 +149,7 @@ def delete_documents(
 def delete_document(container: Open, document_id: CalledDocument, ontology: OntologyFilter = None) -> Deleted:
     """Deletion is idempotent for complete ids. 404: unknown name. 409: ambiguous name."""
     deleted = document_writes.delete_called(container.graph, document_id, ontology)
-    container.images.collect_after_delete()
+    container.files.collect_after_delete()
     return deleted
 
 
@@ -243,7 +244,7 @@ IfNoneMatch = Annotated[
 def list_images(
     container: Open, ontology: OntologyFilter = None, offset: Offset = 0, limit: PageSize = 100
 ) -> ImagePage:
-    return container.images.page(ontology=ontology, offset=offset, limit=limit)
+    return stored_images.list_images(container.graph, ontology=ontology, offset=offset, limit=limit)
 
 
 @stored.get(
@@ -251,13 +252,13 @@ def list_images(
 )
 def get_thumbnail(container: Open, source_id: SourceId, known: IfNoneMatch = None) -> Response:
     """Return the image as WebP with at most 256 pixels per side, upright and without metadata."""
-    return _picture(container.images.thumbnail(source_id), known)
+    return _picture(container.files.thumbnail(source_id), known)
 
 
 @stored.get("/images/{source_id:path}", "read", "Get an image", **_files(*get_args(ImageType)))
 def get_image(container: Open, source_id: SourceId, known: IfNoneMatch = None) -> Response:
     """Return the file as an attachment without its location. 404: the source is not an image."""
-    return _picture(container.images.file(source_id), known)
+    return _picture(container.files.image(source_id), known)
 
 
 def _picture(file: ImageFile, known: str | None) -> Response:
