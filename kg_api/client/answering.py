@@ -1,4 +1,4 @@
-"""Client methods for answers with citations, context for a text, and evaluation results."""
+"""Client methods for answers with citations, and context for a text."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from kg_api.client.answers import unwrap_event
-from kg_api.client.call import MAX_THINKING_SECONDS, Call, Events, build_body, delete, get, post
+from kg_api.client.call import MAX_THINKING_SECONDS, Call, Events, build_body, post
 from kg_api.client.sending import request, stream
 from kg_api.schemas.answers import Answered, AnswerEvent, AnswerRequest, Augmented, AugmentRequest, Statement
 from kg_api.schemas.documents import Message
-from kg_api.schemas.evaluation import Comparison, EvalResult, EvalSummaries, ResultDeleted
 from kg_api.schemas.filters import AnyOf, Condition
 from kg_api.schemas.vocabulary import SearchMode
 
@@ -94,37 +93,3 @@ class AnsweringMethods:
     ) -> Events[Statement | Answered]:
         """Yield the statements of an answer as the model writes them, and finally the whole answer."""
         return _answer_events(locals())
-
-
-class EvaluationMethods:
-    @request
-    def evaluations(
-        self, ontology: str | None = None, *, offset: int = 0, limit: int = 50
-    ) -> Call[EvalSummaries]:
-        """List the saved results of `kg eval run` in the home of the service, the newest first."""
-        return get(EvalSummaries, "evaluations", ontology=ontology, offset=offset, limit=limit)
-
-    @request
-    def evaluation(self, name: str) -> Call[EvalResult]:
-        """Return a saved result with the scores of each question."""
-        return get(EvalResult, "evaluations", name)
-
-    @request
-    def delete_evaluation(self, name: str) -> Call[ResultDeleted]:
-        """Delete a saved result with its answers and its chart.
-
-        Raises:
-            NotFound: No result has this name. The message suggests the closest name.
-        """
-        return delete(ResultDeleted, "evaluations", name)
-
-    @request
-    def compare_evaluations(
-        self, names: Sequence[str], *, metrics: Sequence[str] | None = None, against: str = "first"
-    ) -> Call[Comparison]:
-        """Compare saved results on the same questions, with paired significance tests.
-
-        `against` is the baseline: `first`, `best` in the first metric, or a label.
-        """
-        chosen = None if metrics is None else [*metrics]
-        return get(Comparison, "evaluations", "compare", name=[*names], metric=chosen, against=against)

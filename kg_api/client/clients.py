@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Generator
 
 from kg_api.client.administration import KeyMethods, MovingMethods, SpaceMethods
-from kg_api.client.answering import AnsweringMethods, EvaluationMethods
+from kg_api.client.answering import AnsweringMethods
 from kg_api.client.call import Call, get
 from kg_api.client.concepts import ConceptMethods
 from kg_api.client.documents import DocumentMethods
@@ -23,7 +23,6 @@ from kg_api.schemas.search import SourceHits, SourceSearch
 class Methods(
     SearchMethods,
     AnsweringMethods,
-    EvaluationMethods,
     ConceptMethods,
     ProposalMethods,
     DocumentMethods,

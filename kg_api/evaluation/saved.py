@@ -29,8 +29,7 @@ from kg_api.schemas.evaluation import (
 from kg_api.suggestions import format_suggestion
 from kg_api.wording import pluralize
 
-MAX_SCORES: Final = 50_000  # questions × results × metrics: some seconds of work
-MAIN_METRICS: Final = 4  # default number of compared metrics
+MAX_COMPARED_QUESTIONS: Final = 12_500  # questions × results: some seconds of work
 
 
 # Questions of results, sorted for inspection
@@ -164,7 +163,6 @@ ENDING: Final = ".json"
 MAX_BYTES: Final = 100_000_000  # maximum size of a file that is read: over 200,000 questions
 MAX_NAME: Final = 300  # characters of an unknown name that are compared for a suggestion
 MAX_UNREADABLE: Final = 100
-RESERVED: Final = "compare"  # `GET /evaluations/compare` is another endpoint
 
 Version = tuple[int, int]  # modification time and size of a file, to detect changes
 
@@ -218,24 +216,21 @@ class SavedResults:
         of = about.ontology if isinstance(about, EvalSummary) else None
         return ResultDeleted(name=name, ontology=of)
 
-    def compare(self, names: Sequence[str], metrics: Sequence[str] | None, against: str) -> Comparison:
+    def compare(self, names: Sequence[str], against: str) -> Comparison:
         """Compare results with `comparing.compare`, one comparison at a time."""
-        chosen = None if metrics is None else list(dict.fromkeys(metrics))
         files = [(name, self._file(name)) for name in names]
         asked = max((each.about.asked for _, each in files if isinstance(each.about, EvalSummary)), default=0)
-        measures = MAIN_METRICS if chosen is None else len(chosen)
-        if asked * len(files) * measures > MAX_SCORES:  # it would keep the service busy for long
+        if asked * len(files) > MAX_COMPARED_QUESTIONS:  # it would keep the service busy for long
             raise InvalidInput(
-                f"{pluralize(asked, 'question')} of {pluralize(len(files), 'result')} in "
-                f"{pluralize(measures, 'measure')} are too many to compare here: compare fewer results or "
-                "measures at once, or use `kg eval compare` on the command line"
+                f"{pluralize(asked, 'question')} of {pluralize(len(files), 'result')} are too many to "
+                "compare here: compare fewer results at once, or use `kg eval compare` on the command line"
             )
         if not self._comparing.acquire(blocking=False):
             raise Unavailable("another comparison is in progress. Try again in a few seconds")
         try:
             from kg_api.evaluation import comparing  # noqa: PLC0415 - scipy.stats takes 1 s and 60 MB
 
-            found = comparing.compare([self._read(*each) for each in files], chosen, against)
+            found = comparing.compare([self._read(*each) for each in files], None, against)
         finally:
             self._comparing.release()
         return found.model_copy(update={"results": dict(zip(found.labels, names, strict=True))})
@@ -286,13 +281,11 @@ class SavedResults:
 
 def _unknown_result(name: str, known: Iterable[str] = ()) -> NotFound:
     near = format_suggestion(name[:MAX_NAME], known)
-    return NotFound(f"result {name[:100]!r} not found{near}. GET /evaluations lists the existing ones")
+    return NotFound(f"result {name[:100]!r} not found{near}. See the list of results")
 
 
 def _summary(name: str, path: Path, size: int) -> EvalSummary | UnreadableResult | None:
     """Return the summary of a file, the error, or None for a comparison."""
-    if name == RESERVED:
-        return UnreadableResult(name=name, reason="has a name that requests cannot use. Rename the file")
     if size > MAX_BYTES:
         return UnreadableResult(name=_as_text(name), reason=f"has more than {MAX_BYTES:,} bytes")
     text = ""

@@ -41,7 +41,6 @@ OF_EVERYTHING: tuple[tuple[str, dict[str, Any] | None], ...] = (
     ("GET /images", None),
     ("GET /jobs", None),
     ("GET /proposals", None),
-    ("GET /evaluations", None),
     ("GET /waiting", None),
     ("GET /embedding-status", None),
     ("GET /concepts/search?query_text=oven%20harbour", None),
@@ -162,7 +161,7 @@ def test_hidden_and_missing_ontologies_are_denied_equally(own: httpx.Client, rou
     [
         *(
             (f"GET /{each}?ontology=%s", None)
-            for each in ("documents", "images", "jobs", "proposals", "waiting", "evaluations")
+            for each in ("documents", "images", "jobs", "proposals", "waiting")
         ),
         ("GET /jobs/events?ontology=%s", None),
         ("GET /concepts/search?query_text=oven&ontology=%s", None),
@@ -309,14 +308,11 @@ READ_BY_ID = (
     "GET /jobs/{job}",
     "GET /jobs/{job}/events",
     "GET /proposals/{proposal}",
-    "GET /evaluations/{evaluation}",
-    "GET /evaluations/compare?name={own_evaluation}&name={evaluation}",
     "GET /ontologies/heronry/communities/{community}",
     "GET /ontologies/heronry/concept-merges?concept_id={concept}",
 )
 READ_BESIDES: tuple[tuple[str, Any], ...] = (
     ("GET /documents/{own_pdf}/pages/1.png?source_id={source}", None),
-    ("GET /evaluations/compare?name={own_evaluation}&name={evaluation}", None),
     ("POST /queries/images/search", {"source_id": "{image}"}),
     ("POST /queries/constructive", {"steps": [{"step": "seed", "by": "source", "value": "{source}"}]}),
     ("POST /queries/constructive", {"steps": [{"step": "seed", "by": "image", "value": "{image}"}]}),
@@ -412,7 +408,6 @@ OWN_PATH = {
     "community_id": "{own_community}",
     "proposal_id": "{own_proposal}",
     "job_id": "{own_job}",
-    "name": "{own_evaluation}",
     "merge_id": "0" * 32,
 }
 LEAST: dict[str, dict[str, Any]] = {
@@ -432,7 +427,6 @@ LEAST: dict[str, dict[str, Any]] = {
     "POST /ontologies/{ontology}/relationship-types/merges": {"into": "none", "merged": ["no such"]},
     "GET /concepts/search": {"query_text": "oven"},
     "GET /concepts/paths": {"from": "{own_concept}", "to": "harbour"},
-    "GET /evaluations/compare": {"name": "{own_evaluation}"},
     "DELETE /ontologies/{ontology}/judgements": {"question": "none?"},
 }
 """Minimal requests: the query of GET and DELETE, or the body."""
@@ -440,7 +434,7 @@ CREATING = {"POST /documents", "POST /documents/batch", "POST /documents/convers
 """Routes with names of new documents in their bodies."""
 FREE = {"query_text", "question", "text", "title", "uri", "by", "after", "context_template", "ontology"}
 """Free texts to search or store. `ontology` has separate tests."""
-OF_PATHS = ("document", "source", "image", "pdf", "concept", "job", "proposal", "community", "evaluation")
+OF_PATHS = ("document", "source", "image", "pdf", "concept", "job", "proposal", "community")
 OF_OTHERS = ("document", "source", "concept")
 
 

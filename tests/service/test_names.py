@@ -103,7 +103,7 @@ NO_HANDBOK = "ontology 'handbok' not found (did you mean 'handbook'?)"
 
 def test_lists_of_an_unknown_ontology_are_not_found(http: httpx.Client) -> None:
     ingest(http, "text", ontology="handbook")
-    for path in ("documents", "jobs", "images", "proposals", "evaluations", "waiting"):
+    for path in ("documents", "jobs", "images", "proposals", "waiting"):
         missing = http.get(f"/{path}", params={"ontology": "handbok"})
         assert (missing.status_code, NO_HANDBOK in missing.json()["detail"]) == (404, True), path
         assert http.get(f"/{path}", params={"ontology": "handbook"}).is_success, path

@@ -21,7 +21,7 @@ _PREFIX: Final = re.compile(r"(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+")
 _WITH_ADDRESS: Final = ("location", "hx-redirect", "hx-location", "hx-push-url", "hx-replace-url")
 _ADDRESS: Final = re.compile(
     r"(?<=\s)((?:href|src|action|formaction|hx-(?:get|post|put|patch|delete)|sse-connect"
-    r'|data-(?:address|below|curves|map|once|passages))=")(?=/(?!/))'
+    r'|data-(?:address|below|map|once|passages))=")(?=/(?!/))'
 )
 """URL attributes of a page. Quotation marks in texts of pages are escaped, so they do not match."""
 _prefix: Final[ContextVar[str]] = ContextVar("path_prefix", default="")

@@ -24,11 +24,13 @@ def results(tmp_path: Path) -> SavedResults:
     return SavedResults(tmp_path)
 
 
-def test_measures_and_baseline_are_chosen(results: SavedResults) -> None:
-    first = results.compare(["a", "b", "c"], ["mrr@10", "mrr@10"], "first")
-    assert len(first.tests) == 2
-    other = results.compare(["a", "c", "b"], ["mrr@10"], "a")
-    assert {each.label: each for each in other.tests} == {each.label: each for each in first.tests}
+def test_baseline_is_chosen(results: SavedResults) -> None:
+    first = results.compare(["a", "b", "c"], "first")
+    assert len(first.tests) == 2 * 4
+    other = results.compare(["a", "c", "b"], "a")
+    assert {(each.label, each.metric) for each in other.tests} == {
+        (each.label, each.metric) for each in first.tests
+    }
     assert other.results == {"a": "a", "c": "c", "b": "b"}
 
 
@@ -41,21 +43,21 @@ def test_comparisons_do_not_block_one_another(results: SavedResults, monkeypatch
         return COMPARE(*each)
 
     monkeypatch.setattr(comparing, "compare", slow)
-    first = threading.Thread(target=results.compare, args=(["a", "b"], ["mrr@10"], "first"))
+    first = threading.Thread(target=results.compare, args=(["a", "b"], "first"))
     first.start()
     assert begun.wait(20)
     with pytest.raises(Unavailable, match="Try again in a few seconds"):
-        results.compare(["a", "c"], ["mrr@10"], "first")
+        results.compare(["a", "c"], "first")
     go_on.set()
     first.join()
-    assert results.compare(["a", "c"], ["mrr@10"], "first").baseline == "a"
+    assert results.compare(["a", "c"], "first").baseline == "a"
 
 
 def test_too_many_scores_are_rejected_before_reading(
     results: SavedResults, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(saved, "MAX_SCORES", 3 * 2 * 4)
-    assert results.compare(["a", "b"], None, "first").tests
+    monkeypatch.setattr(saved, "MAX_COMPARED_QUESTIONS", 3 * 2)
+    assert results.compare(["a", "b"], "first").tests
     monkeypatch.setattr(SavedResults, "_read", lambda *_: pytest.fail("it was read"))
-    with pytest.raises(InvalidInput, match=r"3 questions of 3 results in 4 measures .* `kg eval compare`"):
-        results.compare(["a", "b", "c"], None, "first")
+    with pytest.raises(InvalidInput, match=r"3 questions of 3 results .* `kg eval compare`"):
+        results.compare(["a", "b", "c"], "first")

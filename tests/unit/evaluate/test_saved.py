@@ -84,16 +84,12 @@ def test_invalid_result_files_are_listed_others_ignored(results: SavedResults, t
         results.find("2026-set-comparison")
 
 
-def test_results_without_measures_and_reserved_names_are_unreadable(
-    results: SavedResults, tmp_path: Path
-) -> None:
+def test_results_without_measures_are_unreadable(results: SavedResults, tmp_path: Path) -> None:
     made = measured("a", [1])
-    save(tmp_path, "compare", made)
     save(tmp_path, "empty", made.model_copy(update={"metrics": {}}))
     found = results.page(None, 0, 50)
     assert found.total == 3
     assert {each.name: each.reason for each in found.unreadable} == {
-        "compare": "has a name that requests cannot use. Rename the file",
         "empty": "is not a result of `kg eval run`: the result has no measures",
     }
     with pytest.raises(InvalidInput, match="empty is not a result of"):
@@ -110,7 +106,7 @@ def test_limited_key_sees_only_results_of_its_ontologies(results: SavedResults, 
             with pytest.raises(NotFound, match=f"result '{name}' not found"):
                 results.find(name)
         with pytest.raises(NotFound):
-            results.compare(["text", "owls"], None, "first")
+            results.compare(["text", "owls"], "first")
         with pytest.raises(Forbidden):
             results.page("owls", 0, 50)
 
@@ -131,12 +127,12 @@ def test_names_do_not_leave_the_folder(results: SavedResults, tmp_path: Path, na
 
 def test_invisible_result_is_neither_deleted_nor_named(results: SavedResults, tmp_path: Path) -> None:
     with limit_visible_ontologies(["bees"]):
-        with pytest.raises(NotFound, match=r"result 'owl' not found. GET /evaluations"):
+        with pytest.raises(NotFound, match=r"result 'owl' not found. See the list"):
             results.delete("owl")
-        with pytest.raises(NotFound, match=r"result 'owls' not found. GET /evaluations"):
+        with pytest.raises(NotFound, match=r"result 'owls' not found. See the list"):
             results.delete("owls")
         with pytest.raises(
-            NotFound, match=r"result 'hybrd' not found \(did you mean 'hybrid'\?\)\. GET /evaluations"
+            NotFound, match=r"result 'hybrd' not found \(did you mean 'hybrid'\?\)\. See the list"
         ):
             results.delete("hybrd")
         assert results.delete("hybrid").ontology == "bees"
@@ -160,13 +156,13 @@ def test_a_file_is_read_once_until_it_changes(
 
 
 def test_comparison_reads_changed_results(results: SavedResults, tmp_path: Path) -> None:
-    made = results.compare(["text", "hybrid"], None, "first")
+    made = results.compare(["text", "hybrid"], "first")
     assert made.results == {"text": "text", "hybrid": "hybrid"}
-    assert results.compare(["text", "hybrid"], ["mrr@10"], "best").baseline == "hybrid"
+    assert results.compare(["text", "hybrid"], "best").baseline == "hybrid"
     save(tmp_path, "text", measured("words", [1, 1, 1], ontology="bees"))
-    assert results.compare(["text", "hybrid"], None, "first").baseline == "words"
+    assert results.compare(["text", "hybrid"], "first").baseline == "words"
     with pytest.raises(InvalidInput, match="they differ in data"):
-        results.compare(["text", "owls"], None, "first")
+        results.compare(["text", "owls"], "first")
 
 
 def test_the_worst_questions_come_first() -> None:

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final, Literal
 
-from fastapi import Form, Query, Request, Response
+from fastapi import Form, Path, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
+from pydantic import AfterValidator, StringConstraints
 
 from kg_api.errors import InvalidInput
 from kg_api.evaluation.saved import LATENCY, SavedResults, find_largest_differences, sort_worst_first
 from kg_api.evaluation.scores import families, get_metric_family, list_main_metrics, ranks
 from kg_api.graph.judgements import count_questions, delete_judgements, judge, list_judgements, list_questions
 from kg_api.graph.names import list_ontology_names
+from kg_api.schemas.base import require_storable
 from kg_api.schemas.evaluation import Comparison, JudgedText, JudgementRequest
 from kg_api.schemas.vocabulary import MAX_COMPARED
-from kg_api.web.api.evaluation import ResultName, delete_evaluation, get_evaluation
 from kg_api.web.shared.dependencies import Offset, Open, Results
 from kg_api.web.shared.limits import valid
 from kg_api.web.shared.scoped import Routes
-from kg_api.web.shared.security import note_outcome, viewer
+from kg_api.web.shared.security import asking, note_outcome, viewer
 from kg_api.web.ui.links import address
 from kg_api.web.ui.rendering import AskedQuestion, Named, Question, redirect_to_page, render, wants_part
 from kg_api.web.ui.sign_in import page_to_show
@@ -99,8 +100,9 @@ def take_back(
 
 RUNS_PAGE_SIZE: Final = 30
 QUESTIONS: Final = 50
-MAX_DRAWN: Final = 5000
-"""Maximum number of drawn questions. The table next to the chart has the same data."""
+ResultName = Annotated[
+    str, StringConstraints(min_length=1, max_length=300), AfterValidator(require_storable), Path()
+]
 
 
 @pages.get("/ui/evaluations", "read", filtered=True)
@@ -127,7 +129,9 @@ def run_page(
     by: Annotated[str, Query(max_length=100)] = "",
     offset: Offset = 0,
 ) -> HTMLResponse:
-    found = get_evaluation(request, results, name)
+    found, access = results.find(name), asking(request)
+    if not access.allows("admin") or access.ontologies is not None:
+        found = found.model_copy(update={"machine": {}})
     main = list_main_metrics(found.target, found.metrics) or list(found.metrics)[:1]
     by = by or main[0]
     questions = sort_worst_first(found, by)
@@ -135,7 +139,6 @@ def run_page(
     shown: dict[str, Any] = {"name": name, "result": found, "main": main, "by": by, "page": page}
     shown |= {"questions": questions[offset : offset + QUESTIONS], "latency": LATENCY}
     shown |= {"families": {each: ranks(found.metrics, each) for each in families(found.metrics)}}
-    shown |= {"drawn": len(questions) <= MAX_DRAWN}
     return render("evaluations/one.html", shown)
 
 
@@ -146,9 +149,7 @@ def deletion_page_runs(results: Results, name: ResultName) -> HTMLResponse:
 
 @pages.post("/ui/evaluations/one/{name}/delete", "write", "Delete a result of an evaluation", filtered=True)
 def delete(request: Request, results: Results, name: ResultName) -> Response:
-    return redirect_to_page(
-        request, delete_evaluation(results, name), address("/ui/evaluations", done="result")
-    )
+    return redirect_to_page(request, results.delete(name), address("/ui/evaluations", done="result"))
 
 
 Chosen = Annotated[list[str] | None, Query(alias="name", max_length=MAX_COMPARED)]
@@ -165,7 +166,7 @@ def comparison_page(
 ) -> HTMLResponse:
     if len(names or ()) < FEWEST:
         raise InvalidInput("select two or more results with the same questions, then Compare")
-    found = results.compare(names or [], None, against)
+    found = results.compare(names or [], against)
     shown: dict[str, Any] = {"names": names, "against": against, "found": found}
     shown |= _measure(found, by) | _questions(results, found, by or found.tests[0].metric, offset)
     return render("evaluations/compare.html", shown)
