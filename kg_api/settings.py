@@ -23,7 +23,7 @@ from pydantic_settings import (
 from kg_api import suggestions
 from kg_api.errors import ConfigurationError
 from kg_api.machine import choose_batch_size, cores, memory_bytes, service_processes
-from kg_api.schemas.vocabulary import ImageDialect, ImageProvider, Provider
+from kg_api.schemas.vocabulary import ImageProvider, Provider
 from kg_api.sections import (
     CohereSettings,
     ConceptsSettings,
@@ -338,21 +338,18 @@ class ImageEmbeddingSettings(Section):
 
     provider: ImageProvider = "histogram"
     """Provider of image embeddings. `histogram` compares colours and edges without a model and ignores text.
-    `onnx` runs a model from your folder. `nomic`, `openai` (any server that embeds images), and
-    `cohere` use HTTP."""
+    `onnx` runs a model from your folder. `nomic` and `openai` (any server with the requests of Jina, such as
+    SGLang) use HTTP."""
     model: Annotated[str | None, Field(min_length=1, max_length=200)] = None
     """Image model. For `onnx`: a subfolder of KG_IMAGE_EMBEDDING__FOLDER. Default: by provider."""
     dimensions: Annotated[int | None, Field(ge=1, le=4096)] = None
     """Number of dimensions. Required for a model that kg does not know."""
     folder: Path | None = None
     """For `onnx`: folder with a subfolder for each model and its description."""
-    dialect: ImageDialect = "jina"
-    """For `openai`: request format for images. `jina`: `input: [{image: ...}]` (Jina, SGLang). `infinity`:
-    the same with `modality`. `vllm`: `messages` with one image per request."""
     max_tokens: int = constant(256)
     """Maximum number of input tokens of a model that kg does not know. Each byte counts as one token."""
     query_prefix: str = ""
-    """Query prefix of a model that kg does not know."""
+    """Query prefix of a model in your folder, or of another model that kg does not know."""
 
 
 class ProposalSettings(Section):

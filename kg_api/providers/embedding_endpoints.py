@@ -1,4 +1,4 @@
-"""Protocols of embedding providers: Nomic, Cohere, and OpenAI with compatible servers."""
+"""Protocols of embedding providers: Nomic, and OpenAI with compatible servers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,6 @@ from kg_api.providers.remote_embedding import (
 from kg_api.providers.retrying import Limiter, RetryPolicy
 from kg_api.providers.tokens import QUERY_PIECES
 from kg_api.schemas.spaces import ModelChoice, SpaceIdentity
-from kg_api.schemas.vocabulary import ImageDialect
 from kg_api.schemas.vocabulary import Provider as ProviderName
 from kg_api.sections import ProviderSettings
 from kg_api.settings import Settings
@@ -107,10 +106,6 @@ def _data_in_order(reply: object) -> list[Any] | None:
     entries = [fields_of(each) for each in data]
     places = in_order([each.get("index") for each in entries])
     return [decode_vector(entries[at].get("embedding")) for at in places]
-
-
-def _floats(reply: object) -> list[Any] | None:
-    return get_reply_items(fields_of(reply).get("embeddings"), "float")
 
 
 # Text models
@@ -288,7 +283,7 @@ class OpenAIEndpoint:
 
 # Image models
 
-COHERE_SECONDS = 30.0  # timeout of one request, because Cohere's settings have none
+IMAGES_A_REQUEST = 16  # about 2 MB
 
 
 def open_remote_images(
@@ -297,23 +292,18 @@ def open_remote_images(
     policy: RetryPolicy | None = None,
     seconds: float | None = None,
 ) -> RemoteImageEmbedder:
-    """Open an image model of Nomic, Cohere or a compatible server. No request is sent."""
+    """Open an image model of Nomic or a compatible server. No request is sent."""
     model = build_remote_model(replace(choice, modality="image"), settings)
-    name = choice.provider
-    facts, batch = model.facts, model.facts.batch
-    if name == "cohere":
-        own, tries, timeout = settings.cohere, RetryPolicy().tries, COHERE_SECONDS
-    else:
-        own = settings.nomic if name == "nomic" else settings.openai
-        tries, timeout = own.max_retries + 1, own.timeout
+    name, facts, batch = choice.provider, model.facts, IMAGES_A_REQUEST
+    own = settings.nomic if name == "nomic" else settings.openai
     if name == "openai" and settings.openai.needs_key:
         raise ConfigurationError(
             "the embeddings of OpenAI do not support images. Set OPENAI_BASE_URL to a server that "
-            "does (Jina, SGLang, Infinity, vLLM), or KG_IMAGE_EMBEDDING__PROVIDER to another provider"
+            "does (Jina, SGLang), or KG_IMAGE_EMBEDDING__PROVIDER to another provider"
         )
-    if name != "openai" and own.api_key is None:
+    if name == "nomic" and own.api_key is None:
         raise ProviderMissing(
-            f"{name.upper()}_API_KEY is not set where kg runs. Set it, then run `kg down` and `kg up`"
+            "NOMIC_API_KEY is not set where kg runs. Set it, then run `kg down` and `kg up`"
         )
 
     def build_embedding_provider(service: Service, model_name: str) -> Provider:
@@ -341,18 +331,12 @@ def open_remote_images(
         )
         words = endpoint(JsonEndpoint[str], EMBEDDING, "/v1/embedding/text", body, facts.text_model)
     else:
-        if name == "cohere":
-            path, body = "/v2/embed", partial(_cohere_body, model)
-            find = _floats
-        else:
-            dialect = settings.image_embedding.dialect
-            batch = 1 if dialect == "vllm" else min(settings.openai.batch_size, batch)
-            path, find, body = "/embeddings", _data_in_order, partial(_openai_body, model, dialect)
-        pictures = endpoint(JsonEndpoint[bytes], PICTURES, path, body)
-        words = endpoint(JsonEndpoint[str], EMBEDDING, path, body)
-    policy = policy or RetryPolicy(tries=tries)
+        batch, find, body = min(own.batch_size, batch), _data_in_order, partial(_openai_body, model)
+        pictures = endpoint(JsonEndpoint[bytes], PICTURES, "/embeddings", body)
+        words = endpoint(JsonEndpoint[str], EMBEDDING, "/embeddings", body)
+    policy = policy or RetryPolicy(tries=own.max_retries + 1)
     limiter = Limiter(settings.embedding.requests_at_once)
-    limits = EmbeddingLimits(batch, seconds or timeout, settings.embedding.query_seconds)
+    limits = EmbeddingLimits(batch, seconds or own.timeout, settings.embedding.query_seconds)
     identity = SpaceIdentity(
         provider=name,
         model=model.name,
@@ -393,11 +377,6 @@ def open_remote_images(
     )
 
 
-def build_data_url(jpeg: bytes) -> str:
-    """Return a data URL of a JPEG file."""
-    return f"data:image/jpeg;base64,{base64.b64encode(jpeg).decode()}"
-
-
 def _build_nomic_image_body(model: str, *_: object) -> dict[str, object]:
     return {"model": model}
 
@@ -413,33 +392,13 @@ def _nomic_words(model: str, dimensions: int | None, texts: Sequence[str], query
     }
 
 
-def _cohere_body(model: RemoteModel, items: Sequence[str] | Sequence[bytes], _: bool) -> dict[str, object]:
-    pictures = [build_data_url(each) for each in items if isinstance(each, bytes)]
-    texts = [model.facts.query_prefix + each for each in items if isinstance(each, str)]
-    given = (
-        {"input_type": "search_query", "texts": texts}
-        if texts
-        else {"input_type": "image", "images": pictures}
-    )
-    size = {"output_dimension": model.asks_for} if model.asks_for else {}
-    return {"model": model.name, "embedding_types": ["float"], **size, **given}
-
-
-def _openai_body(
-    model: RemoteModel, dialect: ImageDialect, items: Sequence[str] | Sequence[bytes], _: bool
-) -> dict[str, object]:
-    """Return the request body in the server's dialect. OpenAI's interface has no images."""
-    pictures = [build_data_url(each) for each in items if isinstance(each, bytes)]
-    texts = [model.facts.query_prefix + each for each in items if isinstance(each, str)]
-    match dialect:
-        case "jina":
-            given: dict[str, object] = {
-                "input": [{"text": each} for each in texts] or [{"image": each} for each in pictures]
-            }
-        case "infinity":
-            given = {"input": texts or pictures, "modality": "text" if texts else "image"}
-        case "vllm":
-            content = [{"type": "image_url", "image_url": {"url": each}} for each in pictures]
-            given = {"input": texts} if texts else {"messages": [{"role": "user", "content": content}]}
+def _openai_body(model: RemoteModel, items: Sequence[str] | Sequence[bytes], _: bool) -> dict[str, object]:
+    """Return the request body of Jina and SGLang. OpenAI's interface has no images."""
+    given = [
+        {"text": model.facts.query_prefix + each}
+        if isinstance(each, str)
+        else {"image": f"data:image/jpeg;base64,{base64.b64encode(each).decode()}"}
+        for each in items
+    ]
     size = {"dimensions": model.asks_for} if model.asks_for else {}
-    return {"model": model.name, **given, **size}
+    return {"model": model.name, "input": given, **size}

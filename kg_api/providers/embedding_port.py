@@ -348,7 +348,6 @@ class KnownModel:
     shortest: int | None = None  # minimum dimensions of shortened vectors (Matryoshka), None if fixed
     languages: Languages = ()
     sizes: tuple[int, ...] = ()  # other dimensions, if the model has only some
-    batch: int = 16  # images per request: about 2 MB
     text_model: str = ""  # other model for texts in the space of an image model
 
 
@@ -381,11 +380,6 @@ IMAGE_MODELS = {
         )
         for version in ("v1.5", "v1")
     },
-    "cohere": {
-        "embed-v4.0": KnownModel(1536, 128_000, sizes=(256, 512, 1024)),
-        "embed-multilingual-v3.0": KnownModel(1024, 512, batch=1),
-        "embed-english-v3.0": KnownModel(1024, 512, batch=1),
-    },
     "openai": {
         "jina-clip-v2": KnownModel(1024, 8192, sizes=(64, 128, 256, 512, 768)),
         "jina-clip-v1": KnownModel(768, 8192),
@@ -395,7 +389,7 @@ IMAGE_MODELS = {
 }
 DEFAULT_MODELS = {"local": DEFAULT.spec.name, "nomic": "nomic-embed-text-v1.5", "deterministic": "word-hash"}
 """Without openai, whose default is a setting."""
-DEFAULT_IMAGE_MODELS = {"nomic": "nomic-embed-vision-v1.5", "cohere": "embed-v4.0"}
+DEFAULT_IMAGE_MODELS = {"nomic": "nomic-embed-vision-v1.5"}
 IN_PROCESS = frozenset({"local", "deterministic", "histogram", "onnx"})
 """Providers whose models run in the process. Loaded weights do not change."""
 GIVE_TOKENS = frozenset({"local", "deterministic"})

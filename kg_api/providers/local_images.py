@@ -144,9 +144,8 @@ def _row(values: Sequence[float]) -> NDArray[np.float32]:
     return np.array(values, dtype=np.float32)
 
 
-# Facts about a model: from its files, or from kg-model.json
+# Facts about a model, from its files
 
-OPTIONS = "kg-model.json"
 PREPROCESSOR = "preprocessor_config.json"
 TOKENIZER = "tokenizer.json"
 _PICTURE_FILES = ("vision_model.onnx", "onnx/vision_model.onnx", "model.onnx", "onnx/model.onnx")
@@ -157,33 +156,6 @@ _OUTPUTS = ("image_embeds", "text_embeds", "sentence_embedding", "pooler_output"
 _PADDED = {"siglip": 64, "siglip2": 64}
 """Kinds of models in config.json that were trained with texts of one length."""
 _MAX_TOKENS = 1_000_000  # a larger number in tokenizer_config.json means no limit
-
-
-class ImageModelOptions(BaseModel):
-    """Facts that the other files lack or state wrongly."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    picture_pooling: Pooling | None = None
-    text_pooling: Pooling | None = None
-    max_tokens: Annotated[int, Field(ge=16, le=_MAX_TOKENS)] | None = None
-    pad_to: Annotated[int, Field(ge=1, le=8192)] | None = None
-    """Tokens of every text, filled with `pad_id`: 64 for SigLIP."""
-    pad_id: Annotated[int, Field(ge=0)] | None = None
-    query_prefix: Annotated[str, Field(max_length=500)] = ""
-
-
-def read_options(folder: Path) -> ImageModelOptions:
-    path = folder / OPTIONS
-    try:
-        return ImageModelOptions.model_validate_json(path.read_bytes())
-    except FileNotFoundError:
-        return ImageModelOptions()
-    except (OSError, ValidationError) as error:
-        raise ConfigurationError(
-            f"{path} is invalid: {error}. Delete the file, or keep only "
-            f"{', '.join(ImageModelOptions.model_fields)}"
-        ) from None
 
 
 def _find(folder: Path, names: Sequence[str]) -> Path | None:
@@ -215,8 +187,8 @@ def _max_tokens(folder: Path) -> int:
     found = found or _read(folder / "tokenizer_config.json", "model_max_length")
     if not isinstance(found, int) or found > _MAX_TOKENS:
         raise ConfigurationError(
-            f'no file in {folder} states how long a text may be: write {{"max_tokens": 77}}, with the number '
-            f"of the model, to {folder / OPTIONS}"
+            f"no file in {folder} states the length of a text. Write `model_max_length`, such as 77, "
+            "to its tokenizer_config.json"
         )
     return found
 
@@ -245,9 +217,8 @@ class OnnxImageEmbedder(TokenizedEmbedder):
     a forked child process.
     """
 
-    def __init__(self, folder: Path, threads: int | None = None) -> None:
+    def __init__(self, folder: Path, threads: int | None = None, query_prefix: str = "") -> None:
         """Load the model, which is named after its folder, and test it once."""
-        options = read_options(folder)
         self._preprocessing = read_preprocessing(folder / PREPROCESSOR)
         self._rendering = self._preprocessing.rendering
         picture, text = _find(folder, _PICTURE_FILES), _find(folder, _TEXT_FILES)
@@ -259,17 +230,17 @@ class OnnxImageEmbedder(TokenizedEmbedder):
         try:
             pixels = self._preprocessing.values(draw_probe_image(self._rendering))
             states = self._graph.run({"pixel_values": pixels})
-            self._pooling: Pooling = options.picture_pooling or _pooling(states, "cls")
+            self._pooling: Pooling = _pooling(states, "cls")
             dimensions = unit(pool_states(states, self._pooling), states.shape[-1]).size
             used: list[object] = [self._graph.output, self._pooling]
             if text is not None:
                 graph = Graph(text, preferred=_OUTPUTS)
-                pad_to = options.pad_to or _PADDED.get(str(_read(folder / "config.json", "model_type")))
-                pad_id = _pad_id(folder) if options.pad_id is None else options.pad_id
-                max_tokens = options.max_tokens or pad_to or _max_tokens(folder)
+                pad_to = _PADDED.get(str(_read(folder / "config.json", "model_type")))
+                pad_id = _pad_id(folder)
+                max_tokens = pad_to or _max_tokens(folder)
                 states = graph.run(build_text_inputs([1] * 4, pad_to, pad_id))
-                pooling = options.text_pooling or _pooling(states, "mean")
-                used += [graph.output, pooling, pad_to, pad_id, max_tokens, options.query_prefix]
+                pooling = _pooling(states, "mean")
+                used += [graph.output, pooling, pad_to, pad_id, max_tokens, query_prefix]
                 self._text = OnnxText(
                     graph,
                     folder / TOKENIZER,
@@ -279,7 +250,7 @@ class OnnxImageEmbedder(TokenizedEmbedder):
                     pad_to=pad_to,
                     pad_id=pad_id,
                 )
-                self._text.embed(f"{options.query_prefix}warm up")
+                self._text.embed(f"{query_prefix}warm up")
             revision = hashlib.sha256(json.dumps([used, _checksums(folder)]).encode()).hexdigest()
         except (EmbeddingFailed, InvalidInput, OSError) as error:
             raise ConfigurationError(f"{folder} holds no model that kg can use: {error}") from error
@@ -289,7 +260,7 @@ class OnnxImageEmbedder(TokenizedEmbedder):
             revision=revision,
             dimensions=dimensions,
             max_tokens=max_tokens,
-            query_prefix=options.query_prefix if self._text else "",
+            query_prefix=query_prefix if self._text else "",
             modality="image",
         )
         super().__init__(identity, self._text.tokenizer if self._text else Bytes())
@@ -335,7 +306,8 @@ class OnnxImageEmbedder(TokenizedEmbedder):
 
 def open_onnx(settings: Settings, choice: ModelChoice) -> OnnxImageEmbedder:
     """Open a model in a subfolder of KG_IMAGE_EMBEDDING__FOLDER."""
-    embedder = OnnxImageEmbedder(_folder(settings, choice.model), settings.embedding.threads)
+    prefix = settings.image_embedding.query_prefix
+    embedder = OnnxImageEmbedder(_folder(settings, choice.model), settings.embedding.threads, prefix)
     found = embedder.identity.dimensions
     if choice.dimensions not in {None, found}:
         embedder.close()

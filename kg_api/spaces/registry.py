@@ -74,7 +74,7 @@ def get_space_batch_size(settings: Settings, space: Space) -> int:
 def is_paid(settings: Settings, space: Space) -> bool:
     """Return whether embedding probably costs money: the model is remote or has a price."""
     # A loopback URL may be a proxy for a paid service or a local server such as Ollama.
-    served = {"openai": settings.openai, "nomic": settings.nomic, "cohere": settings.cohere}
+    served = {"openai": settings.openai, "nomic": settings.nomic}
     provider = space.identity.provider
     if provider in IN_PROCESS:
         return False

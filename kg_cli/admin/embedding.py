@@ -237,7 +237,7 @@ def create(
     """Create an embedding space with its own index. kg probes the model once.
 
     The API key and URL come from the environment of service and worker (OPENAI_API_KEY, ...).
-    Models for images: histogram and onnx (offline), nomic, openai, cohere (docs/guides/images.md).
+    Models for images: histogram and onnx (offline), nomic, openai (docs/guides/images.md).
 
     Example: kg admin spaces create small --provider openai --model text-embedding-3-small --dimensions 512
 

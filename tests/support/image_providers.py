@@ -11,14 +11,13 @@ from kg_api.providers.image_embedding import open_image_embedder
 from kg_api.providers.remote_embedding import RemoteImageEmbedder, _known
 from kg_api.providers.retrying import RetryPolicy
 from kg_api.schemas.spaces import ModelChoice
-from kg_api.sections import CohereSettings, NomicSettings, OpenAISettings
+from kg_api.sections import NomicSettings, OpenAISettings
 from kg_api.settings import EmbeddingSettings, ImageEmbeddingSettings, Settings, load_settings
 from tests.support.image_models import COLOURS
 from tests.support.image_server import ImageServer
 from tests.support.providers import CANARY, QUICK
 
-KINDS = ["nomic", "cohere", "jina", "infinity", "vllm"]
-DIALECTS = {"jina", "infinity", "vllm"}
+KINDS = ["nomic", "openai"]
 OPEN: list[ImageEmbedder] = []
 """To be closed when a test is over."""
 
@@ -28,7 +27,6 @@ def settings(server: ImageServer, *, timeout: float = 5, query_seconds: float = 
     return load_settings(
         openai=OpenAISettings(base_url=server.openai_url, api_key=key, timeout=timeout),
         nomic=NomicSettings(base_url=server.url, api_key=key, timeout=timeout),
-        cohere=CohereSettings(base_url=server.url, api_key=key),
         embedding=EmbeddingSettings(query_seconds=query_seconds),
         image_embedding=ImageEmbeddingSettings(**given),
     )
@@ -36,10 +34,8 @@ def settings(server: ImageServer, *, timeout: float = 5, query_seconds: float = 
 
 def opened(server: ImageServer, kind: str, *, timeout: float = 5, **given: Any) -> RemoteImageEmbedder:
     _known.clear()  # a port may be that of another test's server
-    provider = "openai" if kind in DIALECTS else kind
-    dialect = {"dialect": kind} if kind in DIALECTS else {}
-    choice = ModelChoice(provider, "jina-clip-v2" if kind in DIALECTS else None)  # pyright: ignore[reportArgumentType]
-    made = settings(server, timeout=timeout, **dialect, **given)
+    choice = ModelChoice(kind, "jina-clip-v2" if kind == "openai" else None)  # pyright: ignore[reportArgumentType]
+    made = settings(server, timeout=timeout, **given)
     embedder = open_remote_images(made, choice, RetryPolicy(first_wait=QUICK), timeout)
     OPEN.append(embedder)
     return embedder

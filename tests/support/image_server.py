@@ -17,7 +17,7 @@ from tests.support.embedding_server import EmbeddingServer
 from tests.support.image_models import COLOURS
 
 SIZES = {
-    "nomic-embed-vision-v1.5": 768, "nomic-embed-text-v1.5": 768, "embed-v4.0": 1536,
+    "nomic-embed-vision-v1.5": 768, "nomic-embed-text-v1.5": 768,
     "embed-english-v3.0": 1024, "jina-clip-v2": 1024,
 }  # fmt: skip
 
@@ -60,8 +60,6 @@ class ImageServer(EmbeddingServer):
                     "usage": {"total_tokens": 1},
                     "model": body["model"],
                 }
-            case "/v2/embed":
-                return self._cohere(body)
             case "/v1/embeddings":
                 rows = [self._of(each) for each in _inputs(body)]
                 data = [
@@ -71,11 +69,6 @@ class ImageServer(EmbeddingServer):
                 return {"object": "list", "data": data[::-1], "model": body["model"]}
             case _:
                 return None
-
-    def _cohere(self, body: dict[str, Any]) -> dict[str, Any]:
-        pictures, texts = body.get("images") or [], body.get("texts") or []
-        rows = [*map(self._of, pictures), *map(_of_words, texts)]
-        return {"id": "1", "embeddings": {"float": _sized(rows, body)}, "response_type": "embeddings_by_type"}
 
     def _of(self, given: str) -> Any:
         """A data address, or words."""
@@ -91,13 +84,7 @@ class ImageServer(EmbeddingServer):
 
 
 def _inputs(body: dict[str, Any]) -> list[str]:
-    if "messages" in body:
-        (content,) = body["messages"][0]["content"]
-        return [content["image_url"]["url"]]
-    given = body["input"]
-    if body.get("modality") == "image":
-        assert all(each.startswith("data:") for each in given)
-    return [each if isinstance(each, str) else each.get("image") or each["text"] for each in given]
+    return [each.get("image") or each["text"] for each in body["input"]]
 
 
 def _of_words(text: str) -> Any:
@@ -107,7 +94,7 @@ def _of_words(text: str) -> Any:
 
 def _sized(rows: list[Any], body: dict[str, Any]) -> list[list[float]]:
     """Return vectors of length three, so normalization is visible."""
-    asked = body.get("dimensions") or body.get("dimensionality") or body.get("output_dimension")
+    asked = body.get("dimensions") or body.get("dimensionality")
     size = asked or SIZES.get(body["model"], 32)
     projection = np.random.default_rng(9).normal(size=(3, size))
     made = np.array([row @ projection for row in rows])

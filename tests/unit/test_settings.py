@@ -53,7 +53,7 @@ WRONG = [
     *(("KG_EMBEDDING__QUERY_SECONDS", value) for value in ("0", "nan", "soon")),
     ("KG_EMBEDDING__MAX_TOKENS", "63"),
     *(("KG_EMBEDDING__PRICE", value) for value in ("-1", "inf", "$1")),
-    *((f"KG_IMAGE_EMBEDDING__{name}", "magic") for name in ("PROVIDER", "DIALECT")),
+    ("KG_IMAGE_EMBEDDING__PROVIDER", "magic"),
     *(("KG_IMAGE_EMBEDDING__DIMENSIONS", value) for value in ("0", "4097", "many")),
     ("KG_IMAGE_EMBEDDING__MODEL", "m" * 201),
     ("KG_WORKER__METRICS_PORT", "65536"),

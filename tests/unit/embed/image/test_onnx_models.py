@@ -11,7 +11,6 @@ from PIL import Image
 from kg_api.errors import ConfigurationError, InvalidInput
 from kg_api.providers.embedding_port import Pixels
 from kg_api.providers.image_embedding import open_image_embedder
-from kg_api.providers.local_images import OPTIONS
 from kg_api.settings import ImageEmbeddingSettings, Settings, load_settings
 from tests.support.image_changes import as_rendered
 from tests.support.image_models import COLOURS, DIMENSIONS, SIDE, write_model
@@ -78,9 +77,8 @@ def test_vectors_are_independent_of_batch_and_thread(folder: Path) -> None:
 @pytest.mark.parametrize("half", [False, True])
 @pytest.mark.parametrize("states", [False, True])
 def test_towers_of_every_kind_are_described(tmp_path: Path, *, states: bool, half: bool) -> None:
-    model = write_model(tmp_path / "m", states=states, half=half)
-    (model / OPTIONS).write_text('{"query_prefix": "search_query: "}', encoding="utf-8")
-    embedder = open_image_embedder(settings(tmp_path, model="m"))
+    write_model(tmp_path / "m", states=states, half=half)
+    embedder = open_image_embedder(settings(tmp_path, model="m", query_prefix="search_query: "))
     assert embedder.identity.query_prefix == "search_query: "
     assert embedder.identity.max_tokens == 16
     blue = embedder.embed_images([as_rendered(coloured("blue"), embedder.rendering)])[0]
@@ -129,30 +127,18 @@ def test_other_files_are_another_model(tmp_path: Path) -> None:
         "text_model.onnx_data",
         "tokenizer.json",
         "preprocessor_config.json",
-        "kg-model.json",
     ],
 )
 def test_changed_files_change_the_revision(tmp_path: Path, name: str) -> None:
     path = write_model(tmp_path / "m") / name
     before = open_image_embedder(settings(tmp_path)).identity.revision
-    old = path.read_bytes() if path.is_file() else b""
-    path.write_bytes(b'{"query_prefix": "a "}' if name == OPTIONS else old + b" ")
+    path.write_bytes((path.read_bytes() if path.is_file() else b"") + b" ")
     assert open_image_embedder(settings(tmp_path)).identity.revision != before
 
 
-@pytest.mark.parametrize(
-    ("said", "told"),
-    [
-        ('{"magic": 1}', "magic"),
-        ("{", r"kg-model\.json is invalid"),
-        ('{"max_tokens": 5}', "max_tokens"),
-        ('{"picture_pooling": "cls"}', "does not support the pooling cls"),
-    ],
-)
-def test_wrong_options_are_rejected(tmp_path: Path, said: str, told: str) -> None:
-    (write_model(tmp_path / "m") / OPTIONS).write_text(said, encoding="utf-8")
-    with pytest.raises(ConfigurationError, match=told):
-        open_image_embedder(settings(tmp_path))
+def test_other_query_prefix_changes_the_revision(folder: Path) -> None:
+    before, after = (open_image_embedder(settings(folder, query_prefix=each)) for each in ("", "a "))
+    assert before.identity.revision != after.identity.revision
 
 
 @pytest.mark.parametrize(
@@ -186,9 +172,9 @@ def test_missing_model_is_rejected(folder: Path, name: str, told: str) -> None:
 def test_required_setting_is_named(tmp_path: Path) -> None:
     model = write_model(tmp_path / "m")
     (model / "tokenizer_config.json").unlink()
-    with pytest.raises(ConfigurationError, match="states how long a text may be"):
+    with pytest.raises(ConfigurationError, match="states the length of a text"):
         open_image_embedder(settings(tmp_path))
-    (model / OPTIONS).write_text('{"max_tokens": 20}', encoding="utf-8")
+    (model / "tokenizer_config.json").write_text('{"model_max_length": 20}', encoding="utf-8")
     assert open_image_embedder(settings(tmp_path)).identity.max_tokens == 20
     (model / "vision_model.onnx").unlink()
     with pytest.raises(ConfigurationError, match=r"has no vision_model\.onnx"):

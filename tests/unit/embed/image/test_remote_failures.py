@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -7,7 +8,6 @@ from typing import Any
 import pytest
 
 from kg_api.errors import ConfigurationError, EmbeddingFailed, EmbeddingUnavailable, InvalidInput
-from kg_api.providers.embedding_endpoints import build_data_url
 from kg_api.providers.remote_embedding import RejectedPictures, RemoteImageEmbedder, encode_jpeg
 from kg_api.providers.retrying import RejectedText
 from tests.support.behaviours import Behaviour, Raw, Spoil, Status
@@ -27,7 +27,7 @@ def test_image_request_after_temporary_error_is_retried(
 
 
 def test_image_that_fails_on_the_server_is_rejected(server: ImageServer) -> None:
-    embedder = opened(server, "jina")
+    embedder = opened(server, "openai")
     server.then(Status(500), Status(500), Status(500, message="cannot decode"), None)
     with pytest.raises(RejectedText, match="returned 500"):
         embedder.embed_images(PICTURES[:1])
@@ -62,7 +62,7 @@ def test_a_wrong_key_or_model_names_its_variable(
 
 
 def test_words_of_a_provider_are_not_repeated(server: ImageServer) -> None:
-    embedder = opened(server, "jina")
+    embedder = opened(server, "openai")
     server.always = Status(422, message="not an image")
     with pytest.raises(RejectedText) as raised:
         embedder.embed_images(PICTURES[:1])
@@ -70,8 +70,8 @@ def test_words_of_a_provider_are_not_repeated(server: ImageServer) -> None:
 
 
 def test_only_the_faulty_image_is_rejected(server: ImageServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    embedder = opened(server, "jina")
-    bad = build_data_url(encode_jpeg(PICTURES[1]))
+    embedder = opened(server, "openai")
+    bad = f"data:image/jpeg;base64,{base64.b64encode(encode_jpeg(PICTURES[1])).decode()}"
     monkeypatch.setattr(
         server, "next_behaviour", lambda body: Status(422) if {"image": bad} in body["input"] else None
     )
@@ -83,7 +83,7 @@ def test_only_the_faulty_image_is_rejected(server: ImageServer, monkeypatch: pyt
 def rows_of(reply: dict[str, Any]) -> list[Any]:
     if "data" in reply:
         return [item["embedding"] for item in reply["data"]]
-    return reply["embeddings"]["float"] if isinstance(reply["embeddings"], dict) else reply["embeddings"]
+    return reply["embeddings"]
 
 
 def fill(value: Any) -> Callable[[dict[str, Any]], None]:
