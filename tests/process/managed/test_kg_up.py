@@ -8,11 +8,12 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any, LiteralString
 
+import httpx
 import neo4j
 import psutil
 import pytest
@@ -22,7 +23,10 @@ from kg_api.local import neo4j as jars
 from kg_api.local import processes
 from kg_api.local.processes import Home, ProcessId, find_free_port
 from tests.neo4j_server import KEPT_PLANS
+from tests.process.managed.dummy import until
 from tests.support import forked, migrated_home
+from tests.support.backups import write_backup
+from tests.support.images import drawn, encoded
 
 SMALL = {
     "KG_NEO4J__HEAP_MB": "512",
@@ -33,6 +37,9 @@ SMALL = {
 }
 SECONDS = 240
 CANARY = "sk-kg-canary-3f9a"
+GUIDES = Path(__file__).parents[3] / "docs" / "guides"
+QUESTIONS = ("what happens when the disk is full", "pictures of pages", "red boat", "who may ask")
+Hits = dict[str, list[tuple[str, float]]]
 
 
 @dataclass(frozen=True)
@@ -247,6 +254,49 @@ def test_another_database_is_rejected_while_kg_runs(machine: Machine) -> None:
     machine.kg("up")
 
 
+@pytest.fixture(scope="module")
+def library(
+    first_ups: tuple[Machine, object], tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Hits, bytes]:
+    """Ingest two guides and an image. Return the hits of the questions, and the image."""
+    stack, _ = first_ups
+    stack.kg("up")
+    boat = tmp_path_factory.mktemp("library") / "boat.jpg"
+    boat.write_bytes(encoded(drawn(600, 400), "JPEG"))
+    texts = [str(GUIDES / name) for name in ("ingest.md", "images.md")]
+    stack.kg("ingest", *texts, str(boat), "--ontology", "notes", "--wait")
+    return hits(stack.status()["api_url"]), picture(stack)
+
+
+def ask(url: str, question: str) -> httpx.Response:
+    body = {"query_text": question, "ontology": "notes", "limit": 10}
+    return httpx.post(f"{url}/queries/sources/search", json=body, timeout=30)
+
+
+def hits(url: str) -> Hits:
+    answers = {question: ask(url, question).json() for question in QUESTIONS}
+    return {
+        question: [(hit["source_id"], hit["score"]) for hit in answer["sources"]]
+        for question, answer in answers.items()
+    }
+
+
+def picture(machine: Machine) -> bytes:
+    page = json.loads(machine.kg("images", "list", "--ontology", "notes", "--json")[0])
+    url, source = machine.status()["api_url"], page["images"][0]["source_id"]
+    answer = httpx.get(f"{url}/images/{source}")
+    assert answer.status_code == 200, answer.text
+    return answer.content
+
+
+def test_backup_and_restore_are_rejected_while_kg_runs(machine: Machine, tmp_path: Path) -> None:
+    other = str(write_backup(tmp_path, "kg-1"))
+    for command in (("backup",), ("restore", other, "--replace", "--yes")):
+        assert "kg down" in machine.kg("admin", *command, code=5)[1]
+    assert machine.status()["ready"] is True
+
+
+@pytest.mark.usefixtures("library")
 def test_down_ends_every_process_and_reports_it(machine: Machine) -> None:
     before = [*machine.pids().values(), machine.status()["supervisor_pid"]]
     begun = time.monotonic()
@@ -258,6 +308,41 @@ def test_down_ends_every_process_and_reports_it(machine: Machine) -> None:
     assert not home.pid_file("neo4j").exists()
     assert "Stopped." in (home.neo4j_logs / "neo4j.log").read_text().splitlines()[-1], "it could finish"
     assert "was not running" in machine.kg("down")[1]
+
+
+@pytest.mark.timeout(1500)
+def test_restored_copy_searches_equally_despite_killed_restores(
+    first_ups: tuple[Machine, object], library: tuple[Hits, bytes], tmp_path: Path
+) -> None:
+    machine, (before, boat) = first_ups[0], library
+    machine = machine.with_variables(KG_BACKUP__FOLDER=str(tmp_path / "backups"))
+    machine.kg("down")
+    path = json.loads(machine.kg("admin", "backup", "--keep", "1", "--json")[0])["path"]
+    [listed] = json.loads(machine.kg("admin", "backups", "--json")[0])["backups"]
+    assert (listed["path"], listed["whole"]) == (path, True)
+    copy = fresh_machine(tmp_path / "copy")
+    home, restore = Home(copy.home), ("admin", "restore", path)
+    killed(copy, *restore, reached=home.restoring.joinpath("neo4j/data/transactions/neo4j").exists)
+    assert not home.has_data()
+    assert "interrupted" in copy.kg("doctor", code=1)[0]
+    assert json.loads(copy.kg(*restore, "--json")[0])["counts"]["documents"] == 3
+    assert not home.restoring.exists()
+    assert "--replace" in copy.kg(*restore, code=5)[1]
+    assert "nothing was done" in copy.kg(*restore, "--replace", code=1)[1]
+    try:
+        copy.kg("up")
+        url = copy.status()["api_url"]
+        until(lambda: hits(url) == before, "the same hits with the same scores", 30, pause=0.5)
+        assert picture(copy) == boat
+    finally:
+        copy.kg("down")
+
+
+def killed(machine: Machine, *arguments: str, reached: Callable[[], bool]) -> None:
+    command = [sys.executable, "-m", "kg_cli.main", *arguments]
+    with subprocess.Popen(command, env=machine.env, stderr=subprocess.DEVNULL) as child:
+        until(reached, "the restore to be under way", 180)
+        child.kill()
 
 
 def test_a_home_that_cannot_be_used_is_named(tmp_path: Path) -> None:
