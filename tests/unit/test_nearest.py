@@ -19,6 +19,7 @@ NAMES = ["handbook", "notes", "guide/install.md", "Büro 2", "本棚"]
         ("HANDBOOK", "handbook"),
         ("note", "notes"),
         ("install.md", "guide/install.md"),
+        ("ins", "guide/install.md"),
         ("büro", "Büro 2"),
         ("本", "本棚"),
     ],

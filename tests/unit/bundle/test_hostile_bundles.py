@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
 import struct
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,7 +15,8 @@ import pytest
 from kg_api.errors import InvalidInput, KgError, NotFound
 from kg_api.schemas import bundles
 from kg_api.transfer.bundles import check_bundle
-from tests.support.bundles import KEY, PICTURE, HandmadeBundle, lines, vector
+from kg_api.transfer.importing import check_passages
+from tests.support.bundles import KEY, PICTURE, TEXTS, HandmadeBundle, lines, vector
 
 DOCUMENT, PASSAGES = range(2)
 Spoil = Callable[[HandmadeBundle], object]
@@ -182,6 +185,24 @@ def test_corrupt_bundle_is_rejected(bundle: HandmadeBundle, spoilt: str) -> None
     spoil(bundle)
     with pytest.raises((InvalidInput, NotFound), match=message):
         check(bundle.folder)
+
+
+@pytest.mark.parametrize(
+    ("place", "fits"),
+    [
+        ({"first": 0, "last": 1, "offset": 18, "end_offset": 14}, True),
+        ({"first": 0, "last": 1, "offset": 19, "end_offset": 16}, True),
+        ({"first": 0, "last": 1, "offset": 20, "end_offset": 14}, False),
+        ({"first": 0, "last": 1, "offset": 0, "end_offset": 17}, False),
+        ({"first": 1, "last": 2, "offset": 0, "end_offset": 1}, False),
+    ],
+)
+def test_chunk_beyond_its_stored_sources_is_rejected(place: dict[str, int], *, fits: bool) -> None:
+    line = lines()[PASSAGES]
+    line["chunks"][0].update(place)
+    stored: Any = {at: SimpleNamespace(text=SimpleNamespace(full_text=text)) for at, text in enumerate(TEXTS)}
+    with contextlib.nullcontext() if fits else pytest.raises(InvalidInput, match=r"exceeds|unknown source"):
+        check_passages(bundles.BundledPassages.model_validate(line), stored)
 
 
 def test_overlong_line_is_not_read(bundle: HandmadeBundle, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,6 +82,11 @@ def test_page_shows_the_total(printed: Printed) -> None:
     assert "note: [b]more[/b] to come" in printed()
 
 
+def test_last_page_names_no_offset(printed: Printed) -> None:
+    views.print_concepts(ConceptList(concepts=[LEASE, RETRY], total=9, offset=7, limit=2))
+    assert "2 of 9 concepts.\n" in printed()
+
+
 def related(**more: Any) -> RelatedConcept:
     usual = {"concept": RETRY, "type": "ends in", "outgoing": True, "confidence": 1.0, "sources": ["s1"]}
     return RelatedConcept.model_validate({**usual, **more})

@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import ssl
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
@@ -91,6 +91,20 @@ def test_loopback_requests_bypass_proxies(
     with KgClient(recorder[0]) as client:
         assert client.health().version == "1"
     assert asyncio.run(healthy(recorder[0])) == "1"
+
+
+def test_async_stream_reads_the_body_of_an_error() -> None:
+    async def body() -> AsyncIterator[bytes]:
+        yield b'{"type": "too-busy", "title": "", "status": 429, "detail": "8 event streams are open"}'
+
+    async def follow() -> None:
+        answer = httpx.MockTransport(lambda _: httpx.Response(429, content=body()))
+        async with AsyncKgClient("http://127.0.0.1:1") as client:
+            client._http = httpx.AsyncClient(base_url="http://127.0.0.1:1", transport=answer)
+            await anext(client.follow_jobs())
+
+    with pytest.raises(KgError, match="8 event streams"):
+        asyncio.run(follow())
 
 
 def test_unreachable_service_message_hides_the_password() -> None:

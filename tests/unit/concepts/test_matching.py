@@ -50,6 +50,8 @@ TWO_THINGS = [
     ("__call__", "calls"),
     ("context manager", "contextmanager"),
     ("class method", "method class"),
+    ("ver-2a", "ver2a"),
+    ("non-zéro", "nonzéro"),
     ("US", "UK"),
     ("us", "United States"),
     ("States", "state's"),

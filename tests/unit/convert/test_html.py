@@ -118,6 +118,7 @@ def test_headings_in_layout_tables_and_lists_are_headings() -> None:
         ('<meta charset="iso-8859-1"><p>Über naïve 10 €</p>'.encode(), True),
         ('<meta charset="utf-8"><p>Über naïve 10 €, schöne Grüße für Käse</p>'.encode("cp1252"), True),
         ('<meta charset="utf-16"><p>Über naïve 10 €</p>'.encode(), False),
+        ('<meta charset="utf-16"><p>Über naïve 10 €</p> '.encode(), False),  # an even number of bytes
         ('<meta charset="nonsense"><p>Über naïve 10 €</p>'.encode(), False),
     ],
 )

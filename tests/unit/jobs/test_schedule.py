@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
 from kg_api.errors import DatabaseUnavailable, LeaseLost, LlmUnavailable
-from kg_api.graph.jobs import ClaimedJob, Owner
+from kg_api.graph.jobs import ClaimedJob, Owner, must_wait_to_restart
 from kg_api.jobs.backfill import ALWAYS, enqueue_periodically
 from kg_api.jobs.runner import (
     MAX_DELAY_SECONDS,
@@ -28,6 +28,7 @@ from kg_api.jobs.runner import (
     TimeSlice,
     WorkerRegistration,
     Yielded,
+    _wait_seconds,
     retry_delay,
 )
 from kg_api.providers.retrying import RetryCancelled, ask_at_once, cancel_waits_on, wait
@@ -149,6 +150,30 @@ def test_it_never_falls_with_more_failures(failures: int, jitter: float) -> None
 
 def test_jitter_adds_up_to_a_quarter() -> None:
     assert [retry_delay(2, jitter) for jitter in (0, 0.5, 1)] == [4, 4.5, 5]
+
+
+@pytest.mark.parametrize(("asked", "seconds"), [(None, 8), (0.5, 8), (100, 100)])
+def test_wait_is_the_longer_of_backoff_and_request(
+    monkeypatch: pytest.MonkeyPatch, asked: float | None, seconds: float
+) -> None:
+    monkeypatch.setattr("kg_api.jobs.runner.random.random", lambda: 0.0)
+    job = ClaimedJob("job-1", "test", "running", None, 7, "", 1, failures=0, waits=3)
+    assert _wait_seconds(job, LlmUnavailable("503", retry_after_seconds=asked)) == seconds
+
+
+@pytest.mark.parametrize(
+    ("deaths", "permanent", "seconds"),
+    [(1, False, 0), (2, False, 30), (3, False, 90), (9, False, 600), (1, True, 500)],
+)
+def test_failed_work_rests_longer_after_each_death(deaths: int, permanent: bool, seconds: int) -> None:
+    def rests(age: float) -> bool:
+        dead = {"dead": True, "permanent": permanent, "seconds": age}
+        rows = [*[dead] * deaths, {**dead, "dead": False}, dead]
+        graph = FakeGraph(lambda _, __: rows).graph
+        return must_wait_to_restart(graph, "test", "notes", at_most=1000, after_fault=500)
+
+    assert not rests(seconds)
+    assert seconds == 0 or rests(seconds - 1)
 
 
 OWNER = Owner("job-1", "worker-1", 7, 0.2)

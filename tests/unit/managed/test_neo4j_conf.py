@@ -130,6 +130,19 @@ def test_a_slow_start_is_waited_for(tmp_path: Path, adopted: ProcessId) -> None:
     assert (watch.state, watch.message, watch.process) == ("starting", "it to answer", adopted)
 
 
+def test_death_after_long_health_is_the_first_again(tmp_path: Path) -> None:
+    clock, policy = Clock(), Policy()
+    watch = Watch(sleeper(tmp_path, lambda: None), policy, clock)
+    for uptime, deaths in ((1.0, 1), (1.0, 2), (policy.healthy_after + 1, 1)):
+        clock.now += policy.max_pause
+        watch.attend(set())
+        assert watch.process is not None
+        watch.process.kill()
+        clock.now += uptime
+        watch.attend(set())
+        assert (watch.state, watch.deaths) == ("pausing", deaths)
+
+
 def test_neo4j_is_not_queried_at_every_check(tmp_path: Path, adopted: ProcessId) -> None:
     watch = attended(sleeper(tmp_path, lambda: PANIC), Policy().check_seconds - 1)
     assert (watch.state, watch.process) == ("starting", adopted)
