@@ -21,8 +21,6 @@ from tests.support.forked import KG, ForkedProcess
 START_SECONDS = 60.0
 WORKER_STARTS = "worker starts"
 """Log event of a worker that is ready."""
-READ_BY_IMPORT = "PROMETHEUS_MULTIPROC_DIR"
-"""Variables that a library reads at import, so the process cannot be forked."""
 PROCESSES = "KG_API__PROCESSES"
 """Variables for further processes, which start like the first, so the process cannot be forked."""
 OURS = ("KG_", "OPENAI_", "NOMIC_", "COHERE_", "OTEL_")
@@ -73,7 +71,7 @@ def environment(server: Neo4jServer, **more: str) -> dict[str, str]:
 def start(arguments: list[str], env: dict[str, str], log: Path, entry: str = KG) -> Running:
     """Start `kg ARGUMENTS`, or another entry."""
     with Path(os.devnull).open("rb") as nothing, log.open("ab") as output:
-        if READ_BY_IMPORT in env or env.get(PROCESSES, "1") != "1":
+        if env.get(PROCESSES, "1") != "1":
             command = [sys.executable, "-m", entry.partition(":")[0], *arguments]
             return Running(subprocess.Popen(command, env=env, stdout=output, stderr=output), log)
         return Running(ForkedProcess(entry, arguments, env=env, files=(nothing, output, output)), log)

@@ -1,10 +1,15 @@
-"""Several models: one request per search, never mixed (SPEC C6, C10)."""
+"""Several models: one request per search, never mixed (SPEC C6, C10), and the preview of a cost (C9)."""
 
 from __future__ import annotations
+
+import json
+from pathlib import Path
 
 import neo4j
 import pytest
 
+from kg_api.client import KgClient
+from kg_api.errors import NotFound
 from kg_api.local.processes import find_free_port
 from kg_api.spaces.open_spaces import PROBE_TEXT
 from tests.process.providers.conftest import OpenWorld
@@ -20,6 +25,11 @@ MATCH (s:Source {ontology: $name})
 RETURN size(s.embedding) AS first, size(s.embedding_small) AS small, size(s.embedding_large) AS large
 """
 PROBLEM = "application/problem+json"
+LONG = "# One\n\nThe red fox sleeps.\n\n# Two\n\n" + "".join(
+    f"Mole {n} reads on in the dark. " for n in range(100)
+)
+DOLLAR = 1e-6
+"""Prices have a precision of one millionth."""
 
 
 @pytest.fixture(scope="module")
@@ -170,3 +180,30 @@ def test_service_and_worker_report_their_own_metrics(filled: World) -> None:
     assert worker[f'embeddings_total{{dimensions="64",{labels}}}'] >= 1, "a passage; probes are counted apart"
     assert worker[f"embedding_tokens_total{{{labels}}}"] > 2
     assert not any("failing" in name for name in worker)
+
+
+def test_preview_counts_without_storing_or_requesting(world: World, tmp_path: Path) -> None:
+    world.configure("dear", space="small")
+    asked = len(world.provider.requests)
+    body = {"ontology": "dear", "document": "a.md", "text": LONG}
+    told = world.ask("POST", "/documents/preview", json=body)
+    assert (told["change"], told["sources"]["kept"], told["sources"]["removed"]) == ("created", 0, 0)
+    assert (told["config"]["space"], told["cost"]["chunks"]) == ("small", told["sources"]["added"])
+    assert told["cost"]["price"] == pytest.approx(told["cost"]["tokens"] * 0.02 / 1e6, abs=DOLLAR)
+    assert told["cost"]["price"] > 5 * DOLLAR
+    with KgClient(world.service.url) as client:
+        assert client.preview_text(LONG, ontology="dear", document="a.md").model_dump(mode="json") == told
+        assert client.preview_text(LONG, ontology="never", document="a.md").cost.price == 0
+        with pytest.raises(NotFound):
+            client.embedding_config("never")
+    (tmp_path / "a.md").write_text(LONG)
+    command = ("ingest", str(tmp_path), "--ontology", "dear", "--preview")
+    stopped = world.kg(*command)
+    assert stopped.returncode == 3
+    assert "nothing is stored yet" in stopped.stdout
+    assert json.loads(world.kg(*command, "--json").stdout)["cost"] == told["cost"]
+    assert world.ask("GET", "/documents?ontology=dear")["total"] == 0
+    assert len(world.provider.requests) == asked
+    gone_on = world.kg(*command, "--yes", "--wait")
+    assert gone_on.returncode == 0
+    assert world.status("dear")["embedded"] == told["sources"]["added"]

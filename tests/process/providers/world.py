@@ -165,8 +165,6 @@ def opened(
     """Start a service and a worker at once, and stop them with the context."""
     port = find_free_port()
     settings = {**quick(provider, folder), **env}
-    if "PROMETHEUS_MULTIPROC_DIR" in env:  # such a process is not forked, so that constants are what they are
-        del settings["KG_WORKER__POLL_SECONDS"]
     variables = environment(server, KG_API__PORT=str(port), **settings)
     with (
         started(["worker"], variables, folder / "worker.log") as worker,
