@@ -14,6 +14,7 @@ import pytest
 from kg_api.client import KgClient
 from kg_api.graph.client import Graph
 from kg_api.graph.spaces import ensure_space
+from kg_cli import main
 from tests.process.cli.conftest import Kg
 from tests.support.embedders import small_embedder
 from tests.support.running import Service
@@ -113,17 +114,25 @@ def test_generated_set_runs_in_place(kg: Kg, tmp_path: Path, service: Service) -
     with KgClient(service.url) as client:
         for name, question in (("a", "What does every heron carry?"), ("b", "What was pawned in Trieste?")):
             client.judge("notes", question=question, source_id=f"notes/{name}.md#0", relevance=2)
+        client.judge("notes", question="Who wears a ring?", source_id="notes/b.md#0", relevance=0)
     about = told(kg(*asked))
     assert (about["questions"], about["documents"]) == (2, 2)
     found = run(kg, Path(made), "--ontology", "notes", "--in-place", "--mode", "text")
     assert found["metrics"]["hit_rate@1"] == 1.0
     assert found["config"]["ontology"] == "notes"
+    in_place = ("--ontology", "notes", "--in-place")
+    assert run(kg, Path(made), *in_place, "--mode", "vector")["metrics"]["recall@5"] == 1.0
+    assert run(kg, Path(made), *in_place, "--mode", "text", "--target", "spans")["target"] == "spans"
     again = kg(*asked)
     assert (again.returncode, "is not empty" in again.stderr) == (5, True)
-    (notes / "a.md").write_text("# Herons\n\nNo ring at all.\n")
+    for name in ("a", "b"):
+        (notes / f"{name}.md").write_text("# Herons\n\nNo ring at all.\n")
     kg("ingest", str(notes), "-o", "notes")
     changed = kg("eval", "run", "--set", made, "-o", "notes", "--in-place")
     assert (changed.returncode, "was changed since the set was made" in changed.stderr) == (5, True)
+    nothing = kg(*asked[:-4], f"{made}2", *asked[-3:])
+    assert nothing.returncode == 2
+    assert "is judged to answer a question: judge hits" in " ".join(nothing.stderr.split())
 
 
 @pytest.mark.usefixtures("worker")
@@ -151,13 +160,9 @@ def test_impossible_runs_are_rejected(kg: Kg, folder: Path, case: str) -> None:
     assert (ran.returncode, said in " ".join(ran.stderr.split())) == (2, True), ran.stderr
 
 
-def test_missing_packages_are_named(folder: Path) -> None:
-    code = f"""
-import sys
-sys.modules["ir_measures"] = None
-from kg_cli.main import run_command
-sys.exit(run_command(["eval", "run", "--set", {str(folder)!r}]))
-"""
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert ran.returncode == 78
-    assert "pip install '.[eval]'" in ran.stderr
+def test_missing_packages_are_named(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "ir_measures", None)
+    assert main.run_command(["eval", "run", "--set", str(folder)]) == 78
+    assert "pip install '.[eval]'" in capsys.readouterr().err
