@@ -184,7 +184,7 @@ def test_58_image_reference_causes_no_request(pool: ConverterPool, kind: str) ->
             asked.append(self.path)
 
     server = HTTPServer(("127.0.0.1", 0), Listener)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     try:
         address = f"http://127.0.0.1:{server.server_port}"
         svg = f'<p>Words</p><svg><script href="{address}/s">run()</script><image href="{address}/i"/></svg>'

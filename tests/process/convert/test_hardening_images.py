@@ -119,7 +119,7 @@ def asked() -> Iterator[tuple[str, list[str]]]:
             seen.append(self.path)
 
     server = http.server.HTTPServer(("127.0.0.1", 0), Note)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}/a.png", seen
     server.shutdown()
     server.server_close()

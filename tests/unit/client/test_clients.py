@@ -60,7 +60,7 @@ class Recorder(BaseHTTPRequestHandler):
 def recorder() -> Iterator[tuple[str, list[str]]]:
     seen: list[str] = []
     server = HTTPServer(("127.0.0.1", 0), type("Handler", (Recorder,), {"seen": seen}))
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}", seen
     server.shutdown()

@@ -119,7 +119,7 @@ def test_without_a_trace_no_provider_gets_the_header() -> None:
 def test_a_broken_collector_neither_breaks_nor_slows(monkeypatch: pytest.MonkeyPatch, broken: str) -> None:
     monkeypatch.setenv("OTEL_BSP_MAX_QUEUE_SIZE", "20")
     monkeypatch.setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "10")
-    monkeypatch.setattr("kg_api.tracing.SEND_SECONDS", 1.0)
+    monkeypatch.setattr("kg_api.tracing.SEND_SECONDS", 0.3)
     with Collector(503 if broken == "failing" else 200, delay=60 if broken == "slow" else 0) as collector:
         url = f"http://127.0.0.1:{find_free_port()}" if broken == "away" else collector.url
         begun = time.monotonic()
