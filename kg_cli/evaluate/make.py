@@ -65,7 +65,7 @@ def store_missing_documents(
     if strangers := sorted(stored.keys() - sent.keys()):
         raise Conflict(
             f"the ontology {name!r} holds documents that are not of this set, such as {strangers[0]!r}. "
-            "Omit --ontology and it gets one of its own, or add --in-place to use it unchanged."
+            "Omit --ontology to create a new one, or add --in-place to use it unchanged."
         )
     if own := sorted(each.document for each in stored.values() if not (each.uri or "").startswith(EVALUATED)):
         raise Conflict(
@@ -151,7 +151,7 @@ def _configure(client: KgClient, ontology: str, choice: Choice, *, exists: bool)
     if other := [name for name, value in wanted.items() if config.get(name) != value]:
         raise Conflict(
             f"the ontology {ontology!r} is embedded otherwise ({', '.join(other)}). Omit --ontology "
-            "and the set gets one of its own."
+            "to create a new one."
         )
 
 

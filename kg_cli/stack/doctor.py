@@ -200,7 +200,7 @@ def examine_processes(home: Home, settings: Settings) -> Findings:
         else:
             when = supervisor.describe_trouble(name, known) if known else None
             waits, why = f", waits for {when}" if when else "", known.message if known else ""
-            yield _fail(name, f"not running{waits}. {why}".strip(), f"start it with: kg up; {log}")
+            yield _fail(name, f"not running{waits}. {why}".strip(), f"start it with: kg up ({log})")
     if processes.running(supervisor_role(home, settings)) is None:
         yield _warn("supervisor", "not running: kg restarts no process", "kg up")
     if alive["api"]:

@@ -331,7 +331,7 @@ def _describe_readiness(status: StackStatus) -> Text:
     if status.ready:
         return Text("ready", "green")
     if status.stopped:
-        return Text(f"stopped; start with: {runnable()} up", "yellow")
+        return Text(f"stopped. Start with: {runnable()} up", "yellow")
     if status.slow:
         return Text(f"perhaps ready: every process runs. {status.waiting_for}", "yellow")
     return Text(f"not ready: waits for {status.waiting_for}", "yellow")

@@ -52,8 +52,8 @@ def managed_settings() -> Settings:
     settings = load_settings()
     if settings.neo4j.uri is not None:
         raise Conflict(
-            "KG_NEO4J__URI names a Neo4j of your own, and kg backs up the one that it runs itself. Use that "
-            "Neo4j's tools (neo4j-admin database dump), then copy the stored pictures; or `kg export`."
+            "KG_NEO4J__URI names your own Neo4j, but kg can only back up the Neo4j from `kg up`. Use "
+            "`neo4j-admin database dump`, and then copy the stored files, or use `kg export`."
         )
     return settings
 
@@ -78,7 +78,7 @@ def stopped(home: Home, settings: Settings) -> Generator[None]:
             fetch_parts(settings)
             yield
     except OSError as error:
-        raise InvalidInput(f"{error.filename or home.path}: {error.strerror}; nothing was lost") from None
+        raise InvalidInput(f"{error.filename or home.path}: {error.strerror}. No data is lost") from None
 
 
 def _require_stopped(home: Home, settings: Settings) -> None:

@@ -258,7 +258,7 @@ def print_imported(imports: Sequence[OntologyImport], left_out: Sequence[str], *
             (done.replaced, f"{done.replaced} replaced"),
             (done.unchanged, f"{done.unchanged} unchanged"),
             (done.vectors, f"vectors of {pluralize(done.vectors, 'source')} taken"),
-            (done.anew, f"{pluralize(done.anew, 'source')} to embed anew"),
+            (done.anew, f"{pluralize(done.anew, 'source')} to re-embed"),
             (done.concepts, f"concepts of {pluralize(done.concepts, 'source')}"),
         )
         told = [pluralize(done.stored, "new document"), *(words for count, words in counts if count)]

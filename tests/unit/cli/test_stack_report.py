@@ -82,7 +82,7 @@ def test_missing_job_counts_are_not_printed(capsys: pytest.CaptureFixture[str]) 
 
 def test_stopped_status_explains_how_to_start(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run_command(["status", "--home", str(tmp_path)]) == 69
-    assert "stopped; start with: kg up" in capsys.readouterr().out
+    assert "stopped. Start with: kg up" in capsys.readouterr().out
     assert main.run_command(["doctor", "--home", str(tmp_path)]) == 1
     assert "processes: stopped" in capsys.readouterr().out
 
