@@ -43,7 +43,7 @@ log = structlog.get_logger()
 
 BASELINE: Final = "200_schema"  # record of the baseline. Migrations continue its number: `// name: 201_...`
 WAIT_SECONDS = 1.0
-_BEFORE_BASELINE = "schema/"  # prefix of records by development versions before the baseline
+_BEFORE_BASELINE = "schema/"  # prefix of records by versions before the baseline
 
 
 def list_known() -> list[str]:
@@ -109,9 +109,8 @@ def require_known_schema(graph: Graph) -> list[dict[str, str]]:
         return rows
     if unknown[-1].startswith(_BEFORE_BASELINE):
         raise SchemaTooOld(
-            f"this database has the schema {unknown[-1]!r} of a development version, which kg {__version__} "
-            "cannot read. Run `kg export FOLDER` with the old version, start this one with an empty KG_HOME, "
-            "and run `kg import FOLDER`. Nothing was changed."
+            f"this database has the schema {unknown[-1]!r} of an earlier version, which kg {__version__} "
+            "cannot read. Start kg with an empty KG_HOME and ingest the documents again. Nothing was changed."
         )
     raise SchemaTooNew(
         f"this database has the schema {unknown[-1]!r}, written by kg {rows[-1]['kg_version']}, but this is "
