@@ -20,7 +20,7 @@ _OWN_GROUPS = Path("/proc/self/cgroup")
 
 
 def cores() -> int:
-    """Return the number of available cores. A container can limit them."""
+    """Count available cores. A container can limit them."""
     allowed = getattr(os, "sched_getaffinity", None)  # not on macOS and Windows
     own = len(allowed(0)) if allowed else os.cpu_count() or 1
     return min([own, *(max(1, math.ceil(quota)) for quota in _quotas())])
@@ -43,7 +43,7 @@ def freeze_heap() -> None:
 
 
 def choose_batch_size(cores: int) -> int:
-    """Return the default batch size. With 64, 32 cores are 25% idle (benchmarks/results/ingest.md)."""
+    """Choose the default batch size. With 64, 32 cores are 25% idle (benchmarks/results/ingest.md)."""
     return max(64, 16 * cores)
 
 
