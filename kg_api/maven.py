@@ -28,7 +28,7 @@ PARALLEL_DOWNLOADS = 8
 
 
 def fetch(lock: Path, cache: Path, on_progress: Progress | None = None) -> list[Path]:
-    """Return the locked files. Download missing files. Several processes may call it in parallel."""
+    """Fetch the locked files. Download missing files. Several processes may call it in parallel."""
     from jgo.env import LockFile  # noqa: PLC0415 - jgo imports requests and more, 0.2 s
 
     entries = LockFile.load(lock).dependencies
