@@ -43,7 +43,7 @@ _LIVE = re.compile(r"gauge_live[a-z]+_(\d+)\.db")
 
 
 def get_shared_folder() -> Path | None:
-    """Return the folder for shared metrics. None: the processes do not share metrics."""
+    """Get the folder for shared metrics. None: the processes do not share metrics."""
     folder = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
     return Path(folder) if folder else None
 
@@ -84,7 +84,7 @@ CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 
 
 def render_metrics(*more: Collector) -> bytes:
-    """Return the metrics of all processes as text, with additional collectors."""
+    """Render the metrics of all processes as text, with additional collectors."""
     forget_dead()
     counted, computed = REGISTRY, CollectorRegistry()
     if (folder := get_shared_folder()) and folder.is_dir():
