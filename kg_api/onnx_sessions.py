@@ -30,7 +30,7 @@ _HALF = "tensor(float16)"
 
 
 def load_session(path: Path, known: frozenset[str] = KNOWN_INPUTS) -> tuple[Any, set[str]]:
-    """Return a session and its input names. Raise ConfigurationError for unusable models."""
+    """Load a session and its input names. Raise ConfigurationError for unusable models."""
     options = cast("Any", onnxruntime.SessionOptions())
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
