@@ -246,7 +246,7 @@ MAX_BYTES = 65_536
 
 
 def load_secret_files(environment: Mapping[str, str | None], secrets: Iterable[str]) -> dict[str, str | None]:
-    """Return a copy with lower-case names in which the value of each secret replaces the name of its file."""
+    """Load a copy with lower-case names in which the value of each secret replaces the name of its file."""
     found = dict(environment)
     wrong: list[str] = []
     for variable in secrets:
@@ -268,7 +268,7 @@ def load_secret_files(environment: Mapping[str, str | None], secrets: Iterable[s
 
 
 def _read(path: Path) -> str:
-    """Return the text of a secret file without the final newline that editors add."""
+    """Read the text of a secret file without the final newline that editors add."""
     if not path.is_absolute():
         raise ValueError("is not an absolute path, which all processes of kg need")
     with path.open("rb") as file:
@@ -509,18 +509,18 @@ def _fields(model: type[BaseModel], path: tuple[str, ...]) -> Iterator[tuple[str
 
 
 def list_secret_variables() -> list[str]:
-    """Return the variables of secrets. Each secret can come from a file."""
+    """List the variables of secrets. Each secret can come from a file."""
     return [name for name, field in variables() if field.annotation == SecretStr | None]
 
 
 def list_set_variables() -> set[str]:
-    """Return the names of all set variables in upper case. NAME_FILE also counts as NAME."""
+    """List the names of all set variables in upper case. NAME_FILE also counts as NAME."""
     names = {name.upper() for name in EnvSettingsSource(Settings).env_vars}
     return names | {name for name in list_secret_variables() if name + FILE in names}
 
 
 def format_variable(path: tuple[int | str, ...]) -> str:
-    """Return the variable of a setting: OPENAI_TIMEOUT for ("openai", "timeout")."""
+    """Format the variable of a setting: OPENAI_TIMEOUT for ("openai", "timeout")."""
     parts = [str(part).upper() for part in path]
     if path[:1] and path[0] in BY_THEIR_OWN_NAMES:
         return "_".join(parts)
