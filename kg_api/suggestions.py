@@ -129,7 +129,7 @@ def complaints(environment: Mapping[str, str | None], known: Iterable[str]) -> I
 
 
 def _describe_provider_typo(variable: str, names: Sequence[str]) -> Iterator[str]:
-    """Yield the similar settings. Compare without the common prefix, which makes all names similar."""
+    """Describe the similar settings. Compare without the common prefix, which makes all names similar."""
     prefix, _, rest = variable.partition("_")
     own = [name.removeprefix(f"{prefix}_") for name in names if name.startswith(f"{prefix}_")]
     for meant in _nearest(rest, own):
@@ -160,7 +160,7 @@ class NamedPair:
     others: Sequence[Place]
 
     def is_within(self, start: int, end: int) -> bool:
-        """Return whether a span contains both names without overlap."""
+        """Check if a span contains both names without overlap."""
         ones, others = _find_span_ends(self.ones, start, end), _find_span_ends(self.others, start, end)
         if ones is None or others is None:
             return False
@@ -206,7 +206,7 @@ def _outside(places: Sequence[Place], others: Sequence[Place]) -> Iterator[Place
 
 
 def _find_span_ends(places: Sequence[Place], start: int, end: int) -> tuple[Place, Place] | None:
-    """Return the first and the last position in a span."""
+    """Find the first and the last position in a span."""
     first, behind = bisect_left(places, (start, 0)), bisect_right(places, end, key=itemgetter(1))
     return (places[first], places[behind - 1]) if first < behind else None
 
@@ -223,7 +223,7 @@ MIN_SPELT_ALIKE = 0.75
 
 
 def find_similar_spellings(wanted: str, names: Iterable[str]) -> list[str]:
-    """Return the names that differ from the text by typos, most similar first."""
+    """Find the names that differ from the text by typos, most similar first."""
     return _sort_by_similarity(wanted, list(dict.fromkeys(names)), least=MIN_SPELT_ALIKE)
 
 
@@ -253,7 +253,6 @@ def _words(text: str) -> list[str]:
 
 
 def _share_words(wanted: Sequence[str], name: Sequence[str]) -> bool:
-    """Return whether one name contains all words of the other."""
     if len(wanted) <= len(name):
         return bool(wanted) and all(any(_is_begun(word, each) for each in name) for word in wanted)
     return bool(name) and all(any(_is_spelt(word, each) for each in wanted) for word in name)
@@ -277,7 +276,7 @@ def format_suggestion(wanted: str | Sequence[str], names: Iterable[str]) -> str:
 
 
 def describe_unknown_ontology(wanted: str | Sequence[str], names: Iterable[str]) -> str:
-    """Return a message about unknown ontologies with similar names."""
+    """Describe unknown ontologies, and suggest similar names."""
     wanted = [wanted] if isinstance(wanted, str) else wanted
     return f"ontology {', '.join(map(repr, wanted))} not found{format_suggestion(wanted, names)}"
 
