@@ -59,7 +59,7 @@ def work(settings: Settings) -> None:
 
 
 def _open(settings: Settings, stopping: threading.Event) -> Container | None:
-    """Return the container. Wait while the database is unavailable. Return None if the worker must stop."""
+    """Open the container. Wait while the database is unavailable. Return None if the worker must stop."""
     while not stopping.is_set():
         try:
             container = open_container(settings, needs_embedder=True)
