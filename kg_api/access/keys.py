@@ -74,7 +74,7 @@ class _Secret:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     def has_hash(self, stored: str) -> bool:
-        """Return whether a stored hash matches, in constant time."""
+        """Check if a stored hash matches, in constant time."""
         return hmac.compare_digest(self.secret_hash, stored)
 
 
@@ -92,11 +92,11 @@ class SessionToken(_Secret):
 
     @property
     def csrf_token(self) -> str:
-        """Return the token of page requests. A foreign page can send the cookie but not this token."""
+        """Token of page requests. A foreign page can send the cookie but not this token."""
         return hmac.digest(self.text.encode(), b"csrf", "sha256").hex()
 
     def has_csrf_token(self, sent: str) -> bool:
-        """Return whether a sent token matches, in constant time."""
+        """Check if a sent token matches, in constant time."""
         return hmac.compare_digest(self.csrf_token.encode(), sent.encode("utf-8", "replace"))
 
 
@@ -138,7 +138,6 @@ class Access:
 
     @property
     def is_key(self) -> bool:
-        """Return whether the access comes from a key."""
         return self not in {LOCAL, ANYONE, STRANGER}
 
     def allows(self, scope: KeyScope) -> bool:
@@ -180,7 +179,7 @@ class KeyCheck:
             return self._good.get(token.secret_hash) or self._bad.get(token.secret_hash)
 
     def was_good(self, token: Token) -> bool:
-        """Return whether this process has accepted the key before. It may be revoked by now."""
+        """Check if this process has accepted the key before. It may be revoked by now."""
         with self._lock:
             return token.secret_hash in self._once_good
 
@@ -299,7 +298,7 @@ def revoke_key(graph: Graph, called: str, *, but_the_last: bool = False) -> ApiK
 
 
 def find_called(keys: Sequence[ApiKey], called: str) -> ApiKey:
-    """Return the key with an id or name. If several keys have the name, return the usable one."""
+    """Find the key with an id or name. If several keys have the name, return the usable one."""
     called = extract_key_id(called)
     if by_id := _by_id(keys, called):
         return by_id
@@ -314,7 +313,6 @@ def find_called(keys: Sequence[ApiKey], called: str) -> ApiKey:
 
 
 def find_key_ids(keys: Sequence[ApiKey], called: str) -> list[str]:
-    """Return the ids of all keys that have or had a name, or the given id."""
     called = extract_key_id(called)
     found = [each.key_id for each in keys if called in {each.key_id, each.name}]
     if not found:

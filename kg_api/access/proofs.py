@@ -17,7 +17,7 @@ _PROOF = re.compile(r"kg_local_(?P<at>\d{1,12})_(?P<proof>[0-9a-f]{64})")
 
 
 def make_proof(home_key: str, now: float, method: str, path: str) -> str:
-    """Return the proof of a request, made with the key of a home."""
+    """Make the proof of a request, made with the key of a home."""
     at = int(now)
     return f"kg_local_{at}_{_sign(home_key, at, method, path)}"
 
@@ -27,7 +27,7 @@ def is_proof(text: str) -> bool:
 
 
 def verify_proof(text: str, home_key: str | None, now: float, method: str, path: str) -> bool:
-    """Return whether a text proves a request with a home's key, within the last minute."""
+    """Check if a text proves a request with a home's key, within the last minute."""
     found = _PROOF.fullmatch(text)
     if found is None or home_key is None:
         return False
