@@ -154,7 +154,7 @@ class StoredFiles:
         return hold.hold_id
 
     def read(self, key: str) -> bytes:
-        """Return the file of a key.
+        """Read the file of a key.
 
         Raises:
             FileLost: The file is missing or damaged.

@@ -54,7 +54,7 @@ class BlobStore(ABC):
         return is_new
 
     def read(self, name: str) -> bytes:
-        """Return the bytes of a name.
+        """Read the bytes of a name.
 
         Raises:
             FileLost: The bytes are missing or differ from the stored ones.
@@ -89,7 +89,7 @@ class BlobStore(ABC):
 
     @abstractmethod
     def _holds(self, name: str, content: bytes) -> bool:
-        """Return whether this content is stored. The size is no proof, because a disk may damage bytes."""
+        """Check if this content is stored. The size is no proof, because a disk may damage bytes."""
 
     @abstractmethod
     def _has(self, name: str) -> bool: ...
@@ -114,7 +114,7 @@ def _require_name(name: str) -> None:
 
 
 def format_blob_name(key: str, generation: str | None) -> str:
-    """Return the name of a blob in the store. Blobs of old versions have no generation."""
+    """Format the name of a blob in the store. Blobs of old versions have no generation."""
     return key if generation is None else f"{key}-{generation}"
 
 
@@ -127,7 +127,7 @@ def format_store_marker(identity: str) -> str:
 
 
 def compute_blob_key(content: bytes) -> str:
-    """Return the SHA-256 of the bytes as lower-case hexadecimal."""
+    """Compute the SHA-256 of the bytes as lower-case hexadecimal."""
     return hashlib.sha256(content).hexdigest()
 
 
