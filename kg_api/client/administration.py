@@ -43,7 +43,6 @@ _FILE = {"Content-Type": "application/octet-stream"}
 class SpaceMethods:
     @request
     def embedding_spaces(self) -> Call[SpaceList]:
-        """List the embedding spaces and their models."""
         return get(SpaceList, "embedding", "spaces")
 
     @request
@@ -61,7 +60,6 @@ class SpaceMethods:
 
     @request
     def embedding_health(self) -> Call[EmbeddingHealth]:
-        """Check the model of each space with a request."""
         return post(EmbeddingHealth, "embedding", "health")
 
     @request
@@ -79,7 +77,7 @@ class SpaceMethods:
 
     @request
     def check_space(self, slug: str, ontology: str | None = None) -> Call[SpaceCheck]:
-        """Check whether an embedding space is ready to answer searches."""
+        """Check if an embedding space is ready to answer searches."""
         return get(SpaceCheck, "embedding", "spaces", slug, "check", ontology=ontology)
 
     @request

@@ -24,7 +24,7 @@ FILES = ("image/", "application/x-ndjson", "application/octet-stream")  # conten
 
 
 def read(call: Call[T], response: httpx.Response) -> T:
-    """Return the response as the model of its call.
+    """Read the response as the model of its call.
 
     Raises:
         KgError: The subclass that the service named, with its message.
@@ -40,7 +40,7 @@ def read(call: Call[T], response: httpx.Response) -> T:
 
 
 def read_page_image(page: int, response: httpx.Response) -> PageImage:
-    """Return a page image with the values of its response headers."""
+    """Read a page image with the values of its response headers."""
     pages, boxed = (int(response.headers.get(name, 0)) for name in ("KG-Pages", "KG-Boxed-Words"))
     return PageImage(response.content, page, pages, boxed)
 
@@ -68,7 +68,7 @@ def report_foreign_server(url: httpx.URL) -> ServiceUnreachable:
 
 
 def parse_problem(content: str | bytes, otherwise: str = "kg broke off") -> KgError:
-    """Return the error of a problem document. Other content becomes a KgError with `otherwise`."""
+    """Parse the error of a problem document. Other content becomes a KgError with `otherwise`."""
     try:
         body = json.loads(content)
         slug, detail = body["type"].removeprefix("urn:kg:"), body["detail"]
@@ -78,7 +78,7 @@ def parse_problem(content: str | bytes, otherwise: str = "kg broke off") -> KgEr
 
 
 def _find_error(tree: type[KgError], slug: str) -> type[KgError]:
-    """Return the error class of a slug below `tree`, or KgError for an error of a newer service."""
+    """Find the error class of a slug below `tree`, or KgError for an error of a newer service."""
     if tree.slug() == slug:
         return tree
     found = (_find_error(branch, slug) for branch in tree.__subclasses__())
@@ -98,7 +98,7 @@ def unwrap_event(event: AnswerEvent) -> Statement | Answered:
 
 
 def read_last(call: Call[T], last: object) -> T:
-    """Return the last event of a stream as the answer of a call.
+    """Read the last event of a stream as the answer of a call.
 
     Raises:
         ServiceUnreachable: The stream ended before the whole answer.

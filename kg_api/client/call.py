@@ -63,7 +63,7 @@ class Events(Generic[T]):
 
 
 def build_path(*parts: str) -> str:
-    """Return a path with each part quoted.
+    """Build a path with each part quoted.
 
     Raises:
         InvalidInput: A part is blank or not a string, such as the `job_id` of a change without a job.
@@ -125,7 +125,7 @@ def _unicode(value: Any) -> Any:
 
 
 def build_body(request: type[BaseModel], options: Mapping[str, Any], **more: Any) -> dict[str, Any]:
-    """Return the non-default fields of a request as JSON.
+    """Build the non-default fields of a request as JSON.
 
     None omits a field, unless the field accepts None.
 
@@ -144,13 +144,13 @@ def build_body(request: type[BaseModel], options: Mapping[str, Any], **more: Any
 
 
 def build_change_body(request: type[BaseModel], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the given options of a change as JSON, including None."""
+    """Build the given options of a change as JSON, including None."""
     given = {name: options[name] for name in request.model_fields if options[name] is not UNSET}
     return valid(request, given).model_dump(mode="json", exclude_unset=True)
 
 
 def build_batch_body(documents: Sequence[DocumentText | Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the body of a batch, unchecked: the service validates each document separately."""
+    """Build the body of a batch, unchecked: the service validates each document separately."""
     given = [
         each.model_dump(mode="json", exclude_defaults=True) if isinstance(each, DocumentText) else dict(each)
         for each in documents
@@ -179,7 +179,7 @@ def _field(value: Any) -> str:
 
 
 def build_form(options: Mapping[str, Any]) -> dict[str, str]:
-    """Return the fields of an uploaded document as form fields."""
+    """Build the fields of an uploaded document as form fields."""
     fields = build_body(DocumentUpload, options)
     return {name: _field(value) for name, value in fields.items()}
 
@@ -187,6 +187,6 @@ def build_form(options: Mapping[str, Any]) -> dict[str, str]:
 def build_file_parts(
     content: bytes, images: Mapping[str, bytes] | None
 ) -> list[tuple[str, tuple[str, bytes]]]:
-    """Return a file and its images, named by their references in the file, as parts of a form."""
+    """Build a file and its images, named by their references in the file, as parts of a form."""
     named = (("images", (quote(name, safe=_QUOTED), image)) for name, image in (images or {}).items())
     return [("file", ("file", content)), *named]

@@ -40,7 +40,7 @@ class Methods(
 
     @request
     def health(self) -> Call[Health]:
-        """Check whether the service process is alive."""
+        """Check if the service process is alive."""
         return get(Health, "health")
 
     @request

@@ -69,7 +69,7 @@ class ConceptMethods:
     def get_concept_context(
         self, concept_id: str, *, window_size: int = 2, limit: int = 10
     ) -> Call[ConceptContext]:
-        """Return the sources of a concept, each with its neighbours in the same document."""
+        """Get the sources of a concept, each with its neighbours in the same document."""
         return get(ConceptContext, "concepts", concept_id, "context", window_size=window_size, limit=limit)
 
     @request
@@ -139,7 +139,6 @@ class ConceptMethods:
     def relationship_types(
         self, ontology: str, *, offset: int = 0, limit: int = 100
     ) -> Call[RelationshipTypes]:
-        """List the relationship types of an ontology, the most frequent first."""
         return get(
             RelationshipTypes, "ontologies", ontology, "relationship-types", offset=offset, limit=limit
         )
@@ -157,7 +156,6 @@ class ConceptMethods:
     def merge_relationship_types(
         self, ontology: str, *, into: str, merged: Sequence[str], by: str | None = None, dry_run: bool = False
     ) -> Call[TypeMerge]:
-        """Merge relationship types into another type."""
         body = build_body(TypeMerging, locals())
         path = ("ontologies", ontology, "relationship-types", "merges")
         return post(TypeMerge, *path, json=body)
@@ -172,7 +170,6 @@ class ConceptMethods:
 
     @request
     def undo_type_merge(self, ontology: str, merge_id: str, *, by: str | None = None) -> Call[TypeMerge]:
-        """Undo a merge of relationship types."""
         body = build_body(Decision, locals())
         path = ("ontologies", ontology, "relationship-types", "merges", merge_id, "undo")
         return post(TypeMerge, *path, json=body)

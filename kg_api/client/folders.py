@@ -15,7 +15,6 @@ class FolderMethods:
 
     @request
     def folder(self, folder_id: str) -> Call[Folder]:
-        """Return a synced folder."""
         return get(Folder, "folders", folder_id)
 
     @request
@@ -39,7 +38,6 @@ class FolderMethods:
 
     @request
     def scan_folder(self, folder_id: str, *, allow_empty: bool = False) -> Call[Folder]:
-        """Request a scan now."""
         return post(Folder, "folders", folder_id, "scan", json=build_body(ScanRequest, locals()))
 
     @request

@@ -24,7 +24,6 @@ class ImageMethods:
 
     @request
     def image(self, source_id: str) -> Call[bytes]:
-        """Return the file of an image by the id of its source."""
         return get_file("images", source_id)
 
     @request

@@ -18,12 +18,10 @@ class JobMethods:
         offset: int = 0,
         limit: int = 50,
     ) -> Call[JobPage]:
-        """List jobs, the newest first."""
         return get(JobPage, "jobs", state=state, kind=kind, ontology=ontology, offset=offset, limit=limit)
 
     @request
     def job(self, job_id: str) -> Call[Job]:
-        """Return a job."""
         return get(Job, "jobs", job_id)
 
     @request

@@ -34,12 +34,10 @@ from kg_api.schemas.vocabulary import (
 class OntologyMethods:
     @request
     def ontologies(self) -> Call[OntologyList]:
-        """List ontologies with their counts."""
         return get(OntologyList, "ontologies")
 
     @request
     def delete_ontology(self, ontology: str) -> Call[Deleted]:
-        """Delete an ontology with its documents."""
         return delete(Deleted, "ontologies", ontology)
 
     @request
@@ -67,7 +65,6 @@ class OntologyMethods:
 
     @request
     def synonyms(self, ontology: str) -> Call[Synonyms]:
-        """Return the synonyms for searches in an ontology."""
         return get(Synonyms, "ontologies", ontology, "synonyms")
 
     @request

@@ -116,7 +116,6 @@ class JudgementMethods:
 
     @request
     def judged_questions(self, ontology: str, *, offset: int = 0, limit: int = 100) -> Call[JudgedQuestions]:
-        """List the questions with judgements, the most recently judged first."""
         path = ("ontologies", ontology, "judgements", "questions")
         return get(JudgedQuestions, *path, offset=offset, limit=limit)
 

@@ -91,7 +91,6 @@ class SearchMethods:
 
     @request
     def source(self, source_id: str) -> Call[Place]:
-        """Return a source."""
         return get(Place, "sources", source_id)
 
     @request
