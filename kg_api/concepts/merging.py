@@ -38,7 +38,6 @@ class ConceptMergeRecords:
         self._graph = graph
 
     def page(self, ontology: str, concept_id: str | None, offset: int, limit: int) -> ConceptMerges:
-        """Return the merges of an ontology or of one concept, newest first."""
         read_embedding_state(self._graph, ontology)
         merges, total = read_concept_merges(self._graph, ontology, offset, limit, concept_id=concept_id)
         if concept_id is not None and not total:
@@ -299,7 +298,7 @@ _OTHERS = ({"male", "female"}, {"men", "women"}, {"king", "queen"}, {"prince", "
 
 
 def get_min_merge_cosine(calibration: SimilarityCalibration | None) -> float:
-    """Return the minimum cosine of concepts that any rule merges."""
+    """Get the minimum cosine of concepts that any rule merges."""
     unrelated = UNKNOWN if calibration is None else calibration.unrelated
     return unrelated + min(MIN_LIKENESS.values()) * (1 - unrelated) - _ROUNDING
 
@@ -331,7 +330,7 @@ def same(a: Text, b: Text, alikeness: float) -> Reason | None:
 
 
 def _is_contrary(one: str, other: str) -> bool:
-    """Check whether labels differ by a number, a negation or an opposite, which outweighs an alias."""
+    """Check if labels differ by a number, a negation or an opposite, which outweighs an alias."""
     more, less = _differences(one, other)
     numbers, others = ({word for word in words(label) if _NUMBER.search(word)} for label in (one, other))
     if numbers and others and numbers != others:
@@ -340,7 +339,7 @@ def _is_contrary(one: str, other: str) -> bool:
 
 
 def _are_counterparts(one: str, other: str) -> bool:
-    """Check whether two names differ only by a number, a negation or an opposite."""
+    """Check if two names differ only by a number, a negation or an opposite."""
     more, less = _differences(one, other)
     if not (more or less) or max(len(more), len(less)) > 1:
         return False
@@ -394,7 +393,6 @@ def merge_near(graph: Graph, space: Space, ontology: str, concept_ids: Iterable[
 
 
 def link_near(graph: Graph, space: Space, ontology: str, concept_ids: Iterable[str]) -> None:
-    """Link concepts with similar concepts of their ontology."""
     for ids in portions([*dict.fromkeys(concept_ids)], PORTION):
         _link(graph, space, ontology, ids)
 

@@ -265,7 +265,6 @@ class RelationshipVocabulary:
         self._graph = graph
 
     def page(self, ontology: str, offset: int, limit: int) -> RelationshipTypes:
-        """Return the types of an ontology, most frequent first."""
         types = self._types(ontology)
         shown = [each.described for each in types[offset : offset + limit]]
         return RelationshipTypes(ontology=ontology, types=shown, total=len(types), offset=offset, limit=limit)
@@ -334,7 +333,6 @@ class RelationshipVocabulary:
         return TypeMerges(ontology=ontology, merges=merges, total=total, offset=offset, limit=limit)
 
     def set_stance(self, ontology: str, change: StanceChange) -> RelationshipType:
-        """Set the stance of a type and of all types merged into it."""
         meant = self._find(ontology, change.type)
         if not set_stance(self._graph, meant.type_id, change.stance):
             raise report_unknown_type(ontology, [change.type])

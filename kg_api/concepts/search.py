@@ -108,7 +108,6 @@ def question(
 def describe_running_jobs(
     progress: Mapping[str, Progress], ontologies: Collection[str], what: str
 ) -> list[Degradation]:
-    """Return notes on running jobs in the given ontologies, with numbers after the first count."""
     told = list[Degradation]()
     for name, at in progress.items():
         if name in ontologies and len(told) < MAX_SHOWN:
@@ -118,7 +117,6 @@ def describe_running_jobs(
 
 
 def describe_missing_concepts(graph: Graph, ontologies: Sequence[str]) -> list[Degradation]:
-    """Return a note if the ontologies have no concept."""
     if not ontologies or has_concepts(graph, ontologies):
         return []
     effect = (
@@ -164,7 +162,7 @@ def add_match_kinds(
 
 
 def get_min_similarity(space: Space) -> float:
-    """Return the minimum cosine of a matching concept in a space."""
+    """Get the minimum cosine of a matching concept in a space."""
     if space.labels is not None and space.labels.gap >= MIN_GAP:
         return space.labels.interpolate_to_related(SHARE)
     return (space.calibration or USUAL).interpolate_to_equal(UNMEASURED_SHARE)
