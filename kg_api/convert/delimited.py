@@ -49,7 +49,7 @@ def _read_rows(text: str) -> list[list[str]]:
 
 
 def _find_delimiter(sample: str) -> str:
-    """Return the delimiter that splits most lines into the same number of columns.
+    """Find the delimiter that splits most lines into the same number of columns.
 
     `csv.Sniffer` may return a letter.
     """

@@ -119,7 +119,7 @@ class _Book:
         """Write a chapter and count its skipped words, or return None if the chapter is unreadable."""
 
         def find(address: str) -> bytes | None:
-            """Return a file of the book. kg never fetches other files."""
+            """Find a file of the book. kg never fetches other files."""
             place = posixpath.normpath(posixpath.join(posixpath.dirname(name), unquote(address)))
             try:
                 return read_entry(self._archive, place) if place in self._archive.NameToInfo else None

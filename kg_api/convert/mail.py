@@ -212,7 +212,7 @@ def _parts_below(part: EmailMessage) -> list[EmailMessage] | None:
 
 
 def _choose(forms: Sequence[EmailMessage], notes: list[str]) -> set[int]:
-    """Return the ids of the alternatives to drop.
+    """Choose the ids of the alternatives to drop.
 
     Keep the alternative that lacks the fewest words, and prefer plain text on a tie. Add a note about the
     missing words.
@@ -248,7 +248,7 @@ def _subtract(words: Sequence[str], stored: Sequence[str]) -> list[str]:
 
 
 def _get_plain_text(form: EmailMessage) -> str:
-    """Return the text of all parts of an alternative without Markdown."""
+    """Get the text of all parts of an alternative without Markdown."""
     texts, stack = list[str](), [(form, 0)]
     while stack:
         part, depth = stack.pop()

@@ -74,7 +74,6 @@ class _Deck:
         self._numbered = False  # whether the layout numbers paragraphs. A lookup for each paragraph is slow
 
     def write_slide(self, slide: Any) -> bool:
-        """Write one slide, and return whether it has content."""
         resolve_alternatives(slide.element)
         writer = self.writer
         self.pages.append(writer.position)
@@ -162,7 +161,7 @@ class _Deck:
 
 
 def _read_row(row: XmlElement) -> list[str]:
-    """Return the cell texts of a row. A merged cell has its text in the first cell."""
+    """Read the cell texts of a row. A merged cell has its text in the first cell."""
     return [
         "" if cell.get("hMerge", "0") in _ON or cell.get("vMerge", "0") in _ON else _read_cell(cell)
         for cell in row.findall(q("a:tc"))
@@ -189,7 +188,7 @@ class _Numbers:
         self._counts: list[tuple[str, int] | None] = [None] * _MAX_LEVELS  # format and last number by level
 
     def count(self, element: XmlElement) -> str:
-        """Return the number of a paragraph with text (empty: not numbered)."""
+        """Count a paragraph with text (empty: not numbered)."""
         level = _get_level(element)
         bullet = self._find_bullet(element, level)
         self._counts[level + 1 :] = [None] * (_MAX_LEVELS - level - 1)
@@ -216,14 +215,14 @@ _BULLETS = frozenset({q("a:buNone"), q("a:buChar"), q("a:buAutoNum"), q("a:buBli
 
 
 def _find_list_styles(shape: Any, *, inherited: bool) -> Iterator[XmlElement]:
-    """Yield the list styles of a shape and of its placeholders on layout and master."""
+    """Find the list styles of a shape and of its placeholders on layout and master."""
     while shape is not None and shape.has_text_frame:
         yield from shape.element.iter(q("a:lstStyle"))
         shape = getattr(shape, "_base_placeholder", None) if inherited else None
 
 
 def _is_item(element: XmlElement, *, listed: bool) -> bool:
-    """Return whether a paragraph has a bullet, by its own properties or its placeholder."""
+    """Check if a paragraph has a bullet, by its own properties or its placeholder."""
     settings = element.find(q("a:pPr"))
     marks = set[str]() if settings is None else {each.tag for each in settings}
     return q("a:buNone") not in marks and (listed or not marks.isdisjoint(_BULLETS))

@@ -115,7 +115,7 @@ def write_grid(writer: MarkdownWriter, rows: Sequence[Row]) -> None:
 
 
 def is_value(cell: str) -> bool:
-    """Return whether a cell contains a number, a date, or nothing."""
+    """Check if a cell contains a number, a date, or nothing."""
     return not cell or bool(_VALUE.fullmatch(cell.strip("~ ")))
 
 
@@ -165,7 +165,7 @@ def _find_groups(rows: Sequence[Row]) -> list[_Group]:
 
 
 def _find_columns(rows: Sequence[Row]) -> list[tuple[int, int]]:
-    """Return the column ranges of neighboring tables."""
+    """Find the column ranges of neighboring tables."""
     found = list[tuple[int, int]]()
     end = 0
     for at in sorted({at for row in rows for at, cell in enumerate(row) if cell}):
@@ -178,7 +178,7 @@ def _find_columns(rows: Sequence[Row]) -> list[tuple[int, int]]:
 
 
 def _is_beside(rows: Sequence[Row], one: tuple[int, int], left: int) -> bool:
-    """Return whether a blank column separates two tables and is not just a spacer inside one.
+    """Check if a blank column separates two tables and is not just a spacer inside one.
 
     The right table has its own labels in its first column, or the same header as the left one.
     """
@@ -228,7 +228,7 @@ def _begins_table(group: _Group, above: Sequence[Row]) -> bool:
 
 
 def _find_end(rows: Sequence[Row]) -> int:
-    """Return the number of columns up to the last filled one."""
+    """Count columns up to the last filled one."""
     return max((at + 1 for row in rows for at, cell in enumerate(row) if cell), default=0)
 
 
@@ -249,7 +249,7 @@ def _trim(rows: Sequence[Row]) -> list[Row]:
 
 
 def _is_header(row: Row, below: Sequence[Row]) -> bool:
-    """Return whether a row can name columns.
+    """Check if a row can name columns.
 
     A header contains words, or ordered years, dates, or numbers above different values.
     """

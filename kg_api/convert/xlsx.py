@@ -61,7 +61,6 @@ class _Book:
 
 
 def read_xlsx_sheets(archive: zipfile.ZipFile, notes: SheetNotes) -> Iterator[Sheet]:
-    """Yield the sheets of a workbook in order."""
     package = Package(archive)
     main = package.find_related("", "officeDocument") or "xl/workbook.xml"
     if not (package.has(main) and main.endswith(".xml")):

@@ -264,7 +264,7 @@ class _Document:
             self._write_anchored([each], said)
 
     def _skip_row(self, row: XmlElement) -> bool:
-        """Return whether a row is hidden or deleted, and count its words if so."""
+        """Check if a row is hidden or deleted, and count its words if so."""
         settings = row.find(q("w:trPr"))
         if settings is None:
             return False
@@ -282,7 +282,7 @@ class _Document:
                 yield from self._find(child, tag)
 
     def _is_layout(self, element: XmlElement) -> bool:
-        """Return whether a table only arranges blocks: tables, headings, code."""
+        """Check if a table only arranges blocks: tables, headings, code."""
         return any(
             each is not element
             if each.tag == _TABLE
@@ -292,7 +292,7 @@ class _Document:
         )
 
     def _read_row(self, row: XmlElement, cells: list[XmlElement]) -> tuple[list[str], list[Anchored]]:
-        """Return the cell texts of a row. A merged cell has its text in the first cell."""
+        """Read the cell texts of a row. A merged cell has its text in the first cell."""
         settings = row.find(q("w:trPr"))
         before = None if settings is None else settings.find(q("w:gridBefore"))
         line, anchored = [""] * _get_span(before, 0), list[Anchored]()

@@ -24,7 +24,7 @@ _SCRIPTS: dict[str, Script] = {"superscript": "raised", "subscript": "lowered"}
 
 
 def is_switched_on(element: XmlElement | None) -> bool:
-    """Return whether an on/off property is present and not switched off."""
+    """Check if an on/off property is present and not switched off."""
     return element is not None and element.get(VALUE, "1") not in {"0", "false", "off", "none"}
 
 
@@ -207,7 +207,6 @@ class Numbering:
             self._read(root)
 
     def count(self, properties: XmlElement | None) -> ParagraphNumber | None:
-        """Count a paragraph, and return its number or bullet."""
         place = self._find_place(properties)
         if place is None:
             return None

@@ -123,7 +123,7 @@ def read_check_box(data: XmlElement | None) -> str:
 
 
 def read_control_state(properties: XmlElement | None) -> str:
-    """Return the value of a content control without text: its check box, selected item, or date."""
+    """Read the value of a content control without text: its check box, selected item, or date."""
     if properties is None:
         return ""
     if (box := properties.find(q("w14:checkbox"))) is not None:

@@ -34,7 +34,7 @@ class ListNumbering:
         self._next = first if start is None else start
 
     def count(self, item: Element) -> str:
-        """Return the label of the next item, such as `12.` or `iv.` (empty: bullet)."""
+        """Get the label of the next item, such as `12.` or `iv.` (empty: bullet)."""
         value = _integer(item.get("value", ""))
         number = self._next if value is None else value
         self._next = number + self._step
@@ -82,7 +82,7 @@ _MAX_CELLS = 2_000_000
 
 
 def get_inline_text(element: Element, left_out: Counter[str] | None = None) -> str:
-    """Return the text of an element, with spaces between blocks."""
+    """Get the text of an element, with spaces between blocks."""
     pieces = list[str]()
     walker = walk(element)
     for event, each in walker:

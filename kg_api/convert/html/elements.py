@@ -67,7 +67,7 @@ _ANCHORS = frozenset({"", "¶", "#", "§", "🔗", "link", "↑", "↩", "↩︎
 
 
 def get_skip_reason(element: Element) -> str:
-    """Return the reason to skip an element with its content (empty: content)."""
+    """Get the reason to skip an element with its content (empty: content)."""
     tag, attributes = str(element.tag), element.attrib
     if reason := _TAGS.get(tag):
         return "" if tag in _SHOWN_WITHIN and _is_shown(element, tag) else reason
@@ -79,7 +79,7 @@ def get_skip_reason(element: Element) -> str:
 
 
 def _is_shown(element: Element, tag: str) -> bool:
-    """Return whether a button is a heading that opens a section, or a template is part of the page."""
+    """Check if a button is a heading that opens a section, or a template is part of the page."""
     if tag == "template":
         return "shadowrootmode" in element.attrib
     return any(each.tag in _TITLES for each in islice(element.iterancestors(), 2))

@@ -150,7 +150,7 @@ def _replace(element: Element, text: str, tag: str = "span") -> None:
 
 
 def _is_plain(element: Element) -> bool:
-    """Return whether an element contains only text and inline markup."""
+    """Check if an element contains only text and inline markup."""
     below = [*element.iterdescendants()]
     return not any(each.tag in BLOCKS or each.tag in _WHOLE or get_skip_reason(each) for each in below)
 
@@ -169,7 +169,7 @@ def _write_script(element: Element, write: Callable[[str], str]) -> None:
 
 
 def _is_link(element: Element) -> bool:
-    """Return whether raised text is a link to a note: it contains a link, or is the whole content of one."""
+    """Check if raised text is a link to a note: it contains a link, or is the whole content of one."""
     if any(each.get("href") and "".join(each.itertext()).strip() for each in element.iter("a")):
         return True
     above = element.getparent()
@@ -215,7 +215,7 @@ def _count_frame(frame: Element) -> int:
 
 
 def _is_filled(form: Element) -> bool:
-    """Return whether a form contains values, and is not a search or login form."""
+    """Check if a form contains values, and is not a search or login form."""
     fields = [(each, each.get("type", "text").strip().lower()) for each in form.iter("input")]
     if any(kind in {"search", "password"} for _, kind in fields) or form.get("role") == "search":
         return False

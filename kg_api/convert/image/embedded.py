@@ -115,7 +115,7 @@ class ImagesWithin:
         return found
 
     def has_room(self) -> bool:
-        """Return whether the limits allow another image, and count the image as skipped if not."""
+        """Check if the limits allow another image, and count the image as skipped if not."""
         if not self._settings.images_within:
             return False
         room = self._count < MAX_IMAGES and self._bytes < self._most and time.monotonic() <= self._ends
@@ -160,7 +160,7 @@ class MailImages:
         self._named = {unquote(each) for page in pages for each in _CID.findall(page)}
 
     def find(self, address: str) -> ReadImage | None:
-        """Return the image of a URL in an HTML part, without a download."""
+        """Find the image of a URL in an HTML part, without a download."""
         if is_data_uri(address):
             return self._images.read(from_data_uri(address))
         named, _, identity = address.partition(":")
@@ -182,7 +182,7 @@ class MailImages:
         ]
 
     def list_rejected_images(self) -> list[str]:
-        """Return the names of attached images that are invalid or too small."""
+        """List the names of attached images that are invalid or too small."""
         left = (each for each in self._parts.values() if id(each.part) not in self._taken)
         return [each.name for each in left if each.part.get_content_disposition() == "attachment"]
 
@@ -324,7 +324,7 @@ MAX_CHARACTERS = 20_000
 
 
 def convert_words(data: bytes, settings: ConversionSettings) -> Converted:
-    """Return the confident OCR lines in engine order (possibly none)."""
+    """Convert the confident OCR lines in engine order (possibly none)."""
     try:
         with opened(data, settings.image_max_megapixels) as picture:
             grey = np.asarray(shown(picture, settings.ocr_max_megapixels * 1e6).convert("L"))

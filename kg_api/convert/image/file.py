@@ -95,7 +95,6 @@ _DAMAGE = (
 
 @contextmanager
 def opened(data: bytes, max_megapixels: float) -> Generator[Image.Image]:
-    """Open an image at its first frame."""
     Image.MAX_IMAGE_PIXELS = None  # Pillow's own limit only warns
     try:
         with Image.open(io.BytesIO(data), formats=[*TYPES.keys() - {"MPO"}]) as picture:
@@ -190,7 +189,7 @@ def shown(picture: Image.Image, max_pixels: float) -> Image.Image:
 
 
 def get_upright_rotation(picture: Image.Image) -> Image.Transpose | None:
-    """Return the rotation that makes a photograph upright. Pillow rotates a TIFF while decoding."""
+    """Get the rotation that makes a photograph upright. Pillow rotates a TIFF while decoding."""
     if picture.format == "TIFF":
         return None
     return _TURNS.get(picture.getexif().get(ORIENTATION, 1))
@@ -230,7 +229,7 @@ def thumbnail(picture: Image.Image) -> bytes:
 
 
 def compute_difference_hash(picture: Image.Image) -> str:
-    """Return a 64-bit hash of brightness differences between neighboring pixels.
+    """Compute a 64-bit hash of brightness differences between neighboring pixels.
 
     Cropping or resizing changes few bits. Source: dHash by Neal Krawetz, "Kind of Like That" (The Hacker
     Factor Blog, 2013).

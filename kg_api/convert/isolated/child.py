@@ -54,7 +54,6 @@ REQUESTS, ANSWERS = TypeAdapter[Request](Request), TypeAdapter[Answer](Answer)
 
 
 def send(pipe: BinaryIO, *parts: bytes) -> None:
-    """Write one message, given in parts."""
     pipe.write(_LENGTH.pack(sum(map(len, parts))))
     pipe.writelines(parts)
     pipe.flush()

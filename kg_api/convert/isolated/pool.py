@@ -262,7 +262,7 @@ class ConverterPool:
         return made.images[0].image
 
     def get_ocr_fingerprint(self) -> str:
-        """Return the fingerprint of the current OCR engine and its limits."""
+        """Get the fingerprint of the current OCR engine and its limits."""
         return fingerprint(self._settings)
 
     def render(self, data: bytes, rendering: Rendering) -> Pixels:

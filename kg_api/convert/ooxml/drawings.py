@@ -29,7 +29,7 @@ _STRUCK = frozenset({"sngStrike", "dblStrike"})
 
 
 def read_paragraph(paragraph: XmlElement) -> str:
-    """Return the text of an `a:p` (empty: only a slide number)."""
+    """Read the text of an `a:p` (empty: only a slide number)."""
     text, number_only = InlineText(), True
     for child in paragraph:
         if child.tag in {_RUN, _FIELD}:
@@ -76,7 +76,7 @@ def _translate(text: str, properties: XmlElement) -> str:
 
 
 def read_lines(element: XmlElement) -> list[str]:
-    """Return the non-empty paragraphs below an element, each on one line."""
+    """Read the non-empty paragraphs below an element, each on one line."""
     return [line for each in element.iter(q("a:p")) if (line := join_lines(read_paragraph(each)))]
 
 
@@ -86,7 +86,7 @@ _MAX_POINTS = 100_000
 
 
 def read_chart(root: XmlElement) -> list[str]:
-    """Return the blocks of a chart part (empty: unreadable)."""
+    """Read the blocks of a chart part (empty: unreadable)."""
     blocks = list[str]()
     for each in root.iter(q("c:tx")):  # titles of chart and axes, and custom labels
         parent = each.getparent()

@@ -84,12 +84,11 @@ class Package:
         return self._relationships[part]
 
     def find_related(self, part: str, kind: str) -> str | None:
-        """Return the name of the first related part of this kind."""
         found = (each.target for each in self.get_relationships(part).values() if each.kind == kind)
         return next((name for name in found if self.has(name)), None)
 
     def get_target(self, part: str, identity: str) -> str | None:
-        """Return the name of the part with this relationship id, if the file contains the part."""
+        """Get the name of the part with this relationship id, if the file contains the part."""
         found = self.get_relationships(part).get(identity)
         return found.target if found and not found.external and self.has(found.target) else None
 
@@ -97,14 +96,14 @@ class Package:
         return read_entry(self._archive, self._names[name.lower()])
 
     def parse(self, name: str) -> XmlElement:
-        """Return the cached tree of a part."""
+        """Parse the cached tree of a part."""
         key = name.lower()
         if key not in self._roots:
             self._roots[key] = parse_part(self.read(name), name)
         return self._roots[key]
 
     def read_pieces(self, parts: re.Pattern[str], unshown: Collection[XmlElement] = ()) -> Iterator[str]:
-        """Yield the text of each run in some parts, to detect text that a converter lost.
+        """Read the text of each run in some parts, to detect text that a converter lost.
 
         The text has no lists, formats, or positions. It excludes nodes in `unshown`, footers, hidden shapes,
         and letters of symbol fonts.

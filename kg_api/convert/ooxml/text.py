@@ -159,7 +159,7 @@ _MARKS = {"Period": "{}.", "ParenR": "{})", "ParenBoth": "({})", "Plain": "{}", 
 
 
 def format_slide_number(value: int, form: str) -> str | None:
-    """Return a number in a DrawingML format (ST_TextAutonumberScheme) such as `alphaLcParenBoth`."""
+    """Format a number in a DrawingML format (ST_TextAutonumberScheme) such as `alphaLcParenBoth`."""
     found = _AUTOMATIC.fullmatch(form)
     number = format_number(value, _SLIDE_FORMS.get(found[1], found[1])) if found else None
     return _MARKS[found[2]].format(number) if found and number else None

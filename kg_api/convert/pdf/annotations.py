@@ -101,7 +101,7 @@ class Annotations:
             yield f"skipped: {pluralize(count, 'attached file')}. Ingest each as a separate document"
 
     def _find(self, page: pdfium.PdfPage) -> tuple[list[_Item], list[str]]:
-        """Return the texts and the comments of a page."""
+        """Find the texts and the comments of a page."""
         items, comments = list[_Item](), list[str]()
         count = raw.FPDFPage_GetAnnotCount(page.raw)
         self._beyond += max(0, count - _MAX_ANNOTATIONS)
@@ -154,7 +154,7 @@ class Annotations:
         )
 
     def _read_choice(self, annotation: Any) -> str:
-        """Return the displayed labels of the selected options, which may differ from the stored values."""
+        """Read the displayed labels of the selected options, which may differ from the stored values."""
         count = raw.FPDFAnnot_GetOptionCount(self._form, annotation)
         chosen = (i for i in range(count) if raw.FPDFAnnot_IsOptionSelected(self._form, annotation, i))
         return ", ".join(

@@ -272,7 +272,7 @@ def leading(lines: Sequence[Line]) -> float:
 
 
 def is_typescript(lines: Iterable[Line]) -> bool:
-    """Return whether the document is typewritten: most of it, including prose, is monospace."""
+    """Check if the document is typewritten: most of it, including prose, is monospace."""
     letters, mono = 0, 0
     for line in lines:
         letters += len(line.text)
@@ -337,7 +337,7 @@ class _Builder:
             self.blocks.append(PdfBlock("paragraph", [line]))
 
     def _is_within(self, block: PdfBlock, line: Line) -> bool:
-        """Return whether a monospace line continues a sentence, as a long name may fill a line."""
+        """Check if a monospace line continues a sentence, as a long name may fill a line."""
         last = block.last
         full = last.right > last.column.right - 0.2 * last.column.width
         return (
@@ -370,7 +370,7 @@ class _Builder:
 
 
 def _is_begun(line: Line) -> bool:
-    """Return whether a line starts with a list marker. A dash at the margin may be accidental."""
+    """Check if a line starts with a list marker. A dash at the margin may be accidental."""
     if match := _BULLET.match(line.text):
         return match[1] not in "–-*·" or line.left > line.column.left + 3 or len(line.pieces) > 1
     if _LETTERED.match(line.text):
@@ -379,7 +379,7 @@ def _is_begun(line: Line) -> bool:
 
 
 def _is_indented(block: PdfBlock, line: Line) -> bool:
-    """Return whether a line starts a paragraph, by its indentation or at the end of a hanging indent."""
+    """Check if a line starts a paragraph, by its indentation or at the end of a hanging indent."""
     first, last, step = block.lines[0], block.last, 0.8 * line.size
     if block.kind == "item":
         return len(block.lines) > 1 and line.left < last.left - step
@@ -391,7 +391,7 @@ def _is_indented(block: PdfBlock, line: Line) -> bool:
 
 
 def _stops_early(last: Line, line: Line) -> bool:
-    """Return whether the next line's first word fits into the last line, so the line break is intended."""
+    """Check if the next line's first word fits into the last line, so the line break is intended."""
     word = line.text.split(maxsplit=1)[0] if line.text else ""
     letter = (line.right - line.left) / max(1, len(line.text))
     room = last.column.right - last.right - letter * (len(word) + 1)

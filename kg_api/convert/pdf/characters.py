@@ -169,7 +169,7 @@ def put_shown(pages: Iterable[PageText]) -> None:
 
 
 def list_pages_without_text(pages: Sequence[PageText]) -> tuple[int, ...]:
-    """Return the 1-based numbers of pages with content but without text."""
+    """List the 1-based numbers of pages with content but without text."""
     return tuple(n for n, page in enumerate(pages, 1) if not (page.pieces or page.across or page.is_blank))
 
 
@@ -199,7 +199,7 @@ class _Open:
         return 0 <= step <= size and bottom > self.last_bottom - size / 2  # letters of a ligature share a box
 
     def is_above(self, style: Style, left: float, top: float) -> bool:
-        """Return whether the next letter of the text object is below, so its font is for vertical writing."""
+        """Check if the next letter of the text object is below, so its font is for vertical writing."""
         size = style.size
         below = top < self.last_bottom + size / 2 and abs(left - self.last_left) < _ASIDE * size
         return below and style is self.last_style and style.turn == 0
@@ -213,7 +213,7 @@ class _Open:
         return near and style.turn == self.style.turn
 
     def has_missing_space(self, style: Style, left: float, text: str, *, inserted: bool) -> bool:
-        """Return whether a missing space precedes the letter. Letter-spaced text has no such spaces."""
+        """Check if a missing space precedes the letter. Letter-spaced text has no such spaces."""
         gap = left - self.last_right
         if gap <= _NARROW_SPACE * style.size and not inserted:  # fast path for nearly all letters
             return False
@@ -284,7 +284,7 @@ class _Reader:
         self.found: list[FoundRun] = []
 
     def read(self) -> list[FoundRun]:
-        """Return the pieces in content order."""
+        """Read the pieces in content order."""
         page, styles, address = self.page, self.styles, 0
         unicode_of, object_of = raw.FPDFText_GetUnicode, raw.FPDFText_GetTextObject
         for i in range(raw.FPDFText_CountChars(page)):
@@ -309,7 +309,7 @@ class _Reader:
         return self.found
 
     def _is_unmapped(self, i: int) -> bool:
-        """Return whether the file does not define the letter. Then kg checks every letter of the font."""
+        """Check if the file does not define the letter. Then kg checks every letter of the font."""
         if raw.FPDFText_HasUnicodeMapError(self.page, i) == 1:
             self.styles.font.unchecked = -1
             return True
@@ -354,7 +354,7 @@ class _Reader:
 
 
 def is_ligature(text_page: Any, code: int, number: int) -> bool:
-    """Return whether a line-end code is a ligature. TeX fonts without glyph names use this code for one."""
+    """Check if a line-end code is a ligature. TeX fonts without glyph names use this code for one."""
     if code != 0x0D:  # noqa: PLR2004
         return False
     box = raw.FS_RECTF()
@@ -379,7 +379,7 @@ def open_text(page: pdfium.PdfPage, texts: Iterable[Any]) -> pdfium.PdfTextPage:
 
 
 def read(page: pdfium.PdfPage, objects: PageObjects) -> PageText:
-    """Return the text of a page, rotated so that most lines run from left to right."""
+    """Read the text of a page, rotated so that most lines run from left to right."""
     text_page = open_text(page, objects.texts)
     try:
         runs = _Reader(text_page).read()

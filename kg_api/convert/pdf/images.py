@@ -60,7 +60,7 @@ def captions(blocks: Sequence[PdfBlock]) -> Iterator[Caption]:
 
 
 def _begins(line: Line, *, first: bool) -> bool:
-    """Return whether a line starts a caption.
+    """Check if a line starts a caption.
 
     Within a paragraph, text such as `see Figure 3. It shows` is not a caption.
     """
@@ -73,7 +73,7 @@ def _begins(line: Line, *, first: bool) -> bool:
 
 
 def find_caption(page: int, box: Box, found: Iterable[Caption]) -> Caption | None:
-    """Return the nearest caption of an image. Subfigures such as (a) and (b) share one."""
+    """Find the nearest caption of an image. Subfigures such as (a) and (b) share one."""
     here = ((_distance(box, each.box), each) for each in found if each.page == page)
     near = [(gap, each) for gap, each in here if gap is not None]
     return min(near, key=lambda pair: pair[0])[1] if near else None
@@ -99,8 +99,6 @@ MAX_FOUND = 1000  # images per page
 
 @dataclass(frozen=True, slots=True)
 class FoundPicture:
-    """Image on a page."""
-
     page: int  # 0-based
     part: int  # index of the image on its page
     box: Box
@@ -114,7 +112,7 @@ class FoundPicture:
 
 
 def find(page: pdfium.PdfPage, number: int, images: Sequence[DrawnObject]) -> list[FoundPicture]:
-    """Return the images of a page that are at least partly visible."""
+    """Find the images of a page that are at least partly visible."""
     shown = cast("Box", page.get_cropbox())
     found: list[FoundPicture] = []
     for part, item in enumerate(islice(images, MAX_FOUND)):
@@ -184,7 +182,7 @@ _TURNS = (PdfMatrix(), PdfMatrix(0, -1, 1, 0), PdfMatrix(-1, 0, 0, -1), PdfMatri
 
 
 def encode_drawn_image(part: DrawnObject, page: pdfium.PdfPage, turn: int) -> bytes:
-    """Return an image as JPEG or PNG (empty: one color only), rotated for lines with `turn`."""
+    """Encode an image as JPEG or PNG (empty: one color only), rotated for lines with `turn`."""
     part = DrawnObject(part.handle, part.matrix.multiply(_TURNS[turn]))
     drawn = _draw(part, page)
     if all(low == high for low, high in cast("Any", drawn).getextrema()):
@@ -250,7 +248,6 @@ def insert_images(blocks: Sequence[PdfBlock], pictures: Sequence[PlacedPicture])
 
 
 def locate_images(text: str, blocks: Sequence[PdfBlock], begins: Sequence[int]) -> tuple[FoundImage, ...]:
-    """Return the images with the positions of their text."""
     found: list[FoundImage] = []
     for block, begin in zip(blocks, begins, strict=True):
         if block.image:
@@ -326,7 +323,7 @@ class PdfImages:
             self._found += found
 
     def read(self, document: pdfium.PdfDocument) -> Iterator[PlacedPicture]:
-        """Yield the selected images in page order."""
+        """Read the selected images in page order."""
         chosen, left_out = choose(self._found, self._shapes)
         self._left_out += left_out
         for number, some in groupby(chosen, key=lambda each: each.page):

@@ -20,8 +20,6 @@ ASCENT, DESCENT = 0.75, 0.22  # in font sizes: assumed for every line, because v
 
 @dataclass(frozen=True, slots=True)
 class PageWord:
-    """Word from OCR."""
-
     text: str
     box: tuple[float, float, float, float]
     """Left, top, right, and bottom as a share of the page, from the upper left corner."""
@@ -265,7 +263,7 @@ def _zones(pieces: list[TextRun], edge: float) -> list[_Zone]:
 
 
 def _is_split(pieces: list[TextRun], edge: float) -> bool:
-    """Return whether both sides are columns of running text, and not table cells or list markers."""
+    """Check if both sides are columns of running text, and not table cells or list markers."""
     left = [piece for piece in pieces if piece.right <= edge]
     right = [piece for piece in pieces if piece.right > edge]
     if min(len(rows(left)), len(rows(right))) < _MIN_LINES:
@@ -281,14 +279,14 @@ def _is_split(pieces: list[TextRun], edge: float) -> bool:
 
 
 def _is_running(side: list[TextRun], other: list[TextRun]) -> bool:
-    """Return whether most lines on one side are full and the other side is similar or independent."""
+    """Check if most lines on one side are full and the other side is similar or independent."""
     if _share_full(side) < _FULL:
         return False
     return _share_full(other) >= _NEARLY_FULL or not _share_baselines(side, other)
 
 
 def _has_cells(side: list[TextRun]) -> bool:
-    """Return whether most lines have several short pieces, as in a table."""
+    """Check if most lines have several short pieces, as in a table."""
     lines = rows(side)
     cells = [piece for line in lines if len(line) > 1 for piece in line]
     short = sum(len(piece.text) for piece in cells) < _MAX_CELL * len(cells)
@@ -303,7 +301,7 @@ def _share_full(side: list[TextRun]) -> float:
 
 
 def _are_lists(left: list[TextRun], right: list[TextRun]) -> bool:
-    """Return whether both sides are long columns of similar width, as in an index."""
+    """Check if both sides are long columns of similar width, as in an index."""
     if min(len(rows(left)), len(rows(right))) < _MIN_ENTRIES:
         return False
     one, other = _width(left), _width(right)
@@ -360,7 +358,7 @@ class Vocabulary:
         return text + between + line
 
     def _is_compound(self, text: str, head: str, tail: str) -> bool:
-        """Return whether a hyphen at a line end belongs to the word, judged by the rest of the document."""
+        """Check if a hyphen at a line end belongs to the word, judged by the rest of the document."""
         if text[-1] == "\xad":
             return False
         head, tail = head.casefold(), tail.casefold()
@@ -372,5 +370,5 @@ class Vocabulary:
 
 
 def clean(text: str) -> str:
-    """Return the text on one line, without soft hyphens and dot leaders."""
+    """Put the text on one line, without soft hyphens and dot leaders."""
     return " ".join(_LEADERS.sub(" … ", text).replace("\xad", "").split())

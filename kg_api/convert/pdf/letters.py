@@ -55,12 +55,12 @@ def letters(code: int) -> str:
 
 
 def are_cjk(before: str, after: str) -> bool:
-    """Return whether a gap between two texts is not a space between words."""
+    """Check if a gap between two texts is not a space between words."""
     return bool(_CJK.match(before[-1:]) and _CJK.match(after[:1]))
 
 
 def is_from_right(code: int) -> bool:
-    """Return whether a letter belongs to a right-to-left script."""
+    """Check if a letter belongs to a right-to-left script."""
     return code >= _FIRST_FROM_RIGHT and unicodedata.bidirectional(chr(code)) in {"R", "AL"}
 
 
@@ -136,7 +136,7 @@ class Styles:
         return Style(turn, baseline, round(size, 1), self.font.bold, self.font.mono)
 
     def get_vertical_style(self, style: Style, i: int) -> Style:
-        """Return the style of a text object with vertically stacked letters."""
+        """Get the style of a text object with vertically stacked letters."""
         raw.FPDFText_GetMatrix(self._page, i, self._matrix)
         return style._replace(turn=DOWN, baseline=self._matrix.e)
 
@@ -189,7 +189,7 @@ class SizedText(NamedTuple):
 
 
 def write_scripts(parts: Sequence[SizedText]) -> list[str]:
-    """Return the texts of adjacent parts, with superscript and subscript digits marked."""
+    """Write the texts of adjacent parts, with superscript and subscript digits marked."""
     texts = [part.text for part in parts]
     for at in range(1, len(parts)):
         before, part = parts[at - 1], parts[at]
@@ -203,7 +203,7 @@ def write_scripts(parts: Sequence[SizedText]) -> list[str]:
 
 
 def _find_shift(part: SizedText, base: SizedText) -> float:
-    """Return the shift of a superscript or subscript from its base (0: neither)."""
+    """Find the shift of a superscript or subscript from its base (0: neither)."""
     shift = part.baseline - base.baseline
     is_script = shift > _RAISED * base.size or shift < -_LOWERED * base.size
     return shift if is_script and part.size < _SMALLER * base.size else 0

@@ -90,7 +90,7 @@ class EqualLetters:
 
 
 def find_passage(passage: LetterStream, page: LetterStream) -> list[Sequence[int]]:
-    """Return the words of a passage on a page, each as the positions of its letters."""
+    """Find the words of a passage on a page, each as the positions of its letters."""
     places = [-1] * len(passage.text)  # position on the page of each letter
     for run in _runs(passage, page):
         places[run.passage : run.passage + run.length] = range(run.page, run.page + run.length)
@@ -103,7 +103,7 @@ def find_passage(passage: LetterStream, page: LetterStream) -> list[Sequence[int
 
 
 def find_words(words: Sequence[str], page: LetterStream) -> list[Sequence[int]]:
-    """Return all occurrences of whole words on a page, each as the positions of its letters.
+    """Find all occurrences of whole words on a page, each as the positions of its letters.
 
     An item of `words` may be a phrase. The result contains each word of the phrase.
     """
@@ -163,7 +163,7 @@ def _runs(passage: LetterStream, page: LetterStream) -> Iterator[EqualLetters]:
 
 
 def _same(one: str, at: int, other: str, place: int) -> int:
-    """Return the number of equal letters from these positions on, with increasing steps for speed."""
+    """Count equal letters from these positions on, with increasing steps for speed."""
     most, same, step = min(len(one) - at, len(other) - place), 0, 64
     while same < most:
         step = min(step, most - same)
@@ -198,8 +198,6 @@ class Box(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PageLetters:
-    """Letters of a page in PDFium's order."""
-
     page: pdfium.PdfPage
     text_page: pdfium.PdfTextPage
     size: tuple[int, int]  # of the image, in pixels

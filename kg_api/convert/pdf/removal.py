@@ -47,7 +47,7 @@ def _is_suspect(run: TextRun, few: int = _FEW) -> bool:
 
 
 def _is_readable(runs: Iterable[TextRun]) -> bool:
-    """Return whether codes form words of a language or numbers."""
+    """Check if codes form words of a language or numbers."""
     tokens = " ".join(run.text for run in runs).split()
     rest = [token for token in tokens if not _NUMBER.fullmatch(token)]
     if len(rest) <= (1 - _NUMBER_SHARE) * len(tokens):
@@ -117,7 +117,7 @@ def leave_out(pages: Sequence[PageText]) -> tuple[int, int]:
 
 
 def _list_pieces(page: PageText) -> list[TextRun]:
-    """Return the pieces that may be a header. On vertical pages, most headers are across the text."""
+    """List the pieces that may be a header. On vertical pages, most headers are across the text."""
     return [*page.pieces, *page.across] if page.is_vertical else page.pieces
 
 

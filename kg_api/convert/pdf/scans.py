@@ -72,11 +72,9 @@ class PictureScale:
 
     @property
     def points(self) -> float:
-        """Points per pixel."""
         return self.size[0] / self.pixels[0]
 
     def read_page(self, lines: Sequence[PixelLine]) -> PageText:
-        """Return the text of a page with at least one line."""
         usual = median(line.size for line in lines for _ in line.words)
         pieces = [self._read_piece(part, line, usual) for line in lines for part in _divide(line, usual)]
         return PageText(self.size[1], pieces)
@@ -88,7 +86,7 @@ class PictureScale:
         within: Sequence[TextRun] | None = None,
         without: Sequence[TextRun] = (),
     ) -> list[PixelLine]:
-        """Return the lines with only the words that overlap `within` and do not overlap `without`."""
+        """Pick the lines with only the words that overlap `within` and do not overlap `without`."""
         picked: list[PixelLine] = []
         for line in lines:
             words = tuple(

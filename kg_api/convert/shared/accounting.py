@@ -29,7 +29,7 @@ class MissingText:
     example: str  # part of the first piece with a missing word
 
     def describe(self, place: str) -> str:
-        """Return a note such as `skipped: 3 words of text boxes, e.g. "Load limit"`."""
+        """Describe a note such as `skipped: 3 words of text boxes, e.g. "Load limit"`."""
         noun = "word" if self.words == 1 else "words"
         return f'skipped: {self.words:,} {noun} of {place}, e.g. "{self.example}"'
 

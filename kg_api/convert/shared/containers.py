@@ -47,7 +47,6 @@ def _short(text: str) -> str:
 
 
 def unwrap_single(values: Iterable[object]) -> str | list[str]:
-    """Return a single value as a string, and several as a list."""
     words = list(dict.fromkeys(filter(None, (_short(str(each)) for each in values))))
     return words[0] if len(words) == 1 else words
 
@@ -58,7 +57,7 @@ def keywords(text: str) -> list[str]:
 
 
 def parse_date(text: str) -> str:
-    """Return a date in any common notation as ISO 8601 (empty: not a date)."""
+    """Parse a date in any common notation as ISO 8601 (empty: not a date)."""
     words = text.strip()[:100]
     if _PARTIAL.fullmatch(words):
         return words
@@ -160,7 +159,7 @@ _PLACES = ("docProps/core.xml", "meta.xml")
 
 
 def get_local_name(element: Any) -> str:
-    """Return the name of an element without its namespace, because programs differ in namespaces."""
+    """Get the name of an element without its namespace, because programs differ in namespaces."""
     return str(element.tag).rpartition("}")[2]
 
 
@@ -173,7 +172,7 @@ def read_xml(data: bytes, what: str) -> Any:
 
 
 def iterate_xml(data: bytes, what: str) -> Iterator[Any]:
-    """Yield the elements of a large part as they end. Clear each after use to save memory."""
+    """Iterate over the elements of a large part as they end. Clear each after use to save memory."""
     if any(mark in data for mark in _DOCTYPES):
         raise UnreadableDocument(f"{what} in the file has a document type, which is not allowed")
     with note_damage(what):

@@ -20,7 +20,7 @@ _ATOM = re.compile(r"[\w.,′'∞°%\u0300-\u036f]*|\([^()]*\)|\[[^\[\]]*\]|\|[^
 
 
 def write_formula(element: XmlElement, depth: int = 0) -> str:
-    """Return a formula, or a part of one, with numbers kept separate: `10⁶`, `1/2`, `x₁`, `√(a+b)`."""
+    """Write a formula, or a part of one, with numbers kept separate: `10⁶`, `1/2`, `x₁`, `√(a+b)`."""
     name = _get_name(element)
     if name in _NOT_SHOWN or name.endswith("Pr"):
         return ""

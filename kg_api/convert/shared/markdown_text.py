@@ -51,7 +51,7 @@ def remove_unstorable(text: str) -> str:
 
 
 def join_lines(text: str) -> str:
-    """Return the visible text on one line with single spaces."""
+    """Join the visible text on one line with single spaces."""
     if text.isascii() and text.isprintable():  # fast path: no whitespace except spaces
         return " ".join(text.split()) if " " in text else text
     return " ".join(remove_unstorable(text).split())
@@ -129,7 +129,7 @@ def table(rows: Iterable[Sequence[str]]) -> str:
 
 
 def _are_plain(cells: Sequence[str]) -> bool:
-    """Return whether cells need no escaping, as nearly all cells of large tables."""
+    """Check if cells need no escaping, as nearly all cells of large tables."""
     joined = "|".join(["", *cells, ""])
     return (
         joined.isascii()
@@ -166,7 +166,7 @@ def picture(words: str, name: str) -> str:
 
 
 def get_last_words(blocks: Sequence[str]) -> str:
-    """Return the last words of the last text block, for an image without its own text."""
+    """Get the last words of the last text block, for an image without its own text."""
     said = next(
         (each for each in reversed(blocks) if each.strip() and not each.lstrip().startswith("![")), ""
     )

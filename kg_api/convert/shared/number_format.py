@@ -92,7 +92,7 @@ def find_builtin_format(number: int) -> NumberFormat:
 
 
 def format_number(literal: str, form: NumberFormat = GENERAL, *, since_1904: bool = False) -> str:
-    """Return the number of a cell with its format and all digits of the file."""
+    """Write the number of a cell in its format, with all digits of the file."""
     if form.kind != "number":
         return _format_moment(literal, form, since_1904=since_1904)
     if form == GENERAL:
@@ -112,7 +112,7 @@ def format_number(literal: str, form: NumberFormat = GENERAL, *, since_1904: boo
 
 
 def write_digits(literal: str) -> str:
-    """Return a number without format, with all digits of an integer and without binary rounding noise."""
+    """Write a number without format, with all digits of an integer and without binary rounding noise."""
     if whole := _INTEGER.fullmatch(literal):
         return whole[1]
     try:

@@ -43,7 +43,7 @@ class PixelLine:
 
 
 def compute_mean_confidence(words: Sequence[tuple[str, float]]) -> float:
-    """Return the mean confidence of words, weighted by letters."""
+    """Compute the mean confidence of words, weighted by letters."""
     letters = sum(len(text) for text, _ in words)
     return sum(len(text) * confidence for text, confidence in words) / max(1, letters)
 
@@ -55,7 +55,7 @@ _DECIDE = {"ocr_max_pages", "ocr_max_seconds", "ocr_max_megapixels", "max_memory
 
 
 def find_missing_reason(settings: ConversionSettings) -> str:
-    """Return the reason why kg does not use OCR (empty: kg uses OCR)."""
+    """Find the reason why kg does not use OCR (empty: kg uses OCR)."""
     if settings.ocr == "off":
         return "OCR is off (KG_CONVERSION__OCR)"
     return "" if find_spec("rapidocr") else f"no OCR is installed: {INSTALL}"
