@@ -104,7 +104,7 @@ def _entropy(counts: Floats) -> Floats:
 
 
 def _select_strongest(counts: Matrix, start: int, carried: Floats, passages: int) -> Matrix:
-    """Return the strongest weights of each row. Equal weights keep the order of columns."""
+    """Select the strongest weights of each row. Equal weights keep the order of columns."""
     from scipy import sparse  # noqa: PLC0415
 
     found = counts.tocoo()
@@ -405,7 +405,7 @@ class CommunityRequests:
         return self._graph.transaction(ask)
 
     def is_outdated(self, summary: CommunitySummary) -> bool:
-        """Check whether the current settings would give other communities."""
+        """Check if the current settings would give other communities."""
         return summary.mark != compute_community_fingerprint(self._settings)
 
 
@@ -440,7 +440,7 @@ class CommunityService:
         )
 
     def find(self, ontology: str, called: str, *, concepts: int, passages: int) -> CommunityDetails:
-        """Return a community with its main concepts, passages and documents."""
+        """Find a community with its main concepts, passages and documents."""
         found = find_community(self._graph, ontology, called)
         details = read_details(self._graph, found, concepts, passages)
         computed_at = found["computed_at"]

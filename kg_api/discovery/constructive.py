@@ -127,7 +127,7 @@ class _Progress:
 
     @property
     def named(self) -> list[str] | None:
-        """Return the existing ontologies that the query names, or None if it names none."""
+        """Existing ontologies that the query names, or None if it names none."""
         return None if self.query.ontologies is None else sorted(self.ontologies)
 
     def note_cut(self, by: CutReason, effect: str, left_out: int | None = None) -> None:
@@ -142,7 +142,7 @@ class _Progress:
         self.degraded += [each for each in degraded if each not in self.degraded]
 
     def sees(self, node: WorkingNode) -> bool:
-        """Check whether the ontology and the document of a node are in the scope of the query."""
+        """Check if the ontology and the document of a node are in the scope of the query."""
         ids = self.document_ids
         in_scope = ids is None or node.document_id is None or node.document_id in ids
         return node.ontology in self.ontologies and in_scope
@@ -510,7 +510,6 @@ class ConstructiveService:
     def _filter_appearing_concepts(
         self, concept_ids: Sequence[str], ids: Sequence[str], progress: _Progress
     ) -> Collection[str]:
-        """Return the concepts that appear in the given documents."""
         if not concept_ids or not ids:
             return ()
         found, unknown = filter_appearing_concepts(self._graph, concept_ids, ids)
@@ -520,7 +519,7 @@ class ConstructiveService:
     def _filter_stated_edges(
         self, edges: Sequence[WorkingEdge], ids: Sequence[str], progress: _Progress
     ) -> list[WorkingEdge]:
-        """Return the relationships that the given documents state, with only the statements in them."""
+        """Filter the relationships that the given documents state, with only the statements in them."""
         if not edges or not ids:
             return []
         triples = [(edge.subject, edge.type_key, edge.object) for edge in edges]
@@ -581,7 +580,7 @@ class ConstructiveService:
         return scores
 
     def _find_cosines(self, asked: ConceptQuery, progress: _Progress) -> dict[str, float]:
-        """Return the cosine of the text and each node that has a vector, by id."""
+        """Find the cosine of the text and each node that has a vector, by id."""
         built = progress.built
         concepts = [node.id for node in built.of("concept")]
         near = dict(compute_concept_nearness(self._graph, concepts, asked.meanings)) if concepts else {}

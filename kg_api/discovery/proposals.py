@@ -108,7 +108,7 @@ def find_mutual_pairs(
 
 
 def compute_contrast(own: str, near: Near, every: Neighbours) -> float:
-    """Return the cosine of two nodes minus the mean cosine of both with their other neighbours.
+    """Compute the cosine of two nodes minus the mean cosine of both with their other neighbours.
 
     A node in a dense region is near to all its neighbours (cross-domain similarity local scaling: Conneau et
     al., ICLR 2018).
@@ -148,7 +148,7 @@ def describe_link_reason(
 
 
 def find_shared_words(one: str, other: str) -> list[str]:
-    """Return up to `MAX_WORDS` of the rarest words in both texts, rarest first."""
+    """Find up to `MAX_WORDS` of the rarest words in both texts, rarest first."""
     a, b = (dict.fromkeys(each.casefold() for each in _WORD.findall(text)) for text in (one, other))
     rarity = {each: get_zipf_frequency(each, "en") or 0.0 for each in a if each in b and not each.isdigit()}
     telling = [each for each, common in rarity.items() if common < COMMON]
@@ -172,7 +172,7 @@ _LINE = regex.compile(r"^\s*\S", regex.MULTILINE)
 
 
 def is_prose(text: str) -> bool:
-    """Check whether a text is prose, not a heading, a list item, a listing or a table of fields."""
+    """Check if a text is prose, not a heading, a list item, a listing or a table of fields."""
     return (
         len(list_trigrams(text)) >= MIN_PHRASES
         and _count(_LETTER, text) >= MIN_LETTERS * _count(_VISIBLE, text)
@@ -188,7 +188,7 @@ class PlacedText:
 
 
 def is_repeated(own: PlacedText, others: Iterable[PlacedText]) -> bool:
-    """Check whether several other documents repeat a large part of a text, such as a licence.
+    """Check if several other documents repeat a large part of a text, such as a licence.
 
     In a section with the same heading, such as acknowledgements, a smaller part is enough.
     """
@@ -203,7 +203,7 @@ def is_repeated(own: PlacedText, others: Iterable[PlacedText]) -> bool:
 
 
 def is_copy(one: str, other: str) -> bool:
-    """Check whether one of two texts contains most of the other, so that a link would add nothing."""
+    """Check if one of two texts contains most of the other, so that a link would add nothing."""
     a, b = list_trigrams(one), list_trigrams(other)
     return len(a & b) >= COPIED * min(len(a), len(b))
 
@@ -243,7 +243,7 @@ def find_thresholds(kind: ProposalKind, settings: ProposalSettings, space: Space
 
 
 def compute_link_score(contrast: float, space: Space) -> float:
-    """Return the contrast relative to the gap between related and unrelated texts, limited to 0 to 1."""
+    """Compute the contrast relative to the gap between related and unrelated texts, limited to 0 to 1."""
     return max(0.0, min(1.0, contrast / max((space.calibration or USUAL).gap, 1e-6)))
 
 
@@ -347,7 +347,7 @@ class LinkSearch:
         self._near |= {own: list(near.values())[:KEPT] for own, near in best.items()}
 
     def _is_worth_reading(self, own: str, other: str) -> bool:
-        """Check whether two sources are prose, no copies, and not repeated by many documents."""
+        """Check if two sources are prose, no copies, and not repeated by many documents."""
         if self._kind == "concept":
             return True
         texts = self._texts[own], self._texts[other]

@@ -97,8 +97,6 @@ class WorkingSet:
             node.score = scores.get(node.id)
 
     def ranked(self, nodes: Iterable[WorkingNode] | None = None) -> list[WorkingNode]:
-        """Return all or the given nodes, best first."""
-
         def place(node: WorkingNode) -> tuple[float, int, int, int, str]:
             first = float("inf") if node.score is None else -node.score
             return first, *_nearest(node.best), node.id
@@ -106,7 +104,6 @@ class WorkingSet:
         return sorted(self.nodes.values() if nodes is None else nodes, key=place)
 
     def of(self, *kinds: NodeKind) -> list[WorkingNode]:
-        """Return the nodes of some kinds, best first."""
         return self.ranked(node for node in self.nodes.values() if node.kind in kinds)
 
 
@@ -146,6 +143,6 @@ def pagerank(built: WorkingSet) -> dict[str, float]:
 
 
 def connections(built: WorkingSet) -> dict[str, float]:
-    """Return the number of edges of each node, by id."""
+    """Count edges of each node, by id."""
     counted = Counter(end for edge in built.edges.values() for end in edge.ends)
     return {identity: float(counted[identity]) for identity in built.nodes}
