@@ -47,7 +47,7 @@ def _together(values: int) -> int:
 
 
 def compute_randomisation_test(differences: Sequence[float]) -> float:
-    """Return the two-sided p of the paired randomisation test, which flips signs at random."""
+    """Compute the two-sided p of the paired randomisation test, which flips signs at random."""
     sample = np.asarray(differences, dtype=np.float64)
     sample = sample[np.abs(sample) > _SAME]  # ties do not depend on the sign
     if len(sample) < 2:  # noqa: PLR2004 - one sign says nothing

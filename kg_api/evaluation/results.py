@@ -129,7 +129,7 @@ def save_result(
 
 
 def _choose_free_path(folder: Path, name: str) -> Path:
-    """Return a new path. The same run may finish twice within a second."""
+    """Choose a new path. The same run may finish twice within a second."""
     number, path = 1, folder / f"{name}.json"
     while path.exists():
         number += 1

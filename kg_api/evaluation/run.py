@@ -94,7 +94,6 @@ def retry_call(
     pause: float,
     before: Callable[[RetryCallState], None] | None = None,
 ) -> T:
-    """Retry an idempotent call for some seconds after the given errors."""
     again, stop, wait = retry_if_exception_type(errors), stop_after_delay(seconds), wait_fixed(pause)
     return Retrying(retry=again, stop=stop, wait=wait, before_sleep=before, reraise=True)(call)
 
@@ -128,7 +127,7 @@ class SentDocument:
 
 
 def build_sent_document(document: SetDocument, *, in_place: bool = False) -> SentDocument:
-    """Return a document as sent, with its title above a plain text, or `in_place` as it is stored."""
+    """Build a document as sent, with its title above a plain text, or `in_place` as it is stored."""
     text, title, form = document.text, document.title[:_MAX_TITLE_LENGTH], document.format
     begins = text.partition("\n")[0].rstrip() == title
     before = f"{title}\n\n" if not in_place and title and form is None and not begins else ""

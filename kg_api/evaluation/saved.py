@@ -58,7 +58,7 @@ class ComparedQuestion:
 
 
 def sort_worst_first(result: EvalResult, by: str) -> list[ScoredQuestion]:
-    """Return the questions of a result, lowest score first, or slowest first for `ms`."""
+    """Sort the questions of a result, lowest score first, or slowest first for `ms`."""
     if by != LATENCY and by not in result.metrics:
         raise InvalidInput(f"unknown measure {by[:100]!r}. Choose one of: {', '.join(result.metrics)}")
     found = [
@@ -73,7 +73,6 @@ def sort_worst_first(result: EvalResult, by: str) -> list[ScoredQuestion]:
 def find_largest_differences(
     results: Mapping[str, EvalResult], baseline: str, metric: str
 ) -> list[ComparedQuestion]:
-    """Return the questions of several results, largest difference from the baseline first."""
     texts: dict[str, str] = {}
     for each in results.values():
         texts |= each.questions

@@ -49,7 +49,7 @@ MAIN: Final[dict[Target, tuple[str, ...]]] = {
 
 
 def list_main_metrics(target: Target, there: Container[str]) -> list[str]:
-    """Return the available main metrics of a target, most important first."""
+    """List the available main metrics of a target, most important first."""
     return [name for name in MAIN[target] if name in there]
 
 

@@ -49,7 +49,7 @@ def means(scored: PerQuery) -> dict[str, float]:
 
 
 def _name_passage(query: SetQuery, rank: int, hit: FoundSpan) -> str:
-    """Return the number of the first judged passage that overlaps a hit, or a unique name."""
+    """Find the first judged passage that overlaps a hit, or build a unique name."""
     touched = (str(at) for at, each in enumerate(query.passages) if _overlap(hit, each))
     return next(touched, f"unjudged {rank}")
 

@@ -224,7 +224,7 @@ def read_set(folder: Path) -> QuestionSet:
 
 
 def _read_corpus(folder: Path) -> dict[str, SetDocument]:
-    """Return all documents by name, in file order, including empty ones."""
+    """Read all documents by name, in file order, including empty ones."""
     path = folder / "corpus.jsonl"
     if not path.is_file():
         if (folder / "corpora").is_dir():
