@@ -125,7 +125,7 @@ def find(sources: Sequence[SourceText], per_source: int) -> Found:
 def _choose(
     ranked: Sequence[tuple[RankedPhrase, Sequence[Mention]]], text: str, most: int
 ) -> Iterator[ExtractedConcept]:
-    """Yield the best phrases of a source, without phrases that another one contains."""
+    """Choose the best phrases of a source, without phrases that another one contains."""
     taken: list[frozenset[str]] = []
     for each, mentions in ranked:
         if len(taken) == most:

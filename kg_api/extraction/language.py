@@ -77,7 +77,7 @@ def split_tokens(sentence: str, at: int) -> list[Token]:
 
 
 def detect_language(words: Iterable[str]) -> str:
-    """Return the language of words by their stop words, or '' if unknown."""
+    """Detect the language of words by their stop words, or '' if unknown."""
     counts = Counter(word.casefold() for word in islice(words, _SAMPLE))
     if not counts:
         return _LANGUAGES[0]
@@ -108,7 +108,7 @@ def weigh_words(sentences: Sequence[Sequence[Token]], language: str) -> dict[str
 
 
 def get_zipf_frequency(word: str, language: str) -> float | None:
-    """Return the Zipf frequency of a casefolded word: 3 is once in a million words, 6 once in a thousand.
+    """Get the Zipf frequency of a casefolded word: 3 is once in a million words, 6 once in a thousand.
 
     Returns:
         None for a language without a frequency list.
@@ -118,7 +118,7 @@ def get_zipf_frequency(word: str, language: str) -> float | None:
 
 
 def is_rare(word: str, language: str) -> bool:
-    """Check whether a word and its singular are rare in general texts, so that they are technical terms."""
+    """Check if a word and its singular are rare in general texts, so that they are technical terms."""
     folded = word.casefold()
     common = get_zipf_frequency(folded, language)
     if common is None:
@@ -191,5 +191,5 @@ def lists() -> Lists:
 
 
 def is_date(folded: str) -> bool:
-    """Check whether a word is a number or a date, such as "2001", "july" or "jul-2001"."""
+    """Check if a word is a number or a date, such as "2001", "july" or "jul-2001"."""
     return all(part in lists().dates or not any(map(str.isalpha, part)) for part in folded.split("-"))

@@ -114,7 +114,7 @@ def instruction(per_source: int) -> str:
 def build_extraction_passages(
     due: Sequence[SourceText], document: Sequence[SourceText]
 ) -> list[ExtractionPassage]:
-    """Return the pending sources with their neighbours, if their document still contains them."""
+    """Build the pending sources with their neighbours, if their document still contains them."""
     places = {source.source_id: at for at, source in enumerate(document)}
     passages = list[ExtractionPassage]()
     for source in due:
@@ -128,7 +128,7 @@ def build_extraction_passages(
 def hash_extraction_inputs(
     model: str, per_source: int, about: DocumentAbout, passage: ExtractionPassage
 ) -> str:
-    """Return a hash of everything that determines the concepts of a passage."""
+    """Hash everything that determines the concepts of a passage."""
     shown = json.dumps([about.title, select_short_metadata(about.metadata)], ensure_ascii=False)
     source = passage.source
     beside = (passage.before, passage.after)
@@ -151,7 +151,6 @@ def batches(passages: Sequence[ExtractionPassage]) -> Iterator[list[ExtractionPa
 
 
 def question(about: DocumentAbout, batch: Sequence[ExtractionPassage], per_source: int) -> Prompt:
-    """Return the prompt for consecutive passages."""
     data = {
         "title": about.title[:MAX_TITLE_LENGTH],
         "metadata": dict(select_short_metadata(about.metadata)),
@@ -444,7 +443,7 @@ class ExtractionRequests:
         self._flags = Flags(graph)
 
     def due(self, stored: StoredExtraction) -> int:
-        """Return the number of sources that are extracted automatically, or 0 without an extractor."""
+        """Count sources that are extracted automatically, or 0 without an extractor."""
         used = self._extractors.used(stored.config)
         if used.extractor == "none":
             return 0
@@ -496,7 +495,7 @@ class ExtractionRequests:
             log.info("extraction enqueued", job_id=job_id, ontology=stored.ontology, due=due)
 
     def _is_wanted(self, graph: Reader, stored: StoredExtraction) -> bool:
-        """Check whether extraction starts automatically.
+        """Check if extraction starts automatically.
 
         After an error that a user must fix, a language model waits for that user, also after restarts. Each
         attempt costs money.

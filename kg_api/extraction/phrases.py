@@ -28,7 +28,7 @@ _SURE = re.compile(r"__[a-z]\w+__$|[A-Z][A-Z_]{5,}$|[A-Z][A-Z]+(?:_[A-Z]+)+$")
 
 
 def split_name(name: str) -> tuple[str, ...]:
-    """Return the casefolded words of a name: temporary and directory for `tempfile.TemporaryDirectory`."""
+    """Split the casefolded words of a name: temporary and directory for `tempfile.TemporaryDirectory`."""
     last = name.rpartition(".")[2]
     if _CAMEL.match(last):
         return tuple(map(str.casefold, re.findall(_HUMP, last)))
@@ -108,7 +108,7 @@ def _find_english_kinds(sentence: Sequence[Token], own: Sequence[bool]) -> list[
 
 
 def _is_verb(word: str, after: str) -> bool:
-    """Check whether a word with a plural tag is a verb, as in "Tobias measures the time"."""
+    """Check if a word with a plural tag is a verb, as in "Tobias measures the time"."""
     lexicon = load_english_tagger().lexicon
     is_form = word not in lexicon and lexicon.get(word.removesuffix("s")) in {"VB", "VBP"}
     return word.endswith("s") and (is_form or after in _OBJECTS)
@@ -225,7 +225,6 @@ class _Line:
 
 
 def find_phrases(sentence: Sequence[Token], language: str) -> Iterator[Phrase]:
-    """Yield the phrases of a sentence in order, without overlaps."""
     own, stops = _find_own_capitals(sentence), stop_words(language)
     line = _Line(sentence, _find_kinds(sentence, own, language), own, stops)
     for run in _find_runs(line):
@@ -305,7 +304,7 @@ def _ends(line: _Line, at: int, *, alone: bool) -> bool:
 
 
 def _is_weak_start(line: _Line, places: Sequence[int]) -> bool:
-    """Check whether the first of one or two words starts no phrase."""
+    """Check if the first of one or two words starts no phrase."""
     token, *after = (line.tokens[at] for at in places)
     if not line.joins[places[0]] or line.kinds[places[0]] == "verb" or token.text[0].isdigit():
         return True
@@ -331,7 +330,7 @@ def _has_content(words: Words, stops: frozenset[str]) -> bool:
 
 
 def _is_compound(line: _Line, found: Sequence[int]) -> bool:
-    """Check whether general words form a term, as in "unit test" and "primary key"."""
+    """Check if general words form a term, as in "unit test" and "primary key"."""
     if len(found) == 1:
         return False
     for at in found:
@@ -380,7 +379,7 @@ def _find_spanish_phrases(sentence: Sequence[Token]) -> Iterator[Phrase]:
     ]  # fmt: skip
 
     def find_end(at: int) -> int:
-        """Return the end of a noun and its adjective, or `at` if there is no noun."""
+        """Find the end of a noun and its adjective, or `at` if there is no noun."""
         if at >= len(sentence) or not small[at] or sentence[at - 1].folded not in lists().es_openers:
             return at
         is_described = at + 1 < len(sentence) and small[at + 1] and _is_spanish_adjective(sentence, at + 1)
@@ -486,7 +485,7 @@ def _rank(group: Group, weights: Mapping[str, float], unknown: float, language: 
 
 
 def _group(mentions: Sequence[Mention], language: str) -> Iterator[Group]:
-    """Yield the mentions of each phrase with all forms of its last word."""
+    """Group the mentions of each phrase with all forms of its last word."""
     name = _STEMMERS.get(language)
     stem = cast("Callable[[str], str]", Stemmer.Stemmer(name).stemWord) if name else str
     alike: defaultdict[tuple[str, ...], list[tuple[str, Group]]] = defaultdict(list)

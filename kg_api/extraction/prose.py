@@ -115,7 +115,7 @@ def _join(text: str, start: int, end: int, says_nothing: Callable[[str], bool]) 
 
 
 def _find_start(line: str) -> int:
-    """Return the start of the text after list marks and a field name."""
+    """Find the start of the text after list marks and a field name."""
     marks = _MARKER.match(line)
     at = marks.end() if marks else 0
     field = _FIELD.match(line, at)
@@ -130,7 +130,7 @@ def _is_without_content(line: str) -> bool:
 
 
 def _is_code_line(line: str) -> bool:
-    """Check whether a line of program text is code or has no content."""
+    """Check if a line of program text is code or has no content."""
     dense = line.startswith(("    ", "\t")) and _is_dense(line, _INDENTED_DENSE)
     return dense or _STATEMENT.match(line) is not None or _is_without_content(line)
 

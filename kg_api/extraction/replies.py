@@ -138,15 +138,13 @@ def find_quote(text: str, quote: str) -> Quote | None:
 
 
 def is_long_enough(quote: str, passage: str) -> bool:
-    """Check whether a quote is long enough as evidence, or is the whole passage."""
+    """Check if a quote is long enough as evidence, or is the whole passage."""
     letters = sum(character.isalnum() for character in quote)
     least = MIN_UNSPACED if WITHOUT_BLANKS.search(quote) else MIN_LETTERS
     return letters >= least or quote.strip() == passage.strip()
 
 
 class QuotedText:
-    """Quote to find in several texts."""
-
     def __init__(self, said: str) -> None:
         """Set the quote as given by the model."""
         self.said = said
