@@ -118,7 +118,6 @@ def keep_changes(tx: Transaction, changes: Mapping[str, str]) -> None:
 def read_stored_sources(
     tx: Transaction, document_id: str, mark: Fingerprint, places: range
 ) -> dict[int, StoredSource]:
-    """Return the sources of a document in a range, by paragraph."""
     rows = tx.run(
         "bundle/sources_of",
         document_id=document_id,

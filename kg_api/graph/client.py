@@ -114,7 +114,7 @@ def _unmasked(error: BaseException) -> BaseException:
 
 
 def _is_worth_repeating(error: BaseException) -> bool:
-    """Return whether the response to a commit was lost, or other transactions interfered."""
+    """Check if the response to a commit was lost, or other transactions interfered."""
     if (failed := _unmasked(error)) is not error:
         return _is_read_retryable(failed)
     changed = isinstance(error, Neo4jError) and error.code == _ENTITY_NOT_FOUND
@@ -173,7 +173,6 @@ class Transaction:
         """Maximum number of queued jobs."""
 
     def run(self, name: LiteralString, space: str = FIRST_SLUG, /, **parameters: Any) -> list[Row]:
-        """Run a named statement for one space and return all rows."""
         return _rows(self._transaction.run(statement(name, space), parameters))
 
     def read(self, name: LiteralString, space: str = FIRST_SLUG, /, **parameters: Any) -> list[Row]:

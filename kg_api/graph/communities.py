@@ -32,7 +32,7 @@ def read_size(graph: Graph, ontology: str, since: datetime | None = None) -> Ont
 
 
 def get_min_ties(graph: Graph, ontology: str, most: int) -> int:
-    """Return the minimum number of ties, at least two, that at most `most` concepts have."""
+    """Get the minimum number of ties, at least two, that at most `most` concepts have."""
     # Ties are the sources, relationships, and links of a concept.
     chosen = 0
     for row in graph.read("communities/ties", ontology=ontology):
@@ -139,7 +139,7 @@ def page_of_communities(
 
 
 def find_community(graph: Reader, ontology: str, called: str) -> Row:
-    """Return the community with an id or a prefix of it, including its `generation`."""
+    """Find the community with an id or a prefix of it, including its `generation`."""
     rows = graph.read("communities/find", ontology=ontology, prefix=called, limit=MAX_OFFERED)
     found = require_one("community_id", called, [row["community"] for row in rows])
     if found is None:

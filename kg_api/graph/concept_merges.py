@@ -143,7 +143,7 @@ def _record(
 
 
 def _are_parted(tx: Transaction, ontology: str, pair: tuple[str, str]) -> bool:
-    """Return whether a user has separated two concepts, or concepts that were merged into them."""
+    """Check if a user has separated two concepts, or concepts that were merged into them."""
     parted = [row["pair"].split() for row in tx.run("concept_merges/parted", ontology=ontology)]
     if not parted:
         return False

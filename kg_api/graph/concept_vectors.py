@@ -51,7 +51,7 @@ def count_fresh(tx: Transaction, concept_ids: Iterable[str], *, wants_all: bool)
 
 
 def get_min_neighbour_cosine(space: Space) -> float:
-    """Return the minimum cosine of semantic neighbours."""
+    """Get the minimum cosine of semantic neighbours."""
     return (space.calibration or USUAL).interpolate_to_equal(NEAR_FROM)
 
 

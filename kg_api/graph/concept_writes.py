@@ -51,7 +51,6 @@ SOURCES_A_TRANSACTION: Final = 250
 
 
 def forget_evidence(tx: Transaction, source_ids: Sequence[str]) -> None:
-    """Delete the evidence of sources, and concepts without any other source."""
     # Remaining concepts lose text that only these sources contributed. Call this before deleting the sources,
     # in the same transaction.
     for ids in portions(sorted(source_ids)):
@@ -93,7 +92,7 @@ class KnownDocuments:
 
 
 def find_named_documents(graph: Graph, ontology: str, names: Iterable[str]) -> KnownDocuments:
-    """Return the documents of an ontology with one of these names or titles."""
+    """Find the documents of an ontology with one of these names or titles."""
     known = KnownDocuments()
     wanted = sorted({form for name in names for form in list_spellings(name)})
     for row in graph.read("concepts/import_documents", ontology=ontology, names=wanted):
@@ -108,7 +107,6 @@ def find_named_documents(graph: Graph, ontology: str, names: Iterable[str]) -> K
 def list_sources_to_link(
     graph: Graph, ontology: str, document_ids: Collection[str], source_ids: Collection[str]
 ) -> list[SourceText]:
-    """Return the sources of some documents, and some other sources of the ontology, in reading order."""
     ids = {"document_ids": sorted(set(document_ids)), "source_ids": sorted(set(source_ids))}
     rows = graph.read("concepts/import_sources", ontology=ontology, **ids)
     return [build_source_text(row) for row in rows]
@@ -164,7 +162,7 @@ def hold_extraction(tx: Transaction, ontology: str) -> ExtractionConfig | None:
 
 
 def read_spent(graph: Graph, ontology: str) -> float:
-    """Return the extraction cost in US dollars. 0 if the ontology was deleted."""
+    """Read the extraction cost in US dollars. 0 if the ontology was deleted."""
     rows = graph.read("extraction/configuration", names=[ontology])
     return float(rows[0]["spent"]) if rows else 0.0
 
@@ -380,7 +378,7 @@ def _hold_concepts(
 
 
 def _find_or_create(tx: Transaction, ontology: str, names: Mapping[str, str]) -> dict[str, str]:
-    """Return the concept of each name. New names are created without a concept."""
+    """Find the concept of each name. New names are created without a concept."""
     # A name under deletion has no properties. Creating the name waits for that deletion
     rows = [row for ids in portions([*names]) for row in tx.run("concepts/find_names", name_ids=ids)]
     found = [row for row in rows if row["name_id"] and row["concept_id"]]

@@ -48,7 +48,7 @@ TERMS: Final = 20
 
 
 def clean_name(text: str, characters: int) -> str:
-    """Return a text as one line without invisible characters, cut to a maximum length."""
+    """Clean a text as one line without invisible characters, cut to a maximum length."""
     return normalize_spaces(text)[:characters].strip()
 
 
@@ -70,7 +70,7 @@ class Text:
 
     @property
     def text_hash(self) -> str:
-        """Return a hash that changes with the embedded text."""
+        """Hash that changes with the embedded text."""
         return hash_concept_text(self.label, self.description, self.terms)
 
 
@@ -95,7 +95,7 @@ def iterate_all_names(extractions: Iterable[Extraction]) -> Iterator[Text]:
 
 
 def collect_concept_names(ontology: str, extractions: Iterable[Extraction]) -> dict[str, str]:
-    """Return all names of concepts by id, sorted by id."""
+    """Collect all names of concepts by id, sorted by id."""
     # No search terms, because one may be broader, such as "Python" for "CPython". Merging checks them with
     # vectors
     names = [name for one in iterate_all_names(extractions) for name in one.names]
@@ -105,7 +105,7 @@ def collect_concept_names(ontology: str, extractions: Iterable[Extraction]) -> d
 def resolve_names(
     ontology: str, extractions: Sequence[Extraction], known: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return the concept of each name id: a known concept first, then by label, then by other forms."""
+    """Resolve the concept of each name id: a known concept first, then by label, then by other forms."""
     means = dict(known)
     for one in iterate_all_names(extractions):
         means.setdefault(name_id(ontology, one.label), concept_id(ontology, one.label))
@@ -157,7 +157,7 @@ class AppearanceRow:
 
     @property
     def says(self) -> tuple[str, tuple[str, ...]]:
-        """Return the description and terms that this source contributes."""
+        """Description and terms that this source contributes."""
         return self.description, self.terms
 
 
@@ -304,7 +304,7 @@ def difference(wanted: EvidenceRows, present: EvidenceRows, *, imported: bool) -
 
 
 def find_changed_concepts(found: Difference, present: EvidenceRows) -> set[str]:
-    """Return the concepts with a changed or deleted description or terms in a source."""
+    """Find the concepts with a changed or deleted description or terms in a source."""
     after = {row.key: row.says for row in found.write.appearances}
     changed = {row.concept_id for row in present.appearances if row.says != after.get(row.key, row.says)}
     lost = changed.union(row.concept_id for row in found.gone.appearances)
@@ -314,7 +314,7 @@ def find_changed_concepts(found: Difference, present: EvidenceRows) -> set[str]:
 def find_changed_texts(
     before: Mapping[str, Text], known: Mapping[str, Text], said: Iterable[AppearanceRow]
 ) -> dict[str, Text]:
-    """Return the new or extended texts, by concept."""
+    """Find the new or extended texts, by concept."""
     now = dict(before)
     for row in said:
         text = now[row.concept_id]
@@ -395,7 +395,7 @@ def read_concepts(graph: Graph, concept_ids: Iterable[str]) -> dict[str, Concept
 
 
 def find_concept(graph: Graph, concept_id: str) -> Concept:
-    """Return a concept by its id or by a unique prefix of at least eight digits."""
+    """Find a concept by its id or by a unique prefix of at least eight digits."""
     found = read_concepts(graph, [concept_id])
     if not found and (whole := identify_concept(graph, concept_id)):
         found = read_concepts(graph, [whole])
@@ -443,7 +443,7 @@ def appearances(graph: Graph, concept_id: str, limit: int) -> list[Appearance]:
 def read_related_concepts(
     graph: Graph, concept_ids: Sequence[str], limit: int, hop: int
 ) -> list[RelatedConcept]:
-    """Return up to `limit` related concepts of each concept, by number of sources."""
+    """Read up to `limit` related concepts of each concept, by number of sources."""
     rows = graph.read(
         "concepts/related",
         concept_ids=list(concept_ids),

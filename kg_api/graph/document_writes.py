@@ -84,7 +84,6 @@ def store_documents(
 
 
 def split_to_transactions(records: Sequence[DocumentRecord]) -> Iterator[list[DocumentRecord]]:
-    """Yield documents in parts for one transaction each, in their order."""
     part, sources, characters = list[DocumentRecord](), 0, 0
     for record in records:
         sources, characters = sources + len(record.sources), characters + record.characters

@@ -43,16 +43,16 @@ class DocumentDifference:
 
     @property
     def language(self) -> str | None:
-        """Return the index language of the ontology. None: each source has its own language."""
+        """Index language of the ontology. None: each source has its own language."""
         return self.before["language"]
 
     @property
     def reshapes(self) -> bool:
-        """Return whether chunks over several sources may change."""
+        """Whether chunks over several sources may change."""
         return bool(self.new or self.gone or self.new_headings or self.new_order or self.new_blanks)
 
     def has_changed_context(self, context: str, template: str | None) -> bool:
-        """Return whether the inputs of the chunk context changed, except the text."""
+        """Check if the inputs of the chunk context changed, except the text."""
         rows = (self.before["title"], self.before["metadata"]), (self.record.title, self.record.metadata)
         was, now = (
             select_context_fields(context, template, title or "", json.loads(metadata or "{}"))
@@ -137,12 +137,12 @@ def build_source_row(source: SourceRecord) -> Row:
 
 
 def build_placed_row(record: DocumentRecord, source: SourceRecord, language: str | None) -> Row:
-    """Return a source with all fields of the full-text index."""
+    """Build a source with all fields of the full-text index."""
     return {**build_source_row(source), "scope": build_scope_tokens(record, source, language)}
 
 
 def build_new_row(record: DocumentRecord, source: SourceRecord, language: str | None) -> Row:
-    """Return a source with all stored fields."""
+    """Build a source with all stored fields."""
     of_document = {
         "document_id": record.document_id,
         "ontology": record.ontology,
@@ -153,7 +153,7 @@ def build_new_row(record: DocumentRecord, source: SourceRecord, language: str | 
 
 
 def build_scope_tokens(record: DocumentRecord, source: SourceRecord, language: str | None) -> list[str]:
-    """Return the full-text tokens of a source in addition to its own words."""
+    """Build the full-text tokens of a source in addition to its own words."""
     texts = (source.full_text, *source.heading, record.title, record.document)
     aliases = get_aliases(source.paragraph, record.metadata)
     return build_source_scope(record.ontology, record.document_id, texts, language, aliases=aliases)
@@ -197,7 +197,7 @@ def find_same_texts(tx: Transaction, written: Sequence[DocumentRecord]) -> dict[
 
 
 def read_same_texts(graph: Graph, record: DocumentRecord) -> Names:
-    """Return the stored documents with the same text as a new document."""
+    """Read the stored documents with the same text as a new document."""
     return _by_text(graph.read("documents/of_same_text", **_asked([record]))).get(record.text_hash, ())
 
 

@@ -196,7 +196,7 @@ TIMES: Final = "when."
 
 
 def build_metadata_properties(metadata: str, before: str | None = None) -> dict[str, Any]:
-    """Return the properties of a document's metadata, with null for all previous keys."""
+    """Build the properties of a document's metadata, with null for all previous keys."""
     known: dict[str, MetadataValue] = json.loads(metadata)
     gone = json.loads(before or "{}").keys()
     properties: dict[str, Any] = {f"{kind}{key}": None for key in gone for kind in (VALUES, TIMES)}
@@ -273,7 +273,7 @@ def describe_unknown_keys(
 
 
 def read_keys(graph: Graph, ontologies: Sequence[str] | None) -> list[str]:
-    """Return the metadata keys of documents. The query reads each document."""
+    """Read the metadata keys of documents. The query reads each document."""
     rows = graph.read("documents/fields", ontologies=_listed(ontologies), limit=MAX_FIELDS_READ)
     return [row["field"] for row in rows]
 
@@ -305,7 +305,7 @@ def _nearest_fields(key: str, known: Sequence[str]) -> list[str]:
 
 
 def matches_absent_field(where: Sequence[Clause]) -> bool:
-    """Return whether a document without a field may satisfy the filter."""
+    """Check if a document without a field may satisfy the filter."""
     return any(each.is_negative for each in list_conditions(where))
 
 
@@ -468,5 +468,5 @@ class RememberedFilters:
 
 
 def _count_ids(found: Matching) -> int:
-    """Return the number of ids, at least 2,000 so that the cache holds at most 100 filters."""
+    """Count the ids, at least 2,000 so that the cache holds at most 100 filters."""
     return max(MAX_KEPT_IDS // MAX_KEPT, sum(map(len, found.values())))

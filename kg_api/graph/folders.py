@@ -138,7 +138,7 @@ def remove(graph: Graph, identity: str) -> None:
 
 
 def iterate_folder_documents(graph: Graph, identity: str) -> Iterator[tuple[str, str]]:
-    """Yield the documents of a folder, id and name, sorted by id."""
+    """Iterate over the documents of a folder, id and name, sorted by id."""
     after = ""
     while rows := graph.read("folders/documents", folder_id=identity, after=after, limit=DOCUMENTS_A_PORTION):
         yield from ((row["document_id"], row["document"]) for row in rows)
@@ -146,7 +146,7 @@ def iterate_folder_documents(graph: Graph, identity: str) -> Iterator[tuple[str,
 
 
 def list_pending_names(graph: Graph, identity: str) -> list[str]:
-    """Return the names of a folder's documents that are pending or rejected."""
+    """List the names of a folder's documents that are pending or rejected."""
     return [row["document"] for row in graph.read("folders/waiting", folder_id=identity)]
 
 
@@ -237,7 +237,7 @@ def forget_waiting(tx: Transaction, folder_id: str, document_ids: Sequence[str])
 
 
 def is_of_folder(tx: Transaction, folder_id: str, document_id: str) -> bool:
-    """Return whether a document belongs to the folder, and lock it if so."""
+    """Check if a document belongs to the folder, and lock it if so."""
     return bool(tx.run("folders/hold_document", folder_id=folder_id, document_id=document_id))
 
 

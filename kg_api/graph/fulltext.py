@@ -113,7 +113,7 @@ MIN_PREFIX = 2
 
 
 def find_unfinished(text: str) -> str | None:
-    """Return the last word in lower case if the text ends with it and its script separates words."""
+    """Find the last word in lower case if the text ends with it and its script separates words."""
     normal = normalise_text(text)
     last = max(_WORDS.finditer(normal), key=lambda found: found.start(), default=None)
     if last is None or last.end() < len(normal) or re.search(f"[{SINGLE}]", last[0]):
@@ -122,7 +122,7 @@ def find_unfinished(text: str) -> str | None:
 
 
 def _split_joined(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the positions and words that punctuation joins and a reader sees as several words."""
+    """Split the positions and words that punctuation joins and a reader sees as several words."""
     for found in runs(text):
         if not _WORDS.fullmatch(found[0]) and parts(found[0]):
             yield found.start(), found[0]
@@ -318,7 +318,7 @@ class QuestionWords:
             yield phrase
 
     def _continues(self, last: IndexToken, token: IndexToken, text: str) -> bool:
-        """Return whether only whitespace or a joining character separates two tokens of the question."""
+        """Check if only whitespace or a joining character separates two tokens of the question."""
         if (last.form, token.form) not in self._pairs:
             return False
         return token.start < last.end or _JOINT.fullmatch(text, last.end, token.start) is not None
@@ -342,13 +342,13 @@ class QuestionWords:
 
 @lru_cache(KNOWN_QUESTIONS)
 def parse_question_words(question: str, prefix: str | None = None) -> QuestionWords:
-    """Return the words of a question. The cache serves repeated questions and further pages."""
+    """Parse the words of a question. The cache serves repeated questions and further pages."""
     return QuestionWords(question, prefix)
 
 
 @lru_cache(KNOWN_FORMS)
 def _split(word: str) -> tuple[IndexToken, ...]:
-    """Return the tokens of a word, with positions from 0. One character may yield several tokens."""
+    """Split the tokens of a word, with positions from 0. One character may yield several tokens."""
     if word.isascii():
         return (IndexToken(0, len(word), normalize_word(word)),)
     return tuple(
@@ -392,20 +392,18 @@ class OntologyWords:
 
 
 def read_all_word_settings(graph: Graph) -> Mapping[str, OntologyWords]:
-    """Return the settings of all ontologies that have any."""
     rows = graph.search("ontologies/synonyms", name=None)
     return {row["ontology"]: OntologyWords(_groups(row["synonyms"]), row["language"]) for row in rows}
 
 
 def write_synonyms(tx: Transaction, ontology: str, groups: Groups) -> None:
-    """Replace the synonyms of an ontology."""
     stored = [BETWEEN.join(group) for group in groups]
     if not tx.run("ontologies/set_synonyms", name=ontology, synonyms=stored):
         raise report_unknown_ontology(tx, ontology)
 
 
 def find_synonyms(text: str, groups: Iterable[Sequence[str]]) -> list[str]:
-    """Return up to 16 synonyms to add: the other members of each group with a member in the text.
+    """Find up to 16 synonyms to add: the other members of each group with a member in the text.
 
     Case is ignored. Several words must be adjacent.
     """
@@ -419,7 +417,7 @@ def find_synonyms(text: str, groups: Iterable[Sequence[str]]) -> list[str]:
 
 
 def _join_words(text: str) -> str:
-    """Return the words separated and surrounded by spaces, for finding whole words."""
+    """Surround each word with spaces, to find whole words."""
     return f" {' '.join(_SYNONYMS_WORDS.findall(unicodedata.normalize('NFC', text).casefold()))} "
 
 

@@ -105,7 +105,7 @@ def mark_blobs_restored(graph: Graph, keys: Sequence[str]) -> int:
 
 
 def list_unused_blobs(graph: Graph, after: str = "", limit: int = LOOKED_AT_ONCE) -> list[str]:
-    """Return the keys of the next blobs that may be unused, sorted."""
+    """List the keys of the next blobs that may be unused, sorted."""
     return [row["key"] for row in graph.read("blobs/loose", after=after, limit=limit)]
 
 
@@ -163,7 +163,6 @@ class SourceOnPage:
 
 
 def find_original(graph: Graph, document_id: str) -> Original:
-    """Return the original PDF of a document."""
     rows = graph.read("originals/find", document_id=document_id)
     if not rows:
         raise NotFound("the document was deleted at this moment")
@@ -195,7 +194,7 @@ class ImageKeys:
 
 
 def find_image(graph: Graph, called: str) -> ImageKeys:
-    """Return the files of an image by its source id, a prefix of the id, or its name."""
+    """Find the files of an image by its source id, a prefix of the id, or its name."""
     identity = identify_source(graph, called) or called
     rows = graph.read("images/find", source_id=identity)
     if not rows or not reaches(rows[0].pop("ontology")):

@@ -99,7 +99,7 @@ class Owner:
 def build_new_job(
     kind: str, ontology: str | None, *, key: str | None = None, selection: Selection = "due"
 ) -> dict[str, Any]:
-    """Return the properties of a queued job, without times."""
+    """Build the properties of a queued job, without times."""
     counters = ("done", "total", "done_at_claim", "wanted", "attempts", "stumbles", "waits", "fence")
     return {
         "job_id": uuid.uuid4().hex,
@@ -253,7 +253,6 @@ def heartbeat(graph: Graph, owner: Owner, *, stuck_seconds: float = 86_400.0) ->
 
 
 def should_yield(graph: Graph, job: ClaimedJob, kinds: Sequence[str], *, over: bool = True) -> bool:
-    """Return whether a job should yield to other jobs."""
     about = {"kind": job.kind, "ontology": job.ontology or "", "parent_id": job.parent_id, "rank": job.rank}
     rows = graph.read("jobs/others_wait", kinds=list(kinds), over=over, **about)
     return bool(rows[0]["others"])
@@ -339,7 +338,7 @@ def read_embedding_progress(graph: Graph, kind: str = SOURCE_EMBEDDING) -> dict[
 def must_wait_to_restart(
     graph: Reader, kind: str, ontology: str, *, at_most: float, after_fault: float = MAX_COOLDOWN_SECONDS
 ) -> bool:
-    """Return whether failed work has to wait before it restarts automatically."""
+    """Check if failed work has to wait before it restarts automatically."""
     # No wait after the first death, then 30 s, 90 s, and so on up to ten minutes. Ten minutes after a fault
     # that a user must fix.
     rows = graph.read("jobs/deaths", kind=kind, ontology=ontology)
@@ -399,7 +398,7 @@ def read_queue_status(graph: Graph) -> QueueStatus:
 
 
 def is_touched(graph: Graph, *, within_seconds: float) -> bool:
-    """Return whether a worker has a job now, or made progress with one within that time."""
+    """Check if a worker has a job now, or made progress with one within that time."""
     return bool(graph.read("queue/touched", seconds=within_seconds)[0]["touched"])
 
 
@@ -464,12 +463,12 @@ def _request(
 
 
 def can_accept_request(tx: Transaction, kind: str, ontology: str) -> bool:
-    """Return whether a request would succeed now: it joins an unfinished job, or the queue has room."""
+    """Check if a request would succeed now: it joins an unfinished job, or the queue has room."""
     return is_requested(tx, kind, ontology) or _has_room(tx, 1)
 
 
 def is_requested(tx: Transaction, kind: str, ontology: str) -> bool:
-    """Return whether an unfinished job does that work."""
+    """Check if an unfinished job does that work."""
     return bool(tx.run("jobs/holder_of_key", unique_key=f"{kind}:{ontology}"))
 
 

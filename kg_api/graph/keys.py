@@ -62,13 +62,13 @@ def put_key(tx: Transaction, **key: Any) -> None:
 
 
 def read_keys(graph: Reader) -> list[ApiKey]:
-    """Return all keys, newest first, including expired and revoked ones."""
+    """Read all keys, newest first, including expired and revoked ones."""
     keys = [(convert_times(row["key"]), row["now"].to_native()) for row in graph.read("keys/all")]
     return [ApiKey.model_validate({**key, "state": _state(key, now)}) for key, now in keys]
 
 
 def find_usable(graph: Graph, key_id: str) -> Row | None:
-    """Return a key that is neither expired nor revoked, as a row of `keys/find`."""
+    """Find a key that is neither expired nor revoked, as a row of `keys/find`."""
     rows = graph.read("keys/find", key_id=key_id, note_again_seconds=NOTE_AGAIN_SECONDS)
     return rows[0] if rows else None
 
@@ -83,7 +83,7 @@ def lock_keys(tx: Transaction) -> None:
 
 
 def get_key_lifetime(tx: Transaction, key_id: str) -> int | None:
-    """Return the validity of a key in seconds from its creation. None: no expiry."""
+    """Get the validity of a key in seconds from its creation. None: no expiry."""
     rows = tx.run("keys/life", key_id=key_id)
     return rows[0]["seconds"] if rows else None
 
@@ -125,7 +125,7 @@ def put_session(graph: Graph, session_hash: str, key_id: str, *, valid_seconds: 
 
 
 def find_session(graph: Graph, session_hash: str) -> Row | None:
-    """Return the key of a session like `find_usable`, with the session's hash."""
+    """Find the key of a session like `find_usable`, with the session's hash."""
     given = {"session_hash": session_hash, "note_again_seconds": NOTE_AGAIN_SECONDS}
     rows = graph.read("keys/find_session", **given)
     return rows[0] if rows else None

@@ -105,7 +105,7 @@ def summaries(graph: Graph, document_ids: Sequence[str]) -> list[DocumentSummary
 
 
 def find_document(graph: Graph, called: str, ontology: str | None = None) -> DocumentContent:
-    """Return a document with its text: its preface and its sources in reading order."""
+    """Find a document with its text: its preface and its sources in reading order."""
     rows = _with_text(graph, called) if ontology is None else []
     if not rows:
         identity = identify_document(graph, called, ontology)
@@ -137,7 +137,7 @@ def paragraphs(graph: Graph, document_id: str, first: int, last: int) -> list[Pl
 
 
 def read_outline(graph: Graph, document_id: str) -> list[tuple[list[str], int]]:
-    """Return the heading paths of a document, each with its first paragraph."""
+    """Read the heading paths of a document, each with its first paragraph."""
     rows = graph.read("sources/outline", document_id=document_id)
     return [(row["heading"], row["paragraph"]) for row in rows]
 
@@ -157,7 +157,7 @@ def change_called(
 
 
 def find_source(graph: Graph, source_id: str) -> Place:
-    """Return a source by its id, a prefix of its id, or `DOCUMENT#PARAGRAPH`."""
+    """Find a source by its id, a prefix of its id, or `DOCUMENT#PARAGRAPH`."""
     rows = drop_deleted_rows(graph.read("sources/find", source_id=source_id), Place)
     rows = [row for row in rows if reaches(row["ontology"])]
     if not rows and (whole := identify_source(graph, source_id)):
@@ -168,7 +168,7 @@ def find_source(graph: Graph, source_id: str) -> Place:
 
 
 def find_sources_by_name(graph: Graph, called: Sequence[str]) -> list[str]:
-    """Return the ids of sources by the names of `find_source`. An unknown name stays as it is."""
+    """Find the ids of sources by the names of `find_source`. An unknown name stays as it is."""
     return [each if is_whole_id(each) else identify_source(graph, each) or each for each in called]
 
 

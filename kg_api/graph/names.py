@@ -195,7 +195,7 @@ _PLACE = re.compile(r"(?P<document>.+)#(?P<paragraph>\d{1,9})", re.DOTALL)
 
 
 def is_source_position(text: str) -> bool:
-    """Return whether a text has the form of a place in a document, `DOCUMENT#PARAGRAPH`."""
+    """Check if a text has the form of a place in a document, `DOCUMENT#PARAGRAPH`."""
     return _PLACE.fullmatch(text) is not None
 
 

@@ -152,7 +152,7 @@ def count_proposals(graph: Reader, ontology: str | None, kind: ProposalKind | No
 
 
 def find_proposal(graph: Graph, proposal_id: str) -> Proposal:
-    """Return a proposal by its id or by a unique prefix of at least eight digits."""
+    """Find a proposal by its id or by a unique prefix of at least eight digits."""
     return _read_one(graph, identify_proposal(graph, proposal_id))
 
 
@@ -186,7 +186,7 @@ def decide(graph: Graph, proposal_id: str, state: ProposalState, by: str | None)
 def find_unconnected_pairs(
     graph: Graph, kind: ProposalKind, pairs: Sequence[Pair], *, hops: int, most_sources: int
 ) -> set[Pair]:
-    """Return the pairs of sources or concepts that no path of at most `hops` steps connects."""
+    """Find the pairs of sources or concepts that no path of at most `hops` steps connects."""
     # A concept with more than `most_sources` sources connects nothing.
     given = {"pairs": [list(each) for each in pairs], "hops": hops, "most_sources": most_sources}
     if kind == "source":
@@ -197,7 +197,7 @@ def find_unconnected_pairs(
 
 
 def read_links(graph: Graph, source_ids: Sequence[str]) -> list[Row]:
-    """Return the accepted links between sources: `a`, `b`, `proposal_id`, `similarity`."""
+    """Read the accepted links between sources: `a`, `b`, `proposal_id`, `similarity`."""
     return graph.read("proposals/links_among", source_ids=list(source_ids))
 
 

@@ -49,7 +49,7 @@ def reach() -> list[str] | None:
 
 
 def reaches(ontology: str | None) -> bool:
-    """Return whether an ontology is visible. None means all, which only unrestricted callers see."""
+    """Check if an ontology is visible. None means all, which only unrestricted callers see."""
     return (found := reach()) is None or ontology in found
 
 
@@ -59,7 +59,7 @@ def within(ontology: str | None) -> list[str] | None:
 
 
 def resolve_ontologies(ontologies: Sequence[str] | None) -> list[str] | None:
-    """Return the named ontologies, or all visible ones. None: all."""
+    """Resolve the named ontologies, or all visible ones. None: all."""
     if ontologies is None:
         return reach()
     require(*ontologies)

@@ -18,7 +18,7 @@ from kg_api.suggestions import MAX_NAMED, format_suggestion
 
 
 def read_stances(graph: Graph, ontology: str) -> dict[str, Stance]:
-    """Return the types of an ontology with a stance for or against, by folded name."""
+    """Read the types of an ontology with a stance for or against, by folded name."""
     rows = graph.search("relations/stances", ontology=ontology, known=list(STANCES))
     stances: dict[str, Stance] = {row["key"]: choose_stance(row["name"], row["stance"]) for row in rows}
     return {key: stance for key, stance in stances.items() if stance != "neutral"}
@@ -27,14 +27,14 @@ def read_stances(graph: Graph, ontology: str) -> dict[str, Stance]:
 def read_statements(
     graph: Graph, concept_id: str, *, towards: Collection[str], away: Collection[str]
 ) -> list[tuple[str, RelationshipEvidence]]:
-    """Return the type keys and statements of a concept, highest confidence first."""
+    """Read the type keys and statements of a concept, highest confidence first."""
     asked = {"towards": sorted(towards), "away": sorted(away), "scanned": SCANNED}
     rows = graph.search("relations/speaking_of", concept_id=concept_id, **asked)
     return [(row["type_key"], build_evidence(row)) for row in drop_deleted_rows(rows, Place)]
 
 
 def build_evidence(row: Row) -> RelationshipEvidence:
-    """Return the statement of a source, with the position of its quote in the document."""
+    """Build the statement of a source, with the position of its quote in the document."""
     quoted = row["quote_start"] is not None
     return RelationshipEvidence(
         relation_id=row["relation_id"],
@@ -128,7 +128,7 @@ def has_relations(graph: Graph, ontologies: Sequence[str]) -> bool:
 def resolve_types(
     graph: Graph, ontologies: Sequence[str], types: Sequence[str] | None
 ) -> tuple[list[str] | None, str | None]:
-    """Return the keys of types after merges. None: all."""
+    """Resolve the keys of types after merges. None: all."""
     # The second value reports types without relationships, with the nearest names.
     if types is None:
         return None, None

@@ -65,7 +65,7 @@ def state(subject: str, kind: str, target: str) -> str:
 
 
 def build_edge_text(statement: str, quote: str) -> str:
-    """Return the text to embed for a relationship: its statement and its quote."""
+    """Build the text to embed for a relationship: its statement and its quote."""
     return f"{statement}: {quote}" if quote else statement
 
 
@@ -113,7 +113,7 @@ class TypeExamples:
 
 
 def read_types(graph: Graph, ontology: str, space: Space) -> list[StoredType]:
-    """Return the types of an ontology that are not merged into another, most frequent first."""
+    """Read the types of an ontology that are not merged into another, most frequent first."""
     rows = graph.read("relations/types", ontology=ontology, property=space.at("").vector_property)
     groups: dict[str, list[Row]] = {row["type_id"]: [] for row in rows if row["type_id"] == row["into"]}
     for row in rows:
@@ -249,7 +249,7 @@ def _merge(tx: Transaction, ontology: str, asked: TypeMerging) -> TypeMerge:
 
 
 def _stances(held: Mapping[str, Row], into: str, merged: Sequence[str]) -> dict[str, Any]:
-    """Return the number of relationships whose stance changes with the merge, and a note about them."""
+    """Count the relationships whose stance changes with the merge. Add a note about them."""
     stances = {each: choose_stance(row["name"], row["stance"]) for each, row in held.items()}
     others = [each for each in merged if stances[each] != stances[into] and held[each]["relations"]]
     if not others:

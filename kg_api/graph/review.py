@@ -149,7 +149,6 @@ def reject_waiting(graph: Graph, ontology: str, documents: Sequence[str] | None,
 
 
 def delete_pending_documents(graph: Graph, ontology: str) -> None:
-    """Delete the pending documents of a deleted ontology."""
     while graph.write("waiting/remove_of_ontology", ontology=ontology, limit=REMOVED_A_TRANSACTION)[0][
         "removed"
     ]:

@@ -47,7 +47,7 @@ _BEFORE_BASELINE = "schema/"  # prefix of records by versions before the baselin
 
 
 def list_known() -> list[str]:
-    """Return the records of a complete schema: the baseline, then each migration in order."""
+    """List the records of a complete schema: the baseline, then each migration in order."""
     return [BASELINE, *(name.rpartition("/")[2] for name in _migrations())]
 
 

@@ -75,7 +75,7 @@ class Filters:
 
     @property
     def image(self) -> bool | None:
-        """Return True for images only, False for passages only, and None for both."""
+        """True for images only, False for passages only, and None for both."""
         return self.sources.image
 
     def scope(self) -> Row:
@@ -138,7 +138,7 @@ class NearestPassages:
 
     @property
     def _first(self) -> int:
-        """Return the number of chunks to fetch first. Few candidates of the index may satisfy conditions."""
+        """Number of chunks to fetch first. Few candidates of the index may satisfy conditions."""
         takes_all = not self.filters.image and (self.exact or self.filters.sources.fits)
         return MAX_CHUNKS if takes_all else self.limit
 
@@ -217,7 +217,7 @@ def read_hit_vectors(graph: Graph, hits: Sequence[Mapping[str, Any]]) -> dict[st
 
 
 def read_chunk_texts(graph: Graph, chunk_ids: Sequence[str]) -> dict[str, ChunkText]:
-    """Return the texts of chunks by id. Deleted chunks are missing."""
+    """Read the texts of chunks by id. Deleted chunks are missing."""
     rows = graph.search("chunks/texts", chunk_ids=list(dict.fromkeys(chunk_ids))) if chunk_ids else []
     return {row["chunk_id"]: _text(row) for row in rows}
 
@@ -343,7 +343,7 @@ def by_text(graph: Graph, query: str, asked: SpaceVectors, limit: int) -> list[L
 
 
 def build_word_lookup(queries: Mapping[str, Sequence[str]]) -> Lookup:
-    """Return a lookup of the words that the full-text index contains. Each word has its own queries."""
+    """Build a lookup of the words that the full-text index contains. Each word has its own queries."""
     return Lookup("search/known_words", {"queries": _one_by_one(queries)})
 
 
@@ -414,7 +414,7 @@ class ConceptNearness:
 
 
 def find_near_concepts(graph: Graph, within: ConceptNearness, concepts: Sequence[Seed]) -> list[Seed]:
-    """Return the concepts that the index finds near the given concepts, with their weights."""
+    """Find the concepts that the index finds near the given concepts, with their weights."""
     rows = graph.search(
         "search/near_concepts",
         within.space.slug,
@@ -437,7 +437,7 @@ def find_sources_by_concepts(
     limit: int,
     nearness: Sequence[ConceptNearness] = (),
 ) -> list[LaneHit]:
-    """Return the sources of concepts and of their related and semantically near concepts, best first.
+    """Find the sources of concepts and of their related and semantically near concepts, best first.
 
     kg looks up concepts without stored links in the vector index, by one statement per space. Then it repeats
     the walk.
@@ -487,7 +487,6 @@ def _look_up_concepts(
 
 
 def read_concepts_of_sources(graph: Graph, source_ids: Sequence[str]) -> dict[str, list[CarriedConcept]]:
-    """Return the concepts of sources, at most ten each."""
     ids = list(dict.fromkeys(source_ids))
     rows = graph.search("search/concepts_of_sources", source_ids=ids, limit=MAX_CARRIED) if ids else []
     return {row["source_id"]: [CarriedConcept(**each) for each in row["concepts"]] for row in rows}
@@ -518,7 +517,7 @@ class ConceptLaneHit:
 
 
 def build_vector_lookup(meaning: Meaning, limit: int) -> Lookup:
-    """Return a lookup of the concepts nearest to a vector. The vector index applies the filter."""
+    """Build a lookup of the concepts nearest to a vector. The vector index applies the filter."""
     parameters = {
         "vector": Vector.from_numpy(meaning.vector),
         "ontologies": list(meaning.ontologies),
@@ -529,7 +528,7 @@ def build_vector_lookup(meaning: Meaning, limit: int) -> Lookup:
 
 
 def build_text_lookup(query: str, meanings: Sequence[Meaning], limit: int) -> Lookup:
-    """Return a lookup of the concepts that a full-text query in Lucene syntax finds."""
+    """Build a lookup of the concepts that a full-text query in Lucene syntax finds."""
     return Lookup("concepts/search_by_text", {"query": query, "limit": limit, **_to_parameters(meanings)})
 
 

@@ -141,7 +141,7 @@ def count_sources(
 def read_search_vectors(
     graph: Graph, source_ids: Sequence[str], answering: Mapping[str, Space], new: Space
 ) -> dict[str, list[VectorPart]]:
-    """Return the vectors that searches use for some sources, by source id. Unknown sources have none."""
+    """Read the vectors that searches use for some sources, by source id. Unknown sources have none."""
     spaces = {space.key: space for space in (new, *answering.values())}
     known = {
         "spaces": {name: space.key for name, space in answering.items()},
@@ -156,7 +156,7 @@ def read_search_vectors(
 
 
 def read_source_vectors(graph: Graph, source_id: str, space: Space) -> list[VectorPart]:
-    """Return the vectors of one source in a space of texts or images."""
+    """Read the vectors of one source in a space of texts or images."""
     return read_search_vectors(graph, [source_id], {}, space).get(source_id, [])
 
 

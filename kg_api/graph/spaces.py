@@ -71,7 +71,7 @@ class Space:
 
     @property
     def key(self) -> str:
-        """Return the name of this slot of the space."""
+        """Name of this slot of the space."""
         return self.slug + self.slot
 
     @property
@@ -80,17 +80,17 @@ class Space:
 
     @property
     def concept_index_name(self) -> str:
-        """Return the vector index of concepts. Both slots share it: concepts are not chunked."""
+        """Vector index of concepts. Both slots share it: concepts are not chunked."""
         return of_space(FIRST_CONCEPT_INDEX, self.slug)
 
     @property
     def relation_index_name(self) -> str:
-        """Return the vector index of relationships. Both slots share it."""
+        """Vector index of relationships. Both slots share it."""
         return of_space(FIRST_RELATION_INDEX, self.slug)
 
     @property
     def image_index_name(self) -> str:
-        """Return the vector index of images. A space contains either texts or images."""
+        """Vector index of images. A space contains either texts or images."""
         return of_space(FIRST_IMAGE_INDEX, self.slug)
 
     @property
@@ -124,7 +124,7 @@ class Space:
 
     @property
     def slots(self) -> list[Space]:
-        """Return both slots. A space of images has only one, because images are not chunked."""
+        """Both slots. A space of images has only one, because images are not chunked."""
         return [self.at("")] if self.is_of_images else [self.at(""), self.at(SECOND_SLOT)]
 
 
@@ -181,7 +181,7 @@ def read_spaces(graph: Graph) -> dict[str, Space]:
 
 
 def read_spaces_in_transaction(tx: Transaction) -> dict[str, Space]:
-    """Return the spaces by slug in a transaction, including spaces that were created since it began."""
+    """Read the spaces by slug in a transaction, including spaces that were created since it began."""
     return _by_name(tx.run("spaces/all"))
 
 
@@ -286,7 +286,7 @@ class Fingerprint:
 
     @property
     def refused(self) -> str:
-        """Return the mark of a node that the model rejected."""
+        """Mark of a node that the model rejected."""
         return f"refused:{self.value}"
 
     def parameters(self) -> dict[str, str]:
@@ -366,7 +366,7 @@ class SpaceUse:
 
     @property
     def kept_up(self) -> list[Layout]:
-        """Return the layouts that kg keeps up to date, the answering one first."""
+        """Layouts that kg keeps up to date, the answering one first."""
         return [self.target] if self.serving is None else [self.serving, self.target]
 
     def built(self, wanted: Layout, *, answers: bool, activates: bool) -> SpaceUse:
@@ -416,7 +416,7 @@ class StoredConfiguration:
 
     @property
     def kept_up(self) -> set[str]:
-        """Return the slots that kg keeps up to date."""
+        """Slots that kg keeps up to date."""
         return {layout.key for use in (self.texts, self.images) for layout in use.kept_up}
 
 
@@ -425,14 +425,13 @@ def build_layout(space: str, slot: str, chunking: Chunking) -> Layout:
 
 
 def read_configurations(graph: Graph, name: str | None = None) -> dict[str, StoredConfiguration]:
-    """Return configurations by ontology, sorted by name."""
     return _by_name_configuration(
         graph.search("ontologies/configuration", names=None if name is None else [name])
     )
 
 
 def count_ontologies(graph: Graph) -> int:
-    """Return the number of all ontologies, including invisible ones."""
+    """Count all ontologies, including invisible ones."""
     return graph.read("ontologies/count")[0]["ontologies"]
 
 
@@ -474,7 +473,7 @@ def hold_spaces(tx: Transaction, slugs: Iterable[str]) -> None:
 
 
 def get_default_spaces(graph: Graph) -> dict[Modality, str]:
-    """Return the text space and the image space of unconfigured ontologies."""
+    """Get the text space and the image space of unconfigured ontologies."""
     row = graph.read("spaces/of_new")[0]
     return {"text": row["text"], "image": row["image"]}
 
@@ -489,7 +488,7 @@ def set_default_space(tx: Transaction, slug: str) -> None:
 
 
 def get_previous_default_space(graph: Graph, slug: str) -> str | None:
-    """Return the previous space of new ontologies. None if it no longer exists or kg never recorded it."""
+    """Get the previous space of new ontologies. None if it no longer exists or kg never recorded it."""
     rows = graph.read("spaces/of_new_before", slug=slug)
     return rows[0]["slug"] if rows else None
 
@@ -521,7 +520,7 @@ def _to_configuration(row: Row) -> StoredConfiguration:
 
 
 def _build_default_layout() -> Layout:
-    """Return the layout of unconfigured ontologies."""
+    """Build the layout of unconfigured ontologies."""
     return build_layout(FIRST_SLUG, "", Chunking())
 
 
@@ -620,7 +619,7 @@ def delete_leftover(tx: Transaction, leftover: UnusedVectors) -> None:
 
 
 def is_still_wanted(tx: Transaction, leftover: UnusedVectors) -> bool:
-    """Return whether the removal is still pending, and no newer space or data replaced its target."""
+    """Check if the removal is still pending, and no newer space or data replaced its target."""
     if leftover.slug is not None:
         return bool(tx.run("spaces/require_dropping", slug=leftover.slug, since=leftover.since))
     keys = {

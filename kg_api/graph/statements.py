@@ -75,7 +75,6 @@ def area(name: str) -> Mapping[str, str]:
 
 @cache
 def statement(name: str, space: str = FIRST_SLUG) -> LiteralString:
-    """Return the text of a statement for one space."""
     # Cypher has no parameters for the name of a vector index, or for its property at creation. So statements
     # name the index of the first space, and kg adds the slug of another space. This is the only cast to
     # LiteralString. The driver requires that type, so type checking rejects queries that are composed at run

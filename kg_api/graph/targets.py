@@ -116,7 +116,7 @@ def build_plan(
     answering: Space | None = None,
     wants_all: bool = True,
 ) -> Plan:
-    """Return a plan. Its mark changes with every input of a vector."""
+    """Build a plan. Its mark changes with every input of a vector."""
     if label == "Source":
         chunking = json.dumps(config.chunking.model_dump(), sort_keys=True)
         windows = (WINDOW_VERSION,) if config.is_late else ()
@@ -142,7 +142,7 @@ class PendingItem:
 
 
 def list_pending(graph: Graph, wanted: PendingQuery, *, after: str, limit: int) -> list[PendingItem]:
-    """Return the next items to embed, sorted by id. `after` is the id of the previous item."""
+    """List the next items to embed, sorted by id. `after` is the id of the previous item."""
     place = {"after": after, "after_paragraph": -1}
     rows = graph.read("embedding/due", **wanted.parameters(), **place, limit=limit)
     return [_item(wanted.mark.label, row) for row in rows]
@@ -188,7 +188,7 @@ def write_vectors(
 
 
 def list_embedded_up_to(graph: Graph, plan: Plan, last: str, limit: int) -> list[str]:
-    """Return the ids of the last embedded concepts up to one concept."""
+    """List the ids of the last embedded concepts up to one concept."""
     mark = plan.mark.parameters()
     rows = graph.read("concepts/before", ontology=plan.ontology, **mark, last=last, limit=limit)
     return [row["concept_id"] for row in rows]

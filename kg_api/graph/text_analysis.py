@@ -33,7 +33,7 @@ from kg_api.schemas.metadata import find_aliases
 
 
 def _build_character_class(categories: Container[str]) -> str:
-    """Return a regular-expression class of Unicode categories, as ranges for speed."""
+    """Build a regular-expression class of Unicode categories, as ranges for speed."""
     planes = (*range(0x80, 0x20000), *range(0xE0000, 0xE0200))
     found = [at for at in planes if unicodedata.category(chr(at)) in categories and at != ord("\u200b")]
     ends = [at for at, following in zip(found, [*found[1:], -1], strict=True) if following != at + 1]
@@ -130,7 +130,7 @@ def parts(word: str) -> str:
 
 
 def find_hidden_parts(texts: Iterable[str]) -> list[str]:
-    """Return the visible parts of words that the analyzer does not find, each once."""
+    """Find the visible parts of words that the analyzer does not find, each once."""
     return [*dict.fromkeys(found for text in texts for found in _find_hidden(text))]
 
 
@@ -148,7 +148,7 @@ def _find_hidden(text: str) -> Iterator[str]:
 
 
 def _find_written_otherwise(text: str) -> Iterator[str]:
-    """Yield the hidden parts of a text that is not in normal form.
+    """Find the hidden parts of a text that is not in normal form.
 
     A number and its unit stay together, because queries use them as a phrase: `٥ kg` and `5 ㎏`.
     """
@@ -212,7 +212,7 @@ _ACCENTED = re.compile("([a-z])[\u0300-\u036f]+")
 
 @lru_cache(KNOWN_FORMS)
 def normalize_word(word: str) -> str:
-    """Return the form for comparing words: the lower-case stem, with Latin letters without accents.
+    """Normalize the form for comparing words: the lower-case stem, with Latin letters without accents.
 
     Words with the same token in the index have the same form. The analyzer keeps accents, but here `resume`
     equals `résumé`.
@@ -275,7 +275,7 @@ _FEWEST = 2  # minimum number of stop words for recognizing the language of a qu
 
 
 def find_stop_words(words: Iterable[str], languages: Iterable[str | None] = ()) -> frozenset[str]:
-    """Return the stop words among words in normal form, in the language with the most stop words.
+    """Find the stop words among words in normal form, in the language with the most stop words.
 
     If no language has two, the result is empty, because each of a few keywords counts. Stop words of the
     given languages (English names) always count.
@@ -290,7 +290,7 @@ def find_stop_words(words: Iterable[str], languages: Iterable[str | None] = ()) 
 
 @cache
 def load_stop_words() -> Mapping[str, frozenset[str]]:
-    """Return the stop words by English language name, without digits. English is first, so it wins ties."""
+    """Load the stop words by English language name, without digits. English is first, so it wins ties."""
     others = sorted(set(AVAILABLE_LANGUAGES) - {"english"})
     return {
         "english": ENGLISH,
@@ -332,12 +332,12 @@ def fold(word: str) -> str:
 
 
 def may_be_misspelt(word: str) -> bool:
-    """Return whether kg looks for other spellings of a word. Numbers and names with symbols are exact."""
+    """Check if kg looks for other spellings of a word. Numbers and names with symbols are exact."""
     return len(word) >= MIN_WORD and unicodedata.normalize("NFC", word).isalpha()
 
 
 def get_max_edits(word: str) -> int:
-    """Return the maximum edits between a word and a suggestion, not counting accents."""
+    """Get the maximum edits between a word and a suggestion, not counting accents."""
     return 0 if len(word) < MIN_TYPO else 1 if len(word) < LONG_WORD else 2
 
 
@@ -369,7 +369,7 @@ def build_fuzzy_clauses(word: str) -> str:
 
 
 def suggest_words(word: str, texts: Iterable[str]) -> list[str]:
-    """Return the words of texts that an unknown word may mean: nearest first, then most frequent.
+    """Suggest the words of texts that an unknown word may mean: nearest first, then most frequent.
 
     Words that differ only by accents are nearest, followed by words with an equal beginning.
     """
@@ -400,12 +400,12 @@ def _distance(wanted: str, said: str) -> tuple[int, int] | None:
 
 
 def _substitutes(wanted: str, said: str) -> bool:
-    """Return whether a letter is replaced, not only swapped with another."""
+    """Check if a letter is replaced, not only swapped with another."""
     return len(wanted) == len(said) and sorted(wanted) != sorted(said)
 
 
 def split_words(text: str) -> list[str]:
-    """Return the words of a text as written, composed, without numbers and symbols."""
+    """Split the words of a text as written, composed, without numbers and symbols."""
     return _WORDS.findall(unicodedata.normalize("NFC", text))
 
 
@@ -518,7 +518,7 @@ def _words(text: str) -> list[str]:
 
 
 def _has_stem(word: str) -> bool:
-    """Return whether kg stems a word. Characters that the analyzer separates would score like rare words."""
+    """Check if kg stems a word. Characters that the analyzer separates would score like rare words."""
     return len(word) >= STEMS_MIN_STEMMED and not _TAKEN_APART.search(word)
 
 
@@ -542,7 +542,7 @@ def build_source_scope(
     *,
     aliases: Iterable[str] = (),
 ) -> list[str]:
-    """Return the tokens to index for a source in addition to its visible texts.
+    """Build the tokens to index for a source in addition to its visible texts.
 
     `texts` starts with the source's own text. `language` is the ontology's (None: the text's own). Only the
     first source of a document has `aliases`.
@@ -572,7 +572,7 @@ def index_language_batch(
 def build_concept_scope(
     ontology: str, label: str, search_terms: Iterable[str], description: str
 ) -> list[str]:
-    """Return the tokens to index for a concept in addition to its text."""
+    """Build the tokens to index for a concept in addition to its text."""
     return [build_ontology_scope(ontology), *find_hidden_parts([label, *search_terms, description])]
 
 

@@ -71,7 +71,7 @@ class SourceText:
 
     @property
     def place(self) -> str:
-        """Return the position in reading order."""
+        """Position in reading order."""
         return f"{self.document_id}:{self.paragraph}"
 
 
@@ -94,7 +94,7 @@ def parse_reading_place(place: str) -> tuple[str, int]:
 def list_pending_sources(
     graph: Graph, wanted: PendingQuery, *, after: tuple[str, int], limit: int
 ) -> list[SourceText]:
-    """Return the next pending sources, in reading order."""
+    """List the next pending sources, in reading order."""
     document, paragraph = after if after[0] >= wanted.within[0] else (wanted.within[0], -1)
     place = {"after": document, "after_paragraph": paragraph}
     rows = graph.read("embedding/due", **wanted.parameters(), **place, limit=limit)
@@ -106,7 +106,7 @@ def count_due(graph: Graph, wanted: PendingQuery) -> int:
 
 
 def count_missing_embeddings(tx: Transaction, wanted: PendingQuery) -> tuple[int, int]:
-    """Return how many answering nodes lack the wanted embedding, and how many the model rejected for it."""
+    """Count the answering nodes without the wanted embedding, and those that the model rejected."""
     row = tx.run("embedding/count_behind", **wanted.parameters())[0]
     return row["behind"], row["refused"]
 
@@ -119,12 +119,12 @@ def read_rejected_sources(
 
 
 def list_document_sources(graph: Graph, document_id: str) -> list[SourceText]:
-    """Return all sources of a document in reading order. Empty if the document was deleted."""
+    """List all sources of a document in reading order. Empty if the document was deleted."""
     return [build_source_text(row) for row in graph.read("sources/of_document", document_id=document_id)]
 
 
 def read_document_versions(graph: Graph, document_ids: Iterable[str]) -> dict[str, str | None]:
-    """Return the last write of each document. Deleted documents are missing."""
+    """Read the last write of each document. Deleted documents are missing."""
     rows = graph.read("documents/versions", document_ids=sorted(set(document_ids)))
     return {row["document_id"]: row["version"] for row in rows}
 
@@ -278,7 +278,7 @@ def _delete_others(
 
 
 def _together(place: ChunkPlace, held: dict[str, Row]) -> bool:
-    """Return whether all sources of a chunk exist and are still adjacent."""
+    """Check if all sources of a chunk exist and are still adjacent."""
     if not all(identity in held for identity in place.source_ids):
         return False
     paragraphs = [held[identity]["paragraph"] for identity in place.source_ids]
@@ -318,7 +318,7 @@ class Flags:
 
 
 def is_noted(graph: Graph, ontology: str, mark: Fingerprint) -> bool:
-    """Return whether the ontology has a note that all sources without this mark are flagged."""
+    """Check if the ontology has a note that all sources without this mark are flagged."""
     wanted = {"ontology": ontology, "mark_property": mark.key, "mark": mark.value}
     rows = graph.read("ontologies/flagged", **wanted, note=_names(mark)[1])
     return bool(rows) and rows[0]["flagged"]
