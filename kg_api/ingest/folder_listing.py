@@ -49,7 +49,7 @@ class FolderAccess:
     key: Callable[[], str | None]  # key of KG_HOME that signs grants. None: no key
 
     def is_granted(self, path: str, ontology: str, grant: str | None) -> bool:
-        """Check whether an owner of the home's key granted this folder to this ontology."""
+        """Check if an owner of the home's key granted this folder to this ontology."""
         key = self.key()
         if key is None or grant is None:
             return False
@@ -70,7 +70,7 @@ class FolderAccess:
         return self._outside(path + leads)
 
     def is_private(self, folder: Path) -> bool:
-        """Check whether a folder is KG_HOME or KG_CACHE, under any name."""
+        """Check if a folder is KG_HOME or KG_CACHE, under any name."""
         return any(folder == private or _same(folder, private) for private in self.private)
 
     def _outside(self, path: str) -> str:
@@ -202,7 +202,7 @@ Any file system mounted there may be a new one.
 
 
 def read_mounts(root: Path) -> dict[str, str]:
-    """Return the mount point of a folder and those below it, each with the identity of its file system."""
+    """Read the mount point of a folder and those below it, each with the identity of its file system."""
     points = {Path(each.mountpoint) for each in psutil.disk_partitions(all=True)}
     above = max(filter(root.is_relative_to, points), key=lambda each: len(each.parts), default=root)
     below = sorted(each for each in points if each != root and each.is_relative_to(root))
@@ -251,7 +251,7 @@ class MountCheck:
             )
 
     def list_absent(self) -> list[FileProblem]:
-        """Return the mounts below the folder whose documents must stay, each with the reason."""
+        """List the mounts below the folder whose documents must stay, each with the reason."""
         return [
             FileProblem(point, reason, self._get_name_prefix(point))
             for point in sorted({*self._before, *self._now})
@@ -281,7 +281,6 @@ class MountCheck:
         return None
 
     def _get_name_prefix(self, point: str) -> str:
-        """Return the name prefix of the documents of a mount."""
         return normalize_document_name(
             f"{self._listing.prefix}{Path(point).relative_to(self._listing.root).as_posix()}/"
         )
@@ -491,7 +490,7 @@ class ScanPosition:
         return f"{self.phase}:{self.name}"
 
     def is_done(self, name: str) -> bool:
-        """Check whether the file with this name was processed."""
+        """Check if the file with this name was processed."""
         return self.phase != "file" or name <= self.name
 
 
@@ -518,12 +517,11 @@ class FileOutcome:
 
 
 def refuse(document: str, reason: str, stamp: str = "") -> FileOutcome:
-    """Return the outcome of a rejected file."""
     return FileOutcome(document, "refused", RefusedFile(document=document, reason=reason, stamp=stamp))
 
 
 def describe_failure(error: Exception) -> str:
-    """Return the message for a file that caused an internal error."""
+    """Explain that a file caused an internal error."""
     return (
         f"kg failed on the file ({type(error).__name__}). See the log of the worker, and please report "
         "the problem"

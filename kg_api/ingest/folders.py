@@ -331,7 +331,6 @@ class Scan:
     def _write_marks(
         self, tx: Transaction, batch: Sequence[FileOutcome], stored: Sequence[StoreResult]
     ) -> list[Result]:
-        """Store file fingerprints, and return the result of each file."""
         marks = [each.mark for each in batch if each.mark and not each.record]
         folders.touch_documents(tx, self._folder.folder_id, marks)
         taken = [each.mark for each in batch if each.mark and each.record]

@@ -42,7 +42,7 @@ class Converters(Protocol):
         ...
 
     def get_ocr_fingerprint(self) -> str:
-        """Return the name of the OCR engine. Another engine may recognize more text in the same file."""
+        """Get the name of the OCR engine. Another engine may recognize more text in the same file."""
         ...
 
 

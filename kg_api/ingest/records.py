@@ -144,7 +144,6 @@ class DocumentPages:
         self._read = {word.page for word in words}
 
     def of(self, start: int, text: str) -> PagesOfPassage:
-        """Return the pages of the passage at an offset."""
         end = start + len(text.rstrip())
         first, last = bisect_right(self._begins, start), bisect_left(self._begins, end)
         words = self._words[bisect_left(self._starts, start) : bisect_left(self._starts, end)]
