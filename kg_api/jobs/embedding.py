@@ -76,7 +76,6 @@ class RejectedItems(RejectedText):
 
 
 def convert_rejected_texts(error: RejectedTexts, passages: Iterable[tuple[str, Passage]]) -> RejectedText:
-    """Convert rejected texts to rejected items."""
     reasons = {
         identity: error.reasons[each]
         for identity, each in passages
@@ -214,7 +213,7 @@ class EmbeddingTarget(ABC, Generic[ItemT, BatchT]):
 
     @abstractmethod
     def count(self) -> int:
-        """Return the number of pending items."""
+        """Count pending items."""
 
     @abstractmethod
     def embed(self, items: Sequence[ItemT]) -> BatchT:
@@ -333,7 +332,6 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
     def _write(
         self, target: EmbeddingTarget[ItemT, BatchT], batches: Sequence[tuple[Sequence[ItemT], BatchT]]
     ) -> None:
-        """Write batches in order, in one transaction."""
         after = format_cursor(target.name, batches[-1][0][-1])
         items = sum(len(due) for due, _ in batches)
         done = self._run.commit(
@@ -374,7 +372,7 @@ def halves(due: Sequence[ItemT]) -> Iterator[Sequence[ItemT]]:
 
 
 def left(targets: Iterable[EmbeddingTarget[Any, Any]]) -> bool:
-    """Check whether any target has pending items, at any position."""
+    """Check if any target has pending items, at any position."""
     return any(target.due("", 1) for target in targets)
 
 

@@ -101,7 +101,7 @@ class ConceptExtraction:
             return None
 
     def _has_changed(self, stored: StoredExtraction) -> bool:
-        """Return whether the ontology was reconfigured or deleted."""
+        """Check if the ontology was reconfigured or deleted."""
         now = self._read_stored(stored.ontology)
         return now is None or (_plain(now.config), now.asked) != (_plain(stored.config), stored.asked)
 
@@ -136,7 +136,7 @@ class ExtractionPass:
                     self._write(extracted(), due[-1])
 
     def left(self) -> bool:
-        """Return whether any source is pending, at any position."""
+        """Check if any source is pending, at any position."""
         return bool(self._due("", 1))
 
     def _extract(self, due: Sequence[SourceText]) -> list[Extraction]:

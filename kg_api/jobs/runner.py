@@ -455,7 +455,7 @@ Next = Callable[[str, int], Sequence[ItemT]]
 
 
 def iterate_batches(place: str, due: Next[ItemT], size: int) -> Iterator[Sequence[ItemT]]:
-    """Yield the items after a position in batches, each read on demand."""
+    """Iterate over the items after a position in batches, each read on demand."""
     while batch := due(place, size):
         yield batch
         place = batch[-1].place
@@ -464,12 +464,12 @@ def iterate_batches(place: str, due: Next[ItemT], size: int) -> Iterator[Sequenc
 
 
 def format_cursor(name: str, item: Item) -> str:
-    """Return the job cursor after an item of a target. The name must not contain a colon."""
+    """Format the job cursor after an item of a target. The name must not contain a colon."""
     return f"{name}:{item.place}"
 
 
 def parse_cursor_place(cursor: str, name: str) -> str:
-    """Return the position in the target with this name, or "" if the cursor is in another target."""
+    """Parse the position in the target with this name, or "" if the cursor is in another target."""
     before, _, place = cursor.partition(":")
     return place if before == name else ""
 
@@ -586,7 +586,7 @@ class BatchPipeline(Generic[ItemT, BatchT]):
         return [(due, partial(self._outcome, done)) for due, done in landed]
 
     def _is_next_done(self, first: Future[BatchT]) -> bool:
-        """Check whether the next batch can be written with the first.
+        """Check if the next batch can be written with the first.
 
         A failed batch is returned separately.
         """
