@@ -32,7 +32,7 @@ DEFAULT_PORT = 7687
 
 
 def answers(host: str, port: int, *, timeout: float = 1.0, tls: ssl.SSLContext | None = None) -> bool:
-    """Return whether a Bolt server completes the handshake."""
+    """Check if a Bolt server completes the handshake."""
     try:
         with contextlib.ExitStack() as opened:
             connection = opened.enter_context(socket.create_connection((host, port), timeout=timeout))
@@ -46,7 +46,7 @@ def answers(host: str, port: int, *, timeout: float = 1.0, tls: ssl.SSLContext |
 
 
 def is_bolt_reachable(uri: str, *, timeout: float = 3.0) -> bool:
-    """Return whether a Bolt server answers at a bolt:// or neo4j:// URI. Use TLS if the scheme demands it."""
+    """Check if a Bolt server answers at a bolt:// or neo4j:// URI. Use TLS if the scheme demands it."""
     parts, tls = urlsplit(uri), None
     if parts.scheme.endswith(("+s", "+ssc")):
         tls = ssl.create_default_context()
@@ -85,7 +85,7 @@ def size_memory(total_bytes: int, *, heap_mb: int | None = None, pagecache_mb: i
 
 
 def render(port: int, memory: Memory, further: Mapping[str, str]) -> str:
-    """Return the text of neo4j.conf for a server that listens on the loopback address only.
+    """Render the text of neo4j.conf for a server that listens on the loopback address only.
 
     Entries of `further` override the defaults. Settings reject addresses, folders and security options.
     """
@@ -143,7 +143,6 @@ class DiskRoom:
     reserve_bytes: int  # for Neo4j's own writes, such as checkpoints: kg does not write below this
 
     def free_bytes(self) -> int | None:
-        """Return the free bytes, or None if unknown."""
         there = next((path for path in (self.folder, *self.folder.parents) if path.exists()), None)
         try:
             return None if there is None else shutil.disk_usage(there).free
@@ -151,7 +150,7 @@ class DiskRoom:
             return None
 
     def is_little(self) -> bool:
-        """Return whether to warn the user about the free space."""
+        """Check if to warn the user about the free space."""
         free = self.free_bytes()
         return free is not None and free < max(LITTLE_BYTES, self.reserve_bytes)
 
@@ -207,7 +206,7 @@ def inspect(cache: Path) -> tuple[list[Path], list[Path]]:
 
 
 def find_damaged(paths: list[Path]) -> list[Path]:
-    """Return the missing or damaged jars of `paths`, which follow the order of the lock."""
+    """Find the missing or damaged jars of `paths`, which follow the order of the lock."""
     expected = [entry["sha256"] for entry in _entries()]
     with ThreadPoolExecutor() as pool:
         found = pool.map(_sha256, paths)
@@ -262,13 +261,13 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def build_server_flags(jars: Sequence[Path], memory: Memory) -> list[str]:
-    """Return the server's JVM flags. Without memory the server exits, so that the supervisor restarts it."""
+    """Build the server's JVM flags. Without memory the server exits, so that the supervisor restarts it."""
     heap = [f"-Xms{min(memory.heap_mb, 512)}m", f"-Xmx{memory.heap_mb}m", "-XX:+ExitOnOutOfMemoryError"]
     return heap + _flags(jars)
 
 
 def format_argument_file(arguments: Sequence[str]) -> str:
-    """Return the content of a Java @argfile: one quoted argument per line.
+    """Format the content of a Java @argfile: one quoted argument per line.
 
     An argfile keeps 237 paths off the command line and the password out of the process list.
     """
@@ -321,7 +320,7 @@ RECOVERY_HEAP_MB = 6144
 
 
 def build_neo4j_role(home: Home, settings: Settings) -> Role:
-    """Return the role of a home's Neo4j. The port must be chosen before."""
+    """Build the role of a home's Neo4j. The port must be chosen before."""
     arguments = home.neo4j_conf / "java.args"
     known = set[tuple[ProcessId, int]]()
     where = (f"--home-dir={home.neo4j}", f"--config-dir={home.neo4j_conf}")
@@ -377,7 +376,7 @@ def prepare(home: Home, settings: Settings) -> None:
 
 
 def choose_machine_memory(settings: Neo4jSettings) -> Memory:
-    """Return the memory of the managed Neo4j for this machine, subject to the settings."""
+    """Choose the memory of the managed Neo4j for this machine, subject to the settings."""
     return size_memory(memory_bytes(), heap_mb=settings.heap_mb, pagecache_mb=settings.pagecache_mb)
 
 

@@ -85,7 +85,7 @@ _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - addresses fo
 
 
 def choose_local_host(host: str) -> str:
-    """Return the host for a URL at which this machine connects to a listener."""
+    """Choose the host for a URL at which this machine connects to a listener."""
     near = _EVERYWHERE.get(host, host)
     return f"[{near}]" if ":" in near else near
 
@@ -228,7 +228,7 @@ class Home:
         ]
 
     def has_data(self) -> bool:
-        """Return whether Neo4j has run in this home, so that its system database exists."""
+        """Check if Neo4j has run in this home, so that its system database exists."""
         return (self.neo4j_data / "databases" / "system").exists()
 
     def bolt_port(self) -> int | None:
@@ -305,7 +305,7 @@ _BELOW_EPHEMERAL = range(20_000, 32_768)
 
 
 def is_free(port: int, host: str = LOOPBACK) -> bool:
-    """Return whether a server can listen on a port."""
+    """Check if a server can listen on a port."""
     try:
         _bind(host, port).close()
     except OSError:
@@ -314,7 +314,6 @@ def is_free(port: int, host: str = LOOPBACK) -> bool:
 
 
 def open_listener(host: str, port: int) -> socket.socket:
-    """Return a listening socket, which reserves the port."""
     bound = _bind(host, port)
     try:
         bound.listen()
@@ -347,7 +346,6 @@ def _answers(port: int, host: str) -> bool:
 
 
 def find_free_port() -> int:
-    """Return an unused port."""
     for port in random.sample(_BELOW_EPHEMERAL, 50):
         if is_free(port):
             return port
@@ -359,7 +357,7 @@ def find_free_port() -> int:
 def choose_port(
     *, wanted: int | None, remembered: int | None, default: int, variable: str, host: str = LOOPBACK
 ) -> int:
-    """Return the wanted port. Without one, return the remembered port, the default or any free port."""
+    """Choose the wanted port. Without one, return the remembered port, the default or any free port."""
     if wanted is None:
         usual = (port for port in (remembered, default) if port and is_free(port, host))
         return next(usual, None) or find_free_port()
@@ -390,7 +388,7 @@ def find_holder_home(port: int) -> str | None:
 
 
 def is_port_held_by_home(home: Path, port: int) -> bool:
-    """Return whether a kg of this home listens on a port, including versions without a home id."""
+    """Check if a kg of this home listens on a port, including versions without a home id."""
     found = find_holder_home(port)
     return found is not None and os.path.realpath(found) == os.path.realpath(home)
 
@@ -524,7 +522,7 @@ class ProcessId:
     created: float  # start time, seconds since 1970
 
     def alive(self) -> bool:
-        """Return whether the process runs. A zombie does not."""
+        """Check if the process runs. A zombie does not."""
         return self._process() is not None
 
     def signal(self, number: int) -> None:
@@ -552,7 +550,7 @@ class ProcessId:
         self.wait(seconds=10)
 
     def listens(self, port: int) -> bool:
-        """Return whether the process listens on a port, or True if the system denies access."""
+        """Check if the process listens on a port, or True if the system denies access."""
         try:
             found = self._process()
             held = found.net_connections("tcp") if found else []
@@ -736,7 +734,7 @@ def read_complaint(role: Role) -> str | None:
 
 
 def describe_death(role: Role, how: str = "") -> str:
-    """Return a message that a role's process died, with the last lines of its logs."""
+    """Report that the process of a role died, with the last lines of its logs."""
     ended = f" ({how})" if how else ""
     last_words = telling([*role.more_logs, role.log], role.markers)
     return f"{role.name} died{ended}. Its log {role.log} ends with:\n{last_words or '(nothing)'}"

@@ -123,7 +123,7 @@ class Watch:
             self._change_state("starting", f"{self.role.name} to start")
 
     def _check(self, process: ProcessId) -> None:
-        """Check whether a running process has become ready or needs a restart."""
+        """Check if a running process has become ready or needs a restart."""
         processes.limit(self.role.log)
         if self.state == "starting":
             reason = self.role.waiting_for()
@@ -177,7 +177,7 @@ class Watch:
 
 
 def describe_exit(code: int | None) -> str:
-    """Return a description of a Popen exit code."""
+    """Describe a Popen exit code."""
     if code is None:
         return "unknown: the process is not a child of this supervisor"
     if code >= 0:
