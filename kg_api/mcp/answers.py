@@ -41,7 +41,6 @@ class CitationPlace:
 
 
 def read_citation(text: str) -> tuple[str, CitationPlace | None]:
-    """Return the source id of a citation and its place, if the citation has one."""
     found = _FORM.fullmatch(text.strip())
     if found is None:
         raise InvalidInput(
@@ -80,7 +79,7 @@ class Position:
 
 
 def write_cursor(call: bytes, position: Position, given: Iterable[str]) -> str:
-    """Return a cursor.
+    """Write a cursor.
 
     Args:
         call: Digest of the tool's name and arguments.
@@ -92,8 +91,6 @@ def write_cursor(call: bytes, position: Position, given: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """A parsed cursor."""
-
     position: Position
     given: bytes
 
@@ -124,7 +121,6 @@ _ANY = re.compile("|".join(f"(?P<{kind}>[{characters}])" for kind, characters in
 
 
 def find_invisible_characters(text: str) -> list[str]:
-    """Return the kinds of invisible characters in a text."""
     if text.isascii() and text.isprintable():
         return []
     found = {match.lastgroup for match in _ANY.finditer(text)}
@@ -159,12 +155,11 @@ def parse_citation_place(source: SourcePlace) -> str:
 
 
 def get_source_kind(place: SourcePlace) -> str | None:
-    """Return the kind of a source, or None for a passage."""
     return None if place.kind == "passage" else place.kind
 
 
 def cut(found: Item, start: int, end: int) -> Item:
-    """Return a part of a passage with its own citation. `start` and `end` are code points of the text."""
+    """Cut a part of a passage with its own citation. `start` and `end` are code points of the text."""
     text: str = found["text"]
     if (start, end) == (0, len(text)):
         return found
@@ -229,7 +224,7 @@ def fill(items: Sequence[Item], position: Position, room: int) -> tuple[list[Ite
 
 
 def _fitting_length(found: Item, room: int) -> int | None:
-    """Return the number of code points of a passage that fit, up to a word boundary. None means no split."""
+    """Count the code points of a passage that fit, up to a word boundary. None means no split."""
     if "text" not in found:
         return None
     text: str = found["text"]

@@ -85,7 +85,6 @@ def make_server(call: Call) -> Server[Any]:
 
 
 def to_error(message: str) -> CallToolResult:
-    """Return an error result with a message for agents."""
     told = rephrase_for_agents(message)[:MAX_ERROR_LENGTH]
     return CallToolResult(content=[TextContent(text=told)], is_error=True)
 

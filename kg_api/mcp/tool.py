@@ -116,7 +116,7 @@ def _as_declared(kind: Any, value: object) -> object:
 
 
 def _as_number(kind: Any, value: str) -> object:
-    """Return the number of a text, or the text if it is not a number of this kind."""
+    """Parse a number, or return the text if it is not a number of this kind."""
     text = value.strip()
     if kind is int and _WHOLE.fullmatch(text):
         return int(text.partition(".")[0])
@@ -124,7 +124,7 @@ def _as_number(kind: Any, value: str) -> object:
 
 
 def _is_listable(value: object) -> bool:
-    """Return whether a value is a list, a JSON list, or the only item of a list."""
+    """Check if a value is a list, a JSON list, or the only item of a list."""
     if isinstance(value, str) and re.fullmatch(r"\s*\[.*\]\s*", value, re.DOTALL):
         return isinstance(_from_json(value), list)
     return isinstance(value, str | int | float | list) and not isinstance(value, bool)
@@ -226,7 +226,7 @@ class _Terse(GenerateJsonSchema):
 
 
 def build_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """Return the JSON schema of a model. Fields with a default are optional. Unset fields are not sent."""
+    """Build the JSON schema of a model. Fields with a default are optional. Unset fields are not sent."""
     schema = model.model_json_schema(schema_generator=_Terse, mode="validation")
     schema.pop("description", None)  # the tool has its own description
     schema.pop("additionalProperties", None)  # some clients fail on it, and kg rejects unknown fields

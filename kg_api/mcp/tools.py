@@ -285,7 +285,7 @@ def get_source_context(library: Library, arguments: ContextArguments, pager: Pag
 
 
 def _find_now(citation: CitationPlace, source: Place) -> CitationPlace:
-    """Return the current place of a citation. A source that moves within a document keeps its id and text."""
+    """Find the current place of a citation. A source that moves within a document keeps its id and text."""
     if citation.end - citation.start == source.end - source.start:
         return CitationPlace(source.source_id, source.start, source.end)
     if citation.end <= source.start or source.end <= citation.start:
@@ -295,7 +295,7 @@ def _find_now(citation: CitationPlace, source: Place) -> CitationPlace:
 
 
 def _get_place_text(library: Library, citation: CitationPlace, around: list[Place]) -> str:
-    """Return the text of a place from the contiguous paragraphs around its source, or from the document."""
+    """Get the text of a place from the contiguous paragraphs around its source, or from the document."""
     begin = around[0].start
     if begin <= citation.start and citation.end <= around[-1].end:
         text = "".join(each.full_text for each in around)
