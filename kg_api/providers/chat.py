@@ -143,7 +143,7 @@ def _stretches(paragraphs: Sequence[HeadedParagraph]) -> Iterator[tuple[int, int
 
 
 def select_short_metadata(metadata: Mapping[str, MetadataValue]) -> tuple[tuple[str, MetadataValue], ...]:
-    """Return the first short entries, such as a date or an author."""
+    """Select the first short entries, such as a date or an author."""
     short = (
         (key, value)
         for key, value in sorted(metadata.items())
@@ -181,8 +181,6 @@ def objects(pieces: Iterable[str]) -> Iterator[dict[str, Any]]:
 
 
 class ObjectReader:
-    """Reader of one reply."""
-
     def __init__(self) -> None:
         self.found = False  # the reply has a list of objects
         self.complete = False  # False for a list that is truncated, invalid or too long
@@ -190,7 +188,7 @@ class ObjectReader:
 
     @property
     def is_blank(self) -> bool:
-        """Check whether the reply is empty apart from thoughts."""
+        """Whether the reply is empty apart from thoughts."""
         return not _THOUGHTS.sub("", self._text).strip()
 
     def objects(self, pieces: Iterable[str]) -> Iterator[dict[str, Any]]:
@@ -215,18 +213,18 @@ class ObjectReader:
                 return
 
     def is_empty_list(self, name: str) -> bool:
-        """Check whether the reply is an empty list, or has an empty list of that name."""
+        """Check if the reply is an empty list, or has an empty list of that name."""
         said = _THOUGHTS.sub("", self._text)
         return bool(_NONE.fullmatch(said)) or any(each.get(name) == [] for each in parse_objects(said))
 
 
 def parse_objects(answer: str) -> Iterator[dict[str, Any]]:
-    """Yield the JSON objects at the first braces of a reply."""
+    """Parse the JSON objects at the first braces of a reply."""
     return _dicts(_values(answer, r"\{"))
 
 
 def parse_entries(answer: str, name: str) -> dict[str, dict[str, Any]]:
-    """Return the objects of a named or top-level list by id.
+    """Parse the objects of a named or top-level list by id.
 
     Objects with a duplicate id are skipped. Without a list the result is empty.
     """
@@ -317,7 +315,7 @@ class Chunk:
 
 
 def hash_context_inputs(model: str, part: DocumentPart, chunk: Chunk) -> str:
-    """Return a hash of everything that determines a context: model, instruction, document part, chunk."""
+    """Hash everything that determines a context: model, instruction, document part, chunk."""
     return digest("context", model, PROMPTS_INSTRUCTION, part.identity(), *chunk.headings, chunk.text)
 
 
@@ -337,7 +335,6 @@ def list_unguessable_ids(chunks: Sequence[Chunk]) -> list[str]:
 
 
 def join_headings(headings: Sequence[str]) -> str:
-    """Join the path of headings."""
     return " > ".join(headings)[:_MAX_PATH_LENGTH]
 
 
@@ -403,7 +400,7 @@ def write_chunk_contexts(ask: Ask, part: DocumentPart, chunks: Sequence[Chunk]) 
 
 
 def read(answer: str) -> dict[str, str]:
-    """Return the contexts of a reply by id, without duplicate ids and empty contexts."""
+    """Read the contexts of a reply by id, without duplicate ids and empty contexts."""
     entries = parse_entries(answer, "contexts").items()
     lines = {name: line(entry.get("context"), MAX_CHARACTERS) for name, entry in entries}
     return {name: text for name, text in lines.items() if text}
@@ -438,7 +435,7 @@ HYPOTHETICAL_SCHEMA = object_of(passages=build_list_schema(object_of(text=TEXT))
 
 
 def write_hypothetical_answers(ask: Ask, question: str, count: int) -> list[str]:
-    """Return up to `count` different passages that would answer a question, one line each."""
+    """Write up to `count` different passages that would answer a question, one line each."""
     data = json.dumps({"question": question, "passages": count}, ensure_ascii=False)
     told = ask(Prompt(HYPOTHETICAL_INSTRUCTION, data, "passages", HYPOTHETICAL_SCHEMA))
     lines = dict.fromkeys(line(item.get("text"), MAX_ANSWER_LENGTH) for item in objects([told]))

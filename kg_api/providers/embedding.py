@@ -276,7 +276,7 @@ def open_metered(settings: Settings, choice: ModelChoice | None) -> Embedder:
 
 @run_once_per_process
 def get_process_metrics() -> EmbeddingMetrics:
-    """Return the metrics that all embedders of the process share."""
+    """Get the metrics that all embedders of the process share."""
     reserve_room()
     return EmbeddingMetrics(REGISTRY)
 

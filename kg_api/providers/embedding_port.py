@@ -103,7 +103,7 @@ class Embedder(Protocol):
         ...
 
     def count_tokens(self, texts: Sequence[str]) -> int:
-        """Return the number of billed tokens of these passages."""
+        """Count billed tokens of these passages."""
         ...
 
     def close(self) -> None:
@@ -130,7 +130,7 @@ class TokenEmbedder(Embedder, Protocol):
 
 
 def is_token_embedder(embedder: Embedder) -> TypeGuard[TokenEmbedder]:
-    """Check whether an embedder returns token vectors, without a request."""
+    """Check if an embedder returns token vectors, without a request."""
     return callable(getattr(embedder, "embed_parts", None))
 
 
@@ -155,7 +155,6 @@ class TokenizedEmbedder:
         return cut(text, measure(self._tokenizer, self._identity.max_tokens, before))
 
     def _pieces(self, text: str) -> list[str]:
-        """Return the pieces of a query."""
         require_text(text)
         return query_pieces(text, self._cut(text, self._identity.query_prefix))
 
@@ -401,13 +400,13 @@ MIN_UNKNOWN = 0.05
 
 
 def knows_language(model: str, language: str) -> bool:
-    """Check whether a model supports a language, by its English name. True for an unknown model."""
+    """Check if a model supports a language, by its English name. True for an unknown model."""
     languages = _languages_of(model)
     return not languages or language in languages
 
 
 def describe_unknown_languages(model: str, documents: Mapping[str, int]) -> list[str]:
-    """Return a note if the model does not support the languages of some documents.
+    """Add a note if the model does not support the languages of some documents.
 
     `documents` contains the number of documents by language, or by `unknown`.
     """
@@ -451,7 +450,7 @@ class RemoteModel:
 
 
 def build_remote_model(choice: ModelChoice, settings: Settings) -> RemoteModel:
-    """Return the facts of a provider's text or image model."""
+    """Build the facts of a provider's text or image model."""
     own, known, dimensions = settings.embedding, TEXT_MODELS.get(choice.provider, OPENAI), choice.dimensions
     variable, size_variable = "KG_EMBEDDING__MODEL", "OPENAI_EMBED_DIMS"
     name = choice.model or DEFAULT_MODELS.get(choice.provider) or own_model(settings)
@@ -578,9 +577,7 @@ class ImageEmbedder(Protocol):
         ...
 
     @property
-    def rendering(self) -> Rendering:
-        """Rendering of its input images."""
-        ...
+    def rendering(self) -> Rendering: ...
 
     @property
     def reads_text(self) -> bool:

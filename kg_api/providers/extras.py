@@ -21,7 +21,7 @@ PACKAGES: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def is_installed(extra: str) -> bool:
-    """Check whether all packages of an extra are installed, without importing them."""
+    """Check if all packages of an extra are installed, without importing them."""
     try:
         return all(find_spec(each) is not None for each in PACKAGES[extra])
     except (ModuleNotFoundError, ValueError):  # missing parent package, or blocked import

@@ -170,7 +170,6 @@ def fields_of(body: object) -> dict[str, object]:
 
 
 def get_reply_items(body: object, name: str) -> list[object] | None:
-    """Return a named list in a reply, or None."""
     found = fields_of(body).get(name)
     return cast("list[object]", found) if isinstance(found, list) else None
 

@@ -94,7 +94,7 @@ class OnnxText:
 
 
 def build_text_inputs(ids: list[int], pad_to: int | None, pad_id: int) -> dict[str, NDArray[Any]]:
-    """Return the possible inputs of a text model, each of shape (1, tokens)."""
+    """Build the possible inputs of a text model, each of shape (1, tokens)."""
     room = max(0, (pad_to or 0) - len(ids))
     padded = np.array([ids + [pad_id] * room], dtype=np.int64)
     mask = np.array([[1] * len(ids) + [0] * room], dtype=np.int64)

@@ -79,7 +79,7 @@ def ensure_model(settings: Settings, on_progress: Progress | None = None) -> Pat
 
 
 def find_model(settings: Settings, on_progress: Progress | None = None) -> tuple[Path, ModelSpec]:
-    """Return the folder of the configured model and its description."""
+    """Find the folder of the configured model and its description."""
     folder = settings.embedding.model_folder
     if folder is not None:
         return folder, describe(folder)
@@ -103,7 +103,7 @@ def ensure_packaged(model: PackagedModel, cache: Path, on_progress: Progress | N
 
 
 def describe(folder: Path) -> ModelSpec:
-    """Return the description of a folder: from the catalogue by checksums, or from model.json."""
+    """Read the description of a folder: from the catalogue by checksums, or from model.json."""
     missing = [name for name in (WEIGHTS, TOKENIZER) if not (folder / name).is_file()]
     if missing:
         raise ConfigurationError(f"KG_EMBEDDING__MODEL_FOLDER: {folder} has no {' and no '.join(missing)}")

@@ -48,7 +48,7 @@ class _SchemaRefused(Exception):
 
 
 def build_chat_provider(settings: Settings) -> Provider:
-    """Return the provider of the language model.
+    """Build the provider of the language model.
 
     OpenAI's key is sent only to the host of OPENAI_BASE_URL. Other hosts need their own key, or none.
     """

@@ -58,7 +58,7 @@ def colours(lab: Lab) -> Plane:
 
 
 def compute_lightness_histogram(lab: Lab) -> Plane:
-    """Return the histogram of lightness, shape (16,)."""
+    """Compute the histogram of lightness, shape (16,)."""
     return _centred(_spread(lab[0], 0.0, 100.0, LIGHTS))
 
 
@@ -82,7 +82,7 @@ def directions(lab: Lab) -> Plane:
 
 
 def compute_edge_histogram(lab: Lab) -> Plane:
-    """Return the distribution of edge strengths at all scales, fine to coarse, shape (32,)."""
+    """Compute the distribution of edge strengths at all scales, fine to coarse, shape (32,)."""
     return _centred(np.concatenate([_strengths(plane) for plane in _scales(lab[0])]), SCALES)
 
 
@@ -166,7 +166,7 @@ CHANNELS = 3
 
 
 def fits(shape: tuple[int, ...], rendering: Rendering) -> bool:
-    """Check whether an image of that shape matches a rendering."""
+    """Check if an image of that shape matches a rendering."""
     if len(shape) != CHANNELS or shape[2] != CHANNELS:
         return False
     height, width = shape[:2]

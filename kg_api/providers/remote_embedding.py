@@ -119,7 +119,7 @@ _known: dict[tuple[str, str], ServerTraits] = {}
 
 
 def get_server_traits(address: str, model: str, batch_setting: str = "") -> ServerTraits:
-    """Return the traits of a model at an address, shared by all embedders of the process."""
+    """Get the traits of a model at an address, shared by all embedders of the process."""
     return _known.setdefault((address, model), ServerTraits(address, model, batch_setting))
 
 
@@ -132,8 +132,6 @@ def list_learned() -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingReply:
-    """Checked reply to one request."""
-
     vectors: Vectors  # one row of length 1 per item, in order
     tokens: int | None = None  # billed tokens, or None if the provider does not report them
 
@@ -310,7 +308,7 @@ class Batches(Generic[ItemT]):
         return None
 
     def _is_sound(self, *, query: bool) -> bool:
-        """Check whether the server embeds a known good item: one request with a short timeout."""
+        """Check if the server embeds a known good item: one request with a short timeout."""
         seconds = min(self._limits.seconds, self._limits.query_seconds)
         try:
             answer = self._send([self._known_good()], query=query, seconds=seconds)
@@ -430,7 +428,7 @@ def encode_jpeg(pixels: Pixels) -> bytes:
 
 
 def build_valid_image() -> bytes:
-    """Return an image that every working server embeds."""
+    """Build an image that every working server embeds."""
     return encode_jpeg(draw_probe_image(RENDERING))
 
 
@@ -510,7 +508,7 @@ def decode_vector(embedding: object) -> object:
 
 
 def get_vector_size(embedding: object) -> int | None:
-    """Return the number of dimensions of a vector in a reply, or None."""
+    """Count the dimensions of a vector in a reply, or return None."""
     try:
         return _numbers(decode_vector(embedding)).size
     except EmbeddingFailed:

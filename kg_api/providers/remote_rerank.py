@@ -111,7 +111,6 @@ class RemoteReranker:
         return self._client.post(body, seconds, max_bytes)
 
     def _scores(self, found: list[object] | None, texts: int) -> list[float]:
-        """Return the scores of a reply in the order of the texts."""
         entries = [fields_of(each) for each in found or []]
         if found is None or not all(entries):
             raise self._provider.report_wrong_service()
@@ -140,7 +139,7 @@ def windows(text: str, most: int) -> list[str]:
 
 
 def select_best_scores(scores: Sequence[float], counts: Sequence[int]) -> list[float]:
-    """Return the best score of each text, from the scores of all windows and the windows per text."""
+    """Select the best score of each text, from the scores of all windows and the windows per text."""
     borders = accumulate(counts, initial=0)
     return [max(scores[start:end]) for start, end in pairwise(borders)]
 

@@ -126,13 +126,11 @@ class Tokenizer(Protocol):
         """Count the tokens of a text up to `max_characters`."""
         ...
 
-    def tokens(self, text: str) -> list[TokenSpan]:
-        """Return the tokens of a text with their offsets."""
-        ...
+    def tokens(self, text: str) -> list[TokenSpan]: ...
 
 
 def fits(tokenizer: Tokenizer, text: str, max_tokens: int) -> bool:
-    """Check whether a model accepts the whole text."""
+    """Check if a model accepts the whole text."""
     if len(text) > tokenizer.max_characters(max_tokens):
         return False
     return tokenizer.count(text) + tokenizer.special <= max_tokens
@@ -237,7 +235,7 @@ def _cl100k() -> Any:
 
 
 def query_pieces(text: str, spans: list[tuple[int, int]]) -> list[str]:
-    """Return the pieces of a query without blank ones, or `QUERY_PIECES` evenly spaced pieces."""
+    """Choose the pieces of a query that are not blank, or `QUERY_PIECES` evenly spaced pieces."""
     pieces = [piece for start, end in spans if not (piece := text[start:end]).isspace()]
     if len(pieces) <= QUERY_PIECES:
         return pieces
