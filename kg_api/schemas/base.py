@@ -30,7 +30,7 @@ def digest(*parts: str) -> str:
 
 
 def normalize_document_name(given: str) -> str:
-    """Return the name in NFC. macOS and archives write names in NFD."""
+    """Normalize the name in NFC. macOS and archives write names in NFD."""
     return unicodedata.normalize("NFC", given)
 
 
@@ -65,7 +65,7 @@ def chunk_id(source: str, start: int, end: int) -> str:
 
 
 def build_ontology_scope(name: str) -> str:
-    """Return the full-text token of an ontology. No analyzer splits it."""
+    """Build the full-text token of an ontology. No analyzer splits it."""
     return "kgo" + digest("ontology", name)
 
 
@@ -74,13 +74,13 @@ def build_document_scope(identity: str) -> str:
 
 
 def build_alias_scope(alias: str) -> str:
-    """Return the full-text token of a document alias. It ignores case and whitespace."""
+    """Build the full-text token of a document alias. It ignores case and whitespace."""
     return "kga" + digest("alias", " ".join(normalise_text(alias).casefold().split()))
 
 
 @lru_cache(maxsize=8192)  # each step of writing a batch needs the same names
 def normalize_concept_name(label: str) -> str:
-    """Return the form in which equal labels are equal. It ignores case, punctuation, and character width."""
+    """Normalize a label to compare it, without case, punctuation, and character width."""
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", label).casefold()).casefold()
     apart = folded.replace("_", " ")  # first, so that a sign next to an underscore is not next to a letter
     return " ".join(_BETWEEN_WORDS.sub(" ", apart).split()) or " ".join(folded.split())
@@ -95,7 +95,7 @@ def concept_id(ontology: str, label: str) -> str:
 
 
 def build_concept_text(label: str, description: str, search_terms: Iterable[str]) -> str:
-    """Return the text of a concept to embed. Names of code lose their underscores (ADR 29)."""
+    """Build the text of a concept to embed. Names of code lose their underscores (ADR 29)."""
     names = ", ".join(map(_words_of_name, search_terms))
     return "\n".join(part for part in (_words_of_name(label), description, names) if part)
 
@@ -105,7 +105,7 @@ def _words_of_name(name: str) -> str:
 
 
 def hash_concept_text(label: str, description: str, search_terms: Iterable[str]) -> str:
-    """Return a hash that changes with the embedded text of the concept."""
+    """Compute a hash that changes with the embedded text of the concept."""
     return digest("concept text", build_concept_text(label, description, search_terms))
 
 
@@ -240,7 +240,7 @@ _JOINERS = "\u200c\u200d"
 
 
 def normalize_spaces(text: str) -> str:
-    """Return the text with single spaces and without invisible characters."""
+    """Normalize the text with single spaces and without invisible characters."""
     return " ".join((text if text.isprintable() else "".join(_visible_characters(text))).split())
 
 
@@ -309,7 +309,7 @@ def _encode(whole: bytes) -> str:
 
 
 def _decode(text: str) -> bytes:
-    """Return the bytes of a cursor, or b"" for a text that `_encode` cannot produce."""
+    """Decode the bytes of a cursor, or b"" for a text that `_encode` cannot produce."""
     try:
         whole = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):

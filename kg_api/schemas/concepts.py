@@ -298,7 +298,6 @@ def format_nearest_labels(hits: Iterable[Concept]) -> str:
 
 
 def describe_no_match(query_text: str, hits: Sequence[ConceptHit]) -> str | None:
-    """Return a note if no concept matches. None if one matches or the list is empty."""
     if not hits or any(each.fits for each in hits):
         return None
     told = f"{query_text[:MAX_TOLD]!r}{format_nearest_labels(hits)}"

@@ -442,7 +442,7 @@ class WordBox(NamedTuple):
 
 
 def compute_mean_word_confidence(boxes: Sequence[WordBox]) -> float | None:
-    """Return the mean confidence from 0 to 1, weighted by word length. None without words."""
+    """Compute the mean confidence from 0 to 1, weighted by word length. None without words."""
     letters = sum(box.end - box.start for box in boxes)
     if not letters:
         return None

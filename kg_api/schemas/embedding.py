@@ -66,7 +66,7 @@ def fill_template(template: str, values: Mapping[str, str]) -> str:
 def select_context_fields(
     context: str, template: str | None, title: str, metadata: Mapping[str, MetadataValue]
 ) -> tuple[object, ...]:
-    """Return the document properties in a context, without headings. If they change, the chunks are stale."""
+    """Select the document properties in a context, without headings. If they change, the chunks are stale."""
     if context == "llm":
         return title, {key: value for key, value in metadata.items() if key != MODIFIED}
     if context not in {"template", "late_template"}:
@@ -78,7 +78,7 @@ def select_context_fields(
 
 
 def find_date_and_people(metadata: Mapping[str, MetadataValue]) -> tuple[str, str]:
-    """Return the date of writing and the authors of a document. Unknown values are empty."""
+    """Find the date of writing and the authors of a document. Unknown values are empty."""
     folded = {key.casefold(): value for key, value in metadata.items()}
     return _first(folded, _DATES), _first(folded, _PEOPLE)
 

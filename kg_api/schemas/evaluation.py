@@ -113,8 +113,6 @@ class EvalData(Answer):
 
 
 class Measured(Answer):
-    """Measures of one run."""
-
     label: str
     target: Target
     metrics: dict[str, float]
@@ -208,7 +206,7 @@ MAX_JUDGED_CHARACTERS: Final = 2000
 
 
 def normalize_question(given: str) -> str:
-    """Return a question in NFC with single spaces."""
+    """Normalize a question in NFC with single spaces."""
     if not (text := " ".join(unicodedata.normalize("NFC", given).split())):
         raise ValueError("is blank")
     return text

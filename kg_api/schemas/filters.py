@@ -68,7 +68,6 @@ METADATA: Final = "metadata."
 
 
 def format_metadata_field(key: str) -> str:
-    """Return the filter field of a metadata key."""
     return f"{METADATA}{key}" if key in KNOWN_FIELDS or key.startswith(METADATA) else key
 
 
@@ -165,7 +164,7 @@ def _require_date(condition: Condition, value: str) -> None:
 
 
 def parse_condition(text: str) -> dict[str, Any]:
-    """Return the condition of one line: `date>=2025-01-01`, `format in rst,text`, `author exists`.
+    """Parse the condition of one line: `date>=2025-01-01`, `format in rst,text`, `author exists`.
 
     `true`, `false`, and numbers are converted. Quotes keep them as text.
     """
@@ -184,7 +183,7 @@ def parse_condition(text: str) -> dict[str, Any]:
 
 
 def read_value(text: str) -> str | int | float | bool:
-    """Return the value of a text: true, false, a number, or a text. Quotes keep a text."""
+    """Read the value of a text: true, false, a number, or a text. Quotes keep a text."""
     if text in {"true", "false"}:
         return text == "true"
     if _NUMBER.fullmatch(text):

@@ -151,7 +151,7 @@ def find_document_date(metadata: Mapping[str, MetadataValue]) -> str | None:
 
 
 def find_aliases(metadata: Mapping[str, MetadataValue]) -> list[str]:
-    """Return the aliases of a document without duplicates, from lists and comma-separated texts."""
+    """Find the aliases of a document without duplicates, from lists and comma-separated texts."""
     given = (metadata.get(key) for key in ALIASES)
     names = (
         str(name).strip()

@@ -42,8 +42,6 @@ _ADVICE = {"query_text": ". For a longer text: kg augment, POST /queries/augment
 
 
 class FieldProblem(Answer):
-    """Problem with one field of a request."""
-
     field: str
     """Path of the field with dots, or `body` for the whole body."""
     message: str
@@ -90,7 +88,7 @@ def list_field_problems(errors: Sequence[Mapping[str, Any]]) -> list[FieldProble
 
 
 def describe_problems(errors: Sequence[Mapping[str, Any]]) -> str:
-    """Return all problems in one line, grouped by field. A union has one problem for each branch."""
+    """Describe all problems in one line, grouped by field. A union has one problem for each branch."""
     told: dict[str, list[str]] = {}
     for each in list_field_problems(errors):
         told.setdefault(each.field, []).append(each.message)
@@ -134,7 +132,7 @@ def _length_message(error: Mapping[str, Any], about: Mapping[str, Any]) -> str:
 
 
 def _counts_items(error: Mapping[str, Any], about: Mapping[str, Any]) -> bool:
-    """Return whether the length is that of a list or tuple. pydantic calls some lists "Value"."""
+    """Check if the length is that of a list or tuple. pydantic calls some lists "Value"."""
     if error["type"] not in {"too_long", "too_short"}:
         return False
     return about.get("field_type") != "Value" or isinstance(error.get("input"), _WITH_ITEMS)

@@ -49,8 +49,6 @@ class ImageFacts(Answer):
 
 
 class SourcePlace(Answer):
-    """Location of a source."""
-
     source_id: str
     ontology: str
     document: str
@@ -240,8 +238,6 @@ class Ranks(Answer):
 
 
 class CarriedConcept(Answer):
-    """Concept of a source."""
-
     concept_id: str
     label: str
     verified: bool = True
