@@ -60,15 +60,13 @@ and 94 % of questions find nothing.
 
 @dataclass(frozen=True, slots=True)
 class PromptPassage:
-    """A source in the prompt."""
-
     name: str
     """Id in the prompt. A digest suffix makes it unpredictable, so that kg detects a miscounting model."""
     place: Place
 
 
 def choose_threshold(space: Space, request: AnswerRequest) -> Threshold:
-    """Return the minimum similarity of a space: from the request, otherwise from the model's calibration."""
+    """Choose the minimum similarity of a space: from the request, otherwise from the model's calibration."""
     if request.mode == "text":
         return Threshold(space=space.slug, min_similarity=None, source="none")
     if request.min_similarity is not None:
@@ -80,7 +78,6 @@ def choose_threshold(space: Space, request: AnswerRequest) -> Threshold:
 
 
 def list_passages(windows: Sequence[ContextWindow], hits: Sequence[SourceHit]) -> list[PromptPassage]:
-    """Return the sources of all windows in order, each as a separate passage."""
     places = {place.source_id: place for hit in hits for place in (*(hit.context or ()), hit)}
     ids = [identity for window in windows for identity in window.source_ids]
     return [
@@ -120,7 +117,7 @@ SCHEMA = object_of(statements=build_list_schema(_STATEMENT))
 
 
 def build_prompt(question: str, passages: Sequence[PromptPassage]) -> Prompt:
-    """Return the prompt. All texts are JSON data."""
+    """Build the prompt. All texts are JSON data."""
     listed = [
         {
             "id": passage.name,
@@ -254,7 +251,6 @@ REASONS: dict[Refusal, str] = {
 
 
 def describe_missing_answer(refusal: Refusal | None, counts: AnswerCounts) -> str | None:
-    """Return the reason for a missing answer, or None."""
     if refusal == "nothing_similar" and counts.beyond_budget:
         return "the best passage is longer than token_budget. Raise token_budget"
     if refusal == "nothing_similar" and not counts.below_similarity:
@@ -263,7 +259,7 @@ def describe_missing_answer(refusal: Refusal | None, counts: AnswerCounts) -> st
 
 
 def explain_unproven(proving: Proving) -> Refusal:
-    """Return the reason why a readable output has no statements."""
+    """Explain why a readable output has no statements."""
     return "no_valid_citation" if proving.without_citation else "not_in_passages"
 
 
@@ -276,7 +272,7 @@ def unreadable(fault: str) -> str:
 
 
 def describe_skipped_output(proving: Proving) -> list[Degradation]:
-    """Return the skipped parts of a readable output as degradations."""
+    """Describe the skipped parts of a readable output as degradations."""
     return [
         Degradation(part="answer", effect=f"the language model's answer: {each}") for each in proving.notes
     ]
@@ -449,7 +445,6 @@ class AnswerService:
         return windows, sum(window.tokens for window in windows), beyond, told_of
 
     def _write(self, retrieved: RetrievedPassages) -> Generator[Statement | Answered]:
-        """Yield statements, then the complete answer."""
         proving = Proving(retrieved.passages)
         statements: list[Statement] = []
         if retrieved.refusal is None:

@@ -371,7 +371,7 @@ class TokenCounter:
 
 
 def build_token_counter(embedder: Embedder | None) -> TokenCounter:
-    """Return a counter based on the model's tokenizer, or a word-based estimate if there is no model."""
+    """Build a counter based on the model's tokenizer, or a word-based estimate if there is no model."""
     if embedder is None:
         return TokenCounter(lambda text: TOKENS_A_WORD * words(text), None, estimated=True)
     identity = embedder.identity
@@ -476,7 +476,6 @@ class PieceResults:
 
     @property
     def degradations(self) -> list[tuple[int, Degradation]]:
-        """Degradations, each with the number of the piece."""
         effects = [*self.degraded, *(each for answer in self.answers for each in answer.degraded)]
         return [(self.piece.number, each) for each in effects]
 

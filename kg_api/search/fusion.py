@@ -199,13 +199,13 @@ def nearness(plan: SearchPlan, candidates: Candidates, shown: Sequence[Described
 
 
 def find_content_words(text: str) -> frozenset[str]:
-    """Return the non-stop words of a question in lower case, or all words if there are no others."""
+    """Find the non-stop words of a question in lower case, or all words if there are no others."""
     words = frozenset(word.casefold() for word in split_question_terms(text))
     return words - find_stop_words(words) or words
 
 
 def has_words(shown: Iterable[DescribedPlace], words: frozenset[str], share: float = 1.0) -> bool:
-    """Check whether one passage with its headings, title, and aliases contains a share of the words.
+    """Check if one passage with its headings, title, and aliases contains a share of the words.
 
     Words match in any form.
     """
@@ -222,7 +222,7 @@ def has_words(shown: Iterable[DescribedPlace], words: frozenset[str], share: flo
 
 
 def get_relevance_floor(space: Space, words: int) -> float | None:
-    """Return the cosine at which relevance starts for a question of this length. None: unknown."""
+    """Get the cosine at which relevance starts for a question of this length. None: unknown."""
     calibration = space.calibration
     if calibration is None or calibration.gap < MIN_GAP:
         return None
@@ -234,7 +234,6 @@ def get_relevance_floor(space: Space, words: int) -> float | None:
 
 
 def build_vector_filter(plan: SearchPlan) -> BoundFilter:
-    """Return the filter for the question's vectors."""
     blind = frozenset(vector.space.slug for vector in plan.vectors if vector.vector is None)
     return BoundFilter(plan.similar, blind, plan.scope.space_of)
 
@@ -257,7 +256,7 @@ class BoundFilter:
     space_of: Callable[[str], str]  # space slug by ontology
 
     def passes(self, hit: Hit) -> bool:
-        """Check whether the similarity of a hit reaches the threshold."""
+        """Check if the similarity of a hit reaches the threshold."""
         slug, similarity = self.space_of(hit.found.source.ontology), hit.found.similarity
         least = self.similar.least.get(slug)
         if least is None:
@@ -285,7 +284,7 @@ class BoundFilter:
         return Ranking(kept, lost)
 
     def may_hide(self, candidates: Candidates, spaces: Iterable[str]) -> bool:
-        """Check whether a deeper retrieval may return more hits above the threshold.
+        """Check if a deeper retrieval may return more hits above the threshold.
 
         It cannot if a vector retriever already passed the threshold, because its results are ordered. It also
         cannot if a vector retriever is empty, because no source has a vector yet.

@@ -80,7 +80,7 @@ class QueryImage:
         return int(self._reader.look_at(self._content()).perceptual_hash, 16)
 
     def get_vector(self, space: Space) -> NDArray[np.float32]:
-        """Return the vector in an image space.
+        """Get the vector in an image space.
 
         Raises:
             ConfigurationError, EmbeddingUnavailable, EmbeddingFailed: The model is unavailable.
@@ -117,7 +117,7 @@ class StoredPicture(QueryImage):
         return int(self._image.perceptual_hash, 16)
 
     def get_vector(self, space: Space) -> NDArray[np.float32]:
-        """Return the stored vector, or embed the image as `QueryImage` does."""
+        """Get the stored vector, or embed the image as `QueryImage` does."""
         parts = read_source_vectors(self._graph, self._place.source_id, space)
         return parts[0].vector if parts else super().get_vector(space)
 
@@ -157,7 +157,7 @@ class ImageLaneFound:
     space: str | None = None
 
     def filter_by_similarity(self, similarity: float | None) -> ImageLaneFound:
-        """Return the results at or above a similarity, if the retriever measures it in an image space."""
+        """Filter the results at or above a similarity, if the retriever measures it in an image space."""
         if similarity is None or self.name != "picture_space":
             return self
         kept = {each: way for each, way in self.found.items() if (way.similarity or 0) >= similarity}
@@ -197,7 +197,6 @@ class ImageLanes:
         filters: Filters,
         depth: int,
     ) -> LanesFound:
-        """Return images that resemble an image, in the ontologies and within the filters."""
         scope, lanes = _Scope(known, filters, depth), LanesFound()
         if filters.image is False:
             return lanes

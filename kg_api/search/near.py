@@ -43,7 +43,6 @@ class Group:
 
 
 def duplicate_of(place: Place, similarity: float | None) -> Duplicate:
-    """Return the location of a near-duplicate."""
     return Duplicate(**place.model_dump(include=_NAMES), similarity=similarity)
 
 
@@ -224,7 +223,7 @@ def _same_kind(own: frozenset[str], other: frozenset[str]) -> bool:
 
 
 def _is_speech(fields: Sequence[re.Match[str]], names: frozenset[str]) -> bool:
-    """Check whether fields form a transcript: names repeat, or values are sentences."""
+    """Check if fields form a transcript: names repeat, or values are sentences."""
     sentences = sum(1 for field in fields if field["value"] and _SENTENCE.search(field["value"]))
     return 2 * len(names) <= len(fields) or 2 * sentences > len(fields)
 
@@ -283,7 +282,7 @@ def comparable(space: Space, wanted: Sequence[str] | None, known: OntologySnapsh
 def describe_embedding_progress(
     progress: Mapping[str, Progress], ontologies: Collection[str], others: str = "are not compared"
 ) -> list[Degradation]:
-    """Return the embedding progress of incomplete ontologies. `others` describes the pending sources."""
+    """Describe the embedding progress of incomplete ontologies. `others` describes the pending sources."""
     waiting = [(name, at) for name, at in progress.items() if name in ontologies][:MAX_SHOWN]
     effects = [
         f"{name}: embedding is in progress ({at.done} of {at.total} sources). The others {others}"
@@ -301,7 +300,7 @@ MAX_HITS = 1000
 def find_similar_by_keywords(
     graph: Graph, own: Place, request: SimilarSearch, scope: Comparable
 ) -> list[SimilarSource]:
-    """Return the sources that share the most keywords with a source, best first."""
+    """Find the sources that share the most keywords with a source, best first."""
     within = Filters(request.ontologies, scope.documents, scope.sources)
     besides = None if request.same_document else own.document_id
     limit = max(50, 3 * request.limit)

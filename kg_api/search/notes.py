@@ -28,7 +28,6 @@ class Notes:
         """Misspelled words and the words searched in addition."""
 
     def record(self, step: Step, degradations: Iterable[Degradation]) -> None:
-        """Replace the notes of a step."""
         self._of[step] = list(degradations)
 
     @property
@@ -37,7 +36,6 @@ class Notes:
 
     @property
     def unique(self) -> list[Degradation]:
-        """All notes without duplicates."""
         every = self.all
         return [each for at, each in enumerate(every) if each not in every[:at]]
 

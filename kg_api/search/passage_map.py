@@ -128,13 +128,12 @@ def read_passages(
 
 
 def read_communities(graph: Graph, ontology: str, source_ids: Sequence[str]) -> dict[str, str]:
-    """Return the community with most concepts of each source. Sources without a community are missing."""
+    """Read the community with most concepts of each source. Sources without a community are missing."""
     rows = graph.read("communities/of_sources", ontology=ontology, source_ids=list(source_ids))
     return {row["source_id"]: row["community_id"] for row in rows}
 
 
 def read_documents(graph: Graph, document_ids: Sequence[str]) -> list[MapDocument]:
-    """Return the documents in the order of the ids. A deleted document has only its id."""
     rows = [
         row
         for some in portions(document_ids, PORTION)

@@ -76,7 +76,6 @@ class HitPage:
     may_follow: bool = True  # further pages are available
 
     def has_returned(self, identity: str) -> bool:
-        """Check whether a previous page returned a hit."""
         return bool(self.given) and self._mark(identity) in self.given
 
     def next_cursor(self, identities: Iterable[str]) -> str:
@@ -93,7 +92,7 @@ class HitPage:
 
 
 def read_page(request: SourceSearch, *, concepts_alone: bool) -> HitPage:
-    """Return the requested page.
+    """Read the requested page.
 
     Raises:
         InvalidInput: The cursor is damaged, belongs to another search, or exceeds the maximum depth.
@@ -199,7 +198,7 @@ def parse_keywords(
     *,
     prefix: str | None,
 ) -> Wording:
-    """Return the keywords of a question, cached for the next page."""
+    """Parse the keywords of a question, cached for the next page."""
     words = split_question_terms(text)
     return Wording(
         words,
@@ -279,7 +278,7 @@ class SearchPlan:
         return self.request.mode != "vector" or (len(self.usable) < len(self.vectors) and bool(self.text))
 
     def candidates(self, filters: Filters) -> int:
-        """Return the number of passages to fetch from a vector index before exact re-scoring."""
+        """Count passages to fetch from a vector index before exact re-scoring."""
         crowd = max(1.0, self.known.crowd(filters.ontologies) / CROWDED)
         return min(MAX_CHUNKS, int(LANE_DEPTH * math.sqrt(crowd)))
 
@@ -342,7 +341,7 @@ MAX_TOLD = 10
 
 
 def describe_degradations(plan: SearchPlan) -> list[Degradation]:
-    """Return all deviations of the plan from the request."""
+    """Describe all deviations of the plan from the request."""
     if plan.concepts_alone:
         return describe_concept_degradations(plan.scope, plan.vectors)
     pictures = (each.degradation for each in plan.pictures)
@@ -374,7 +373,7 @@ def describe_degradations(plan: SearchPlan) -> list[Degradation]:
 
 
 def describe_concept_degradations(scope: Scope, vectors: Sequence[QueryVector]) -> list[Degradation]:
-    """Return the deviations of a concept-only search."""
+    """Describe the deviations of a concept-only search."""
     faults = [vector.fault for vector in vectors if vector.fault is not None]
     effects = [f"the question could not be embedded ({why}): kg matched names only" for why in faults]
     return [*scope.unknown, *(Degradation(part="embedding", effect=effect) for effect in effects)]
@@ -455,7 +454,7 @@ class SearchPlanner:
         return frozenset(each.identity.provider for each in self.list_query_spaces(ontologies)) - IN_PROCESS
 
     def list_query_spaces(self, ontologies: Sequence[str] | None) -> list[Space]:
-        """Return the spaces whose models embed a question for vector search.
+        """List the spaces whose models embed a question for vector search.
 
         Args:
             ontologies: Searched ontologies. None: all.

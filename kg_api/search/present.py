@@ -363,7 +363,6 @@ def present_hits(
 
 
 def match_words(words: QuestionWords, text: str) -> list[WordMatch]:
-    """Return the positions of a question's words in a text."""
     return [WordMatch(start=start, end=end) for start, end in words.find(text)]
 
 

@@ -62,7 +62,7 @@ class Hyde:
 
 
 def count_wanted(request: SourceSearch) -> int:
-    """Return the requested number of answers. `auto` requests answers for long questions."""
+    """Choose the number of answers. `auto` requests answers for long questions."""
     if request.hyde != "auto":
         return request.hyde
     by_words_alone = request.mode == "text" or request.query_vector is not None
@@ -143,7 +143,6 @@ class PictureQuestions:
         return group_by_space(list_ontologies_with_images(self._graph, reading) if reading else (), answering)
 
     def embed(self, text: str, spaces: Sequence[tuple[Space, list[str]]]) -> list[PictureVector]:
-        """Embed a question in each image space."""
         images, found = self._images, list[PictureVector]()
         if images is None:
             return found
@@ -161,7 +160,7 @@ class PictureQuestions:
 
 
 def reads_text(space: Space) -> bool:
-    """Check whether the model embeds text. The space's identity is enough, so no model is loaded."""
+    """Check if the model embeds text. The space's identity is enough, so no model is loaded."""
     return space.identity.max_tokens > 0
 
 
@@ -186,7 +185,7 @@ class QueryVector:
 def query_vector(
     request: SourceSearch, opened: OpenSpace, waiting: Sequence[str], hypothetical: Sequence[str] = ()
 ) -> QueryVector:
-    """Return the query vector for one space.
+    """Get the query vector for one space.
 
     `waiting` contains the required indexes that are not online. `hypothetical` contains answers to include.
 
@@ -250,7 +249,7 @@ class SimilarityFilter:
 def build_similarity_filter(
     thresholds: Mapping[str, Threshold], *, keep_carried: bool = False
 ) -> SimilarityFilter:
-    """Return the filter for passages in a prompt.
+    """Build the filter for passages in a prompt.
 
     A language model reads no notes, so no unmeasured hit passes a threshold from the request.
 

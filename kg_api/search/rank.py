@@ -100,7 +100,7 @@ def overlap(one: str, other: str) -> float:
 
 
 def list_trigrams(text: str) -> frozenset[Phrase]:
-    """Return the word trigrams of a text.
+    """List the word trigrams of a text.
 
     A text with fewer than three words returns its words, and a text without words returns itself.
     """
@@ -126,7 +126,7 @@ class PlaceReader:
         self._alike: dict[tuple[str, ...], list[list[int]]] = {}
 
     def read(self, source_ids: Iterable[str]) -> Mapping[str, DescribedPlace]:
-        """Return all cached sources by id. Deleted sources are missing."""
+        """Read all cached sources by id. Deleted sources are missing."""
         unknown = [each for each in dict.fromkeys(source_ids) if each not in self._known]
         if unknown:
             self._known.update((place.source_id, place) for place in describe_places(self._graph, unknown))
@@ -256,17 +256,17 @@ def _to_unit(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def is_short(plan: SearchPlan, hits: Sequence[Hit]) -> bool:
-    """Check whether a page after the first is incomplete."""
+    """Check if a page after the first is incomplete."""
     return bool(plan.page.given) and len(_left(plan, hits)) < plan.request.limit
 
 
 def can_go_deeper(plan: SearchPlan, candidates: Candidates) -> bool:
-    """Check whether a deeper retrieval is allowed and may find more."""
+    """Check if a deeper retrieval is allowed and may find more."""
     return plan.depth < MAX_CHUNKS and _there_may_be_more(plan, candidates)
 
 
 def _there_may_be_more(plan: SearchPlan, candidates: Candidates) -> bool:
-    """Check whether a retriever may have more hits.
+    """Check if a retriever may have more hits.
 
     A vector retriever that passed the similarity threshold has none.
     """
@@ -317,7 +317,7 @@ def order(plan: SearchPlan, candidates: Candidates) -> Ranking:
 
 
 def needs_more(plan: SearchPlan, candidates: Candidates, ranking: Ranking, places: PlaceReader) -> bool:
-    """Check whether deduplication leaves too few hits and a deeper retrieval may add some."""
+    """Check if deduplication leaves too few hits and a deeper retrieval may add some."""
     request = plan.request
     leaves_out = request.per_document is not None or request.collapse_duplicates or plan.similar.least
     if not (leaves_out and can_go_deeper(plan, candidates)):

@@ -147,7 +147,7 @@ def find_by_shared_keywords(graph: Graph, asked: RelatedQuery) -> Found:
 
 
 def rank_by_similarity(asked: RelatedQuery, found: Sequence[tuple[str, LaneHit]], lane: RelatedLane) -> Found:
-    """Return each source once, by its nearest part."""
+    """Rank each source once, by its nearest part."""
     best: dict[str, tuple[float, str]] = {}
     for space, hit in found:
         identity, similarity = hit.source.source_id, hit.similarity or 0.0

@@ -110,12 +110,12 @@ def below(least: float, hits: Iterable[Hit]) -> list[Hit]:
 
 
 def get_hit_key(found: LaneHit, group_by: GroupBy = "source") -> str:
-    """Return the deduplication key of a hit: its source id, or its chunk id."""
+    """Get the deduplication key of a hit: its source id, or its chunk id."""
     return found.chunk.chunk_id if group_by == "chunk" and found.chunk else found.source.source_id
 
 
 def find_needed_texts(found: Iterable[LaneHit]) -> list[str]:
-    """Return the ids of parents and of chunks over several sources. The hit's source lacks their text."""
+    """Find the ids of parents and of chunks over several sources. The hit's source lacks their text."""
     chunks = [each.chunk for each in found if each.chunk]
     return [
         *(chunk.chunk_id for chunk in chunks if len(chunk.covers) > 1),
@@ -142,7 +142,6 @@ def to_matched_chunk(found: LaneHit, place: Place, texts: Texts) -> MatchedChunk
 
 
 def to_parent_chunk(found: LaneHit, texts: Texts) -> MatchedChunk | None:
-    """Return the parent chunk, if there is one."""
     parent = texts.get(found.chunk.parent_id) if found.chunk and found.chunk.parent_id else None
     return strip_chunk(parent) if parent else None
 
@@ -196,7 +195,7 @@ batches of a full-text search that filters by many documents.
 
 
 def list_lanes(plan: SearchPlan) -> Iterator[Lane]:
-    """Yield the retrievers of a plan.
+    """List the retrievers of a plan.
 
     For a hit from several retrievers, the first retriever provides the chunk.
     """
@@ -235,7 +234,7 @@ def list_lanes(plan: SearchPlan) -> Iterator[Lane]:
 
 
 def list_word_lanes(plan: SearchPlan) -> Iterator[Lane]:
-    """Yield the full-text retrievers."""
+    """List the full-text retrievers."""
     if plan.asks_text:
         asked, pairs, sources = plan.space_vectors, plan.wording.compared_pairs, plan.filters.sources
         for query in plan.wording.queries:
@@ -275,7 +274,7 @@ _RUN = regex.compile(rf"[{UNSPACED}ー]+(?: [{UNSPACED}ー]+)*")
 
 
 def iterate_candidate_names(text: str) -> Iterator[str]:
-    """Yield each candidate concept name in a question once, the longest first.
+    """Iterate over each candidate concept name in a question once, the longest first.
 
     A name has up to 6 words, or up to 12 characters in a script without spaces.
     """
@@ -284,14 +283,14 @@ def iterate_candidate_names(text: str) -> Iterator[str]:
 
 
 def is_part_of_name(name: str, other: str) -> bool:
-    """Check whether a normalized name is a proper part of another name."""
+    """Check if a normalized name is a proper part of another name."""
     if name == other:
         return False
     return name in other if _UNSPACED.match(name) else f" {name} " in f" {other} "
 
 
 def is_unspaced(text: str) -> bool:
-    """Check whether scripts without spaces make up more than half of the letters."""
+    """Check if scripts without spaces make up more than half of the letters."""
     letters = sum(map(str.isalpha, text))
     return 2 * len(_UNSPACED.findall(text)) > letters
 
@@ -416,7 +415,7 @@ class ConceptLane:
     def _find_seeds(
         self, plan: SearchPlan, names: Sequence[str], meanings: Sequence[Meaning]
     ) -> dict[str, float]:
-        """Return the weights of named and similar concepts by concept id."""
+        """Find the weights of named and similar concepts by concept id."""
         ids = list(_name_ids(names, plan.scope.names))
         unspaced = is_unspaced(plan.text)
         asked = () if unspaced and not plan.concepts_alone else meanings
@@ -457,7 +456,7 @@ def _longest(named: Sequence[ConceptLaneHit]) -> Iterator[ConceptLaneHit]:
 
 
 def list_meanings(plan: SearchPlan) -> list[Meaning]:
-    """Return the question's vectors, each with the ontologies to compare."""
+    """List the question's vectors, each with the ontologies to compare."""
     return [
         Meaning(vector.space, vector.vector, plan.scope.ontologies[vector.space.slug])
         for vector in plan.vectors

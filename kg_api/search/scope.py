@@ -43,8 +43,6 @@ class Narrowing(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The selected scope."""
-
     filters: Filters
     matching: Mapping[str, Sequence[str]] | None = None
     """Matching documents by ontology. None: the request has no document filter."""
@@ -159,8 +157,6 @@ class SpaceScope:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The vector search scope."""
-
     spaces: list[SpaceScope]
     elsewhere: dict[str, str]
     """Index slots of the ontologies that are not in the first slot of the first space."""
@@ -178,7 +174,6 @@ class Scope:
         return [name for names in self.ontologies.values() for name in names]
 
     def space_of(self, ontology: str) -> str:
-        """Return the active space of an ontology."""
         return self.answering.get(ontology, self.new)
 
     def key_of(self, ontology: str) -> str:
@@ -192,7 +187,6 @@ class Scope:
 
     @property
     def slugs(self) -> list[str]:
-        """Slugs of the searched spaces."""
         return list(dict.fromkeys(each.space.slug for each in self.spaces))
 
     def indexes(self, space: Space) -> list[str]:

@@ -52,8 +52,6 @@ BLOCK = 512
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """The vectors of sources that have at least one."""
-
     rows: Floats  # shape (vectors, dimensions), grouped by source
     starts: NDArray[np.int64]  # index of the first vector of each source
 
@@ -179,7 +177,7 @@ def _find_neighbourhood(
     known: OntologySnapshot,
     fitting: Chosen,
 ) -> ChosenSources:
-    """Return the start sources and their most similar sources, up to `max_nodes`."""
+    """Find the start sources and their most similar sources, up to `max_nodes`."""
     seeds = describe_places(graph, source_ids)
     if missing := sorted(set(source_ids) - {place.source_id for place in seeds}):
         told = ", ".join(map(repr, missing[:10]))
