@@ -25,7 +25,6 @@ def parts(
     befores: Sequence[str],
     embedder: Embedder,
 ) -> list[TextPart]:
-    """Return each chunk as a part of its window."""
     found = windows(text, spans, paragraphs, get_context_size(embedder))
     texts = {window: text[slice(*window)] for window in found}  # shared by all chunks of a window
     return [
@@ -35,7 +34,6 @@ def parts(
 
 
 def get_context_size(embedder: Embedder) -> Room:
-    """Return the context size of a model."""
     around = embedder.count_tokens([""])  # prefix and special tokens
     return Room(
         tokens=lambda text: embedder.count_tokens([text]) - around,

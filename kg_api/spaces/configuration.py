@@ -408,7 +408,6 @@ class ConfigurationService:
     def change(
         self, ontology: str, change: EmbeddingConfigChange, *, dry_run: bool
     ) -> EmbeddingConfiguration:
-        """Change the given fields of an ontology's configuration."""
         return self._configure(ontology, change.applied, dry_run=dry_run)
 
     def set(
@@ -551,7 +550,7 @@ class ConfigurationService:
         return embedding_status(self._graph, [state.counted], state.ontology)
 
     def _answers(self, state: EmbeddingState, modality: Modality) -> bool:
-        """Return whether any vector exists that can answer."""
+        """Check if any vector exists that can answer."""
         if modality == "text":
             return embedding_status(self._graph, [state.counted], state.ontology).searchable > 0
         counted = count_embedded(self._graph, "image", state.images[:1])

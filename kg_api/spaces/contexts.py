@@ -55,7 +55,7 @@ class _Document:
     part_of: Mapping[str, int]
 
     def says(self, about: DocumentAbout, sources: Iterable[SourceText]) -> bool:
-        """Check whether the title, metadata, and sources are unchanged."""
+        """Check if the title, metadata, and sources are unchanged."""
         return self.about == about and all(self.sources.get(each.source_id) == each for each in sources)
 
     def wanted(self, model: str, source: SourceText, text: str) -> _WantedContext:
@@ -76,7 +76,6 @@ class LlmContexts:
         self._last: _Document | None = None
 
     def __call__(self, chunks: Sequence[tuple[SourceText, str]]) -> list[str]:
-        """Return the contexts of chunks. A chunk of a deleted source has no context."""
         documents = self._documents([source for source, _ in chunks])
         wanted = [
             documents[source.document_id].wanted(self._model, source, text)

@@ -223,8 +223,6 @@ ASKED_AT_ONCE = 8
 
 
 class ModelService:
-    """Lists, creates, and checks spaces."""
-
     def __init__(
         self,
         graph: Graph,
@@ -246,7 +244,6 @@ class ModelService:
         return [self._info(space, uses, of_new) for space in read_spaces(self._graph).values()]
 
     def add(self, new: NewSpace) -> SpaceInfo:
-        """Create a space, or return an existing one."""
         try:
             opened = self._images.add(new) if new.modality == "image" else self._spaces.add(new)
         except Conflict:
@@ -258,7 +255,6 @@ class ModelService:
         return self._info(space, uses, get_default_spaces(self._graph))
 
     def health(self) -> EmbeddingHealth:
-        """Check every model with its probe."""
         opened = [*self._spaces.all(), *self._images.all()]
         with ThreadPoolExecutor(ASKED_AT_ONCE) as pool:
             found = list(pool.map(_check_space, opened))

@@ -101,7 +101,7 @@ def group_by_space(names: Iterable[str], spaces: Mapping[str, Space]) -> list[tu
 
 
 def is_one_space(pictures: SpaceIdentity, texts: SpaceIdentity) -> bool:
-    """Check whether image vectors and passage vectors are comparable."""
+    """Check if image vectors and passage vectors are comparable."""
     # True for known pairs of models, and for a model that embeds both.
     if (pictures.provider, pictures.dimensions) != (texts.provider, texts.dimensions):
         return False

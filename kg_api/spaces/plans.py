@@ -72,7 +72,6 @@ class EmbeddingState:
         ]
 
     def targets(self, kind: EmbeddedKind) -> list[Plan]:
-        """Return the target plans of a kind."""
         plans = self.plans(kind)
         return [plan for plan in plans if plan.space.key == plans[-1].space.key]
 
@@ -95,7 +94,6 @@ def get_embedded_kinds(modality: Modality) -> list[EmbeddedKind]:
 def build_embedding_state(
     ontology: str, configured: StoredConfiguration, spaces: Mapping[str, Space]
 ) -> EmbeddingState:
-    """Return the plans of one ontology."""
     answering = configured.texts.answering
     if missing := [layout.space for layout in configured.texts.kept_up if layout.space not in spaces]:
         raise Unavailable(
@@ -150,14 +148,14 @@ def read_embedding_state(graph: Graph, ontology: str) -> EmbeddingState:
 
 
 def find_searchable(graph: Graph, ontology: str, document_ids: Sequence[str]) -> list[str]:
-    """Return the documents whose embedding is complete, so that vector search finds them."""
+    """Find the documents whose embedding is complete, so that vector search finds them."""
     marked = read_embedding_state(graph, ontology).answering.mark.key
     given = {"ontology": ontology, "document_ids": list(document_ids), "property": marked}
     return [row["document_id"] for row in graph.read("documents/searchable", **given)]
 
 
 def select_embedding_states(graph: Graph, names: Sequence[str] | None) -> list[EmbeddingState]:
-    """Return the states of the named ontologies. None: all."""
+    """Select the states of the named ontologies. None: all."""
     embedding_states = read_embedding_states(graph)
     if unknown := [name for name in names or () if name not in embedding_states]:
         raise NotFound(

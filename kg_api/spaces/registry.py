@@ -63,7 +63,7 @@ def get_space_price(settings: Settings, space: Space) -> float | None:
 
 
 def get_space_batch_size(settings: Settings, space: Space) -> int:
-    """Return the texts or images per request to the model."""
+    """Get the texts or images per request to the model."""
     batch = settings.worker.sources_a_batch
     if space.is_of_images:
         return min(batch, MAX_IMAGE_BATCH)
@@ -72,7 +72,7 @@ def get_space_batch_size(settings: Settings, space: Space) -> int:
 
 
 def is_paid(settings: Settings, space: Space) -> bool:
-    """Return whether embedding probably costs money: the model is remote or has a price."""
+    """Check if embedding probably costs money: the model is remote or has a price."""
     # A loopback URL may be a proxy for a paid service or a local server such as Ollama.
     served = {"openai": settings.openai, "nomic": settings.nomic}
     provider = space.identity.provider
@@ -153,7 +153,7 @@ class ModelTokenCounter:
 
 
 def build_space_token_counter(opened: OpenSpace) -> ModelTokenCounter:
-    """Return the token counter of a space. If the model is unavailable, the counter estimates."""
+    """Build the token counter of a space. If the model is unavailable, the counter estimates."""
     try:
         return ModelTokenCounter(opened.embedder())
     except FAULTS as error:
@@ -165,7 +165,7 @@ def build_space_token_counter(opened: OpenSpace) -> ModelTokenCounter:
 
 
 def estimate_tokens(text: str) -> int:
-    """Return a conservative estimate for any model."""
+    """Estimate the tokens conservatively, for any model."""
     return math.ceil(len(text.encode()) / BYTES_A_TOKEN)
 
 

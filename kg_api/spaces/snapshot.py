@@ -40,17 +40,16 @@ class OntologySnapshot:
         return replace(self, embedding_states=states, words=words)
 
     def select_synonyms(self, wanted: Sequence[str] | None) -> list[Sequence[str]]:
-        """Return the synonym groups of some ontologies, or of all."""
         names = self.words if wanted is None else wanted
         return [group for name in names if name in self.words for group in self.words[name].synonyms]
 
     def get_languages(self, wanted: Sequence[str] | None) -> frozenset[str | None]:
-        """Return the languages of some ontologies, or of all. None: each source has its own language."""
+        """Get the languages of some ontologies, or of all. None: each source has its own language."""
         names = self.embedding_states if wanted is None else wanted
         return frozenset(self.words[name].language if name in self.words else None for name in names)
 
     def has_parents(self, names: Iterable[str]) -> bool:
-        """Return whether any ontology may have parent chunks, which replace their children in results."""
+        """Check if any ontology may have parent chunks, which replace their children in results."""
         states = (self.embedding_states.get(name) for name in names)
         return any(each.answering.config.chunking.strategy == "hierarchical" for each in states if each)
 
@@ -61,7 +60,6 @@ class OntologySnapshot:
 
     @property
     def image_spaces(self) -> dict[str, Space]:
-        """Active image space by ontology."""
         states = self.embedding_states.items()
         return {name: each.images[0].space for name, each in states if each.images}
 
@@ -157,5 +155,5 @@ def forget_snapshots(graph: Graph) -> None:
 
 
 def get_snapshots(graph: Graph) -> Snapshots:
-    """Return the shared snapshots, or new ones if none are shared."""
+    """Get the shared snapshots, or new ones if none are shared."""
     return _shared.get(graph) or Snapshots(graph)

@@ -173,7 +173,7 @@ class SwitchService:
         return SpaceBuilding(slug=slug, builds=builds, notes=notes)
 
     def check(self, slug: str, ontologies: Sequence[str] | None = None) -> SpaceCheck:
-        """Check whether the vectors built in a space are ready for activation."""
+        """Check if the vectors built in a space are ready for activation."""
         space = find_space(self._graph, slug)
         return self._checker.check(space, self._list_targeting(space, ontologies))
 
@@ -248,7 +248,6 @@ class SwitchService:
     def _find_rollbacks(
         self, space: Space, ontologies: Sequence[str] | None
     ) -> list[tuple[EmbeddingState, SpaceUse]]:
-        """Return the ontologies with a previous space, each with its space use after the rollback."""
         back = list[tuple[EmbeddingState, SpaceUse]]()
         for state in self._list_targeting(space, ontologies):
             anew = state.configured.of(space.identity.modality).rolled_back()
@@ -279,7 +278,6 @@ class SwitchService:
         return Build(ontology=name, answering=answering.space, due=due, job_id=job_id, cost=None)
 
     def _list_targeting(self, space: Space, ontologies: Sequence[str] | None) -> list[EmbeddingState]:
-        """Return the ontologies that use or build the space."""
         chosen = select_embedding_states(self._graph, ontologies)
         modality = space.identity.modality
         return [each for each in chosen if each.configured.of(modality).target.space == space.slug]
