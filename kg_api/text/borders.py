@@ -47,7 +47,7 @@ _CLAUSE = re.compile(r"[,;:–—،؛]\s+|[，、；：､]\s*")
 
 
 def find_words(text: str, start: int, end: int) -> Iterator[Span]:
-    """Yield the words of text[start:end], without whitespace."""
+    """Find the words of text[start:end], without whitespace."""
     return (word.span() for word in _WORD.finditer(text, start, end))
 
 

@@ -66,7 +66,7 @@ def _fill(ready: deque[Span], coming: Iterator[Span], size: int) -> int:
 
 
 def _fitting(text: str, ready: list[Span], size: int) -> int:
-    """Return the number of leading words that fit in a chunk."""
+    """Count leading words that fit in a chunk."""
     begin = ready[0][0]
     whole = len(ready) > size and text[ready[size][0] - 1].isspace()
     if whole and words(text, begin, ready[size - 1][1]) == size:
@@ -75,7 +75,7 @@ def _fitting(text: str, ready: list[Span], size: int) -> int:
 
 
 def _count_repeated(text: str, chunk: list[Span], overlap: int) -> int:
-    """Return the number of final words of a chunk that the next chunk repeats."""
+    """Count final words of a chunk that the next chunk repeats."""
     if not overlap:
         return 0
     end = chunk[-1][1]

@@ -17,7 +17,7 @@ _BMP_HEAD = struct.Struct("<2sI4xII")
 
 
 def is_image(data: bytes) -> bool:
-    """Return whether the first bytes are those of a supported image format."""
+    """Check if the first bytes are those of a supported image format."""
     if data.startswith(_BEGINNINGS) or (data[:4] == b"RIFF" and data[8:12] == b"WEBP"):
         return True
     if not data.startswith(b"BM") or len(data) < _BMP_HEAD.size:
@@ -65,7 +65,6 @@ def binary_kind(data: bytes) -> str | None:
 
 
 def detect_unsupported_image(data: bytes) -> str | None:
-    """Return the kind of an unsupported image, or None."""
     if data[4:8] == b"ftyp":
         brands = data[8 : min(int.from_bytes(data[:4]), _MAX_BRANDS)]
         named = {brands[at : at + 4] for at in range(0, len(brands), 4)}
@@ -180,7 +179,7 @@ _HEAD_BYTES = 4_096
 
 
 def decode_declared(data: bytes, declared: str = "") -> tuple[str, tuple[str, ...]]:
-    """Return the text and notes for the user.
+    """Decode the text and notes for the user.
 
     Args:
         data: Bytes of a file or of a part.
@@ -216,7 +215,7 @@ def _try(data: bytes, codec: str) -> str | None:
 
 
 def _find_codec(label: str) -> str:
-    """Return the codec of a label in browsers or in Python (default: UTF-8)."""
+    """Find the codec of a label in browsers or in Python (default: UTF-8)."""
     known = webencodings.lookup(label)
     if known and known.name not in {"replacement", "x-user-defined"}:
         name = known.codec_info.name

@@ -88,13 +88,11 @@ _HIDDEN = re.compile("[\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069\U000e0000-\U
 
 
 def detect_format(name: str, format: Format | None = None, data: bytes = b"") -> Format:  # noqa: A002 - the usual word
-    """Return the given format, or detect the format from the content, then from the name."""
     seen = plain_format(data) if format is None else None
     return seen or _reader(name, format).format
 
 
 def plain_format(data: bytes) -> ConvertedFormat | None:
-    """Return the format that the first bytes prove, or None."""
     if data.startswith(_PDF):
         return "pdf"
     return "image" if is_image(data) else None

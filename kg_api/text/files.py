@@ -99,7 +99,7 @@ def _read(folder: Path) -> Iterator[tuple[Path, GitIgnoreSpec]]:
 
 
 def _is_pattern(line: str) -> bool:
-    """Return whether a line is a valid pattern. git skips invalid lines."""
+    """Check if a line is a valid pattern. git skips invalid lines."""
     with suppress(ValueError):
         GitIgnoreSpec.from_lines([line])
         return True
@@ -193,7 +193,7 @@ def _unwanted(file: Path, suffixes: Collection[str], chosen: FolderFilter | None
 
 
 def is_empty(file: Path) -> bool:
-    """Return whether a file is empty or blank. An unreadable file is not, and causes an error later."""
+    """Check if a file is empty or blank. An unreadable file is not, and causes an error later."""
     try:
         return stat.S_ISREG(file.stat().st_mode) and _is_blank(file)
     except OSError:
@@ -239,7 +239,7 @@ def _below(
 def _is_entered(
     folder: Path, selection: FileSelection, passed_over: Callable[[Path], bool], chosen: FolderFilter | None
 ) -> bool:
-    """Return whether to search a folder, and record the reason if not."""
+    """Check if to search a folder, and record the reason if not."""
     if passed_over(folder):
         selection.leave_out(folder, "folder of kg itself")
         return False

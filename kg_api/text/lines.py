@@ -24,5 +24,5 @@ def line_starts(text: str) -> Sequence[int]:
 
 
 def is_blank(text: str, start: int = 0, end: int | None = None) -> bool:
-    """Return whether text[start:end] has only whitespace and zero-width characters."""
+    """Check if text[start:end] has only whitespace and zero-width characters."""
     return _VISIBLE.search(text, start, len(text) if end is None else end) is None

@@ -72,7 +72,6 @@ def shown_in_html(text: str, begin: int = 0, end: int | None = None) -> list[Spa
 
 
 def outside(starts: Iterable[int], spans: Sequence[Span]) -> Iterator[bool]:
-    """Yield whether each position is outside all spans, which are in order."""
     begins = [begin for begin, _ in spans]
     for start in starts:
         at = bisect_right(begins, start) - 1
@@ -135,7 +134,6 @@ def normalize_reference(reference: str) -> str | None:
 
 
 def build_reference(key: str) -> str:
-    """Return a reference with this key."""
     return quote(key)
 
 
@@ -160,13 +158,12 @@ def mentions_in_tags(text: str) -> Iterator[ImageReference]:
 
 
 def count_remote_images(text: str) -> int:
-    """Return the number of remote images in a Markdown text."""
+    """Count remote images in a Markdown text."""
     found = [each for each in _named(text) if _NETWORK.match(each.key)] if "//" in text else []
     return len({each.key for each in _but_shown(text, found)})
 
 
 def _iterate_local_references(found: Iterable[ImageReference]) -> Iterator[ImageReference]:
-    """Yield the references to local files, with their keys."""
     for each in found:
         if key := normalize_reference(each.key):
             yield each._replace(key=key)
@@ -212,7 +209,7 @@ def _label(words: str) -> str:
 
 
 def list_references(content: bytes, form: Format) -> tuple[str, ...]:
-    """Return the keys of the images in a file (empty if the file is unreadable)."""
+    """List the keys of the images in a file (empty if the file is unreadable)."""
     if form not in {"markdown", "html"}:
         return ()
     try:
@@ -292,7 +289,7 @@ def read_regular(path: Path, most: int) -> bytes:
 
 
 def list_file_references(content: bytes, name: str) -> tuple[str, ...]:
-    """Return the keys of the images in a file. Its extension determines its format."""
+    """List the keys of the images in a file. Its extension determines its format."""
     try:
         return list_references(content, detect_format(name))
     except UnreadableDocument:

@@ -47,7 +47,7 @@ class _Loader(yaml.SafeLoader):
 
 
 def read_front_matter(text: str) -> FrontMatter:
-    """Return the front matter of a Markdown text. Invalid front matter stays part of the text."""
+    """Read the front matter of a Markdown text. Invalid front matter stays part of the text."""
     if text.startswith("+++"):
         return _read_toml(text)
     found = _FRONT_MATTER.match(text)
@@ -129,7 +129,6 @@ def text_blocks(text: str, kind: BlockKind = "paragraph") -> list[Block]:
 
 
 def whole_image(text: str) -> list[Block]:
-    """Return the text of an image document as one block."""
     return [Block("image", 0, len(text))]
 
 

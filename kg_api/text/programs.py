@@ -118,7 +118,7 @@ def _find_name(lines: Sequence[str], at: int, *, braced: bool) -> tuple[str, boo
 
 
 def _find_end(lines: Sequence[str], at: int) -> int:
-    """Return the line behind a definition: the first that is indented as little and does not continue it."""
+    """Find the line behind a definition: the first that is indented as little and does not continue it."""
     indent, end = _indent(lines[at]), at + 1
     for number in range(at + 1, len(lines)):
         line = lines[number]

@@ -174,7 +174,7 @@ def _merge(
 
 
 def _is_led(former: _Piece, piece: _Piece, limits: SplitLimits) -> bool:
-    """Return whether the previous piece introduces this piece with a colon."""
+    """Check if the previous piece introduces this piece with a colon."""
     small, whole = former.size < limits.join_below, piece.kind in _WHOLE
     most = limits.split_code_above if small and whole else limits.split_above
     return former.leads and (small or whole) and former.size + piece.size <= most
@@ -191,5 +191,5 @@ def _belong_together(former: _Piece, piece: _Piece, limits: SplitLimits) -> bool
 
 
 def _is_rest(former: _Piece, piece: _Piece, limits: SplitLimits) -> bool:
-    """Return whether a piece is still small and fits into the previous one."""
+    """Check if a piece is still small and fits into the previous one."""
     return piece.size < limits.join_below and former.size + piece.size <= limits.split_above

@@ -73,7 +73,6 @@ class _Ends:
 
 
 def _last(ends: _Ends, sizes: Sequence[Span], first: int, most: int) -> int:
-    """Return the last chunk of a window."""
     filled, last, enough = 0, first, first
     for at in range(first, len(sizes)):
         whole, until_next = sizes[at]
