@@ -162,7 +162,6 @@ class FoundBackup:
 
 
 def list_backups(folder: Path) -> list[FoundBackup]:
-    """Return the backups of a folder, newest first."""
     return [_inspect(path) for path in sorted(folder.glob("kg-*"), reverse=True) if path.is_dir()]
 
 
@@ -179,7 +178,6 @@ def _inspect(path: Path) -> FoundBackup:
 
 
 def find_backup(named: Path, folder: Path) -> Path:
-    """Return a backup by its path, or by its name in the default folder."""
     for path in (named.expanduser(), folder / named):
         if path.is_dir():
             return path.absolute()
@@ -305,7 +303,7 @@ def running_database(home: Home, settings: Settings, on_wait: OnWait) -> Generat
 
 
 def read_current_keys(home: Home, settings: Settings, on_wait: OnWait) -> list[ApiKey] | None:
-    """Return the keys of the replaced database. None: it does not exist or does not start."""
+    """Read the keys of the replaced database. None: it does not exist or does not start."""
     if not home.has_data():
         return None
     try:

@@ -130,7 +130,6 @@ def read_manifest(folder: Path) -> bundles.Manifest:
 
 
 def list_file_keys(line: bundles.BundledLine) -> list[str]:
-    """Return the keys of the files that a line needs."""
     if not isinstance(line, bundles.BundledDocument):
         return []
     images = [each.image for each in line.sources if each.image is not None]
@@ -161,8 +160,6 @@ Advance = Callable[[int], None]  # called with the number of checked bytes
 
 
 class FileCheck:
-    """A check of a file, line by line."""
-
     def __init__(self, path: str, configuration: bundles.BundledOntology) -> None:
         self._path = path
         self._configuration = configuration

@@ -117,7 +117,7 @@ def check_passages(line: BundledPassages, sources: Mapping[int, StoredSource]) -
 
 
 def build_batch(ontology: str, line: BundledPassages, stored: Mapping[int, StoredSource]) -> EmbeddedBatch:
-    """Return the vectors of sources that are not embedded, with all their chunks."""
+    """Build the vectors of sources that are not embedded, with all their chunks."""
     wanted = {
         each.paragraph: each.vector
         for each in line.passages
@@ -144,7 +144,6 @@ def build_batch(ontology: str, line: BundledPassages, stored: Mapping[int, Store
 
 
 def build_extraction(given: BundledEvidence, source: StoredSource) -> Extraction:
-    """Return the evidence of a source in the form of an extraction."""
     text = source.text.full_text
 
     def build_quote(quote: BundledQuote) -> Quote:
