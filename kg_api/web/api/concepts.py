@@ -155,7 +155,7 @@ def get_concept_context(
         int, Query(ge=1, le=MAX_PASSAGES, description="Minimum number of sources that carry the concept.")
     ] = 10,
 ) -> ConceptContext:
-    """Return the sources of a concept with neighbours of the same document, in merged windows."""
+    """Get the sources of a concept with neighbours of the same document, in merged windows."""
     return container.concepts.context(concept_id, window_size, limit)
 
 

@@ -118,7 +118,7 @@ def list_documents(
 def get_document(
     container: Open, document_id: CalledDocument, ontology: OntologyFilter = None
 ) -> DocumentContent:
-    """Return the unchanged text. 404: unknown name, with suggestions. 409: ambiguous name."""
+    """Get the unchanged text. 404: unknown name, with suggestions. 409: ambiguous name."""
     return library.find_document(container.graph, document_id, ontology)
 
 

@@ -223,7 +223,7 @@ def search_sources(
     container: Open,
     search: Annotated[SourceSearch, example(query_text="lease and heartbeat", ontology="handbook")],
 ) -> SourceHits:
-    """Return the best sources with their exact location. `degraded` reports failed parts of the search."""
+    """Find the best sources with their exact location. `degraded` reports failed parts of the search."""
     return container.search.search(narrowed(container.graph, search))
 
 
@@ -262,7 +262,7 @@ def read_document(
         int, Query(ge=1, le=MAX_TOKEN_BUDGET, description="One paragraph is always returned.")
     ] = USUAL_READ,
 ) -> DocumentReading:
-    """Return up to 200 paragraphs. `next` is the next `start`. 404: unknown name. 409: ambiguous name."""
+    """Read up to 200 paragraphs. `next` is the next `start`. 404: unknown name. 409: ambiguous name."""
     return container.search.read(document_id, ontology, start, token_budget)
 
 

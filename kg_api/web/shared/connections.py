@@ -179,7 +179,7 @@ class Connection(HttpToolsProtocol):
         return Phase.BODY if awaited else Phase.RUNNING
 
     def is_overdue(self, now: float) -> bool:
-        """Return whether the connection is in its phase for too long or transfers too few bytes."""
+        """Check if the connection is in its phase for too long or transfers too few bytes."""
         phase, unsent = self.phase(), self.transport.get_write_buffer_size()
         self._moved += max(self._unsent - unsent, 0)
         self._unsent = unsent

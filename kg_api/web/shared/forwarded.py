@@ -91,7 +91,7 @@ def pieces_below_prefix(pieces: Iterable[str]) -> Iterator[str]:
 
 
 def _read_prefix(header: str) -> str:
-    """Return the prefix in a header, or "". With several proxies, the first is the outermost."""
+    """Read the prefix in a header, or "". With several proxies, the first is the outermost."""
     prefix = header.partition(",")[0].strip().rstrip("/")
     return prefix if _PREFIX.fullmatch(prefix) else ""
 

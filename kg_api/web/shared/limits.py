@@ -194,7 +194,7 @@ class OriginCheck:
 
 
 def _is_visit(scope: Scope, headers: Headers) -> bool:
-    """Return whether the request follows a link to a page."""
+    """Check if the request follows a link to a page."""
     return (
         scope["method"] == "GET"
         and (scope["path"] in LINKED or is_page(scope["path"]))
@@ -290,7 +290,7 @@ async def read_model(request: Request, model: type[ModelT]) -> ModelT:
 
 
 async def read_bounded(request: Request) -> bytes:
-    """Return the body of a request after a check of the JSON limits.
+    """Read the body of a request after a check of the JSON limits.
 
     Raises:
         HTTPException: 400 or 413, if a limit is exceeded.

@@ -115,7 +115,7 @@ def _nowhere(request: Request) -> str:
 
 
 def _list_methods(request: Request) -> list[str]:
-    """Return all methods of a path. Each route knows only its own."""
+    """List all methods of a path. Each route knows only its own."""
     known: Sequence[BaseRoute] = request.app.state.known_routes
     routes = [each for each in known if each.matches(request.scope)[0] is not Match.NONE]
     return sorted({method for route in routes for method in getattr(route, "methods", None) or ()})

@@ -119,7 +119,7 @@ class ApiRoute(GuardedRoute):
         return strictly
 
     def takes_only_a_body(self) -> bool:
-        """Return whether `DirectRoutes` can serve this route."""
+        """Check if `DirectRoutes` can serve this route."""
         body, parameters = self.body_field, {*inspect.signature(self.endpoint).parameters}
         opened = {each.name for each in self.dependant.dependencies if is_container(each.call)}
         waits = inspect.iscoroutinefunction(self.endpoint)

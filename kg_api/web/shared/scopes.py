@@ -30,7 +30,7 @@ class Rule:
     """Whether a public route checks a key. Users with access to all ontologies get more details."""
 
     def admits_some(self, path_format: str) -> bool:
-        """Return whether a key for some ontologies may call the route. By default, its path must name one."""
+        """Check if a key for some ontologies may call the route. By default, its path must name one."""
         return "{ontology}" in path_format if self.filtered is None else self.filtered
 
 
@@ -62,7 +62,7 @@ def _declare(rule: Rule) -> Callable[[EndpointT], EndpointT]:
 
 
 def get_route_rule(endpoint: Callable[..., Any]) -> Rule:
-    """Return the rule of a route.
+    """Get the rule of a route.
 
     Raises:
         TypeError: The route has no declaration.
@@ -88,5 +88,4 @@ class PublicPaths:
 
 
 def is_page(path: str) -> bool:
-    """Return whether a path is a page of the web UI."""
     return path == PAGES or path.startswith(f"{PAGES}/")

@@ -232,7 +232,7 @@ _VIEWER: Final[ContextVar[Caller | None]] = ContextVar("viewer", default=None)
 
 
 def read_caller(scope: Scope) -> Caller:
-    """Return the sender of a request as far as known."""
+    """Read the sender of a request as far as known."""
     return scope.setdefault("state", {}).setdefault(_STATE, Caller())
 
 
@@ -242,7 +242,7 @@ def viewer() -> Caller | None:
 
 
 def may(scope: KeyScope, ontology: str | None = None) -> bool:
-    """Return whether the current user has a scope.
+    """Check if the current user has a scope.
 
     Args:
         scope: Required scope.
@@ -334,7 +334,7 @@ def _name(connection: HTTPConnection) -> str:
 
 
 def _is_https(request: Request) -> bool:
-    """Return whether the browser uses HTTPS, also through an unknown proxy."""
+    """Check if the browser uses HTTPS, also through an unknown proxy."""
     return request.url.scheme == "https" or request.headers.get("origin", "").startswith("https://")
 
 

@@ -30,7 +30,7 @@ _parser.disable(["autolink", "entity", "html_block", "html_inline", "image", "li
 def render_markdown(
     pieces: Sequence[tuple[str, bool]], form: str | None, heading: Sequence[str] = ()
 ) -> Markup:
-    """Return a passage as HTML.
+    """Render a passage as HTML.
 
     Args:
         pieces: Parts of the text, each with a flag for matches of the query.

@@ -71,7 +71,7 @@ def get_asset_url(name: str) -> str:
 @router.get(PREFIX + "{digest}/{name}")
 @public()
 async def get_asset(request: Request, digest: str, name: str) -> Response:
-    """Return an asset from memory. 404 for another version."""
+    """Get an asset from memory. 404 for another version."""
     found = _assets().get(name)
     if found is None or found.digest != digest:
         raise NotFound(f"asset {name[:100]!r} has another version. Reload the page.")
@@ -91,7 +91,7 @@ FieldValue = str | int | float | bool
 
 
 def write_condition(field: str, values: Sequence[FieldValue]) -> str | None:
-    """Return the condition on a field with one of the values. None if one line cannot express it."""
+    """Write the condition on a field with one of the values. None if one line cannot express it."""
     op, wanted = ("=", values[0]) if len(values) == 1 else ("in", [*values])
     written = f"{_quoted(field)}{'=' if op == '=' else ' in '}{','.join(map(_written, values))}"
     try:
@@ -102,7 +102,7 @@ def write_condition(field: str, values: Sequence[FieldValue]) -> str | None:
 
 
 def read_choice(condition: str) -> tuple[str, list[FieldValue]] | None:
-    """Return the field and the values of a condition with `=` or `in`. None for other conditions."""
+    """Read the field and the values of a condition with `=` or `in`. None for other conditions."""
     try:
         read = parse_conditions(condition)
     except ValueError:
@@ -121,7 +121,7 @@ def begun_conditions(fields: Sequence[str]) -> list[str]:
 
 
 def _can_be_named(field: str) -> bool:
-    """Return whether a condition can name the field. A name with both kinds of quotes cannot."""
+    """Check if a condition can name the field. A name with both kinds of quotes cannot."""
     try:
         return parse_conditions(f"{_quoted(field)}=1").get("field") == field
     except ValueError:
@@ -146,7 +146,7 @@ def _quoted(field: str) -> str:
 
 
 def count(number: int, one: str, many: str | None = None) -> str:
-    """Return a number with its noun: `1 document`, `1,200 documents`."""
+    """Format a number with its noun: `1 document`, `1,200 documents`."""
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 
 
@@ -235,7 +235,7 @@ class Excerpt(NamedTuple):
 def split_by_marks(
     text: str, matches: Sequence[WordMatch], start: int = 0, end: int | None = None
 ) -> list[MarkedPiece]:
-    """Return a text from `start` to `end`, split at the matches. Offsets are code points."""
+    """Split a text from `start` to `end`, split at the matches. Offsets are code points."""
     end = len(text) if end is None else end
     pieces, at = list[MarkedPiece](), start
     for match in sorted(matches, key=lambda each: each.start):
@@ -355,7 +355,7 @@ class Question:
         return [value for name, values in read if name == field for value in values]
 
     def open(self, field: str) -> Question:
-        """Return the question without the chosen values of a field."""
+        """Get the question without the chosen values of a field."""
         choices = {each: read_choice(each) for each in self.where}
         return replace(
             self, where=tuple(each for each, read in choices.items() if not read or read[0] != field)
@@ -500,17 +500,17 @@ def redirect_to_page(request: Request, done: BaseModel | Mapping[str, Any], page
 
 
 def wants_part(request: Request) -> bool:
-    """Return whether htmx requests a part of the page."""
+    """Check if htmx requests a part of the page."""
     headers = request.headers
     return headers.get("HX-Request") == "true" and headers.get("HX-History-Restore-Request") != "true"
 
 
 def render(template: str, shown: Mapping[str, Any], status: int = 200) -> HTMLResponse:
-    """Return a page or a part of a page."""
+    """Render a page or a part of a page."""
     page = _templates.get_template(template).render(shown)
     return HTMLResponse(page_below_prefix(page), status, HEADERS)
 
 
 def render_pieces(template: str, shown: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a page in pieces as its content arrives. Send it with `HEADERS`."""
+    """Render a page in pieces as its content arrives. Send it with `HEADERS`."""
     return pieces_below_prefix(_templates.get_template(template).generate(shown))

@@ -59,7 +59,7 @@ def lead_to_page(request: Request) -> Response:
 
 
 def get_previous_page(request: Request) -> str:
-    """Return the page for a link back from an error, such as the page with the form."""
+    """Get the page for a link back from an error, such as the page with the form."""
     path = _own_path(request)
     if request.method == "GET" and not request.scope["query_string"]:
         path = path.rpartition("/")[0]

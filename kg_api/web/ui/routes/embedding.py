@@ -212,12 +212,11 @@ def named_space(container: Container, slug: str) -> SpaceInfo:
 
 
 def _changes(space: SpaceInfo) -> bool:
-    """Return whether a worker processes the space, so the page polls."""
+    """Check if a worker processes the space, so the page polls."""
     return bool(space.building) or space.state == "dropping"
 
 
 def list_build_progress(request: Request, container: Container, space: SpaceInfo) -> list[dict[str, Any]]:
-    """Return the build progress of each ontology in a space."""
     counts: BuildCounts = request.app.state.build_counts
     progress: list[dict[str, Any]] = []
     for each in space.building[:BUILDS_SHOWN]:

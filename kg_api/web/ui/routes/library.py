@@ -127,7 +127,7 @@ Ids = Annotated[list[FormText], Form(alias="documents", max_length=MAX_CHANGED)]
 
 @pages.get("/ui/documents/searchable", "read", filtered=True)
 def list_searchable(container: Open, ontology: Named, chosen: Chosen) -> JSONResponse:
-    """Return the documents of an upload that vector search finds."""
+    """List the documents of an upload that vector search finds."""
     searched(container.graph, [ontology])  # 403 for an ontology of others
     return JSONResponse(find_searchable(container.graph, ontology, chosen))
 
@@ -214,7 +214,7 @@ def _show_list(request: Request, back: str, done: str = "") -> str:
 def read_edited_metadata(
     before: Mapping[str, MetadataValue], keys: Sequence[str], values: Sequence[str]
 ) -> dict[str, MetadataValue]:
-    """Return the changed values. An empty value deletes its key. A list has one value per line."""
+    """Read the changed values. An empty value deletes its key. A list has one value per line."""
     changed: dict[str, Any] = {}
     for key, value in zip(map(str.strip, keys), values, strict=False):
         old, lines = before.get(key), _split_lines([value])

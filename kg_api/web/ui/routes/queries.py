@@ -204,7 +204,7 @@ def judged_hits(container: Container, question: Question, found: SourceHits) -> 
 
 
 def sends_paid_requests(container: Container, ontology: str) -> bool:
-    """Return whether vector search calls a service that is probably paid."""
+    """Check if vector search calls a service that is probably paid."""
     try:
         asked = container.search.list_query_spaces([ontology] if ontology else None)
     except KgError:
