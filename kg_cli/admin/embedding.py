@@ -302,7 +302,7 @@ def check(
         typer.Option("--ontology", "-o", help="Ontology. Default: all ontologies built in the space."),
     ] = None,
 ) -> None:
-    """Check whether a space is ready: index, model, completeness and every vector. Exits with 1 if not.
+    """Check if a space is ready: index, model, completeness and every vector. Exits with 1 if not.
 
     Example: kg admin spaces check small
     """
@@ -318,7 +318,7 @@ def check(
     exit_code=lambda found: 0 if found.status == "ok" else UNHEALTHY,
 )
 def health() -> None:
-    """Check whether the model of each space responds. Exits with 69 if one fails.
+    """Check if the model of each space responds. Exits with 69 if one fails.
 
     Example: kg admin spaces health
     """

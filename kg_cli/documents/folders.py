@@ -273,7 +273,6 @@ def absolute(path: Path, *, elsewhere: bool) -> str:
 
 
 def _find(client: KgClient, which: str, ontology: str | None) -> Folder:
-    """Return the folder with an id or a path."""
     from kg_api.text.files import to_printable
 
     names = {which, str(Path(which).expanduser().resolve())}

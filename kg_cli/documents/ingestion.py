@@ -42,7 +42,7 @@ _CONVERTERS = (
 
 
 def describe_left_out(selection: FileSelection) -> list[str]:
-    """Return the number of skipped files by kind, and suggestions for a conversion."""
+    """Count skipped files by kind, and suggest conversions."""
     kinds = selection.left_out
     first = {kind: path for path, kind in reversed(selection.review)}
     lines = [
@@ -60,7 +60,7 @@ def describe_left_out(selection: FileSelection) -> list[str]:
 
 
 def is_ending(kind: str) -> bool:
-    """Return whether files were skipped because of their extension."""
+    """Check if files were skipped because of their extension."""
     return kind.startswith(".") or kind == "no ending"
 
 
@@ -108,7 +108,6 @@ class Uploaded:
 
 
 def upload(client: KgClient, files: Sequence[FileToIngest], into: Destination) -> Iterator[Uploaded]:
-    """Upload files and yield the outcomes in the same order."""
     with ThreadPoolExecutor(PARALLEL_UPLOADS) as pool:
         for uploaded in pool.map(partial(_upload_batch, client, into), divide(files)):
             yield from uploaded  # an error cancels the pending batches
@@ -299,7 +298,7 @@ _NUMBERS = re.compile(r"\d+(?:[-, ]+\d+)*")
 
 
 def describe_duplicates(found: Sequence[tuple[str, str]], count: int | None = None) -> Iterator[str]:
-    """Yield the documents with the text of another document, or one line for many."""
+    """Describe the documents with the text of another document, or one line for many."""
     count = len(found) if count is None else count
     if count <= MAX_NAMED_ALONE:
         yield from (f"{document} has the same text as {other}" for document, other in found)
@@ -309,7 +308,7 @@ def describe_duplicates(found: Sequence[tuple[str, str]], count: int | None = No
 
 
 def describe_notes(ingested: Iterable[Ingested]) -> Iterator[str]:
-    """Yield the notes on files. For many notes that differ only in numbers, yield the first."""
+    """Describe the notes on files. For many notes that differ only in numbers, yield the first."""
     alike: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for each in ingested:
         for note in each.notes:
@@ -441,7 +440,7 @@ ABOUT = ("title", "uri")  # keys of a document that are not metadata
 
 
 def read_changes(values: Sequence[str], several: Sequence[str], remove: Sequence[str]) -> dict[str, Any]:
-    """Return the changes of a document as arguments of the client."""
+    """Read the changes of a document as arguments of the client."""
     given = dict(map(_divide, values))
     about = {key: value for key, value in given.items() if key in ABOUT}
     metadata: dict[str, Any] = {key: read_value(value) for key, value in given.items() if key not in ABOUT}
@@ -453,7 +452,6 @@ def read_changes(values: Sequence[str], several: Sequence[str], remove: Sequence
 
 
 def read_metadata(values: Sequence[str], several: Sequence[str]) -> dict[str, Any]:
-    """Return the metadata for several documents."""
     given = dict(map(_divide, values))
     if own := [key for key in ABOUT if key in given]:
         raise typer.BadParameter(

@@ -64,8 +64,6 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class EvalMode:
-    """A mode of an endpoint."""
-
     endpoint: Endpoint
     fixed: Options = field(default_factory=dict[str, Any])
     concepts: bool = False  # whether the mode needs concepts
@@ -155,7 +153,6 @@ class Choice:
 
     @property
     def needs_concepts(self) -> bool:
-        """Whether the measurement needs concepts."""
         return self.asks.concepts or bool(self.search.get("concepts"))
 
     @property

@@ -166,7 +166,7 @@ def _send(client: KgClient, ontology: str, sent: SentDocument) -> Ingested:
 
 
 def _read_embedding(client: KgClient, ontology: str) -> dict[str, Any]:
-    """Return the embedding configuration and the model."""
+    """Read the embedding configuration and the model."""
     found: EmbeddingConfiguration = patiently(partial(client.embedding_config, ontology))
     return describe_embedding(ontology, found, patiently(client.embedding_spaces).spaces)
 

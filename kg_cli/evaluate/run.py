@@ -178,7 +178,6 @@ def compare_results(
 
 
 def save(comparison: Comparison, output: Path | None, folder: Path) -> Path:
-    """Write a comparison as JSON, and return its path."""
     name = f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{comparison.data.name}-comparison.json"
     path = output or folder / name
     try:

@@ -42,7 +42,7 @@ def name_of(job: Job) -> str:
 
 
 def describe_failed_items(job: Job) -> str:
-    """Return the number of failed items and the command that lists them. The job itself is deleted later."""
+    """Count failed items, and name the command that lists them. The job itself is deleted later."""
     noun = "file" if job.kind == FOLDER_SYNC else "item"
     place = "" if job.ontology is None else f" --ontology {job.ontology!r}"
     see = TOLD_BY.get(job.kind)
@@ -51,7 +51,7 @@ def describe_failed_items(job: Job) -> str:
 
 
 def describe_state(job: Job) -> str:
-    """Return the state of a job with the reason for a wait."""
+    """Describe the state of a job with the reason for a wait."""
     if job.stalled:
         return "stalled: its worker sends no heartbeat"
     if job.state is JobState.QUEUED and (seconds := _count_seconds_until(job.run_after)) > 1:
@@ -68,7 +68,7 @@ def get_total(job: Job) -> int:
 
 
 def describe_speed(job: Job) -> str:
-    """Return the rate and the time left, or a short reason if both are unknown."""
+    """Describe the rate and the time left, or a short reason if both are unknown."""
     if job.state in FINISHED:
         return f"{job.set_aside} failed" if job.set_aside else job.state.value
     if job.stalled:
@@ -210,7 +210,7 @@ def _fields(job: Job) -> Iterator[tuple[str, Shown]]:
 
 
 def _list_failed_items(client: KgClient, job: Job) -> list[tuple[str, str]]:
-    """Return the files or passages that currently fail. A later job may have completed some of them."""
+    """List the files or passages that currently fail. A later job may have completed some of them."""
     if job.kind == FOLDER_SYNC:
         if job.state not in FINISHED:
             return []  # the folder still shows the previous scan
@@ -358,7 +358,7 @@ def _missing_images(status: EmbeddingStatus) -> int:
 
 
 def _missing_sources(status: EmbeddingStatus) -> int:
-    """Return the number of sources without a current vector, or during a build without an active one."""
+    """Count sources without a current vector, or during a build without an active one."""
     if status.building:
         return status.total - status.searchable - status.refused
     return status.missing + status.stale

@@ -47,7 +47,7 @@ Marks = Sequence[tuple[int, int]]  # start and end of each marked place
 
 
 def find_marks(source: SourcePlace, matches: Iterable[WordMatch], start: int, text: str) -> Marks:
-    """Return the matches of a source relative to a text that begins at `start` of the same document."""
+    """Find the matches of a source relative to a text that begins at `start` of the same document."""
     return [*_shift(((each.start, each.end) for each in matches), source.start - start, len(text))]
 
 
@@ -210,7 +210,7 @@ def _print_ranking(hits: Sequence[SourceHit], *, full: bool, first: int, spaces:
 
 
 def find_gap(scores: Sequence[float]) -> int | None:
-    """Return the index of the first weaker hit: behind a drop of more than half of the range of scores."""
+    """Find the index of the first weaker hit: behind a drop of more than half of the range of scores."""
     drops = [better - worse for better, worse in pairwise(scores)]
     if len(drops) < MIN_DROPS or min(drops) < 0:  # diversified hits are not ordered by score
         return None
@@ -220,7 +220,7 @@ def find_gap(scores: Sequence[float]) -> int | None:
 
 
 def _explain(hit: SourceHit) -> Iterator[str]:
-    """Yield a line for each stage that ranked the hit."""
+    """Explain a line for each stage that ranked the hit."""
     explanation = hit.explanation
     if explanation is None:
         return
@@ -286,7 +286,6 @@ def print_statement(statement: Statement) -> None:
 
 
 def print_end(answer: Answered) -> None:
-    """Print the citations and notes of an answer."""
     for cited in answer.citations:
         quote = " ".join(cited.quote.split())
         shown = quote if len(quote) <= QUOTE_CHARACTERS else f"{quote[:QUOTE_CHARACTERS]}…"

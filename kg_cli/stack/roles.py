@@ -54,7 +54,6 @@ def stack_roles(home: Home, settings: Settings) -> list[Role]:
 
 
 def supervisor_role(home: Home, settings: Settings) -> Role:
-    """Return the role of the supervisor."""
     role = _own_role(home, settings, "supervisor", ("supervise",), lambda: None)
     return replace(role, grace_seconds=STOP_SECONDS)
 

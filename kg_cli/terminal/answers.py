@@ -137,7 +137,6 @@ def configure(
     dry_run: bool,
     create: bool = False,
 ) -> AnswerT:
-    """Change the given options of a configuration. Without options, read it."""
     if not create:
         found = read(ontology)  # a misspelt name must not create an ontology
         if not chosen:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def open_client() -> KgClient:
-    """Return a client for KG_API_URL, or for the service that `kg up` started here."""
+    """Open a client for KG_API_URL, or for the service that `kg up` started here."""
     from kg_api.settings import load_settings
 
     settings = load_settings()
@@ -68,7 +68,7 @@ def connect_client(url: str, settings: Settings, **options: Any) -> KgClient:
 
 
 def find_api_key(url: str, settings: Settings) -> KeySource:
-    """Return the API key of the settings, or a function that proves access to this home.
+    """Find the API key of the settings, or a function that proves access to this home.
 
     None for any URL except that of this home's service, because other services must not get the proof.
     """
@@ -85,7 +85,7 @@ def find_api_key(url: str, settings: Settings) -> KeySource:
 
 
 def build_auth_headers(url: str, settings: Settings, method: str, path: str) -> dict[str, str]:
-    """Return the headers that authenticate one request, or none for a malformed key."""
+    """Build the headers that authenticate one request, or none for a malformed key."""
     key = find_api_key(url, settings)
     sent = key(method, path) if callable(key) else key
     return {"Authorization": f"Bearer {sent}"} if sent and sent.isascii() and sent.isprintable() else {}

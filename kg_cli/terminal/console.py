@@ -116,7 +116,7 @@ def complain(message: str) -> None:
 
 
 def is_watched() -> bool:
-    """Return whether a person sits at the terminal."""
+    """Check if a person sits at the terminal."""
     return sys.stdout.isatty() and "CI" not in os.environ
 
 
@@ -303,7 +303,6 @@ def read_object(path: Path) -> dict[str, Any]:
 
 
 def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the lines that are not blank, with their line numbers."""
     return ((number, each) for number, each in enumerate(text.split("\n"), start=1) if each.strip())
 
 

@@ -59,7 +59,7 @@ def managed_settings() -> Settings:
 
 
 def choose_backup_folder(named: Path | None) -> Path:
-    """Return the folder of backups: the given one, that of the settings, or that of the home."""
+    """Choose the folder of backups: the given one, that of the settings, or that of the home."""
     settings = load_settings()
     folder = named or settings.backup.folder or Home(settings.home).backups
     return folder.expanduser().absolute()
