@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""What is done with this repository, each by one command. Needs Python 3.11 or later and git, nothing else.
+"""Run the tasks of this repository. Needs only Python 3.11 or later and git.
 
 python3 tasks.py run [FOLDER ...]        start kg, ingest its guides and the folders, search
 python3 tasks.py test [PYTEST ...]       all checks and tests, as CI runs them
-python3 tasks.py test PATH [PYTEST ...]  the tests below a path alone, without the checks
+python3 tasks.py test PATH [PYTEST ...]  only the tests below a path, without the checks
 python3 tasks.py check                   formatting, lint, types, imports, docker-compose.yml
 python3 tasks.py full [PYTEST ...]       the full-size suites too
-python3 tasks.py coverage [PYTEST ...]   the usual tests, and how much of the code they run
-python3 tasks.py docs                    write the reference pages of docs/ anew
-python3 tasks.py lock                    write requirements/*.txt anew from pyproject.toml
+python3 tasks.py coverage [PYTEST ...]   the usual tests with coverage
+python3 tasks.py docs                    write the reference pages of docs/
+python3 tasks.py lock                    write requirements/*.txt from pyproject.toml
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ print(sys.argv[2].format(page=look(load_settings()).page))
 """Commands of the main job in one process, which imports kg once."""
 SEVERAL = ("-n", str((os.cpu_count() or 1) + 1), "--dist", "loadfile", "--no-loadscope-reorder")
 PROCESSES = () if "KG_TEST_NEO4J_URI" in os.environ else SEVERAL
-"""Each process of tests has a Neo4j of its own, unless one is given; one more than cores, for some wait."""
+"""Each test process runs its own Neo4j. One more than the cores, because some of them wait."""
 
 
 def main(arguments: list[str]) -> int:
-    """Run one task; give its exit code."""
+    """Run a task and return its exit code."""
     tasks = {task.__name__: task for task in (run, test, check, full, coverage, docs, lock)}
     name, *rest = arguments or ["help"]
     if sys.version_info < (3, 11):
@@ -109,7 +109,7 @@ def full(arguments: list[str]) -> None:
 
 
 def coverage(arguments: list[str]) -> None:
-    """Run the usual tests, and say how much of the code they and the processes they start have run."""
+    """Run the usual tests with coverage, also of the processes that they start."""
     _prepare("dev")
     _tool("coverage", "erase")
     _tool("coverage", "run", "-m", "pytest", *PROCESSES, *arguments)
@@ -118,7 +118,7 @@ def coverage(arguments: list[str]) -> None:
 
 
 def check(_: list[str]) -> None:
-    """Check everything that needs no test to run."""
+    """Run all checks without tests."""
     _prepare("dev")
     _tool("ruff", "format", "--check", "--quiet")
     _tool("ruff", "check", "--quiet")
@@ -135,7 +135,7 @@ def docs(_: list[str]) -> None:
 
 
 def lock(_: list[str]) -> None:
-    """Write the hash-pinned requirements anew."""
+    """Write the hash-pinned requirements."""
     _prepare("dev")
     usual = ("--universal", "--python-version", "3.11", "--generate-hashes", "--no-header", "--quiet")
     image = ("build", "communities", "eval", "openai", "rerank", "s3", "tracing")
@@ -150,7 +150,7 @@ def lock(_: list[str]) -> None:
 
 
 def _prepare(requirements: str) -> None:
-    """Make the virtual environment and install what is pinned, unless that was done already."""
+    """Create the virtual environment and install the pinned packages, unless this is done."""
     wanted = ROOT / "requirements" / f"{requirements}.txt"
     stamp = ENVIRONMENT / f"installed-{requirements}"
     pinned = hashlib.sha256(wanted.read_bytes() + (ROOT / "pyproject.toml").read_bytes()).hexdigest()
@@ -166,7 +166,7 @@ def _prepare(requirements: str) -> None:
 
 
 def _make_ready() -> None:
-    """Check all that needs no test to run, and make beside it what the tests keep from run to run."""
+    """Run all checks without tests. In parallel, prepare the files that tests share between runs."""
     _prepare("dev")
     with _beside("python", "-m", "tests.support.prepare"):
         check([])
@@ -179,7 +179,7 @@ def _pytest(*arguments: str) -> None:
 
 @contextmanager
 def _beside(name: str, *arguments: str) -> Generator[None]:
-    """Run a tool meanwhile; it is waited for, however what is done meanwhile ends: it may have a server."""
+    """Run a tool in parallel. Always wait for it at the end, because it may have a server."""
     with subprocess.Popen([BIN / name, *arguments], cwd=ROOT) as running:
         yield
     if running.returncode:
